@@ -1,0 +1,66 @@
+package planner
+
+import "math"
+
+// Defaults of [Options].
+const (
+	DefaultBeta = 1.5
+	// DefaultThetaMax is what services and tools use when nobody says otherwise;
+	// the zero value of Options.ThetaMax is 0.
+	DefaultThetaMax = 0.08
+)
+
+// Options are the parameters of all strategies.
+type Options struct {
+	// ThetaMax is the tolerance θ_max ≥ 0: instance d may carry (1+θ_max) times
+	// its fair load. Defaults to 0, perfect balance.
+	ThetaMax float64
+	// TableLimit is A_max ≥ 0, the greatest size of the routing table. Nil: no
+	// limit.
+	TableLimit *int64
+	// Beta is β ≥ 0 in γ(k) = c(k)^β / S(k). Nil: DefaultBeta.
+	Beta *float64
+	// KeyOverhead is o ≥ 0, added to the state of every migrated key in the
+	// objective. Defaults to 0.
+	KeyOverhead float64
+	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
+	// a geometric ladder of values, the best plan of which is taken.
+	Sigma *float64
+	// WorkBudget bounds the work, in work units (one placement try of LLFD, one
+	// candidate change of readj). A strategy that has a complete plan when it
+	// runs out returns it with EndReason EndWorkBudget. 0: no bound.
+	WorkBudget int64
+	// Stop is asked now and then; true ends planning. A strategy that has a
+	// complete plan returns it with EndReason EndStopped, others ErrStopped.
+	// Nil: never.
+	Stop func() bool
+}
+
+// Validate reports the first field that is out of range as an [InputError].
+func (o Options) Validate() error {
+	bad := func(field, detail string) error { return &InputError{Row: -1, Field: field, Detail: detail} }
+	switch {
+	case !nonNegative(o.ThetaMax):
+		return bad("theta_max", "must be ≥ 0 and finite")
+	case o.TableLimit != nil && *o.TableLimit < 0:
+		return bad("table_limit", "must be ≥ 0")
+	case o.Beta != nil && !nonNegative(*o.Beta):
+		return bad("beta", "must be ≥ 0 and finite")
+	case !nonNegative(o.KeyOverhead):
+		return bad("key_overhead", "must be ≥ 0 and finite")
+	case o.Sigma != nil && !nonNegative(*o.Sigma):
+		return bad("sigma", "must be ≥ 0 and finite")
+	case o.WorkBudget < 0:
+		return bad("work_budget", "must be ≥ 0")
+	}
+	return nil
+}
+
+func (o Options) beta() float64 {
+	if o.Beta == nil {
+		return DefaultBeta
+	}
+	return *o.Beta
+}
+
+func nonNegative(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }

@@ -1,0 +1,151 @@
+package planner
+
+// EndReason says why planning ended.
+type EndReason string
+
+// The end reasons.
+const (
+	EndCompleted  EndReason = "completed"   // the strategy ran to its end
+	EndWorkBudget EndReason = "work_budget" // Options.WorkBudget ran out: the best plan so far
+	EndStopped    EndReason = "stopped"     // Options.Stop said so: the best plan so far
+)
+
+// Cause is a coded reason why a plan does not do or reach something.
+type Cause string
+
+// The causes.
+const (
+	CauseBalanced       Cause = "balanced"        // nothing to do: within all limits already
+	CauseHotKey         Cause = "hot_key"         // a single key exceeds every instance's L_max
+	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
+	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
+)
+
+// Reason says why an item migrates.
+type Reason uint8
+
+// The reasons, in the order in which they are tried: the first that applies.
+const (
+	ReasonDrain    Reason = iota // its instance was removed
+	ReasonRehash                 // it had no entry and follows the changed hash
+	ReasonFill                   // it goes to an instance that was added
+	ReasonMoveBack               // its entry is removed: it returns to its hash instance
+	ReasonOverload               // its instance exceeded its bound
+	ReasonExchange               // it makes room for another key
+)
+
+var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange"}
+
+// String returns the reason as the HTTP API spells it.
+func (r Reason) String() string { return reasonNames[r] }
+
+// ParseReason is the inverse of [Reason.String].
+func ParseReason(s string) (Reason, bool) {
+	for i, n := range reasonNames {
+		if n == s {
+			return Reason(i), true
+		}
+	}
+	return 0, false
+}
+
+// Move is one migration: Count units of an item change their instance.
+type Move struct {
+	Item     int32 // index into the snapshot
+	From, To int32 // indices into Snapshot.Instances
+	Count    int64
+	Reason   Reason
+}
+
+// Setting is a table entry that the plan adds or changes.
+type Setting struct {
+	Item int32 // index into the snapshot
+	To   int32 // index into Snapshot.Instances
+}
+
+// Removal is a table entry that the plan drops.
+type Removal struct {
+	Item  int32 // index into the snapshot, or −1 when the key is absent from it
+	Entry int32 // index into Snapshot.Table, or −1 when that is nil
+}
+
+// Comparison is a figure before and after the plan.
+type Comparison struct{ Before, After float64 }
+
+// Migration sums up what a plan moves.
+type Migration struct {
+	Keys      int64   // |Δ(F,F')|, number of keys
+	State     float64 // M = Σ S(k) over them, in units of state
+	Fraction  float64 // State over all state, residual included; 0 when there is none
+	Objective float64 // Σ (S(k)+o)
+}
+
+// Load is what a plan does to one instance. Loads are in units of cost.
+type Load struct {
+	Fair                  float64 // L̄_d; 0 on a drained instance
+	Max                   float64 // L_max,d = (1+θ_max)·L̄_d
+	Bound                 float64 // b_d = max(L_max,d, background_d)
+	Before, After         float64
+	KeysBefore, KeysAfter int64
+	StateIn, StateOut     float64
+}
+
+// HotKey is a key so costly that no instance can carry it within L_max.
+type HotKey struct {
+	Item     int32
+	Instance int32   // index into Snapshot.Instances: where its (first) unit was placed
+	Cost     float64 // c(k)
+	// Pieces is the least number of instances whose room together would carry
+	// it, if it could be split; 0 when even all of them could not.
+	Pieces int
+	// ForcedTheta is the least θ that any plan has because of this key.
+	ForcedTheta float64
+}
+
+// Plan is the answer of a strategy: the new assignment F' as differences to F
+// and to the committed table, and its figures. All indices refer to Snapshot.
+type Plan struct {
+	Snapshot  *Snapshot
+	Strategy  string
+	Options   Options
+	EndReason EndReason
+	WorkUnits int64
+	Causes    []Cause
+
+	// Balanced: no live instance is above L_max,d.
+	Balanced bool
+	// TableWithinLimit: TableAfter ≤ Options.TableLimit.
+	TableWithinLimit bool
+	// Theta is the largest overload max_d L(d)/L̄_d − 1, ≥ 0, over live instances.
+	Theta Comparison
+	// Underload is the largest 1 − L(d)/L̄_d, ≥ 0, over live instances.
+	Underload Comparison
+	// Skewness is max L over mean L of the live instances; 1 without any cost.
+	Skewness Comparison
+	// TableBefore and TableAfter are the sizes of the table, in entries (keys).
+	TableBefore, TableAfter int64
+	Migration               Migration
+	// Instances is parallel to Snapshot.Instances.
+	Instances []Load
+	// HotKeys in descending cost.
+	HotKeys []HotKey
+
+	// Moves is Δ(F,F') in canonical key order, then by destination.
+	Moves []Move
+	// Set and Unset turn the committed table into the planned one, in canonical
+	// key order. Nil for items with counts, which have no entries of their own.
+	Set   []Setting
+	Unset []Removal
+}
+
+// UnsetKey returns the key of Unset[i]. The slice is shared.
+func (p *Plan) UnsetKey(i int) []byte {
+	if u := p.Unset[i]; u.Item >= 0 {
+		return p.Snapshot.Keys.At(int(u.Item))
+	} else {
+		return p.Snapshot.Table.At(int(u.Entry)).Key
+	}
+}
+
+// Empty reports whether the plan changes nothing at all.
+func (p *Plan) Empty() bool { return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 }

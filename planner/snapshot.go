@@ -1,0 +1,66 @@
+package planner
+
+// Instance is one parallel task of the operator, d ∈ D.
+type Instance struct {
+	ID       int32   // ≥ 0
+	Capacity float64 // κ_d, relative speed, > 0 and finite
+	// Drained: the instance was removed but may still hold keys. All its named
+	// keys leave it, and nothing is ever placed on it.
+	Drained bool
+	// Added: the instance is not in the configuration of the committed table.
+	Added bool
+	// Cost, state and number of the keys on this instance that the statistics
+	// do not name (partial statistics); they stay.
+	ResidualCost  float64
+	ResidualState float64
+	ResidualKeys  int64
+}
+
+// Snapshot is what a strategy plans on: the items of one interval, in columns,
+// rows in any order. Build it with [NewSnapshot], or by hand and check it with
+// [Snapshot.Validate]. Strategies never change it.
+type Snapshot struct {
+	// Instances in strictly ascending order of ID; at least one is live.
+	Instances []Instance
+	// Keys names the items. Distinct, 1 to MaxKeyBytes bytes.
+	Keys *Keys
+	// Cost is c(k) of one unit of the item, ≥ 0 and finite, in any unit.
+	Cost []float64
+	// State is S(k,w) of one unit, ≥ 0 and finite, in any unit. Nil: 1 each.
+	State []float64
+	// Count is the number of equal keys that an item stands for, ≥ 1. Nil: 1
+	// each. Units of one item may go to different instances.
+	Count []int64
+	// Current is F(k) and Hash is h(k), as indices into Instances. Hash is live.
+	Current, Hash []int32
+	// Table is the committed routing table, or nil when it is not known: then
+	// its entries are taken to be the items whose Current differs from Hash.
+	Table *RoutingTable
+	// Entry is each item's index in Table, or −1. Nil when Table is nil or empty.
+	Entry []int32
+	// Partial: the statistics do not name every key, so table entries whose key
+	// is absent stay and count. Otherwise they are dropped.
+	Partial bool
+	// HashChanged: Hash belongs to another configuration than Table.
+	HashChanged bool
+	// Drifted counts the keys that are elsewhere than the committed table or
+	// hash would have put them.
+	Drifted int64
+}
+
+// Len is the number of items.
+func (s *Snapshot) Len() int { return len(s.Cost) }
+
+func (s *Snapshot) state(i int) float64 {
+	if s.State == nil {
+		return 1
+	}
+	return s.State[i]
+}
+
+func (s *Snapshot) count(i int) int64 {
+	if s.Count == nil {
+		return 1
+	}
+	return s.Count[i]
+}

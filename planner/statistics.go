@@ -1,0 +1,67 @@
+package planner
+
+// NoInstance stands in an instance column for a row that names none.
+const NoInstance int32 = -1
+
+// Statistics is one interval as an engine reports it, in columns as long as
+// Keys. Instances are named by id.
+type Statistics struct {
+	Keys *Keys
+	// Cost is c(k) of each key, ≥ 0 and finite.
+	Cost []float64
+	// State is S(k,w) of each key, ≥ 0 and finite. Nil: not reported, each key
+	// counts 1.
+	State []float64
+	// Instance is where each key is, or NoInstance. Nil: named on no row.
+	Instance []int32
+	// HashInstance is where the engine's own hash puts each key, or NoInstance.
+	// Nil: named on no row.
+	HashInstance []int32
+	// Partial: keys without a row exist; Residual sums them up.
+	Partial  bool
+	Residual []Residual
+}
+
+// Residual sums up the keys of one instance that have no row of their own.
+type Residual struct {
+	Instance int32
+	Cost     float64 // ≥ 0 and finite
+	State    float64 // ≥ 0 and finite
+	Keys     int64   // ≥ 0
+}
+
+// Len is the number of rows.
+func (s *Statistics) Len() int { return len(s.Cost) }
+
+// HashFunction is h: it places every key on one of the live instances of its
+// configuration. Implementations are in planner/partitioner.
+type HashFunction interface {
+	// Instance returns the id of the instance of key, whose [KeyHash] is hash. An
+	// error says why the function cannot place this key (a key that is no
+	// number under a numeric key type).
+	Instance(key []byte, hash uint64) (int32, error)
+}
+
+// Configuration is the part of an operator's configuration that decides where
+// keys are.
+type Configuration struct {
+	// Instances in strictly ascending order of ID. Only ID and Capacity count.
+	Instances []Instance
+	// Hash places keys; nil means that every row carries its HashInstance.
+	Hash HashFunction
+}
+
+// Base is what the operator runs on before the plan.
+type Base struct {
+	// Configuration is the one under which Table was committed.
+	Configuration Configuration
+	// Table is the committed routing table. Nil: not known, then every row must
+	// say its instance or is taken to be where the hash puts it.
+	Table *RoutingTable
+	// HashChanged: the new configuration's instances or hash function differ
+	// from Configuration's.
+	HashChanged bool
+	// IgnoreInstances: the rows' instances are older than Table, so they say
+	// nothing.
+	IgnoreInstances bool
+}

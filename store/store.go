@@ -1,0 +1,270 @@
+// Package store keeps what plannerd must not forget: operators and their
+// configuration versions, routing-table versions, plans with their figures,
+// migrations and the input of each interval.
+//
+// [Store] is the contract. store/sqlite and store/postgres implement it, and
+// store/storetest holds the one suite that both must pass. Every method is one
+// transaction: it happens whole or not at all, and what it returned is there
+// after a crash. Any number of processes may use one Postgres store at once.
+//
+// The store decides what only a transaction can decide (which version is
+// committed, which plan an interval has) and treats the rest as opaque bytes:
+// configurations, migrations and inputs are encoded by its callers.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The sentinel errors. Methods wrap them; test with errors.Is.
+var (
+	// ErrNotFound: no such operator, plan, version or entry.
+	ErrNotFound = errors.New("not found")
+	// ErrPurged: it existed, and retention or its operator's deletion removed it.
+	ErrPurged = errors.New("purged by retention")
+	// ErrConfigurationChanged: the operator has a newer configuration version
+	// than the one that was planned for.
+	ErrConfigurationChanged = errors.New("the operator's configuration changed")
+	// ErrBaseChanged: the committed table is no longer the plan's base version.
+	ErrBaseChanged = errors.New("the committed routing table changed")
+	// ErrIntervalPlanned: the interval already has a plan made of other input.
+	ErrIntervalPlanned = errors.New("the interval already has a plan")
+	// ErrIntervalOutdated: a newer interval was planned already.
+	ErrIntervalOutdated = errors.New("a newer interval was planned already")
+	// ErrTransition: the plan's status does not allow it.
+	ErrTransition = errors.New("the plan's status does not allow this")
+	// ErrUnavailable: the database cannot be reached or is not migrated.
+	ErrUnavailable = errors.New("store unavailable")
+)
+
+// Operator is one balanced operator as it stands.
+type Operator struct {
+	Name string
+	// ConfigVersion is the newest configuration version, from 1.
+	ConfigVersion int64
+	// Config is that version's configuration, as JSON.
+	Config []byte
+	// TableVersion is the committed routing-table version. A new operator has an
+	// empty table, version 0; one created again after Delete goes on counting.
+	TableVersion int64
+	// TableConfigVersion is the configuration version that the committed table pins.
+	TableConfigVersion int64
+	// TableSize is the number of entries of the committed table.
+	TableSize int64
+	// LastInterval is the newest interval that has a plan; nil before the first.
+	LastInterval *int64
+	// CurrentPlan is the newest plan that is approved and waits to be committed, or "".
+	CurrentPlan          string
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Configuration is one version of an operator's configuration.
+type Configuration struct {
+	Version   int64
+	Config    []byte // JSON
+	CreatedAt time.Time
+}
+
+// Entry is one line of a routing table.
+type Entry struct {
+	Key      []byte
+	Instance int32
+}
+
+// NoInstance in a Change: there is no entry.
+const NoInstance int32 = -1
+
+// Change is what a plan does to one table entry. It is reversible.
+type Change struct {
+	Key      []byte
+	Old, New int32 // instance ids, or NoInstance; never equal
+}
+
+// Table is one version of an operator's routing table.
+type Table struct {
+	Version       int64
+	ConfigVersion int64   // the configuration that it pins
+	Entries       []Entry // ascending bytes of the keys
+}
+
+// Status is where a plan stands in its lifecycle.
+type Status string
+
+// The statuses of a plan.
+const (
+	StatusNoAction   Status = "no_action"  // nothing was to be done, or something forbade it
+	StatusApproved   Status = "approved"   // may be committed
+	StatusCommitted  Status = "committed"  // its version became the operator's table
+	StatusAborted    Status = "aborted"    // given up by the engine
+	StatusSuperseded Status = "superseded" // another plan was committed on the same base
+)
+
+// Plan is a plan's record.
+type Plan struct {
+	ID            string
+	Operator      string
+	Epoch         int64
+	Interval      int64
+	Status        Status
+	Strategy      string
+	Parameters    []byte // JSON
+	BaseVersion   int64
+	Version       *int64 // the table version it became; nil before commit
+	ConfigVersion int64
+	// Fingerprint identifies input, parameters, configuration and base version
+	// of the request: a second plan with the same operator, epoch, interval and
+	// fingerprint is the same plan.
+	Fingerprint string
+	CreatedAt   time.Time
+	Figures
+}
+
+// Figures are what a plan reports about itself. Units are those of the
+// operator's statistics.
+type Figures struct {
+	EndReason         string
+	Causes            []string
+	Balanced          bool
+	TableWithinLimit  bool
+	ThetaBefore       float64
+	ThetaAfter        float64
+	UnderloadBefore   float64
+	UnderloadAfter    float64
+	SkewnessBefore    float64
+	SkewnessAfter     float64
+	TableBefore       int64
+	TableAfter        int64
+	MigrationKeys     int64
+	MigrationState    float64
+	MigrationFraction float64
+	Objective         float64
+	Instances         []byte // JSON
+	HotKeys           []byte // JSON
+	DriftedKeys       int64
+	InputHash         string
+	PlannerRevision   string
+	WorkUnits         int64
+	DecodeMS          float64
+	PlanMS            float64
+}
+
+// NewPlan is a plan with its long parts, as it is created.
+type NewPlan struct {
+	Plan
+	// Changes turn the table of BaseVersion into the planned one.
+	Changes []Change
+	// Migrations and Input are opaque to the store. Input may be nil.
+	Migrations, Input []byte
+	// Retention is applied in the same transaction.
+	Retention Retention
+}
+
+// Retention says how much of an operator's history is kept; 0 keeps all.
+type Retention struct {
+	Inputs   int // inputs of the newest plans
+	Plans    int // newest plans
+	Versions int // newest table versions that can still be reconstructed
+}
+
+// Transition is one step of a plan's lifecycle.
+type Transition struct {
+	From   Status // "" for the creation
+	To     Status
+	Actor  string
+	Reason string
+	At     time.Time
+}
+
+// PlanFilter selects and pages through plans, newest first.
+type PlanFilter struct {
+	Operator string
+	Status   Status // "": all
+	Interval *int64 // nil: all
+	Before   int64  // a cursor that Plans returned; 0: from the newest
+	Limit    int    // > 0
+}
+
+// Store is the contract. Times are kept to the microsecond, in UTC.
+type Store interface {
+	// PutOperator creates the operator, or gives it a new configuration version.
+	// A config that equals the newest version's, byte for byte, changes nothing.
+	// created tells whether the operator is new. The first configuration is the
+	// one that the empty first table pins.
+	PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op Operator, created bool, err error)
+	// Operator returns one operator. ErrNotFound.
+	Operator(ctx context.Context, name string) (Operator, error)
+	// Operators lists operators in ascending byte order of their names, those
+	// after the name `after` only.
+	Operators(ctx context.Context, after string, limit int) ([]Operator, error)
+	// DeleteOperator removes the operator with all its history. Its version
+	// numbers are never used again. ErrNotFound.
+	DeleteOperator(ctx context.Context, name string, at time.Time) error
+	// Configuration returns one configuration version. ErrNotFound.
+	Configuration(ctx context.Context, operator string, version int64) (Configuration, error)
+
+	// Table returns a version of the routing table; the committed one when
+	// version is nil. ErrNotFound, ErrPurged.
+	Table(ctx context.Context, operator string, version *int64) (Table, error)
+	// Route returns the instance of key's entry in the committed table together
+	// with the operator as it stands. found is false when the key has no entry.
+	// ErrNotFound when there is no such operator.
+	Route(ctx context.Context, operator string, key []byte) (op Operator, instance int32, found bool, err error)
+
+	// FindPlan returns the plan of this operator, epoch, interval and
+	// fingerprint. ErrNotFound.
+	FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (Plan, error)
+	// CheckInterval reports whether a new plan of this interval may be created:
+	// ErrNotFound, ErrIntervalPlanned, ErrIntervalOutdated. CreatePlan decides
+	// again; this spares the work.
+	CheckInterval(ctx context.Context, operator string, epoch, interval int64) error
+	// CreatePlan stores a plan with status no_action or approved, or, with
+	// status committed, commits it at once. If a plan with the same operator,
+	// epoch, interval and fingerprint exists, that one is returned and created is
+	// false. by becomes the first transition. ErrNotFound,
+	// ErrConfigurationChanged, ErrBaseChanged, ErrIntervalPlanned (unless the
+	// interval's plans all ended aborted or superseded), ErrIntervalOutdated.
+	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
+	// Plan returns one plan. ErrNotFound, ErrPurged.
+	Plan(ctx context.Context, id string) (Plan, error)
+	// Plans lists plans, newest first. next is the cursor of the following page,
+	// 0 after the last.
+	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
+	// Changes returns what the plan does to the table, in ascending bytes of the
+	// keys. ErrNotFound, ErrPurged.
+	Changes(ctx context.Context, plan string) ([]Change, error)
+	// Migrations returns the plan's migrations as they were given. ErrNotFound, ErrPurged.
+	Migrations(ctx context.Context, plan string) ([]byte, error)
+	// Input returns the plan's input as it was given; nil if it was given none.
+	// ErrNotFound, ErrPurged.
+	Input(ctx context.Context, plan string) ([]byte, error)
+	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
+	Transitions(ctx context.Context, plan string) ([]Transition, error)
+
+	// CommitPlan makes the plan's table the operator's, under the plan's
+	// configuration version, and supersedes the operator's other approved plans.
+	// Committing a committed plan again changes nothing and succeeds. to.From
+	// and to.To are set by the store. ErrNotFound, ErrPurged, ErrTransition,
+	// ErrBaseChanged.
+	CommitPlan(ctx context.Context, id string, to Transition, keep Retention) (Plan, error)
+	// AbortPlan gives an approved plan up. Aborting an aborted plan again
+	// succeeds. ErrNotFound, ErrPurged, ErrTransition.
+	AbortPlan(ctx context.Context, id string, to Transition) (Plan, error)
+
+	// Ready reports whether the store can be reached and has the schema that
+	// this build needs. ErrUnavailable.
+	Ready(ctx context.Context) error
+	// Close releases all resources.
+	Close() error
+}
+
+// Migrator changes the schema of a store.
+type Migrator interface {
+	// Up applies all migrations that are missing and returns the new version.
+	Up(ctx context.Context) (int64, error)
+	// Down takes back the newest migration and returns the new version.
+	Down(ctx context.Context) (int64, error)
+	// Status returns the version that the database has and the newest known.
+	Status(ctx context.Context) (current, latest int64, err error)
+}
