@@ -136,15 +136,18 @@ type Plan struct {
 	// key order. Nil for items with counts, which have no entries of their own.
 	Set   []Setting
 	Unset []Removal
+
+	score score
 }
 
 // UnsetKey returns the key of Unset[i]. The slice is shared.
-func (p *Plan) UnsetKey(i int) []byte {
-	if u := p.Unset[i]; u.Item >= 0 {
+func (p *Plan) UnsetKey(i int) []byte { return p.removedKey(p.Unset[i]) }
+
+func (p *Plan) removedKey(u Removal) []byte {
+	if u.Item >= 0 {
 		return p.Snapshot.Keys.At(int(u.Item))
-	} else {
-		return p.Snapshot.Table.At(int(u.Entry)).Key
 	}
+	return p.Snapshot.Table.At(int(u.Entry)).Key
 }
 
 // Empty reports whether the plan changes nothing at all.

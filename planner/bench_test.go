@@ -1,0 +1,75 @@
+package planner_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"plannerd/planner"
+)
+
+// zipfSnapshot is the papers' default workload (Zipf z = 0.85, state of w = 1)
+// in its first interval: every key is where the hash puts it.
+func zipfSnapshot(keys, instances int) *planner.Snapshot {
+	r := rand.New(rand.NewPCG(1, uint64(keys)))
+	s := &planner.Snapshot{
+		Keys: planner.NewKeys(keys), Cost: make([]float64, keys), State: make([]float64, keys),
+		Current: make([]int32, keys), Hash: make([]int32, keys),
+	}
+	for d := range instances {
+		s.Instances = append(s.Instances, planner.Instance{ID: int32(d), Capacity: 1})
+	}
+	top := float64(keys) // about one tuple for each key of the tail
+	for i, rank := range r.Perm(keys) {
+		s.Keys.Append(fmt.Appendf(nil, "key:%010d", i))
+		s.Cost[i] = math.Ceil(top * math.Pow(float64(rank+1), -0.85))
+		s.State[i] = 64 * s.Cost[i]
+		s.Hash[i] = int32(planner.KeyHash(s.Keys.At(i)) % uint64(instances))
+		s.Current[i] = s.Hash[i]
+	}
+	return s
+}
+
+var planSizes = []struct{ keys, instances int }{
+	{1e4, 15}, {1e4, 40}, {1e5, 15}, {1e5, 40}, {1e6, 15}, {1e6, 40},
+}
+
+func BenchmarkPlan(b *testing.B) {
+	limit := int64(3000)
+	for _, name := range []string{"mixed", "minmig", "mintable", "llfd", "lpt"} {
+		for _, size := range planSizes {
+			b.Run(fmt.Sprintf("strategy=%s/keys=%.0e/instances=%d", name, float64(size.keys), size.instances), func(b *testing.B) {
+				s := zipfSnapshot(size.keys, size.instances)
+				var plan *planner.Plan
+				b.ReportAllocs()
+				for b.Loop() {
+					var err error
+					plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(100*plan.Migration.Fraction, "%moved")
+				b.ReportMetric(float64(plan.TableAfter), "entries")
+				b.ReportMetric(100*plan.Theta.After, "%theta")
+			})
+		}
+	}
+}
+
+// BenchmarkSortFloat64s is the yardstick: the standard library sorting a million
+// random numbers.
+func BenchmarkSortFloat64s(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	in := make([]float64, 1e6)
+	for i := range in {
+		in[i] = r.Float64()
+	}
+	x := make([]float64, len(in))
+	for b.Loop() {
+		copy(x, in)
+		slices.Sort(x)
+	}
+}

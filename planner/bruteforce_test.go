@@ -1,0 +1,66 @@
+package planner_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"plannerd/planner/plannertest"
+)
+
+// TestGapToOptimum compares each strategy with the exhaustive search on small
+// cases: none may beat it, and the table says how far each is off.
+func TestGapToOptimum(t *testing.T) {
+	t.Parallel()
+	type tally struct {
+		optimal, feasible int
+		ratio             float64
+	}
+	const cases = 1500
+	r := rand.New(rand.NewPCG(31, 31))
+	tallies := map[string]*tally{}
+	for _, strategy := range names() {
+		tallies[strategy] = &tally{}
+	}
+	feasible, priced := 0, 0
+	for range cases {
+		c := plannertest.Tiny(r)
+		s := c.Snapshot()
+		_, best := plannertest.Optimum(s, c.Options)
+		if best.Violated == 0 {
+			feasible++
+			if best.Objective > 0 {
+				priced++
+			}
+		}
+		for _, strategy := range names() {
+			p := run(t, strategy, s, c.Options)
+			score := plannertest.ScoreOf(s, c.Options, plannertest.AssignmentOf(p))
+			y := tallies[strategy]
+			switch cmp := score.Compare(best); {
+			case cmp < 0:
+				t.Fatalf("%s beats the optimum: %+v against %+v\n%s", strategy, score, best, c)
+			case cmp == 0:
+				y.optimal++
+			}
+			if score.Violated == 0 {
+				y.feasible++
+				if best.Objective > 0 {
+					y.ratio += score.Objective / best.Objective
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cases, %d of them feasible\n%-10s %8s %9s\n", cases, feasible, "strategy", "optimal", "feasible")
+	for _, strategy := range names() {
+		y := tallies[strategy]
+		fmt.Fprintf(&b, "%-10s %7.1f%% %8.1f%%\n", strategy,
+			100*float64(y.optimal)/cases, 100*float64(y.feasible)/float64(feasible))
+		if y.feasible > feasible {
+			t.Errorf("%s is feasible in %d cases, only %d can be", strategy, y.feasible, feasible)
+		}
+	}
+	t.Log(b.String())
+}

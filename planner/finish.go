@@ -1,0 +1,306 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// unmoved is the assignment F itself, hot keys included.
+func (p *problem) unmoved() *assignment {
+	a := &assignment{p: p, at: p.s.Current, load: p.before}
+	if p.s.Count != nil {
+		a.units = p.s.Count
+		a.items = make([]int32, p.s.Len())
+		for i := range a.items {
+			a.items[i] = int32(i)
+		}
+	}
+	return a
+}
+
+// finish computes the plan that an assignment stands for.
+func (p *problem) finish(name string, a *assignment) *Plan {
+	plan := &Plan{
+		Snapshot: p.s, Strategy: name, Options: p.o,
+		EndReason: p.meter.endReason(), WorkUnits: p.meter.used,
+		Instances: make([]Load, len(p.s.Instances)),
+		score:     a.score(),
+	}
+	f := finisher{p, a, plan}
+	plan.Moves = a.moves()
+	if p.s.Count == nil {
+		f.entries()
+	}
+	f.migration()
+	f.loads()
+	f.table()
+	f.hotKeys()
+	f.causes()
+	return plan
+}
+
+type finisher struct {
+	p    *problem
+	a    *assignment
+	plan *Plan
+}
+
+// moves is Δ(F,F') in canonical key order, then by destination.
+func (a *assignment) moves() []Move {
+	s := a.p.s
+	var moves []Move
+	add := func(item, to int32, units int64) {
+		if from := s.Current[item]; from != to {
+			moves = append(moves, Move{item, from, to, units, a.p.reason(item, from, to)})
+		}
+	}
+	if s.Count == nil {
+		for i, to := range a.at {
+			add(int32(i), to, 1)
+		}
+	} else {
+		for _, x := range a.places() {
+			add(x.item, x.to, x.count)
+		}
+	}
+	slices.SortFunc(moves, func(x, y Move) int {
+		if x.Item != y.Item {
+			return s.Keys.compare(x.Item, y.Item)
+		}
+		return cmp.Compare(x.To, y.To)
+	})
+	return moves
+}
+
+// reason says why an item goes from one instance to another.
+func (p *problem) reason(item, from, to int32) Reason {
+	s := p.s
+	home := to == s.Hash[item]
+	switch {
+	case s.Instances[from].Drained:
+		return ReasonDrain
+	case home && s.HashChanged && s.Table != nil && (s.Entry == nil || s.Entry[item] < 0):
+		return ReasonRehash
+	case s.Instances[to].Added:
+		return ReasonFill
+	case home:
+		return ReasonMoveBack
+	case p.before[from] > p.limit[from]:
+		return ReasonOverload
+	}
+	return ReasonExchange
+}
+
+// entries collects how the table changes.
+func (f *finisher) entries() {
+	s, plan := f.p.s, f.plan
+	for i, d := range f.a.at {
+		entry, old := int32(-1), NoInstance // the committed entry's index and instance
+		switch {
+		case s.Table == nil:
+			if s.Current[i] != s.Hash[i] {
+				old = s.Instances[s.Current[i]].ID
+			}
+		case s.Entry != nil && s.Entry[i] >= 0:
+			entry = s.Entry[i]
+			old = s.Table.instances[entry]
+		}
+		switch {
+		case d != s.Hash[i]:
+			if old != s.Instances[d].ID {
+				plan.Set = append(plan.Set, Setting{int32(i), d})
+			}
+		case old != NoInstance:
+			plan.Unset = append(plan.Unset, Removal{int32(i), entry})
+		}
+	}
+	if !s.Partial {
+		f.dropAbsent()
+	}
+	slices.SortFunc(plan.Set, func(x, y Setting) int { return s.Keys.compare(x.Item, y.Item) })
+	slices.SortFunc(plan.Unset, func(x, y Removal) int {
+		return compareKeys(plan.removedKey(x), plan.removedKey(y))
+	})
+}
+
+// dropAbsent drops the entries whose key the statistics, which are complete, do
+// not name.
+func (f *finisher) dropAbsent() {
+	present := make([]bool, f.p.s.Table.Len())
+	for _, e := range f.p.s.Entry {
+		if e >= 0 {
+			present[e] = true
+		}
+	}
+	for e, ok := range present {
+		if !ok {
+			f.plan.Unset = append(f.plan.Unset, Removal{-1, int32(e)})
+		}
+	}
+}
+
+func (f *finisher) migration() {
+	p, m := f.p, &f.plan.Migration
+	in, out := make([]int64, len(p.before)), make([]int64, len(p.before))
+	state := int64(0)
+	for _, x := range f.plan.Moves {
+		moved := p.state.of(p.s.state(int(x.Item))) * x.Count
+		m.Keys += x.Count
+		state += moved
+		out[x.From] += moved
+		in[x.To] += moved
+		f.plan.Instances[x.From].KeysAfter -= x.Count
+		f.plan.Instances[x.To].KeysAfter += x.Count
+	}
+	for d := range in {
+		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.state.float(in[d]), p.state.float(out[d])
+	}
+	m.State = p.state.float(state)
+	m.Objective = p.objective(state, m.Keys)
+	if p.totalState > 0 {
+		m.Fraction = float64(state) / float64(p.totalState)
+	}
+}
+
+// loads fills in the figures of the instances and those that follow from them.
+func (f *finisher) loads() {
+	p, plan := f.p, f.plan
+	scale := p.cost.float(1)
+	for d := range p.s.Instances {
+		x := &plan.Instances[d]
+		x.Before, x.After = p.cost.float(p.before[d]), p.cost.float(f.a.load[d])
+		x.KeysBefore = p.keysBefore[d]
+		x.KeysAfter += x.KeysBefore
+		x.Fair = p.fair[d] * scale
+		x.Max = (1 + p.o.ThetaMax) * p.fair[d] * scale
+		x.Bound = p.bound[d] * scale
+	}
+	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = p.imbalance(p.before)
+	plan.Theta.After, plan.Underload.After, plan.Skewness.After = p.imbalance(f.a.load)
+	plan.Balanced = true
+	for _, d := range p.live {
+		plan.Balanced = plan.Balanced && f.a.load[d] <= p.maximum[d]
+	}
+}
+
+// imbalance returns the largest over- and underload relative to the fair load,
+// and the workload skewness max L / mean L, over the live instances.
+func (p *problem) imbalance(load []int64) (theta, underload, skewness float64) {
+	sum, greatest := 0.0, 0.0
+	for _, d := range p.live {
+		if p.fair[d] > 0 {
+			x := float64(load[d]) / p.fair[d]
+			theta, underload = max(theta, x-1), max(underload, 1-x)
+		}
+		sum += float64(load[d])
+		greatest = max(greatest, float64(load[d]))
+	}
+	if sum == 0 {
+		return theta, underload, 1
+	}
+	return theta, underload, greatest / (sum / float64(len(p.live)))
+}
+
+func (f *finisher) table() {
+	p, plan := f.p, f.plan
+	plan.TableBefore = int64(p.s.Table.Len())
+	if p.s.Table == nil {
+		plan.TableBefore = p.entries
+	}
+	plan.TableAfter = f.plan.score.table
+	plan.TableWithinLimit = p.tableExcess(plan.TableAfter) == 0
+}
+
+func (f *finisher) hotKeys() {
+	p := f.p
+	for i, h := range p.hot {
+		if i > 0 && p.hot[i-1].item == h.item {
+			continue
+		}
+		cost := p.cost.of(p.s.Cost[h.item])
+		f.plan.HotKeys = append(f.plan.HotKeys, HotKey{
+			Item: h.item, Instance: h.to, Cost: p.s.Cost[h.item],
+			Pieces: p.piecesOf(cost), ForcedTheta: p.forcedTheta(cost),
+		})
+	}
+}
+
+// piecesOf is the least n whose n largest rooms L_max,d − residual_d sum to at
+// least cost, or 0.
+func (p *problem) piecesOf(cost int64) int {
+	rooms := make([]int64, 0, len(p.live))
+	for _, d := range p.live {
+		rooms = append(rooms, p.maximum[d]-p.residual[d])
+	}
+	slices.SortFunc(rooms, func(a, b int64) int { return cmp.Compare(b, a) })
+	for n, room := range rooms {
+		if cost -= room; cost <= 0 {
+			return n + 1
+		}
+	}
+	return 0
+}
+
+func (p *problem) forcedTheta(cost int64) float64 {
+	theta := math.Inf(1)
+	for _, d := range p.live {
+		theta = min(theta, relative(float64(p.residual[d]+cost), p.fair[d]))
+	}
+	return theta
+}
+
+func (f *finisher) causes() {
+	plan := f.plan
+	if f.p.settled() {
+		plan.Causes = append(plan.Causes, CauseBalanced)
+		return
+	}
+	if len(plan.HotKeys) > 0 {
+		plan.Causes = append(plan.Causes, CauseHotKey)
+	}
+	if !plan.TableWithinLimit {
+		plan.Causes = append(plan.Causes, CauseTableLimit)
+	}
+	for _, d := range f.p.live {
+		if f.a.load[d] > f.p.limit[d] {
+			plan.Causes = append(plan.Causes, CauseNothingMovable)
+			break
+		}
+	}
+}
+
+// Table is the whole planned routing table A', for items that are keys.
+func (p *Plan) Table() (*RoutingTable, error) {
+	s := p.Snapshot
+	var entries []Entry
+	unset := make(map[int32]bool, len(p.Unset))
+	for _, u := range p.Unset {
+		unset[u.Entry] = true
+	}
+	set := make(map[int32]bool, len(p.Set))
+	for _, x := range p.Set {
+		entries = append(entries, Entry{s.Keys.At(int(x.Item)), s.Instances[x.To].ID})
+		set[x.Item] = true
+		if s.Entry != nil && s.Entry[x.Item] >= 0 {
+			unset[s.Entry[x.Item]] = true
+		}
+	}
+	for e := range s.Table.Len() {
+		if !unset[int32(e)] {
+			entries = append(entries, s.Table.At(e))
+		}
+	}
+	if s.Table == nil {
+		removed := make(map[int32]bool, len(p.Unset))
+		for _, u := range p.Unset {
+			removed[u.Item] = true
+		}
+		for i, d := range s.Current {
+			if item := int32(i); d != s.Hash[i] && !set[item] && !removed[item] {
+				entries = append(entries, Entry{s.Keys.At(i), s.Instances[d].ID})
+			}
+		}
+	}
+	return NewRoutingTable(entries)
+}

@@ -1,0 +1,411 @@
+package planner
+
+import (
+	"math"
+	"slices"
+)
+
+// criterion is ψ: which key to take off an instance first. It returns the rank
+// of an item; items of equal rank are in canonical key order.
+type criterion func(p *problem) func(item int32) uint64
+
+// highestCost is ψ of llfd and mintable.
+func highestCost(p *problem) func(int32) uint64 {
+	return func(item int32) uint64 { return descending(p.s.Cost[item]) }
+}
+
+// largestGamma is ψ of minmig and mixed: γ(k) = c(k)^β / S(k), the migration
+// priority index of mixed-routing §III-B.
+func largestGamma(p *problem) func(int32) uint64 {
+	beta := p.o.beta()
+	return func(item int32) uint64 {
+		c := p.s.Cost[item]
+		if c == 0 {
+			return descending(0)
+		}
+		var power float64
+		switch beta {
+		case 1.5:
+			power = c * math.Sqrt(c) // the default; math.Pow is slow and less exact
+		case 1:
+			power = c
+		case 2:
+			power = c * c
+		default:
+			power = math.Pow(c, beta)
+		}
+		// S = 0 gives +Inf; a γ that underflows still precedes that of no cost.
+		return descending(max(power/p.s.state(int(item)), math.SmallestNonzeroFloat64))
+	}
+}
+
+// llfd is one run of Phases II and III on an assignment: Least-Load Fit
+// Decreasing, mixed-routing §III-A, Algorithm 1.
+type llfd struct {
+	*assignment
+	rank    func(item int32) uint64
+	byCost  bool // ψ is highestCost
+	list    []int32
+	start   []int32  // list[start[d]:start[d+1]]: the movable pieces on d after Phase I
+	gone    []bool   // by piece of list: it entered C. Each does at most once.
+	sources []source // by instance
+	queue   candidates
+	order   []int32 // live instances in ascending L̂/κ, ties by id
+	refused []int32 // by instance: the last candidate that it refused, +1
+}
+
+// source is one instance as a source of keys.
+type source struct {
+	ready bool
+	psi   lazyOrder // its keys in the order ψ; those behind the cursor are out of the question
+	// What follows serves to know whether an exchange can succeed before any key
+	// is taken. It is set up at the first exchange.
+	summed   bool
+	costs    lazyOrder // the eligible keys by descending cost; unused if that is ψ
+	eligible int64     // Σ cost of the keys not gone that cost less than the last candidate
+}
+
+// rebalance runs Phases II and III. It reports false when the meter ran out: the
+// assignment is then incomplete.
+func (a *assignment) rebalance(psi criterion, byCost bool) bool {
+	r := &llfd{
+		assignment: a, rank: psi(a.p), byCost: byCost,
+		gone:    make([]bool, len(a.at)),
+		sources: make([]source, len(a.load)),
+		refused: make([]int32, len(a.load)),
+	}
+	r.list, r.start = a.movable()
+	r.prepare()
+	r.sortInstances()
+	return r.assign()
+}
+
+// sortInstances sets up the order in which instances are tried.
+func (r *llfd) sortInstances() {
+	r.order = slices.Clone(r.p.live)
+	slices.SortFunc(r.order, func(a, b int32) int {
+		if r.before(a, b) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// prepare is Phase II: it takes keys off overloaded instances in the order ψ
+// until the rest fits, and all off drained ones.
+func (r *llfd) prepare() {
+	var taken []ranked
+	for d, x := range r.p.s.Instances {
+		if x.Drained {
+			for _, piece := range r.list[r.start[d]:r.start[d+1]] {
+				r.move(piece, nowhere)
+				r.gone[piece] = true
+				taken = append(taken, r.byCostRank(piece))
+			}
+			continue
+		}
+		for excess := r.load[d] - r.p.limit[d]; excess > 0; excess = r.load[d] - r.p.limit[d] {
+			e, ok := r.source(d).psi.peek()
+			if !ok {
+				break
+			}
+			piece, _ := r.displace(&r.sources[d], e.piece, excess)
+			taken = append(taken, r.byCostRank(piece))
+		}
+	}
+	r.queue = candidates{sorted: newLazyOrder(taken, r.p.s.Keys, r.items), a: r.assignment}
+}
+
+// byCostRank ranks a piece for C: the costliest first.
+func (a *assignment) byCostRank(piece int32) ranked {
+	return a.rankedPiece(piece, descending(a.p.s.Cost[a.item(piece)]))
+}
+
+// source returns d's source with ψ ready.
+func (r *llfd) source(d int) *source {
+	s := &r.sources[d]
+	if !s.ready {
+		s.ready = true
+		group := r.list[r.start[d]:r.start[d+1]]
+		e := make([]ranked, len(group))
+		for i, piece := range group {
+			e[i] = r.rankedPiece(piece, r.rank(r.item(piece)))
+		}
+		s.psi = newLazyOrder(e, r.p.s.Keys, r.items)
+	}
+	return s
+}
+
+// displace moves as many units of the first piece of s's order ψ to nowhere as
+// it takes for their cost to reach need, or all. It returns them as a piece and
+// their cost.
+func (r *llfd) displace(s *source, piece int32, need int64) (taken int32, cost int64) {
+	units, unit := r.count(piece), r.unitCost(piece)
+	if unit > 0 {
+		units = min(units, (need+unit-1)/unit)
+	}
+	if units == r.count(piece) {
+		r.gone[piece] = true
+		s.psi.skip()
+	} else {
+		piece = r.split(piece, units)
+	}
+	r.move(piece, nowhere)
+	return piece, units * unit
+}
+
+// before reports whether a is tried before b.
+func (r *llfd) before(a, b int32) bool {
+	x, y := r.p.rate(a, r.load[a]), r.p.rate(b, r.load[b])
+	return x < y || x == y && a < b
+}
+
+// reorder restores the order after the load of order[i] changed.
+func (r *llfd) reorder(i int) {
+	d := r.order[i]
+	for ; i+1 < len(r.order) && r.before(r.order[i+1], d); i++ {
+		r.order[i] = r.order[i+1]
+	}
+	for ; i > 0 && r.before(d, r.order[i-1]); i-- {
+		r.order[i] = r.order[i-1]
+	}
+	r.order[i] = d
+}
+
+// assign is Phase III: every candidate, the costliest first, goes to the first
+// instance that accepts it.
+func (r *llfd) assign() bool {
+	for {
+		piece, ok := r.queue.pop()
+		if !ok {
+			return true
+		}
+		if !r.place(piece) {
+			return false
+		}
+	}
+}
+
+// place finds a place for all units of a candidate. An instance that refused one
+// unit refuses the others too: neither its load nor what it could exchange
+// changes in between.
+func (r *llfd) place(piece int32) bool {
+	cost := r.unitCost(piece)
+	for i := r.nextTried(0, piece); i < len(r.order); i = r.nextTried(i, piece) {
+		if !r.p.meter.spend(1) {
+			return false
+		}
+		d, units := r.order[i], int64(0)
+		if room := r.p.limit[d] - r.load[d]; cost <= room {
+			units = r.count(piece)
+			if cost > 0 {
+				units = min(units, room/cost)
+			}
+			units = r.unitsUntil(r.nextTried(i+1, piece), d, cost, units)
+		} else if r.exchange(int(d), piece, cost-room) {
+			units = 1
+		}
+		if units == 0 {
+			r.refused[d] = piece + 1
+			continue
+		}
+		done := r.put(piece, d, units)
+		r.reorder(i)
+		if done {
+			return true
+		}
+		i = 0 // the order may have changed before i, too
+	}
+	r.placeAnyway(piece, cost)
+	return true
+}
+
+// nextTried is the first position from i on whose instance has not refused the
+// candidate.
+func (r *llfd) nextTried(i int, candidate int32) int {
+	for i < len(r.order) && r.refused[r.order[i]] == candidate+1 {
+		i++
+	}
+	return i
+}
+
+// put places units of a candidate on d and reports whether these were all.
+func (r *llfd) put(piece, d int32, units int64) bool {
+	if units < r.count(piece) {
+		r.move(r.split(piece, units), d)
+		return false
+	}
+	r.move(piece, d)
+	return true
+}
+
+// unitsUntil is how many of n units d, which accepts one, takes before
+// order[next] is the least loaded instance.
+func (r *llfd) unitsUntil(next int, d int32, cost, n int64) int64 {
+	if n == 1 || cost == 0 {
+		return n
+	}
+	if next == len(r.order) {
+		return n
+	}
+	other := r.order[next]
+	level := r.p.rate(other, r.load[other])
+	first := func(k int64) bool { // is d still tried first when it holds k units more?
+		x := r.p.rate(d, r.load[d]+k*cost)
+		return x < level || x == level && d < other
+	}
+	estimate := (level*r.p.s.Instances[d].Capacity - float64(r.load[d])) / float64(cost)
+	units := min(n, max(1, int64(estimate)))
+	// Rounding can put the estimate off, either way.
+	for units > 1 && !first(units-1) {
+		units--
+	}
+	for units < n && first(units) {
+		units++
+	}
+	return units
+}
+
+// exchange makes room for one unit of a candidate on d, whose load would exceed
+// its limit by need: it takes cheaper keys off d in the order ψ, or none if all
+// of them do not suffice.
+func (r *llfd) exchange(d int, candidate int32, need int64) bool {
+	s, rank := r.source(d), descending(r.p.s.Cost[r.item(candidate)])
+	if !s.summed {
+		r.sum(s, rank)
+	}
+	r.forgetCostly(s, rank)
+	if s.eligible < need {
+		return false
+	}
+	for need > 0 {
+		e, _ := s.psi.peek()
+		if r.gone[e.piece] || r.byCostRank(e.piece).rank <= rank {
+			s.psi.skip()
+			continue
+		}
+		piece, cost := r.displace(s, e.piece, need)
+		need -= cost
+		s.eligible -= cost
+		r.queue.push(r.byCostRank(piece))
+	}
+	return true
+}
+
+// sum sets up what exchange needs to know: the keys that cost less than rank.
+func (r *llfd) sum(s *source, rank uint64) {
+	s.summed = true
+	if r.byCost {
+		for e, ok := s.psi.peek(); ok && e.rank <= rank; e, ok = s.psi.peek() {
+			s.psi.skip()
+		}
+	}
+	var cheaper []ranked
+	for _, e := range s.psi.e[s.psi.next:] {
+		if r.gone[e.piece] {
+			continue
+		}
+		if c := r.byCostRank(e.piece); c.rank > rank {
+			s.eligible += r.unitCost(e.piece) * r.count(e.piece)
+			cheaper = append(cheaper, c)
+		}
+	}
+	if !r.byCost {
+		s.costs = newLazyOrder(cheaper, r.p.s.Keys, r.items)
+	}
+}
+
+// forgetCostly strikes out the keys that do not cost less than rank. Candidates
+// only get cheaper, so they are out of the question for good.
+func (r *llfd) forgetCostly(s *source, rank uint64) {
+	order := &s.costs
+	if r.byCost {
+		order = &s.psi
+	}
+	for {
+		e, ok := order.peek()
+		if !ok || e.rank > rank {
+			return
+		}
+		order.skip()
+		if !r.gone[e.piece] {
+			s.eligible -= r.unitCost(e.piece) * r.count(e.piece)
+		}
+	}
+}
+
+// placeAnyway places the units of a candidate that every instance refused where
+// the resulting relative load is least.
+func (r *llfd) placeAnyway(piece int32, cost int64) {
+	for done := false; !done; {
+		best, least := 0, math.Inf(1)
+		for i, d := range r.order {
+			x := r.p.rate(d, r.load[d]+cost)
+			if x < least || x == least && d < r.order[best] {
+				best, least = i, x
+			}
+		}
+		done = r.put(piece, r.order[best], 1)
+		r.reorder(best)
+	}
+}
+
+// candidates is C: pieces by descending cost. Those of Phase II are sorted as
+// they are asked for, those that exchanges add go into a heap.
+type candidates struct {
+	a      *assignment
+	sorted lazyOrder
+	heap   []ranked
+}
+
+func (c *candidates) less(x, y ranked) bool {
+	order := lazyOrder{keys: c.a.p.s.Keys, items: c.a.items}
+	return order.less(x, y)
+}
+
+// pop takes the costliest piece out of C.
+func (c *candidates) pop() (int32, bool) {
+	e, ok := c.sorted.peek()
+	if len(c.heap) > 0 && (!ok || c.less(c.heap[0], e)) {
+		return c.popHeap(), true
+	}
+	if ok {
+		c.sorted.skip()
+	}
+	return e.piece, ok
+}
+
+func (c *candidates) push(e ranked) {
+	c.heap = append(c.heap, e)
+	for i := len(c.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !c.less(c.heap[i], c.heap[parent]) {
+			break
+		}
+		c.heap[i], c.heap[parent] = c.heap[parent], c.heap[i]
+		i = parent
+	}
+}
+
+func (c *candidates) popHeap() int32 {
+	h := c.heap
+	top, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			break
+		}
+		if child+1 < len(h) && c.less(h[child+1], h[child]) {
+			child++
+		}
+		if !c.less(h[child], h[i]) {
+			break
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+	c.heap = h
+	return top.piece
+}

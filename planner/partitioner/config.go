@@ -1,0 +1,178 @@
+// Package partitioner holds the hash functions that place keys when the routing
+// table does not: the token ring, a plain modulo, and those of engines, so that
+// the planner and a running engine agree on every key.
+package partitioner
+
+import (
+	"slices"
+
+	"plannerd/planner"
+	"plannerd/planner/ring"
+)
+
+// The names of the functions.
+const (
+	// Ring is consistent hashing, see package ring: a node per instance, by id.
+	Ring = "ring"
+	// Modulo is planner.KeyHash, unsigned, modulo the number of instances, which
+	// are taken in the order of their ids.
+	Modulo = "modulo"
+	// Flink is keyBy of Apache Flink: Java's hash code of the key, Flink's murmur
+	// of that, modulo the max parallelism, is the key group; the instances, in
+	// the order of their ids, own contiguous ranges of key groups.
+	Flink = "flink"
+	// Kafka is the default partitioner of Apache Kafka's producer: murmur2 of the
+	// key's bytes, made positive, modulo the number of partitions.
+	Kafka = "kafka"
+	// Reported is no function: the engine reports each key's hash instance.
+	Reported = "reported"
+)
+
+// Key types of [Flink].
+const (
+	String = "string" // java.lang.String; keys must be valid UTF-8
+	Int    = "int"    // java.lang.Integer; keys must be its canonical decimal form
+	Long   = "long"   // java.lang.Long; likewise
+)
+
+// Defaults and limits.
+const (
+	DefaultTokensPerInstance = 128
+	DefaultMaxParallelism    = 128
+	// MaxMaxParallelism is Flink's own upper bound.
+	MaxMaxParallelism = 1 << 15
+	// MaxRingTokens bounds the tokens of all instances together, which take 12
+	// bytes each.
+	MaxRingTokens = 1 << 24
+	// MaxPartitions bounds Config.Partitions.
+	MaxPartitions = 1 << 20
+)
+
+// derivedMaxParallelism is the greatest parallelism for which Flink itself
+// derives a max parallelism of [DefaultMaxParallelism]: for more instances it
+// takes a higher one, which depends on the parallelism that the job first had.
+const derivedMaxParallelism = 85
+
+// Config says how keys are placed. Fields that do not belong to Function must
+// be zero.
+type Config struct {
+	// Function is one of the names above. Defaults to [Ring].
+	Function string
+	// TokensPerInstance is how many ring tokens an instance holds that does not
+	// name its own number. Defaults to [DefaultTokensPerInstance].
+	TokensPerInstance int
+	// MaxParallelism is Flink's number of key groups, from the number of
+	// instances to [MaxMaxParallelism]. Defaults to [DefaultMaxParallelism] for up
+	// to 85 instances, as in Flink; for more there is no default.
+	MaxParallelism int
+	// KeyType is what Flink's keys are: [String], [Int] or [Long]. Defaults to
+	// [String].
+	KeyType string
+	// Partitions is the number of Kafka partitions, from 1 to [MaxPartitions].
+	// Required for Kafka.
+	Partitions int
+	// Assignment is the id of the instance that consumes each partition, as long
+	// as Partitions. Nil: partition p belongs to instance p modulo the number of
+	// instances, in the order of their ids.
+	Assignment []int32
+}
+
+// Instance is one live instance of the operator.
+type Instance struct {
+	ID     int32 // ≥ 0
+	Tokens int   // ring tokens, ≥ 0; 0: Config.TokensPerInstance
+}
+
+// New returns the hash function that c describes over the given instances,
+// which are in strictly ascending order of ID; nil for [Reported]. The error is
+// a [planner.InputError] whose Field is that of the HTTP API.
+func New(c Config, instances []Instance) (planner.HashFunction, error) {
+	if err := c.validate(instances); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	switch c.Function {
+	case Modulo:
+		return modulo(ids(instances)), nil
+	case Flink:
+		return newFlink(c, instances), nil
+	case Kafka:
+		return kafka(c.owners(instances)), nil
+	case Reported:
+		return nil, nil
+	default:
+		return ring.New(c.nodes(instances)), nil
+	}
+}
+
+// Same reports whether two configurations place every key alike, each over its
+// own instances. Both must be valid. Defaults are filled in before comparing,
+// and fields are compared by their effect: a default spelled out, or an
+// assignment of partitions that is the default, makes no difference. It may
+// say false of different functions that happen to agree, as all do over a
+// single instance. Two [Reported] are the same if their instances are.
+func Same(a Config, ai []Instance, b Config, bi []Instance) bool {
+	a, b = a.withDefaults(), b.withDefaults()
+	if a.Function != b.Function {
+		return false
+	}
+	switch a.Function {
+	case Ring:
+		return slices.Equal(a.nodes(ai), b.nodes(bi))
+	case Kafka:
+		return slices.Equal(a.owners(ai), b.owners(bi))
+	case Flink:
+		return a.MaxParallelism == b.MaxParallelism && a.KeyType == b.KeyType && slices.Equal(ids(ai), ids(bi))
+	default:
+		return slices.Equal(ids(ai), ids(bi))
+	}
+}
+
+// withDefaults fills in the defaults of the fields that belong to c.Function.
+func (c Config) withDefaults() Config {
+	if c.Function == "" {
+		c.Function = Ring
+	}
+	if c.Function == Ring && c.TokensPerInstance == 0 {
+		c.TokensPerInstance = DefaultTokensPerInstance
+	}
+	if c.Function == Flink && c.MaxParallelism == 0 {
+		c.MaxParallelism = DefaultMaxParallelism
+	}
+	if c.Function == Flink && c.KeyType == "" {
+		c.KeyType = String
+	}
+	return c
+}
+
+func ids(instances []Instance) []int32 {
+	out := make([]int32, len(instances))
+	for i, d := range instances {
+		out[i] = d.ID
+	}
+	return out
+}
+
+// nodes returns the instances as ring nodes.
+func (c Config) nodes(instances []Instance) []ring.Node {
+	out := make([]ring.Node, len(instances))
+	for i, d := range instances {
+		out[i] = ring.Node{ID: d.ID, Tokens: d.Tokens}
+		if d.Tokens == 0 {
+			out[i].Tokens = c.TokensPerInstance
+		}
+	}
+	return out
+}
+
+// owners returns the instance of each Kafka partition.
+func (c Config) owners(instances []Instance) []int32 {
+	if c.Assignment != nil {
+		return slices.Clone(c.Assignment)
+	}
+	out := make([]int32, c.Partitions)
+	for p := range out {
+		out[p] = instances[p%len(instances)].ID
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package plannertest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"plannerd/planner"
+)
+
+// pick returns one of the choices.
+func pick[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }
+
+// zipf is a whole cost of the item of rank i.
+func zipf(i int, z float64) float64 { return math.Floor(1000 / math.Pow(float64(i+1), z)) }
+
+// instances makes live instances, and a drained one if asked, with ids that
+// leave gaps.
+func instances(r *rand.Rand, live int, drain bool) []planner.Instance {
+	equalCapacities := r.IntN(2) == 0
+	n, drained := live, -1
+	if drain {
+		n++
+		drained = r.IntN(n)
+	}
+	ins := make([]planner.Instance, n)
+	id := int32(0)
+	for d := range ins {
+		id += int32(r.IntN(3))
+		ins[d] = planner.Instance{ID: id, Capacity: 1, Drained: d == drained}
+		if !equalCapacities {
+			ins[d].Capacity = pick(r, 0.5, 1, 1.5, 2, 3)
+		}
+		ins[d].Added = d != drained && live > 1 && r.IntN(8) == 0
+		id++
+	}
+	return ins
+}
+
+// changed reports whether the instances differ from the committed ones.
+func (c *Case) changed() bool {
+	for _, in := range c.Instances {
+		if in.Added || in.Drained {
+			return true
+		}
+	}
+	return false
+}
+
+// item makes a random item; away in ten of them are not where the hash says.
+func (c *Case) item(r *rand.Rand, i, away int) Item {
+	it := Item{Key: fmt.Sprintf("k%d", i), Count: 1, Entry: planner.NoInstance,
+		Cost: float64(r.IntN(11)), State: float64(r.IntN(8)), Hash: c.place(r, false)}
+	it.Current = it.Hash
+	if r.IntN(10) < away {
+		it.Current = c.place(r, true)
+	}
+	return it
+}
+
+// place picks an instance: live for a hash, not added for a current place.
+func (c *Case) place(r *rand.Rand, isCurrent bool) int32 {
+	for range 100 {
+		d := r.IntN(len(c.Instances))
+		if in := c.Instances[d]; isCurrent && (!in.Added || r.IntN(10) == 0) || !isCurrent && !in.Drained {
+			return int32(d)
+		}
+	}
+	for d, in := range c.Instances {
+		if !in.Drained {
+			return int32(d)
+		}
+	}
+	panic("no live instance")
+}
+
+// table makes the committed table known: mostly what the items say, with drift
+// and entries of absent keys.
+func (c *Case) table(r *rand.Rand) {
+	c.TableKnown = true
+	anywhere := func() int32 { return c.Instances[r.IntN(len(c.Instances))].ID }
+	for i := range c.Items {
+		it := &c.Items[i]
+		if it.Current != it.Hash {
+			it.Entry = c.Instances[it.Current].ID
+		}
+		switch r.IntN(12) {
+		case 0:
+			it.Entry = planner.NoInstance
+		case 1:
+			it.Entry = anywhere()
+		}
+	}
+	for n := range pick(r, 0, 0, 1, 2) {
+		c.Absent = append(c.Absent, planner.Entry{Key: fmt.Appendf(nil, "absent%d", n), Instance: anywhere()})
+	}
+}
+
+func (c *Case) residuals(r *rand.Rand) {
+	for d := range c.Instances {
+		if n := r.IntN(12); n > 4 {
+			in := &c.Instances[d]
+			in.ResidualCost, in.ResidualState, in.ResidualKeys = float64(n), float64(r.IntN(20)), int64(n)
+		}
+	}
+}
+
+func (c *Case) options(r *rand.Rand, table int) {
+	c.Options.ThetaMax = pick(r, 0, 0, 0.02, 0.08, 0.25, 1)
+	c.Options.KeyOverhead = pick(r, 0, 0, 1, 2.5)
+	if r.IntN(3) > 0 {
+		c.Options.TableLimit = new(int64(r.IntN(1 + table)))
+	}
+	if r.IntN(2) == 0 {
+		c.Options.Beta = new(pick(r, 0, 0.5, 1, 2))
+	}
+	if r.IntN(3) == 0 {
+		c.Options.Sigma = new(pick(r, 0, 0.125, 0.5, 1))
+	}
+}

@@ -1,0 +1,129 @@
+package plannertest
+
+import (
+	"cmp"
+	"math"
+
+	"plannerd/planner"
+)
+
+// Score holds what decides which of two assignments is better, in the order of
+// its fields; less is better.
+type Score struct {
+	Violated    int     // live instances above b_d, and the table if above its limit
+	Excess      float64 // largest L(d)/b_d − 1 of those instances, else 0
+	TableExcess int64
+	Objective   float64
+	Table       int64
+	Moves       int64
+	Theta       float64
+}
+
+// Compare is negative when a is better than b.
+func (a Score) Compare(b Score) int {
+	return cmp.Or(
+		cmp.Compare(a.Violated, b.Violated),
+		cmp.Compare(a.Excess, b.Excess),
+		cmp.Compare(a.TableExcess, b.TableExcess),
+		cmp.Compare(a.Objective, b.Objective),
+		cmp.Compare(a.Table, b.Table),
+		cmp.Compare(a.Moves, b.Moves),
+		cmp.Compare(a.Theta, b.Theta),
+	)
+}
+
+// ScoreOf scores an assignment.
+func ScoreOf(s *planner.Snapshot, o planner.Options, a Assignment) Score {
+	return newModel(s, o).score(a)
+}
+
+func (m *model) score(a Assignment) Score {
+	sc := Score{Table: m.tableSize(a)}
+	for d, l := range m.loads(a) {
+		if m.s.Instances[d].Drained {
+			continue
+		}
+		if !fits(l, m.bound[d]) {
+			sc.Violated++
+			sc.Excess = math.Max(sc.Excess, l/m.bound[d]-1)
+		}
+		if m.fair[d] > 0 {
+			sc.Theta = math.Max(sc.Theta, l/m.fair[d]-1)
+		}
+	}
+	if m.o.TableLimit != nil && sc.Table > *m.o.TableLimit {
+		sc.Violated++
+		sc.TableExcess = sc.Table - *m.o.TableLimit
+	}
+	for i, units := range a {
+		moved := count(m.s, i) - units[m.s.Current[i]]
+		sc.Moves += moved
+		sc.Objective += float64(moved) * (state(m.s, i) + m.o.KeyOverhead)
+	}
+	return sc
+}
+
+// better compares two assignments; on equal scores the first item in canonical
+// order that is placed otherwise decides, by moving to the lower instance.
+func (m *model) better(a, b Assignment) bool {
+	if c := m.score(a).Compare(m.score(b)); c != 0 {
+		return c < 0
+	}
+	for _, i := range m.canonical {
+		for d := range a[i] {
+			if d != int(m.s.Current[i]) && a[i][d] != b[i][d] {
+				return a[i][d] > b[i][d]
+			}
+		}
+	}
+	return false
+}
+
+// Optimum searches every assignment of a tiny case for the best one. Hot keys
+// stay where the rules put them, as in every plan. Its effort is the number of
+// live instances to the power of the number of units.
+func Optimum(s *planner.Snapshot, o planner.Options) (Assignment, Score) {
+	m := newModel(s, o)
+	a := make(Assignment, s.Len())
+	var units []int
+	for i := range a {
+		a[i] = make([]int64, len(s.Instances))
+		for _, d := range m.hotUnits[i] {
+			a[i][d]++
+		}
+		for range count(s, i) - int64(len(m.hotUnits[i])) {
+			units = append(units, i)
+		}
+	}
+	var best Assignment
+	var bestScore Score
+	live := m.live()
+	var place func(n, from int)
+	place = func(n, from int) {
+		if n == len(units) {
+			if sc := m.score(a); best == nil || sc.Compare(bestScore) < 0 {
+				best, bestScore = a.clone(), sc
+			}
+			return
+		}
+		i := units[n]
+		if n == 0 || units[n-1] != i {
+			from = 0 // equal units need only be tried in ascending order
+		}
+		for at := from; at < len(live); at++ {
+			a[i][live[at]]++
+			place(n+1, at)
+			a[i][live[at]]--
+		}
+	}
+	place(0, 0)
+	return best, bestScore
+}
+
+func (a Assignment) clone() Assignment {
+	c := make(Assignment, len(a))
+	for i := range a {
+		c[i] = append([]int64(nil), a[i]...)
+	}
+	return c
+}

@@ -1,0 +1,267 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+)
+
+// problem is a snapshot under options, prepared for planning: loads in fixed
+// point, bounds, and the hot keys where they are placed. It is never changed
+// after newProblem, but for the meter.
+type problem struct {
+	s     *Snapshot
+	o     Options
+	cost  fixed
+	state fixed
+
+	live       []int32 // indices of the live instances, ascending
+	total      int64   // all cost
+	costliest  int64   // no key costs more
+	totalState int64   // all state
+	capacities float64 // Σκ over live instances
+
+	// Per instance:
+	fair       []float64 // L̄_d; 0 when drained
+	maximum    []int64   // greatest load that counts as ≤ L_max,d
+	bound      []float64 // b_d
+	limit      []int64   // greatest load that counts as ≤ b_d
+	residual   []int64
+	before     []int64 // L(d,F)
+	keysBefore []int64
+	namedOn    []int64 // keys with a row, before
+
+	hotAbove int64   // a key is hot iff its cost is above
+	hot      []share // in the order of placement
+	retained int64   // table entries of absent keys that stay
+	entries  int64   // table entries if nothing moves, retained ones included
+
+	meter meter
+}
+
+// share says that count units of an item go to an instance.
+type share struct {
+	item, to int32
+	count    int64
+}
+
+func newProblem(s *Snapshot, o Options) (*problem, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	p := &problem{s: s, o: o, meter: meter{budget: o.WorkBudget, stop: o.Stop}}
+	p.measure()
+	p.sumUp()
+	p.setBounds()
+	p.placeHot()
+	return p, nil
+}
+
+// measure chooses the scales of cost and state.
+func (p *problem) measure() {
+	s := p.s
+	maxCost, maxState, n := 0.0, 0.0, int64(len(s.Instances))
+	for _, d := range s.Instances {
+		maxCost, maxState = max(maxCost, d.ResidualCost), max(maxState, d.ResidualState)
+	}
+	maxCost = greatest(s.Cost, maxCost)
+	if s.State == nil {
+		maxState = max(maxState, 1)
+	}
+	maxState = greatest(s.State, maxState)
+	if s.Count == nil {
+		n += int64(s.Len())
+	}
+	for _, c := range s.Count {
+		n += c
+	}
+	p.cost, p.state = newFixed(maxCost, n), newFixed(maxState, n)
+	p.costliest = p.cost.of(maxCost)
+}
+
+// greatest is the greatest of x and least. A comparison is faster than max,
+// which minds NaN and signed zeros.
+func greatest(x []float64, least float64) float64 {
+	for _, v := range x {
+		if v > least {
+			least = v
+		}
+	}
+	return least
+}
+
+// sumUp adds up loads, state, keys and table entries as they are now.
+func (p *problem) sumUp() {
+	s, n := p.s, len(p.s.Instances)
+	p.fair, p.bound = make([]float64, n), make([]float64, n)
+	p.maximum, p.limit = make([]int64, n), make([]int64, n)
+	p.residual, p.before = make([]int64, n), make([]int64, n)
+	p.keysBefore, p.namedOn = make([]int64, n), make([]int64, n)
+
+	for i, c := range s.Cost {
+		d, units := s.Current[i], s.count(i)
+		p.before[d] += p.cost.of(c) * units
+		p.namedOn[d] += units
+		if d != s.Hash[i] {
+			p.entries += units
+		}
+	}
+	if s.State == nil {
+		for _, units := range p.namedOn {
+			p.totalState += p.state.of(1) * units
+		}
+	} else {
+		for i, v := range s.State {
+			p.totalState += p.state.of(v) * s.count(i)
+		}
+	}
+	for d, x := range s.Instances {
+		p.residual[d] = p.cost.of(x.ResidualCost)
+		p.before[d] += p.residual[d]
+		p.total += p.before[d]
+		p.totalState += p.state.of(x.ResidualState)
+		p.keysBefore[d] = p.namedOn[d] + x.ResidualKeys
+		if !x.Drained {
+			p.live = append(p.live, int32(d))
+			p.capacities += x.Capacity
+		}
+	}
+	if s.Partial && s.Table.Len() > 0 {
+		p.retained = int64(s.Table.Len())
+		for _, e := range s.Entry {
+			if e >= 0 {
+				p.retained--
+			}
+		}
+		p.entries += p.retained
+	}
+}
+
+func (p *problem) setBounds() {
+	for _, d := range p.live {
+		p.fair[d] = p.s.Instances[d].Capacity / p.capacities * float64(p.total)
+		p.bound[d] = (1 + p.o.ThetaMax) * p.fair[d]
+		p.maximum[d] = tolerant(p.bound[d])
+		p.hotAbove = max(p.hotAbove, p.maximum[d]-p.residual[d])
+	}
+}
+
+// placeHot puts the hot keys where they hurt least, and raises the bounds of the
+// instances that carry more than L_max for it.
+func (p *problem) placeHot() {
+	s := p.s
+	var hot []int32
+	if p.costliest > p.hotAbove {
+		for i, c := range s.Cost {
+			if p.cost.of(c) > p.hotAbove {
+				hot = append(hot, int32(i))
+			}
+		}
+	}
+	slices.SortFunc(hot, func(a, b int32) int {
+		if c := cmp.Compare(s.Cost[b], s.Cost[a]); c != 0 {
+			return c
+		}
+		return s.Keys.compare(a, b)
+	})
+	background := slices.Clone(p.residual)
+	for _, i := range hot {
+		c := p.cost.of(s.Cost[i])
+		for range s.count(int(i)) {
+			to := p.leastHot(i, c, background)
+			background[to] += c
+			if last := len(p.hot) - 1; last >= 0 && p.hot[last].item == i && p.hot[last].to == to {
+				p.hot[last].count++
+			} else {
+				p.hot = append(p.hot, share{i, to, 1})
+			}
+		}
+	}
+	for _, d := range p.live {
+		p.bound[d] = max(p.bound[d], float64(background[d]))
+		p.limit[d] = max(p.maximum[d], tolerant(float64(background[d])))
+	}
+}
+
+// leastHot returns the instance on which a hot key of cost c ends with the least
+// relative background. Ties: its current one, its hash instance, the lower id.
+func (p *problem) leastHot(item int32, c int64, background []int64) int32 {
+	best, least := int32(-1), 0.0
+	for _, d := range p.live {
+		rate := float64(background[d]+c) / p.s.Instances[d].Capacity
+		better := rate < least
+		if rate == least && best != p.s.Current[item] {
+			better = d == p.s.Current[item] || d == p.s.Hash[item] && best != p.s.Hash[item]
+		}
+		if best < 0 || better {
+			best, least = d, rate
+		}
+	}
+	return best
+}
+
+func (p *problem) isHot(item int) bool {
+	return len(p.hot) > 0 && p.cost.of(p.s.Cost[item]) > p.hotAbove
+}
+
+// settled reports whether there is nothing to do: every live instance within
+// L_max, no key on a drained one, the table within its limit.
+func (p *problem) settled() bool {
+	for d, x := range p.s.Instances {
+		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > p.maximum[d] {
+			return false
+		}
+	}
+	return p.tableExcess(p.entries) == 0
+}
+
+// tableExcess is how many entries a table of that size has too many.
+func (p *problem) tableExcess(size int64) int64 {
+	if p.o.TableLimit == nil {
+		return 0
+	}
+	return max(0, size-*p.o.TableLimit)
+}
+
+// rate is a load relative to the instance's capacity.
+func (p *problem) rate(d int32, load int64) float64 {
+	return float64(load) / p.s.Instances[d].Capacity
+}
+
+// meter counts work and knows when to stop.
+type meter struct {
+	used, budget int64
+	asked        int64
+	stop         func() bool
+	reason       EndReason
+}
+
+const askEvery = 4096 // work units between two calls of Options.Stop
+
+// spend counts work units. It reports false when planning is to end, from then
+// on always.
+func (m *meter) spend(units int64) bool {
+	m.used += units
+	if m.reason != "" {
+		return false
+	}
+	if m.budget > 0 && m.used > m.budget {
+		m.reason = EndWorkBudget
+		return false
+	}
+	if m.stop != nil && m.used-m.asked >= askEvery {
+		m.asked = m.used
+		if m.stop() {
+			m.reason = EndStopped
+			return false
+		}
+	}
+	return true
+}
+
+// endReason is why planning ended.
+func (m *meter) endReason() EndReason {
+	if m.reason == "" {
+		return EndCompleted
+	}
+	return m.reason
+}

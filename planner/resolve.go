@@ -1,0 +1,322 @@
+package planner
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// NewSnapshot resolves the statistics of an interval: where each key is (F) and
+// where the target configuration's hash puts it (h).
+//
+// F is the row's instance, unless base.IgnoreInstances; else the committed
+// table's entry; else the committed configuration's hash. Instances of the
+// committed or of the target configuration are known ones; those that the target
+// lacks are drained. The error is an [InputError].
+func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot, error) {
+	r := resolver{stats: stats, target: target, base: base}
+	if err := r.mergeInstances(); err != nil {
+		return nil, err
+	}
+	if err := r.addResiduals(); err != nil {
+		return nil, err
+	}
+	n := stats.Len()
+	r.s.Keys, r.s.Cost, r.s.State = stats.Keys, stats.Cost, stats.State
+	r.s.Current, r.s.Hash = make([]int32, n), make([]int32, n)
+	r.s.Table, r.s.Partial, r.s.HashChanged = base.Table, stats.Partial, base.HashChanged
+	if base.Table.Len() > 0 {
+		r.s.Entry = make([]int32, n)
+	}
+	for i := range n {
+		if err := r.row(i); err != nil {
+			return nil, err
+		}
+	}
+	return &r.s, nil
+}
+
+type resolver struct {
+	stats  *Statistics
+	target Configuration
+	base   Base
+	index  instanceIndex
+	s      Snapshot
+}
+
+func (r *resolver) mergeInstances() error {
+	if len(r.target.Instances) == 0 {
+		return &InputError{Row: -1, Field: "instances", Detail: "must name at least one instance"}
+	}
+	old, now := r.base.Configuration.Instances, r.target.Instances
+	out := make([]Instance, 0, len(now)+len(old))
+	for len(old) > 0 || len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(old) > 0 && old[0].ID < now[0].ID:
+			out = append(out, Instance{ID: old[0].ID, Capacity: old[0].Capacity, Drained: true})
+			old = old[1:]
+		case len(old) == 0 || now[0].ID < old[0].ID:
+			out = append(out, Instance{ID: now[0].ID, Capacity: now[0].Capacity, Added: true})
+			now = now[1:]
+		default:
+			out = append(out, Instance{ID: now[0].ID, Capacity: now[0].Capacity})
+			old, now = old[1:], now[1:]
+		}
+	}
+	r.s.Instances = out
+	r.index = newInstanceIndex(out)
+	return validateInstances(out)
+}
+
+func (r *resolver) addResiduals() error {
+	seen := make(map[int32]bool, len(r.stats.Residual))
+	for i, v := range r.stats.Residual {
+		bad := func(field, detail string) error {
+			return &InputError{Row: -1, Field: "residual/" + strconv.Itoa(i) + "/" + field, Detail: detail}
+		}
+		at := r.index.find(v.Instance)
+		switch {
+		case at < 0:
+			return bad("instance", "is not a known instance")
+		case seen[v.Instance]:
+			return bad("instance", "stands twice")
+		case !nonNegative(v.Cost):
+			return bad("cost", mustBeNonNegative)
+		case !nonNegative(v.State):
+			return bad("state", mustBeNonNegative)
+		case v.Keys < 0:
+			return bad("keys", "must be ≥ 0")
+		}
+		seen[v.Instance] = true
+		d := &r.s.Instances[at]
+		d.ResidualCost, d.ResidualState, d.ResidualKeys = v.Cost, v.State, v.Keys
+	}
+	return nil
+}
+
+const mustBeNonNegative = "must be ≥ 0 and finite"
+
+// row resolves F and h of row i.
+func (r *resolver) row(i int) error {
+	bad := func(field, detail string) error { return &InputError{Row: i, Field: field, Detail: detail} }
+	if !nonNegative(r.stats.Cost[i]) {
+		return bad("cost", mustBeNonNegative)
+	}
+	if r.stats.State != nil && !nonNegative(r.stats.State[i]) {
+		return bad("state", mustBeNonNegative)
+	}
+	key, hash := r.stats.Keys.At(i), r.stats.Keys.Hash(i)
+	reported := NoInstance
+	if r.stats.HashInstance != nil {
+		reported = r.stats.HashInstance[i]
+	}
+
+	h := reported
+	if r.target.Hash != nil {
+		if reported != NoInstance {
+			return bad("hash_instance", `is taken only with the hash function "reported"`)
+		}
+		id, err := r.target.Hash.Instance(key, hash)
+		if err != nil {
+			return bad("key", err.Error())
+		}
+		h = id
+	} else if reported == NoInstance {
+		return bad("hash_instance", `is needed with the hash function "reported"`)
+	}
+	at := r.index.find(h)
+	if at < 0 || r.s.Instances[at].Drained {
+		return bad("hash_instance", "is not an instance of the configuration")
+	}
+	r.s.Hash[i] = at
+
+	entry := r.base.Table.Find(key, hash)
+	if r.s.Entry != nil {
+		r.s.Entry[i] = int32(entry)
+	}
+	said := NoInstance
+	if r.stats.Instance != nil && !r.base.IgnoreInstances {
+		said = r.stats.Instance[i]
+	}
+	placed, err := r.placed(i, entry, h)
+	if said == NoInstance {
+		if err != nil {
+			return err
+		}
+		r.s.Current[i] = placed
+		return nil
+	}
+	current := r.index.find(said)
+	if current < 0 {
+		return bad("instance", "is not a known instance")
+	}
+	r.s.Current[i] = current
+	if err == nil && r.base.Table != nil && placed != current {
+		r.s.Drifted++
+	}
+	return nil
+}
+
+// placed is where the committed table, else the committed hash puts row i, as an
+// index; h is the id that the target's hash gives it.
+func (r *resolver) placed(i, entry int, h int32) (int32, error) {
+	id := h
+	switch {
+	case entry >= 0:
+		id = r.base.Table.At(entry).Instance
+	case !r.base.HashChanged:
+	case r.base.Configuration.Hash == nil:
+		return 0, &InputError{Row: i, Field: "instance", Detail: "is needed: the instances changed and the committed hash is not known"}
+	default:
+		var err error
+		if id, err = r.base.Configuration.Hash.Instance(r.stats.Keys.At(i), r.stats.Keys.Hash(i)); err != nil {
+			return 0, &InputError{Row: i, Field: "key", Detail: err.Error()}
+		}
+	}
+	at := r.index.find(id)
+	if at < 0 {
+		return 0, &InputError{Row: i, Field: "instance", Detail: "the routing table puts the key on an unknown instance"}
+	}
+	return at, nil
+}
+
+// instanceIndex finds an instance's index by its id.
+type instanceIndex struct {
+	dense  []int32 // by id, −1 where there is none; nil when ids are sparse
+	sorted []Instance
+}
+
+func newInstanceIndex(instances []Instance) instanceIndex {
+	x := instanceIndex{sorted: instances}
+	if last := int(instances[len(instances)-1].ID); last < 4*len(instances)+1024 {
+		x.dense = make([]int32, last+1)
+		for i := range x.dense {
+			x.dense[i] = -1
+		}
+		for i, d := range instances {
+			if d.ID >= 0 {
+				x.dense[d.ID] = int32(i)
+			}
+		}
+	}
+	return x
+}
+
+func (x *instanceIndex) find(id int32) int32 {
+	if x.dense != nil {
+		if id < 0 || int(id) >= len(x.dense) {
+			return -1
+		}
+		return x.dense[id]
+	}
+	i, ok := slices.BinarySearchFunc(x.sorted, id, func(d Instance, id int32) int { return int(d.ID) - int(id) })
+	if !ok {
+		return -1
+	}
+	return int32(i)
+}
+
+func validateInstances(instances []Instance) error {
+	live := false
+	for i, d := range instances {
+		bad := func(field, detail string) error {
+			return &InputError{Row: -1, Field: "instances/" + strconv.Itoa(i) + "/" + field, Detail: detail}
+		}
+		switch {
+		case d.ID < 0:
+			return bad("id", "must be ≥ 0")
+		case i > 0 && d.ID <= instances[i-1].ID:
+			return bad("id", "must ascend without repetition")
+		case !(d.Capacity > 0) || d.Capacity > math.MaxFloat64:
+			return bad("capacity", "must be > 0 and finite")
+		case !nonNegative(d.ResidualCost) || !nonNegative(d.ResidualState) || d.ResidualKeys < 0:
+			return bad("residual", mustBeNonNegative)
+		}
+		live = live || !d.Drained
+	}
+	if !live {
+		return &InputError{Row: -1, Field: "instances", Detail: "must have one that is not drained"}
+	}
+	return nil
+}
+
+// Validate reports the first violation of the rules that the fields of
+// [Snapshot] state, as an [InputError].
+func (s *Snapshot) Validate() error {
+	if err := validateInstances(s.Instances); err != nil {
+		return err
+	}
+	n := s.Len()
+	if s.Keys.Len() != n || len(s.Current) != n || len(s.Hash) != n ||
+		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n || s.Entry != nil && len(s.Entry) != n {
+		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
+	}
+	for i := range n {
+		bad := func(field, detail string) error { return &InputError{Row: i, Field: field, Detail: detail} }
+		switch {
+		case len(s.Keys.At(i)) == 0:
+			return bad("key", "must not be empty")
+		case !nonNegative(s.Cost[i]):
+			return bad("cost", mustBeNonNegative)
+		case s.State != nil && !nonNegative(s.State[i]):
+			return bad("state", mustBeNonNegative)
+		case s.Count != nil && s.Count[i] < 1:
+			return bad("count", "must be ≥ 1")
+		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
+			return bad("instance", "is not a known instance")
+		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
+			return bad("hash_instance", "is not a live instance")
+		case s.Entry != nil && int(s.Entry[i]) >= s.Table.Len():
+			return bad("key", "names an entry that the routing table does not have")
+		}
+	}
+	order := s.canonicalOrder()
+	for j := 1; j < n; j++ {
+		if s.Keys.compare(order[j-1], order[j]) == 0 {
+			return &InputError{Row: int(max(order[j-1], order[j])), Field: "key", Detail: "stands twice"}
+		}
+	}
+	return nil
+}
+
+// Fingerprint identifies the statistics whatever the order of their rows: a
+// commutative sum of row hashes.
+func (s *Statistics) Fingerprint() [16]byte {
+	var sum [2]uint64
+	add := func(words ...uint64) {
+		a, b := uint64(0x9e3779b97f4a7c15), uint64(0xc2b2ae3d27d4eb4f)
+		for _, w := range words {
+			hi, lo := bits.Mul64(a^w, 0xd6e8feb86659fd93)
+			a = hi ^ lo ^ bits.RotateLeft64(b, 17)
+			hi, lo = bits.Mul64(b^w, 0xa0761d6478bd642f)
+			b = hi ^ lo ^ bits.RotateLeft64(a, 29)
+		}
+		sum[0] += a
+		sum[1] += b
+	}
+	for i := range s.Len() {
+		state, at, h := math.Float64bits(1), NoInstance, NoInstance
+		if s.State != nil {
+			state = math.Float64bits(s.State[i])
+		}
+		if s.Instance != nil {
+			at = s.Instance[i]
+		}
+		if s.HashInstance != nil {
+			h = s.HashInstance[i]
+		}
+		add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]), state, uint64(uint32(at))<<32|uint64(uint32(h)))
+	}
+	for _, r := range s.Residual {
+		add(1, uint64(uint32(r.Instance)), math.Float64bits(r.Cost), math.Float64bits(r.State), uint64(r.Keys))
+	}
+	if s.Partial {
+		add(2)
+	}
+	var out [16]byte
+	for i := range 8 {
+		out[i], out[8+i] = byte(sum[0]>>(56-8*i)), byte(sum[1]>>(56-8*i))
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// score is what decides which of two plans is better, most important first.
+type score struct {
+	violated    int     // constraints that are not met
+	excess      float64 // largest relative excess over b_d
+	tableExcess int64
+	objective   float64
+	table       int64
+	moves       int64
+	theta       float64
+}
+
+func (x score) compare(y score) int {
+	return cmp.Or(
+		cmp.Compare(x.violated, y.violated),
+		cmp.Compare(x.excess, y.excess),
+		cmp.Compare(x.tableExcess, y.tableExcess),
+		cmp.Compare(x.objective, y.objective),
+		cmp.Compare(x.table, y.table),
+		cmp.Compare(x.moves, y.moves),
+		cmp.Compare(x.theta, y.theta),
+	)
+}
+
+// score judges a complete assignment.
+func (a *assignment) score() score {
+	p := a.p
+	var x score
+	state := int64(0)
+	for piece, d := range a.at {
+		if i := a.item(int32(piece)); d != p.s.Current[i] {
+			units := a.count(int32(piece))
+			x.moves += units
+			state += p.state.of(p.s.state(int(i))) * units
+		}
+	}
+	x.objective = p.objective(state, x.moves)
+	x.table = a.tableSize()
+	x.tableExcess = p.tableExcess(x.table)
+	if x.tableExcess > 0 {
+		x.violated++
+	}
+	for _, d := range p.live {
+		if a.load[d] > p.limit[d] {
+			x.violated++
+			x.excess = max(x.excess, relative(float64(a.load[d]), p.bound[d]))
+		}
+		x.theta = max(x.theta, relative(float64(a.load[d]), p.fair[d]))
+	}
+	return x
+}
+
+// objective is Σ (S(k)+o) over the moved keys.
+func (p *problem) objective(state, keys int64) float64 {
+	return p.state.float(state) + float64(p.o.KeyOverhead*float64(keys))
+}
+
+// relative is x/base − 1; 0 when both are 0.
+func relative(x, base float64) float64 {
+	if base == 0 {
+		if x == 0 {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	return x/base - 1
+}
+
+// Better reports whether a is a better plan than b of the same snapshot and
+// options: fewest violated constraints; least largest relative excess over b_d;
+// least table excess; least objective; smallest table; fewest moves; least θ;
+// canonical order of what moves.
+func Better(a, b *Plan) bool {
+	if c := a.score.compare(b.score); c != 0 {
+		return c < 0
+	}
+	return compareMoves(a.Snapshot.Keys, a.Moves, b.Moves) < 0
+}
+
+// better is [Better] for assignments, whose scores are x and y.
+func (a *assignment) better(x score, b *assignment, y score) bool {
+	if c := x.compare(y); c != 0 {
+		return c < 0
+	}
+	return compareMoves(a.p.s.Keys, a.moves(), b.moves()) < 0
+}
+
+func compareMoves(keys *Keys, a, b []Move) int {
+	return slices.CompareFunc(a, b, func(x, y Move) int {
+		if x.Item != y.Item {
+			return keys.compare(x.Item, y.Item)
+		}
+		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.Count, y.Count))
+	})
+}
