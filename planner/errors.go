@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// ErrStopped is returned when [Options.Stop] asked to stop before any plan was
-// complete.
+// ErrStopped is returned when [Options.Stop] asked to stop, or
+// [Options.WorkBudget] ran out, before any plan was complete.
 var ErrStopped = errors.New("planner: stopped before a plan was complete")
 
 // InputError says which field of the input is wrong, and why.

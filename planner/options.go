@@ -28,7 +28,8 @@ type Options struct {
 	Sigma *float64
 	// WorkBudget bounds the work, in work units (one placement try of LLFD, one
 	// candidate change of readj). A strategy that has a complete plan when it
-	// runs out returns it with EndReason EndWorkBudget. 0: no bound.
+	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. 0: no
+	// bound.
 	WorkBudget int64
 	// Stop is asked now and then; true ends planning. A strategy that has a
 	// complete plan returns it with EndReason EndStopped, others ErrStopped.

@@ -166,8 +166,10 @@ func (a *assignment) withinLimits() bool {
 }
 
 // best returns the best change. The vector is lowered most by a change that
-// lowers its first element that can be lowered, so instances are looked at in
-// descending relative load, those of equal load together.
+// takes load off the first instance of which that is possible, so instances are
+// looked at in descending relative load, those of equal load together. With
+// unequal capacities a change can lift the other one to just the same load; then
+// the next instances compete with it.
 func (r *readjuster) best() (change, bool) {
 	order := slices.Clone(r.p.live)
 	slices.SortStableFunc(order, func(x, y int32) int {
@@ -176,7 +178,7 @@ func (r *readjuster) best() (change, bool) {
 	var best change
 	found := false
 	for i, from := range order {
-		if found && r.p.rate(from, r.load[from]) < r.p.rate(order[i-1], r.load[order[i-1]]) {
+		if found && r.p.rate(from, r.load[from]) < r.p.rate(order[i-1], r.load[order[i-1]]) && r.lowers(best) {
 			break
 		}
 		for _, to := range order[i+1:] {
@@ -256,6 +258,13 @@ func (r *readjuster) endOfCost(list []ranked, i int) int {
 // after returns the relative loads of a change's two instances after it.
 func (r *readjuster) after(c change) (from, to float64) {
 	return r.p.rate(c.from, r.load[c.from]-c.delta), r.p.rate(c.to, r.load[c.to]+c.delta)
+}
+
+// lowers reports whether both instances of c end below the load that its from
+// has now.
+func (r *readjuster) lowers(c change) bool {
+	a, b := r.after(c)
+	return max(a, b) < r.p.rate(c.from, r.load[c.from])
 }
 
 // improves reports whether c lowers the descending vector of relative loads.

@@ -97,6 +97,6 @@ func compareMoves(keys *Keys, a, b []Move) int {
 		if x.Item != y.Item {
 			return keys.compare(x.Item, y.Item)
 		}
-		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.Count, y.Count))
+		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(y.Count, x.Count)) // as if unit by unit
 	})
 }
