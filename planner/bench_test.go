@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 )
 
 // zipfSnapshot is the papers' default workload (Zipf z = 0.85, state of w = 1)
@@ -71,5 +72,49 @@ func BenchmarkSortFloat64s(b *testing.B) {
 	for b.Loop() {
 		copy(x, in)
 		slices.Sort(x)
+	}
+}
+
+// BenchmarkNewSnapshot resolves keys that carry no instance: a hash each and a
+// look-up in a routing table of 50 000 entries.
+func BenchmarkNewSnapshot(b *testing.B) {
+	const keys = 1_000_000
+	var nodes []partitioner.Instance
+	for id := range int32(40) {
+		nodes = append(nodes, partitioner.Instance{ID: id})
+	}
+	source := zipfSnapshot(keys, len(nodes))
+	var entries []planner.Entry
+	for i := 0; i < keys; i += 20 {
+		entries = append(entries, planner.Entry{Key: source.Keys.At(i), Instance: int32(i % len(nodes))})
+	}
+	table, err := planner.NewRoutingTable(entries)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, function := range []string{"ring", "modulo", "flink"} {
+		b.Run(fmt.Sprintf("hash=%s/keys=1e6/entries=5e4", function), func(b *testing.B) {
+			hash, err := partitioner.New(partitioner.Config{Function: function}, nodes)
+			if err != nil {
+				b.Fatal(err)
+			}
+			config := planner.Configuration{Instances: source.Instances, Hash: hash}
+			stats := &planner.Statistics{Keys: source.Keys, Cost: source.Cost, State: source.State}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := planner.NewSnapshot(stats, config, planner.Base{Configuration: config, Table: table}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+		})
+	}
+}
+
+func BenchmarkFingerprint(b *testing.B) {
+	s := zipfSnapshot(1e6, 2)
+	stats := &planner.Statistics{Keys: s.Keys, Cost: s.Cost, State: s.State}
+	for b.Loop() {
+		stats.Fingerprint()
 	}
 }

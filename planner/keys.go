@@ -1,6 +1,10 @@
 package planner
 
-import "github.com/spaolacci/murmur3"
+import (
+	"slices"
+
+	"github.com/spaolacci/murmur3"
+)
 
 // MaxKeyBytes is the greatest length of a key, in bytes.
 const MaxKeyBytes = 1024
@@ -30,6 +34,11 @@ func KeysOf(keys ...string) *Keys {
 		k.Append([]byte(s))
 	}
 	return k
+}
+
+// Grow makes room for n more keys, so that appending them copies no others.
+func (k *Keys) Grow(n int) {
+	k.refs, k.hashes = slices.Grow(k.refs, n), slices.Grow(k.hashes, n)
 }
 
 // Append copies key to the end of the list. It panics when key is longer than

@@ -1,0 +1,17 @@
+# Short names for the commands that one types most; none is needed.
+.PHONY: build test lint generate check
+
+build:
+	go build -o plannerd ./cmd/plannerd
+
+test:
+	.ci/test
+
+lint:
+	go tool -modfile=tools/go.mod golangci-lint run
+
+generate:
+	go generate ./...
+
+check:
+	.ci/run
