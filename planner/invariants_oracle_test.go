@@ -1,8 +1,10 @@
 package planner_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"plannerd/planner"
@@ -109,20 +111,41 @@ func TestInvariantsFloat(t *testing.T) {
 	}
 }
 
-// A work budget may cut a plan short but not make it wrong.
+// A work budget may cut a plan short, or stop it before there is any, but not
+// make it wrong; and the work units of a plan are the budget that repeats it.
 func TestInvariantsWorkBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 10))
 	for range 400 {
 		c := plannertest.Tiny(r)
-		c.Options.WorkBudget = 1 + int64(r.IntN(30))
+		s := c.Snapshot()
 		for _, strategy := range names() {
-			if err := checkCase(strategy, c); err != nil {
-				t.Fatalf("%s, budget %d: %v\n%s", strategy, c.Options.WorkBudget, err, c)
+			o := c.Options
+			whole := run(t, strategy, s, o)
+			for o.WorkBudget = 1; o.WorkBudget < 2*whole.WorkUnits+2; o.WorkBudget += 1 + o.WorkBudget/4 {
+				p, err := planner.Run(strategy, s, o)
+				if errors.Is(err, planner.ErrStopped) && o.WorkBudget < whole.WorkUnits {
+					continue
+				}
+				if err == nil {
+					err = plannertest.Check(s, o, p)
+				}
+				if err != nil {
+					t.Fatalf("%s, budget %d: %v\n%s", strategy, o.WorkBudget, err, c)
+				}
+				if o.WorkBudget >= whole.WorkUnits && (p.EndReason != planner.EndCompleted || !sameMoves(p, whole)) {
+					t.Fatalf("%s, budget %d: %s, though %d suffice\n%s", strategy, o.WorkBudget, p.EndReason, whole.WorkUnits, c)
+				}
+				again := o
+				if again.WorkBudget = p.WorkUnits; p.WorkUnits > 0 && !sameMoves(run(t, strategy, s, again), p) {
+					t.Fatalf("%s: its %d work units do not repeat the plan\n%s", strategy, p.WorkUnits, c)
+				}
 			}
 		}
 	}
 }
+
+func sameMoves(a, b *planner.Plan) bool { return slices.Equal(a.Moves, b.Moves) }
 
 // Stopping at any moment gives a sound plan or ErrStopped.
 func TestInvariantsStop(t *testing.T) {
@@ -135,7 +158,7 @@ func TestInvariantsStop(t *testing.T) {
 			c.Options.Stop = func() bool { asked++; return asked > n%10 }
 			s := c.Snapshot()
 			p, err := planner.Run(strategy, s, c.Options)
-			if err == planner.ErrStopped {
+			if errors.Is(err, planner.ErrStopped) {
 				continue
 			}
 			if err != nil {

@@ -27,8 +27,6 @@ import (
 	"plannerd/store/sqlite"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
-
 // whole is set by the command that drives every interval of every stream.
 var whole = os.Getenv("PLANNERD_DRIVE") == "whole"
 

@@ -1,0 +1,233 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/api/wire"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/store"
+)
+
+// Defaults of an operator's configuration that no other package names.
+const (
+	defaultStrategy     = "mixed"
+	defaultKeptInputs   = 20
+	defaultKeptPlans    = 10_000
+	defaultKeptVersions = 1000
+	defaultHashFunction = partitioner.Ring
+)
+
+// configuration is an operator's configuration with all defaults filled in. Its
+// JSON is what the store keeps, and is compared byte for byte: equal
+// configurations have equal JSON.
+type configuration struct {
+	Instances   []instance `json:"instances"` // ascending ids
+	ThetaMax    float64    `json:"theta_max"`
+	TableLimit  *int64     `json:"table_limit"`
+	Strategy    string     `json:"strategy"`
+	Beta        float64    `json:"beta"`
+	KeyOverhead float64    `json:"key_overhead"`
+	Hash        hash       `json:"hash"`
+	Trigger     trigger    `json:"trigger"`
+	Retention   retention  `json:"retention"`
+}
+
+type instance struct {
+	ID       int32   `json:"id"`
+	Capacity float64 `json:"capacity"`
+	Tokens   int     `json:"tokens,omitzero"`
+}
+
+// hash holds the fields that belong to Function, and only those.
+type hash struct {
+	Function          string  `json:"function"`
+	TokensPerInstance int     `json:"tokens_per_instance,omitzero"`
+	MaxParallelism    int     `json:"max_parallelism,omitzero"`
+	KeyType           string  `json:"key_type,omitzero"`
+	Partitions        int     `json:"partitions,omitzero"`
+	Assignment        []int32 `json:"assignment,omitzero"`
+}
+
+type trigger struct {
+	Theta             float64 `json:"theta"`
+	CooldownIntervals int64   `json:"cooldown_intervals"`
+}
+
+type retention struct {
+	Inputs   int `json:"inputs"`
+	Plans    int `json:"plans"`
+	Versions int `json:"versions"`
+}
+
+// normalise fills in the defaults of a configuration that is within the
+// contract, and checks what the contract cannot say. prefix is the JSON pointer
+// of the configuration in the body.
+func normalise(in wire.OperatorConfiguration, prefix string) (configuration, error) {
+	if err := checkRules(in, prefix); err != nil {
+		return configuration{}, err
+	}
+	c := configuration{
+		ThetaMax:    or(in.ThetaMax, planner.DefaultThetaMax),
+		TableLimit:  in.TableLimit,
+		Strategy:    string(or(in.Strategy, defaultStrategy)),
+		Beta:        or(in.Beta, planner.DefaultBeta),
+		KeyOverhead: or(in.KeyOverhead, 0),
+		Hash:        normaliseHash(or(in.Hash, wire.Hash{})),
+	}
+	for _, d := range in.Instances {
+		c.Instances = append(c.Instances, instance{ID: d.Id, Capacity: or(d.Capacity, 1), Tokens: int(or(d.Tokens, 0))})
+	}
+	order := make([]int, len(c.Instances)) // sorted position → position in the body
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Instances[a].ID, c.Instances[b].ID) })
+	slices.SortFunc(c.Instances, func(a, b instance) int { return cmp.Compare(a.ID, b.ID) })
+	t := or(in.Trigger, wire.Trigger{})
+	c.Trigger = trigger{Theta: or(t.Theta, c.ThetaMax), CooldownIntervals: or(t.CooldownIntervals, 0)}
+	r := or(in.Retention, wire.Retention{})
+	c.Retention = retention{
+		Inputs:   int(or(r.Inputs, defaultKeptInputs)),
+		Plans:    int(or(r.Plans, defaultKeptPlans)),
+		Versions: int(or(r.Versions, defaultKeptVersions)),
+	}
+	if err := c.check(); err != nil {
+		return configuration{}, inBody(err, prefix, order)
+	}
+	return c.withHashDefaults(), nil
+}
+
+func normaliseHash(in wire.Hash) hash {
+	return hash{
+		Function:          string(or(in.Function, defaultHashFunction)),
+		TokensPerInstance: int(or(in.TokensPerInstance, 0)),
+		MaxParallelism:    int(or(in.MaxParallelism, 0)),
+		KeyType:           string(or(in.KeyType, "")),
+		Partitions:        int(or(in.Partitions, 0)),
+		Assignment:        or(in.Assignment, nil),
+	}
+}
+
+// or returns what p points to, or the default when it is nil.
+func or[T any](p *T, fallback T) T {
+	if p == nil {
+		return fallback
+	}
+	return *p
+}
+
+// check builds the hash function once, which finds everything that is wrong with
+// it, and sees that a strategy of that name exists.
+func (c configuration) check() error {
+	if _, ok := planner.Lookup(c.Strategy); !ok {
+		return &planner.InputError{Row: -1, Field: "strategy", Detail: "is not a strategy"}
+	}
+	_, err := c.planner()
+	return err
+}
+
+// withHashDefaults spells out the defaults of the hash function.
+func (c configuration) withHashDefaults() configuration {
+	switch c.Hash.Function {
+	case partitioner.Ring:
+		c.Hash.TokensPerInstance = cmp.Or(c.Hash.TokensPerInstance, partitioner.DefaultTokensPerInstance)
+	case partitioner.Flink:
+		c.Hash.MaxParallelism = cmp.Or(c.Hash.MaxParallelism, partitioner.DefaultMaxParallelism)
+		c.Hash.KeyType = cmp.Or(c.Hash.KeyType, partitioner.String)
+	}
+	return c
+}
+
+// inBody points an input error of a sorted configuration at the instance as it
+// stands in the body.
+func inBody(err error, prefix string, order []int) error {
+	input, ok := err.(*planner.InputError)
+	if !ok {
+		return err
+	}
+	tokens := strings.Split(input.Field, "/")
+	if tokens[0] == "instances" && len(tokens) > 1 {
+		if i, err := strconv.Atoi(tokens[1]); err == nil && i < len(order) {
+			tokens[1] = strconv.Itoa(order[i])
+		}
+	}
+	return invalid().at(prefix+"/"+strings.Join(tokens, "/"), input.Detail)
+}
+
+// has reports whether id is one of the instances.
+func (c configuration) has(id int32) bool {
+	_, found := slices.BinarySearchFunc(c.Instances, id, func(d instance, id int32) int { return cmp.Compare(d.ID, id) })
+	return found
+}
+
+// partitioner returns the arguments of the hash function.
+func (c configuration) partitioner() (partitioner.Config, []partitioner.Instance) {
+	instances := make([]partitioner.Instance, len(c.Instances))
+	for i, d := range c.Instances {
+		instances[i] = partitioner.Instance{ID: d.ID, Tokens: d.Tokens}
+	}
+	return partitioner.Config{
+		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
+		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
+	}, instances
+}
+
+// planner returns the configuration as the planner takes it.
+func (c configuration) planner() (planner.Configuration, error) {
+	h, err := partitioner.New(c.partitioner())
+	if err != nil {
+		return planner.Configuration{}, err
+	}
+	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h}
+	for i, d := range c.Instances {
+		out.Instances[i] = planner.Instance{ID: d.ID, Capacity: d.Capacity}
+	}
+	return out, nil
+}
+
+// samePlacement reports whether two configurations place every key alike.
+func samePlacement(a, b configuration) bool {
+	ac, ai := a.partitioner()
+	bc, bi := b.partitioner()
+	return partitioner.Same(ac, ai, bc, bi)
+}
+
+// parameters returns the planning parameters.
+func (c configuration) parameters() parameters {
+	return parameters{ThetaMax: c.ThetaMax, TableLimit: c.TableLimit, Beta: c.Beta, KeyOverhead: c.KeyOverhead}
+}
+
+func (c configuration) keep() store.Retention {
+	return store.Retention{Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions}
+}
+
+// encode returns the configuration as the store keeps it.
+func (c configuration) encode() ([]byte, error) { return json.Marshal(c) }
+
+// decodeConfiguration is the inverse of encode.
+func decodeConfiguration(text []byte) (configuration, error) {
+	var c configuration
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("reading a stored configuration: %w", err)
+	}
+	return c, nil
+}
+
+// parameters are those of one plan.
+type parameters struct {
+	ThetaMax    float64 `json:"theta_max"`
+	TableLimit  *int64  `json:"table_limit"`
+	Beta        float64 `json:"beta"`
+	KeyOverhead float64 `json:"key_overhead"`
+}
+
+func (p parameters) options() planner.Options {
+	return planner.Options{ThetaMax: p.ThetaMax, TableLimit: p.TableLimit, Beta: &p.Beta, KeyOverhead: p.KeyOverhead}
+}

@@ -1,0 +1,244 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
+
+	"plannerd/api"
+	"plannerd/store"
+)
+
+// TestMain fails when the tests, run as a whole, have not reached a status or a
+// code that the contract documents.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" &&
+		flag.Lookup("test.list").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+	if code == 0 && whole {
+		for _, missing := range unreached() {
+			fmt.Println("FAIL: documented, but reached by no test:", missing)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func unreached() []string {
+	doc, _ := spec()
+	reached.Lock()
+	defer reached.Unlock()
+	var out []string
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				if status == "default" {
+					continue
+				}
+				var n int
+				fmt.Sscan(status, &n)
+				if answer := method + " " + path + " " + http.StatusText(n); !reached.answers[answer] {
+					out = append(out, answer)
+				}
+			}
+		}
+	}
+	for _, code := range doc.Components.Schemas["Code"].Value.Enum {
+		if !reached.codes[code.(string)] {
+			out = append(out, "code "+code.(string))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestRoutes: what is served equals what is documented.
+func TestRoutes(t *testing.T) {
+	e := newEnv(t)
+	served := map[string]bool{}
+	err := chi.Walk(e.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		served[method+" "+route] = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	doc, _ := spec()
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented[method+" "+path] = true
+		}
+	}
+	if !maps.Equal(served, documented) {
+		t.Errorf("served %v\ndocumented %v", slices.Sorted(maps.Keys(served)), slices.Sorted(maps.Keys(documented)))
+	}
+}
+
+// TestCodes: the table in the description of the codes tells each of them.
+func TestCodes(t *testing.T) {
+	doc, _ := spec()
+	code := doc.Components.Schemas["Code"].Value
+	for _, c := range code.Enum {
+		if !strings.Contains(code.Description, "| `"+c.(string)+"` |") {
+			t.Errorf("code %s is not described", c)
+		}
+	}
+}
+
+// TestExamples sends every example of a request body in the contract.
+func TestExamples(t *testing.T) {
+	doc, _ := spec()
+	sent := 0
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody == nil {
+				continue
+			}
+			for media, content := range op.RequestBody.Value.Content {
+				for name, example := range content.Examples {
+					e := newEnv(t)
+					e.operator("clicks", `{"instances":2,"theta_max":0}`)
+					p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`).plan()
+					target := strings.NewReplacer("{operator}", "clicks", "{id}", p.ID).Replace(path)
+					body, err := json.Marshal(example.Value.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a := e.do(method, target, string(body), "Content-Type: "+media); a.status >= 300 {
+						t.Errorf("%s %s, example %s: %d %s", method, path, name, a.status, a.body)
+					}
+					sent++
+				}
+			}
+		}
+	}
+	if sent < 10 {
+		t.Errorf("only %d examples", sent)
+	}
+}
+
+// TestStoreFailures: what the store reports reaches the client as documented,
+// and nothing of its insides does.
+func TestStoreFailures(t *testing.T) {
+	f := &faults{}
+	e := newEnv(t, func(c *api.Config) {
+		f.Store = c.Store
+		c.Store = f
+	})
+	e.operator("clicks", `{"instances":2,"theta_max":0}`)
+	body := `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`
+	p := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
+	later := strings.Replace(body, `"interval":1`, `"interval":2`, 1)
+	for _, call := range []struct{ fault, method, target, body string }{
+		{"Operators", "GET", "/v1/operators", ""},
+		{"PutOperator", "PUT", "/v1/operators/clicks", `{"instances":3}`},
+		{"Operator", "GET", "/v1/operators/clicks", ""},
+		{"DeleteOperator", "DELETE", "/v1/operators/clicks", ""},
+		{"CreatePlan", "POST", "/v1/operators/clicks/plans", later},
+		{"Plans", "GET", "/v1/operators/clicks/plans", ""},
+		{"Table", "GET", "/v1/operators/clicks/routing-table", ""},
+		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},
+		{"Plan", "GET", "/v1/plans/" + p.ID, ""},
+		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
+		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
+		{"CommitPlan", "POST", "/v1/plans/" + p.ID + "/commit", ""},
+		{"AbortPlan", "POST", "/v1/plans/" + p.ID + "/abort", ""},
+		{"Ready", "GET", "/readyz", ""},
+	} {
+		t.Run(call.fault, func(t *testing.T) {
+			e := &env{TB: t, handler: e.handler}
+			f.set(call.fault, fmt.Errorf("dialing 10.1.2.3: %w", store.ErrUnavailable))
+			a := e.do(call.method, call.target, call.body).fails(http.StatusServiceUnavailable, "unavailable", "")
+			if a.header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			f.set(call.fault, errors.New("secret of the database"))
+			b := e.do(call.method, call.target, call.body).fails(http.StatusInternalServerError, "internal", "")
+			for _, a := range []*answer{a, b} {
+				if strings.Contains(string(a.body), "10.1.2.3") || strings.Contains(string(a.body), "secret") {
+					t.Errorf("insides in the answer: %s", a.body)
+				}
+			}
+			f.set(call.fault, nil)
+		})
+	}
+	for _, call := range []struct {
+		fault, target, body, code string
+		err                       error
+		status                    int
+	}{
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "base_changed", store.ErrBaseChanged, http.StatusConflict},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "configuration_changed", store.ErrConfigurationChanged, http.StatusConflict},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "purged", store.ErrPurged, http.StatusGone},
+		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
+		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
+		{"AbortPlan", "/v1/plans/" + p.ID + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
+	} {
+		f.set(call.fault, call.err)
+		e.do("POST", call.target, call.body).fails(call.status, call.code, "")
+		f.set(call.fault, nil)
+	}
+	f.set("Migrations", store.ErrPurged)
+	e.do("GET", "/v1/plans/"+p.ID+"/migrations", "").fails(http.StatusGone, "purged", "")
+	f.set("Migrations", nil)
+	f.set("Changes", store.ErrPurged)
+	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusGone, "purged", "")
+	f.set("Changes", nil)
+	f.set("Plan", store.ErrPurged)
+	e.do("GET", "/v1/plans/"+p.ID, "").fails(http.StatusGone, "purged", "")
+	f.set("Plan", nil)
+}
+
+// panicking panics where a handler least expects it.
+type panicking struct{ store.Store }
+
+func (panicking) Ready(context.Context) error { panic("secret") }
+
+func TestPanic(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Store = panicking{c.Store} })
+	a := e.do("GET", "/readyz", "").fails(http.StatusInternalServerError, "internal", "")
+	if strings.Contains(string(a.body), "secret") {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// TestRace: a table or configuration that changes once while planning is
+// planned for anew.
+func TestRace(t *testing.T) {
+	for _, err := range []error{store.ErrBaseChanged, store.ErrConfigurationChanged} {
+		once := &failOnce{err: err}
+		e := newEnv(t, func(c *api.Config) {
+			once.Store = c.Store
+			c.Store = once
+		})
+		e.operator("clicks", `{"instances":2}`)
+		e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
+		if once.calls != 2 {
+			t.Errorf("%d calls of CreatePlan, want 2", once.calls)
+		}
+	}
+}
+
+type failOnce struct {
+	store.Store
+	err   error
+	calls int
+}
+
+func (f *failOnce) CreatePlan(ctx context.Context, p store.NewPlan, by store.Transition) (store.Plan, bool, error) {
+	if f.calls++; f.calls == 1 {
+		return store.Plan{}, false, f.err
+	}
+	return f.Store.CreatePlan(ctx, p, by)
+}

@@ -1,0 +1,15 @@
+"use strict";
+
+// Everything comes from this server: no validator badge, no configuration from
+// the address bar.
+SwaggerUIBundle({
+  url: "openapi.yaml",
+  dom_id: "#contract",
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: "BaseLayout",
+  deepLinking: true,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  defaultModelsExpandDepth: 0,
+  docExpansion: "list",
+});

@@ -1,0 +1,413 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/go-json-experiment/json"
+
+	"plannerd"
+	"plannerd/api"
+	"plannerd/store"
+	"plannerd/store/sqlite"
+)
+
+// spec is the contract, and a router over it.
+var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
+	for _, media := range []string{"application/x-ndjson", "text/html", "text/css", "text/javascript"} {
+		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
+	}
+	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)
+	doc, err := openapi3.NewLoader().LoadFromData(plannerd.OpenAPI)
+	if err != nil {
+		panic(err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		panic(err)
+	}
+	return doc, router
+})
+
+// reached collects what answers the tests have seen: "METHOD path status" and
+// problem codes.
+var reached = struct {
+	sync.Mutex
+	answers, codes map[string]bool
+}{answers: map[string]bool{}, codes: map[string]bool{}}
+
+// env is a server over a fresh store.
+type env struct {
+	testing.TB
+	handler http.Handler
+	store   *sqlite.Store
+	clock   *clock
+}
+
+// clock advances by a millisecond whenever it is read.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Millisecond)
+	return c.now
+}
+
+// newEnv starts a server. The options change its configuration.
+func newEnv(t testing.TB, options ...func(*api.Config)) *env {
+	t.Helper()
+	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "plannerd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Migrator().Up(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{TB: t, store: s, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	config := api.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Version: "test", Now: e.clock.Now}
+	for _, o := range options {
+		o(&config)
+	}
+	if e.handler, err = api.New(config); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// answer is what came back.
+type answer struct {
+	testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request and holds the answer against the contract. Headers are
+// "Name: value"; a body without Content-Type is JSON.
+func (e *env) do(method, target, body string, headers ...string) *answer {
+	e.Helper()
+	return e.send(context.Background(), method, target, strings.NewReader(body), headers...)
+}
+
+func (e *env) send(ctx context.Context, method, target string, body io.Reader, headers ...string) *answer {
+	e.Helper()
+	r := httptest.NewRequestWithContext(ctx, method, target, body)
+	if r.ContentLength != 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	a.validate(r)
+	return a
+}
+
+func (a *answer) validate(r *http.Request) {
+	a.Helper()
+	if a.header.Get("Content-Encoding") != "" {
+		return // tests of compression look for themselves
+	}
+	if strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") {
+		p := a.problem()
+		reached.Lock()
+		reached.codes[p.Code] = true
+		reached.Unlock()
+		if p.Status != a.status || p.Title != http.StatusText(a.status) || p.Detail == "" {
+			a.Errorf("%s %s: problem does not fit its status: %s", r.Method, r.URL, a.body)
+		}
+	}
+	doc, router := spec()
+	match := *r
+	if match.Method == http.MethodHead {
+		match.Method = http.MethodGet
+	}
+	route, params, err := router.FindRoute(&match)
+	if err != nil || a.status == http.StatusMethodNotAllowed {
+		if a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
+			a.Errorf("%s %s is not in the contract and answers %d", r.Method, r.URL, a.status)
+		}
+		problem := doc.Components.Schemas["Problem"].Value
+		var tree any
+		if err := json.Unmarshal(a.body, &tree); err != nil {
+			a.Error(err)
+		} else if err := problem.VisitJSON(tree); err != nil {
+			a.Error(err)
+		}
+		return
+	}
+	reached.Lock()
+	reached.answers[route.Method+" "+route.Path+" "+http.StatusText(a.status)] = true
+	reached.Unlock()
+	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
+		Status:                 a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	})
+	if err != nil {
+		a.Errorf("%s %s answers %d against the contract: %v\n%s", r.Method, r.URL, a.status, err, a.body)
+	}
+}
+
+// want fails the test unless the status is as wanted.
+func (a *answer) want(status int) *answer {
+	a.Helper()
+	if a.status != status {
+		a.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// fails checks a problem: its status, its code, and a field that must be named.
+func (a *answer) fails(status int, code, where string) *answer {
+	a.Helper()
+	a.want(status)
+	p := a.problem()
+	if p.Code != code {
+		a.Fatalf("code %q, want %q: %s", p.Code, code, a.body)
+	}
+	if where == "" {
+		return a
+	}
+	for _, e := range p.Errors {
+		if e.Pointer == where || "?"+e.Parameter == where {
+			return a
+		}
+	}
+	a.Fatalf("no error at %q: %s", where, a.body)
+	return a
+}
+
+type problem struct {
+	Type, Title, Detail, Code string
+	Status                    int
+	Errors                    []struct{ Pointer, Parameter, Detail string }
+}
+
+func (a *answer) problem() problem {
+	a.Helper()
+	var p problem
+	a.into(&p)
+	return p
+}
+
+// into decodes the body, whose members are matched without regard to case and
+// underscores.
+func (a *answer) into(v any) {
+	a.Helper()
+	if err := json.Unmarshal(a.body, v, json.MatchCaseInsensitiveNames(true)); err != nil {
+		a.Fatalf("%v: %s", err, a.body)
+	}
+}
+
+// plan is a plan as clients see it.
+type plan struct {
+	ID, Operator, Status, Strategy, InputHash, KeyEncoding string
+	Interval, BaseVersion, ConfigVersion                   int64
+	Version                                                *int64
+	Causes                                                 []string
+	Balanced                                               bool
+	Theta                                                  struct{ Before, After float64 }
+	Migration                                              struct {
+		Keys            int64
+		State, Fraction float64
+	}
+	HotKeys      []struct{ Key string }
+	DriftedKeys  int64
+	RoutingTable table
+	Migrations   []migration
+	Timing       struct{ PersistMS *float64 }
+}
+
+type table struct {
+	SizeBefore, SizeAfter int64
+	Set                   []entry
+	Unset                 []string
+}
+
+type entry struct {
+	Key      string
+	Instance int32
+}
+
+type migration struct {
+	Key         string
+	From, To    int32
+	Cost, State float64
+	Reason      string
+}
+
+func (a *answer) plan() plan {
+	a.Helper()
+	var p plan
+	a.into(&p)
+	return p
+}
+
+// entries returns the set list of a plan as a map.
+func (t table) entries() map[string]int32 {
+	out := map[string]int32{}
+	for _, e := range t.Set {
+		out[e.Key] = e.Instance
+	}
+	return out
+}
+
+func equalMaps(t testing.TB, what string, got, want map[string]int32) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// operator creates an operator.
+func (e *env) operator(name, config string) {
+	e.Helper()
+	e.do("PUT", "/v1/operators/"+name, config).want(http.StatusCreated)
+}
+
+// faults is a store some methods of which fail.
+type faults struct {
+	store.Store
+	mu  sync.Mutex
+	err map[string]error
+}
+
+func (f *faults) set(method string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = map[string]error{}
+	}
+	f.err[method] = err
+}
+
+func (f *faults) fault(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err[method]
+}
+
+func (f *faults) Operator(ctx context.Context, name string) (store.Operator, error) {
+	if err := f.fault("Operator"); err != nil {
+		return store.Operator{}, err
+	}
+	return f.Store.Operator(ctx, name)
+}
+
+func (f *faults) Operators(ctx context.Context, after string, limit int) ([]store.Operator, error) {
+	if err := f.fault("Operators"); err != nil {
+		return nil, err
+	}
+	return f.Store.Operators(ctx, after, limit)
+}
+
+func (f *faults) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (store.Operator, bool, error) {
+	if err := f.fault("PutOperator"); err != nil {
+		return store.Operator{}, false, err
+	}
+	return f.Store.PutOperator(ctx, name, config, at)
+}
+
+func (f *faults) DeleteOperator(ctx context.Context, name string, at time.Time) error {
+	if err := f.fault("DeleteOperator"); err != nil {
+		return err
+	}
+	return f.Store.DeleteOperator(ctx, name, at)
+}
+
+func (f *faults) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
+	if err := f.fault("Table"); err != nil {
+		return store.Table{}, err
+	}
+	return f.Store.Table(ctx, operator, version)
+}
+
+func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, int32, bool, error) {
+	if err := f.fault("Route"); err != nil {
+		return store.Operator{}, 0, false, err
+	}
+	return f.Store.Route(ctx, operator, key)
+}
+
+func (f *faults) CreatePlan(ctx context.Context, p store.NewPlan, by store.Transition) (store.Plan, bool, error) {
+	if err := f.fault("CreatePlan"); err != nil {
+		return store.Plan{}, false, err
+	}
+	return f.Store.CreatePlan(ctx, p, by)
+}
+
+func (f *faults) Plan(ctx context.Context, id string) (store.Plan, error) {
+	if err := f.fault("Plan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.Plan(ctx, id)
+}
+
+func (f *faults) Plans(ctx context.Context, filter store.PlanFilter) ([]store.Plan, int64, error) {
+	if err := f.fault("Plans"); err != nil {
+		return nil, 0, err
+	}
+	return f.Store.Plans(ctx, filter)
+}
+
+func (f *faults) Changes(ctx context.Context, id string) ([]store.Change, error) {
+	if err := f.fault("Changes"); err != nil {
+		return nil, err
+	}
+	return f.Store.Changes(ctx, id)
+}
+
+func (f *faults) Migrations(ctx context.Context, id string) ([]byte, error) {
+	if err := f.fault("Migrations"); err != nil {
+		return nil, err
+	}
+	return f.Store.Migrations(ctx, id)
+}
+
+func (f *faults) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, error) {
+	if err := f.fault("CommitPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.CommitPlan(ctx, id, to, keep)
+}
+
+func (f *faults) AbortPlan(ctx context.Context, id string, to store.Transition) (store.Plan, error) {
+	if err := f.fault("AbortPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.AbortPlan(ctx, id, to)
+}
+
+func (f *faults) Ready(ctx context.Context) error {
+	if err := f.fault("Ready"); err != nil {
+		return err
+	}
+	return f.Store.Ready(ctx)
+}

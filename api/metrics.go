@@ -1,0 +1,220 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// metrics are those of one server, in a registry of their own.
+type metrics struct {
+	registry      *prometheus.Registry
+	requests      *prometheus.CounterVec
+	latency       *prometheus.HistogramVec
+	planning      *prometheus.HistogramVec
+	migratedState *prometheus.CounterVec
+	migratedKeys  *prometheus.CounterVec
+	theta         *prometheus.GaugeVec
+	tableSize     *prometheus.GaugeVec
+	storeLatency  *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plannerd_http_requests_total", Help: "Requests answered."}, []string{"method", "route", "status"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plannerd_http_request_duration_seconds", Help: "Time from a request to the end of its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, []string{"method", "route"}),
+		planning: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plannerd_plan_duration_seconds", Help: "Time that a strategy took for a plan.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"strategy"}),
+		migratedState: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plannerd_committed_state_total", Help: "State that committed plans migrated, in the operator's unit."}, []string{"operator"}),
+		migratedKeys: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plannerd_committed_keys_total", Help: "Keys that committed plans migrated."}, []string{"operator"}),
+		theta: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "plannerd_theta", Help: "Largest relative overload of the newest plan, before and after it."}, []string{"operator", "when"}),
+		tableSize: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "plannerd_routing_table_entries", Help: "Size of the committed routing table, as this process last saw it."}, []string{"operator"}),
+		storeLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plannerd_store_duration_seconds", Help: "Time that the store took for an operation.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
+	}
+	m.registry.MustRegister(m.requests, m.latency, m.planning, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// observe counts and times requests by the route that answered them.
+func (m *metrics) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			route := chi.RouteContext(r.Context()).RoutePattern()
+			if route == "" {
+				route = "none"
+			}
+			method := r.Method
+			switch method {
+			case "GET", "HEAD", "POST", "PUT", "DELETE":
+			default:
+				method = "other" // the client's words must not become labels
+			}
+			m.requests.WithLabelValues(method, route, strconv.Itoa(wrapped.Status())).Inc()
+			m.latency.WithLabelValues(method, route).Observe(time.Since(begin).Seconds())
+		}()
+		next.ServeHTTP(wrapped, r)
+	})
+}
+
+// serve writes all metrics. Compression is left to the server.
+func (m *metrics) serve(w http.ResponseWriter, c *call) error {
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, c.Request)
+	return nil
+}
+
+// planned records a computed plan.
+func (m *metrics) planned(strategy string, took time.Duration) {
+	m.planning.WithLabelValues(strategy).Observe(took.Seconds())
+}
+
+// stored records a plan that is new in the store.
+func (m *metrics) stored(operator string, p *planner.Plan) {
+	m.theta.WithLabelValues(operator, "before").Set(p.Theta.Before)
+	m.theta.WithLabelValues(operator, "after").Set(p.Theta.After)
+}
+
+// committed records a plan that became the operator's table just now.
+func (m *metrics) committed(p store.Plan) {
+	m.migratedState.WithLabelValues(p.Operator).Add(p.MigrationState)
+	m.migratedKeys.WithLabelValues(p.Operator).Add(float64(p.MigrationKeys))
+	m.tableSize.WithLabelValues(p.Operator).Set(float64(p.TableAfter))
+}
+
+func (m *metrics) setTable(op store.Operator) {
+	m.tableSize.WithLabelValues(op.Name).Set(float64(op.TableSize))
+}
+
+// forget drops the series of an operator that was deleted.
+func (m *metrics) forget(operator string) {
+	of := prometheus.Labels{"operator": operator}
+	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.migratedState, m.migratedKeys, m.theta, m.tableSize} {
+		v.DeletePartialMatch(of)
+	}
+}
+
+// meteredStore times every operation of a store.
+type meteredStore struct {
+	store.Store
+	metrics *metrics
+}
+
+// timed starts the clock of an operation; the function it returns stops it.
+func (s meteredStore) timed(operation string) func(*error) {
+	begin := time.Now()
+	return func(err *error) {
+		result := "ok"
+		if *err != nil {
+			result = "error"
+		}
+		s.metrics.storeLatency.WithLabelValues(operation, result).Observe(time.Since(begin).Seconds())
+	}
+}
+
+func (s meteredStore) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+	defer s.timed("put_operator")(&err)
+	return s.Store.PutOperator(ctx, name, config, at)
+}
+
+func (s meteredStore) Operator(ctx context.Context, name string) (op store.Operator, err error) {
+	defer s.timed("operator")(&err)
+	return s.Store.Operator(ctx, name)
+}
+
+func (s meteredStore) Operators(ctx context.Context, after string, limit int) (ops []store.Operator, err error) {
+	defer s.timed("operators")(&err)
+	return s.Store.Operators(ctx, after, limit)
+}
+
+func (s meteredStore) DeleteOperator(ctx context.Context, name string, at time.Time) (err error) {
+	defer s.timed("delete_operator")(&err)
+	return s.Store.DeleteOperator(ctx, name, at)
+}
+
+func (s meteredStore) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
+	defer s.timed("configuration")(&err)
+	return s.Store.Configuration(ctx, operator, version)
+}
+
+func (s meteredStore) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
+	defer s.timed("table")(&err)
+	return s.Store.Table(ctx, operator, version)
+}
+
+func (s meteredStore) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
+	defer s.timed("route")(&err)
+	return s.Store.Route(ctx, operator, key)
+}
+
+func (s meteredStore) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (p store.Plan, err error) {
+	defer s.timed("find_plan")(&err)
+	return s.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
+}
+
+func (s meteredStore) CheckInterval(ctx context.Context, operator string, epoch, interval int64) (err error) {
+	defer s.timed("check_interval")(&err)
+	return s.Store.CheckInterval(ctx, operator, epoch, interval)
+}
+
+func (s meteredStore) CreatePlan(ctx context.Context, plan store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
+	defer s.timed("create_plan")(&err)
+	return s.Store.CreatePlan(ctx, plan, by)
+}
+
+func (s meteredStore) Plan(ctx context.Context, id string) (p store.Plan, err error) {
+	defer s.timed("plan")(&err)
+	return s.Store.Plan(ctx, id)
+}
+
+func (s meteredStore) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
+	defer s.timed("plans")(&err)
+	return s.Store.Plans(ctx, f)
+}
+
+func (s meteredStore) Changes(ctx context.Context, plan string) (changes []store.Change, err error) {
+	defer s.timed("changes")(&err)
+	return s.Store.Changes(ctx, plan)
+}
+
+func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte, err error) {
+	defer s.timed("migrations")(&err)
+	return s.Store.Migrations(ctx, plan)
+}
+
+func (s meteredStore) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (p store.Plan, err error) {
+	defer s.timed("commit_plan")(&err)
+	return s.Store.CommitPlan(ctx, id, to, keep)
+}
+
+func (s meteredStore) AbortPlan(ctx context.Context, id string, to store.Transition) (p store.Plan, err error) {
+	defer s.timed("abort_plan")(&err)
+	return s.Store.AbortPlan(ctx, id, to)
+}
+
+func (s meteredStore) Ready(ctx context.Context) (err error) {
+	defer s.timed("ready")(&err)
+	return s.Store.Ready(ctx)
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/api/wire"
+	"plannerd/store"
+)
+
+// operator is an operator as the contract shows it: its configuration, and how
+// it stands.
+type operator struct {
+	Name string `json:"name"`
+	configuration
+	ConfigVersion      int64     `json:"config_version"`
+	TableVersion       int64     `json:"table_version"`
+	TableConfigVersion int64     `json:"table_config_version"`
+	TableSize          int64     `json:"table_size"`
+	LastInterval       *int64    `json:"last_interval"`
+	CurrentPlan        *string   `json:"current_plan"`
+	CreatedAt          time.Time `json:"created_at"`
+	UpdatedAt          time.Time `json:"updated_at"`
+}
+
+func operatorOf(op store.Operator) (operator, error) {
+	c, err := decodeConfiguration(op.Config)
+	if err != nil {
+		return operator{}, err
+	}
+	out := operator{
+		Name: op.Name, configuration: c,
+		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
+		TableSize: op.TableSize, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
+	}
+	if op.CurrentPlan != "" {
+		out.CurrentPlan = &op.CurrentPlan
+	}
+	return out, nil
+}
+
+func (s *server) putOperator(w http.ResponseWriter, c *call) error {
+	var in wire.OperatorConfiguration
+	if _, err := readSmall(w, c.Request, c.route, &in); err != nil {
+		return err
+	}
+	config, err := normalise(in, "")
+	if err != nil {
+		return err
+	}
+	text, err := config.encode()
+	if err != nil {
+		return err
+	}
+	name := c.param("operator")
+	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now())
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	s.metrics.setTable(op)
+	body, err := operatorBody(op)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etagOf(body))
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		w.Header().Set("Location", "/v1/operators/"+url.PathEscape(name))
+	}
+	writeBody(w, status, "application/json", body)
+	return nil
+}
+
+func operatorBody(op store.Operator) ([]byte, error) {
+	out, err := operatorOf(op)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+func (s *server) getOperator(w http.ResponseWriter, c *call) error {
+	name := c.param("operator")
+	op, err := s.store.Operator(c.Context(), name)
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	body, err := operatorBody(op)
+	if err != nil {
+		return err
+	}
+	writeTagged(w, c.Request, "application/json", body)
+	return nil
+}
+
+func (s *server) deleteOperator(w http.ResponseWriter, c *call) error {
+	name := c.param("operator")
+	if err := s.store.DeleteOperator(c.Context(), name, s.now()); err != nil {
+		return aboutOperator(name, err)
+	}
+	s.metrics.forget(name)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *server) listOperators(w http.ResponseWriter, c *call) error {
+	token := pageToken{list: c.URL.Path}
+	if err := token.read(c.query); err != nil {
+		return err
+	}
+	size := pageSize(c.query)
+	ops, err := s.store.Operators(c.Context(), token.After, size+1)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Operators []operator `json:"operators"`
+		Next      *string    `json:"next_page_token"`
+	}{Operators: []operator{}}
+	if len(ops) > size {
+		ops = ops[:size]
+		token.After = ops[size-1].Name
+		out.Next = token.text()
+	}
+	for _, op := range ops {
+		one, err := operatorOf(op)
+		if err != nil {
+			return aboutOperator(op.Name, err)
+		}
+		out.Operators = append(out.Operators, one)
+	}
+	return writeJSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,396 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"plannerd/api/wire"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// planAttempts is how often a plan is made anew when the table or the
+// configuration changed underneath it.
+const planAttempts = 3
+
+// Causes of plans that the service itself knows.
+const causeCooldown planner.Cause = "cooldown"
+
+// made is a plan that the store holds, with its lists.
+type made struct {
+	store.Plan
+	lists
+	created bool
+	persist time.Duration
+}
+
+// base is what a plan of an operator starts from.
+type base struct {
+	op      store.Operator
+	newest  *placement // what is planned for
+	pinned  *placement // what the committed table was committed under
+	table   *planner.RoutingTable
+	changed bool // pinned and newest place some key differently
+}
+
+// makePlan makes and stores the plan of an operator's statistics, or finds the
+// one that was made of them before.
+func (s *server) makePlan(ctx context.Context, operator string, in *statistics) (*made, error) {
+	if in.interval == nil {
+		return nil, errors.New("statistics without an interval") // the handler has checked
+	}
+	var err error
+	for range planAttempts {
+		var m *made
+		if m, err = s.tryPlan(ctx, operator, in); err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, store.ErrBaseChanged) && !errors.Is(err, store.ErrConfigurationChanged) {
+			break
+		}
+	}
+	return nil, err
+}
+
+func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (*made, error) {
+	b, err := s.loadBase(ctx, operator)
+	if err != nil {
+		return nil, err
+	}
+	hash := inputHash(in)
+	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
+		return m, err
+	}
+	if in.tableVersion != nil && *in.tableVersion > b.op.TableVersion {
+		return nil, conflict(wire.CodeTableVersionAhead,
+			fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", *in.tableVersion, b.op.TableVersion))
+	}
+	if in.Partial && b.changed {
+		return nil, conflict(wire.CodeCompleteCoverageRequired,
+			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
+	}
+	snapshot, err := planner.NewSnapshot(in.Statistics, b.newest.planner, planner.Base{
+		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: in.outdated(b.op.TableVersion),
+	})
+	if err != nil {
+		return nil, in.inputProblem(err)
+	}
+	begin := s.now()
+	plan, err := s.decide(ctx, b, snapshot, in)
+	if err != nil {
+		return nil, in.inputProblem(err)
+	}
+	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
+}
+
+// outdated reports whether the rows' instances are older than the table.
+func (st *statistics) outdated(version int64) bool {
+	return st.tableVersion != nil && *st.tableVersion < version
+}
+
+func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
+	op, err := s.store.Operator(ctx, operator)
+	if err != nil {
+		return nil, aboutOperator(operator, err)
+	}
+	table, err := s.store.Table(ctx, operator, nil)
+	if err != nil {
+		return nil, aboutOperator(operator, err)
+	}
+	if table.Version != op.TableVersion {
+		return nil, fmt.Errorf("reading operator %s: %w", operator, store.ErrBaseChanged)
+	}
+	b := &base{op: op}
+	if b.newest, err = s.placement.get(op.Config); err != nil {
+		return nil, err
+	}
+	if b.pinned, err = s.pinned(ctx, op); err != nil {
+		return nil, err
+	}
+	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
+	if b.table, err = plannerTable(table.Entries); err != nil {
+		return nil, fmt.Errorf("reading a stored routing table: %w", err)
+	}
+	return b, nil
+}
+
+// pinned returns the configuration that the committed table pins.
+func (s *server) pinned(ctx context.Context, op store.Operator) (*placement, error) {
+	text := op.Config
+	if op.TableConfigVersion != op.ConfigVersion {
+		c, err := s.store.Configuration(ctx, op.Name, op.TableConfigVersion)
+		if err != nil {
+			return nil, aboutOperator(op.Name, err)
+		}
+		text = c.Config
+	}
+	return s.placement.get(text)
+}
+
+func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
+	list := make([]planner.Entry, len(entries))
+	for i, e := range entries {
+		list[i] = planner.Entry(e)
+	}
+	return planner.NewRoutingTable(list)
+}
+
+func inputHash(in *statistics) string {
+	sum := in.Fingerprint()
+	return hex.EncodeToString(sum[:])
+}
+
+// fingerprint identifies input, configuration (hence parameters) and base
+// version of a request.
+func (st *statistics) fingerprint(hash string, config, version int64) string {
+	return fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
+}
+
+// findPlan looks for the plan that was made of the same statistics before: on
+// the committed table, or, when the interval can have no other plan, on the
+// table that was committed then. It returns nil when there is none and one may
+// be made.
+func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash string) (*made, error) {
+	name, epoch, interval := b.op.Name, in.epoch, *in.interval
+	p, err := s.store.FindPlan(ctx, name, epoch, interval, in.fingerprint(hash, b.op.ConfigVersion, b.op.TableVersion))
+	if err == nil {
+		return s.load(ctx, p)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, aboutOperator(name, err)
+	}
+	refused := s.store.CheckInterval(ctx, name, epoch, interval)
+	if refused == nil {
+		return nil, nil
+	}
+	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) {
+		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval, Limit: maxPageSize})
+		if err != nil {
+			return nil, aboutOperator(name, err)
+		}
+		for _, p := range earlier {
+			if p.Epoch == epoch && p.Fingerprint == in.fingerprint(hash, b.op.ConfigVersion, p.BaseVersion) {
+				return s.load(ctx, p)
+			}
+		}
+	}
+	return nil, aboutOperator(name, refused)
+}
+
+// load adds its lists to a stored plan.
+func (s *server) load(ctx context.Context, p store.Plan) (*made, error) {
+	m := &made{Plan: p}
+	var err error
+	if m.changes, err = s.changes(ctx, p.ID); err != nil {
+		return nil, err
+	}
+	migrations, err := s.migrations(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	m.migrations = migrations.All()
+	return m, nil
+}
+
+// changes returns what a plan does to the table; never nil.
+func (s *server) changes(ctx context.Context, id string) ([]store.Change, error) {
+	changes, err := s.store.Changes(ctx, id)
+	if changes == nil {
+		changes = []store.Change{}
+	}
+	return changes, aboutPlan(id, err)
+}
+
+func (s *server) migrations(ctx context.Context, id string) (*statsio.Migrations, error) {
+	blob, err := s.store.Migrations(ctx, id)
+	if err != nil {
+		return nil, aboutPlan(id, err)
+	}
+	m, err := statsio.DecodeMigrations(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
+	}
+	return m, nil
+}
+
+// decide runs the operator's strategy, unless something holds it back.
+func (s *server) decide(ctx context.Context, b *base, snapshot *planner.Snapshot, in *statistics) (*planner.Plan, error) {
+	options := b.newest.parameters().options()
+	cause, err := s.held(ctx, b, snapshot, in)
+	if err != nil {
+		return nil, err
+	}
+	if cause == "" {
+		return s.run(ctx, b.newest.Strategy, snapshot, options)
+	}
+	plan, err := planner.Inspect(snapshot, options)
+	if err != nil {
+		return nil, err
+	}
+	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
+	return plan, nil
+}
+
+// run computes one plan when a slot is free.
+func (s *server) run(ctx context.Context, strategy string, snapshot *planner.Snapshot, options planner.Options) (*planner.Plan, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if ctx.Err() != nil { // both may have been ready
+		return nil, ctx.Err()
+	}
+	options.Stop = func() bool { return ctx.Err() != nil }
+	begin := time.Now()
+	plan, err := planner.Run(strategy, snapshot, options)
+	if err != nil {
+		return nil, err
+	}
+	if plan.EndReason == planner.EndStopped { // nobody waits for it any more
+		return nil, planner.ErrStopped
+	}
+	s.metrics.planned(strategy, time.Since(begin))
+	return plan, nil
+}
+
+// held returns the cause that forbids to act on mere imbalance: the trigger's
+// theta is not exceeded, or the last plan is too recent. Drained instances, a
+// changed hash and a table over its limit are never held back.
+func (s *server) held(ctx context.Context, b *base, snapshot *planner.Snapshot, in *statistics) (planner.Cause, error) {
+	c := b.newest.configuration
+	if b.changed || c.Trigger.Theta <= c.ThetaMax && c.Trigger.CooldownIntervals == 0 {
+		return "", nil
+	}
+	for _, hold := range []struct {
+		theta float64
+		cause planner.Cause
+		holds func() (bool, error)
+	}{
+		{max(c.Trigger.Theta, c.ThetaMax), planner.CauseBalanced, func() (bool, error) { return true, nil }},
+		{anyTheta(c.Instances), causeCooldown, func() (bool, error) { return s.coolingDown(ctx, b.op.Name, c.Trigger, in) }},
+	} {
+		options := c.parameters().options()
+		options.ThetaMax = hold.theta
+		probe, err := planner.Inspect(snapshot, options)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(probe.Causes, planner.CauseBalanced) {
+			continue
+		}
+		if yes, err := hold.holds(); yes || err != nil {
+			return hold.cause, err
+		}
+	}
+	return "", nil
+}
+
+// anyTheta is a tolerance that no placement exceeds: one instance may carry all.
+func anyTheta(instances []instance) float64 {
+	least, sum := math.Inf(1), 0.0
+	for _, d := range instances {
+		least, sum = min(least, d.Capacity), sum+d.Capacity
+	}
+	return min(sum/least, math.MaxFloat64)
+}
+
+// coolingDown reports whether a plan that migrated keys was committed within the
+// last intervals of this epoch.
+func (s *server) coolingDown(ctx context.Context, operator string, t trigger, in *statistics) (bool, error) {
+	if t.CooldownIntervals == 0 {
+		return false, nil
+	}
+	filter := store.PlanFilter{Operator: operator, Status: store.StatusCommitted, Limit: defaultPageSize}
+	for {
+		plans, next, err := s.store.Plans(ctx, filter)
+		if err != nil {
+			return false, aboutOperator(operator, err)
+		}
+		for _, p := range plans {
+			if p.Epoch != in.epoch || *in.interval-p.Interval > t.CooldownIntervals {
+				return false, nil
+			}
+			if p.MigrationKeys > 0 {
+				return true, nil
+			}
+		}
+		if next == 0 {
+			return false, nil
+		}
+		filter.Before = next
+	}
+}
+
+// keep stores a plan.
+func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planner.Plan, hash string, took time.Duration) (*made, error) {
+	status := settle(plan, b.changed)
+	f, err := figuresOf(plan)
+	if err != nil {
+		return nil, err
+	}
+	f.InputHash, f.DecodeMS, f.PlanMS = hash, milliseconds(in.decode), milliseconds(took)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("making an id: %w", err)
+	}
+	parameters, err := json.Marshal(b.newest.parameters())
+	if err != nil {
+		return nil, err
+	}
+	at := s.now()
+	record := store.NewPlan{
+		Plan: store.Plan{
+			ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
+			Strategy: plan.Strategy, Parameters: parameters, BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
+			Fingerprint: in.fingerprint(hash, b.op.ConfigVersion, b.op.TableVersion), CreatedAt: at, Figures: f,
+		},
+		Changes: changesOf(plan), Migrations: statsio.EncodeMigrations(plan), Input: statsio.EncodeInput(in.Statistics), Retention: b.newest.keep(),
+	}
+	begin := s.now()
+	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
+	if err != nil {
+		return nil, aboutOperator(b.op.Name, err)
+	}
+	if !created {
+		return s.load(ctx, p)
+	}
+	s.metrics.stored(b.op.Name, plan)
+	if p.Status == store.StatusCommitted {
+		s.metrics.committed(p)
+	}
+	return &made{
+		Plan: p, created: true, persist: s.now().Sub(begin),
+		lists: lists{changes: record.Changes, migrations: statsio.MigrationsOf(plan)},
+	}, nil
+}
+
+// settle tells what becomes of a plan. One that moves nothing, under an unchanged
+// hash and with a table within its limit, is no action: it leaves even the
+// entries of drifted keys alone. If it drops entries of absent keys it needs
+// nobody's consent. All others wait to be committed.
+func settle(p *planner.Plan, changed bool) store.Status {
+	present := func(u planner.Removal) bool { return u.Item >= 0 }
+	limit := p.Options.TableLimit
+	cure := limit != nil && p.TableBefore > *limit && (len(p.Set) > 0 || slices.ContainsFunc(p.Unset, present))
+	if changed || len(p.Moves) > 0 || cure {
+		return store.StatusApproved
+	}
+	p.Set = nil
+	p.Unset = slices.DeleteFunc(p.Unset, present)
+	p.TableAfter = p.TableBefore - int64(len(p.Unset))
+	if len(p.Unset) > 0 {
+		return store.StatusCommitted
+	}
+	return store.StatusNoAction
+}

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/api/wire"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// figures are what a plan reports about itself, in the order of the contract.
+type figures struct {
+	EndReason        string                `json:"end_reason"`
+	Causes           []string              `json:"causes"`
+	Balanced         bool                  `json:"balanced"`
+	TableWithinLimit bool                  `json:"table_within_limit"`
+	Theta            wire.Comparison       `json:"theta"`
+	Underload        wire.Comparison       `json:"underload"`
+	Skewness         wire.Comparison       `json:"skewness"`
+	Migration        wire.MigrationFigures `json:"migration"`
+	Instances        jsontext.Value        `json:"instances"`
+	HotKeys          []wire.HotKey         `json:"hot_keys"`
+	DriftedKeys      int64                 `json:"drifted_keys"`
+}
+
+// planHead is a plan without its long lists, in the order of the contract.
+type planHead struct {
+	ID            string         `json:"id"`
+	Operator      string         `json:"operator"`
+	Epoch         int64          `json:"epoch"`
+	Interval      int64          `json:"interval"`
+	Status        store.Status   `json:"status"`
+	Strategy      string         `json:"strategy"`
+	Parameters    jsontext.Value `json:"parameters"`
+	BaseVersion   int64          `json:"base_version"`
+	Version       *int64         `json:"version"`
+	ConfigVersion int64          `json:"config_version"`
+	figures
+	InputHash       string      `json:"input_hash"`
+	PlannerRevision string      `json:"planner_revision"`
+	WorkUnits       int64       `json:"work_units"`
+	Timing          wire.Timing `json:"timing"`
+	CreatedAt       time.Time   `json:"created_at"`
+	KeyEncoding     string      `json:"key_encoding,omitzero"`
+}
+
+// hotKey is a hot key as the store keeps it: its key is in base64.
+type hotKey struct {
+	Key         []byte  `json:"key"`
+	Instance    int32   `json:"instance"`
+	Cost        float64 `json:"cost"`
+	Pieces      *int32  `json:"pieces"`
+	ForcedTheta float64 `json:"forced_theta"`
+}
+
+// figuresOf brings the figures of a plan into the form that the store keeps.
+func figuresOf(p *planner.Plan) (store.Figures, error) {
+	instances, err := json.Marshal(loadsOf(p))
+	if err != nil {
+		return store.Figures{}, fmt.Errorf("encoding the loads: %w", err)
+	}
+	hot, err := json.Marshal(hotKeysOf(p))
+	if err != nil {
+		return store.Figures{}, fmt.Errorf("encoding the hot keys: %w", err)
+	}
+	causes := make([]string, len(p.Causes))
+	for i, c := range p.Causes {
+		causes[i] = string(c)
+	}
+	return store.Figures{
+		EndReason: string(p.EndReason), Causes: causes, Balanced: p.Balanced, TableWithinLimit: p.TableWithinLimit,
+		ThetaBefore: p.Theta.Before, ThetaAfter: p.Theta.After, UnderloadBefore: p.Underload.Before, UnderloadAfter: p.Underload.After,
+		SkewnessBefore: p.Skewness.Before, SkewnessAfter: p.Skewness.After, TableBefore: p.TableBefore, TableAfter: p.TableAfter,
+		MigrationKeys: p.Migration.Keys, MigrationState: p.Migration.State, MigrationFraction: p.Migration.Fraction, Objective: p.Migration.Objective,
+		Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
+	}, nil
+}
+
+func loadsOf(p *planner.Plan) []wire.Load {
+	out := make([]wire.Load, len(p.Instances))
+	for i, l := range p.Instances {
+		d := p.Snapshot.Instances[i]
+		out[i] = wire.Load{
+			Id: d.ID, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
+			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		}
+		if d.Drained {
+			out[i].Drained = &d.Drained
+		}
+	}
+	return out
+}
+
+func hotKeysOf(p *planner.Plan) []hotKey {
+	out := make([]hotKey, len(p.HotKeys))
+	for i, h := range p.HotKeys {
+		out[i] = hotKey{
+			Key: p.Snapshot.Keys.At(int(h.Item)), Instance: p.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta,
+		}
+		if h.Pieces > 0 {
+			pieces := int32(h.Pieces)
+			out[i].Pieces = &pieces
+		}
+	}
+	return out
+}
+
+// changesOf returns what a plan does to the table, in ascending bytes of the keys.
+func changesOf(p *planner.Plan) []store.Change {
+	s := p.Snapshot
+	old := func(item int32) int32 {
+		switch {
+		case s.Table == nil && s.Current[item] != s.Hash[item]:
+			return s.Instances[s.Current[item]].ID
+		case s.Entry != nil && s.Entry[item] >= 0:
+			return s.Table.At(int(s.Entry[item])).Instance
+		}
+		return store.NoInstance
+	}
+	out := make([]store.Change, 0, len(p.Set)+len(p.Unset))
+	for _, x := range p.Set {
+		out = append(out, store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID})
+	}
+	for i, u := range p.Unset {
+		c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
+		if u.Entry >= 0 {
+			c.Old = s.Table.At(int(u.Entry)).Instance
+		} else {
+			c.Old = old(u.Item)
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	return out
+}
+
+// lists are the long parts of a plan. A nil part is left out of the answer.
+type lists struct {
+	changes    []store.Change
+	migrations iter.Seq[statsio.Migration]
+}
+
+// figuresOut brings stored figures into an answer.
+func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
+	out := figures{
+		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
+		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
+		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
+		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
+		Migration: wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
+		Instances: f.Instances, HotKeys: make([]wire.HotKey, len(hot)), DriftedKeys: f.DriftedKeys,
+	}
+	if out.Causes == nil {
+		out.Causes = []string{}
+	}
+	for i, h := range hot {
+		out.HotKeys[i] = wire.HotKey{Key: keys.text(h.Key), Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
+	}
+	return out
+}
+
+// planBody renders a plan with the lists that are given. keys starts as the
+// request asks and turns to base64 when some key needs it.
+func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]byte, error) {
+	var hot []hotKey
+	if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
+		return nil, fmt.Errorf("reading stored hot keys: %w", err)
+	}
+	for _, h := range hot {
+		keys.see(h.Key)
+	}
+	l.see(&keys)
+	head := planHead{
+		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
+		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
+		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
+	}
+	if persist != nil {
+		ms := milliseconds(*persist)
+		head.Timing.PersistMs = &ms
+	}
+	b, err := openObject(head)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, `,"routing_table":`...)
+	if b, err = l.appendTable(b, p.TableBefore, p.TableAfter, keys); err != nil {
+		return nil, err
+	}
+	if l.migrations != nil {
+		b = append(b, `,"migrations":`...)
+		b = statsio.AppendJSON(b, l.migrations, keys.base64)
+	}
+	return append(b, '}'), nil
+}
+
+// see lets keys see every key of the lists.
+func (l lists) see(keys *keyCoder) {
+	for _, c := range l.changes {
+		keys.see(c.Key)
+	}
+	if l.migrations != nil {
+		keys.base64 = keys.base64 || statsio.NeedsBase64(l.migrations)
+	}
+}
+
+// appendTable appends the table's sizes and, when the list is given, what is
+// set and unset.
+func (l lists) appendTable(b []byte, before, after int64, keys keyCoder) ([]byte, error) {
+	sizes, err := openObject(struct {
+		Before int64 `json:"size_before"`
+		After  int64 `json:"size_after"`
+	}{before, after})
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, sizes...)
+	if l.changes == nil {
+		return append(b, '}'), nil
+	}
+	b = append(b, `,"set":`...)
+	b = statsio.AppendJSON(b, l.set(), keys.base64)
+	unset := []string{}
+	for _, c := range l.changes {
+		if c.New == store.NoInstance {
+			unset = append(unset, keys.text(c.Key))
+		}
+	}
+	if b, err = appendMember(b, "unset", unset); err != nil {
+		return nil, err
+	}
+	return append(b, '}'), nil
+}
+
+// set yields the entries that the changes add or alter.
+func (l lists) set() iter.Seq[statsio.Entry] {
+	return func(yield func(statsio.Entry) bool) {
+		for _, c := range l.changes {
+			if c.New != store.NoInstance && !yield(statsio.Entry{Key: c.Key, Instance: c.New}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/api/wire"
+	"plannerd/store"
+)
+
+func (s *server) createPlan(w http.ResponseWriter, c *call) error {
+	name := c.param("operator")
+	if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
+		return aboutOperator(name, err)
+	}
+	in, m, err := s.readStatistics(w, c)
+	if err != nil {
+		return err
+	}
+	if !m.has("interval") {
+		m.refuse("interval", "is needed")
+	}
+	if err := m.problem(); err != nil {
+		return err
+	}
+	p, err := s.makePlan(c.Context(), name, in)
+	if err != nil {
+		return err
+	}
+	return writePlan(w, p)
+}
+
+// writePlan answers with a plan that was just made, or made before of the same
+// statistics. Its ETag is that of the plan as GET shows it.
+func writePlan(w http.ResponseWriter, p *made) error {
+	plain, err := planBody(p.Plan, lists{}, keyCoder{}, nil)
+	if err != nil {
+		return err
+	}
+	status, persist := http.StatusOK, &p.persist
+	if p.created {
+		status = http.StatusCreated
+	} else {
+		persist = nil
+	}
+	body, err := planBody(p.Plan, p.lists, keyCoder{}, persist)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etagOf(plain))
+	w.Header().Set("Location", "/v1/plans/"+url.PathEscape(p.ID))
+	writeBody(w, status, "application/json", body)
+	return nil
+}
+
+func (s *server) getPlan(w http.ResponseWriter, c *call) error {
+	id := c.param("id")
+	p, err := s.store.Plan(c.Context(), id)
+	if err != nil {
+		return aboutPlan(id, err)
+	}
+	var l lists
+	include := strings.Split(c.query.Get("include"), ",")
+	if slices.Contains(include, "routing_table") {
+		if l.changes, err = s.changes(c.Context(), id); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(include, "migrations") {
+		migrations, err := s.migrations(c.Context(), id)
+		if err != nil {
+			return err
+		}
+		l.migrations = migrations.All()
+	}
+	body, err := planBody(p, l, askedKeys(c.query), nil)
+	if err != nil {
+		return err
+	}
+	writeTagged(w, c.Request, "application/json", body)
+	return nil
+}
+
+// askedKeys returns the key encoding that a request asks for.
+func askedKeys(query url.Values) keyCoder {
+	return keyCoder{base64: query.Get("key_encoding") == "base64"}
+}
+
+func (s *server) listPlans(w http.ResponseWriter, c *call) error {
+	name := c.param("operator")
+	token := pageToken{list: c.URL.Path}
+	if err := token.read(c.query); err != nil {
+		return err
+	}
+	if _, err := s.store.Operator(c.Context(), name); err != nil {
+		return aboutOperator(name, err)
+	}
+	filter := store.PlanFilter{Operator: name, Status: store.Status(c.query.Get("status")), Before: token.Before, Limit: pageSize(c.query)}
+	if text := c.query.Get("interval"); text != "" {
+		interval, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return invalid().atParameter("interval", "is out of range")
+		}
+		filter.Interval = &interval
+	}
+	plans, next, err := s.store.Plans(c.Context(), filter)
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	out := struct {
+		Plans []jsontext.Value `json:"plans"`
+		Next  *string          `json:"next_page_token"`
+	}{Plans: make([]jsontext.Value, len(plans))}
+	for i, p := range plans {
+		if out.Plans[i], err = planBody(p, lists{}, keyCoder{}, nil); err != nil {
+			return err
+		}
+	}
+	if next != 0 {
+		token.Before = next
+		out.Next = token.text()
+	}
+	return writeJSON(w, http.StatusOK, out)
+}
+
+func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
+	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
+		op, err := s.store.Operator(ctx, before.Operator)
+		if err != nil {
+			return store.Plan{}, aboutOperator(before.Operator, err)
+		}
+		config, err := decodeConfiguration(op.Config)
+		if err != nil {
+			return store.Plan{}, err
+		}
+		after, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
+		if err == nil && before.Status != store.StatusCommitted {
+			s.metrics.committed(after)
+		}
+		return after, aboutPlan(before.ID, err)
+	})
+}
+
+func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
+	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
+		after, err := s.store.AbortPlan(ctx, before.ID, to)
+		return after, aboutPlan(before.ID, err)
+	})
+}
+
+// transition takes a plan one step on and answers with it.
+func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Context, store.Plan, store.Transition) (store.Plan, error)) error {
+	var said wire.Transition
+	if present, err := readSmall(w, c.Request, c.route, &said); err != nil {
+		return err
+	} else if present {
+		if err := checkRules(said, ""); err != nil {
+			return err
+		}
+	}
+	id := c.param("id")
+	p, err := s.store.Plan(c.Context(), id)
+	if err != nil {
+		return aboutPlan(id, err)
+	}
+	p, err = step(c.Context(), p, store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()})
+	if err != nil {
+		return err
+	}
+	body, err := planBody(p, lists{}, keyCoder{}, nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etagOf(body))
+	writeBody(w, http.StatusOK, "application/json", body)
+	return nil
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+)
+
+// writeBody answers with a whole body.
+func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error here means that the client is gone
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	writeBody(w, status, "application/json", body)
+	return nil
+}
+
+// writeTagged answers with a body and its ETag, or with 304 when the client has
+// it already.
+func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
+	if notModified(w, r, etagOf(body)) {
+		return
+	}
+	writeBody(w, http.StatusOK, contentType, body)
+}
+
+// etagOf returns the strong validator of a representation.
+func etagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// notModified sets the ETag and, when the client names it, answers 304.
+func notModified(w http.ResponseWriter, r *http.Request, etag string) bool {
+	w.Header().Set("ETag", etag)
+	for candidate := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == "*" || plainETag(candidate) == etag {
+			if candidate != "*" {
+				w.Header().Set("ETag", candidate)
+			}
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// keyCoder writes the keys of one answer, all in the same encoding.
+type keyCoder struct{ base64 bool }
+
+// see makes the answer base64 when key is not valid UTF-8.
+func (c *keyCoder) see(key []byte) {
+	c.base64 = c.base64 || !utf8.Valid(key)
+}
+
+// text returns the key as a string of the answer.
+func (c keyCoder) text(key []byte) string {
+	if c.base64 {
+		return base64.StdEncoding.EncodeToString(key)
+	}
+	return string(key)
+}
+
+// member returns the value of key_encoding, or "" where it is left out.
+func (c keyCoder) member() string {
+	if c.base64 {
+		return "base64"
+	}
+	return ""
+}
+
+// decodeKey is the inverse of text.
+func (c keyCoder) decodeKey(text string) ([]byte, bool) {
+	if !c.base64 {
+		return []byte(text), utf8.ValidString(text)
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	return key, err == nil
+}
+
+// appendMember appends `,"name":value` to an object that is still open.
+func appendMember(b []byte, name string, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	b = append(b, '"', ':')
+	return append(b, text...), nil
+}
+
+// openObject marshals v, which must be a struct with at least one member, and
+// leaves the object open.
+func openObject(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return b[:len(b)-1], nil
+}
+
+func milliseconds[T ~int64](d T) float64 { return math.Round(float64(d)/1e3) / 1e3 }

@@ -1,0 +1,280 @@
+// Package api is the HTTP API of plannerd: it turns requests into calls of the
+// planner and the store, and what comes back into answers. openapi.yaml at the
+// root is its contract, which it serves and holds requests against.
+//
+// The package keeps no state between requests but caches of immutable things:
+// any replica may answer any request.
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+
+	"plannerd"
+	"plannerd/api/wire"
+	"plannerd/internal/statsio"
+	"plannerd/store"
+)
+
+// Limits bound what one request may ask for. Zero values mean the defaults.
+type Limits struct {
+	// Statistics bound the bodies of statistics: decoded bytes (1 GiB) and rows
+	// (20 million).
+	Statistics statsio.Limits
+	// Plans is how many plans are computed at the same time. Defaults to
+	// GOMAXPROCS.
+	Plans int
+}
+
+// Config is what the API needs.
+type Config struct {
+	// Store keeps everything. Required.
+	Store store.Store
+	// Logger gets failures as errors and requests as debug records. Defaults to
+	// slog.Default.
+	Logger *slog.Logger
+	// Limits bound requests.
+	Limits Limits
+	// Version is the version of the program, as /healthz tells it.
+	Version string
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// server holds what handlers share.
+type server struct {
+	store     store.Store
+	log       *slog.Logger
+	limits    Limits
+	version   string
+	now       func() time.Time
+	contract  *contract
+	metrics   *metrics
+	slots     chan struct{}
+	placement *placementCache
+}
+
+// New returns the handler of the whole API. It fails when the contract that is
+// built in is not sound or names an operation that is not there.
+func New(c Config) (http.Handler, error) {
+	if c.Store == nil {
+		return nil, errors.New("api: Config.Store is missing")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Limits.Plans <= 0 {
+		c.Limits.Plans = runtime.GOMAXPROCS(0)
+	}
+	spec, err := loadContract(plannerd.OpenAPI)
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	m := newMetrics()
+	s := &server{
+		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
+		contract: spec, metrics: m, slots: make(chan struct{}, c.Limits.Plans), placement: newPlacementCache(),
+	}
+	return s.router()
+}
+
+// call is one request on its way through a handler.
+type call struct {
+	*http.Request
+	route *routers.Route
+	query url.Values // checked against the contract
+	media string     // the media type that Accept chose
+}
+
+func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
+
+type handler func(w http.ResponseWriter, c *call) error
+
+func (s *server) router() (http.Handler, error) {
+	mux := chi.NewRouter()
+	mux.Use(s.metrics.observe, compress, s.secure, middleware.GetHead)
+	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
+		(&problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}).write(w)
+	})
+	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		allow := allowed(mux, r.URL.Path)
+		(&problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}).write(w)
+	})
+	for _, r := range []struct {
+		method, path string
+		handle       handler
+	}{
+		{"POST", "/v1/what-if", s.whatIf},
+		{"GET", "/v1/operators", s.listOperators},
+		{"PUT", "/v1/operators/{operator}", s.putOperator},
+		{"GET", "/v1/operators/{operator}", s.getOperator},
+		{"DELETE", "/v1/operators/{operator}", s.deleteOperator},
+		{"POST", "/v1/operators/{operator}/plans", s.createPlan},
+		{"GET", "/v1/operators/{operator}/plans", s.listPlans},
+		{"GET", "/v1/operators/{operator}/routing-table", s.getRoutingTable},
+		{"GET", "/v1/operators/{operator}/route", s.getRoute},
+		{"GET", "/v1/plans/{id}", s.getPlan},
+		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
+		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
+		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
+		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/healthz", s.healthz},
+		{"GET", "/readyz", s.readyz},
+		{"GET", "/metrics", s.metrics.serve},
+		{"GET", "/openapi.yaml", s.openAPI},
+		{"GET", "/docs", s.docs},
+		{"GET", "/docs/{asset}", s.docsAsset},
+	} {
+		route, err := s.contract.operation(r.method, r.path)
+		if err != nil {
+			return nil, fmt.Errorf("api: %w", err)
+		}
+		mux.MethodFunc(r.method, r.path, s.checked(route, r.handle))
+	}
+	return mux, nil
+}
+
+// checked holds a request against the contract before it reaches its handler,
+// and turns the handler's error into an answer.
+func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
+	offers := offered(route)
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Request: r, route: route}
+		s.answer(w, r, func(w http.ResponseWriter) (err error) {
+			if err = checkParameters(r, route); err != nil {
+				return err
+			}
+			c.query = r.URL.Query()
+			if len(offers) > 0 {
+				if c.media, err = negotiate(r.Header.Values("Accept"), offers); err != nil {
+					return err
+				}
+			}
+			return handle(w, c)
+		})
+	}
+}
+
+// answer runs do and answers with its error, or with what it panicked about. An
+// answer that has begun is cut instead, so that the client sees it fail.
+func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.ResponseWriter) error) {
+	wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+	fail := func(err error) {
+		p := problemOf(err)
+		if p.status >= http.StatusInternalServerError {
+			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
+		}
+		if wrapped.Status() != 0 {
+			panic(http.ErrAbortHandler)
+		}
+		p.write(wrapped)
+	}
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(v)
+		default:
+			fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
+	if err := do(wrapped); err != nil {
+		fail(err)
+	}
+}
+
+// secure sets the headers that every answer has.
+func (s *server) secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// allowed lists the methods that path knows.
+func allowed(mux *chi.Mux, path string) string {
+	var out []string
+	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
+		asked := m
+		if m == "HEAD" {
+			asked = "GET"
+		}
+		if mux.Match(chi.NewRouteContext(), asked, path) {
+			out = append(out, m)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// offered returns the media types of a route that negotiates, JSON first.
+func offered(route *routers.Route) []string {
+	if route.Operation.Responses.Value("406") == nil {
+		return nil
+	}
+	var out []string
+	for media := range route.Operation.Responses.Value("200").Value.Content {
+		out = append(out, media)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// negotiate chooses one of the offers as the Accept headers weigh them; the
+// first when they do not care.
+func negotiate(accept, offers []string) (string, error) {
+	if len(accept) == 0 {
+		return offers[0], nil
+	}
+	best, weight := "", 0.0
+	for _, offer := range offers {
+		if q := weigh(strings.Join(accept, ","), offer); q > weight {
+			best, weight = offer, q
+		}
+	}
+	if best == "" {
+		return "", &problem{status: http.StatusNotAcceptable, code: wire.CodeNotAcceptable,
+			detail: "This operation answers with " + strings.Join(offers, ", ") + ": curl -H 'Accept: " + offers[len(offers)-1] + "'."}
+	}
+	return best, nil
+}
+
+// weigh returns the weight of the most specific range of accept that covers media.
+func weigh(accept, media string) float64 {
+	kind, _, _ := strings.Cut(media, "/")
+	weight, specific := 0.0, 0
+	for part := range strings.SplitSeq(accept, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		rank := 0
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case media:
+			rank = 3
+		case kind + "/*":
+			rank = 2
+		case "*/*":
+			rank = 1
+		}
+		if rank > specific {
+			weight, specific = quality(params), rank
+		}
+	}
+	return weight
+}
+
+func unsupported(detail string) *problem {
+	return &problem{status: http.StatusUnsupportedMediaType, code: wire.CodeUnsupportedMediaType, detail: detail}
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"embed"
+	"net/http"
+	"path"
+
+	"plannerd"
+	"plannerd/api/wire"
+)
+
+func (s *server) healthz(w http.ResponseWriter, _ *call) error { return s.healthy(w) }
+
+func (s *server) readyz(w http.ResponseWriter, c *call) error {
+	if err := s.store.Ready(c.Context()); err != nil {
+		return err
+	}
+	return s.healthy(w)
+}
+
+func (s *server) healthy(w http.ResponseWriter) error {
+	out := wire.Health{Status: wire.Ok}
+	if s.version != "" {
+		out.Version = &s.version
+	}
+	return writeJSON(w, http.StatusOK, out)
+}
+
+func (s *server) openAPI(w http.ResponseWriter, c *call) error {
+	writeTagged(w, c.Request, "application/yaml", plannerd.OpenAPI)
+	return nil
+}
+
+// assets are the page that renders the contract: Swagger UI, whose licence and
+// version lie beside it, and the few lines that start it.
+//
+//go:embed docs
+var assets embed.FS
+
+// docsPolicy lets the page load its own files and talk to its own server, and
+// nothing else.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (s *server) docs(w http.ResponseWriter, c *call) error {
+	w.Header().Set("Content-Security-Policy", docsPolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	return s.asset(w, c, "index.html")
+}
+
+func (s *server) docsAsset(w http.ResponseWriter, c *call) error {
+	return s.asset(w, c, c.param("asset"))
+}
+
+func (s *server) asset(w http.ResponseWriter, c *call, name string) error {
+	body, err := assets.ReadFile("docs/" + name)
+	if err != nil {
+		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "The page has no such part."}
+	}
+	media := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript"}[path.Ext(name)]
+	if media == "" {
+		media = "text/plain"
+	}
+	writeTagged(w, c.Request, media+"; charset=utf-8", body)
+	return nil
+}

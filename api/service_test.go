@@ -1,0 +1,157 @@
+package api_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"plannerd"
+)
+
+func TestService(t *testing.T) {
+	e, p := prepared(t)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("GET", "/healthz", "").want(http.StatusOK)
+	e.do("GET", "/readyz", "").want(http.StatusOK)
+	if a := e.do("GET", "/openapi.yaml", "").want(http.StatusOK); !bytes.Equal(a.body, plannerd.OpenAPI) {
+		t.Error("another contract is served")
+	}
+	metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)
+	for _, line := range []string{
+		`plannerd_plan_duration_seconds_count{strategy="mixed"} 1`,
+		`plannerd_theta{operator="clicks",when="before"}`,
+		`plannerd_theta{operator="clicks",when="after"}`,
+		`plannerd_committed_state_total{operator="clicks"}`,
+		`plannerd_routing_table_entries{operator="clicks"}`,
+		`plannerd_http_requests_total{method="POST",route="/v1/operators/{operator}/plans",status="201"} 1`,
+		`plannerd_store_duration_seconds_count{operation="create_plan",result="ok"} 1`,
+	} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("no %s", line)
+		}
+	}
+	e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
+	if strings.Contains(string(e.do("GET", "/metrics", "").body), `operator="clicks"`) {
+		t.Error("the metrics of a deleted operator are still there")
+	}
+}
+
+// TestDocs: the page loads only what the server has.
+func TestDocs(t *testing.T) {
+	e := newEnv(t)
+	a := e.do("GET", "/docs", "").want(http.StatusOK)
+	if csp := a.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") {
+		t.Errorf("CSP %q", csp)
+	}
+	found := regexp.MustCompile(`(?:src|href)="(docs/[^"]+)"`).FindAllStringSubmatch(string(a.body), -1)
+	if len(found) < 3 {
+		t.Errorf("%s", a.body)
+	}
+	for _, m := range found {
+		e.do("GET", "/"+m[1], "").want(http.StatusOK)
+	}
+	if regexp.MustCompile(`(src|href)="(https?:)?//`).Match(a.body) {
+		t.Error("the page loads from elsewhere")
+	}
+	e.do("GET", "/docs/LICENSE", "").want(http.StatusOK)
+	e.do("GET", "/docs/VERSION", "").want(http.StatusOK)
+}
+
+// TestCompression: long answers are encoded as the client likes, under an ETag
+// of their own that revalidates.
+func TestCompression(t *testing.T) {
+	e := newEnv(t)
+	server := httptest.NewServer(e.handler)
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	get := func(accept, etag string) *http.Response {
+		r, err := http.NewRequest("GET", server.URL+"/openapi.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", accept)
+		r.Header.Set("If-None-Match", etag)
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for accept, want := range map[string]string{
+		"gzip": "gzip", "gzip, zstd": "zstd", "zstd;q=0.5, gzip": "gzip", "*": "zstd", "identity": "", "gzip;q=0": "", "br": "",
+	} {
+		a := get(accept, "")
+		var r io.Reader = a.Body
+		var err error
+		switch a.Header.Get("Content-Encoding") {
+		case "gzip":
+			r, err = gzip.NewReader(a.Body)
+		case "zstd":
+			r, err = zstd.NewReader(a.Body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r)
+		if err != nil || !bytes.Equal(body, plannerd.OpenAPI) || a.Header.Get("Content-Encoding") != want {
+			t.Errorf("%s: %q, %v, %d bytes", accept, a.Header.Get("Content-Encoding"), err, len(body))
+		}
+		a.Body.Close()
+		etag := a.Header.Get("ETag")
+		if want != "" && !strings.HasSuffix(etag, "-"+want+`"`) {
+			t.Errorf("%s: ETag %s", accept, etag)
+		}
+		b := get(accept, etag)
+		b.Body.Close()
+		if b.StatusCode != http.StatusNotModified || b.Header.Get("ETag") != etag {
+			t.Errorf("%s: %d, ETag %s", accept, b.StatusCode, b.Header.Get("ETag"))
+		}
+	}
+}
+
+// FuzzPlans: whatever the body, the answer is documented and no failure.
+func FuzzPlans(f *testing.F) {
+	for _, seed := range []string{
+		interval(1, ""), `{"interval":1,"columns":` + jsonColumns(figure4) + `}`, `{"interval":1,"keys":[]}`,
+		`{"interval":1,"coverage":"partial","residual":[{"instance":0,"cost":1e308}],"keys":[{"key":"a","cost":1e308},{"key":"b","cost":1e308}]}`,
+		`{"interval":1,"key_encoding":"base64","keys":[{"key":"//8=","cost":5e-324,"instance":1}]}`,
+		"key,cost,state,instance\na,1,2,0\n\"b\"\"\",3,4,1\n", `{"key":"a","frequency":1}` + "\n" + `{"key":"b","frequency":2}`,
+		`{"interval":1,"keys":[{"key":"a","cost":1}],"\u0000/~":{}}`,
+	} {
+		for kind := range uint8(3) {
+			f.Add(seed, kind)
+		}
+	}
+	e := newEnv(f)
+	e.operator("ring", `{"instances":3,"theta_max":0}`)
+	e.operator("reported", reported)
+	f.Fuzz(func(t *testing.T, body string, kind uint8) {
+		e := &env{TB: t, handler: e.handler}
+		for _, operator := range []string{"ring", "reported"} {
+			target, header := "/v1/operators/"+operator+"/plans", "Content-Type: application/json"
+			switch kind % 3 {
+			case 1:
+				target, header = target+"?interval=1", ndjson
+			case 2:
+				target, header = target+"?interval=1", csv
+			}
+			a := e.do("POST", target, body, header)
+			if a.status >= 500 {
+				t.Errorf("%d: %s", a.status, a.body)
+			}
+			if a.status == http.StatusCreated {
+				if p := a.plan(); p.Status == "approved" {
+					e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,357 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"plannerd/api/wire"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// maxCombinations is the most plans of one what-if.
+const maxCombinations = 256
+
+// whatIfRequest is a what-if, ready to be planned.
+type whatIfRequest struct {
+	*statistics
+	config     configuration
+	table      *planner.RoutingTable // nil: not given
+	strategies []string
+	grid       []parameters
+	plans      bool
+}
+
+// whatIfResult is the outcome of one strategy and parameter set, without the
+// sizes of the table and the lists, in the order of the contract.
+type whatIfResult struct {
+	Strategy   string     `json:"strategy"`
+	Parameters parameters `json:"parameters"`
+	Pareto     bool       `json:"pareto"`
+	figures
+	WorkUnits int64       `json:"work_units"`
+	Timing    wire.Timing `json:"timing"`
+}
+
+func (s *server) whatIf(w http.ResponseWriter, c *call) error {
+	st, m, err := s.readStatistics(w, c)
+	if err != nil {
+		return err
+	}
+	in, err := readWhatIf(st, m)
+	if err != nil {
+		return err
+	}
+	snapshot, err := in.snapshot()
+	if err != nil {
+		return in.inputProblem(err)
+	}
+	var plans []*planner.Plan
+	var took []time.Duration
+	for _, strategy := range in.strategies {
+		for _, p := range in.grid {
+			begin := s.now()
+			plan, err := s.run(c.Context(), strategy, snapshot, p.options())
+			if err != nil {
+				return in.inputProblem(err)
+			}
+			plans, took = append(plans, plan), append(took, s.now().Sub(begin))
+		}
+	}
+	body, err := in.render(plans, took)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, "application/json", body)
+	return nil
+}
+
+// readWhatIf reads what a what-if has beside its rows.
+func readWhatIf(st *statistics, m *members) (*whatIfRequest, error) {
+	in := &whatIfRequest{statistics: st, plans: or(member[bool](m, "plans"), false)}
+	operator, prefix := m.operator()
+	if st.HashInstance != nil && (operator.Hash == nil || *operator.Hash == wire.Hash{}) {
+		function := wire.Reported
+		operator.Hash = &wire.Hash{Function: &function}
+	}
+	if len(m.bad.errors) == 0 {
+		var err error
+		if in.config, err = normalise(operator, prefix); err != nil {
+			m.addConfiguration(err)
+		}
+	}
+	if m.query != nil {
+		in.strategies = list[string](m, "strategies")
+	} else {
+		in.strategies = or(member[[]string](m, "strategies"), nil)
+	}
+	if in.strategies == nil {
+		in.strategies = []string{in.config.Strategy}
+	}
+	in.table = m.routingTable(st, in.config)
+	grid := m.grid()
+	if n := len(in.strategies) * combinations(grid); n > maxCombinations {
+		m.refuse("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned", n, maxCombinations))
+	}
+	if err := m.problem(); err != nil {
+		return nil, err
+	}
+	in.grid = combine(grid, in.config.parameters())
+	return in, nil
+}
+
+// operator reads the configuration, and tells where it stands in a JSON body.
+func (m *members) operator() (wire.OperatorConfiguration, string) {
+	if m.query == nil {
+		if !m.has("operator") {
+			m.refuse("operator", "is needed")
+		}
+		return or(member[wire.OperatorConfiguration](m, "operator"), wire.OperatorConfiguration{}), "/operator"
+	}
+	var out wire.OperatorConfiguration
+	if n := queried[int32](m, "instances"); n != nil {
+		out.Instances = wire.CountedInstances(int(*n))
+	} else {
+		m.refuse("instances", "is needed")
+	}
+	h := wire.Hash{
+		TokensPerInstance: queried[int32](m, "tokens_per_instance"),
+		MaxParallelism:    queried[int32](m, "max_parallelism"),
+		Partitions:        queried[int32](m, "partitions"),
+	}
+	if f := queried[string](m, "hash_function"); f != nil {
+		h.Function = (*wire.HashFunction)(f)
+	}
+	if t := queried[string](m, "key_type"); t != nil {
+		h.KeyType = (*wire.KeyType)(t)
+	}
+	out.Hash = &h
+	return out, ""
+}
+
+// queried reads a query parameter that is no member of a JSON body.
+func queried[T any](m *members, name string) *T {
+	if !m.has(name) {
+		return nil
+	}
+	out := new(T)
+	if !parseScalar(m.query[name][0], out) {
+		m.refuse(name, "is out of range")
+		return nil
+	}
+	return out
+}
+
+// addConfiguration adds what is wrong with the operator's configuration; in a
+// query its fields are parameters.
+func (m *members) addConfiguration(err error) {
+	p := problemOf(err)
+	for _, e := range p.errors {
+		if m.query == nil || e.Pointer == nil {
+			m.bad.errors = append(m.bad.errors, e)
+			continue
+		}
+		m.bad.atParameter(queryName(*e.Pointer), e.Detail)
+	}
+}
+
+// queryName is the query parameter that stands for a field of the configuration.
+func queryName(pointer string) string {
+	switch pointer {
+	case "/hash/function":
+		return "hash_function"
+	case "/hash/assignment":
+		return "partitions"
+	}
+	for _, prefix := range []string{"/hash/", "/"} {
+		if len(pointer) > len(prefix) && pointer[:len(prefix)] == prefix {
+			return pointer[len(prefix):]
+		}
+	}
+	return pointer
+}
+
+// grid reads the parameter values.
+func (m *members) grid() wire.ParameterGrid {
+	if m.query == nil {
+		return or(member[wire.ParameterGrid](m, "parameters"), wire.ParameterGrid{})
+	}
+	g := wire.ParameterGrid{ThetaMax: list[float64](m, "theta_max"), Beta: list[float64](m, "beta"), KeyOverhead: list[float64](m, "key_overhead")}
+	for _, n := range list[int64](m, "table_limit") {
+		g.TableLimit = append(g.TableLimit, &n)
+	}
+	return g
+}
+
+// combinations is how many combinations of values a grid has.
+func combinations(g wire.ParameterGrid) int {
+	return max(1, len(g.ThetaMax)) * max(1, len(g.TableLimit)) * max(1, len(g.Beta)) * max(1, len(g.KeyOverhead))
+}
+
+// combine returns all combinations of the grid, the last parameter varying
+// fastest. What the grid leaves out is as in p.
+func combine(g wire.ParameterGrid, p parameters) []parameters {
+	out := make([]parameters, 0, 1)
+	for _, theta := range orOne(g.ThetaMax, p.ThetaMax) {
+		for _, limit := range orOne(g.TableLimit, p.TableLimit) {
+			for _, beta := range orOne(g.Beta, p.Beta) {
+				for _, overhead := range orOne(g.KeyOverhead, p.KeyOverhead) {
+					out = append(out, parameters{ThetaMax: theta, TableLimit: limit, Beta: beta, KeyOverhead: overhead})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func orOne[T any](values []T, fallback T) []T {
+	if len(values) == 0 {
+		return []T{fallback}
+	}
+	return values
+}
+
+// tableEntry is an entry of a routing table as the contract spells it.
+type tableEntry struct {
+	Key      *string `json:"key"`
+	Instance *int32  `json:"instance"`
+}
+
+// routingTable reads the member of that name; nil when there is none.
+func (m *members) routingTable(st *statistics, config configuration) *planner.RoutingTable {
+	raw, ok := m.raw["routing_table"]
+	if !ok {
+		return nil
+	}
+	if len(config.Instances) == 0 { // refused already
+		return nil
+	}
+	if st.Instance != nil {
+		m.bad.at("/routing_table", "must not be given when rows carry instance")
+		return nil
+	}
+	var in []tableEntry
+	if err := decodeStrict(raw, &in, "/routing_table", nil); err != nil {
+		m.add(err)
+		return nil
+	}
+	entries := make([]planner.Entry, 0, len(in))
+	for i, e := range in {
+		at := "/routing_table/" + strconv.Itoa(i)
+		if e.Key == nil || e.Instance == nil {
+			m.bad.at(at, "needs key and instance")
+			continue
+		}
+		key, ok := st.keys.decodeKey(*e.Key)
+		switch {
+		case !ok:
+			m.bad.at(at+"/key", "must be in the encoding that key_encoding names")
+		case len(key) == 0 || len(key) > planner.MaxKeyBytes:
+			m.bad.at(at+"/key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
+		case !config.has(*e.Instance):
+			m.bad.at(at+"/instance", "is not a known instance")
+		default:
+			entries = append(entries, planner.Entry{Key: key, Instance: *e.Instance})
+		}
+	}
+	if len(entries) < len(in) {
+		return nil
+	}
+	table, err := planner.NewRoutingTable(entries)
+	if err != nil {
+		input := err.(*planner.InputError) // the only error it has
+		m.bad.at("/routing_table/"+strconv.Itoa(input.Row)+"/"+input.Field, input.Detail)
+	}
+	return table
+}
+
+func (in *whatIfRequest) snapshot() (*planner.Snapshot, error) {
+	config, err := in.config.planner()
+	if err != nil {
+		return nil, err
+	}
+	return planner.NewSnapshot(in.Statistics, config, planner.Base{Configuration: config, Table: in.table})
+}
+
+// whatIfHead is an answer without its results, in the order of the contract.
+type whatIfHead struct {
+	Interval        *int64      `json:"interval,omitzero"`
+	InputHash       string      `json:"input_hash"`
+	PlannerRevision string      `json:"planner_revision"`
+	KeyEncoding     string      `json:"key_encoding,omitzero"`
+	Timing          wire.Timing `json:"timing"`
+}
+
+// render returns the answer; plans are in the order of the strategies, then of
+// the grid.
+func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]byte, error) {
+	var keys keyCoder
+	all := make([]lists, len(plans))
+	total := time.Duration(0)
+	for i, p := range plans {
+		total += took[i]
+		for _, h := range p.HotKeys {
+			keys.see(p.Snapshot.Keys.At(int(h.Item)))
+		}
+		if in.plans {
+			all[i] = lists{changes: changesOf(p), migrations: statsio.MigrationsOf(p)}
+			all[i].see(&keys)
+		}
+	}
+	b, err := openObject(whatIfHead{
+		Interval: in.interval, InputHash: inputHash(in.statistics), PlannerRevision: planner.Revision, KeyEncoding: keys.member(),
+		Timing: wire.Timing{DecodeMs: milliseconds(in.decode), PlanMs: milliseconds(total)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, `,"results":[`...)
+	pareto := planner.ParetoFront(plans)
+	for i, p := range plans {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		head, err := in.result(p, pareto[i], in.grid[i%len(in.grid)], took[i], keys)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, head...)
+		if b, err = appendOutcome(b, p, all[i], keys); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']', '}'), nil
+}
+
+// result returns one result as an object that is still open.
+func (in *whatIfRequest) result(p *planner.Plan, pareto bool, values parameters, took time.Duration, keys keyCoder) ([]byte, error) {
+	f, err := figuresOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return openObject(whatIfResult{
+		Strategy: p.Strategy, Parameters: values, Pareto: pareto, figures: figuresOut(f, hotKeysOf(p), keys),
+		WorkUnits: p.WorkUnits, Timing: wire.Timing{DecodeMs: milliseconds(in.decode), PlanMs: milliseconds(took)},
+	})
+}
+
+// appendOutcome closes a result with the sizes of its table and, if they are
+// given, its lists.
+func appendOutcome(b []byte, p *planner.Plan, l lists, keys keyCoder) ([]byte, error) {
+	b = append(b, `,"routing_table":`...)
+	b, err := lists{}.appendTable(b, p.TableBefore, p.TableAfter, keys)
+	if err != nil {
+		return nil, err
+	}
+	if l.changes != nil {
+		b = append(b, `,"plan":{"routing_table":`...)
+		if b, err = l.appendTable(b, p.TableBefore, p.TableAfter, keys); err != nil {
+			return nil, err
+		}
+		b = append(b, `,"migrations":`...)
+		b = append(statsio.AppendJSON(b, l.migrations, keys.base64), '}')
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// row is one row of statistics; −1 stands for no instance.
+type row struct {
+	key            string
+	cost, state    float64
+	instance, hash int
+}
+
+// figure4 is the example of mixed-routing, Fig. 4: d1 is instance 0, d2 is 1.
+var figure4 = []row{
+	{"k1", 7, 7, 0, 0}, {"k2", 4, 4, 0, 0}, {"k5", 5, 5, 0, 1},
+	{"k3", 2, 2, 1, 0}, {"k4", 1, 1, 1, 1}, {"k6", 1, 1, 1, 1},
+}
+
+func jsonRows(rows []row) string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, fmt.Sprintf(`{"key":%q,"cost":%v,"state":%v,"instance":%d,"hash_instance":%d}`, r.key, r.cost, r.state, r.instance, r.hash))
+	}
+	return strings.Join(out, ",")
+}
+
+func jsonColumns(rows []row) string {
+	var key, cost, state, at, hash []string
+	for _, r := range rows {
+		key, cost, state = append(key, fmt.Sprintf("%q", r.key)), append(cost, fmt.Sprint(r.cost)), append(state, fmt.Sprint(r.state))
+		at, hash = append(at, fmt.Sprint(r.instance)), append(hash, fmt.Sprint(r.hash))
+	}
+	j := func(s []string) string { return "[" + strings.Join(s, ",") + "]" }
+	return fmt.Sprintf(`{"key":%s,"cost":%s,"state":%s,"instance":%s,"hash_instance":%s}`, j(key), j(cost), j(state), j(at), j(hash))
+}
+
+func csvRows(rows []row) string {
+	out := "key,cost,state,instance,hash_instance\n"
+	for _, r := range rows {
+		out += fmt.Sprintf("%s,%v,%v,%d,%d\n", r.key, r.cost, r.state, r.instance, r.hash)
+	}
+	return out
+}
+
+type whatIfAnswer struct {
+	InputHash string
+	Results   []struct {
+		Strategy     string
+		Parameters   struct{ ThetaMax, Beta float64 }
+		Pareto       bool
+		Balanced     bool
+		Theta        struct{ Before, After float64 }
+		Migration    struct{ State float64 }
+		RoutingTable table
+		Instances    []struct {
+			ID        int32
+			LoadAfter float64
+		}
+		Plan *struct {
+			RoutingTable table
+			Migrations   []migration
+		}
+	}
+}
+
+// ends returns where each key is after the migrations.
+func ends(rows []row, moves []migration) map[string]int32 {
+	out := map[string]int32{}
+	for _, r := range rows {
+		out[r.key] = int32(r.instance)
+	}
+	for _, m := range moves {
+		out[m.Key] = m.To
+	}
+	return out
+}
+
+// after returns the whole planned table: the entries of the start, changed.
+func after(rows []row, t table) map[string]int32 {
+	out := map[string]int32{}
+	for _, r := range rows {
+		if r.instance != r.hash {
+			out[r.key] = int32(r.instance)
+		}
+	}
+	for _, k := range t.Unset {
+		delete(out, k)
+	}
+	for _, e := range t.Set {
+		out[e.Key] = e.Instance
+	}
+	return out
+}
+
+func TestFigure4(t *testing.T) {
+	e := newEnv(t)
+	random := rand.New(rand.NewPCG(4, 4))
+	const query = "/v1/what-if?instances=2&hash_function=reported&theta_max=0&strategies=llfd,mintable&plans=true"
+	hash := ""
+	for range 20 {
+		rows := append([]row(nil), figure4...)
+		random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rest := `"operator":{"instances":2,"theta_max":0},"strategies":["llfd","mintable"],"plans":true`
+		for name, a := range map[string]*answer{
+			"rows":    e.do("POST", "/v1/what-if", `{"keys":[`+jsonRows(rows)+`],`+rest+`}`),
+			"columns": e.do("POST", "/v1/what-if", `{`+rest+`,"columns":`+jsonColumns(rows)+`}`),
+			"ndjson":  e.do("POST", query, strings.ReplaceAll(jsonRows(rows), "},", "}\n"), "Content-Type: application/x-ndjson"),
+			"csv":     e.do("POST", query, csvRows(rows), "Content-Type: text/csv; charset=utf-8"),
+		} {
+			var out whatIfAnswer
+			a.want(http.StatusOK).into(&out)
+			checkFigure4(t, name, rows, out)
+			if hash == "" {
+				hash = out.InputHash
+			}
+			if out.InputHash != hash {
+				t.Errorf("%s: input hash %s, want %s", name, out.InputHash, hash)
+			}
+		}
+	}
+}
+
+func checkFigure4(t *testing.T, name string, rows []row, out whatIfAnswer) {
+	t.Helper()
+	if len(out.Results) != 2 || out.Results[0].Strategy != "llfd" || out.Results[1].Strategy != "mintable" {
+		t.Fatalf("%s: %+v", name, out)
+	}
+	for i, want := range []struct{ end, table map[string]int32 }{
+		{map[string]int32{"k2": 0, "k4": 0, "k5": 0, "k1": 1, "k3": 1, "k6": 1}, map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0}},
+		{map[string]int32{"k1": 0, "k3": 0, "k4": 0, "k2": 1, "k5": 1, "k6": 1}, map[string]int32{"k2": 1, "k4": 0}},
+	} {
+		r := out.Results[i]
+		equalMaps(t, name+" "+r.Strategy+" assignment", ends(rows, r.Plan.Migrations), want.end)
+		equalMaps(t, name+" "+r.Strategy+" table", after(rows, r.Plan.RoutingTable), want.table)
+		if !r.Balanced || r.Theta.After != 0 || r.RoutingTable.SizeBefore != 2 || int(r.RoutingTable.SizeAfter) != len(want.table) {
+			t.Errorf("%s %s: %+v", name, r.Strategy, r)
+		}
+		for _, d := range r.Instances {
+			if d.LoadAfter != 10 {
+				t.Errorf("%s %s: instance %d carries %v", name, r.Strategy, d.ID, d.LoadAfter)
+			}
+		}
+	}
+}
+
+func TestWhatIfGrid(t *testing.T) {
+	e := newEnv(t)
+	body := func(parameters string) string {
+		return `{"operator":{"instances":2,"hash":{"function":"reported"}},"keys":[` + jsonRows(figure4) + `],"strategies":["llfd","mixed"],"parameters":` + parameters + `}`
+	}
+	var out whatIfAnswer
+	e.do("POST", "/v1/what-if", body(`{"theta_max":[0,0.5],"beta":[1,2],"table_limit":[null,3]}`)).want(http.StatusOK).into(&out)
+	if len(out.Results) != 16 {
+		t.Fatalf("%d results, want 2 strategies × 2 × 2 × 2", len(out.Results))
+	}
+	first, second := out.Results[0], out.Results[1]
+	if first.Parameters.Beta != 1 || second.Parameters.Beta != 2 || first.Parameters.ThetaMax != second.Parameters.ThetaMax {
+		t.Errorf("the last parameter must vary fastest: %+v, %+v", first.Parameters, second.Parameters)
+	}
+	pareto := 0
+	for _, r := range out.Results {
+		if r.Pareto {
+			pareto++
+		}
+		if r.Plan != nil {
+			t.Error("a plan that nobody asked for")
+		}
+	}
+	if pareto == 0 {
+		t.Error("nothing on the Pareto front")
+	}
+	var many []string
+	for i := range 129 {
+		many = append(many, fmt.Sprint(float64(i)/100))
+	}
+	e.do("POST", "/v1/what-if", body(`{"theta_max":[`+strings.Join(many, ",")+`]}`)).fails(http.StatusUnprocessableEntity, "invalid", "/strategies")
+}
+
+// TestWhatIfTable: a routing table says where keys are when rows do not.
+func TestWhatIfTable(t *testing.T) {
+	e := newEnv(t)
+	var out whatIfAnswer
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":2,"theta_max":0},"strategies":["llfd"],"plans":true,
+		"routing_table":[{"key":"k3","instance":1},{"key":"k5","instance":0},{"key":"gone","instance":1}],
+		"columns":{"key":["k1","k2","k3","k4","k5","k6"],"cost":[7,4,2,1,5,1],"hash_instance":[0,0,0,1,1,1]}}`).want(http.StatusOK).into(&out)
+	r := out.Results[0]
+	equalMaps(t, "set", r.Plan.RoutingTable.entries(), map[string]int32{"k1": 1, "k4": 0})
+	if len(r.Plan.RoutingTable.Unset) != 1 || r.Plan.RoutingTable.Unset[0] != "gone" || r.RoutingTable.SizeBefore != 3 || r.RoutingTable.SizeAfter != 4 {
+		t.Errorf("table %+v", r.Plan.RoutingTable)
+	}
+	if r.Migration.State != 2 {
+		t.Errorf("state %v, want 1 for each of 2 keys", r.Migration.State)
+	}
+}
+
+// TestBinaryKeys: one key that is no UTF-8 turns the whole answer to base64.
+func TestBinaryKeys(t *testing.T) {
+	e := newEnv(t)
+	a := e.do("POST", "/v1/what-if", `{"operator":{"instances":2,"hash":{"function":"reported"},"theta_max":0},"key_encoding":"base64","plans":true,
+		"keys":[{"key":"/w==","cost":3,"hash_instance":0},{"key":"YQ==","cost":3,"hash_instance":0}]}`).want(http.StatusOK)
+	if !strings.Contains(string(a.body), `"key_encoding":"base64"`) || !strings.Contains(string(a.body), `"YQ=="`) && !strings.Contains(string(a.body), `"/w=="`) {
+		t.Errorf("%s", a.body)
+	}
+}

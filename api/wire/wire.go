@@ -1,0 +1,57 @@
+// Package wire has the small types of the HTTP API as they stand in
+// openapi.yaml: most are generated from it, unions are written by hand.
+package wire
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+//go:generate go tool -modfile=../../tools/go.mod oapi-codegen -config oapi-codegen.yaml ../../openapi.yaml
+
+// Instances are the instances of an operator. In JSON a number n is short for n
+// instances with the ids from 0 and no more said.
+type Instances []Instance
+
+// UnmarshalJSONFrom reads a number or an array.
+func (i *Instances) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '0' {
+		return json.UnmarshalDecode(dec, (*[]Instance)(i))
+	}
+	var n int32
+	if err := json.UnmarshalDecode(dec, &n); err != nil {
+		return err
+	}
+	*i = CountedInstances(int(n))
+	return nil
+}
+
+// CountedInstances returns n instances with the ids from 0.
+func CountedInstances(n int) Instances {
+	out := make(Instances, n)
+	for id := range out {
+		out[id].Id = InstanceID(id)
+	}
+	return out
+}
+
+// OneOrMany is a list that may stand as a single value in JSON.
+type OneOrMany[T any] []T
+
+// UnmarshalJSONFrom reads a value or an array of them.
+func (m *OneOrMany[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == '[' {
+		return json.UnmarshalDecode(dec, (*[]T)(m))
+	}
+	*m = make([]T, 1)
+	return json.UnmarshalDecode(dec, &(*m)[0])
+}
+
+// ParameterGrid are the parameter values of a what-if; all their combinations
+// are planned. An empty list stands for the operator's value.
+type ParameterGrid struct {
+	ThetaMax    OneOrMany[float64] `json:"theta_max"`
+	TableLimit  OneOrMany[*int64]  `json:"table_limit"`
+	Beta        OneOrMany[float64] `json:"beta"`
+	KeyOverhead OneOrMany[float64] `json:"key_overhead"`
+}

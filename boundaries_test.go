@@ -1,0 +1,237 @@
+package plannerd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A boundary says what the packages of one place may depend on, tests aside. A
+// pattern is an import path, or one followed by "/..." for that package and all
+// below it. Packages of this module are written without the module's path: ""
+// is its root.
+type boundary struct {
+	place string
+	// project is what they may import of this module, besides their own place.
+	project []string
+	// imports, unless nil, is all that they may import from elsewhere.
+	imports []string
+	// never is what they must not import themselves.
+	never []string
+	// reach is what they must not depend on, be it through others.
+	reach []string
+}
+
+// impure is what would let a result depend on more than the arguments, and the
+// packages that bring such a thing along: fmt reaches os, context reaches time.
+// Of math/rand/v2 only the generators with an explicit seed are pure; the
+// linter forbids its global functions.
+var impure = []string{
+	"context", "crypto/rand", "database/sql/...", "encoding/json/...", "fmt", "log/...",
+	"math/rand", "net/...", "os/...", "syscall", "time",
+}
+
+const (
+	chi     = "github.com/go-chi/chi/..."
+	pgx     = "github.com/jackc/pgx/..."
+	sqlite  = "modernc.org/sqlite/..."
+	anySQL  = "database/sql/..."
+	anyHTTP = "net/http/..."
+)
+
+var boundaries = []boundary{
+	{place: "", imports: []string{"embed"}},
+	{place: "planner/...", reach: impure},
+	{place: "planner/plannertest", project: []string{"planner"}}, // support for tests
+	{place: "compact/...", project: []string{"planner"}, reach: impure},
+	{place: "internal/...", project: []string{"planner/...", "compact"}},
+	{
+		place:   "internal/statsio/...",
+		project: []string{"planner"},
+		reach:   []string{anyHTTP, anySQL},
+	},
+	{
+		place:   "api/...",
+		project: []string{"", "planner/...", "compact", "store", "internal/..."},
+		never:   []string{anySQL},
+		reach:   []string{pgx, sqlite},
+	},
+	{place: "store", reach: []string{anyHTTP, anySQL, chi}},
+	{place: "store/internal/...", project: []string{"store", "migrations"}, reach: []string{chi, pgx, sqlite}},
+	{place: "store/storetest", project: []string{"store", "internal/..."}, reach: []string{chi, pgx, sqlite}},
+	{
+		place:   "store/postgres/...",
+		project: []string{"store", "store/internal/...", "migrations", "internal/..."},
+		reach:   []string{chi, sqlite},
+	},
+	{
+		place:   "store/sqlite/...",
+		project: []string{"store", "store/internal/...", "migrations", "internal/..."},
+		reach:   []string{chi, pgx},
+	},
+	{place: "migrations/...", imports: []string{"embed", "io/fs"}},
+	{place: "web/...", reach: []string{anySQL}},
+	{
+		place:   "client/...",
+		project: []string{"planner/...", "internal/statsio"},
+		reach:   []string{anySQL},
+	},
+	{
+		place:   "cmd/...",
+		project: []string{"", "api", "web", "store/...", "planner/...", "internal/..."},
+		never:   []string{anySQL, chi, pgx, sqlite},
+	},
+}
+
+// drivers names the places that alone may import a database driver, in tests too.
+var drivers = map[string][]string{
+	pgx:    {"store/postgres/...", "internal/pgtest"},
+	sqlite: {"store/sqlite/..."},
+}
+
+// TestBoundaries holds the table against what go list says. The test cache does
+// not see what go list reads: run it with -count=1.
+func TestBoundaries(t *testing.T) {
+	for _, p := range listPackages(t) {
+		b, ok := boundaryOf(p)
+		if !ok {
+			t.Errorf("%s has no place in the table of boundaries", p.ImportPath)
+		}
+		for _, v := range append(b.violations(p), driverViolations(p)...) {
+			t.Error(v)
+		}
+	}
+}
+
+// TestPlaces keeps the table of boundaries free of rules about nothing.
+func TestPlaces(t *testing.T) {
+	pkgs := listPackages(t)
+	for _, b := range boundaries {
+		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return matches(b.place, local(p.ImportPath)) }) {
+			t.Errorf("no package is in %q", b.place)
+		}
+	}
+}
+
+// TestNoMachinePaths: what is in the tree must not know where somebody's copy
+// of it lay.
+func TestNoMachinePaths(t *testing.T) {
+	if err := exec.CommandContext(t.Context(), "git", "rev-parse", "--git-dir").Run(); err != nil {
+		t.Skip("not a git work tree:", err)
+	}
+	out, err := exec.CommandContext(t.Context(), "git", "grep", "--untracked", "--line-number", "-IE",
+		`(^|[^[:alnum:]_.~/-])/(home|root|work|Users)/[[:alnum:]._]|[A-Z]:\\Users\\`).Output()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		t.Errorf("paths of a machine:\n%s", out)
+	case errors.As(err, &exit) && exit.ExitCode() == 1: // no match
+	default:
+		t.Fatalf("git grep: %v", err)
+	}
+}
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	Deps         []string // all that it depends on, without its tests
+}
+
+// listPackages lists the packages of this module.
+func listPackages(t *testing.T) (pkgs []pkg) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list",
+		"-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./...")
+	var stderr bytes.Buffer
+	list.Stderr = &stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// boundaryOf returns the rules of the narrowest place that p is in.
+func boundaryOf(p pkg) (best boundary, ok bool) {
+	for _, b := range boundaries {
+		if matches(b.place, local(p.ImportPath)) && (!ok || narrower(b.place, best.place)) {
+			best, ok = b, true
+		}
+	}
+	return best, ok
+}
+
+// narrower compares two patterns that match the same path.
+func narrower(a, b string) bool {
+	a, aTree := strings.CutSuffix(a, "/...")
+	b, bTree := strings.CutSuffix(b, "/...")
+	return len(a) > len(b) || len(a) == len(b) && !aTree && bTree
+}
+
+// violations returns a line for each dependency of p that b forbids.
+func (b boundary) violations(p pkg) (lines []string) {
+	for _, path := range p.Imports {
+		var allowed bool
+		if ours(path) {
+			allowed = matches(b.place, local(path)) || matchesAny(b.project, local(path))
+		} else {
+			allowed = !matchesAny(b.never, path) && (b.imports == nil || matchesAny(b.imports, path))
+		}
+		if !allowed {
+			lines = append(lines, p.ImportPath+" must not import "+path)
+		}
+	}
+	for _, path := range p.Deps {
+		if matchesAny(b.reach, path) {
+			lines = append(lines, p.ImportPath+" must not depend on "+path)
+		}
+	}
+	return lines
+}
+
+func driverViolations(p pkg) (lines []string) {
+	for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+		for driver, places := range drivers {
+			if matches(driver, path) && !matchesAny(places, local(p.ImportPath)) {
+				lines = append(lines, fmt.Sprintf("%s or its test must not import %s", p.ImportPath, path))
+			}
+		}
+	}
+	return lines
+}
+
+// module is the path of this module.
+const module = "plannerd"
+
+func ours(path string) bool { return matches(module+"/...", path) }
+
+// local leaves the module's path out of the path of one of its packages.
+func local(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+func matchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, path) })
+}
+
+func matches(pattern, path string) bool {
+	tree, all := strings.CutSuffix(pattern, "/...")
+	return path == tree || all && strings.HasPrefix(path, tree+"/")
+}

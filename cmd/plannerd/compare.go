@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"plannerd/internal/drive"
+	"plannerd/planner"
+)
+
+type compareCmd struct {
+	inputFlags
+	Strategies []string `placeholder:"NAME" help:"Strategies to compare (default: all of those above)."`
+	operatorFlags
+	strategyFlags
+	Timeout time.Duration `default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
+	Output  string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
+}
+
+// Help shows the strategies and examples.
+func (*compareCmd) Help() string {
+	return `The input is that of plannerd plan. Over a stream of intervals each strategy applies
+its own plans and carries its own routing table; totals and medians are compared.
+
+A * marks the Pareto front: among those that violate the fewest constraints, no other
+strategy is as good in migration, table size and θ, and better in one of them.
+
+Strategies:
+
+` + strategyHelp() + `
+Examples:
+
+    plannerd compare stats.csv --instances 16 --table-limit 3000
+    plannerd generate --keys 10000 --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
+    plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
+}
+
+// Run drives all strategies side by side and reports.
+func (c *compareCmd) Run(env *environment) error {
+	drivers, err := c.setUp(env)
+	if err != nil {
+		return err
+	}
+	in, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	summaries := make([]drive.Summary, len(drivers))
+	err = drive.Run(env.ctx, in.source(), drivers, func(i int, step drive.Step) error {
+		summaries[i].Add(step)
+		next := drivers[(i+1)%len(drivers)].Operator().Strategy
+		in.progress.describe(fmt.Sprintf("interval %d: %s", step.Interval, next))
+		return nil
+	})
+	if err := in.wrap(err); err != nil {
+		return err
+	}
+	in.close()
+	rows := compareRows(drivers, summaries)
+	return buffered(env.stdout, func(w io.Writer) error {
+		switch c.Output {
+		case "json":
+			return writeJSON(w, comparison{parametersOf(drivers[0].Operator().Options), planner.Revision, rows})
+		case "csv":
+			return writeCompareCSV(w, rows)
+		}
+		return c.writeTable(w, rows)
+	})
+}
+
+func (c *compareCmd) setUp(env *environment) ([]*drive.Driver, error) {
+	names := c.Strategies
+	if len(names) == 0 {
+		names = strategyNames()
+	}
+	if err := checkStrategies(names); err != nil {
+		return nil, err
+	}
+	options, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	op, err := c.operator(options)
+	if err != nil {
+		return nil, err
+	}
+	drivers := make([]*drive.Driver, len(names))
+	for i, name := range names {
+		op.Strategy, op.TotalTimeout, op.Now = name, c.Timeout, env.now
+		drivers[i] = drive.New(op)
+	}
+	return drivers, nil
+}
+
+// comparison is the JSON document of compare.
+type comparison struct {
+	Parameters      parameters        `json:"parameters"`
+	PlannerRevision string            `json:"planner_revision"`
+	Results         []strategyFigures `json:"results"`
+}
+
+// strategyFigures are the figures of one strategy over the whole input.
+type strategyFigures struct {
+	Strategy string `json:"strategy"`
+	Pareto   bool   `json:"pareto"`
+	TimedOut bool   `json:"timed_out"`
+	streamSummary
+}
+
+func compareRows(drivers []*drive.Driver, summaries []drive.Summary) []strategyFigures {
+	outcomes := make([]*planner.Outcome, len(summaries))
+	for i := range summaries {
+		outcomes[i] = summaries[i].Outcome()
+	}
+	front := planner.Front(outcomes)
+	rows := make([]strategyFigures, len(drivers))
+	for i, d := range drivers {
+		rows[i] = strategyFigures{
+			Strategy: d.Operator().Strategy, Pareto: front[i],
+			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
+			streamSummary: summaryOf(&summaries[i]),
+		}
+	}
+	return rows
+}
+
+// writeTable prints the comparison for people.
+func (c *compareCmd) writeTable(w io.Writer, results []strategyFigures) error {
+	intervals := results[0].Intervals
+	fmt.Fprintf(w, "%s, %s, θ_max %v%s\n\n", plural(intervals, "interval"), plural(len(c.Instances), "instance"), c.ThetaMax, limitText(c.TableLimit))
+	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("keys"), number("table"), number("balanced"), number("time"), text("")}
+	if intervals > 1 {
+		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"), number("median of all"),
+			number("total keys"), number("median table"), number("max"), number("balanced"), number("total time"), text("")}
+	}
+	var rows [][]string
+	for _, r := range results {
+		if intervals > 1 {
+			rows = append(rows, c.streamRow(r))
+		} else {
+			rows = append(rows, c.row(r))
+		}
+	}
+	if err := writeTable(w, columns, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n")
+	return err
+}
+
+// row is the line of a strategy on one interval.
+func (c *compareCmd) row(r strategyFigures) []string {
+	if r.Planned == 0 {
+		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
+	}
+	balanced := "yes"
+	if r.Balanced == 0 {
+		balanced = "no"
+	}
+	return []string{
+		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), si(r.Keys.Total),
+		si(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
+	}
+}
+
+// streamRow is the line of a strategy over several intervals.
+func (c *compareCmd) streamRow(r strategyFigures) []string {
+	if r.Planned == 0 {
+		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
+	}
+	return []string{
+		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Median), si(r.Keys.Total),
+		si(r.Table.Median), si(r.Table.Max), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), milli(r.PlanMS.Total), c.note(r),
+	}
+}
+
+func star(r strategyFigures) string {
+	if r.Pareto {
+		return "*"
+	}
+	return ""
+}
+
+// note says what a line does not show.
+func (c *compareCmd) note(r strategyFigures) string {
+	switch over := r.Planned - r.WithinLimit; {
+	case r.TimedOut && r.Intervals > 1:
+		return fmt.Sprintf("%v were up after %d of %d intervals", c.Timeout, r.Planned, r.Intervals)
+	case r.TimedOut:
+		return fmt.Sprintf("no plan within %v", c.Timeout)
+	case r.Stopped > 0:
+		return "cut short: best plan so far"
+	case over > 0 && r.Intervals > 1:
+		return fmt.Sprintf("table over limit in %d", over)
+	case over > 0:
+		return "table over limit"
+	}
+	return ""
+}
+
+func writeCompareCSV(w io.Writer, results []strategyFigures) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{
+		"strategy", "pareto", "timed_out", "intervals", "planned", "balanced", "table_within_limit",
+		"theta_after_median", "theta_after_max", "migrated_state", "migrated_fraction_median", "migrated_keys",
+		"table_size_median", "table_size_max", "plan_ms",
+	}}
+	for _, r := range results {
+		rows = append(rows, []string{
+			r.Strategy, strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
+			strconv.Itoa(r.Intervals), strconv.Itoa(r.Planned), strconv.Itoa(r.Balanced), strconv.Itoa(r.WithinLimit),
+			exact(r.ThetaAfter.Median), exact(r.ThetaAfter.Max), exact(r.State.Total), exact(r.Fraction.Median), exact(r.Keys.Total),
+			exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
+		})
+	}
+	return out.WriteAll(rows)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCompareTables(t *testing.T) {
+	for name, args := range map[string][]string{
+		"compare_interval.txt": {intervalFile, "--instances", "4"},
+		"compare_limit.txt":    {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies", "mixed,minmig,mintable"},
+		"compare_stream.txt":   {streamFile, "--instances", "4", "--table-limit", "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, succeed(t, "", append([]string{"compare"}, args...)...))
+		})
+	}
+}
+
+func TestCompareForPrograms(t *testing.T) {
+	args := []string{"compare", streamFile, "--instances", "4", "--strategies", "mixed,lpt"}
+	var d comparison
+	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Results) != 2 || d.Results[0].Strategy != "mixed" || d.Results[1].Strategy != "lpt" || !d.Results[0].Pareto {
+		t.Fatalf("results: %+v", d.Results)
+	}
+	mixed, lpt := d.Results[0], d.Results[1]
+	if mixed.Intervals != 4 || mixed.Planned != 4 || lpt.State.Total <= mixed.State.Total || lpt.ThetaAfter.Median >= mixed.ThetaAfter.Median {
+		t.Errorf("mixed %+v, lpt %+v", mixed, lpt)
+	}
+	// What compare says of a strategy is what plan says of it.
+	var alone streamDocument
+	out := succeed(t, "", "plan", streamFile, "--instances", "4", "--output", "json")
+	if err := json.Unmarshal([]byte(out), &alone); err != nil {
+		t.Fatal(err)
+	}
+	if alone.Summary != mixed.streamSummary {
+		t.Errorf("alone %+v, compared %+v", alone.Summary, mixed.streamSummary)
+	}
+	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "mixed,true,false,4,4,4,4,") {
+		t.Errorf("csv: %q", lines)
+	}
+}
+
+// Each look at this clock takes a minute: the first plan uses all time up.
+func TestCompareTimeout(t *testing.T) {
+	now := time.Time{}
+	var stdout, stderr bytes.Buffer
+	env := &environment{
+		ctx: t.Context(), getenv: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
+		now: func() time.Time { now = now.Add(time.Minute); return now },
+	}
+	if code := env.run([]string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout", "90s"}); code != exitOK {
+		t.Fatalf("exit %d, %s", code, stderr.String())
+	}
+	if got := strings.Count(stdout.String(), "1m30s were up after "); got != 2 || strings.Contains(stdout.String(), "*  l") {
+		t.Errorf("want both strategies out of time, none on the front:\n%s", stdout.String())
+	}
+}

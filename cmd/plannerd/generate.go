@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"plannerd/internal/workload"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+)
+
+type generateCmd struct {
+	Keys          int      `default:"10000" help:"Size of the key domain, K."`
+	Intervals     int      `default:"10" help:"Number of intervals."`
+	Distribution  string   `enum:"zipf,lognormal" default:"zipf" help:"How the tuples spread over the keys: zipf or lognormal."`
+	Z             *float64 `placeholder:"0.85" help:"Exponent of the Zipf distribution; 0: all keys alike (default 0.85)."`
+	Mu            float64  `placeholder:"1.789" help:"μ of the log-normal distribution (default 1.789, with σ 2.366)."`
+	Sigma         float64  `placeholder:"2.366" help:"σ of the log-normal distribution."`
+	Tuples        int64    `placeholder:"N" help:"Tuples of each interval (default: ${tuples_per_key} for each key)."`
+	Fluctuation   float64  `default:"1" help:"f: from one interval to the next keys swap their frequencies until the load of some instance changes by f times the mean load."`
+	Window        int      `default:"5" help:"w: the state of a key is what its tuples of the last w intervals have left."`
+	BytesPerTuple float64  `default:"1" help:"State that each tuple leaves."`
+	Seed          uint64   `default:"1" help:"The same seed gives the same stream."`
+
+	Instances         int    `default:"15" group:"Operator" help:"Number of instances, 0…N-1, whose loads fluctuate."`
+	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
+	TokensPerInstance int    `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
+
+	Output   string `enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
+	Compress string `enum:"none,gzip,zstd" default:"none" group:"Output" help:"Compression: none, gzip or zstd."`
+	File     string `type:"path" placeholder:"FILE" group:"Output" help:"Write there (default: standard output)."`
+}
+
+// Help shows examples.
+func (*generateCmd) Help() string {
+	return `Writes the columns interval, key, cost (tuples) and state, which plannerd plan and
+compare read. Frequencies are exact, not sampled. The fluctuation is that of the
+synthetic workload of mixed-routing §V, over the instances that the hash alone gives.
+
+Examples:
+
+    plannerd generate --keys 10000 --instances 15 | plannerd plan - --instances 15
+    plannerd generate --distribution lognormal --intervals 50 --compress zstd --file ln1.csv.zst
+    plannerd generate --z 1.2 --fluctuation 0.3 --seed 7 --output ndjson`
+}
+
+// Run writes the stream.
+func (c *generateCmd) Run(env *environment) error {
+	if c.Intervals < 1 {
+		return usagef("--intervals: must be ≥ 1")
+	}
+	generator, current, err := c.generator()
+	if err != nil {
+		return err
+	}
+	p := &progress{}
+	if c.File != "" || !isTerminal(env.stdout) {
+		p = startProgress(env.stderr, int64(c.Intervals))
+	}
+	defer p.stop()
+	p.describe("generating intervals")
+	return c.toOutput(env, func(w *bufio.Writer) error {
+		if c.Output == "csv" {
+			if _, err := w.WriteString("interval,key,cost,state\n"); err != nil {
+				return err
+			}
+		}
+		for interval := range c.Intervals {
+			if err := env.ctx.Err(); err != nil {
+				return err
+			}
+			stats, err := generator.Next(current)
+			if err != nil {
+				return c.explain(err, interval)
+			}
+			if err := c.write(w, interval, stats); err != nil {
+				return err
+			}
+			p.add(1)
+		}
+		return nil
+	})
+}
+
+// explain says what to do where no further interval can be made.
+func (c *generateCmd) explain(err error, interval int) error {
+	if errors.Is(err, workload.ErrUnreachable) {
+		return fmt.Errorf("interval %d: no swaps of frequencies change the load of an instance by %v times the mean: "+
+			"lower --fluctuation or raise --keys", interval, c.Fluctuation)
+	}
+	return asFlag(err)
+}
+
+// generator returns the workload, and where the hash puts its keys.
+func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
+	config := workload.Config{
+		Keys: c.Keys, Instances: c.Instances, Distribution: c.Distribution, Mu: c.Mu, Sigma: c.Sigma,
+		Tuples: c.Tuples, Fluctuation: c.Fluctuation, Window: c.Window, BytesPerTuple: c.BytesPerTuple, Seed: c.Seed,
+	}
+	switch {
+	case c.Z != nil:
+		config.Z = *c.Z
+	case c.Distribution == workload.Zipf:
+		config.Z = workload.DefaultZ
+	}
+	if c.Instances < 1 || c.Instances > maxInstances {
+		return nil, nil, usagef("--instances: must be 1 to %d", maxInstances)
+	}
+	if c.Window < 1 {
+		return nil, nil, usagef("--window: must be ≥ 1")
+	}
+	generator, err := workload.New(config)
+	if err != nil {
+		return nil, nil, asFlag(err)
+	}
+	on := make([]partitioner.Instance, c.Instances)
+	for i := range on {
+		on[i].ID = int32(i)
+	}
+	hash, err := partitioner.New(partitioner.Config{Function: c.Hash, TokensPerInstance: c.TokensPerInstance}, on)
+	if err != nil {
+		return nil, nil, asFlag(err)
+	}
+	current, err := generator.Assign(hash)
+	return generator, current, err
+}
+
+// toOutput calls write with the file or standard output, compressed as asked for.
+func (c *generateCmd) toOutput(env *environment, write func(*bufio.Writer) error) error {
+	if c.File == "" {
+		return compressed(env.stdout, c.Compress, write)
+	}
+	file, err := os.Create(c.File)
+	if err != nil {
+		return fmt.Errorf("--file: %w", err)
+	}
+	return errors.Join(compressed(file, c.Compress, write), file.Close())
+}
+
+// compressed calls write with a buffered compressor in front of w.
+func compressed(w io.Writer, method string, write func(*bufio.Writer) error) error {
+	finish := func() error { return nil }
+	switch method {
+	case "gzip":
+		z := gzip.NewWriter(w)
+		w, finish = z, z.Close
+	case "zstd":
+		z, err := zstd.NewWriter(w)
+		if err != nil {
+			return err
+		}
+		w, finish = z, z.Close
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	err := write(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	return errors.Join(err, finish())
+}
+
+// write writes one interval. Keys without cost and state are as good as absent.
+func (c *generateCmd) write(w *bufio.Writer, interval int, stats *planner.Statistics) error {
+	number := strconv.Itoa(interval)
+	prefix, cost, state, end := number+",", ",", ",", "\n"
+	if c.Output == "ndjson" {
+		// The generated keys need no escaping, in neither format.
+		prefix, cost, state, end = `{"interval":`+number+`,"key":"`, `","cost":`, `,"state":`, "}\n"
+	}
+	line := make([]byte, 0, 128)
+	for i := range stats.Len() {
+		if stats.Cost[i] == 0 && stats.State[i] == 0 {
+			continue
+		}
+		line = append(append(line[:0], prefix...), stats.Keys.At(i)...)
+		line = strconv.AppendFloat(append(line, cost...), stats.Cost[i], 'f', -1, 64)
+		line = strconv.AppendFloat(append(line, state...), stats.State[i], 'f', -1, 64)
+		if _, err := w.Write(append(line, end...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

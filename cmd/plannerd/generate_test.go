@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+var small = []string{"generate", "--keys", "200", "--intervals", "3", "--instances", "4", "--fluctuation", "0.3"}
+
+func TestGenerate(t *testing.T) {
+	out := succeed(t, "", small...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if lines[0] != "interval,key,cost,state" || !strings.HasPrefix(lines[1], "0,k") || !strings.HasPrefix(lines[len(lines)-1], "2,k") {
+		t.Fatalf("from %q, %q to %q", lines[0], lines[1], lines[len(lines)-1])
+	}
+	if again := succeed(t, "", small...); again != out {
+		t.Error("the same seed gives another stream")
+	}
+	if other := succeed(t, "", append(small, "--seed", "2")...); other == out {
+		t.Error("another seed gives the same stream")
+	}
+	var row struct {
+		Interval    int
+		Key         string
+		Cost, State float64
+	}
+	first, _, _ := strings.Cut(succeed(t, "", append(small, "--output", "ndjson")...), "\n")
+	if err := json.Unmarshal([]byte(first), &row); err != nil || row.Key != strings.Split(lines[1], ",")[1] || row.Cost <= 0 {
+		t.Errorf("ndjson: %q, %v", first, err)
+	}
+}
+
+// What generate writes, in any form, plan reads back.
+func TestGenerateAndPlan(t *testing.T) {
+	csv := succeed(t, "", small...)
+	want := succeed(t, csv, "plan", "-", "--instances", "4", "--output", "csv")
+	if strings.Count(want, "\n") != 4 {
+		t.Fatalf("three intervals: %q", want)
+	}
+	for _, form := range [][]string{{"--output", "ndjson"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
+		out := succeed(t, "", append(small[:len(small):len(small)], form...)...)
+		if got := succeed(t, out, "plan", "-", "--instances", "4", "--output", "csv"); got != want {
+			t.Errorf("%v:\n%s\nwant\n%s", form, got, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "stream.csv")
+	if out := succeed(t, "", append(small[:len(small):len(small)], "--file", path)...); out != "" {
+		t.Errorf("with --file, standard output has %q", out)
+	}
+	if written, err := os.ReadFile(path); err != nil || string(written) != csv {
+		t.Errorf("--file differs from standard output: %v", err)
+	}
+}
+
+func TestGenerateCompresses(t *testing.T) {
+	want := succeed(t, "", small...)
+	for method, open := range map[string]func(io.Reader) (io.Reader, error){
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	} {
+		packed := succeed(t, "", append(small[:len(small):len(small)], "--compress", method)...)
+		r, err := open(strings.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plain bytes.Buffer
+		if _, err := plain.ReadFrom(r); err != nil || plain.String() != want {
+			t.Errorf("%s: %v, %d bytes, want %d", method, err, plain.Len(), len(want))
+		}
+	}
+}
+
+func TestGenerateErrors(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--keys", "0"}, exitUsage, "--keys"},
+		{[]string{"--intervals", "0"}, exitUsage, "--intervals"},
+		{[]string{"--instances", "0"}, exitUsage, "--instances"},
+		{[]string{"--window", "0"}, exitUsage, "--window"},
+		{[]string{"--fluctuation=-1"}, exitUsage, "--fluctuation"},
+		{[]string{"--distribution", "lognormal", "--z", "1"}, exitUsage, "--z"},
+		{[]string{"--hash", "modulo", "--tokens-per-instance", "3"}, exitUsage, "--tokens-per-instance"},
+		{[]string{"--keys", "4", "--z", "0", "--instances", "2"}, exitFailed, "lower --fluctuation"},
+		{[]string{"--file", "testdata"}, exitFailed, "--file"},
+	} {
+		r := exec(t, nil, nil, append([]string{"generate"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("generate %v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
+		}
+	}
+	out := succeed(t, "", "generate", "--distribution", "lognormal", "--keys", "500", "--intervals", "1", "--instances", "2")
+	if strings.Count(out, "\n") < 50 {
+		t.Errorf("log-normal: %q", out)
+	}
+}

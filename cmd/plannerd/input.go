@@ -1,0 +1,254 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// inputFlags say what plan and compare read.
+type inputFlags struct {
+	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
+	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (one interval), or auto, which looks at it. Compression is always recognised."`
+	Interval *int64 `placeholder:"N" help:"Plan only interval N of a stream, on the given routing table."`
+}
+
+// input is an open file of statistics.
+type input struct {
+	flags    *inputFlags
+	name     string // for messages
+	stream   *statsio.Stream
+	progress *progress
+	closers  []func() error
+	seen     int                 // intervals read
+	first    int64               // the first interval, and
+	newest   int64               // the newest one
+	last     *planner.Statistics // what source returned last
+	document *statsio.Document   // where last is from
+}
+
+// open opens the input and looks at its beginning.
+func (f *inputFlags) open(env *environment) (*input, error) {
+	in := &input{flags: f, name: f.File}
+	raw, size := env.stdin, int64(-1)
+	if f.File == "-" {
+		in.name = "standard input"
+		if isTerminal(env.stdin) {
+			fmt.Fprintln(env.stderr, "plannerd: reading statistics from the terminal; end with Ctrl-D")
+		}
+	} else {
+		file, err := os.Open(f.File)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the statistics: %w", err)
+		}
+		in.closers = append(in.closers, file.Close)
+		raw = file
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	in.progress = startProgress(env.stderr, size)
+	in.progress.describe("reading")
+	if err := in.decode(&interruptible{env, in.progress.reader(raw)}); err != nil {
+		in.close()
+		return nil, in.wrap(err)
+	}
+	return in, nil
+}
+
+// decode puts the decompressor and the decoder on top of raw.
+func (in *input) decode(raw io.Reader) error {
+	text, format, err := statsio.Open(raw)
+	if err != nil {
+		return err
+	}
+	in.closers = append(in.closers, text.Close)
+	switch in.flags.Format {
+	case "csv":
+		format = statsio.CSV
+	case "ndjson":
+		format = statsio.NDJSON
+	case "json":
+		format = statsio.JSON
+	}
+	in.stream = statsio.NewStream(text, format, statsio.Options{})
+	return nil
+}
+
+// interruptible ends reading when the command is interrupted.
+type interruptible struct {
+	env *environment
+	io.Reader
+}
+
+func (r *interruptible) Read(b []byte) (int, error) {
+	if err := r.env.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// close ends the progress bar and closes the file. It may be called again.
+func (in *input) close() {
+	in.progress.stop()
+	for _, c := range slices.Backward(in.closers) {
+		_ = c() // only read from: nothing can be lost
+	}
+	in.closers = nil
+}
+
+// source yields the intervals, or only the one that --interval names.
+func (in *input) source() drive.Source {
+	return func() (int64, *planner.Statistics, error) {
+		for {
+			interval, document, err := in.stream.Next()
+			if errors.Is(err, io.EOF) {
+				return 0, nil, in.end()
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			if in.seen == 0 {
+				in.first = interval
+			}
+			in.seen++
+			in.newest = interval
+			if err := checkMembers(document); err != nil {
+				return 0, nil, err
+			}
+			if only := in.flags.Interval; only == nil || *only == interval {
+				in.document, in.last = document, document.Stats
+				return interval, document.Stats, nil
+			}
+		}
+	}
+}
+
+// checkMembers refuses what a JSON document may say to the service, but files
+// cannot: their statistics are complete, and all else is said by flags.
+func checkMembers(d *statsio.Document) error {
+	for name, value := range d.Members {
+		switch {
+		case name == "interval", name == "key_encoding":
+		case name == "coverage" && string(value) == `"complete"`:
+		default:
+			return fmt.Errorf("%s: files cannot say this; they hold the complete statistics only", name)
+		}
+	}
+	return nil
+}
+
+// end is io.EOF, or says that nothing was found.
+func (in *input) end() error {
+	switch {
+	case in.last != nil:
+		return io.EOF
+	case in.seen > 0:
+		return fmt.Errorf("there is no interval %d: it has %s, from %d to %d",
+			*in.flags.Interval, plural(in.seen, "interval"), in.first, in.newest)
+	}
+	return errors.New("it has no rows: nothing to plan")
+}
+
+// wrap puts the name of the input in front of an error, and words the ones of
+// the decoder and the planner in rows as people count them, from 1.
+func (in *input) wrap(err error) error {
+	var (
+		decoding *statsio.Error
+		row      *planner.InputError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &decoding):
+		return fmt.Errorf("%s: %s", in.name, decodingText(decoding))
+	case errors.As(err, &row) && row.Row >= 0 && in.document != nil:
+		return fmt.Errorf("%s: %s (key %s)", in.name, pointerText(in.document.Pointer(row.Row, row.Field), row.Detail), keyText(in.last.Keys.At(row.Row)))
+	case errors.As(err, &row):
+		return asFlag(row)
+	}
+	return fmt.Errorf("%s: %w", in.name, err)
+}
+
+// decodingText is the first problem of a refused input.
+func decodingText(err *statsio.Error) string {
+	if len(err.Problems) == 0 {
+		return err.Kind.String()
+	}
+	text := pointerText(err.Problems[0].Pointer, err.Problems[0].Detail)
+	if more := len(err.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s more)", plural(more, "problem"))
+	}
+	return text
+}
+
+// pointerText words a JSON pointer such as /17/cost: row 18, cost.
+func pointerText(pointer, detail string) string {
+	where := strings.Split(strings.Trim(pointer, "/"), "/")
+	if n, err := strconv.Atoi(where[0]); err == nil {
+		where[0] = "row " + strconv.Itoa(n+1)
+	}
+	if where[0] == "" {
+		return detail
+	}
+	return strings.Join(where, ", ") + ": " + detail
+}
+
+// readRoutingTable reads a CSV file with the header key,instance.
+func readRoutingTable(path string) (*planner.RoutingTable, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--routing-table: %w", err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	entries, err := parseRoutingTable(file)
+	if err != nil {
+		return nil, fmt.Errorf("--routing-table %s: %w", path, err)
+	}
+	table, err := planner.NewRoutingTable(entries)
+	if row := (*planner.InputError)(nil); errors.As(err, &row) {
+		return nil, fmt.Errorf("--routing-table %s: row %d: %s %s", path, row.Row+1, row.Field, row.Detail)
+	}
+	return table, err
+}
+
+func parseRoutingTable(r io.Reader) ([]planner.Entry, error) {
+	plain, _, err := statsio.Open(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = plain.Close() }()
+	in := csv.NewReader(plain)
+	in.FieldsPerRecord = 2
+	header, err := in.Read()
+	if err != nil || header[0] != "key" || header[1] != "instance" {
+		return nil, errors.New("its first line must be the header key,instance")
+	}
+	var entries []planner.Entry
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return entries, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		instance, err := strconv.ParseInt(record[1], 10, 32)
+		if err != nil || instance < 0 {
+			return nil, fmt.Errorf("row %d: instance: %q is not an id ≥ 0", len(entries)+1, record[1])
+		}
+		if n := len(record[0]); n == 0 || n > planner.MaxKeyBytes {
+			return nil, fmt.Errorf("row %d: key: must have 1 to %d bytes", len(entries)+1, planner.MaxKeyBytes)
+		}
+		entries = append(entries, planner.Entry{Key: []byte(record[0]), Instance: int32(instance)})
+	}
+}

@@ -1,0 +1,204 @@
+// Command plannerd plans the rebalancing of partitioned stream operators: as an
+// HTTP service, or on files without one. Run "plannerd --help".
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command failed: a bad file, a store that is not there
+	exitUsage  = 2 // the command line or the environment is wrong
+	exitMissed = 3 // plan --check: some plan misses a goal
+)
+
+const description = `plannerd decides which keys of a partitioned stream operator to route explicitly
+instead of by hash, so that no task instance is overloaded, little state has to
+move and the routing table stays small.
+
+  plannerd serve                        the HTTP service
+  plannerd generate | plannerd plan -   a synthetic stream, planned interval by interval
+  plannerd compare stats.csv            all strategies side by side
+
+Every flag may be given in the environment instead: --theta-max is PLANNERD_THETA_MAX
+(and --keys of generate is PLANNERD_GENERATE_KEYS).
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
+not balanced or exceeds the table limit.`
+
+// cli is the whole command line.
+type cli struct {
+	Serve    serveCmd    `cmd:"" help:"Serve the HTTP API."`
+	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
+	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
+	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`
+}
+
+// environment is what a command may touch of the world.
+type environment struct {
+	ctx            context.Context
+	getenv         func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	now            func() time.Time
+}
+
+// usageError is an error of the command line; its exit code is exitUsage.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errMissed ends plan --check: everything worked, but a goal was missed.
+var errMissed = errors.New("a plan misses a goal")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the program: it returns the exit code. Ending ctx ends it gracefully.
+func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	env := &environment{ctx: ctx, getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
+	return env.run(args)
+}
+
+// run executes one command line, reports its error and returns the exit code.
+func (env *environment) run(args []string) int {
+	err := parseAndRun(env, args)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errMissed):
+		return exitMissed
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed // the reader went away; nobody is left to tell
+	case env.ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(env.stderr, "plannerd: interrupted")
+		return exitFailed
+	}
+	fmt.Fprintln(env.stderr, "plannerd: "+oneLine(err.Error()))
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// oneLine joins the lines of a message.
+func oneLine(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteString(" ")
+		case b.Len() > 0:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func parseAndRun(env *environment, args []string) error {
+	var app cli
+	helped, names := false, variables{}
+	parser, err := kong.New(&app,
+		kong.Name("plannerd"),
+		kong.Description(description),
+		kong.Vars(defaults()),
+		kong.Writers(env.stdout, env.stderr),
+		kong.Exit(func(int) { helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 100,
+		}),
+		kong.PostBuild(func(k *kong.Kong) error {
+			names.collect(k.Model.Node, "PLANNERD_")
+			return nil
+		}),
+		kong.Resolvers(names.resolver(env.getenv)),
+		kong.ValueFormatter(names.help),
+	)
+	if err != nil {
+		return fmt.Errorf("the command line is defined wrongly: %w", err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if helped {
+		return nil
+	}
+	if err != nil {
+		return usagef("%w (%s)", err, seeHelp(err))
+	}
+	return command.Run(env)
+}
+
+// seeHelp names the help that fits where parsing failed.
+func seeHelp(err error) string {
+	path := "plannerd"
+	if parse := (*kong.ParseError)(nil); errors.As(err, &parse) && parse.Context != nil {
+		if node := parse.Context.Selected(); node != nil {
+			path = "plannerd " + node.Path()
+		}
+	}
+	return "see " + path + " --help"
+}
+
+// variables are the names of the flags' environment variables.
+type variables map[*kong.Flag]string
+
+// collect names the flags of a command and those below it. What generate's flags
+// mean is its own: they are not to be set along with those of plan and compare.
+func (v variables) collect(node *kong.Node, prefix string) {
+	if node.Name == "generate" {
+		prefix += "GENERATE_"
+	}
+	for _, flag := range node.Flags {
+		if flag.Name != "help" {
+			v[flag] = prefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		}
+	}
+	for _, child := range node.Children {
+		v.collect(child, prefix)
+	}
+}
+
+// help appends the environment variable to a flag's help.
+func (v variables) help(value *kong.Value) string {
+	if name := v[value.Flag]; name != "" {
+		return strings.TrimSuffix(value.Help, ".") + " ($" + name + ")."
+	}
+	return value.Help
+}
+
+// resolver takes flags that the command line does not set from the environment.
+func (v variables) resolver(getenv func(string) string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if name := v[flag]; name != "" {
+			if value := getenv(name); value != "" {
+				return value, nil
+			}
+		}
+		return nil, nil
+	})
+}

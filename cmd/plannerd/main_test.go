@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// result is what one run of the program left.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// exec runs the program with a clock that stands still and the given environment.
+func exec(t *testing.T, stdin io.Reader, vars map[string]string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := &environment{
+		ctx: t.Context(), getenv: func(name string) string { return vars[name] },
+		stdin: stdin, stdout: &stdout, stderr: &stderr, now: func() time.Time { return time.Time{} },
+	}
+	code := env.run(args)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// succeed runs the program and expects success and nothing on standard error.
+func succeed(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	r := exec(t, strings.NewReader(stdin), nil, args...)
+	if r.code != exitOK || r.stderr != "" {
+		t.Fatalf("plannerd %s: exit %d, %s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+// golden compares got with a file of testdata/golden.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	const file = "testdata/interval.csv"
+	for _, c := range []struct {
+		args []string
+		want string // in the one line on standard error
+	}{
+		{[]string{"dance"}, "dance"},
+		{[]string{"plan"}, "<file>"},
+		{[]string{"plan", file, "--theta-mx", "1"}, "--theta-mx"},
+		{[]string{"plan", file, "--theta-max=-1"}, "--theta-max: must be ≥ 0"},
+		{[]string{"plan", file, "--theta-max", "NaN"}, "--theta-max: must be ≥ 0"},
+		{[]string{"plan", file, "--theta-max", "much"}, "--theta-max"},
+		{[]string{"plan", file, "--table-limit=-1"}, "--table-limit: must be ≥ 0"},
+		{[]string{"plan", file, "--beta=-1"}, "--beta: must be ≥ 0"},
+		{[]string{"plan", file, "--sigma", "little"}, "neither auto nor a number"},
+		{[]string{"plan", file, "--key-overhead=-3"}, "--key-overhead: must be ≥ 0"},
+		{[]string{"plan", file, "--work-budget=-3"}, "--work-budget: must be ≥ 0"},
+		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
+		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
+		{[]string{"plan", file, "--instances", "0:1,x:2"}, `"x:2" is no instance`},
+		{[]string{"plan", file, "--instances", "0:-1"}, "must be a number > 0"},
+		{[]string{"plan", file, "--strategy", "magic"}, "there are mixed"},
+		{[]string{"plan", file, "--hash", "crystal"}, "--hash"},
+		{[]string{"plan", file, "--hash", "kafka"}, "--partitions"},
+		{[]string{"plan", file, "--hash", "flink", "--key-type", "float"}, "--key-type"},
+		{[]string{"plan", file, "--output", "xml"}, "--output"},
+		{[]string{"plan", file, "--top", "-1"}, "--top"},
+		{[]string{"compare", file, "--strategies", "mixed,magic"}, "there is no strategy \"magic\""},
+		{[]string{"generate", "--z=-1"}, "--z"},
+		{[]string{"generate", "--distribution", "cauchy"}, "--distribution"},
+		{[]string{"serve", "--listen", "0.0.0.0:8080"}, "no access control"},
+		{[]string{"serve", "--listen", ":8080"}, "no access control"},
+		{[]string{"serve", "--listen", "[::]:8080"}, "no access control"},
+		{[]string{"serve", "--listen", "192.0.2.1:8080"}, "no access control"},
+		{[]string{"serve", "--listen", "8080"}, "host:port"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "mysql://x"}, "postgres://user@host/database or sqlite:"},
+		{[]string{"serve", "--log-level", "loud"}, "--log-level"},
+		{[]string{"migrate", "status", "--database-url", "plannerd.db"}, "sqlite:"},
+		{[]string{"migrate", "sideways"}, "sideways"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			r := exec(t, strings.NewReader(""), nil, c.args...)
+			if r.code != exitUsage {
+				t.Errorf("exit %d, want %d", r.code, exitUsage)
+			}
+			if r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "plannerd: ") || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("stdout %q, stderr %q; want one line with %q", r.stdout, r.stderr, c.want)
+			}
+		})
+	}
+}
+
+// Every command has help that names the environment variable and the default of
+// each of its flags, and has examples.
+func TestHelp(t *testing.T) {
+	top := succeed(t, "", "--help")
+	for _, want := range []string{"serve", "plan", "compare", "generate", "migrate", "version", "Exit codes"} {
+		if !strings.Contains(top, want) {
+			t.Errorf("plannerd --help lacks %q", want)
+		}
+	}
+	if bare := succeed(t, ""); bare != top {
+		t.Error("without arguments the help should appear")
+	}
+	for command, wants := range map[string][]string{
+		"serve":      {"--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
+		"plan":       {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "Examples", "exit with 3"},
+		"compare":    {"--strategies", "--timeout=30s", "Pareto", "Examples"},
+		"generate":   {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
+		"migrate up": {"--database-url", "--store-wait=30s"},
+	} {
+		help := strings.ToLower(succeed(t, "", append(strings.Fields(command), "--help")...))
+		for _, want := range wants {
+			if !strings.Contains(help, strings.ToLower(want)) {
+				t.Errorf("plannerd %s --help lacks %q:\n%s", command, want, help)
+			}
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	vars := map[string]string{"PLANNERD_OUTPUT": "csv", "PLANNERD_THETA_MAX": "1000"}
+	r := exec(t, nil, vars, "plan", "testdata/interval.csv")
+	if want := "key,from,to,cost,state,reason\n"; r.code != exitOK || r.stdout != want {
+		t.Errorf("θ_max from the environment: exit %d, %q %q, want no migrations", r.code, r.stdout, r.stderr)
+	}
+	r = exec(t, nil, vars, "plan", "testdata/interval.csv", "--theta-max", "0")
+	if strings.Count(r.stdout, "\n") < 2 {
+		t.Errorf("the flag must win over the environment: %q", r.stdout)
+	}
+	vars["PLANNERD_THETA_MAX"] = "lots"
+	r = exec(t, nil, vars, "plan", "testdata/interval.csv")
+	if r.code != exitUsage || !strings.Contains(r.stderr, "--theta-max") {
+		t.Errorf("a bad variable: exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out := succeed(t, "", "version")
+	for _, want := range []string{"plannerd ", "planner  revision ", "go       go1."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("version lacks %q: %q", want, out)
+		}
+	}
+}
+
+// run wires the real world: its exit code and streams are those of the program.
+func TestRun(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := run(context.Background(), []string{"plan", "testdata/interval.csv", "--output", "json"}, os.Getenv, nil, &stdout, &stderr)
+	if code != exitOK || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "{") {
+		t.Errorf("exit %d, %q", code, stderr.String())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	stderr.Reset()
+	code = run(ctx, []string{"plan", "-"}, os.Getenv, strings.NewReader("key,cost\na,1\n"), io.Discard, &stderr)
+	if code != exitFailed || stderr.String() != "plannerd: interrupted\n" {
+		t.Errorf("interrupted: exit %d, %q", code, stderr.String())
+	}
+}

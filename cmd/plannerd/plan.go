@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"plannerd/internal/drive"
+	"plannerd/planner"
+)
+
+type planCmd struct {
+	inputFlags
+	Strategy string `default:"mixed" help:"Strategy: one of those above."`
+	operatorFlags
+	strategyFlags
+	Timeout time.Duration `default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
+
+	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
+	Top       int    `default:"10" group:"Output" help:"Lines of each long list in a table."`
+	All       bool   `group:"Output" help:"List all migrations and table changes."`
+	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads."`
+	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
+}
+
+// Help shows the strategies and examples.
+func (*planCmd) Help() string {
+	return `The input is CSV with a header row, or NDJSON; plain, gzip or zstd. Its columns are key
+and cost, and optionally state (or state_bytes), instance, hash_instance and
+interval. It must name every key that has cost or state.
+
+With an interval column the intervals are planned one after the other, as if each
+plan were applied: the routing table carries over, keys that an interval does not
+name fall back to their hash, and rows' instances count in the first interval only.
+--interval plans a single one.
+
+Strategies:
+
+` + strategyHelp() + `
+Examples:
+
+    plannerd plan stats.csv --instances 16 --theta-max 0.05
+    plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
+    plannerd generate --keys 10000 | plannerd plan - --instances 15
+    plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`
+}
+
+// Run plans the input and reports.
+func (c *planCmd) Run(env *environment) error {
+	op, err := c.setUp(env)
+	if err != nil {
+		return err
+	}
+	in, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	driver, report := drive.New(op), planReport{cmd: c, op: op, input: in}
+	err = drive.Run(env.ctx, in.source(), []*drive.Driver{driver}, func(_ int, step drive.Step) error {
+		in.progress.describe(fmt.Sprintf("planned interval %d", step.Interval))
+		report.add(step)
+		return nil
+	})
+	if err := in.wrap(err); err != nil {
+		return err
+	}
+	in.close()
+	if err := buffered(env.stdout, report.write); err != nil {
+		return err
+	}
+	if c.SaveTable != "" {
+		if err := saveRoutingTable(c.SaveTable, driver.Table()); err != nil {
+			return err
+		}
+	}
+	return report.check()
+}
+
+func (c *planCmd) setUp(env *environment) (drive.Operator, error) {
+	if err := checkStrategies([]string{c.Strategy}); err != nil {
+		return drive.Operator{}, err
+	}
+	if c.Top < 0 {
+		return drive.Operator{}, usagef("--top: must be ≥ 0")
+	}
+	options, err := c.options()
+	if err != nil {
+		return drive.Operator{}, err
+	}
+	op, err := c.operator(options)
+	op.Strategy, op.PlanTimeout, op.Now = c.Strategy, c.Timeout, env.now
+	return op, err
+}
+
+// buffered calls write with a buffer in front of w.
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// planReport gathers what plan prints.
+type planReport struct {
+	cmd       *planCmd
+	op        drive.Operator
+	intervals []figures
+	summary   drive.Summary
+	last      drive.Step
+	input     *input
+}
+
+// add takes in one step; only the newest plan is kept whole.
+func (r *planReport) add(step drive.Step) {
+	r.intervals = append(r.intervals, figuresOf(step))
+	r.summary.Add(step)
+	r.last = step
+}
+
+// check is the verdict of --check.
+func (r *planReport) check() error {
+	if missed := r.summary.Balanced < r.summary.Intervals || r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
+		return errMissed
+	}
+	return nil
+}
+
+// write prints the one plan in full, or a line for each of several.
+func (r *planReport) write(w io.Writer) error {
+	single := len(r.intervals) == 1
+	if single && r.last.Plan == nil {
+		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
+	}
+	switch {
+	case r.cmd.Output == "json" && single:
+		return writeJSON(w, documentOf(r.last, r.input.last.Fingerprint()))
+	case r.cmd.Output == "json":
+		return writeJSON(w, r.streamDocument())
+	case r.cmd.Output == "csv" && single:
+		return writeMigrationsCSV(w, r.last.Plan)
+	case r.cmd.Output == "csv":
+		return writeIntervalsCSV(w, r.intervals)
+	case single:
+		return r.writePlan(w)
+	}
+	return r.writeStream(w)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+type streamDocument struct {
+	Strategy        string        `json:"strategy"`
+	Parameters      parameters    `json:"parameters"`
+	PlannerRevision string        `json:"planner_revision"`
+	Summary         streamSummary `json:"summary"`
+	Intervals       []figures     `json:"intervals"`
+}
+
+func (r *planReport) streamDocument() streamDocument {
+	return streamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
+}
+
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+func writeMigrationsCSV(w io.Writer, p *planner.Plan) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"key", "from", "to", "cost", "state", "reason"}}
+	s := p.Snapshot
+	for _, m := range p.Moves {
+		rows = append(rows, []string{
+			string(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
+			exact(s.Cost[m.Item]), exact(stateOf(s, m.Item)), m.Reason.String(),
+		})
+	}
+	return out.WriteAll(rows)
+}
+
+func id(n int32) string { return strconv.Itoa(int(n)) }
+
+func writeIntervalsCSV(w io.Writer, intervals []figures) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{
+		"interval", "keys", "end_reason", "balanced", "table_within_limit", "theta_before", "theta_after",
+		"migrated_keys", "migrated_state", "migrated_fraction", "table_size", "work_units", "plan_ms",
+	}}
+	for _, f := range intervals {
+		rows = append(rows, []string{
+			strconv.FormatInt(f.Interval, 10), strconv.Itoa(f.Keys), f.EndReason,
+			strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit), exact(f.Theta.Before), exact(f.Theta.After),
+			strconv.FormatInt(f.Migration.Keys, 10), exact(f.Migration.State), exact(f.Migration.Fraction),
+			strconv.FormatInt(f.RoutingTable.After, 10), strconv.FormatInt(f.WorkUnits, 10), exact(f.PlanMS),
+		})
+	}
+	return out.WriteAll(rows)
+}
+
+// saveRoutingTable writes what readRoutingTable reads.
+func saveRoutingTable(path string, t *planner.RoutingTable) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--save-table: %w", err)
+	}
+	rows := [][]string{{"key", "instance"}}
+	for i := range t.Len() {
+		e := t.At(i)
+		rows = append(rows, []string{string(e.Key), id(e.Instance)})
+	}
+	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
+		return fmt.Errorf("--save-table: %w", err)
+	}
+	return nil
+}

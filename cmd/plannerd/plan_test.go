@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"plannerd/planner"
+)
+
+const (
+	intervalFile = "testdata/interval.csv"
+	streamFile   = "testdata/stream.csv"
+	tableFile    = "testdata/table.csv"
+)
+
+func TestPlanTables(t *testing.T) {
+	for name, args := range map[string][]string{
+		"plan_interval.txt":     {intervalFile, "--instances", "4"},
+		"plan_all.txt":          {intervalFile, "--instances", "4", "--theta-max", "0", "--all", "--strategy", "mintable"},
+		"plan_top.txt":          {intervalFile, "--instances", "4", "--theta-max", "0", "--top", "2"},
+		"plan_table.txt":        {intervalFile, "--instances", "4", "--routing-table", tableFile},
+		"plan_capacities.txt":   {intervalFile, "--instances", "0:1,1:2,5:1", "--hash", "modulo"},
+		"plan_rescale.txt":      {intervalFile, "--instances", "3", "--base-instances", "0:1,1:1,2:1,3:1", "--routing-table", tableFile, "--all"},
+		"plan_hot.txt":          {intervalFile, "--instances", "12"},
+		"plan_balanced.txt":     {intervalFile, "--instances", "4", "--theta-max", "0.5"},
+		"plan_table_limit.txt":  {streamFile, "--interval", "1", "--instances", "4", "--table-limit", "0"},
+		"plan_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "3"},
+		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12", "--strategy", "minmig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, succeed(t, "", append([]string{"plan"}, args...)...))
+		})
+	}
+}
+
+// The table, JSON and CSV of one plan tell the same.
+func TestPlanForPrograms(t *testing.T) {
+	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile}
+	var d planDocument
+	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax || d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
+		t.Errorf("head: %+v", d)
+	}
+	state, load := 0.0, 0.0
+	for _, m := range d.Migrations {
+		state += m.State
+	}
+	for _, in := range d.Instances {
+		load += in.LoadAfter
+	}
+	if int(d.Migration.Keys) != len(d.Migrations) || d.Migration.State != state || len(d.Instances) != 4 || load < 2786 || load > 2787 {
+		t.Errorf("migration %+v of %d, state %v; %d instances, load %v", d.Migration, len(d.Migrations), state, len(d.Instances), load)
+	}
+	if got := d.Table.Before + int64(len(d.Table.Set)-len(d.Table.Unset)); d.Table.Before != 3 || got < d.Table.After || len(d.Table.Unset) < 1 {
+		t.Errorf("table: %+v", d.Table)
+	}
+	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
+	if lines[0] != "key,from,to,cost,state,reason" || len(lines) != 1+len(d.Migrations) || !strings.HasPrefix(lines[1], d.Migrations[0].Key+",") {
+		t.Errorf("csv: %q", lines)
+	}
+}
+
+func TestPlanStreamForPrograms(t *testing.T) {
+	args := []string{"plan", streamFile, "--instances", "4"}
+	var d streamDocument
+	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Intervals) != 4 || d.Summary.Intervals != 4 || d.Summary.Balanced != 4 || d.Intervals[3].Interval != 3 {
+		t.Errorf("stream: %+v", d.Summary)
+	}
+	var keys float64
+	for i, f := range d.Intervals {
+		keys += float64(f.Migration.Keys)
+		if i > 0 && f.RoutingTable.Before == 0 {
+			t.Errorf("interval %d starts without a table", i)
+		}
+	}
+	if d.Summary.Keys.Total != keys {
+		t.Errorf("migrated keys %v, summed up %v", d.Summary.Keys.Total, keys)
+	}
+	golden(t, "plan_stream.csv", succeed(t, "", append(args, "--output", "csv")...))
+}
+
+// The same statistics in every container give the same plan.
+func TestPlanInputs(t *testing.T) {
+	text, err := os.ReadFile(intervalFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := succeed(t, "", "plan", intervalFile, "--output", "csv")
+	var zipped, zstandard bytes.Buffer
+	g := gzip.NewWriter(&zipped)
+	z, err := zstd.NewWriter(&zstandard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []interface {
+		Write([]byte) (int, error)
+		Close() error
+	}{g, z} {
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ndjson strings.Builder
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		f := strings.Split(line, ",")
+		ndjson.WriteString(`{"key":"` + f[0] + `","cost":` + f[1] + `,"state":` + f[2] + "}\n")
+	}
+	document := `{"keys":[` + strings.ReplaceAll(strings.TrimSpace(ndjson.String()), "\n", ",") + `]}`
+	for name, body := range map[string]string{
+		"csv": string(text), "gzip": zipped.String(), "zstd": zstandard.String(), "ndjson": ndjson.String(), "json": document,
+	} {
+		if got := succeed(t, body, "plan", "-", "--output", "csv"); got != want {
+			t.Errorf("%s on standard input:\n%s\nwant\n%s", name, got, want)
+		}
+		path := filepath.Join(t.TempDir(), "stats")
+		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := succeed(t, "", "plan", path, "--output", "csv"); got != want {
+			t.Errorf("%s in a file:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func TestPlanBadInput(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":            {"", "standard input: "},
+		"header only":      {"interval,key,cost\n", "no rows"},
+		"no header":        {"a,1\nb,2\n", "standard input: "},
+		"negative cost":    {"key,cost\na,1\nb,-2\n", "row 2, cost: must be ≥ 0"},
+		"not a number":     {"key,cost\na,much\n", "row 1, cost"},
+		"duplicate key":    {"key,cost\na,1\nb,1\na,2\n", "row 3, key"},
+		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n", "row 2, instance"},
+		"late bad row":     {"interval,key,cost\n0,a,1\n0,b,1\n1,a,1\n1,b,-1\n", "row 4, cost"},
+		"late instance":    {"interval,key,cost,hash_instance\n0,a,1,0\n0,b,1,1\n1,a,1,0\n1,c,1,9\n", "row 4, hash_instance"},
+		"partial":          {`{"coverage":"partial","keys":[{"key":"a","cost":1}]}`, "coverage: files cannot say this"},
+		"broken gzip":      {"\x1f\x8b\x08\x00", "gzip"},
+		"wrong interval":   {"interval,key,cost\n3,a,1\n4,a,1\n", "there is no interval 9: it has 2 intervals, from 3 to 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"plan", "-"}
+			switch name {
+			case "wrong interval":
+				args = append(args, "--interval", "9")
+			case "late instance":
+				args = append(args, "--hash", "reported")
+			}
+			r := exec(t, strings.NewReader(c.text), nil, args...)
+			if r.code != exitFailed || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("exit %d, stdout %q, stderr %q; want %q", r.code, r.stdout, r.stderr, c.want)
+			}
+		})
+	}
+	r := exec(t, nil, nil, "plan", "testdata/nowhere.csv")
+	if r.code != exitFailed || !strings.Contains(r.stderr, "plannerd: cannot read the statistics: open testdata/nowhere.csv") {
+		t.Errorf("a missing file: exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestRoutingTableFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"no header":    {"a,1\n", "key,instance"},
+		"empty":        {"", "key,instance"},
+		"not an id":    {"key,instance\na,1\nb,x\n", `row 2: instance: "x"`},
+		"negative":     {"key,instance\na,-1\n", "row 1: instance"},
+		"empty key":    {"key,instance\n\"\",1\n", "row 1: key"},
+		"twice":        {"key,instance\na,1\nb,1\na,2\n", "row 3: key stands twice"},
+		"three fields": {"key,instance\na,1,2\n", "wrong number of fields"},
+	} {
+		path := filepath.Join(dir, "table.csv")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := exec(t, nil, nil, "plan", intervalFile, "--routing-table", path)
+		if r.code != exitFailed || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit %d, %q; want %q", name, r.code, r.stderr, c.want)
+		}
+	}
+}
+
+// A saved table, read back, leaves nothing to plan on the same statistics.
+func TestSaveTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table.csv")
+	args := []string{"plan", intervalFile, "--instances", "4", "--output", "csv"}
+	first := succeed(t, "", append(args, "--save-table", path)...)
+	saved, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(first, "\n") < 2 || !strings.HasPrefix(string(saved), "key,instance\nuser:") {
+		t.Fatalf("first plan %q, table %q", first, saved)
+	}
+	again := succeed(t, "", append(args, "--routing-table", path, "--save-table", path)...)
+	after, err := os.ReadFile(path)
+	if err != nil || string(after) != string(saved) || strings.Count(again, "\n") != 1 {
+		t.Errorf("again: %q, table %q, %v", again, after, err)
+	}
+	r := exec(t, nil, nil, append(args, "--save-table", filepath.Join(path, "x"))...)
+	if r.code != exitFailed || !strings.Contains(r.stderr, "--save-table") {
+		t.Errorf("an impossible file: exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestPlanCheck(t *testing.T) {
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitOK, []string{intervalFile, "--instances", "4"}},
+		{exitMissed, []string{intervalFile, "--instances", "12"}},
+		{exitMissed, []string{streamFile, "--instances", "4", "--table-limit", "0"}},
+	} {
+		args := append([]string{"plan", "--check"}, c.args...)
+		r := exec(t, nil, nil, args...)
+		if r.code != c.code || r.stderr != "" || r.stdout == "" {
+			t.Errorf("%s: exit %d, want %d, %q", strings.Join(args, " "), r.code, c.code, r.stderr)
+		}
+	}
+}
+
+// A stream of one interval is planned as that interval is.
+func TestPlanOneInterval(t *testing.T) {
+	args := []string{"plan", "-", "--instances", "2"}
+	with := succeed(t, "interval,key,cost\n7,a,1\n7,b,2\n7,c,3\n", args...)
+	without := succeed(t, "key,cost\na,1\nb,2\nc,3\n", args...)
+	if with != without || !strings.Contains(with, "Instances") {
+		t.Errorf("with interval:\n%s\nwithout:\n%s", with, without)
+	}
+}
+
+// Keys that are not text reach JSON in base64, and so do all beside them.
+func TestPlanKeyEncoding(t *testing.T) {
+	args := []string{"plan", "-", "--instances", "2", "--output", "json", "--theta-max", "0.4"}
+	const text = `{"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":1,"instance":0},{"key":"日本","cost":1,"instance":0}]}`
+	if out := succeed(t, text, args...); strings.Contains(out, "key_encoding") || !strings.Contains(out, `"from": 0`) {
+		t.Errorf("text keys: %s", out)
+	}
+	const binary = `{"key_encoding":"base64","keys":[{"key":"/w==","cost":1,"instance":0},{"key":"/g==","cost":1,"instance":0}]}`
+	if out := succeed(t, binary, args...); !strings.Contains(out, `"key_encoding": "base64"`) || !strings.Contains(out, `"key": "/`) {
+		t.Errorf("binary keys: %s", out)
+	}
+	if got := keyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {
+		t.Errorf("an unprintable key is shown as %s", got)
+	}
+	if got := keyText([]byte(strings.Repeat("é", 60))); got != strings.Repeat("é", 47)+"…" {
+		t.Errorf("a long key is shown as %s", got)
+	}
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plannerd/planner"
+)
+
+// writePlan prints one plan for people.
+func (r *planReport) writePlan(w io.Writer) error {
+	p := r.last.Plan
+	fmt.Fprintf(w, "%s on %s, %s, θ_max %v%s\n", p.Strategy, plural(p.Snapshot.Len(), "key"),
+		plural(len(r.op.Target.Instances), "instance"), p.Options.ThetaMax, limitText(p.Options.TableLimit))
+	fmt.Fprintf(w, "%s\n\n", verdict(p))
+	if err := r.writeFigures(w, p); err != nil {
+		return err
+	}
+	for _, part := range []func(io.Writer, *planner.Plan) error{
+		writeHotKeys, writeInstances, r.writeMigrations, r.writeTableChanges,
+	} {
+		if err := part(w, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func limitText(limit *int64) string {
+	if limit == nil {
+		return ""
+	}
+	return ", table limit " + integer(*limit)
+}
+
+// verdict says in a sentence what the plan reaches, and what not.
+func verdict(p *planner.Plan) string {
+	var b strings.Builder
+	switch {
+	case p.Balanced && p.TableWithinLimit && p.Empty():
+		b.WriteString("Balanced already: nothing to do.")
+	case p.Balanced && p.TableWithinLimit:
+		b.WriteString("Balanced.")
+	case p.Balanced:
+		b.WriteString("Balanced, but the routing table exceeds its limit.")
+	case p.TableWithinLimit:
+		b.WriteString("NOT balanced.")
+	default:
+		b.WriteString("NOT balanced, and the routing table exceeds its limit.")
+	}
+	for _, c := range p.Causes {
+		if text, ok := causeTexts[c]; ok {
+			b.WriteString(" " + text)
+		}
+	}
+	switch p.EndReason {
+	case planner.EndStopped:
+		b.WriteString(" Time ran out: this is the best plan so far.")
+	case planner.EndWorkBudget:
+		b.WriteString(" The work budget ran out: this is the best plan so far.")
+	}
+	return b.String()
+}
+
+var causeTexts = map[planner.Cause]string{
+	planner.CauseHotKey:         "A single key is too costly for any instance.",
+	planner.CauseTableLimit:     "No plan was found within the table limit.",
+	planner.CauseNothingMovable: "Some instance stays above its bound: nothing that fits elsewhere can be moved.",
+}
+
+func (r *planReport) writeFigures(w io.Writer, p *planner.Plan) error {
+	m := p.Migration
+	return writeTable(w, []column{text(""), number("before"), number("after")}, [][]string{
+		{"θ, largest overload", theta(p.Theta.Before), theta(p.Theta.After)},
+		{"largest underload", theta(p.Underload.Before), theta(p.Underload.After)},
+		{"skewness, max / mean load", theta(p.Skewness.Before), theta(p.Skewness.After)},
+		{"routing table, entries", integer(p.TableBefore), integer(p.TableAfter)},
+		{"migrated keys", "", integer(m.Keys)},
+		{"migrated state", "", si(m.State)},
+		{"migrated share of all state", "", percent(m.Fraction)},
+		{"planning time", "", duration(r.last.Elapsed)},
+	})
+}
+
+func writeHotKeys(w io.Writer, p *planner.Plan) error {
+	if len(p.HotKeys) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
+	var rows [][]string
+	for _, h := range p.HotKeys {
+		pieces := "-"
+		if h.Pieces > 0 {
+			pieces = integer(h.Pieces)
+		}
+		rows = append(rows, []string{
+			keyText(p.Snapshot.Keys.At(int(h.Item))), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
+		})
+	}
+	return writeTable(w, []column{text("key"), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
+}
+
+func writeInstances(w io.Writer, p *planner.Plan) error {
+	fmt.Fprintf(w, "\nInstances\n\n")
+	var rows [][]string
+	for i, l := range p.Instances {
+		in := p.Snapshot.Instances[i]
+		note := ""
+		switch {
+		case in.Drained:
+			note = "drained"
+		case l.After > l.Max*(1+1e-9):
+			note = "overloaded"
+		}
+		rows = append(rows, []string{
+			id(in.ID), exact(in.Capacity), si(l.Before), si(l.After), ofFair(l.Before, l.Fair), ofFair(l.After, l.Fair),
+			integer(l.KeysBefore), integer(l.KeysAfter), si(l.StateIn), si(l.StateOut), note,
+		})
+	}
+	return writeTable(w, []column{
+		number("id"), number("capacity"), number("load"), number("after"), number("of fair"), number("after"),
+		number("keys"), number("after"), number("state in"), number("state out"), text(""),
+	}, rows)
+}
+
+// ofFair is a load relative to the fair one.
+func ofFair(load, fair float64) string {
+	if fair == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(100*load/fair, 'f', 1, 64) + " %"
+}
+
+// shown is how many lines of a list of n are printed, and a note on the rest.
+func (r *planReport) shown(n int) (int, string) {
+	if r.cmd.All || n <= r.cmd.Top {
+		return n, ""
+	}
+	return r.cmd.Top, fmt.Sprintf("… and %s more: --all lists them\n", integer(n-r.cmd.Top))
+}
+
+// writeMigrations lists the migrations, those of the largest state first.
+func (r *planReport) writeMigrations(w io.Writer, p *planner.Plan) error {
+	if len(p.Moves) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nMigrations: %s\n\n", plural(len(p.Moves), "key"))
+	s := p.Snapshot
+	moves := slices.Clone(p.Moves)
+	slices.SortStableFunc(moves, func(a, b planner.Move) int {
+		return cmp.Or(cmp.Compare(stateOf(s, b.Item), stateOf(s, a.Item)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
+	})
+	n, more := r.shown(len(moves))
+	var rows [][]string
+	for _, m := range moves[:n] {
+		rows = append(rows, []string{
+			keyText(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
+			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
+		})
+	}
+	if err := writeTable(w, []column{text("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, more)
+	return err
+}
+
+// writeTableChanges lists what the plan does to the routing table.
+func (r *planReport) writeTableChanges(w io.Writer, p *planner.Plan) error {
+	if len(p.Set)+len(p.Unset) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", plural(len(p.Set), "entry"), integer(len(p.Unset)))
+	n, more := r.shown(len(p.Set) + len(p.Unset))
+	s := p.Snapshot
+	var rows [][]string
+	for _, set := range p.Set[:min(n, len(p.Set))] {
+		sign := "+"
+		old := entryBefore(s, set.Item)
+		if old != "" {
+			sign = "~"
+		}
+		rows = append(rows, []string{sign, keyText(s.Keys.At(int(set.Item))), old, id(s.Instances[set.To].ID)})
+	}
+	for i := range p.Unset[:n-len(rows)] {
+		u := p.Unset[i]
+		var old, note string
+		if u.Item < 0 {
+			old, note = id(s.Table.At(int(u.Entry)).Instance), "absent"
+		} else {
+			old, note = entryBefore(s, u.Item), "hash"
+		}
+		rows = append(rows, []string{"-", keyText(p.UnsetKey(i)), old, note})
+	}
+	if err := writeTable(w, []column{text(""), text("key"), number("was"), number("becomes")}, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, more)
+	return err
+}
+
+// entryBefore is the instance of an item's entry in the committed table, or "".
+func entryBefore(s *planner.Snapshot, item int32) string {
+	switch {
+	case s.Table == nil && s.Current[item] != s.Hash[item]:
+		return id(s.Instances[s.Current[item]].ID)
+	case s.Entry != nil && s.Entry[item] >= 0:
+		return id(s.Table.At(int(s.Entry[item])).Instance)
+	}
+	return ""
+}
+
+// writeStream prints a line for each interval, and what they come to.
+func (r *planReport) writeStream(w io.Writer) error {
+	fmt.Fprintf(w, "%s on %s, %s, θ_max %v%s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
+		plural(len(r.op.Target.Instances), "instance"), r.op.Options.ThetaMax, limitText(r.op.Options.TableLimit))
+	var rows [][]string
+	for _, f := range r.intervals {
+		rows = append(rows, streamRow(f))
+	}
+	s := summaryOf(&r.summary)
+	rows = append(rows,
+		[]string{"median", "", theta(s.ThetaBefore.Median), theta(s.ThetaAfter.Median), si(s.Keys.Median), si(s.State.Median),
+			percent(s.Fraction.Median), si(s.Table.Median), milli(s.PlanMS.Median)},
+		[]string{"max", "", theta(s.ThetaBefore.Max), theta(s.ThetaAfter.Max), si(s.Keys.Max), si(s.State.Max),
+			percent(s.Fraction.Max), si(s.Table.Max), milli(s.PlanMS.Max)},
+		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", "", milli(s.PlanMS.Total)},
+	)
+	err := writeTable(w, []column{
+		number("interval"), number("keys"), number("θ before"), number("θ after"), number("migrated"), number("state"),
+		number("of all"), number("table"), number("time"), text(""),
+	}, rows)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
+		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
+	return err
+}
+
+// streamRow is the line of one interval.
+func streamRow(f figures) []string {
+	interval, keys := strconv.FormatInt(f.Interval, 10), integer(f.Keys)
+	if f.EndReason == endTimeout {
+		return []string{interval, keys, "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
+	}
+	var notes []string
+	if !f.Balanced {
+		notes = append(notes, "not balanced")
+	}
+	if !f.TableWithinLimit {
+		notes = append(notes, "table over limit")
+	}
+	if f.EndReason != string(planner.EndCompleted) {
+		notes = append(notes, "cut short")
+	}
+	return []string{
+		interval, keys, theta(f.Theta.Before), theta(f.Theta.After), integer(f.Migration.Keys), si(f.Migration.State),
+		percent(f.Migration.Fraction), integer(f.RoutingTable.After), milli(f.PlanMS), strings.Join(notes, ", "),
+	}
+}
+
+// milli writes a number of milliseconds as a duration.
+func milli(ms float64) string { return duration(time.Duration(ms * float64(time.Millisecond))) }

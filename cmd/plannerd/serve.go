@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"plannerd/api"
+	"plannerd/internal/statsio"
+)
+
+type serveCmd struct {
+	databaseFlags
+	NoMigrate bool `group:"Database" help:"Do not bring the schema up to date; fail unless it is."`
+
+	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Loopback only: there is no access control yet."`
+	LogLevel string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
+
+	ReadHeaderTimeout time.Duration `default:"10s" group:"Limits" help:"Time to read the head of a request."`
+	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
+	IdleTimeout       time.Duration `default:"2m" group:"Limits" help:"Time that an idle connection is kept."`
+	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after SIGINT or SIGTERM."`
+	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head."`
+	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, decompressed."`
+	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
+	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
+}
+
+// Help shows examples.
+func (*serveCmd) Help() string {
+	return `Needs nothing: the data is in a SQLite file, which is created and migrated. SIGINT and
+SIGTERM end it after the running requests.
+
+Examples:
+
+    plannerd serve
+    plannerd serve --listen 127.0.0.1:9000 --database-url sqlite:/var/lib/plannerd/data.db
+    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug`
+}
+
+// Run serves until the context ends.
+func (c *serveCmd) Run(env *environment) error {
+	if err := c.check(env.ctx); err != nil {
+		return err
+	}
+	logger := c.logger(env.stderr)
+	s, err := c.wait(env.ctx, c.prepare, func(err error, delay time.Duration) {
+		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
+	})
+	if err != nil {
+		return err
+	}
+	err = c.serve(env, s, logger)
+	return errors.Join(err, s.Close())
+}
+
+// check refuses settings that cannot be meant.
+func (c *serveCmd) check(ctx context.Context) error {
+	for _, limit := range []struct {
+		flag  string
+		value int64
+		least int64
+	}{
+		{"read-header-timeout", int64(c.ReadHeaderTimeout), 1},
+		{"read-timeout", int64(c.ReadTimeout), 1},
+		{"idle-timeout", int64(c.IdleTimeout), 1},
+		{"shutdown-timeout", int64(c.ShutdownTimeout), 0},
+		{"max-header-bytes", int64(c.MaxHeaderBytes), 1},
+		{"max-body-bytes", c.MaxBodyBytes, 1},
+		{"max-rows", int64(c.MaxRows), 1},
+		{"max-plans", int64(c.MaxPlans), 0},
+	} {
+		if limit.value < limit.least {
+			return usagef("--%s: must be at least %d", limit.flag, limit.least)
+		}
+	}
+	return requireLoopback(ctx, c.Listen)
+}
+
+// prepare migrates the store, unless told not to, and checks that it is ready.
+func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
+	if !c.NoMigrate {
+		if _, err := s.Migrator().Up(ctx); err != nil {
+			return fmt.Errorf("migrating the database: %w", err)
+		}
+	}
+	return s.Ready(ctx)
+}
+
+// serve listens and answers requests until env.ctx ends; then it lets the
+// running ones finish.
+func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
+	handler, err := api.New(api.Config{
+		Store: s, Logger: logger, Version: version(), Now: env.now,
+		Limits: api.Limits{Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows}, Plans: c.MaxPlans},
+	})
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: c.ReadHeaderTimeout,
+		ReadTimeout:       c.ReadTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    c.MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	fmt.Fprintf(env.stdout, "plannerd %s is at http://%s (reference: http://%[2]s/docs), data in %[3]s\n",
+		version(), listener.Addr(), c.shown())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving ended: %w", err)
+	case <-env.ctx.Done():
+	}
+	logger.Info("shutting down", "at_most", c.ShutdownTimeout.String())
+	return c.shutdown(server)
+}
+
+// shutdown waits for the running requests, at most ShutdownTimeout.
+func (c *serveCmd) shutdown(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", c.ShutdownTimeout, err), server.Close())
+	}
+	return nil
+}
+
+// logger writes text for people on a terminal, JSON for programs elsewhere.
+func (c *serveCmd) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo // the enum of the flag admits levels only
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// requireLoopback refuses addresses that other machines can reach.
+func requireLoopback(ctx context.Context, address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
+	}
+	refused := usagef("--listen %s would let other machines in, and plannerd has no access control yet: "+
+		"listen on 127.0.0.1, and put a proxy that authenticates in front", address)
+	if host == "" {
+		return refused // all interfaces
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		if !ip.IsLoopback() {
+			return refused
+		}
+		return nil
+	}
+	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return usagef("--listen %s: %w", address, err)
+	}
+	for _, ip := range ips {
+		if !ip.IP.IsLoopback() {
+			return refused
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Package drive plans a stream of intervals, each on the routing table that the
+// plan before it left, as an engine that applies every plan would.
+//
+// It is what the commands and the simulations in tests share. Statistics are
+// complete: a key that an interval does not name has neither cost nor state, so
+// its table entry is dropped and it starts afresh at its hash when it comes back.
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"plannerd/planner"
+)
+
+// Operator is what is planned for, and how.
+type Operator struct {
+	// Target is the configuration of every plan.
+	Target planner.Configuration
+	// Base is what the first interval runs on. Its zero value is Target without
+	// a table: keys are where the rows say, else where the hash puts them.
+	Base planner.Base
+	// Strategy is the name of a registered strategy.
+	Strategy string
+	// Options are its parameters. Stop is set by the driver.
+	Options planner.Options
+	// PlanTimeout bounds the time of each plan, TotalTimeout that of all plans
+	// together. 0: no bound.
+	PlanTimeout, TotalTimeout time.Duration
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Driver carries one operator through a stream. It is not safe for concurrent use.
+type Driver struct {
+	op    Operator
+	base  planner.Base
+	spent time.Duration
+	done  bool
+}
+
+// Step is what became of one interval.
+type Step struct {
+	Interval int64
+	// Plan is nil when time ran out before any plan was complete.
+	Plan *planner.Plan
+	// Snapshot is what was planned on; nil when time had run out before.
+	Snapshot *planner.Snapshot
+	// Elapsed is the time that the strategy took.
+	Elapsed time.Duration
+}
+
+// New returns a driver at the beginning of a stream.
+func New(op Operator) *Driver {
+	if op.Now == nil {
+		op.Now = time.Now
+	}
+	base := op.Base
+	if base.Configuration.Instances == nil {
+		base.Configuration = op.Target
+	}
+	return &Driver{op: op, base: base}
+}
+
+// Operator returns what New was given.
+func (d *Driver) Operator() Operator { return d.op }
+
+// Exhausted reports that Operator.TotalTimeout is used up: no interval will be
+// planned any more.
+func (d *Driver) Exhausted() bool { return d.done }
+
+// Table is the routing table after the last step. Nil: none is known yet.
+func (d *Driver) Table() *planner.RoutingTable { return d.base.Table }
+
+// Step plans one interval and applies the plan. The error is a
+// [planner.InputError], ctx's, or one of the strategy; running out of time is
+// none. After a step without a plan the table is the one before it.
+func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statistics) (Step, error) {
+	step := Step{Interval: interval}
+	if d.done {
+		return step, nil
+	}
+	snapshot, err := planner.NewSnapshot(stats, d.op.Target, d.base)
+	if err != nil {
+		return step, err
+	}
+	step.Snapshot = snapshot
+	options := d.op.Options
+	start := d.op.Now()
+	options.Stop = d.stop(ctx, start)
+	step.Plan, err = planner.Run(d.op.Strategy, snapshot, options)
+	step.Elapsed = d.op.Now().Sub(start)
+	d.spent += step.Elapsed
+	d.done = d.op.TotalTimeout > 0 && d.spent >= d.op.TotalTimeout
+	switch {
+	case ctx.Err() != nil:
+		return step, ctx.Err()
+	case errors.Is(err, planner.ErrStopped):
+		step.Plan = nil
+		return step, nil
+	case err != nil:
+		return step, err
+	}
+	return step, d.apply(step.Plan)
+}
+
+// stop ends planning when ctx is done or the time of this plan is up.
+func (d *Driver) stop(ctx context.Context, start time.Time) func() bool {
+	var deadline time.Time
+	if d.op.PlanTimeout > 0 {
+		deadline = start.Add(d.op.PlanTimeout)
+	}
+	if d.op.TotalTimeout > 0 {
+		if end := start.Add(d.op.TotalTimeout - d.spent); deadline.IsZero() || end.Before(deadline) {
+			deadline = end
+		}
+	}
+	return func() bool {
+		return ctx.Err() != nil || !deadline.IsZero() && d.op.Now().After(deadline)
+	}
+}
+
+// apply makes the planned table the one of the next interval. From then on the
+// table and the hash say where keys are: rows describe the engine that was
+// recorded, not the one that applied this plan.
+func (d *Driver) apply(p *planner.Plan) error {
+	table, err := p.Table()
+	if err != nil {
+		return fmt.Errorf("the table after strategy %s: %w", d.op.Strategy, err)
+	}
+	d.base = planner.Base{Configuration: d.op.Target, Table: table, IgnoreInstances: true}
+	return nil
+}
+
+// Source yields one interval after the other, and io.EOF after the last.
+type Source func() (interval int64, stats *planner.Statistics, err error)
+
+// Run carries the drivers through the stream side by side, reading it once.
+// visit sees each step of each driver (by its index) in order; its error ends
+// the run and is returned.
+func Run(ctx context.Context, source Source, drivers []*Driver, visit func(driver int, step Step) error) error {
+	for {
+		interval, stats, err := source()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i, d := range drivers {
+			step, err := d.Step(ctx, interval, stats)
+			if err == nil {
+				err = visit(i, step)
+			}
+			if err != nil {
+				return &StepError{Interval: interval, Strategy: d.op.Strategy, Err: err}
+			}
+		}
+	}
+}
+
+// StepError says at which interval of a stream, under which strategy, a run failed.
+type StepError struct {
+	Interval int64
+	Strategy string
+	Err      error
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("interval %d: %v", e.Interval, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }

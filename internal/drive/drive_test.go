@@ -1,0 +1,229 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"plannerd/planner"
+)
+
+// byLength places key "aaa" (3 bytes) on instance 3 mod n.
+type byLength int32
+
+func (n byLength) Instance(key []byte, _ uint64) (int32, error) {
+	return int32(len(key)) % int32(n), nil
+}
+
+func two() planner.Configuration {
+	return planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}, Hash: byLength(2)}
+}
+
+func interval(rows map[string]float64, order ...string) *planner.Statistics {
+	s := &planner.Statistics{Keys: planner.KeysOf(order...)}
+	for _, key := range order {
+		s.Cost = append(s.Cost, rows[key])
+	}
+	return s
+}
+
+// skewed is an interval whose keys all hash to instance 0.
+func skewed(keys ...string) *planner.Statistics {
+	rows := map[string]float64{}
+	for _, k := range keys {
+		rows[k] = 1
+	}
+	return interval(rows, keys...)
+}
+
+func entries(t *planner.RoutingTable) string {
+	s := ""
+	for i := range t.Len() {
+		s += fmt.Sprintf("%s→%d ", t.At(i).Key, t.At(i).Instance)
+	}
+	return s
+}
+
+func TestTableCarriesOver(t *testing.T) {
+	d := New(Operator{Target: two(), Strategy: "llfd"})
+	ctx := context.Background()
+	first, err := d.Step(ctx, 0, skewed("aa", "bb", "cc", "dd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Plan.TableAfter != 2 || !first.Plan.Balanced || len(first.Plan.Moves) != 2 {
+		t.Fatalf("first plan: %+v", first.Plan)
+	}
+	table := entries(d.Table())
+	again, err := d.Step(ctx, 1, skewed("dd", "cc", "bb", "aa"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !again.Plan.Empty() || entries(d.Table()) != table {
+		t.Errorf("the same interval again: %d moves, table %s, was %s", len(again.Plan.Moves), entries(d.Table()), table)
+	}
+	// An idle key loses its entry, and with it its place.
+	kept := string(d.Table().At(0).Key)
+	idle, err := d.Step(ctx, 2, skewed(kept, "eeee"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(idle.Plan.Unset) != 1 || entries(d.Table()) != kept+"→1 " {
+		t.Errorf("after an idle interval: %d dropped, table %s", len(idle.Plan.Unset), entries(d.Table()))
+	}
+}
+
+// Rows' instances count before the first plan only: afterwards the driver's own
+// plans say where keys are.
+func TestRowsInstancesCountOnce(t *testing.T) {
+	d := New(Operator{Target: two(), Strategy: "mixed"})
+	for i, moves := range []int{2, 0} {
+		stats := skewed("a", "b", "c", "d")
+		stats.Instance = []int32{0, 0, 0, 0}
+		step, err := d.Step(context.Background(), int64(i), stats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(step.Plan.Moves) != moves {
+			t.Errorf("interval %d: %d moves, want %d", i, len(step.Plan.Moves), moves)
+		}
+	}
+}
+
+func TestBaseIsUsedOnce(t *testing.T) {
+	old := planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}}, Hash: byLength(1)}
+	d := New(Operator{Target: two(), Strategy: "mixed", Base: planner.Base{Configuration: old, HashChanged: true}})
+	step, err := d.Step(context.Background(), 0, skewed("aa", "b", "cc", "d"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step.Plan.Theta.Before != 1 || step.Plan.Theta.After != 0 {
+		t.Errorf("rescale: θ %+v, want 1 → 0", step.Plan.Theta)
+	}
+	step, err = d.Step(context.Background(), 1, skewed("aa", "b", "cc", "d"))
+	if err != nil || step.Snapshot.HashChanged || !step.Plan.Empty() {
+		t.Errorf("after the rescale: err %v, hash changed %v, empty %v", err, step.Snapshot.HashChanged, step.Plan.Empty())
+	}
+}
+
+// A clock that every look moves on by a second.
+func ticking() func() time.Time {
+	now := time.Unix(0, 0)
+	return func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+func TestTotalTimeout(t *testing.T) {
+	d := New(Operator{Target: two(), Strategy: "mixed", TotalTimeout: 500 * time.Millisecond, Now: ticking()})
+	step, err := d.Step(context.Background(), 0, skewed("aa", "bb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step.Elapsed < time.Second || !d.Exhausted() {
+		t.Errorf("elapsed %v, exhausted %v", step.Elapsed, d.Exhausted())
+	}
+	step, err = d.Step(context.Background(), 1, skewed("aa", "bb"))
+	if err != nil || step.Plan != nil || step.Snapshot != nil {
+		t.Errorf("an exhausted driver: %+v, %v", step, err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	list := []*planner.Statistics{skewed("aa", "bb"), skewed("aa", "bb", "cccc", "dddd")}
+	at := 0
+	source := func() (int64, *planner.Statistics, error) {
+		if at == len(list) {
+			return 0, nil, io.EOF
+		}
+		at++
+		return int64(at), list[at-1], nil
+	}
+	drivers := []*Driver{New(Operator{Target: two(), Strategy: "mixed"}), New(Operator{Target: two(), Strategy: "lpt"})}
+	var seen string
+	err := Run(context.Background(), source, drivers, func(i int, s Step) error {
+		seen += fmt.Sprintf("%d:%s:%v ", s.Interval, s.Plan.Strategy, i)
+		return nil
+	})
+	if want := "1:mixed:0 1:lpt:1 2:mixed:0 2:lpt:1 "; err != nil || seen != want {
+		t.Errorf("saw %q, %v; want %q", seen, err, want)
+	}
+}
+
+func TestRunEnds(t *testing.T) {
+	endless := func() (int64, *planner.Statistics, error) { return 7, skewed("aa", "bb"), nil }
+	drivers := []*Driver{New(Operator{Target: two(), Strategy: "mixed"})}
+	enough := errors.New("enough")
+	err := Run(context.Background(), endless, drivers, func(int, Step) error { return enough })
+	var step *StepError
+	if !errors.Is(err, enough) || !errors.As(err, &step) || step.Interval != 7 || step.Strategy != "mixed" {
+		t.Errorf("visit's error: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = Run(ctx, endless, drivers, func(int, Step) error { t.Error("visited after the end"); return enough })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+	broken := errors.New("broken")
+	err = Run(context.Background(), func() (int64, *planner.Statistics, error) { return 0, nil, broken }, drivers, nil)
+	if !errors.Is(err, broken) {
+		t.Errorf("source's error: %v", err)
+	}
+	bad := skewed("aa", "bb")
+	bad.Instance = []int32{0, 9}
+	_, err = New(Operator{Target: two(), Strategy: "mixed"}).Step(context.Background(), 0, bad)
+	var input *planner.InputError
+	if !errors.As(err, &input) || input.Row != 1 {
+		t.Errorf("unknown instance: %v", err)
+	}
+}
+
+func TestSpreadOf(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   Spread
+	}{
+		{nil, Spread{}},
+		{[]float64{3}, Spread{3, 3, 3}},
+		{[]float64{3, 1}, Spread{2, 3, 4}},
+		{[]float64{9, 1, 2}, Spread{2, 9, 12}},
+	} {
+		if got := SpreadOf(c.values); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.values, got, c.want)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	var s Summary
+	if s.Outcome() != nil {
+		t.Error("an empty summary has an outcome")
+	}
+	for i, theta := range []float64{0.1, 0.3, 0.2} {
+		p := &planner.Plan{
+			Balanced: i > 0, TableWithinLimit: true, TableAfter: int64(10 - i), EndReason: planner.EndCompleted,
+			Theta: planner.Comparison{Before: 1, After: theta}, Moves: make([]planner.Move, i),
+			Migration: planner.Migration{Keys: int64(i), State: 5, Fraction: 0.5, Objective: 7},
+		}
+		s.Add(Step{Interval: int64(i), Plan: p, Elapsed: time.Duration(i) * time.Second})
+	}
+	o := s.Outcome()
+	if o == nil || *o != (planner.Outcome{Violations: 1, Objective: 21, Table: 10, Theta: 0.2}) {
+		t.Errorf("outcome %+v", o)
+	}
+	if s.Intervals != 3 || s.Planned != 3 || s.Balanced != 2 || s.WithinLimit != 3 || s.Acted != 2 || s.Stopped != 0 {
+		t.Errorf("counts %+v", s)
+	}
+	if median, most, total := s.Time(); median != time.Second || most != 2*time.Second || total != 3*time.Second {
+		t.Errorf("time %v %v %v", median, most, total)
+	}
+	s.Add(Step{Interval: 3})
+	if s.Outcome() != nil || s.Planned != 3 || s.Intervals != 4 {
+		t.Errorf("an interval without a plan: %+v", s)
+	}
+}

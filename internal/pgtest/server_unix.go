@@ -1,0 +1,202 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// guardian starts the server and waits on its standard input, which nobody but
+// the test process holds open: when that process ends, even by SIGKILL, the
+// input ends too, and the guardian stops the server and removes its files.
+// $1 is the folder of the programs, $2 that of the server, $3 its port.
+const guardian = `
+"$1/pg_ctl" start --wait --silent --pgdata="$2/data" --log="$2/log" \
+	--options="-p $3 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 \
+	-c fsync=off -c synchronous_commit=off -c full_page_writes=off" >"$2/start" 2>&1 && echo started || echo failed
+cat >"$2/input"
+"$1/pg_ctl" stop --silent --mode=immediate --pgdata="$2/data" >"$2/stop" 2>&1
+rm -rf "$2"
+`
+
+// startServer starts a server on a free port. Another process may take the port
+// in between: then the next one is tried.
+func startServer() (string, error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return "", err
+	}
+	attributes, err := unprivileged()
+	if err != nil {
+		return "", err
+	}
+	for attempt := 1; ; attempt++ {
+		url, err := startOnce(programs, attributes)
+		if err == nil || attempt == 3 {
+			return url, err
+		}
+	}
+}
+
+func startOnce(programs string, attributes *syscall.SysProcAttr) (url string, err error) {
+	folder, err := makeFolder(attributes.Credential)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(folder) // the guardian may have been first
+		}
+	}()
+	password := rand.Text()
+	if err := initialize(programs, folder, password, attributes); err != nil {
+		return "", err
+	}
+	port, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	if err := runGuardian(programs, folder, port, attributes); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable", password, port), nil
+}
+
+// findPrograms returns the folder of initdb and pg_ctl: that of the PATH's, or
+// of the newest version where Debian installs them.
+func findPrograms() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(found, func(a, b string) int { return majorVersion(b) - majorVersion(a) })
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = slices.Insert(found, 0, path)
+	}
+	for _, path := range found {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			continue
+		}
+		folder := filepath.Dir(path)
+		if _, err := os.Stat(filepath.Join(folder, "pg_ctl")); err == nil {
+			return folder, nil
+		}
+	}
+	return "", errNoServer
+}
+
+// majorVersion of /usr/lib/postgresql/15/bin/initdb is 15.
+func majorVersion(path string) int {
+	version, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	return version
+}
+
+// unprivileged makes processes leave the test's process group, so that a key
+// pressed there reaches the guardian only as the end of the test, and give up
+// root, as whom the server refuses to run.
+func unprivileged() (*syscall.SysProcAttr, error) {
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() != 0 {
+		return attributes, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		account, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(account.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(account.Gid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return attributes, nil
+	}
+	return nil, fmt.Errorf("the server refuses to run as root, and there is no account postgres or nobody")
+}
+
+func makeFolder(owner *syscall.Credential) (string, error) {
+	folder, err := os.MkdirTemp("", "plannerd-postgres-")
+	if err != nil {
+		return "", err
+	}
+	return folder, giveAway(folder, owner)
+}
+
+// giveAway makes owner the owner of a file; nil leaves it.
+func giveAway(path string, owner *syscall.Credential) error {
+	if owner == nil {
+		return nil
+	}
+	return os.Chown(path, int(owner.Uid), int(owner.Gid))
+}
+
+// initialize creates the server's files.
+func initialize(programs, folder, password string, attributes *syscall.SysProcAttr) error {
+	passwordFile := filepath.Join(folder, "password")
+	if err := os.WriteFile(passwordFile, []byte(password+"\n"), 0o600); err != nil {
+		return err
+	}
+	if err := giveAway(passwordFile, attributes.Credential); err != nil {
+		return err
+	}
+	command := exec.Command(filepath.Join(programs, "initdb"), "--pgdata="+filepath.Join(folder, "data"),
+		"--username=postgres", "--pwfile="+passwordFile, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
+	command.Dir, command.SysProcAttr = folder, attributes
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, output)
+	}
+	return nil
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}
+
+// runGuardian returns when the server accepts connections.
+func runGuardian(programs, folder string, port int, attributes *syscall.SysProcAttr) error {
+	command := exec.Command("/bin/sh", "-c", guardian, "sh", programs, folder, strconv.Itoa(port))
+	command.Dir, command.SysProcAttr = folder, attributes
+	input, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(output).ReadString('\n')
+	if err == nil && answer == "started\n" {
+		keep = input
+		return nil
+	}
+	log, _ := os.ReadFile(filepath.Join(folder, "log"))
+	_ = input.Close()
+	_ = command.Wait()
+	return fmt.Errorf("starting %s on port %d failed\n%s", programs, port, log)
+}
+
+// keep holds the guardian's input open as long as the process lives: a file that
+// nothing refers to is closed by the garbage collector.
+var keep any

@@ -1,0 +1,261 @@
+package statsio
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"plannerd/planner"
+)
+
+// A blob is
+//
+//	magic (4 bytes), version (1), CRC-32C of all that follows (4, little endian),
+//	numbers as uvarints, and blocks.
+//
+// A block is the length of a zstd frame as a uvarint and the frame. Its content
+// is a number of rows, then their values column by column. Columns of fixed
+// width are laid out in planes: the lowest byte of every value, then the second
+// lowest, and so on, which compresses better and faster than whole values.
+
+// ErrCorrupt: a stored blob is not what was written, or is of a version that
+// this build does not know.
+var ErrCorrupt = errors.New("corrupt blob")
+
+const (
+	blobVersion = 1
+	blobHeader  = 4 + 1 + 4
+
+	blockRows     = 1 << 16
+	blockKeyBytes = 4 << 20
+	// maxBlockBytes bounds the content of a block: its keys, of which the last
+	// may exceed blockKeyBytes, and at most 32 bytes a row besides.
+	maxBlockBytes = 8 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var blobEncoder = sync.OnceValue(func() *zstd.Encoder {
+	// The CRC of the blob makes one of each frame needless.
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+var blobDecoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBlockBytes))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
+// blobWriter writes a blob.
+type blobWriter struct {
+	out   []byte
+	raw   []byte // content of the present block
+	frame []byte
+}
+
+func newBlobWriter(magic string) *blobWriter {
+	out := append([]byte(magic), blobVersion)
+	return &blobWriter{out: append(out, 0, 0, 0, 0)}
+}
+
+func (w *blobWriter) number(n int) { w.out = binary.AppendUvarint(w.out, uint64(n)) }
+
+// finish returns the blob.
+func (w *blobWriter) finish() []byte {
+	sum := crc32.Checksum(w.out[blobHeader:], castagnoli)
+	binary.LittleEndian.PutUint32(w.out[blobHeader-4:], sum)
+	return w.out
+}
+
+// begin starts a block of n rows.
+func (w *blobWriter) begin(n int) { w.raw = binary.AppendUvarint(w.raw[:0], uint64(n)) }
+
+// end writes the block.
+func (w *blobWriter) end() {
+	w.frame = blobEncoder().EncodeAll(w.raw, w.frame[:0])
+	w.number(len(w.frame))
+	w.out = append(w.out, w.frame...)
+}
+
+// keys writes n keys.
+func (w *blobWriter) keys(n int, key func(i int) []byte) {
+	low := len(w.raw)
+	w.raw = append(w.raw, make([]byte, 2*n)...)
+	for i := range n {
+		k := key(i)
+		w.raw[low+i], w.raw[low+n+i] = byte(len(k)), byte(len(k)>>8)
+		w.raw = append(w.raw, k...)
+	}
+}
+
+// column writes n values of the given width in bytes.
+func (w *blobWriter) column(n, width int, bits func(i int) uint64) {
+	first := len(w.raw)
+	w.raw = append(w.raw, make([]byte, n*width)...)
+	planes := w.raw[first:]
+	for i := range n {
+		v := bits(i)
+		for p := i; p < len(planes); p += n {
+			planes[p] = byte(v)
+			v >>= 8
+		}
+	}
+}
+
+// blobReader reads a blob. After an error all that it returns is empty.
+type blobReader struct {
+	rest []byte // of the blob
+	raw  []byte // rest of the present block
+	buf  []byte
+	err  error
+}
+
+func newBlobReader(blob []byte, magic string) *blobReader {
+	r := &blobReader{}
+	switch {
+	case len(blob) < blobHeader || string(blob[:4]) != magic:
+		r.corrupt("not a blob of this kind")
+	case blob[4] != blobVersion:
+		r.corrupt(fmt.Sprintf("version %d", blob[4]))
+	case binary.LittleEndian.Uint32(blob[5:]) != crc32.Checksum(blob[blobHeader:], castagnoli):
+		r.corrupt("wrong checksum")
+	default:
+		r.rest = blob[blobHeader:]
+	}
+	return r
+}
+
+func (r *blobReader) corrupt(why string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrCorrupt, why)
+	}
+	r.rest, r.raw = nil, nil
+}
+
+// number reads a uvarint of the blob, up to limit.
+func (r *blobReader) number(limit uint64) int { return r.uvarint(&r.rest, limit) }
+
+func (r *blobReader) uvarint(from *[]byte, limit uint64) int {
+	v, n := binary.Uvarint(*from)
+	if n <= 0 || v > limit {
+		r.corrupt("bad number")
+		return 0
+	}
+	*from = (*from)[n:]
+	return int(v)
+}
+
+// finish returns the first error, or one if anything is left.
+func (r *blobReader) finish() error {
+	if r.err == nil && len(r.rest) > 0 {
+		r.corrupt("trailing bytes")
+	}
+	return r.err
+}
+
+// begin reads the next block, of at most limit rows, and returns their number,
+// which is 0 only after an error.
+func (r *blobReader) begin(limit int) int {
+	frame := r.take(&r.rest, r.number(math.MaxInt32))
+	if r.err != nil {
+		return 0
+	}
+	var err error
+	if r.buf, err = blobDecoder().DecodeAll(frame, r.buf[:0]); err != nil {
+		r.corrupt(err.Error())
+		return 0
+	}
+	r.raw = r.buf
+	n := r.uvarint(&r.raw, uint64(min(limit, blockRows)))
+	if n == 0 {
+		r.corrupt("empty block")
+	}
+	return n
+}
+
+// end sees to it that the block was read to its end.
+func (r *blobReader) end() {
+	if len(r.raw) > 0 {
+		r.corrupt("trailing bytes in a block")
+	}
+}
+
+// take cuts n bytes off.
+func (r *blobReader) take(from *[]byte, n int) []byte {
+	if n > len(*from) {
+		r.corrupt("too short")
+		return nil
+	}
+	head := (*from)[:n]
+	*from = (*from)[n:]
+	return head
+}
+
+// keys reads n keys and appends them.
+func (r *blobReader) keys(to *planner.Keys, n int) {
+	lengths := r.take(&r.raw, 2*n)
+	for i := 0; i < n && r.err == nil; i++ {
+		size := int(lengths[i]) | int(lengths[n+i])<<8
+		if size > planner.MaxKeyBytes {
+			r.corrupt("key too long")
+			return
+		}
+		if key := r.take(&r.raw, size); r.err == nil {
+			to.Append(key)
+		}
+	}
+}
+
+// column reads n values of the given width in bytes.
+func (r *blobReader) column(n, width int, value func(bits uint64)) {
+	planes := r.take(&r.raw, n*width)
+	if r.err != nil {
+		return
+	}
+	for i := range n {
+		var v uint64
+		for p := len(planes) - n + i; p >= 0; p -= n {
+			v = v<<8 | uint64(planes[p])
+		}
+		value(v)
+	}
+}
+
+// floats reads n floats and appends them.
+func (r *blobReader) floats(to []float64, n int) []float64 {
+	to = slices.Grow(to, n)
+	r.column(n, 8, func(bits uint64) { to = append(to, math.Float64frombits(bits)) })
+	return to
+}
+
+// ints reads n 32-bit integers and appends them.
+func (r *blobReader) ints(to []int32, n int) []int32 {
+	to = slices.Grow(to, n)
+	r.column(n, 4, func(bits uint64) { to = append(to, int32(uint32(bits))) })
+	return to
+}
+
+// blocks cuts n rows with the given keys into blocks and calls block for each.
+func blocks(n int, keyLen func(i int) int, block func(from, to int)) {
+	for from := 0; from < n; {
+		to, size := from, 0
+		for to < n && to-from < blockRows && size < blockKeyBytes {
+			size += keyLen(to)
+			to++
+		}
+		block(from, to)
+		from = to
+	}
+}

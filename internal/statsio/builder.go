@@ -1,0 +1,341 @@
+package statsio
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+
+	"plannerd/planner"
+)
+
+// field is a member of a row, or a set of them.
+type field uint8
+
+const (
+	fieldKey field = 1 << iota
+	fieldCost
+	fieldFrequency
+	fieldState
+	fieldInstance
+	fieldHashInstance
+	fieldInterval
+	fieldUnknown
+)
+
+// String returns the field's name in bodies.
+func (f field) String() string {
+	switch f {
+	case fieldKey:
+		return "key"
+	case fieldCost:
+		return "cost"
+	case fieldFrequency:
+		return "frequency"
+	case fieldState:
+		return "state"
+	case fieldInstance:
+		return "instance"
+	case fieldHashInstance:
+		return "hash_instance"
+	case fieldInterval:
+		return "interval"
+	}
+	return "unknown"
+}
+
+// fieldOf is the inverse of String. In files (stream) rows may name their
+// interval, and call their state state_bytes.
+func fieldOf(name []byte, stream bool) field {
+	switch string(name) {
+	case "key":
+		return fieldKey
+	case "cost":
+		return fieldCost
+	case "frequency":
+		return fieldFrequency
+	case "state":
+		return fieldState
+	case "instance":
+		return fieldInstance
+	case "hash_instance":
+		return fieldHashInstance
+	}
+	if stream {
+		switch string(name) {
+		case "interval":
+			return fieldInterval
+		case "state_bytes":
+			return fieldState
+		}
+	}
+	return fieldUnknown
+}
+
+// Details of problems.
+const (
+	detailNumber   = "must be ≥ 0 and finite"
+	detailInstance = "must be an integer from 0 to 2147483647"
+	detailInterval = "must be an integer from 0 to 9007199254740991"
+	detailKey      = "must be 1 to 1024 bytes"
+	detailBase64   = "must be base64 (standard alphabet, padded)"
+	detailString   = "must be a string"
+	detailRow      = "must be an object"
+	detailUnknown  = "unknown field"
+	detailRequired = "is required"
+	detailNoCost   = "is required, or frequency in its place"
+	detailBoth     = "excludes cost"
+	detailState    = "is required: other rows name their state"
+)
+
+// row is one row as it is parsed. seen tells which members it has; instances
+// that are null or left out are planner.NoInstance.
+type row struct {
+	key                    []byte // text as written; nil: a problem is noted already
+	cost, state            float64
+	instance, hashInstance int32
+	interval               int64
+	seen                   field
+	broken                 bool // not a row at all, which is a problem already noted
+}
+
+func (r *row) reset() {
+	*r = row{instance: planner.NoInstance, hashInstance: planner.NoInstance}
+}
+
+// builder checks rows and gathers them into columns.
+type builder struct {
+	options  Options
+	shape    shape
+	first    int // number of the first row, for pointers
+	rows     int // rows seen, also refused ones
+	problems []Problem
+
+	keys                   *planner.Keys
+	keyRoom                int // keys that fit without growing
+	cost, state            column[float64]
+	instance, hashInstance column[int32]
+	withState, noState     int // first row with and without state, −1: none yet
+
+	base64 bool // keys are written in base64
+	// late: a later member may still say that keys are base64. Keys that would be
+	// too long otherwise are then kept aside.
+	late    bool
+	long    []longKey
+	decoded []byte
+}
+
+// longKey is a key that is acceptable only if it is base64 text.
+type longKey struct {
+	row  int
+	text []byte
+}
+
+func (b *builder) begin(o Options, s shape) {
+	*b = builder{options: o, shape: s, first: b.first + b.rows, problems: b.problems, base64: o.Base64Keys, decoded: b.decoded, withState: -1, noState: -1}
+	b.keyRoom = min(o.RowHint, chunkRows)
+	b.keys = planner.NewKeys(b.keyRoom)
+	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = o.RowHint, o.RowHint, o.RowHint, o.RowHint
+}
+
+// pointer to a field of a row of this document.
+func (b *builder) pointer(row int, field string) string {
+	return b.shape.pointer(b.first+row, field)
+}
+
+// problem notes what is wrong with a field of a row. What is beyond the
+// greatest number of problems is dropped.
+func (b *builder) problem(row int, field, detail string) {
+	b.problemAt(b.pointer(row, field), detail)
+}
+
+func (b *builder) problemAt(pointer, detail string) {
+	if len(b.problems) < maxProblems {
+		b.problems = append(b.problems, Problem{pointer, detail})
+	}
+}
+
+// invalid returns the problems as an error, or nil when there are none.
+func (b *builder) invalid() error {
+	if len(b.problems) == 0 {
+		return nil
+	}
+	return &Error{Kind: Invalid, Problems: append([]Problem(nil), b.problems...)}
+}
+
+// full returns the error that ends decoding once there are too many problems.
+func (b *builder) full() error {
+	if len(b.problems) < maxProblems {
+		return nil
+	}
+	return b.invalid()
+}
+
+func (b *builder) tooManyRows() error {
+	return &Error{TooLarge, []Problem{{b.pointer(b.options.Limits.Rows, ""), "more than " + strconv.Itoa(b.options.Limits.Rows) + " rows"}}}
+}
+
+// add takes the next row. Once a problem is known, rows are only checked.
+func (b *builder) add(r *row) error {
+	if b.rows >= b.options.Limits.Rows {
+		return b.tooManyRows()
+	}
+	n := b.rows
+	b.rows++
+	if r.broken {
+		return b.full()
+	}
+	switch r.seen & (fieldKey | fieldCost | fieldFrequency) {
+	case fieldKey | fieldCost, fieldKey | fieldFrequency:
+	default:
+		b.required(n, r.seen)
+	}
+	if r.key != nil {
+		b.addKey(n, r.key)
+	}
+	b.checkState(n, r.seen&fieldState != 0)
+	if len(b.problems) > 0 {
+		return b.full()
+	}
+	b.cost.add(r.cost)
+	if r.seen&fieldState != 0 {
+		b.state.add(r.state)
+	}
+	b.addInstance(&b.instance, n, r.instance)
+	b.addInstance(&b.hashInstance, n, r.hashInstance)
+	return nil
+}
+
+func (b *builder) required(row int, seen field) {
+	if seen&fieldKey == 0 {
+		b.problem(row, "key", detailRequired)
+	}
+	switch seen & (fieldCost | fieldFrequency) {
+	case 0:
+		b.problem(row, "cost", detailNoCost)
+	case fieldCost | fieldFrequency:
+		b.problem(row, "frequency", detailBoth)
+	}
+}
+
+// addInstance appends v, but leaves a column alone that has no instance yet.
+func (b *builder) addInstance(c *column[int32], row int, v int32) {
+	if c.len() != row {
+		if v == planner.NoInstance {
+			return
+		}
+		c.fill(planner.NoInstance, row)
+	} else if row == 0 && v == planner.NoInstance {
+		return
+	}
+	c.add(v)
+}
+
+// checkState sees to it that all rows have state or none.
+func (b *builder) checkState(row int, has bool) {
+	first, other := &b.noState, b.withState
+	if has {
+		first, other = &b.withState, b.noState
+	}
+	if *first >= 0 {
+		return
+	}
+	*first = row
+	if other >= 0 {
+		b.problem(b.noState, "state", detailState)
+	}
+}
+
+// addKey checks and appends the key of a row.
+func (b *builder) addKey(row int, text []byte) {
+	key := text
+	if b.base64 {
+		var ok bool
+		if key, ok = b.decode(text); !ok {
+			b.problem(row, "key", detailBase64)
+			return
+		}
+	}
+	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
+		if b.late && len(key) > 0 && len(key) <= base64.StdEncoding.EncodedLen(planner.MaxKeyBytes) {
+			b.long = append(b.long, longKey{row, bytes.Clone(key)})
+			key = nil // a place in the list
+		} else {
+			b.problem(row, "key", detailKey)
+			return
+		}
+	}
+	if len(b.problems) == 0 {
+		if b.keys.Len() == b.keyRoom {
+			b.growKeys()
+		}
+		b.keys.Append(key)
+	}
+}
+
+// growKeys doubles the room for keys, or follows the hint once it can be
+// believed.
+func (b *builder) growKeys() {
+	n := b.keyRoom
+	b.keyRoom = max(firstChunkRows, 2*n)
+	if hinted(b.options.RowHint, n) {
+		b.keyRoom = b.options.RowHint
+	}
+	b.keys.Grow(b.keyRoom - n)
+}
+
+// decode returns the bytes that text stands for, valid until the next call.
+func (b *builder) decode(text []byte) ([]byte, bool) {
+	if bytes.ContainsAny(text, "\r\n") { // which the standard decoder would skip
+		return nil, false
+	}
+	var err error
+	b.decoded, err = base64.StdEncoding.Strict().AppendDecode(b.decoded[:0], text)
+	return b.decoded, err == nil
+}
+
+// settleKeys brings keys into their final form when the body said after them,
+// or not at all, that they are base64.
+func (b *builder) settleKeys() {
+	if !b.late {
+		return
+	}
+	b.late = false
+	long := b.long
+	b.long = nil
+	if !b.base64 {
+		for _, k := range long {
+			b.problem(k.row, "key", detailKey)
+		}
+		return
+	}
+	if len(b.problems) > 0 {
+		return
+	}
+	texts := b.keys
+	b.keyRoom = texts.Len()
+	b.keys = planner.NewKeys(b.keyRoom)
+	for i := range texts.Len() {
+		text := texts.At(i)
+		if len(long) > 0 && long[0].row == i {
+			text, long = long[0].text, long[1:]
+		}
+		b.addKey(i, text)
+	}
+}
+
+// statistics returns the columns, or what is wrong with them.
+func (b *builder) statistics() (*planner.Statistics, error) {
+	b.settleKeys()
+	if len(b.problems) == 0 {
+		for _, d := range duplicates(b.keys) {
+			b.problem(d.later, "key", "is the same as "+b.pointer(d.earlier, "key"))
+		}
+	}
+	if err := b.invalid(); err != nil {
+		return nil, err
+	}
+	return &planner.Statistics{
+		Keys: b.keys, Cost: b.cost.take(), State: b.state.take(),
+		Instance: b.instance.take(), HashInstance: b.hashInstance.take(),
+	}, nil
+}

@@ -1,0 +1,227 @@
+package statsio
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plannerd/planner"
+)
+
+// encodeList encodes migrations by way of a plan that has just them.
+func encodeList(m *Migrations) []byte {
+	s := &planner.Snapshot{Keys: m.keys, Cost: m.cost, State: m.state}
+	p := &planner.Plan{Snapshot: s}
+	index := func(id int32) int32 {
+		s.Instances = append(s.Instances, planner.Instance{ID: id})
+		return int32(len(s.Instances) - 1)
+	}
+	for i := range m.Len() {
+		p.Moves = append(p.Moves, planner.Move{Item: int32(i), From: index(m.from[i]), To: index(m.to[i]), Reason: m.reason[i]})
+	}
+	return EncodeMigrations(p)
+}
+
+func mustDecodeMigrations(t *testing.T, blob []byte) *Migrations {
+	t.Helper()
+	m, err := DecodeMigrations(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func sameMigrations(a, b *Migrations) bool {
+	return slices.EqualFunc(slices.Collect(a.All()), slices.Collect(b.All()), func(x, y Migration) bool {
+		return bytes.Equal(x.Key, y.Key) && x.From == y.From && x.To == y.To && x.Reason == y.Reason &&
+			math.Float64bits(x.Cost) == math.Float64bits(y.Cost) && math.Float64bits(x.State) == math.Float64bits(y.State)
+	})
+}
+
+func TestMigrationsRoundTrip(t *testing.T) {
+	s := statisticsOf(zipfRows(200_000))
+	for _, n := range []int{0, 1, 1000, 100_000} {
+		for _, state := range [][]float64{nil, s.State} {
+			p := planOf(s, max(n, 1))
+			p.Moves = p.Moves[:n]
+			p.Snapshot.State = state
+			m := mustDecodeMigrations(t, EncodeMigrations(p))
+			want := slices.Collect(MigrationsOf(p))
+			if m.Len() != n || len(want) != n {
+				t.Fatalf("%d migrations, want %d", m.Len(), n)
+			}
+			for i, w := range want {
+				if g := m.At(i); !cmp.Equal(w, g) {
+					t.Fatalf("migration %d is %+v, want %+v", i, g, w)
+				}
+			}
+		}
+	}
+}
+
+func TestInputRoundTrip(t *testing.T) {
+	big := statisticsOf(zipfRows(200_000)) // several blocks by rows
+	big.HashInstance = slices.Repeat([]int32{planner.NoInstance, math.MaxInt32}, 100_000)
+	long := &planner.Statistics{Keys: planner.NewKeys(0)} // several blocks by bytes
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 10_000 {
+		k := make([]byte, 1+r.IntN(1024))
+		for i := range k {
+			k[i] = byte(r.Uint32())
+		}
+		long.Keys.Append(k)
+		long.Cost = append(long.Cost, math.Float64frombits(r.Uint64()>>1))
+	}
+	rest := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{5e-324}, Partial: true}
+	for i := range 70_000 {
+		rest.Residual = append(rest.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(), Keys: r.Int64()})
+	}
+	empty := &planner.Statistics{Keys: planner.NewKeys(0)}
+	for name, s := range map[string]*planner.Statistics{"many": big, "long keys": long, "residual": rest, "empty": empty} {
+		got, err := DecodeInput(EncodeInput(s))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		sameStatistics(t, name, got, s)
+	}
+}
+
+// TestCorruption changes, cuts and extends blobs everywhere.
+func TestCorruption(t *testing.T) {
+	s := statisticsOf(zipfRows(50))
+	for name, c := range map[string]struct {
+		blob   []byte
+		decode func([]byte) error
+	}{
+		"input":      {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"migrations": {EncodeMigrations(planOf(s, 20)), func(b []byte) error { _, err := DecodeMigrations(b); return err }},
+	} {
+		if err := c.decode(c.blob); err != nil {
+			t.Fatal(name, err)
+		}
+		for i := range c.blob {
+			changed := slices.Clone(c.blob)
+			changed[i] ^= 0x10
+			for _, b := range [][]byte{changed, c.blob[:i], append(slices.Clone(c.blob), c.blob[:i+1]...)} {
+				if err := c.decode(b); !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("%s: damage at byte %d: %v", name, i, err)
+				}
+			}
+		}
+	}
+}
+
+var written = []Migration{
+	{Key: []byte("user:1"), From: 1, To: 3, Cost: 40, State: 900.25, Reason: planner.ReasonOverload},
+	{Key: []byte("a\"b,c\r\nd\\é\u2028\x01"), From: 0, To: math.MaxInt32, Cost: 1e-9, State: 1e300, Reason: planner.ReasonMoveBack},
+	{Key: []byte("x y"), From: 2, To: 0, Cost: 1.0 / 3, State: 1 << 60, Reason: planner.ReasonDrain},
+}
+
+func TestWriteJSON(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		var lines bytes.Buffer
+		if err := WriteNDJSON(&lines, slices.Values(written), asked); err != nil {
+			t.Fatal(err)
+		}
+		list := "[" + strings.ReplaceAll(strings.TrimSuffix(lines.String(), "\n"), "\n", ",") + "]"
+		if got := AppendJSON([]byte("x"), slices.Values(written), asked); string(got) != "x"+list {
+			t.Errorf("list %s, want x%s", got, list)
+		}
+		var back []struct {
+			Key, Reason string
+			From, To    int32
+			Cost, State float64
+		}
+		if err := json.Unmarshal([]byte(list), &back); err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range back {
+			key := []byte(b.Key)
+			if asked {
+				if err := json.Unmarshal([]byte(strconv.Quote(b.Key)), &key); err != nil { // base64, as []byte is
+					t.Fatal(err)
+				}
+			}
+			reason, _ := planner.ParseReason(b.Reason)
+			got := Migration{key, b.From, b.To, b.Cost, b.State, reason}
+			if diff := cmp.Diff(written[i], got); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	binary := []Entry{{Key: []byte("\xff\x00"), Instance: 4}, {Key: []byte("a"), Instance: 5}}
+	for asked, want := range map[bool]string{
+		false: `[{"key":"/wA=","key_encoding":"base64","instance":4},{"key":"a","instance":5}]`,
+		true:  `[{"key":"/wA=","instance":4},{"key":"YQ==","instance":5}]`,
+	} {
+		if got := string(AppendJSON(nil, slices.Values(binary), asked)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := string(AppendJSON(nil, slices.Values(binary[:0]), false)); got != "[]" {
+		t.Error(got)
+	}
+	if !NeedsBase64(slices.Values(binary)) || NeedsBase64(slices.Values(binary[1:])) {
+		t.Error("NeedsBase64 is wrong")
+	}
+}
+
+func TestWriteCSV(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteCSV(&b, slices.Values(written), false); err != nil {
+		t.Fatal(err)
+	}
+	want := "key,from,to,cost,state,reason\n" +
+		"user:1,1,3,40,900.25,overload\n" +
+		"\"a\"\"b,c\r\nd\\é\u2028\x01\",0,2147483647,1e-09,1e+300,move_back\n" +
+		"x y,2,0,0.3333333333333333,1152921504606847000,drain\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	records, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(records) != 4 || records[2][0] != "a\"b,c\nd\\é\u2028\x01" { // encoding/csv drops the CR
+		t.Errorf("%q %v", records, err)
+	}
+
+	entries := []Entry{{Key: []byte("a"), Instance: 5}, {Key: []byte("\xff"), Instance: 4}}
+	b.Reset()
+	if err := WriteCSV(&b, slices.Values(entries), false); !errors.Is(err, ErrKeyText) || b.String() != "key,instance\na,5\n" {
+		t.Errorf("%v after %q", err, b.String())
+	}
+	b.Reset()
+	if err := WriteCSV(&b, slices.Values(entries), true); err != nil || b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
+		t.Errorf("%v after %q", err, b.String())
+	}
+	b.Reset()
+	if err := WriteCSV(&b, slices.Values(entries[:0]), true); err != nil || b.String() != "key,instance\n" {
+		t.Errorf("%v after %q", err, b.String())
+	}
+}
+
+type brokenWriter struct{ room int }
+
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	if w.room -= len(p); w.room < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}
+
+func TestWriteErrors(t *testing.T) {
+	many := slices.Values(slices.Repeat(written, 5000))
+	for _, room := range []int{0, 100_000} {
+		if err := WriteNDJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package statsio
+
+const (
+	firstChunkRows = 1 << 10
+	chunkRows      = 1 << 16
+	// hintEvidence: a row hint is believed once 1/hintEvidence of its rows came.
+	hintEvidence = 16
+)
+
+// column collects the values of one field. It grows by chunks, which are joined
+// once, at the end: doubling would hold up to three times the values while it
+// copies, chunks hold no more than twice, and only of the column being joined.
+type column[T any] struct {
+	chunks [][]T // full ones
+	last   []T
+	rows   int // in chunks
+	hint   int
+}
+
+func (c *column[T]) add(v T) {
+	if len(c.last) == cap(c.last) {
+		c.grow()
+	}
+	c.last = append(c.last, v)
+}
+
+// fill adds v until there are n values.
+func (c *column[T]) fill(v T, n int) {
+	for c.len() < n {
+		c.add(v)
+	}
+}
+
+// hinted tells whether to make room for hint rows after n rows.
+func hinted(hint, n int) bool { return n < hint && hint <= max(chunkRows, n*hintEvidence) }
+
+func (c *column[T]) len() int { return c.rows + len(c.last) }
+
+func (c *column[T]) grow() {
+	n := c.len()
+	if hinted(c.hint, n) {
+		c.last = c.joined(c.hint)
+		c.chunks, c.rows = nil, 0
+		return
+	}
+	if len(c.last) > 0 {
+		c.chunks = append(c.chunks, c.last)
+		c.rows = n
+	}
+	c.last = make([]T, 0, min(max(firstChunkRows, n), chunkRows))
+}
+
+// joined returns all values in one slice of at least the given capacity.
+func (c *column[T]) joined(capacity int) []T {
+	all := make([]T, 0, max(capacity, c.len()))
+	for _, chunk := range c.chunks {
+		all = append(all, chunk...)
+	}
+	return append(all, c.last...)
+}
+
+// take returns all values in one slice, and forgets them.
+func (c *column[T]) take() []T {
+	all := c.last
+	if len(c.chunks) > 0 || cap(all) > len(all)+len(all)/8 {
+		all = c.joined(0)
+	}
+	*c = column[T]{}
+	return all
+}

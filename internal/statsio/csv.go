@@ -1,0 +1,341 @@
+package statsio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"plannerd/planner"
+)
+
+// DecodeCSV reads rows as records of RFC 4180 under a header that names the
+// columns, in any order. Lines end in LF or CRLF; a byte order mark before the
+// header and blank lines at the end are skipped. Numbers are decimal, and may
+// unlike JSON's have a plus sign, leading zeros and no digit on one side of the
+// point. An empty cell means that the row lacks the field.
+func DecodeCSV(r io.Reader, o Options) (*Document, error) {
+	p, err := newCSV(r, o, false)
+	defer p.close()
+	if err != nil {
+		return nil, err
+	}
+	return decodeRows(p, &p.builder)
+}
+
+// csvParser reads the records of a CSV text.
+type csvParser struct {
+	decoder
+	columns []field
+}
+
+// newCSV reads the header. The parser must be closed, also after an error.
+func newCSV(r io.Reader, o Options, stream bool) (*csvParser, error) {
+	p := new(csvParser)
+	p.start(r, o, shapeRows)
+	p.context = func() string { return "" }
+	var names []string
+	if err := p.unit(func(i int) (next int, ok bool) { names, next, ok = p.header(i); return next, ok }); err != nil {
+		return p, err
+	}
+	p.context = func() string { return p.pointer(p.rows, "") }
+	return p, p.setColumns(names, stream)
+}
+
+// header reads the names of the columns.
+func (p *csvParser) header(i int) (names []string, next int, ok bool) {
+	b := p.buf
+	if string(b[i:i+3]) == "\uFEFF" {
+		i += 3
+	}
+	if i >= p.end {
+		return nil, 0, p.fail(i, "missing header")
+	}
+	for {
+		text, after, ok := p.cell(i)
+		if !ok {
+			return nil, 0, false
+		}
+		names = append(names, string(text))
+		if i = after; b[i] == ',' {
+			i++
+			continue
+		}
+		i, ok = p.lineEnd(i)
+		return names, i, ok
+	}
+}
+
+// setColumns checks the names of the columns.
+func (p *csvParser) setColumns(names []string, stream bool) error {
+	var seen field
+	twice := map[string]bool{}
+	for _, name := range names {
+		f := fieldOf([]byte(name), stream)
+		pointer := "/" + escapePointer(name)
+		if twice[name] || f != fieldUnknown && seen&f != 0 {
+			return &Error{Malformed, []Problem{{pointer, "column stands twice"}}}
+		}
+		twice[name] = true
+		seen |= f
+		if f == fieldUnknown {
+			p.problemAt(pointer, "unknown column")
+		}
+		p.columns = append(p.columns, f)
+	}
+	if seen&fieldKey == 0 {
+		p.problemAt("/key", "column "+detailRequired)
+	}
+	switch seen & (fieldCost | fieldFrequency) {
+	case 0:
+		p.problemAt("/cost", "column "+detailNoCost)
+	case fieldCost | fieldFrequency:
+		p.problemAt("/frequency", detailBoth)
+	}
+	return p.invalid()
+}
+
+// next reads the next record; false at the end.
+func (p *csvParser) next(r *row) (more bool, err error) {
+	err = p.unit(func(i int) (next int, ok bool) {
+		next, more, ok = p.record(i, r)
+		return next, ok
+	})
+	return more, err
+}
+
+// record reads a record, skipping blank lines; more is false at the end.
+func (p *csvParser) record(i int, r *row) (next int, more, ok bool) {
+	b := p.buf
+	if i >= p.end {
+		if p.eof {
+			return i, false, true
+		}
+		return 0, false, p.fail(i, "")
+	}
+	if b[i] == '\n' || b[i] == '\r' {
+		for b[i] == '\n' || b[i] == '\r' {
+			if i, ok = p.lineEnd(i); !ok {
+				return 0, false, false
+			}
+		}
+		return i, false, i >= p.end && p.eof || p.fail(i, "blank line between records")
+	}
+	r.reset()
+	last := len(p.columns) - 1
+	for c, f := range p.columns {
+		if i, ok = p.field(i, f, r); !ok {
+			return 0, false, false
+		}
+		if c == last {
+			break
+		}
+		if b[i] != ',' {
+			return 0, false, p.fail(i, fmt.Sprintf("fewer than %d cells", last+1))
+		}
+		i++
+	}
+	if b[i] == ',' {
+		return 0, false, p.fail(i, fmt.Sprintf("more than %d cells", last+1))
+	}
+	next, ok = p.lineEnd(i)
+	return next, true, ok
+}
+
+// lineEnd reads the end of a line.
+func (p *csvParser) lineEnd(i int) (next int, ok bool) {
+	b := p.buf
+	if b[i] == '\r' {
+		i++
+	}
+	if b[i] == '\n' {
+		return i + 1, true
+	}
+	if i >= p.end && p.eof && (i == 0 || b[i-1] != '\r') {
+		return i, true
+	}
+	return 0, p.fail(i, "expected the end of a line")
+}
+
+// field reads the cell of a field.
+func (p *csvParser) field(i int, f field, r *row) (next int, ok bool) {
+	switch f {
+	case fieldKey:
+		if r.key, next, ok = p.cell(i); len(r.key) == 0 {
+			r.key = nil
+		} else {
+			r.seen |= f
+		}
+	case fieldCost, fieldFrequency:
+		r.cost, next, ok = p.amount(i, f, r)
+	case fieldState:
+		r.state, next, ok = p.amount(i, f, r)
+	case fieldInstance:
+		var v int64
+		v, next, ok = p.integer(i, f, r, 1<<31-1, detailInstance)
+		r.instance = int32(v)
+	case fieldHashInstance:
+		var v int64
+		v, next, ok = p.integer(i, f, r, 1<<31-1, detailInstance)
+		r.hashInstance = int32(v)
+	case fieldInterval:
+		r.interval, next, ok = p.integer(i, f, r, maxInterval, detailInterval)
+	}
+	return next, ok
+}
+
+// ends tells whether c may stand behind a cell.
+func ends(c byte) bool { return c == ',' || c == '\n' || c == '\r' }
+
+// amount reads a cost, a frequency or a state.
+func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool) {
+	if x, next, ok = p.number(i); ok && ends(p.buf[next]) {
+		r.seen |= f
+		if !nonNegative(x) {
+			p.problem(p.rows, f.String(), detailNumber)
+		}
+		return x, next, true
+	}
+	text, next, ok := p.cell(i)
+	if !ok || len(text) == 0 {
+		return 0, next, ok
+	}
+	r.seen |= f
+	x = -1
+	if decimal(text) {
+		x = parseFloat(text)
+	}
+	if !nonNegative(x) {
+		p.problem(p.rows, f.String(), detailNumber)
+	}
+	return x, next, true
+}
+
+// decimal tells whether text is a decimal number.
+func decimal(text []byte) bool {
+	i, n := 0, len(text)
+	at := func(chars string) bool {
+		for k := range len(chars) {
+			if i < n && text[i] == chars[k] {
+				i++
+				return true
+			}
+		}
+		return false
+	}
+	run := func() bool {
+		start := i
+		for i < n && text[i]-'0' <= 9 {
+			i++
+		}
+		return i > start
+	}
+	at("+-")
+	whole := run()
+	if at(".") {
+		whole = run() || whole
+	}
+	if !whole {
+		return false
+	}
+	if at("eE") {
+		at("+-")
+		if !run() {
+			return false
+		}
+	}
+	return i == n
+}
+
+// integer reads an integer from 0 to limit. NoInstance stands for an empty cell,
+// and for one that is wrong.
+func (p *csvParser) integer(i int, f field, r *row, limit int64, detail string) (v int64, next int, ok bool) {
+	if v, next = digits(p.buf, i, limit); next > i && ends(p.buf[next]) {
+		r.seen |= f
+		return v, next, true
+	}
+	text, next, ok := p.cell(i)
+	if !ok || len(text) == 0 {
+		return int64(planner.NoInstance), next, ok
+	}
+	r.seen |= f
+	n, err := strconv.ParseUint(string(text), 10, 63)
+	if err != nil || int64(n) > limit {
+		p.problem(p.rows, f.String(), detail)
+		return int64(planner.NoInstance), next, true
+	}
+	return int64(n), next, true
+}
+
+const commas = ',' * ones
+
+// cellStops marks the lowest byte of x that may end a plain cell, or is not
+// ASCII.
+func cellStops(x uint64) uint64 {
+	return zeroBytes(x^commas) | zeroBytes(x^'"'*ones) | ((x-' '*ones)&^x|x)&highs
+}
+
+// cell reads any cell. The text lies in the window or in p.text.
+func (p *csvParser) cell(i int) (text []byte, next int, ok bool) {
+	b := p.buf
+	if b[i] == '"' {
+		return p.quoted(i + 1)
+	}
+	start, ascii := i, true
+	for {
+		m := cellStops(binary.LittleEndian.Uint64(b[i:]))
+		if m == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		switch c := b[i]; {
+		case i >= p.end && !p.eof:
+			return nil, 0, p.fail(i, "")
+		case ends(c) || i >= p.end:
+			if !ascii && !utf8.Valid(b[start:i]) {
+				return nil, 0, p.fail(start, "cell that is not UTF-8")
+			}
+			return b[start:i:i], i, true
+		case c == '"':
+			return nil, 0, p.fail(i, "quote in a cell that is not quoted")
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+		i++
+	}
+}
+
+// quoted reads a quoted cell from behind its opening quote.
+func (p *csvParser) quoted(i int) (text []byte, next int, ok bool) {
+	b, from := p.buf, i
+	out := p.text[:0]
+	for {
+		for b[i] != '"' {
+			if b[i] == 0 && i >= p.end {
+				return nil, 0, p.fail(i, "")
+			}
+			i++
+		}
+		if b[i+1] != '"' {
+			break
+		}
+		out = append(out, b[from:i+1]...)
+		i += 2
+		from = i
+	}
+	text = b[from:i:i]
+	if len(out) > 0 {
+		p.text = append(out, text...)
+		text = p.text
+	}
+	if !utf8.Valid(text) {
+		return nil, 0, p.fail(from, "cell that is not UTF-8")
+	}
+	if i+1 < p.end && !ends(b[i+1]) {
+		return nil, 0, p.fail(i+1, "text after a quoted cell")
+	}
+	return text, i + 1, true
+}

@@ -1,0 +1,134 @@
+package statsio
+
+import (
+	"math"
+
+	"plannerd/planner"
+)
+
+const inputMagic = "PLIN"
+
+// Which parts an input has.
+const (
+	inputPartial = 1 << iota
+	inputState
+	inputInstance
+	inputHashInstance
+	inputFlags = 1<<iota - 1
+)
+
+// EncodeInput returns statistics as a compact blob, for storing: rows keep their
+// order and every bit of their values.
+func EncodeInput(s *planner.Statistics) []byte {
+	w := newBlobWriter(inputMagic)
+	flags := 0
+	set := func(bit int, on bool) {
+		if on {
+			flags |= bit
+		}
+	}
+	set(inputPartial, s.Partial)
+	set(inputState, s.State != nil)
+	set(inputInstance, s.Instance != nil)
+	set(inputHashInstance, s.HashInstance != nil)
+	w.number(flags)
+	w.number(s.Len())
+	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to int) { w.inputBlock(s, from, to) })
+	w.number(len(s.Residual))
+	blocks(len(s.Residual), func(int) int { return 0 }, func(from, to int) { w.residualBlock(s.Residual[from:to]) })
+	return w.finish()
+}
+
+func (w *blobWriter) inputBlock(s *planner.Statistics, from, to int) {
+	n := to - from
+	w.begin(n)
+	w.keys(n, func(i int) []byte { return s.Keys.At(from + i) })
+	w.floats(s.Cost[from:to])
+	if s.State != nil {
+		w.floats(s.State[from:to])
+	}
+	if s.Instance != nil {
+		w.ints(s.Instance[from:to])
+	}
+	if s.HashInstance != nil {
+		w.ints(s.HashInstance[from:to])
+	}
+	w.end()
+}
+
+func (w *blobWriter) residualBlock(rs []planner.Residual) {
+	n := len(rs)
+	w.begin(n)
+	w.column(n, 4, func(i int) uint64 { return uint64(uint32(rs[i].Instance)) })
+	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].Cost) })
+	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].State) })
+	w.column(n, 8, func(i int) uint64 { return uint64(rs[i].Keys) })
+	w.end()
+}
+
+func (w *blobWriter) floats(xs []float64) {
+	w.column(len(xs), 8, func(i int) uint64 { return math.Float64bits(xs[i]) })
+}
+
+func (w *blobWriter) ints(vs []int32) {
+	w.column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
+}
+
+// DecodeInput is the inverse of [EncodeInput]. It fails with [ErrCorrupt].
+func DecodeInput(blob []byte) (*planner.Statistics, error) {
+	r := newBlobReader(blob, inputMagic)
+	flags := r.number(inputFlags)
+	rows := r.number(math.MaxInt32)
+	s := &planner.Statistics{Keys: planner.NewKeys(min(rows, blockRows)), Partial: flags&inputPartial != 0}
+	if flags&inputState != 0 {
+		s.State = []float64{}
+	}
+	if flags&inputInstance != 0 {
+		s.Instance = []int32{}
+	}
+	if flags&inputHashInstance != 0 {
+		s.HashInstance = []int32{}
+	}
+	for s.Len() < rows && r.err == nil {
+		r.inputBlock(s, rows-s.Len())
+	}
+	for left := r.number(math.MaxInt32); left > 0 && r.err == nil; {
+		left -= r.residualBlock(s, left)
+	}
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
+	n := r.begin(limit)
+	r.keys(s.Keys, n)
+	s.Cost = r.floats(s.Cost, n)
+	if s.State != nil {
+		s.State = r.floats(s.State, n)
+	}
+	if s.Instance != nil {
+		s.Instance = r.ints(s.Instance, n)
+	}
+	if s.HashInstance != nil {
+		s.HashInstance = r.ints(s.HashInstance, n)
+	}
+	r.end()
+}
+
+func (r *blobReader) residualBlock(s *planner.Statistics, limit int) int {
+	n := r.begin(limit)
+	rs := make([]planner.Residual, n)
+	each := func(width int, set func(d *planner.Residual, bits uint64)) {
+		i := 0
+		r.column(n, width, func(bits uint64) { set(&rs[i], bits); i++ })
+	}
+	each(4, func(d *planner.Residual, bits uint64) { d.Instance = int32(uint32(bits)) })
+	each(8, func(d *planner.Residual, bits uint64) { d.Cost = math.Float64frombits(bits) })
+	each(8, func(d *planner.Residual, bits uint64) { d.State = math.Float64frombits(bits) })
+	each(8, func(d *planner.Residual, bits uint64) { d.Keys = int64(bits) })
+	r.end()
+	s.Residual = append(s.Residual, rs...)
+	return n
+}

@@ -1,0 +1,250 @@
+package statsio
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DecodeJSON reads a JSON object whose member "keys" is a list of rows or whose
+// member "columns" has a list of values per field. Its member "key_encoding",
+// when "base64", says how keys are written, wherever it stands.
+func DecodeJSON(r io.Reader, o Options) (*Document, error) {
+	p := &jsonParser{members: map[string][]byte{}}
+	p.start(r, o, shapeKeys)
+	defer p.close()
+	p.late = !p.base64
+	return p.document()
+}
+
+// jsonParser reads a JSON body.
+type jsonParser struct {
+	rowParser
+	members     map[string][]byte
+	member      string // name of the member being read
+	rowsSeen    bool   // "keys" was read
+	columnsSeen bool
+}
+
+// document reads the whole body.
+func (p *jsonParser) document() (*Document, error) {
+	p.context = func() string { return "" }
+	c, err := p.peek()
+	if err != nil {
+		return nil, err
+	}
+	if c != '{' {
+		p.fail(p.pos, "expected an object")
+		return nil, p.malformed()
+	}
+	p.pos++
+	if err := p.object(p.bodyMember); err != nil {
+		return nil, err
+	}
+	if err := p.skipSpace(); err != nil {
+		return nil, p.explain(err, 0)
+	}
+	if p.pos < p.end {
+		p.fail(p.pos, "text after the document")
+		return nil, p.malformed()
+	}
+	return p.finish()
+}
+
+func (p *jsonParser) finish() (*Document, error) {
+	if !p.rowsSeen && !p.columnsSeen {
+		return &Document{Members: p.members, base64: p.base64}, p.invalid()
+	}
+	stats, err := p.statistics()
+	if err != nil {
+		return nil, err
+	}
+	return &Document{Stats: stats, Members: p.members, shape: p.shape, base64: p.base64}, nil
+}
+
+// object reads the members of an object up to its closing brace; the opening
+// one was read. member reads one value; the window stands at its first byte.
+func (p *jsonParser) object(member func(name string) error) error {
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	if c == '}' {
+		p.pos++
+		return nil
+	}
+	for {
+		var name string
+		if err := p.unit(func(i int) (int, bool) { return p.objectName(i, &name) }); err != nil {
+			return err
+		}
+		if _, err := p.peek(); err != nil {
+			return err
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+		end, err := p.separator('}')
+		if err != nil || end {
+			return err
+		}
+	}
+}
+
+// objectName reads white space, a name and a colon.
+func (p *jsonParser) objectName(i int, name *string) (next int, ok bool) {
+	text, i, ok := p.str(space(p.buf, i), &p.name)
+	if !ok {
+		return 0, false
+	}
+	*name = string(text)
+	i = space(p.buf, i)
+	if p.buf[i] != ':' {
+		return 0, p.fail(i, "expected :")
+	}
+	return i + 1, true
+}
+
+// separator reads a comma, or the closing bracket that ends a list of members
+// or values.
+func (p *jsonParser) separator(closing byte) (end bool, err error) {
+	c, err := p.peek()
+	if err != nil {
+		return false, err
+	}
+	if c != ',' && c != closing {
+		p.fail(p.pos, "expected , or "+string(rune(closing)))
+		return false, p.malformed()
+	}
+	p.pos++
+	return c == closing, nil
+}
+
+// bodyMember reads a member of the body.
+func (p *jsonParser) bodyMember(name string) error {
+	outer := p.context
+	defer func() { p.context = outer }()
+	p.context = func() string { return "/" + escapePointer(name) }
+	_, twice := p.members[name]
+	if twice || name == "keys" && p.rowsSeen || name == "columns" && p.columnsSeen {
+		p.fail(p.pos, "duplicate member")
+		return p.malformed()
+	}
+	switch name {
+	case "keys":
+		p.rowsSeen = true
+		return p.exclusive(p.columnsSeen, p.rowList)
+	case "columns":
+		p.columnsSeen = true
+		return p.exclusive(p.rowsSeen, p.columns)
+	}
+	if len(p.members) == maxMembers {
+		return &Error{TooLarge, []Problem{{"", "more than " + strconv.Itoa(maxMembers) + " members"}}}
+	}
+	value, err := p.raw(maxMemberBytes)
+	if err != nil {
+		return err
+	}
+	p.members[name] = bytes.Clone(value)
+	if name == "key_encoding" {
+		return p.keyEncoding(value)
+	}
+	return nil
+}
+
+// exclusive reads "keys" or "columns", unless the other one was there.
+func (p *jsonParser) exclusive(other bool, read func() error) error {
+	if !other {
+		return read()
+	}
+	p.problemAt(p.context(), `"keys" and "columns" exclude each other`)
+	return p.skip()
+}
+
+// raw reads any value and returns its text, valid until the next read.
+func (p *jsonParser) raw(size int) (text []byte, err error) {
+	err = p.unitUpTo(size, func(i int) (int, bool) {
+		next, ok := p.value(i)
+		if ok && next == p.end && !p.eof {
+			ok = p.fail(next, "")
+		}
+		if ok {
+			text = p.buf[i:next]
+		}
+		return next, ok
+	})
+	return text, err
+}
+
+// skip reads any value.
+func (p *jsonParser) skip() error {
+	_, err := p.raw(maxMemberBytes)
+	if err != nil {
+		return err
+	}
+	return p.full()
+}
+
+func (p *jsonParser) keyEncoding(value []byte) error {
+	encoding, err := jsontext.AppendUnquote(nil, value)
+	if err != nil || string(encoding) != "base64" {
+		p.problemAt("/key_encoding", `must be "base64"`)
+		return p.full()
+	}
+	p.base64 = true
+	if !p.rowsSeen && !p.columnsSeen {
+		p.late = false
+	}
+	return nil
+}
+
+// rowList reads the value of "keys".
+func (p *jsonParser) rowList() error {
+	if p.buf[p.pos] != '[' {
+		p.problemAt("/keys", "must be a list of rows")
+		return p.skip()
+	}
+	p.context = func() string { return p.pointer(p.rows, "") }
+	var r row
+	return p.list(
+		func(i int) (int, bool) { return p.row(i, &r) },
+		func() error { return p.add(&r) })
+}
+
+// list reads the values of a list. parse reads one that lies in the window;
+// take keeps it, once it is known to be whole.
+func (p *jsonParser) list(parse func(i int) (int, bool), take func() error) error {
+	p.pos++
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	if c == ']' {
+		p.pos++
+		return nil
+	}
+	var closing byte
+	value := func(i int) (int, bool) {
+		i, ok := parse(space(p.buf, i))
+		if !ok {
+			return 0, false
+		}
+		i = space(p.buf, i)
+		closing = p.buf[i]
+		if closing != ',' && closing != ']' {
+			return 0, p.fail(i, "expected , or ]")
+		}
+		return i + 1, true
+	}
+	for closing != ']' {
+		if err := p.unit(value); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package statsio
+
+import (
+	"iter"
+	"math"
+
+	"plannerd/planner"
+)
+
+const migrationsMagic = "PLMG"
+
+// Migration is one key that changes its instance.
+type Migration struct {
+	Key      []byte
+	From, To int32   // ids of instances
+	Cost     float64 // c(k)
+	State    float64 // S(k,w); 1 when no state was reported
+	Reason   planner.Reason
+}
+
+// Migrations is a plan's list of migrations, in columns.
+type Migrations struct {
+	keys        *planner.Keys
+	from, to    []int32
+	cost, state []float64
+	reason      []planner.Reason
+}
+
+// Len is the number of migrations.
+func (m *Migrations) Len() int { return len(m.reason) }
+
+// At returns migration i. Its key is shared: it must not be changed.
+func (m *Migrations) At(i int) Migration {
+	return Migration{m.keys.At(i), m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
+}
+
+// All yields all migrations in the plan's order.
+func (m *Migrations) All() iter.Seq[Migration] {
+	return func(yield func(Migration) bool) {
+		for i := range m.Len() {
+			if !yield(m.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// MigrationsOf yields the migrations of a plan of keys, in its order.
+func MigrationsOf(p *planner.Plan) iter.Seq[Migration] {
+	return func(yield func(Migration) bool) {
+		for i := range p.Moves {
+			if !yield(migrationOf(p, i)) {
+				return
+			}
+		}
+	}
+}
+
+func migrationOf(p *planner.Plan, i int) Migration {
+	s, m := p.Snapshot, p.Moves[i]
+	state := 1.0
+	if s.State != nil {
+		state = s.State[m.Item]
+	}
+	return Migration{
+		Key: s.Keys.At(int(m.Item)), From: s.Instances[m.From].ID, To: s.Instances[m.To].ID,
+		Cost: s.Cost[m.Item], State: state, Reason: m.Reason,
+	}
+}
+
+// EncodeMigrations returns the migrations of a plan of keys as a compact blob,
+// for storing.
+func EncodeMigrations(p *planner.Plan) []byte {
+	w := newBlobWriter(migrationsMagic)
+	w.number(len(p.Moves))
+	key := func(i int) []byte { return p.Snapshot.Keys.At(int(p.Moves[i].Item)) }
+	blocks(len(p.Moves), func(i int) int { return len(key(i)) }, func(from, to int) {
+		n := to - from
+		at := func(i int) Migration { return migrationOf(p, from+i) }
+		w.begin(n)
+		w.keys(n, func(i int) []byte { return key(from + i) })
+		w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).From)) })
+		w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).To)) })
+		w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).Cost) })
+		w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).State) })
+		w.column(n, 1, func(i int) uint64 { return uint64(at(i).Reason) })
+		w.end()
+	})
+	return w.finish()
+}
+
+// DecodeMigrations is the inverse of [EncodeMigrations]. It fails with
+// [ErrCorrupt].
+func DecodeMigrations(blob []byte) (*Migrations, error) {
+	r := newBlobReader(blob, migrationsMagic)
+	rows := r.number(math.MaxInt32)
+	m := &Migrations{keys: planner.NewKeys(min(rows, blockRows))}
+	for m.Len() < rows && r.err == nil {
+		n := r.begin(rows - m.Len())
+		r.keys(m.keys, n)
+		m.from, m.to = r.ints(m.from, n), r.ints(m.to, n)
+		m.cost, m.state = r.floats(m.cost, n), r.floats(m.state, n)
+		r.column(n, 1, func(bits uint64) {
+			if bits > uint64(planner.ReasonExchange) {
+				r.corrupt("unknown reason")
+			}
+			m.reason = append(m.reason, planner.Reason(bits))
+		})
+		r.end()
+	}
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}

@@ -1,0 +1,85 @@
+package statsio
+
+import (
+	"bytes"
+	"io"
+)
+
+// rowSource reads rows one by one.
+type rowSource interface {
+	// next reads the next row; false at the end. Its key is valid until the next
+	// call.
+	next(*row) (bool, error)
+}
+
+// decodeRows reads all rows of a source into its builder.
+func decodeRows(s rowSource, b *builder) (*Document, error) {
+	var r row
+	for {
+		ok, err := s.next(&r)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if err := b.add(&r); err != nil {
+			return nil, err
+		}
+	}
+	stats, err := b.statistics()
+	if err != nil {
+		return nil, err
+	}
+	return &Document{Stats: stats, shape: b.shape, first: b.first, base64: b.base64}, nil
+}
+
+// DecodeNDJSON reads rows as JSON objects, one a line. Blank lines are skipped.
+func DecodeNDJSON(r io.Reader, o Options) (*Document, error) {
+	p := newNDJSON(r, o)
+	defer p.close()
+	return decodeRows(p, &p.builder)
+}
+
+// ndjson reads rows as JSON objects, one a line.
+type ndjson struct{ rowParser }
+
+func newNDJSON(r io.Reader, o Options) *ndjson {
+	p := new(ndjson)
+	p.start(r, o, shapeRows)
+	p.context = func() string { return p.pointer(p.rows, "") }
+	return p
+}
+
+// next reads the next row; false at the end.
+func (p *ndjson) next(r *row) (bool, error) {
+	if err := p.skipSpace(); err != nil {
+		return false, p.explain(err, 0)
+	}
+	if p.pos == p.end {
+		return false, nil
+	}
+	return true, p.unit(func(i int) (int, bool) { return p.line(i, r) })
+}
+
+// line reads a row and the end of its line.
+func (p *ndjson) line(i int, r *row) (next int, ok bool) {
+	next, ok = p.row(i, r)
+	if !ok {
+		return 0, false
+	}
+	b := p.buf
+	if k := bytes.IndexByte(b[i:next], '\n'); k >= 0 {
+		return 0, p.fail(i+k, "line break in a row")
+	}
+	for b[next] == ' ' || b[next] == '\t' || b[next] == '\r' {
+		next++
+	}
+	if b[next] == '\n' {
+		return next + 1, true
+	}
+	if next < p.end || !p.eof {
+		return 0, p.fail(next, "expected the end of the line")
+	}
+	return next, true
+}

@@ -1,0 +1,203 @@
+// Package statsio brings statistics of keys into dense columns while it reads
+// them, and writes plans' migrations and inputs.
+//
+// The decoders ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream]) read a
+// body once, through a window of fixed size. A row is parsed where it lies in
+// the window and appended to columns of numbers and to [planner.Keys]; no row
+// ever becomes an object of its own. A row that the window cuts is parsed again
+// once the window has moved on, so no token is ever read in two pieces.
+//
+// They are strict. Text that is not what its format says (bad syntax, invalid
+// UTF-8, a missing end, anything after the end, a member twice) is [Malformed]
+// and ends decoding at once. Values that break a rule are [Invalid]; up to 100
+// of them are collected, each with a JSON pointer. Whatever exceeds a limit is
+// [TooLarge].
+package statsio
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plannerd/planner"
+)
+
+// Defaults of [Limits].
+const (
+	DefaultBytes = 1 << 30
+	DefaultRows  = 20_000_000
+)
+
+// Bounds that are not configurable.
+const (
+	maxRowBytes    = 1 << 20  // text of one row or one value of a column
+	maxMemberBytes = 64 << 20 // text of one other member of a JSON body
+	maxMembers     = 256      // other members of a JSON body
+	maxDepth       = 128      // nesting of arrays and objects in one value
+	maxProblems    = 100
+	maxInterval    = 1<<53 - 1
+)
+
+// Limits bound what a decoder accepts. Zero values mean the defaults.
+type Limits struct {
+	Bytes int64 // of decoded text, after decompression. Defaults to DefaultBytes
+	Rows  int   // Defaults to DefaultRows
+}
+
+// Options are what a decoder must know beforehand.
+type Options struct {
+	Limits Limits
+	// Base64Keys: keys are written in base64 (standard alphabet, padded).
+	Base64Keys bool
+	// RowHint is the expected number of rows, 0 when unknown. A wrong hint is
+	// harmless: memory is set aside for it only once a sixteenth of the rows
+	// have been seen.
+	RowHint int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Limits.Bytes <= 0 {
+		o.Limits.Bytes = DefaultBytes
+	}
+	if o.Limits.Rows <= 0 {
+		o.Limits.Rows = DefaultRows
+	}
+	o.Limits.Rows = min(o.Limits.Rows, math.MaxInt32)
+	o.RowHint = max(0, min(o.RowHint, o.Limits.Rows))
+	return o
+}
+
+// Kind says what is wrong with a body.
+type Kind int
+
+// The kinds.
+const (
+	Malformed Kind = iota + 1 // the text is not what its format says
+	Invalid                   // a value breaks a rule
+	TooLarge                  // a limit is exceeded
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Malformed:
+		return "malformed"
+	case Invalid:
+		return "invalid"
+	case TooLarge:
+		return "too large"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Problem is one thing that is wrong.
+type Problem struct {
+	Pointer string // JSON pointer (RFC 6901) to it, e.g. "/keys/17/cost"
+	Detail  string // e.g. "must be ≥ 0 and finite"
+}
+
+// Error is what decoders return for a body that they refuse. Errors of the
+// reader itself are returned wrapped, not as an Error.
+type Error struct {
+	Kind     Kind
+	Problems []Problem // 1 to 100
+}
+
+// Error returns the kind and the first problem.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Kind.String())
+	if len(e.Problems) > 0 {
+		p := e.Problems[0]
+		b.WriteString(": ")
+		if p.Pointer != "" {
+			b.WriteString(p.Pointer + ": ")
+		}
+		b.WriteString(p.Detail)
+	}
+	if n := len(e.Problems) - 1; n > 0 {
+		fmt.Fprintf(&b, " (and %d more)", n)
+	}
+	return b.String()
+}
+
+// Format is a text format of statistics.
+type Format int
+
+// The formats.
+const (
+	JSON Format = iota + 1
+	NDJSON
+	CSV
+)
+
+// String returns the format's usual short name.
+func (f Format) String() string {
+	switch f {
+	case JSON:
+		return "json"
+	case NDJSON:
+		return "ndjson"
+	case CSV:
+		return "csv"
+	}
+	return "Format(" + strconv.Itoa(int(f)) + ")"
+}
+
+// Document is what a decoder made of a body.
+type Document struct {
+	// Stats are the rows; nil for a JSON body with neither "keys" nor "columns".
+	// Keys are distinct and 1 to planner.MaxKeyBytes long; costs and states are
+	// ≥ 0, finite and never −0. Partial and Residual are not set.
+	Stats *planner.Statistics
+	// Members holds every member of a JSON body but "keys" and "columns":
+	// verbatim, syntactically valid, without duplicates at any depth. Nil for
+	// other formats.
+	Members map[string][]byte
+
+	shape  shape
+	first  int // number of the first row, when the document is a part of a file
+	base64 bool
+}
+
+// Base64Keys tells whether keys were written in base64, because the options or
+// the member "key_encoding" said so.
+func (d *Document) Base64Keys() bool { return d.base64 }
+
+// Pointer returns the JSON pointer to a field of a row, or for row −1 to a
+// member of the body.
+func (d *Document) Pointer(row int, field string) string {
+	if row < 0 {
+		return "/" + field
+	}
+	return d.shape.pointer(d.first+row, field)
+}
+
+// shape is how rows lie in a body.
+type shape uint8
+
+const (
+	shapeRows    shape = iota // NDJSON and CSV: /17/cost
+	shapeKeys                 // /keys/17/cost
+	shapeColumns              // /columns/cost/17
+)
+
+func (s shape) pointer(row int, field string) string {
+	n := strconv.Itoa(row)
+	switch {
+	case s == shapeColumns:
+		return "/columns/" + field + "/" + n
+	case s == shapeKeys:
+		n = "keys/" + n
+	}
+	if field == "" {
+		return "/" + n
+	}
+	return "/" + n + "/" + field
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escapePointer makes a name that came from outside a token of a JSON pointer.
+func escapePointer(name string) string { return pointerEscapes.Replace(name) }

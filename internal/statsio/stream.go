@@ -1,0 +1,160 @@
+package statsio
+
+import (
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Stream reads a file of several intervals: CSV or NDJSON whose rows name their
+// interval in a further column or member "interval". Intervals do not decrease,
+// so the rows of one stand together. State may be called state_bytes. A file
+// that names no interval is one interval; so is a JSON document.
+//
+// The limits hold for each interval. Pointers count rows from the start of the
+// file.
+type Stream struct {
+	source  rowSource // nil for JSON
+	d       *decoder  // that of source
+	reader  io.Reader // of a JSON document
+	options Options
+
+	started bool
+	has     bool
+	pending row  // read, but not yet part of an interval
+	held    bool // there is a pending row
+	mark    int  // problems noted before the pending row
+	err     error
+}
+
+// NewStream returns a stream of the text that r holds.
+func NewStream(r io.Reader, f Format, o Options) *Stream {
+	s := &Stream{reader: r, options: o.withDefaults()}
+	switch f {
+	case CSV:
+		p, err := newCSV(r, o, true)
+		s.source, s.d = p, &p.decoder
+		s.has = slices.Contains(p.columns, fieldInterval)
+		if err != nil {
+			s.fail(err)
+		}
+	case NDJSON:
+		p := newNDJSON(r, o)
+		p.stream = true
+		s.source, s.d = p, &p.decoder
+	}
+	return s
+}
+
+// HasInterval tells, once Next was called, whether the file names intervals.
+func (s *Stream) HasInterval() bool { return s.has }
+
+// Next returns the next interval and its rows; io.EOF after the last. The
+// interval is 0 when the file names none. An error is final.
+func (s *Stream) Next() (interval int64, d *Document, err error) {
+	if s.err != nil {
+		return 0, nil, s.err
+	}
+	if s.source == nil {
+		interval, d, err = s.document()
+	} else {
+		interval, d, err = s.rows()
+	}
+	if err != nil {
+		s.fail(err)
+	}
+	return interval, d, err
+}
+
+func (s *Stream) fail(err error) {
+	s.err = err
+	if s.d != nil {
+		s.d.close()
+	}
+}
+
+// document reads a JSON document as the only interval.
+func (s *Stream) document() (int64, *Document, error) {
+	if s.started {
+		return 0, nil, io.EOF
+	}
+	s.started = true
+	d, err := DecodeJSON(s.reader, s.options)
+	if err != nil {
+		return 0, nil, err
+	}
+	if d.Stats == nil {
+		return 0, nil, &Error{Invalid, []Problem{{"/keys", `is required, or "columns" in its place`}}}
+	}
+	var text []byte
+	if text, s.has = d.Members["interval"]; !s.has {
+		return 0, d, nil
+	}
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil || n > maxInterval {
+		return 0, nil, &Error{Invalid, []Problem{{"/interval", detailInterval}}}
+	}
+	return int64(n), d, nil
+}
+
+// rows reads the rows of one interval, and the first of the next one.
+func (s *Stream) rows() (int64, *Document, error) {
+	b := &s.d.builder
+	if !s.started {
+		if err := s.advance(); err != nil {
+			return 0, nil, err
+		}
+		if s.held {
+			s.has = s.pending.seen&fieldInterval != 0 || s.has
+		}
+	}
+	if !s.held && (s.started || s.has) {
+		return 0, nil, io.EOF
+	}
+	s.started = true
+	b.begin(s.options, shapeRows)
+	s.d.limit = s.d.base + int64(s.d.pos) + s.options.Limits.Bytes
+	interval := s.pending.interval
+	for s.held && s.belongs(interval) {
+		if err := b.add(&s.pending); err != nil {
+			return 0, nil, err
+		}
+		if err := s.advance(); err != nil {
+			return 0, nil, err
+		}
+	}
+	next := slices.Clone(b.problems[s.mark:])
+	b.problems = b.problems[:s.mark]
+	stats, err := b.statistics()
+	if err != nil {
+		return 0, nil, err
+	}
+	b.problems, s.mark = next, 0
+	return interval, &Document{Stats: stats, shape: b.shape, first: b.first, base64: b.base64}, nil
+}
+
+// advance reads the next row.
+func (s *Stream) advance() (err error) {
+	s.mark = len(s.d.problems)
+	s.held, err = s.source.next(&s.pending)
+	return err
+}
+
+// belongs tells whether the pending row is one of the interval. It is taken for
+// one as well when its own interval is wrong, which becomes a problem.
+func (s *Stream) belongs(interval int64) bool {
+	r := &s.pending
+	named := r.seen&fieldInterval != 0
+	switch {
+	case r.broken, named && r.interval < 0:
+	case named && !s.has:
+		s.d.problem(s.d.rows, "interval", "other rows name no interval")
+	case !named && s.has:
+		s.d.problem(s.d.rows, "interval", detailRequired)
+	case r.interval < interval:
+		s.d.problem(s.d.rows, "interval", "must not be less than in the row before")
+	default:
+		return r.interval == interval
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package statsio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+const (
+	windowBytes = 128 << 10
+	// sentinelBytes zero bytes follow the text in the window. Zero ends every
+	// token, so parsers need no test for the end of the window at each byte, and
+	// may load eight bytes, or compare a name, anywhere in the text.
+	sentinelBytes = 32
+)
+
+// windowSize is what windows start with; only tests change it, down to 1.
+var windowSize = windowBytes
+
+// errUnitTooLong: a row or value exceeds the text that may be held for it.
+var errUnitTooLong = errors.New("row or value too long")
+
+// errTooManyBytes: the body exceeds Limits.Bytes.
+var errTooManyBytes = errors.New("too many bytes")
+
+var windows = sync.Pool{New: func() any { return new([windowBytes + sentinelBytes]byte) }}
+
+// window is the part of a body that is in memory: buf[pos:end] is the text not
+// yet parsed, and sentinelBytes zeros follow it.
+type window struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int
+	base     int64 // offset of buf[0] in the body
+	limit    int64 // greatest offset that may be reached
+	eof      bool  // nothing follows buf[:end]
+	pooled   *[windowBytes + sentinelBytes]byte
+}
+
+func (w *window) open(r io.Reader, limit int64) {
+	w.pooled = windows.Get().(*[windowBytes + sentinelBytes]byte)
+	w.r, w.buf, w.limit = r, w.pooled[:windowSize+sentinelBytes], limit
+	clear(w.buf[:sentinelBytes])
+}
+
+// close gives the memory back. Slices of buf must no longer be used.
+func (w *window) close() {
+	if w.pooled != nil {
+		windows.Put(w.pooled)
+	}
+	w.pooled, w.buf = nil, nil
+}
+
+// more moves the unparsed text to the front of the window and reads until the
+// window is full or the body ends. A window that is full of unparsed text is
+// doubled first, up to unit bytes.
+func (w *window) more(unit int) error {
+	room := len(w.buf) - sentinelBytes
+	if w.pos == 0 && w.end == room {
+		if room >= unit {
+			return errUnitTooLong
+		}
+		room = min(2*room, unit)
+		buf := make([]byte, room+sentinelBytes)
+		copy(buf, w.buf[:w.end])
+		w.close()
+		w.buf = buf
+	} else {
+		copy(w.buf, w.buf[w.pos:w.end])
+		w.base += int64(w.pos)
+		w.end -= w.pos
+		w.pos = 0
+	}
+	err := w.read(room)
+	clear(w.buf[w.end : w.end+sentinelBytes])
+	if err == nil && w.base+int64(w.end) > w.limit {
+		err = errTooManyBytes
+	}
+	return err
+}
+
+// read reads into buf[end:room] until it is full or the body ends.
+func (w *window) read(room int) error {
+	for idle := 0; w.end < room && !w.eof; {
+		n, err := w.r.Read(w.buf[w.end:room])
+		if n < 0 || n > room-w.end {
+			return errors.New("statsio: reader returned an impossible count")
+		}
+		w.end += n
+		if err == io.EOF {
+			w.eof = true
+		} else if err != nil {
+			return fmt.Errorf("reading statistics: %w", err)
+		} else if n > 0 {
+			idle = 0
+		} else if idle++; idle == 100 {
+			return fmt.Errorf("reading statistics: %w", io.ErrNoProgress)
+		}
+	}
+	return nil
+}
+
+// skipSpace moves pos behind white space, reading on as needed. Afterwards
+// pos == end only at the end of the body.
+func (w *window) skipSpace() error {
+	for {
+		w.pos = space(w.buf, w.pos)
+		if w.pos < w.end || w.eof {
+			return nil
+		}
+		if err := w.more(windowBytes); err != nil {
+			return err
+		}
+	}
+}
+
+// space returns the first index from i on that holds no JSON white space.
+func space(b []byte, i int) int {
+	for b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t' {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,203 @@
+package statsio
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/planner"
+)
+
+// ErrKeyText: a key that is not valid UTF-8 was to be written as text in CSV.
+var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
+
+// Record is what the long lists of a plan consist of: a [Migration] or an
+// [Entry].
+type Record interface {
+	// AppendJSON appends the record as a JSON object. With base64 its key is
+	// written in base64; without, it is text, and one that is not valid UTF-8 is
+	// written in base64 beside the member "key_encoding": "base64".
+	AppendJSON(dst []byte, base64 bool) []byte
+	// AppendCSV appends the record as a line of CSV. Without base64 its key must
+	// be valid UTF-8.
+	AppendCSV(dst []byte, base64 bool) []byte
+	csvHeader() string
+	key() []byte
+}
+
+// Entry is one line of a routing table: key goes to the instance with that id.
+type Entry planner.Entry
+
+func (e Entry) key() []byte     { return e.Key }
+func (m Migration) key() []byte { return m.Key }
+
+func (Entry) csvHeader() string     { return "key,instance\n" }
+func (Migration) csvHeader() string { return "key,from,to,cost,state,reason\n" }
+
+// AppendJSON appends {"key": …, "instance": …}; see [Record].
+func (e Entry) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = appendKeyMember(dst, e.Key, base64)
+	dst = append(dst, `,"instance":`...)
+	dst = strconv.AppendInt(dst, int64(e.Instance), 10)
+	return append(dst, '}')
+}
+
+// AppendCSV appends key and instance; see [Record].
+func (e Entry) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, e.Key, base64), ',')
+	dst = strconv.AppendInt(dst, int64(e.Instance), 10)
+	return append(dst, '\n')
+}
+
+// AppendJSON appends {"key": …, "from": …, "to": …, "cost": …, "state": …,
+// "reason": …}; see [Record].
+func (m Migration) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = appendKeyMember(dst, m.Key, base64)
+	dst = append(dst, `,"from":`...)
+	dst = strconv.AppendInt(dst, int64(m.From), 10)
+	dst = append(dst, `,"to":`...)
+	dst = strconv.AppendInt(dst, int64(m.To), 10)
+	dst = append(dst, `,"cost":`...)
+	dst = appendNumber(dst, m.Cost)
+	dst = append(dst, `,"state":`...)
+	dst = appendNumber(dst, m.State)
+	dst = append(dst, `,"reason":"`...)
+	dst = append(dst, m.Reason.String()...)
+	return append(dst, '"', '}')
+}
+
+// AppendCSV appends key, from, to, cost, state and reason; see [Record].
+func (m Migration) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, m.Key, base64), ',')
+	dst = append(strconv.AppendInt(dst, int64(m.From), 10), ',')
+	dst = append(strconv.AppendInt(dst, int64(m.To), 10), ',')
+	dst = append(appendNumber(dst, m.Cost), ',')
+	dst = append(appendNumber(dst, m.State), ',')
+	dst = append(dst, m.Reason.String()...)
+	return append(dst, '\n')
+}
+
+// AppendJSON appends the records as a JSON list.
+func AppendJSON[R Record](dst []byte, records iter.Seq[R], base64 bool) []byte {
+	dst = append(dst, '[')
+	first := true
+	for r := range records {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = r.AppendJSON(dst, base64)
+	}
+	return append(dst, ']')
+}
+
+// writeBytes is how much is gathered before it is written.
+const writeBytes = 64 << 10
+
+// WriteNDJSON writes each record as a line of JSON.
+func WriteNDJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
+	return write(w, nil, records, func(dst []byte, r R) ([]byte, error) {
+		return append(r.AppendJSON(dst, base64), '\n'), nil
+	})
+}
+
+// WriteCSV writes a header and each record as a line, quoted as RFC 4180 says;
+// lines end in LF. It stops with [ErrKeyText] at a key that would need base64;
+// [NeedsBase64] tells beforehand.
+func WriteCSV[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
+	var none R
+	return write(w, []byte(none.csvHeader()), records, func(dst []byte, r R) ([]byte, error) {
+		if !base64 && !utf8.Valid(r.key()) {
+			return dst, ErrKeyText
+		}
+		return r.AppendCSV(dst, base64), nil
+	})
+}
+
+// NeedsBase64 tells whether some key is not valid UTF-8.
+func NeedsBase64[R Record](records iter.Seq[R]) bool {
+	for r := range records {
+		if !utf8.Valid(r.key()) {
+			return true
+		}
+	}
+	return false
+}
+
+func write[R Record](w io.Writer, buf []byte, records iter.Seq[R], add func([]byte, R) ([]byte, error)) error {
+	for r := range records {
+		var err error
+		if buf, err = add(buf, r); err != nil {
+			_, _ = w.Write(buf) // what was right so far; the first error counts
+			return err
+		}
+		if len(buf) >= writeBytes {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	_, err := w.Write(buf)
+	return err
+}
+
+// appendKeyMember opens an object with its key.
+func appendKeyMember(dst, key []byte, base64 bool) []byte {
+	dst = append(dst, `{"key":`...)
+	if !base64 {
+		start := len(dst)
+		var err error
+		if dst, err = jsontext.AppendQuote(dst, key); err == nil {
+			return dst
+		}
+		dst = dst[:start]
+	}
+	dst = append(dst, '"')
+	dst = appendBase64(dst, key)
+	dst = append(dst, '"')
+	if !base64 {
+		dst = append(dst, `,"key_encoding":"base64"`...)
+	}
+	return dst
+}
+
+func appendBase64(dst, key []byte) []byte { return base64.StdEncoding.AppendEncode(dst, key) }
+
+// appendCell appends a key as a CSV cell, quoted where it must be.
+func appendCell(dst, key []byte, base64 bool) []byte {
+	if base64 {
+		return appendBase64(dst, key)
+	}
+	if !bytes.ContainsAny(key, "\",\r\n") {
+		return append(dst, key...)
+	}
+	dst = append(dst, '"')
+	for _, c := range key {
+		if c == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, '"')
+}
+
+// appendNumber appends x in the shortest form that reads back the same, valid in
+// JSON and CSV. x is finite.
+func appendNumber(dst []byte, x float64) []byte {
+	a := math.Abs(x)
+	if a < 1<<53 && x == math.Trunc(x) {
+		return strconv.AppendInt(dst, int64(x), 10)
+	}
+	if a < 1e-6 || a >= 1e21 {
+		return strconv.AppendFloat(dst, x, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}

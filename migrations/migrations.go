@@ -1,0 +1,31 @@
+// Package migrations holds the schema of plannerd's database as numbered SQL,
+// up and down, in one folder per dialect. Both folders have the same numbers.
+//
+// A migration must leave the schema usable by the build before it: while
+// several replicas are being replaced, old and new ones share one database.
+package migrations
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// Latest is the number of the newest migration.
+const Latest int64 = 1
+
+//go:embed postgres/*.sql sqlite/*.sql
+var files embed.FS
+
+// Postgres returns the migrations for PostgreSQL 13 and newer.
+func Postgres() fs.FS { return folder("postgres") }
+
+// SQLite returns the migrations for SQLite 3.37 and newer.
+func SQLite() fs.FS { return folder("sqlite") }
+
+func folder(name string) fs.FS {
+	sub, err := fs.Sub(files, name)
+	if err != nil {
+		panic(err) // the name is not a valid path: impossible for the two above
+	}
+	return sub
+}

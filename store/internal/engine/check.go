@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"plannerd/store"
+)
+
+// storable tells whether a text can be in the database. Postgres knows neither
+// NUL nor text that is no UTF-8, so no store may: looking such a name up finds
+// nothing, and writing it is refused.
+func storable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}
+
+// repair makes free text storable. A transition is not refused for what someone
+// gave as its reason.
+func repair(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func repairTransition(t store.Transition) store.Transition {
+	t.Actor, t.Reason = repair(t.Actor), repair(t.Reason)
+	return t
+}
+
+// checkPlan refuses what not every database can hold, and statuses that no plan
+// is born with.
+func checkPlan(p *store.NewPlan) error {
+	switch p.Status {
+	case store.StatusNoAction, store.StatusApproved, store.StatusCommitted:
+	default:
+		return fmt.Errorf("a plan born %q: %w", p.Status, store.ErrTransition)
+	}
+	for _, f := range PlanFields(&p.Plan, noTime) {
+		switch v := f.Value.(type) {
+		case *string:
+			if !storable(*v) {
+				return fmt.Errorf("store: plan %q: %s: text must be UTF-8 without NUL", p.ID, f.Column)
+			}
+		case *float64:
+			if math.IsNaN(*v) {
+				return fmt.Errorf("store: plan %q: %s: not a number", p.ID, f.Column)
+			}
+		}
+	}
+	return nil
+}
+
+// sorted returns changes in ascending bytes of their keys, itself if they are.
+func sorted(changes []store.Change) []store.Change {
+	byKey := func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) }
+	if slices.IsSortedFunc(changes, byKey) {
+		return changes
+	}
+	changes = slices.Clone(changes)
+	slices.SortFunc(changes, byKey)
+	return changes
+}
+
+// growth is the number of entries that changes add to a table.
+func growth(changes []store.Change) int64 {
+	var n int64
+	for _, c := range changes {
+		if c.Old == store.NoInstance {
+			n++
+		}
+		if c.New == store.NoInstance {
+			n--
+		}
+	}
+	return n
+}

@@ -1,0 +1,174 @@
+// Package engine is the logic of a [store.Store], written once: what a plan's
+// status allows, which plan an interval has, how an old table version is
+// rebuilt, what retention removes. It works through [Statements], single SQL
+// statements that each database words in its own dialect.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plannerd/migrations"
+	"plannerd/store"
+)
+
+// VersionTable is the table in which the migrations that were applied are noted.
+const VersionTable = "plannerd_schema"
+
+// ErrMismatch: the stored table is not what a plan's changes say it is. It is
+// no sentinel of the store's contract, because it must not happen.
+var ErrMismatch = errors.New("the stored table does not match the changes")
+
+// Database runs statements. All three of its ways to run them turn the driver's
+// errors into the store's.
+type Database interface {
+	// Read runs f outside any transaction: each statement sees the newest state.
+	Read(ctx context.Context, f func(Statements) error) error
+	// Snapshot runs f on one state of the database, for reading.
+	Snapshot(ctx context.Context, f func(Statements) error) error
+	// Update runs f in a transaction and commits it if f returns nil. f may run
+	// more than once; only its last run counts.
+	Update(ctx context.Context, f func(Statements) error) error
+	// SchemaVersion is the newest migration applied, 0 without any.
+	SchemaVersion(ctx context.Context) (int64, error)
+	// Close releases all resources.
+	Close() error
+}
+
+// Statements are single SQL statements, or few of them where SQL needs more.
+// Those that look one row up return [store.ErrNotFound] when there is none.
+// Operators that are deleted are found by Row and Lock only.
+type Statements interface {
+	Operator(ctx context.Context, name string) (store.Operator, error)
+	Operators(ctx context.Context, after string, limit int) ([]store.Operator, error)
+	Route(ctx context.Context, name string, key []byte) (op store.Operator, instance int32, found bool, err error)
+	Configuration(ctx context.Context, operator string, version int64) (store.Configuration, error)
+
+	// Row returns the operator's own row, and Lock too, keeping others from
+	// changing anything of the operator until the transaction ends.
+	Row(ctx context.Context, name string) (Row, error)
+	Lock(ctx context.Context, name string) (Row, error)
+	// Reserve inserts a deleted operator that never had a version, unless the
+	// name has a row already.
+	Reserve(ctx context.Context, name string, at time.Time) error
+	// Save writes the row back.
+	Save(ctx context.Context, row Row) error
+	InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error
+	// DeleteHistory removes all that belongs to the operator but its row, and
+	// notes its plans as purged.
+	DeleteHistory(ctx context.Context, operator int64) error
+
+	// Entries returns the committed table in ascending bytes of the keys.
+	Entries(ctx context.Context, operator int64) ([]store.Entry, error)
+	// Apply makes the changes to the committed table. ErrMismatch when it does
+	// not hold their Old.
+	Apply(ctx context.Context, operator int64, changes []store.Change) error
+	TableVersion(ctx context.Context, operator, version int64) (TableVersion, error)
+	InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error
+	// Diffs calls f with the diff of each table version above the given one,
+	// newest first. data is valid during the call only.
+	Diffs(ctx context.Context, operator, above int64, f func(data []byte) error) error
+	InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error)
+	Diff(ctx context.Context, id int64) ([]byte, error)
+
+	Plan(ctx context.Context, id string) (PlanRow, error)
+	// Purged tells whether a plan of that id existed and was removed.
+	Purged(ctx context.Context, id string) (bool, error)
+	// LivePlan returns the interval's plan that is neither aborted nor superseded.
+	LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error)
+	// Plans lists at most f.Limit plans, newest first.
+	Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]PlanRow, error)
+	// Approved lists the operator's approved plans, oldest first.
+	Approved(ctx context.Context, operator int64) ([]PlanRow, error)
+	// InsertPlan returns the number that orders plans by their creation.
+	InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error)
+	SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error
+	Transitions(ctx context.Context, seq int64) ([]store.Transition, error)
+	InsertTransition(ctx context.Context, seq int64, t store.Transition) error
+	Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error)
+	InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error
+
+	// PurgeInputs removes the inputs of all but the newest plans.
+	PurgeInputs(ctx context.Context, operator int64, keep int) error
+	// PurgePlans removes all but the newest plans, and keeps those that are
+	// approved and the one that became table version current.
+	PurgePlans(ctx context.Context, operator int64, keep int, current int64) error
+	// PurgeTableVersions removes table versions up to the given one.
+	PurgeTableVersions(ctx context.Context, operator, upTo int64) error
+}
+
+// Row is an operator's own row.
+type Row struct {
+	ID                 int64
+	Name               string
+	ConfigVersion      int64
+	TableVersion       int64 // −1: it never had a table
+	TableConfigVersion int64
+	TableSize          int64
+	// Epoch and Interval are the newest that has a plan; nil before the first.
+	Epoch, Interval      *int64
+	CreatedAt, UpdatedAt time.Time
+	DeletedAt            *time.Time // nil: it is there
+}
+
+// TableVersion is one version in a table's history.
+type TableVersion struct {
+	Version       int64
+	ConfigVersion int64
+	PlanID        *string // nil for the empty first one
+	DiffID        *int64
+	CreatedAt     time.Time
+}
+
+// PlanRow is a plan with what only the database needs to know of it.
+type PlanRow struct {
+	Seq    int64
+	DiffID *int64 // nil: it changes nothing in the table
+	Input  InputState
+	store.Plan
+}
+
+// InputState tells whether a plan's input is there.
+type InputState string
+
+// The states of a plan's input.
+const (
+	InputNone   InputState = "none" // the plan was given none
+	InputKept   InputState = "kept"
+	InputPurged InputState = "purged"
+)
+
+// BlobKind names one long part of a plan.
+type BlobKind string
+
+// The long parts of a plan that are opaque to the store.
+const (
+	BlobMigrations BlobKind = "migrations"
+	BlobInput      BlobKind = "input"
+)
+
+// Store implements [store.Store] on a Database.
+type Store struct{ db Database }
+
+var _ store.Store = (*Store)(nil)
+
+// New returns a store on db.
+func New(db Database) *Store { return &Store{db} }
+
+// Ready reports whether the database can be reached and is migrated. A schema
+// newer than this build's is fine: migrations keep the build before them running.
+func (s *Store) Ready(ctx context.Context) error {
+	version, err := s.db.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if version < migrations.Latest {
+		return fmt.Errorf("%w: its schema has version %d, and version %d is needed", store.ErrUnavailable, version, migrations.Latest)
+	}
+	return nil
+}
+
+// Close releases all resources.
+func (s *Store) Close() error { return s.db.Close() }

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"plannerd/store"
+)
+
+// Field pairs a column of the table plans with a pointer to the plan's field: a
+// value to insert and a target to scan into.
+type Field struct {
+	Column string
+	Value  any
+}
+
+// PlanFields returns the columns that hold p's record, operator and figures
+// included, in one order for all statements. at makes of a pointer to a time
+// what the driver reads and writes.
+func PlanFields(p *store.Plan, at func(*time.Time) any) []Field {
+	return append([]Field{
+		{"id", &p.ID},
+		{"epoch", &p.Epoch},
+		{"interval", &p.Interval},
+		{"status", &p.Status},
+		{"strategy", &p.Strategy},
+		{"parameters", JSON{&p.Parameters}},
+		{"base_version", &p.BaseVersion},
+		{"version", &p.Version},
+		{"config_version", &p.ConfigVersion},
+		{"fingerprint", &p.Fingerprint},
+		{"created_at", at(&p.CreatedAt)},
+	}, figureFields(&p.Figures)...)
+}
+
+func figureFields(f *store.Figures) []Field {
+	return []Field{
+		{"end_reason", &f.EndReason},
+		{"causes", list{&f.Causes}},
+		{"balanced", &f.Balanced},
+		{"table_within_limit", &f.TableWithinLimit},
+		{"theta_before", &f.ThetaBefore},
+		{"theta_after", &f.ThetaAfter},
+		{"underload_before", &f.UnderloadBefore},
+		{"underload_after", &f.UnderloadAfter},
+		{"skewness_before", &f.SkewnessBefore},
+		{"skewness_after", &f.SkewnessAfter},
+		{"table_before", &f.TableBefore},
+		{"table_after", &f.TableAfter},
+		{"migration_keys", &f.MigrationKeys},
+		{"migration_state", &f.MigrationState},
+		{"migration_fraction", &f.MigrationFraction},
+		{"objective", &f.Objective},
+		{"instances", JSON{&f.Instances}},
+		{"hot_keys", JSON{&f.HotKeys}},
+		{"drifted_keys", &f.DriftedKeys},
+		{"input_hash", &f.InputHash},
+		{"planner_revision", &f.PlannerRevision},
+		{"work_units", &f.WorkUnits},
+		{"decode_ms", &f.DecodeMS},
+		{"plan_ms", &f.PlanMS},
+	}
+}
+
+// Columns returns the names of fields.
+func Columns(fields []Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Column
+	}
+	return names
+}
+
+// Values returns the values of fields.
+func Values(fields []Field) []any {
+	values := make([]any, len(fields))
+	for i, f := range fields {
+		values[i] = f.Value
+	}
+	return values
+}
+
+// JSON reads and writes a JSON document as the bytes that it is. No bytes are
+// NULL.
+type JSON struct{ P *[]byte }
+
+// Value implements [driver.Valuer].
+func (j JSON) Value() (driver.Value, error) {
+	if len(*j.P) == 0 {
+		return nil, nil
+	}
+	return string(*j.P), nil
+}
+
+// Scan implements [database/sql.Scanner].
+func (j JSON) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*j.P = nil
+	case string:
+		*j.P = []byte(v)
+	case []byte:
+		*j.P = append([]byte(nil), v...) // the driver may use v again
+	default:
+		return fmt.Errorf("store: JSON read as %T", src)
+	}
+	return nil
+}
+
+// list keeps strings as a JSON array. An empty list is read as nil.
+type list struct{ p *[]string }
+
+func (l list) Value() (driver.Value, error) {
+	if len(*l.p) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal(*l.p)
+	return string(text), err
+}
+
+func (l list) Scan(src any) error {
+	var text []byte
+	if err := (JSON{&text}).Scan(src); err != nil {
+		return err
+	}
+	*l.p = nil
+	if string(text) == "[]" {
+		return nil
+	}
+	return json.Unmarshal(text, l.p)
+}
+
+// noTime stands in for a driver's times where only the other fields matter.
+func noTime(*time.Time) any { return nil }

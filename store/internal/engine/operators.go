@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plannerd/store"
+)
+
+// PutOperator implements [store.Store].
+func (s *Store) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+	if !storable(name) {
+		return op, false, fmt.Errorf("store: operator %q: the name must be UTF-8 without NUL", name)
+	}
+	err = s.db.Update(ctx, func(q Statements) error {
+		row, err := q.Lock(ctx, name)
+		if errors.Is(err, store.ErrNotFound) {
+			if err = q.Reserve(ctx, name, at); err == nil {
+				row, err = q.Lock(ctx, name)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if created = row.DeletedAt != nil; created {
+			err = create(ctx, q, row, config, at)
+		} else {
+			err = configure(ctx, q, row, config, at)
+		}
+		if err != nil {
+			return err
+		}
+		op, err = q.Operator(ctx, name)
+		return err
+	})
+	if err != nil {
+		return store.Operator{}, false, fmt.Errorf("putting operator %q: %w", name, err)
+	}
+	return op, created, nil
+}
+
+// create gives a deleted operator its first configuration and an empty table,
+// counting on from the versions that its name ever had.
+func create(ctx context.Context, q Statements, row Row, config []byte, at time.Time) error {
+	row = Row{
+		ID: row.ID, Name: row.Name,
+		ConfigVersion: row.ConfigVersion + 1, TableVersion: row.TableVersion + 1, TableConfigVersion: row.ConfigVersion + 1,
+		CreatedAt: at, UpdatedAt: at,
+	}
+	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config, CreatedAt: at}); err != nil {
+		return err
+	}
+	empty := TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at}
+	if err := q.InsertTableVersion(ctx, row.ID, empty); err != nil {
+		return err
+	}
+	return q.Save(ctx, row)
+}
+
+// configure gives an operator a new configuration version if config is new.
+func configure(ctx context.Context, q Statements, row Row, config []byte, at time.Time) error {
+	newest, err := q.Configuration(ctx, row.Name, row.ConfigVersion)
+	if err != nil || bytes.Equal(newest.Config, config) {
+		return err
+	}
+	row.ConfigVersion++
+	row.UpdatedAt = at
+	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config, CreatedAt: at}); err != nil {
+		return err
+	}
+	return q.Save(ctx, row)
+}
+
+// Operator implements [store.Store].
+func (s *Store) Operator(ctx context.Context, name string) (op store.Operator, err error) {
+	err = s.about(ctx, name, func(q Statements) error {
+		op, err = q.Operator(ctx, name)
+		return err
+	})
+	return op, err
+}
+
+// Operators implements [store.Store].
+func (s *Store) Operators(ctx context.Context, after string, limit int) (ops []store.Operator, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = s.db.Read(ctx, func(q Statements) error {
+		ops, err = q.Operators(ctx, repair(after), limit)
+		return err
+	})
+	return ops, err
+}
+
+// DeleteOperator implements [store.Store].
+func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time) error {
+	if !storable(name) {
+		return fmt.Errorf("operator %q: %w", name, store.ErrNotFound)
+	}
+	err := s.db.Update(ctx, func(q Statements) error {
+		row, err := lock(ctx, q, name)
+		if err != nil {
+			return err
+		}
+		if err := q.DeleteHistory(ctx, row.ID); err != nil {
+			return err
+		}
+		row.TableSize, row.Epoch, row.Interval = 0, nil, nil
+		row.UpdatedAt, row.DeletedAt = at, &at
+		return q.Save(ctx, row)
+	})
+	if err != nil {
+		return fmt.Errorf("deleting operator %q: %w", name, err)
+	}
+	return nil
+}
+
+// Configuration implements [store.Store].
+func (s *Store) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
+	err = s.about(ctx, operator, func(q Statements) error {
+		c, err = q.Configuration(ctx, operator, version)
+		return err
+	})
+	if err != nil {
+		return store.Configuration{}, fmt.Errorf("configuration %d: %w", version, err)
+	}
+	return c, nil
+}
+
+// Route implements [store.Store].
+func (s *Store) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
+	err = s.about(ctx, operator, func(q Statements) error {
+		op, instance, found, err = q.Route(ctx, operator, key)
+		return err
+	})
+	return op, instance, found, err
+}
+
+// about reads something of one operator and names the operator in errors.
+func (s *Store) about(ctx context.Context, operator string, f func(Statements) error) error {
+	if !storable(operator) {
+		return fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
+	}
+	if err := s.db.Read(ctx, f); err != nil {
+		return fmt.Errorf("operator %q: %w", operator, err)
+	}
+	return nil
+}
+
+// row returns the row of an operator that is there.
+func row(ctx context.Context, q Statements, name string) (Row, error) {
+	r, err := q.Row(ctx, name)
+	return present(r, err)
+}
+
+// lock is row and keeps others from changing anything of the operator.
+func lock(ctx context.Context, q Statements, name string) (Row, error) {
+	r, err := q.Lock(ctx, name)
+	return present(r, err)
+}
+
+func present(r Row, err error) (Row, error) {
+	if err == nil && r.DeletedAt != nil {
+		err = store.ErrNotFound
+	}
+	return r, err
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plannerd/store"
+)
+
+// FindPlan implements [store.Store].
+func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
+	var live PlanRow
+	err := s.about(ctx, operator, func(q Statements) (err error) {
+		live, err = q.LivePlan(ctx, operator, epoch, interval)
+		if err == nil && live.Fingerprint != fingerprint {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return store.Plan{}, fmt.Errorf("plan of interval %d: %w", interval, err)
+	}
+	return live.Plan, nil
+}
+
+// CheckInterval implements [store.Store].
+func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, interval int64) error {
+	return s.about(ctx, operator, func(q Statements) error {
+		r, err := row(ctx, q, operator)
+		if err != nil {
+			return err
+		}
+		_, planned, err := livePlan(ctx, q, operator, epoch, interval)
+		if err != nil {
+			return err
+		}
+		if planned {
+			return store.ErrIntervalPlanned
+		}
+		return checkInterval(r, epoch, interval)
+	})
+}
+
+func livePlan(ctx context.Context, q Statements, operator string, epoch, interval int64) (live PlanRow, found bool, err error) {
+	live, err = q.LivePlan(ctx, operator, epoch, interval)
+	if errors.Is(err, store.ErrNotFound) {
+		return PlanRow{}, false, nil
+	}
+	return live, err == nil, err
+}
+
+// Plan implements [store.Store].
+func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
+	p, err := s.aboutPlan(ctx, s.db.Read, id, nil)
+	return p.Plan, err
+}
+
+// Plans implements [store.Store].
+func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
+	if f.Limit <= 0 {
+		return nil, 0, fmt.Errorf("store: a page of %d plans", f.Limit)
+	}
+	var rows []PlanRow
+	err = s.about(ctx, f.Operator, func(q Statements) error {
+		r, err := row(ctx, q, f.Operator)
+		if err != nil {
+			return err
+		}
+		more := f
+		more.Limit++ // one more tells whether there is a next page
+		rows, err = q.Plans(ctx, r.ID, more)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		next = rows[len(rows)-1].Seq
+	}
+	for _, r := range rows {
+		plans = append(plans, r.Plan)
+	}
+	return plans, next, nil
+}
+
+// Changes implements [store.Store].
+func (s *Store) Changes(ctx context.Context, plan string) (changes []store.Change, err error) {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+		changes, err = planChanges(ctx, q, p)
+		return err
+	})
+	return changes, err
+}
+
+func planChanges(ctx context.Context, q Statements, p PlanRow) ([]store.Change, error) {
+	if p.DiffID == nil {
+		return nil, nil
+	}
+	data, err := q.Diff(ctx, *p.DiffID)
+	if err != nil {
+		return nil, err
+	}
+	return store.DecodeChanges(data)
+}
+
+// Migrations implements [store.Store].
+func (s *Store) Migrations(ctx context.Context, plan string) (data []byte, err error) {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+		data, err = q.Blob(ctx, p.Seq, BlobMigrations)
+		if errors.Is(err, store.ErrNotFound) {
+			data, err = nil, nil // it was given none
+		}
+		return err
+	})
+	return data, err
+}
+
+// Input implements [store.Store].
+func (s *Store) Input(ctx context.Context, plan string) (data []byte, err error) {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+		switch p.Input {
+		case InputPurged:
+			err = fmt.Errorf("input: %w", store.ErrPurged)
+		case InputKept:
+			data, err = q.Blob(ctx, p.Seq, BlobInput)
+		}
+		return err
+	})
+	return data, err
+}
+
+// Transitions implements [store.Store].
+func (s *Store) Transitions(ctx context.Context, plan string) (steps []store.Transition, err error) {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+		steps, err = q.Transitions(ctx, p.Seq)
+		return err
+	})
+	return steps, err
+}
+
+// aboutPlan runs f on one plan, in the given way, and names the plan in errors.
+func (s *Store) aboutPlan(
+	ctx context.Context, run func(context.Context, func(Statements) error) error, id string, f func(Statements, PlanRow) error,
+) (p PlanRow, err error) {
+	if !storable(id) {
+		return PlanRow{}, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)
+	}
+	err = run(ctx, func(q Statements) error {
+		p, err = plan(ctx, q, id)
+		if err == nil && f != nil {
+			err = f(q, p)
+		}
+		return err
+	})
+	if err != nil {
+		return PlanRow{}, fmt.Errorf("plan %q: %w", id, err)
+	}
+	return p, nil
+}
+
+// plan returns one plan: ErrPurged if it is gone, ErrNotFound if it never was.
+func plan(ctx context.Context, q Statements, id string) (PlanRow, error) {
+	p, err := q.Plan(ctx, id)
+	if !errors.Is(err, store.ErrNotFound) {
+		return p, err
+	}
+	purged, err := q.Purged(ctx, id)
+	switch {
+	case err != nil:
+		return PlanRow{}, err
+	case purged:
+		return PlanRow{}, store.ErrPurged
+	}
+	return PlanRow{}, store.ErrNotFound
+}

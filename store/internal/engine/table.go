@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"plannerd/store"
+)
+
+// Table implements [store.Store].
+func (s *Store) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
+	if !storable(operator) {
+		return t, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
+	}
+	err = s.db.Snapshot(ctx, func(q Statements) error {
+		r, err := row(ctx, q, operator)
+		if err != nil {
+			return err
+		}
+		if version == nil {
+			t, err = table(ctx, q, r, r.TableVersion)
+		} else {
+			t, err = table(ctx, q, r, *version)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Table{}, fmt.Errorf("routing table of operator %q: %w", operator, err)
+	}
+	return t, nil
+}
+
+func table(ctx context.Context, q Statements, r Row, version int64) (store.Table, error) {
+	if version < 0 || version > r.TableVersion {
+		return store.Table{}, fmt.Errorf("version %d: %w", version, store.ErrNotFound)
+	}
+	v, err := q.TableVersion(ctx, r.ID, version)
+	if errors.Is(err, store.ErrNotFound) {
+		err = store.ErrPurged // every number up to the newest was a version
+	}
+	if err != nil {
+		return store.Table{}, fmt.Errorf("version %d: %w", version, err)
+	}
+	entries, err := q.Entries(ctx, r.ID)
+	if err != nil {
+		return store.Table{}, err
+	}
+	past := history{}
+	err = q.Diffs(ctx, r.ID, version, func(data []byte) error {
+		changes, err := store.DecodeChanges(data)
+		if err != nil {
+			return err
+		}
+		return past.undo(changes)
+	})
+	if err == nil {
+		entries, err = past.table(entries)
+	}
+	if err != nil {
+		return store.Table{}, fmt.Errorf("rebuilding version %d: %w", version, err)
+	}
+	return store.Table{Version: version, ConfigVersion: v.ConfigVersion, Entries: entries}, nil
+}
+
+// history is what changed between an old table and the current one: for each
+// key its instance in both.
+type history map[string]span
+
+type span struct{ old, current int32 }
+
+// undo goes one version back.
+func (h history) undo(changes []store.Change) error {
+	for _, c := range changes {
+		s, seen := h[string(c.Key)]
+		if !seen {
+			s.current = c.New
+		} else if s.old != c.New {
+			return fmt.Errorf("%w: key %q", ErrMismatch, c.Key)
+		}
+		s.old = c.Old
+		h[string(c.Key)] = s
+	}
+	return nil
+}
+
+// table returns the old table, given the current one. It uses h and current up.
+func (h history) table(current []store.Entry) ([]store.Entry, error) {
+	if len(h) == 0 {
+		return current, nil
+	}
+	old := current[:0]
+	for _, e := range current {
+		if s, changed := h[string(e.Key)]; changed {
+			delete(h, string(e.Key))
+			if s.current != e.Instance {
+				return nil, fmt.Errorf("%w: key %q", ErrMismatch, e.Key)
+			}
+			e.Instance = s.old
+		}
+		if e.Instance != store.NoInstance {
+			old = append(old, e)
+		}
+	}
+	for key, s := range h { // those that the current table does not have
+		if s.current != store.NoInstance {
+			return nil, fmt.Errorf("%w: key %q", ErrMismatch, key)
+		}
+		if s.old != store.NoInstance {
+			old = append(old, store.Entry{Key: []byte(key), Instance: s.old})
+		}
+	}
+	slices.SortFunc(old, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) })
+	return old, nil
+}

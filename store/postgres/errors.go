@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The SQLSTATE codes that are treated on their own.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	undefinedTable       = "42P01"
+)
+
+// unavailableStates are those that say that nothing is wrong with the request:
+// the database is not there, not migrated or not able to take it now.
+var unavailableStates = map[string]bool{
+	serializationFailure: true, // after the last attempt
+	deadlockDetected:     true,
+	undefinedTable:       true,
+	"42703":              true, // undefined column: not migrated far enough
+	"3D000":              true, // no such database
+	"3F000":              true, // no such schema
+	"25006":              true, // read only: a standby, or one that became one
+	"55P03":              true, // lock not available within lock_timeout
+	"57014":              true, // cancelled by statement_timeout
+}
+
+// unavailableClasses are the first two characters of codes: connection
+// exception, invalid authorization, insufficient resources, operator
+// intervention (57P…; 57014 is above), system error.
+var unavailableClasses = map[string]bool{"08": true, "28": true, "53": true, "57": true, "58": true}
+
+// explain turns the driver's errors into the store's: the server's by their
+// code, never by their text.
+func explain(ctx context.Context, err error) error {
+	var server *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		// pgx closes the connection under a statement whose context ends, which
+		// can look like any failure.
+		if errors.Is(err, ctx.Err()) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	case errors.As(err, &server):
+		if unavailableStates[server.Code] || unavailableClasses[class(server.Code)] {
+			return unavailable(err)
+		}
+	case isConnectionFailure(err):
+		return unavailable(err)
+	}
+	return err
+}
+
+func isConnectionFailure(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, pgconn.ErrConnClosed) || pgconn.Timeout(err)
+}
+
+// retryable tells whether the server gave a transaction up so that another one
+// could go on.
+func retryable(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && (server.Code == serializationFailure || server.Code == deadlockDetected)
+}
+
+func isUndefinedTable(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == undefinedTable
+}
+
+func class(code string) string { return code[:min(2, len(code))] }

@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"plannerd/store"
+	"plannerd/store/internal/engine"
+)
+
+// The columns of a plan: those of the database, then those of the record.
+var (
+	recordColumns = engine.Columns(engine.PlanFields(new(store.Plan), at))
+	planColumns   = `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(recordColumns, `, p.`)
+	insertPlan    = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
+		`) VALUES ($1, $2, $3` + placeholders(4, len(recordColumns)) + `) RETURNING seq`
+)
+
+const planTables = `plans p JOIN operators o ON o.id = p.operator_id`
+
+// placeholders returns ", $first, …" for n values.
+func placeholders(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `, $%d`, first+i)
+	}
+	return b.String()
+}
+
+func scanPlan(row pgx.Row) (p engine.PlanRow, err error) {
+	err = row.Scan(append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, engine.Values(engine.PlanFields(&p.Plan, at))...)...)
+	return p, err
+}
+
+func (s statements) Plan(ctx context.Context, id string) (engine.PlanRow, error) {
+	p, err := scanPlan(s.db.QueryRow(ctx, `SELECT `+planColumns+` FROM `+planTables+` WHERE p.id = $1`, id))
+	return p, notFound(err)
+}
+
+func (s statements) Purged(ctx context.Context, id string) (purged bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM purged_plans WHERE id = $1)`, id).Scan(&purged)
+	return purged, err
+}
+
+func (s statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (engine.PlanRow, error) {
+	p, err := scanPlan(s.db.QueryRow(ctx, `SELECT `+planColumns+` FROM `+planTables+`
+		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3 AND p.status NOT IN ('aborted', 'superseded')`,
+		operator, epoch, interval))
+	return p, notFound(err)
+}
+
+func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]engine.PlanRow, error) {
+	query, args := `SELECT `+planColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		query += fmt.Sprintf(` AND `+condition, len(args))
+	}
+	if f.Status != "" {
+		and(`p.status = $%d`, f.Status)
+	}
+	if f.Interval != nil {
+		and(`p.interval = $%d`, *f.Interval)
+	}
+	if f.Before != 0 {
+		and(`p.seq < $%d`, f.Before)
+	}
+	args = append(args, f.Limit)
+	return collect(ctx, s, scanPlan, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
+}
+
+func (s statements) Approved(ctx context.Context, operator int64) ([]engine.PlanRow, error) {
+	return collect(ctx, s, scanPlan,
+		`SELECT `+planColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status = 'approved' ORDER BY p.seq`, operator)
+}
+
+func (s statements) InsertPlan(ctx context.Context, operator int64, p engine.PlanRow) (seq int64, err error) {
+	err = s.db.QueryRow(ctx, insertPlan,
+		append([]any{operator, p.DiffID, p.Input}, engine.Values(engine.PlanFields(&p.Plan, at))...)...).Scan(&seq)
+	return seq, err
+}
+
+func (s statements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
+	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
+}
+
+func (s statements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
+	return collect(ctx, s, func(row pgx.Row) (t store.Transition, err error) {
+		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, at(&t.At))
+		return t, err
+	}, `SELECT from_status, to_status, actor, reason, at FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
+}
+
+func (s statements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
+	return s.exec(ctx,
+		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
+		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6 FROM transitions WHERE plan_seq = $1`,
+		seq, t.From, t.To, t.Actor, t.Reason, at(&t.At))
+}
+
+func (s statements) Blob(ctx context.Context, seq int64, kind engine.BlobKind) (data []byte, err error) {
+	err = s.db.QueryRow(ctx, `SELECT data FROM plan_blobs WHERE plan_seq = $1 AND kind = $2`, seq, kind).Scan(&data)
+	return data, notFound(err)
+}
+
+func (s statements) InsertBlob(ctx context.Context, seq int64, kind engine.BlobKind, data []byte) error {
+	return s.exec(ctx, `INSERT INTO plan_blobs (plan_seq, kind, data) VALUES ($1, $2, $3)`, seq, kind, data)
+}
+
+// oldPlans selects, of operator $1, the plans older than the newest $2.
+const oldPlans = `operator_id = $1 AND seq <=
+	(SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2)`
+
+func (s statements) PurgeInputs(ctx context.Context, operator int64, keep int) error {
+	err := s.exec(ctx, `DELETE FROM plan_blobs WHERE kind = 'input' AND plan_seq IN
+		(SELECT seq FROM plans WHERE input_state = 'kept' AND `+oldPlans+`)`, operator, keep)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE input_state = 'kept' AND `+oldPlans, operator, keep)
+}
+
+func (s statements) PurgePlans(ctx context.Context, operator int64, keep int, current int64) error {
+	const old = oldPlans + ` AND status <> 'approved' AND version IS DISTINCT FROM $3`
+	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, keep, current)
+	if err != nil {
+		return err
+	}
+	diffs, err := s.diffIDs(ctx, `DELETE FROM plans WHERE `+old+` RETURNING diff_id`, operator, keep, current)
+	if err != nil {
+		return err
+	}
+	return s.dropDiffs(ctx, diffs)
+}

@@ -1,0 +1,147 @@
+// Package postgres keeps plannerd's data in PostgreSQL, 13 or newer. It
+// implements [store.Store] for any number of processes at once: they coordinate
+// by locking an operator's row, and by nothing else.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"plannerd/migrations"
+	"plannerd/store"
+	"plannerd/store/internal/engine"
+)
+
+// maxAttempts bounds how often a transaction is tried that the server gave up
+// for the sake of another one.
+const maxAttempts = 8
+
+// Store is a [store.Store] in a Postgres database.
+type Store struct {
+	*engine.Store
+	db *database
+}
+
+type database struct {
+	pool *pgxpool.Pool
+	sql  *sql.DB // the same pool for goose
+}
+
+// Open connects to the database at url, postgres://… or key=value words. pgx's
+// parameters apply, such as pool_max_conns. It does not migrate.
+// [store.ErrUnavailable] when the database cannot be reached.
+func Open(ctx context.Context, url string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err // pgx leaves the password out
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "plannerd"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, explain(ctx, err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, explain(ctx, err)
+	}
+	db := &database{pool, stdlib.OpenDBFromPool(pool)}
+	return &Store{engine.New(db), db}, nil
+}
+
+// Migrator returns what changes the schema of this database. Of several that
+// run at once, one works and the others wait; an advisory lock sees to it, so a
+// connection pooler between must keep sessions together.
+func (s *Store) Migrator() store.Migrator {
+	return engine.Migrator{
+		DB:      s.db.sql,
+		Dialect: goose.DialectPostgres,
+		Files:   migrations.Postgres(),
+		Options: func() ([]goose.ProviderOption, error) {
+			const everySecond, fiveMinutes = 1, 300
+			locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(everySecond, fiveMinutes))
+			if err != nil {
+				return nil, err
+			}
+			return []goose.ProviderOption{goose.WithSessionLocker(locker)}, nil
+		},
+		Version: s.db.SchemaVersion,
+		Explain: explain,
+	}
+}
+
+// Close waits for what is running and closes all connections.
+func (d *database) Close() error {
+	err := d.sql.Close()
+	d.pool.Close()
+	return err
+}
+
+// Read implements [engine.Database].
+func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
+	return explain(ctx, f(statements{d.pool}))
+}
+
+// Snapshot implements [engine.Database].
+func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
+	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f)
+}
+
+// Update implements [engine.Database]. Read committed is enough: once the
+// operator's row is locked, every later statement sees what was committed
+// before, and nobody else writes.
+func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
+	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, f)
+}
+
+func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
+	for attempt := 1; ; attempt++ {
+		err := pgx.BeginTxFunc(ctx, d.pool, options, func(tx pgx.Tx) error { return f(statements{tx}) })
+		if attempt == maxAttempts || !retryable(err) || !pause(ctx, attempt) {
+			return explain(ctx, err)
+		}
+	}
+}
+
+// pause waits a random while, longer with each attempt: some milliseconds at
+// first, below a second at last. It is false when the context ended.
+func pause(ctx context.Context, attempt int) bool {
+	timer := time.NewTimer(rand.N(5 * time.Millisecond << attempt))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// SchemaVersion implements [engine.Database].
+func (d *database) SchemaVersion(ctx context.Context) (version int64, err error) {
+	err = d.pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable).Scan(&version)
+	if isUndefinedTable(err) {
+		return 0, nil
+	}
+	return version, explain(ctx, err)
+}
+
+// notFound turns the error of a row that is not there into the store's.
+func notFound(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", store.ErrUnavailable, err) }

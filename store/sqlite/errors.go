@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"plannerd/migrations"
+	"plannerd/store"
+)
+
+// explain turns the driver's errors into the store's. SQLite has one code for
+// all that is wrong with a statement, a missing table among it: whether the
+// schema is the reason can only be asked.
+func (d *database) explain(ctx context.Context, err error) error {
+	var failure *sqlite.Error
+	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_ERROR {
+		if version, e := d.SchemaVersion(ctx); e == nil && version < migrations.Latest {
+			return fmt.Errorf("%w: its schema has version %d: %w", store.ErrUnavailable, version, err)
+		}
+	}
+	return mapError(ctx, err)
+}
+
+func mapError(ctx context.Context, err error) error {
+	var failure *sqlite.Error
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
+		return fmt.Errorf("%w: %w", ctx.Err(), err) // the driver says only that it was interrupted
+	case !errors.As(err, &failure):
+		return err
+	}
+	switch failure.Code() & 0xff { // the rest of a code says where it happened
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// notFound turns the error of a row that is not there into the store's.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return err
+}

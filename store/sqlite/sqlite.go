@@ -1,0 +1,157 @@
+// Package sqlite keeps plannerd's data in one SQLite file, in pure Go. It
+// implements [store.Store] for a single process; what a second process needs,
+// such as a migration from the command line, waits for the lock.
+//
+// The file and its companions (-wal, -shm) are created for their owner only.
+// What a method acknowledged survives a loss of power.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // registers the driver
+
+	"plannerd/migrations"
+	"plannerd/store"
+	"plannerd/store/internal/engine"
+)
+
+// Store is a [store.Store] in a SQLite file.
+type Store struct {
+	*engine.Store
+	db *database
+}
+
+// database is the file, open twice: SQLite has one writer at a time, and readers
+// that do not wait for it.
+type database struct{ writer, readers *sql.DB }
+
+// Open opens the file at path and creates it, empty, if it does not exist. It
+// does not migrate. [store.ErrUnavailable] when the file cannot be opened.
+func Open(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if err := createFile(path); err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	db := &database{}
+	// The writer takes the lock as its transaction begins: one that read first
+	// and wanted the lock then could only fail.
+	if db.writer, err = sql.Open("sqlite", source(path, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
+		return nil, err
+	}
+	db.writer.SetMaxOpenConns(1)
+	if db.readers, err = sql.Open("sqlite", source(path, "_query_only=1")); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	db.readers.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	if err := db.writer.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, db.explain(ctx, err)), db.Close())
+	}
+	return &Store{engine.New(db), db}, nil
+}
+
+// Migrator returns what changes the schema of this database.
+func (s *Store) Migrator() store.Migrator {
+	return engine.Migrator{
+		DB:      s.db.writer,
+		Dialect: goose.DialectSQLite3,
+		Files:   migrations.SQLite(),
+		Options: func() ([]goose.ProviderOption, error) { return nil, nil },
+		Version: s.db.SchemaVersion,
+		Explain: s.db.explain,
+	}
+}
+
+// source is the driver's name of the file. FULL syncs the log at every commit.
+// The cache holds a large plan's pages; they are in KiB when negative.
+func source(path string, options ...string) string {
+	name := "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_busy_timeout=10000&_foreign_keys=1&_synchronous=FULL&_dqs=0" +
+		"&_pragma=cache_size(-32000)&_pragma=journal_size_limit(67108864)"
+	for _, o := range options {
+		name += "&" + o
+	}
+	return name
+}
+
+// createFile makes an empty file that only its owner can read; SQLite gives its
+// companions the same mode. The folder is synced, or else a loss of power could
+// take the file's name with all that was committed to it.
+func createFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// Close waits for what is running and closes the file.
+func (d *database) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{d.readers, d.writer} { // the writer last: it tidies the log up
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Read implements [engine.Database].
+func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
+	return d.explain(ctx, f(statements{d.readers}))
+}
+
+// Snapshot implements [engine.Database].
+func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
+	return d.transact(ctx, d.readers, f)
+}
+
+// Update implements [engine.Database].
+func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
+	return d.transact(ctx, d.writer, f)
+}
+
+func (d *database) transact(ctx context.Context, db *sql.DB, f func(engine.Statements) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return d.explain(ctx, err)
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := f(statements{tx}); err != nil {
+		// The connection is free again before explain may want to use it.
+		_ = tx.Rollback()
+		return d.explain(ctx, err)
+	}
+	return d.explain(ctx, tx.Commit())
+}
+
+// SchemaVersion implements [engine.Database].
+func (d *database) SchemaVersion(ctx context.Context) (int64, error) {
+	var tables int
+	err := d.readers.QueryRowContext(ctx,
+		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", engine.VersionTable).Scan(&tables)
+	if err != nil || tables == 0 {
+		return 0, mapError(ctx, err)
+	}
+	var version int64
+	err = d.readers.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable).Scan(&version)
+	return version, mapError(ctx, err)
+}

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var concurrencyCases = []testCase{
+	{name: "replicas make one table version at a time", run: oneVersionAtATime},
+	{name: "of competing plans one is committed", run: oneOfCompetingPlans},
+	{name: "a request sent to all replicas makes one plan", run: oneOfTheSamePlan},
+	{name: "an operator is created once", run: operatorIsCreatedOnce},
+	{name: "configurations that arrive together are all counted", run: configurationsTogether},
+}
+
+// replicas returns stores on the same database, each for several goroutines.
+func (f *fixture) replicas(t *testing.T) []store.Store {
+	return []store.Store{f, openStore(t, f.open), openStore(t, f.open)}
+}
+
+// together runs n calls at once, spread over the replicas, and waits for them.
+func (f *fixture) together(t *testing.T, n int, call func(i int, s store.Store)) {
+	t.Helper()
+	stores := f.replicas(t)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			call(i, stores[i%len(stores)])
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// oneVersionAtATime lets workers plan and commit as engines do, each from what
+// it last saw. Whoever comes too late is told so and tries again.
+func oneVersionAtATime(t *testing.T, f *fixture) {
+	const workers, each = 6, 5
+	f.put(t, "clicks", `{}`)
+	versions := make([][]int64, workers)
+	f.together(t, workers, func(i int, s store.Store) {
+		for try := 0; len(versions[i]) < each; try++ {
+			version, err := planAndCommit(t.Context(), s, fmt.Sprintf("worker %d, try %d", i, try), i%2 == 0)
+			if err == nil {
+				versions[i] = append(versions[i], version)
+			} else if !tooLate(err) {
+				t.Errorf("worker %d: %v", i, err)
+				return
+			}
+		}
+	})
+	seen := map[int64]bool{}
+	for i := range versions {
+		for n, v := range versions[i] {
+			if seen[v] {
+				t.Errorf("version %d was committed twice", v)
+			}
+			seen[v] = true
+			if n > 0 && v <= versions[i][n-1] {
+				t.Errorf("worker %d committed version %d after %d", i, v, versions[i][n-1])
+			}
+		}
+	}
+	op := f.operator(t, "clicks")
+	if op.TableVersion != workers*each || op.TableSize != workers*each {
+		t.Errorf("version %d with %d entries, want %d of both", op.TableVersion, op.TableSize, workers*each)
+	}
+	for version := range op.TableVersion + 1 {
+		table, err := f.Table(t.Context(), "clicks", &version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(table.Entries)) != version {
+			t.Errorf("version %d has %d entries, want one for each version", version, len(table.Entries))
+		}
+	}
+}
+
+// planAndCommit adds one entry to the table, in one step or in two.
+func planAndCommit(ctx context.Context, s store.Store, key string, atOnce bool) (int64, error) {
+	op, err := s.Operator(ctx, "clicks")
+	if err != nil {
+		return 0, err
+	}
+	p := store.NewPlan{Plan: store.Plan{
+		ID: key, Operator: op.Name, Status: store.StatusApproved, Fingerprint: key,
+		BaseVersion: op.TableVersion, ConfigVersion: op.ConfigVersion, CreatedAt: time.Now(),
+	}, Changes: []store.Change{set(key, 1)}}
+	if op.LastInterval != nil {
+		p.Interval = *op.LastInterval + 1
+	}
+	by := store.Transition{Actor: key, At: time.Now()}
+	if atOnce {
+		p.Status = store.StatusCommitted
+	}
+	made, _, err := s.CreatePlan(ctx, p, by)
+	if err == nil && !atOnce {
+		made, err = s.CommitPlan(ctx, key, by, store.Retention{})
+	}
+	if err != nil {
+		return 0, err
+	}
+	return *made.Version, nil
+}
+
+func tooLate(err error) bool {
+	return errors.Is(err, store.ErrIntervalPlanned) || errors.Is(err, store.ErrIntervalOutdated) ||
+		errors.Is(err, store.ErrBaseChanged) || errors.Is(err, store.ErrTransition)
+}
+
+func oneOfCompetingPlans(t *testing.T, f *fixture) {
+	const n = 6
+	f.put(t, "clicks", `{}`)
+	var plans []store.Plan
+	for i := range n {
+		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
+	}
+	results := make([]error, 2*n) // each is committed by two
+	by := f.by("x")
+	f.together(t, 2*n, func(i int, s store.Store) {
+		_, results[i] = s.CommitPlan(t.Context(), plans[i%n].ID, by, store.Retention{})
+	})
+	winner := -1
+	for i := range n {
+		first, second := results[i], results[i+n]
+		switch {
+		case first == nil && second == nil && winner < 0:
+			winner = i
+		case !errors.Is(first, store.ErrTransition) || !errors.Is(second, store.ErrTransition):
+			t.Errorf("plan %d: errors %v and %v, after plan %d was committed", i, first, second, winner)
+		}
+	}
+	if winner < 0 {
+		t.Fatal("no plan was committed")
+	}
+	if v := f.operator(t, "clicks").TableVersion; v != 1 {
+		t.Errorf("table version %d, want 1", v)
+	}
+	f.wantTable(t, "clicks", -1, fmt.Sprintf("k=%d", winner))
+	steps, err := f.Transitions(t.Context(), plans[winner].ID)
+	if err != nil || len(steps) != 2 {
+		t.Errorf("transitions %v, error %v; want two", steps, err)
+	}
+}
+
+func oneOfTheSamePlan(t *testing.T, f *fixture) {
+	const n = 8
+	f.put(t, "clicks", `{}`)
+	p := f.plan(t, "clicks", 1, store.StatusCommitted, set("a", 1))
+	by := f.by("x")
+	var lock sync.Mutex
+	created, ids := 0, map[string]bool{}
+	f.together(t, n, func(i int, s store.Store) {
+		mine := p
+		mine.ID = fmt.Sprintf("request %d", i)
+		got, isNew, err := s.CreatePlan(t.Context(), mine, by)
+		if err != nil {
+			t.Error(err)
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		ids[got.ID] = true
+		if isNew {
+			created++
+		}
+	})
+	if created != 1 || len(ids) != 1 {
+		t.Errorf("%d plans were created, and plans %v returned", created, ids)
+	}
+	f.wantTable(t, "clicks", -1, "a=1")
+	f.wantStatuses(t, "clicks", store.StatusCommitted)
+}
+
+func operatorIsCreatedOnce(t *testing.T, f *fixture) {
+	at := f.now()
+	for _, life := range []string{"first", "second"} {
+		var lock sync.Mutex
+		created := 0
+		f.together(t, 8, func(_ int, s store.Store) {
+			_, isNew, err := s.PutOperator(t.Context(), "clicks", []byte(`{}`), at)
+			if err != nil {
+				t.Error(err)
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			if isNew {
+				created++
+			}
+		})
+		if created != 1 {
+			t.Errorf("%s life: created %d times", life, created)
+		}
+		if err := f.DeleteOperator(t.Context(), "clicks", at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 3 || op.TableVersion != 2 {
+		t.Errorf("configuration %d and table %d, want 3 and 2", op.ConfigVersion, op.TableVersion)
+	}
+}
+
+func configurationsTogether(t *testing.T, f *fixture) {
+	const n = 8
+	f.put(t, "clicks", `{}`)
+	at := f.now()
+	f.together(t, n, func(i int, s store.Store) {
+		if _, _, err := s.PutOperator(t.Context(), "clicks", fmt.Appendf(nil, `{"v":%d}`, i), at); err != nil {
+			t.Error(err)
+		}
+	})
+	if v := f.operator(t, "clicks").ConfigVersion; v != n+1 {
+		t.Errorf("configuration version %d, want %d", v, n+1)
+	}
+	seen := map[string]bool{}
+	for version := range int64(n + 1) {
+		c, err := f.Configuration(t.Context(), "clicks", version+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[string(c.Config)] = true
+	}
+	if len(seen) != n+1 {
+		t.Errorf("%d configurations were kept, want %d", len(seen), n+1)
+	}
+}

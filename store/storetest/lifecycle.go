@@ -1,0 +1,198 @@
+package storetest
+
+import (
+	"testing"
+
+	"plannerd/store"
+)
+
+var lifecycleCases = []testCase{
+	{name: "a commit makes the plan's table the operator's", run: commitMakesTable},
+	{name: "a plan can be committed as it is created", run: bornCommitted},
+	{name: "a commit supersedes what waited", run: commitSupersedes},
+	{name: "repeating a step changes nothing", run: repeatingChangesNothing},
+	{name: "each status allows its steps", run: statusAllowsSteps},
+	{name: "a failed commit leaves nothing behind", run: failedCommit},
+	{name: "any text will do as a reason", run: anyReason},
+}
+
+func commitMakesTable(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	in := f.plan(t, "clicks", 4, store.StatusApproved, set("a", 1), set("b", 2))
+	birth := f.by("engine")
+	if _, _, err := f.CreatePlan(ctx, in, birth); err != nil {
+		t.Fatal(err)
+	}
+	op := f.operator(t, "clicks")
+	if op.CurrentPlan != in.ID || op.TableVersion != 0 || op.TableSize != 0 {
+		t.Errorf("before the commit: %+v", op)
+	}
+	f.wantTable(t, "clicks", -1)
+
+	to := f.by("someone")
+	got, err := f.CommitPlan(ctx, in.ID, to, store.Retention{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := in.Plan
+	want.Status, want.Version, want.CreatedAt = store.StatusCommitted, new(int64(1)), kept(in.CreatedAt)
+	same(t, "plans", want, got)
+	f.wantTable(t, "clicks", -1, "a=1", "b=2")
+	f.wantTable(t, "clicks", 0)
+	op.TableVersion, op.TableSize, op.CurrentPlan, op.UpdatedAt = 1, 2, "", kept(to.At)
+	same(t, "operators", op, f.operator(t, "clicks"))
+
+	steps, err := f.Transitions(ctx, in.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "transitions", []store.Transition{
+		{From: "", To: store.StatusApproved, Actor: "engine", Reason: "because", At: kept(birth.At)},
+		{From: store.StatusApproved, To: store.StatusCommitted, Actor: "someone", Reason: "because", At: kept(to.At)},
+	}, steps)
+}
+
+func bornCommitted(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	in := f.plan(t, "clicks", 4, store.StatusCommitted, set("a", 1))
+	by := f.by("engine")
+	got, created, err := f.CreatePlan(t.Context(), in, by)
+	if err != nil || !created {
+		t.Fatalf("created = %v, error %v", created, err)
+	}
+	if got.Status != store.StatusCommitted || got.Version == nil || *got.Version != 1 {
+		t.Errorf("status %s, version %v", got.Status, got.Version)
+	}
+	f.wantTable(t, "clicks", -1, "a=1")
+	steps, err := f.Transitions(t.Context(), in.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "transitions", []store.Transition{
+		{From: "", To: store.StatusCommitted, Actor: "engine", Reason: "because", At: kept(by.At)},
+	}, steps)
+	// A plan without changes is a version too.
+	if p := f.commit(t, "clicks"); *p.Version != 2 {
+		t.Errorf("version %d, want 2", *p.Version)
+	}
+	f.wantTable(t, "clicks", 2, "a=1")
+	f.wantTable(t, "clicks", 1, "a=1")
+}
+
+func commitSupersedes(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	second := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
+	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
+	third := f.create(t, f.plan(t, "clicks", 4, store.StatusApproved, set("a", 3)))
+	if got := f.operator(t, "clicks").CurrentPlan; got != third.ID {
+		t.Errorf("current plan %q, want the newest, %q", got, third.ID)
+	}
+	to := f.by("someone")
+	if _, err := f.CommitPlan(ctx, second.ID, to, store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded)
+	for _, p := range []store.Plan{first, third} {
+		steps, err := f.Transitions(ctx, p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the last transition", store.Transition{
+			From: store.StatusApproved, To: store.StatusSuperseded,
+			Actor: "someone", Reason: "plan " + second.ID + " was committed", At: kept(to.At),
+		}, steps[len(steps)-1])
+	}
+	if got := f.operator(t, "clicks").CurrentPlan; got != "" {
+		t.Errorf("current plan %q, want none", got)
+	}
+	f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, move("a", 2, 5)))
+	f.commit(t, "clicks", move("a", 2, 6)) // one born committed supersedes too
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded,
+		store.StatusSuperseded, store.StatusCommitted)
+}
+
+func repeatingChangesNothing(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	aborted := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	first, err := f.AbortPlan(ctx, aborted.ID, f.by("someone"))
+	if err != nil || first.Status != store.StatusAborted {
+		t.Fatalf("status %q, error %v", first.Status, err)
+	}
+	committed := f.commit(t, "clicks", set("b", 1))
+	f.commit(t, "clicks", set("c", 1))
+	before := read(t, f)
+
+	again, err := f.AbortPlan(ctx, aborted.ID, f.by("another"))
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, "aborted plans", first, again)
+	again, err = f.CommitPlan(ctx, committed.ID, f.by("another"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, "committed plans", committed, again)
+	same(t, "contents", before, read(t, f))
+}
+
+func statusAllowsSteps(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	idle := f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
+	aborted := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
+	if _, err := f.AbortPlan(ctx, aborted.ID, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	superseded := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved))
+	committed := f.commit(t, "clicks", set("a", 1))
+	before := read(t, f)
+	for _, p := range []store.Plan{idle, aborted, superseded} {
+		_, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
+		fails(t, "committing plan "+p.ID, err, store.ErrTransition)
+	}
+	for _, p := range []store.Plan{idle, committed, superseded} {
+		_, err := f.AbortPlan(ctx, p.ID, f.by("x"))
+		fails(t, "aborting plan "+p.ID, err, store.ErrTransition)
+	}
+	same(t, "contents", before, read(t, f))
+}
+
+// failedCommit commits a plan whose changes cannot be made: what went before them
+// in the transaction must be taken back.
+func failedCommit(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("a", 1), set("b", 1))
+	for i, changes := range [][]store.Change{
+		{set("0", 1), set("b", 2)},
+		{set("0", 1), move("b", 2, 3)},
+		{set("0", 1), unset("b", 2)},
+		{unset("a", 1), unset("z", 1)},
+	} {
+		p := f.create(t, f.plan(t, "clicks", int64(10+i), store.StatusApproved, changes...))
+		before := read(t, f)
+		_, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
+		refused(t, "a plan for another table", err)
+		same(t, "contents", before, read(t, f))
+	}
+}
+
+func anyReason(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
+	by := store.Transition{Actor: "bad \xff byte", Reason: "NUL \x00, “quotes”, '; --\n", At: f.now()}
+	if _, err := f.AbortPlan(t.Context(), p.ID, by); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := f.Transitions(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the last transition", store.Transition{
+		From: store.StatusApproved, To: store.StatusAborted,
+		Actor: "bad \uFFFD byte", Reason: "NUL \uFFFD, “quotes”, '; --\n", At: kept(by.At),
+	}, steps[len(steps)-1])
+}

@@ -1,0 +1,236 @@
+package storetest
+
+import (
+	"testing"
+
+	"plannerd/store"
+)
+
+var operatorCases = []testCase{
+	{name: "a new operator is as it was put", run: operatorIsAsPut},
+	{name: "a configuration is kept byte for byte and counted", run: configurationsAreCounted},
+	{name: "operators are listed in the order of their bytes", run: operatorsAreListed},
+	{name: "operators are apart", run: operatorsAreApart},
+	{name: "deleting keeps the numbers", run: deletingKeepsNumbers},
+	{name: "what does not exist is not found", run: missingIsNotFound},
+}
+
+func operatorIsAsPut(t *testing.T, f *fixture) {
+	at := f.now()
+	got, created, err := f.PutOperator(t.Context(), "clicks", []byte(`{"instances": 8}`), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := store.Operator{
+		Name: "clicks", ConfigVersion: 1, Config: []byte(`{"instances": 8}`), TableConfigVersion: 1,
+		CreatedAt: kept(at), UpdatedAt: kept(at),
+	}
+	if !created {
+		t.Error("created = false")
+	}
+	same(t, "operators", want, got)
+	same(t, "operators read", want, f.operator(t, "clicks"))
+	f.wantTable(t, "clicks", -1)
+	f.wantTable(t, "clicks", 0)
+}
+
+func configurationsAreCounted(t *testing.T, f *fixture) {
+	const first, second = "{ \"b\":1,\n\t\"a\" : 2.50, \"a\": \"\\u0000\" }", `{"b":1,"a":2.5}`
+	born := f.put(t, "clicks", first)
+	again, created, err := f.PutOperator(t.Context(), "clicks", []byte(first), f.now())
+	if err != nil || created {
+		t.Errorf("the same configuration again: created = %v, error %v", created, err)
+	}
+	same(t, "operators after the same configuration again", born, again)
+
+	at := f.now()
+	changed, created, err := f.PutOperator(t.Context(), "clicks", []byte(second), at)
+	if err != nil || created {
+		t.Errorf("another configuration: created = %v, error %v", created, err)
+	}
+	want := born
+	want.ConfigVersion, want.Config, want.UpdatedAt = 2, []byte(second), kept(at)
+	same(t, "operators after another configuration", want, changed)
+
+	for version, want := range map[int64]store.Configuration{
+		1: {Version: 1, Config: []byte(first), CreatedAt: born.CreatedAt},
+		2: {Version: 2, Config: []byte(second), CreatedAt: kept(at)},
+	} {
+		got, err := f.Configuration(t.Context(), "clicks", version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "configurations", want, got)
+	}
+	for _, version := range []int64{-1, 0, 3} {
+		_, err := f.Configuration(t.Context(), "clicks", version)
+		fails(t, "a version that never was", err, store.ErrNotFound)
+	}
+	// Back to the first configuration is a third version, not the first again.
+	if op := f.put(t, "clicks", first); op.ConfigVersion != 3 {
+		t.Errorf("version %d, want 3", op.ConfigVersion)
+	}
+}
+
+func operatorsAreListed(t *testing.T, f *fixture) {
+	order := []string{"0", "A", "B", "Z", "_", "a", "a ", "a-b", "a.b", "a_b", "aa", "b", "z", "À", "à", "😀"}
+	for _, i := range []int{3, 11, 0, 15, 7, 4, 9, 1, 14, 6, 2, 13, 5, 12, 8, 10} {
+		f.put(t, order[i], `{}`)
+	}
+	for _, limit := range []int{1, 3, len(order), 100} {
+		var got []string
+		for after := ""; ; after = got[len(got)-1] {
+			page, err := f.Operators(t.Context(), after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			if len(page) > limit {
+				t.Fatalf("a page of %d, at most %d were wanted", len(page), limit)
+			}
+			for _, op := range page {
+				got = append(got, op.Name)
+			}
+		}
+		same(t, "names", order, got)
+	}
+	page, err := f.Operators(t.Context(), "a", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "operators in a list", []store.Operator{f.operator(t, "a "), f.operator(t, "a-b")}, page)
+}
+
+func operatorsAreApart(t *testing.T, f *fixture) {
+	for _, name := range []string{"a", "A", "a "} {
+		f.put(t, name, `{"of":"`+name+`"}`)
+	}
+	f.commit(t, "a", set("k", 1))
+	f.commit(t, "A", set("k", 2))
+	waiting := f.create(t, f.plan(t, "A", 7, store.StatusApproved, move("k", 2, 3)))
+	f.commit(t, "a", move("k", 1, 5))
+
+	f.wantTable(t, "a", -1, "k=5")
+	f.wantTable(t, "A", -1, "k=2")
+	f.wantTable(t, "a ", -1)
+	f.wantStatuses(t, "A", store.StatusCommitted, store.StatusApproved)
+	if got := f.operator(t, "A").CurrentPlan; got != waiting.ID {
+		t.Errorf("current plan %q, want %q", got, waiting.ID)
+	}
+	if err := f.DeleteOperator(t.Context(), "a", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	f.wantTable(t, "A", -1, "k=2")
+	f.wantTable(t, "A", 0)
+	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func deletingKeepsNumbers(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{"v":1}`)
+	f.put(t, "clicks", `{"v":2}`)
+	f.commit(t, "clicks", set("a", 1))
+	old := f.commit(t, "clicks", set("b", 2))
+	waiting := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved, unset("a", 1)))
+	if err := f.DeleteOperator(ctx, "clicks", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Operator(ctx, "clicks")
+	fails(t, "a deleted operator", err, store.ErrNotFound)
+	_, err = f.Table(ctx, "clicks", nil)
+	fails(t, "its table", err, store.ErrNotFound)
+	fails(t, "deleting it again", f.DeleteOperator(ctx, "clicks", f.now()), store.ErrNotFound)
+	wantPurged(t, f, old.ID)
+	_, err = f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
+	fails(t, "committing its plan", err, store.ErrPurged)
+
+	at := f.now()
+	op, created, err := f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), at)
+	if err != nil || !created {
+		t.Fatalf("creating it again: created = %v, error %v", created, err)
+	}
+	same(t, "operators", store.Operator{
+		Name: "clicks", ConfigVersion: 3, Config: []byte(`{"v":2}`), TableVersion: 3, TableConfigVersion: 3,
+		CreatedAt: kept(at), UpdatedAt: kept(at),
+	}, op)
+	_, err = f.Configuration(ctx, "clicks", 2)
+	fails(t, "a configuration of its former life", err, store.ErrNotFound)
+	for version := range int64(3) {
+		_, err = f.Table(ctx, "clicks", &version)
+		fails(t, "a table of its former life", err, store.ErrPurged)
+	}
+	f.wantTable(t, "clicks", 3)
+	f.wantStatuses(t, "clicks")
+	if p := f.commit(t, "clicks", set("c", 3)); *p.Version != 4 || p.Interval != 0 {
+		t.Errorf("version %d of interval %d, want 4 of 0", *p.Version, p.Interval)
+	}
+	f.wantTable(t, "clicks", 3)
+	f.wantTable(t, "clicks", -1, "c=3")
+	wantPurged(t, f, old.ID)
+}
+
+// wantPurged checks that everything about a plan is gone, and known to be.
+func wantPurged(t *testing.T, f *fixture, id string) {
+	t.Helper()
+	for what, err := range planErrors(t, f, id) {
+		fails(t, what+" of purged plan "+id, err, store.ErrPurged)
+	}
+}
+
+// planErrors asks for everything about a plan.
+func planErrors(t *testing.T, f *fixture, id string) map[string]error {
+	ctx := t.Context()
+	failures := map[string]error{}
+	_, failures["the record"] = f.Plan(ctx, id)
+	_, failures["the changes"] = f.Changes(ctx, id)
+	_, failures["the migrations"] = f.Migrations(ctx, id)
+	_, failures["the input"] = f.Input(ctx, id)
+	_, failures["the transitions"] = f.Transitions(ctx, id)
+	_, failures["the commit"] = f.CommitPlan(ctx, id, f.by("x"), store.Retention{})
+	_, failures["the abort"] = f.AbortPlan(ctx, id, f.by("x"))
+	return failures
+}
+
+func missingIsNotFound(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.plan(t, "clicks", 1, store.StatusApproved)
+	f.create(t, p)
+	zero := int64(0)
+	// Some databases cannot hold the last ones: nothing can be called that.
+	for _, name := range []string{"", "Clicks", "clicks ", "none", "cl\x00icks", "clicks\xff"} {
+		failures := map[string]error{}
+		_, failures["the operator"] = f.Operator(ctx, name)
+		failures["the deletion"] = f.DeleteOperator(ctx, name, f.now())
+		_, failures["the configuration"] = f.Configuration(ctx, name, 1)
+		_, failures["the table"] = f.Table(ctx, name, nil)
+		_, failures["the first table"] = f.Table(ctx, name, &zero)
+		_, _, _, failures["the route"] = f.Route(ctx, name, []byte("k"))
+		_, failures["the interval's plan"] = f.FindPlan(ctx, name, 0, 1, p.Fingerprint)
+		failures["the interval"] = f.CheckInterval(ctx, name, 0, 2)
+		_, _, failures["the list of plans"] = f.Plans(ctx, store.PlanFilter{Operator: name, Limit: 1})
+		other := p
+		other.Operator, other.ID = name, "other"
+		_, _, failures["the new plan"] = f.CreatePlan(ctx, other, f.by("x"))
+		for what, err := range failures {
+			fails(t, what+" of operator "+name, err, store.ErrNotFound)
+		}
+	}
+	for _, id := range []string{"", "none", "PLAN-clicks-1", "plan-clicks-1 ", "plan\x00", "plan\xff"} {
+		for what, err := range planErrors(t, f, id) {
+			fails(t, what+" of plan "+id, err, store.ErrNotFound)
+		}
+	}
+	for _, version := range []int64{-1, 1} {
+		_, err := f.Table(ctx, "clicks", &version)
+		fails(t, "a version that never was", err, store.ErrNotFound)
+	}
+	_, err := f.FindPlan(ctx, "clicks", 0, 1, "another fingerprint")
+	fails(t, "a plan of other input", err, store.ErrNotFound)
+	_, err = f.FindPlan(ctx, "clicks", 1, 1, p.Fingerprint)
+	fails(t, "a plan of another epoch", err, store.ErrNotFound)
+}

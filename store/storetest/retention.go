@@ -1,0 +1,178 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"plannerd/store"
+)
+
+var retentionCases = []testCase{
+	{name: "zero keeps everything", run: zeroKeepsEverything},
+	{name: "inputs of the newest plans are kept", run: inputsAreKept},
+	{name: "the newest plans are kept", run: plansAreKept},
+	{name: "the newest table versions are kept", run: versionsAreKept},
+	{name: "plans that are needed are kept", run: neededPlansAreKept},
+	{name: "retention does not reach over to other operators", run: retentionIsPerOperator},
+}
+
+// keeping makes committed plans n at a time under a retention.
+func (f *fixture) keeping(t *testing.T, keep store.Retention, n int) []store.Plan {
+	t.Helper()
+	var plans []store.Plan
+	for range n {
+		interval := f.next(t, "clicks")
+		p := f.plan(t, "clicks", interval, store.StatusCommitted, set(fmt.Sprintf("k%03d", interval), int32(interval)))
+		p.Retention = keep
+		plans = append(plans, f.create(t, p))
+	}
+	return plans
+}
+
+// keys are the entries that keeping makes of intervals below n.
+func keysBelow(n int) []string {
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprintf("k%03d=%d", i, i))
+	}
+	return want
+}
+
+func zeroKeepsEverything(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	for i, p := range f.keeping(t, store.Retention{}, 30) {
+		if _, err := f.Input(t.Context(), p.ID); err != nil {
+			t.Error(err)
+		}
+		f.wantTable(t, "clicks", int64(i), keysBelow(i)...)
+	}
+}
+
+func inputsAreKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	without := f.plan(t, "clicks", 0, store.StatusNoAction)
+	without.Input = nil
+	f.create(t, without)
+	plans := f.keeping(t, store.Retention{Inputs: 3}, 8)
+	for i, p := range plans {
+		input, err := f.Input(t.Context(), p.ID)
+		if i < 5 {
+			fails(t, fmt.Sprintf("input %d of 8", i), err, store.ErrPurged)
+		} else if want := "input of " + p.ID; err != nil || string(input) != want {
+			t.Errorf("input %d of 8: %q, error %v, want %q", i, input, err, want)
+		}
+		// Nothing else of the plan has gone.
+		if migrations, err := f.Migrations(t.Context(), p.ID); err != nil || len(migrations) == 0 {
+			t.Errorf("migrations %d of 8: %q, error %v", i, migrations, err)
+		}
+	}
+	if input, err := f.Input(t.Context(), without.ID); err != nil || input != nil {
+		t.Errorf("input of a plan without: %q, error %v", input, err)
+	}
+	// A commit applies retention as well.
+	p := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved))
+	if _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Input(t.Context(), plans[7].ID)
+	fails(t, "the last input but one", err, store.ErrPurged)
+	if _, err := f.Input(t.Context(), p.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+func plansAreKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	plans := f.keeping(t, store.Retention{Plans: 3}, 8)
+	for i, p := range plans[:5] {
+		wantPurged(t, f, p.ID)
+		// The interval is not open again.
+		err := f.CheckInterval(t.Context(), "clicks", 0, int64(i))
+		fails(t, "an interval whose plan was purged", err, store.ErrIntervalOutdated)
+	}
+	listed, next, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 100})
+	if err != nil || next != 0 {
+		t.Fatalf("next %d, error %v", next, err)
+	}
+	slices.Reverse(listed)
+	same(t, "plans", plans[5:], listed)
+	// The tables that the purged plans made are history still.
+	for version := range 9 {
+		f.wantTable(t, "clicks", int64(version), keysBelow(version)...)
+	}
+}
+
+func versionsAreKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	plans := f.keeping(t, store.Retention{Versions: 3}, 8)
+	for version := range int64(9) {
+		if version > 5 {
+			f.wantTable(t, "clicks", version, keysBelow(int(version))...)
+			continue
+		}
+		_, err := f.Table(t.Context(), "clicks", &version)
+		fails(t, fmt.Sprintf("version %d of 8", version), err, store.ErrPurged)
+	}
+	// The plans that made the purged tables are history still.
+	for i, p := range plans {
+		changes, err := f.Changes(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "changes", []store.Change{set(fmt.Sprintf("k%03d", i), int32(i))}, changes)
+	}
+	// What neither needs any more goes at last, and what one needs stays.
+	f.keeping(t, store.Retention{Plans: 2, Versions: 2}, 1)
+	f.wantTable(t, "clicks", 9, keysBelow(9)...)
+	f.wantTable(t, "clicks", 8, keysBelow(8)...)
+	wantPurged(t, f, plans[6].ID)
+	f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)
+	f.wantTable(t, "clicks", -1, keysBelow(10)...)
+	if got, err := f.Transitions(t.Context(), f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)[0].ID); err != nil || len(got) != 1 {
+		t.Errorf("transitions %v, error %v", got, err)
+	}
+}
+
+func neededPlansAreKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	current := f.keeping(t, store.Retention{}, 1)[0]
+	waiting := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, set("w", 1)))
+	var idle []store.Plan
+	for i := range 6 {
+		p := f.plan(t, "clicks", int64(10+i), store.StatusNoAction)
+		p.Retention = store.Retention{Plans: 2}
+		idle = append(idle, f.create(t, p))
+	}
+	for _, p := range idle[:4] {
+		wantPurged(t, f, p.ID)
+	}
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved, store.StatusNoAction, store.StatusNoAction)
+	if got := f.operator(t, "clicks").CurrentPlan; got != waiting.ID {
+		t.Errorf("current plan %q, want %q", got, waiting.ID)
+	}
+	// Once it is committed, the plan before it has to go and it stays.
+	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{Plans: 2}); err != nil {
+		t.Fatal(err)
+	}
+	wantPurged(t, f, current.ID)
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusNoAction)
+	f.wantTable(t, "clicks", -1, "k000=0", "w=1")
+	f.wantTable(t, "clicks", 1, "k000=0")
+}
+
+func retentionIsPerOperator(t *testing.T, f *fixture) {
+	f.put(t, "other", `{}`)
+	f.put(t, "clicks", `{}`)
+	old := f.commit(t, "other", set("a", 1))
+	f.commit(t, "other", set("b", 1))
+	f.keeping(t, store.Retention{Inputs: 1, Plans: 1, Versions: 1}, 4)
+	for what, err := range planErrors(t, f, old.ID) {
+		if err != nil && !errors.Is(err, store.ErrTransition) { // it cannot be aborted
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	f.wantTable(t, "other", 1, "a=1")
+	f.wantTable(t, "other", 2, "a=1", "b=1")
+}

@@ -1,0 +1,208 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var schemaCases = []testCase{
+	{name: "up, down and up again", run: upDownUp, unmigrated: true},
+	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
+	{name: "reopening gives the same", run: reopeningGivesTheSame},
+	{name: "a context that ended leaves nothing behind", run: endedContext},
+	{name: "a closed store fails", run: closedStoreFails},
+}
+
+func upDownUp(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	status := func(want int64) (latest int64) {
+		t.Helper()
+		current, latest, err := f.Migrator().Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if current != want || latest < 1 {
+			t.Errorf("version %d of %d, want %d", current, latest, want)
+		}
+		return latest
+	}
+	latest := status(0)
+	for range 2 {
+		for range 2 { // the second time there is nothing to do
+			if version, err := f.Migrator().Up(ctx); err != nil || version != latest {
+				t.Fatalf("up: version %d, error %v", version, err)
+			}
+		}
+		status(latest)
+		if err := f.Ready(ctx); err != nil {
+			t.Error(err)
+		}
+		if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 1 {
+			t.Errorf("configuration version %d: the schema was not empty", op.ConfigVersion)
+		}
+		f.commit(t, "clicks", set("a", 1))
+		for want := latest - 1; want >= 0; want-- {
+			if version, err := f.Migrator().Down(ctx); err != nil || version != want {
+				t.Fatalf("down: version %d, error %v, want %d", version, err, want)
+			}
+		}
+		status(0)
+	}
+	if version, err := f.Migrator().Down(ctx); err != nil || version != 0 {
+		t.Errorf("down from nothing: version %d, error %v", version, err)
+	}
+}
+
+func unmigratedIsUnavailable(t *testing.T, f *fixture) {
+	for what, err := range callAll(t.Context(), f) {
+		fails(t, what, err, store.ErrUnavailable)
+	}
+	fails(t, "readiness", f.Ready(t.Context()), store.ErrUnavailable)
+}
+
+// callAll calls every method that speaks with the database, in a way that is
+// good if there is an operator "clicks" with an approved plan "plan".
+func callAll(ctx context.Context, s store.Store) map[string]error {
+	at := time.Unix(1_700_000_000, 0)
+	by := store.Transition{Actor: "x", At: at}
+	zero := int64(0)
+	p := store.NewPlan{Plan: store.Plan{ID: "new", Operator: "clicks", Interval: 99, Status: store.StatusApproved, ConfigVersion: 1}}
+	failures := map[string]error{}
+	_, _, failures["PutOperator"] = s.PutOperator(ctx, "new", []byte(`{}`), at)
+	_, failures["Operator"] = s.Operator(ctx, "clicks")
+	_, failures["Operators"] = s.Operators(ctx, "", 10)
+	_, failures["Configuration"] = s.Configuration(ctx, "clicks", 1)
+	_, failures["Table"] = s.Table(ctx, "clicks", &zero)
+	_, _, _, failures["Route"] = s.Route(ctx, "clicks", []byte("k"))
+	_, failures["FindPlan"] = s.FindPlan(ctx, "clicks", 0, 1, "fingerprint")
+	failures["CheckInterval"] = s.CheckInterval(ctx, "clicks", 0, 99)
+	_, _, failures["CreatePlan"] = s.CreatePlan(ctx, p, by)
+	_, failures["Plan"] = s.Plan(ctx, "plan")
+	_, _, failures["Plans"] = s.Plans(ctx, store.PlanFilter{Operator: "clicks", Limit: 1})
+	_, failures["Changes"] = s.Changes(ctx, "plan")
+	_, failures["Migrations"] = s.Migrations(ctx, "plan")
+	_, failures["Input"] = s.Input(ctx, "plan")
+	_, failures["Transitions"] = s.Transitions(ctx, "plan")
+	_, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
+	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", by)
+	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
+	return failures
+}
+
+// story fills a store with some of everything.
+func story(t *testing.T, f *fixture) {
+	t.Helper()
+	f.put(t, "clicks", `{"v":1}`)
+	f.keeping(t, store.Retention{Inputs: 2, Versions: 3}, 5)
+	f.put(t, "clicks", `{"v":2}`)
+	f.create(t, f.plan(t, "clicks", 20, store.StatusNoAction))
+	aborted := f.create(t, f.plan(t, "clicks", 21, store.StatusApproved))
+	if _, err := f.AbortPlan(t.Context(), aborted.ID, f.by("someone")); err != nil {
+		t.Fatal(err)
+	}
+	p := f.plan(t, "clicks", 22, store.StatusApproved, set("waiting", 1))
+	p.ID, p.Fingerprint = "plan", "fingerprint"
+	f.create(t, p)
+	f.put(t, "Other", `{}`)
+}
+
+func reopeningGivesTheSame(t *testing.T, f *fixture) {
+	story(t, f)
+	want := read(t, f)
+	again := openStore(t, f.open)
+	same(t, "contents", want, read(t, again))
+	// It can go on, and the first one sees it.
+	if _, err := again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := f.Plan(t.Context(), "plan"); err != nil || p.Status != store.StatusCommitted {
+		t.Errorf("status %q, error %v", p.Status, err)
+	}
+}
+
+func endedContext(t *testing.T, f *fixture) {
+	story(t, f)
+	before := read(t, f)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, err := range callAll(cancelled, f) {
+		fails(t, what, err, context.Canceled)
+	}
+	fails(t, "readiness", f.Ready(cancelled), context.Canceled)
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for what, err := range callAll(late, f) {
+		fails(t, what, err, context.DeadlineExceeded)
+	}
+	same(t, "contents", before, read(t, f))
+	interrupted(t, f, before)
+}
+
+// interrupted ends the context while the plan's changes are being made: the
+// context itself ends when it was looked at often enough.
+func interrupted(t *testing.T, f *fixture, before contents) {
+	t.Helper()
+	var changes []store.Change
+	for _, key := range manyKeys(5_000) {
+		changes = append(changes, set(key, 1))
+	}
+	p := f.plan(t, "clicks", 50, store.StatusCommitted, changes...)
+	for looks := 1; ; looks *= 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		counted := &countedContext{Context: ctx, left: looks, end: cancel}
+		_, _, err := f.CreatePlan(counted, p, f.by("x"))
+		cancel()
+		if err == nil {
+			break
+		}
+		fails(t, "an interrupted plan", err, context.Canceled)
+		same(t, "contents", before, read(t, f))
+	}
+	if got := f.operator(t, "clicks").TableSize; got != int64(5+len(changes)) {
+		t.Errorf("table of %d entries, want %d", got, 5+len(changes))
+	}
+}
+
+// countedContext ends after it was asked some number of times whether it ended.
+type countedContext struct {
+	context.Context
+	lock sync.Mutex
+	left int
+	end  context.CancelFunc
+}
+
+func (c *countedContext) count() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.left--; c.left == 0 {
+		c.end()
+	}
+}
+
+// Err implements [context.Context].
+func (c *countedContext) Err() error {
+	c.count()
+	return c.Context.Err()
+}
+
+// Done implements [context.Context].
+func (c *countedContext) Done() <-chan struct{} {
+	c.count()
+	return c.Context.Done()
+}
+
+func closedStoreFails(t *testing.T, f *fixture) {
+	s := f.open(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range callAll(t.Context(), s) {
+		if err == nil {
+			t.Errorf("%s: a closed store answers", what)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+// Package storetest holds what every [store.Store] must do, as one suite of
+// tests that each implementation runs on its own database.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"plannerd/store"
+)
+
+// Store is what is tested.
+type Store interface {
+	store.Store
+	Migrator() store.Migrator
+}
+
+// Open opens a store on one database, which may be open several times at once.
+// The test closes it.
+type Open func(t testing.TB) Store
+
+// Run tests the stores of one kind. fresh is called for each case; it makes an
+// empty database without any schema and returns what opens it.
+func Run(t *testing.T, fresh func(t testing.TB) Open) {
+	for _, group := range [][]testCase{
+		operatorCases, planCases, lifecycleCases, tableCases, retentionCases, concurrencyCases, schemaCases,
+	} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
+		}
+	}
+}
+
+type testCase struct {
+	name       string
+	run        func(t *testing.T, f *fixture)
+	unmigrated bool // the case begins without a schema
+}
+
+// fixture is a store with what the cases say over and over again.
+type fixture struct {
+	Store
+	open  Open
+	ticks time.Duration
+	plans int
+}
+
+func newFixture(t testing.TB, open Open, migrated bool) *fixture {
+	t.Helper()
+	f := &fixture{Store: openStore(t, open), open: open}
+	if migrated {
+		if _, err := f.Migrator().Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// openStore opens a store that is closed when the test ends.
+func openStore(t testing.TB, open Open) Store {
+	t.Helper()
+	s := open(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return s
+}
+
+// now is another instant each time, in no UTC and finer than stores keep it.
+func (f *fixture) now() time.Time {
+	f.ticks += time.Second
+	zone := time.FixedZone("somewhere", 7*3600)
+	return time.Date(2024, 2, 29, 23, 59, 58, 123_456_789, zone).Add(f.ticks)
+}
+
+// kept is how a store returns an instant.
+func kept(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }
+
+func (f *fixture) by(actor string) store.Transition {
+	return store.Transition{Actor: actor, Reason: "because", At: f.now()}
+}
+
+// put creates an operator or gives it a new configuration.
+func (f *fixture) put(t testing.TB, name, config string) store.Operator {
+	t.Helper()
+	op, _, err := f.PutOperator(t.Context(), name, []byte(config), f.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+// operator returns the operator as it stands.
+func (f *fixture) operator(t testing.TB, name string) store.Operator {
+	t.Helper()
+	op, err := f.Operator(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+// plan returns a plan for the operator as it stands, with an id of its own and a
+// fingerprint to match, and figures that are all different.
+func (f *fixture) plan(t testing.TB, operator string, interval int64, status store.Status, changes ...store.Change) store.NewPlan {
+	t.Helper()
+	op := f.operator(t, operator)
+	f.plans++
+	var p store.NewPlan
+	number := f.plans * 100
+	fill(reflect.ValueOf(&p.Plan).Elem(), &number)
+	p.ID = fmt.Sprintf("plan-%s-%d", operator, f.plans)
+	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
+	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
+	p.CreatedAt = f.now()
+	p.Changes = changes
+	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
+	p.Input = fmt.Appendf(nil, "input of %s", p.ID)
+	return p
+}
+
+// fill gives every field another value, those that will be added one day too.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d “ä€😀”", *n))
+	case reflect.Int64:
+		v.SetInt(1<<52 + int64(*n))
+	case reflect.Float64:
+		v.SetFloat(1 / float64(*n))
+	case reflect.Bool:
+		v.SetBool(*n%2 == 0)
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[[]byte]() {
+			v.SetBytes(fmt.Appendf(nil, `{ "number":%d,  "text": "\u0000 ü" }`, *n))
+		} else {
+			v.Set(reflect.ValueOf([]string{fmt.Sprintf("cause %d", *n), `"quoted", 'twice' <&>`}))
+		}
+	case reflect.Pointer: // a version: none yet
+	default:
+		panic("storetest: no value for a field of kind " + v.Kind().String())
+	}
+}
+
+// create stores a plan that must be new.
+func (f *fixture) create(t testing.TB, p store.NewPlan) store.Plan {
+	t.Helper()
+	got, created, err := f.CreatePlan(t.Context(), p, f.by("creator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !created {
+		t.Fatalf("plan %s was there already", p.ID)
+	}
+	return got
+}
+
+// commit makes a plan with these changes the operator's table, as the plan of
+// the interval after the last.
+func (f *fixture) commit(t testing.TB, operator string, changes ...store.Change) store.Plan {
+	t.Helper()
+	return f.create(t, f.plan(t, operator, f.next(t, operator), store.StatusCommitted, changes...))
+}
+
+// next is the interval after the operator's last.
+func (f *fixture) next(t testing.TB, operator string) int64 {
+	t.Helper()
+	if last := f.operator(t, operator).LastInterval; last != nil {
+		return *last + 1
+	}
+	return 0
+}
+
+func set(key string, instance int32) store.Change {
+	return store.Change{Key: []byte(key), Old: store.NoInstance, New: instance}
+}
+
+func move(key string, from, to int32) store.Change {
+	return store.Change{Key: []byte(key), Old: from, New: to}
+}
+
+func unset(key string, instance int32) store.Change {
+	return store.Change{Key: []byte(key), Old: instance, New: store.NoInstance}
+}
+
+// entries returns a table as key=instance, which reads well in a test.
+func entries(table store.Table) []string {
+	var out []string
+	for _, e := range table.Entries {
+		out = append(out, fmt.Sprintf("%s=%d", e.Key, e.Instance))
+	}
+	return out
+}
+
+// wantTable checks one version of a table, the committed one when version < 0.
+func (f *fixture) wantTable(t testing.TB, operator string, version int64, want ...string) {
+	t.Helper()
+	asked := &version
+	if version < 0 {
+		asked = nil
+	}
+	got, err := f.Table(t.Context(), operator, asked)
+	if err != nil {
+		t.Errorf("version %d: %v", version, err)
+		return
+	}
+	if version >= 0 && got.Version != version {
+		t.Errorf("asked for version %d, got %d", version, got.Version)
+	}
+	same(t, fmt.Sprintf("version %d", version), want, entries(got))
+}
+
+// wantStatuses checks the statuses of all plans of an operator, oldest first.
+func (f *fixture) wantStatuses(t testing.TB, operator string, want ...store.Status) {
+	t.Helper()
+	plans, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: operator, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []store.Status
+	for _, p := range slices.Backward(plans) {
+		got = append(got, p.Status)
+	}
+	same(t, "statuses", want, got)
+}
+
+// same compares deeply; nil and empty lists are the same.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s differ (-want +got):\n%s", what, diff)
+	}
+}
+
+// fails checks that err is the expected one.
+func fails(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+}
+
+// refused checks that err is an error, but none of the contract's: something
+// impossible was asked for.
+func refused(t testing.TB, what string, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s was accepted", what)
+	}
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			t.Errorf("%s: error %v, which is %q", what, err, sentinel)
+		}
+	}
+}
+
+var sentinels = []error{
+	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
+	store.ErrIntervalOutdated, store.ErrTransition, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
+}
+
+// contents is all that can be read of a store, to see that nothing changed.
+type contents struct {
+	Operators []store.Operator
+	Tables    []store.Table
+	Plans     []planContents
+}
+
+type planContents struct {
+	Plan              store.Plan
+	Changes           []store.Change
+	Migrations, Input []byte
+	InputError        string
+	Transitions       []store.Transition
+}
+
+// read returns the contents of a store.
+func read(t testing.TB, s store.Store) contents {
+	t.Helper()
+	ctx := t.Context()
+	var c contents
+	var err error
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Operators, err = s.Operators(ctx, "", 1000)
+	must(err)
+	for _, op := range c.Operators {
+		for version := range op.TableVersion + 1 {
+			table, err := s.Table(ctx, op.Name, &version)
+			if errors.Is(err, store.ErrPurged) {
+				continue
+			}
+			must(err)
+			c.Tables = append(c.Tables, table)
+		}
+		plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
+		must(err)
+		for _, p := range plans {
+			one := planContents{Plan: p}
+			one.Changes, err = s.Changes(ctx, p.ID)
+			must(err)
+			one.Migrations, err = s.Migrations(ctx, p.ID)
+			must(err)
+			if one.Input, err = s.Input(ctx, p.ID); err != nil {
+				one.InputError = err.Error()
+			}
+			one.Transitions, err = s.Transitions(ctx, p.ID)
+			must(err)
+			c.Plans = append(c.Plans, one)
+		}
+	}
+	return c
+}

@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"plannerd/store"
+)
+
+var tableCases = []testCase{
+	{name: "keys are bytes", run: keysAreBytes},
+	{name: "a table version pins its configuration", run: versionsPinConfigurations},
+	{name: "every version of a random history can be rebuilt", run: randomHistory},
+	{name: "a plan of 100 000 changes", run: largePlan},
+}
+
+// oddKeys are in ascending bytes. Whoever compares them as text mixes them up.
+var oddKeys = []string{
+	"\x00", "\x00\x00", " ", " a", "A", "Z", "a", "a\x00", "a\x00b", "a ", "a  ", "aa", "b", "e\u0301", "k\nk", "k\\k",
+	"ss", "z", "\x80", "\xc3", "\u00c4", "\u00df", "\u00e4", "\u00e9", "\uffff", "\U0001F600", "\xf8\x88\x80\x80\x80", "\xff", "\xff\xff",
+}
+
+func keysAreBytes(t *testing.T, f *fixture) {
+	long := string(bytes.Repeat([]byte{0xff}, store.MaxKeyBytes))
+	keys := append(slices.Clone(oddKeys), long)
+	f.put(t, "clicks", `{}`)
+	var changes []store.Change
+	for i, key := range keys {
+		changes = append(changes, set(key, int32(i)))
+	}
+	rand.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+	f.commit(t, "clicks", changes...)
+
+	table, err := f.Table(t.Context(), "clicks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range table.Entries {
+		got = append(got, string(e.Key))
+		if int(e.Instance) != i {
+			t.Errorf("key %q goes to %d, want %d", e.Key, e.Instance, i)
+		}
+	}
+	same(t, "keys", keys, got)
+	for i, key := range keys {
+		op, instance, found, err := f.Route(t.Context(), "clicks", []byte(key))
+		if err != nil || !found || int(instance) != i {
+			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, i)
+		}
+		same(t, "operators", f.operator(t, "clicks"), op)
+	}
+	for _, key := range []string{"B", "é", "a   ", "\x00 ", "ä ", "\xc3\x28", "", long[1:]} {
+		if slices.Contains(keys, key) {
+			continue
+		}
+		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || found {
+			t.Errorf("key %q, which is not there, goes to %d (error %v)", key, instance, err)
+		}
+	}
+	// One key is moved, its neighbours in any collation stay.
+	f.commit(t, "clicks", move("a", 6, 1000), unset("A", 4))
+	for key, want := range map[string]int32{"a ": 9, "a\x00": 7, "aa": 11, "a": 1000} {
+		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || !found || instance != want {
+			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, want)
+		}
+	}
+	if _, _, found, err := f.Route(t.Context(), "clicks", []byte("A")); err != nil || found {
+		t.Errorf("key A is still there (error %v)", err)
+	}
+}
+
+func versionsPinConfigurations(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{"v":1}`)
+	f.put(t, "clicks", `{"v":2}`)
+	f.commit(t, "clicks", set("a", 1)) // version 1 pins 2
+	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, set("b", 1)))
+	f.put(t, "clicks", `{"v":3}`)
+	// The plan was made for configuration 2 and is committed under it.
+	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	op := f.operator(t, "clicks")
+	if op.ConfigVersion != 3 || op.TableVersion != 2 || op.TableConfigVersion != 2 {
+		t.Errorf("configuration %d, table %d pins %d; want 3, 2, 2", op.ConfigVersion, op.TableVersion, op.TableConfigVersion)
+	}
+	f.commit(t, "clicks", set("c", 1)) // version 3 pins 3
+	f.put(t, "clicks", `{"v":4}`)
+	for version, pinned := range []int64{1, 2, 2, 3} {
+		v := int64(version)
+		table, err := f.Table(t.Context(), "clicks", &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Version != v || table.ConfigVersion != pinned {
+			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, pinned)
+		}
+	}
+}
+
+// model is what a store should hold, in the plainest form.
+type model struct {
+	tables  []map[string]int32 // by version
+	configs []int64            // by table version
+	changes map[string][]store.Change
+	status  map[string]store.Status
+}
+
+// randomHistory makes 200 plans of all fates and compares every table and every
+// plan with the model.
+func randomHistory(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	f.put(t, "clicks", `{"v":0}`)
+	m := model{tables: []map[string]int32{{}}, configs: []int64{1}, changes: map[string][]store.Change{}, status: map[string]store.Status{}}
+	for i := range 200 {
+		if random.IntN(10) == 0 {
+			f.put(t, "clicks", fmt.Sprintf(`{"v":%d}`, i+1))
+		}
+		statuses := []store.Status{store.StatusNoAction, store.StatusApproved, store.StatusApproved, store.StatusCommitted}
+		p := f.plan(t, "clicks", int64(i), statuses[random.IntN(len(statuses))])
+		if p.Status != store.StatusNoAction {
+			p.Changes = randomChanges(random, m.tables[len(m.tables)-1])
+		}
+		f.create(t, p)
+		m.changes[p.ID], m.status[p.ID] = p.Changes, p.Status
+		switch {
+		case p.Status == store.StatusCommitted:
+			m.commit(p)
+		case p.Status == store.StatusApproved && random.IntN(3) == 0:
+			if _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}); err != nil {
+				t.Fatal(err)
+			}
+			m.commit(p)
+		case p.Status == store.StatusApproved && random.IntN(3) == 0:
+			if _, err := f.AbortPlan(ctx, p.ID, f.by("x")); err != nil {
+				t.Fatal(err)
+			}
+			m.status[p.ID] = store.StatusAborted
+		}
+	}
+	m.check(t, f)
+}
+
+// randomChanges changes a table of at most some dozens of keys.
+func randomChanges(random *rand.Rand, table map[string]int32) []store.Change {
+	var changes []store.Change
+	for _, i := range random.Perm(40)[:random.IntN(12)] {
+		key := fmt.Sprintf("%skey %d", oddKeys[i%len(oddKeys)], i)
+		old, there := table[key]
+		switch {
+		case !there:
+			changes = append(changes, set(key, random.Int32N(5)))
+		case random.IntN(2) == 0:
+			changes = append(changes, unset(key, old))
+		default:
+			changes = append(changes, move(key, old, old+1+random.Int32N(3)))
+		}
+	}
+	return changes
+}
+
+func (m *model) commit(p store.NewPlan) {
+	next := maps.Clone(m.tables[len(m.tables)-1])
+	for _, c := range p.Changes {
+		if c.New == store.NoInstance {
+			delete(next, string(c.Key))
+		} else {
+			next[string(c.Key)] = c.New
+		}
+	}
+	m.tables, m.configs = append(m.tables, next), append(m.configs, p.ConfigVersion)
+	for id, status := range m.status {
+		if status == store.StatusApproved {
+			m.status[id] = store.StatusSuperseded
+		}
+	}
+	m.status[p.ID] = store.StatusCommitted
+}
+
+func (m *model) check(t *testing.T, f *fixture) {
+	t.Helper()
+	op := f.operator(t, "clicks")
+	if newest := len(m.tables) - 1; op.TableVersion != int64(newest) || op.TableSize != int64(len(m.tables[newest])) {
+		t.Errorf("version %d with %d entries, want %d with %d", op.TableVersion, op.TableSize, newest, len(m.tables[newest]))
+	}
+	for version, want := range m.tables {
+		v := int64(version)
+		table, err := f.Table(t.Context(), "clicks", &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Version != v || table.ConfigVersion != m.configs[version] {
+			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, m.configs[version])
+		}
+		got := map[string]int32{}
+		for _, e := range table.Entries {
+			got[string(e.Key)] = e.Instance
+		}
+		same(t, fmt.Sprintf("tables of version %d", version), want, got)
+		if !slices.IsSortedFunc(table.Entries, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) {
+			t.Errorf("version %d is not in ascending bytes of the keys", version)
+		}
+	}
+	for id, want := range m.changes {
+		got, err := f.Changes(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(want, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+		same(t, "changes of "+id, want, got)
+		p, err := f.Plan(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Status != m.status[id] {
+			t.Errorf("plan %s is %s, want %s", id, p.Status, m.status[id])
+		}
+	}
+}
+
+// manyKeys are n keys in ascending bytes, far from each other and near.
+func manyKeys(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("user:%04x:%08d", i/100*40503%65536, i)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// largePlan sets 100 000 keys, then moves a third, unsets a third and sets as
+// many others in one plan.
+func largePlan(t *testing.T, f *fixture) {
+	const n = 100_000
+	f.put(t, "clicks", `{}`)
+	keys := manyKeys(n + n/3)
+	var first, second []store.Change
+	before, after := map[string]int32{}, map[string]int32{}
+	for i, key := range keys {
+		instance := int32(i % 97)
+		if i%4 == 3 {
+			second = append(second, set(key, instance))
+			after[key] = instance
+			continue
+		}
+		first = append(first, set(key, instance))
+		before[key] = instance
+		switch i % 4 {
+		case 0:
+			second = append(second, move(key, instance, instance+1))
+			after[key] = instance + 1
+		case 1:
+			second = append(second, unset(key, instance))
+		default:
+			after[key] = instance
+		}
+	}
+	f.commit(t, "clicks", first...)
+	p := f.create(t, f.plan(t, "clicks", 9, store.StatusApproved, second...))
+	if _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.operator(t, "clicks").TableSize; got != int64(len(after)) {
+		t.Errorf("table of %d entries, want %d", got, len(after))
+	}
+	for version, want := range []map[string]int32{{}, before, after} {
+		v := int64(version)
+		table, err := f.Table(t.Context(), "clicks", &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int32{}
+		for _, e := range table.Entries {
+			got[string(e.Key)] = e.Instance
+		}
+		if len(table.Entries) != len(got) || !maps.Equal(want, got) {
+			t.Errorf("version %d: %d entries, or %d keys, differ from the %d wanted", version, len(table.Entries), len(got), len(want))
+		}
+	}
+	got, err := f.Changes(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(second, got, func(a, b store.Change) bool {
+		return bytes.Equal(a.Key, b.Key) && a.Old == b.Old && a.New == b.New
+	}) {
+		t.Errorf("%d changes were stored, %d others returned", len(second), len(got))
+	}
+}
