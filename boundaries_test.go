@@ -109,16 +109,6 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// TestPlaces keeps the table of boundaries free of rules about nothing.
-func TestPlaces(t *testing.T) {
-	pkgs := listPackages(t)
-	for _, b := range boundaries {
-		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return matches(b.place, local(p.ImportPath)) }) {
-			t.Errorf("no package is in %q", b.place)
-		}
-	}
-}
-
 // TestNoMachinePaths: what is in the tree must not know where somebody's copy
 // of it lay.
 func TestNoMachinePaths(t *testing.T) {

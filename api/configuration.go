@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -148,8 +149,8 @@ func (c configuration) withHashDefaults() configuration {
 // inBody points an input error of a sorted configuration at the instance as it
 // stands in the body.
 func inBody(err error, prefix string, order []int) error {
-	input, ok := err.(*planner.InputError)
-	if !ok {
+	var input *planner.InputError
+	if !errors.As(err, &input) {
 		return err
 	}
 	tokens := strings.Split(input.Field, "/")
@@ -158,7 +159,7 @@ func inBody(err error, prefix string, order []int) error {
 			tokens[1] = strconv.Itoa(order[i])
 		}
 	}
-	return invalid().at(prefix+"/"+strings.Join(tokens, "/"), input.Detail)
+	return invalid().with(prefix+"/"+strings.Join(tokens, "/"), input.Detail)
 }
 
 // has reports whether id is one of the instances.

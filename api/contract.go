@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -18,6 +19,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd"
 )
 
 // maxSmallBody is the limit of all bodies but statistics, and of a small member
@@ -29,8 +32,9 @@ type contract struct {
 	doc *openapi3.T
 }
 
-func loadContract(text []byte) (*contract, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(text)
+// loadContract reads the contract that is built in, once: it never changes.
+var loadContract = sync.OnceValues(func() (*contract, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(plannerd.OpenAPI)
 	if err != nil {
 		return nil, fmt.Errorf("reading the contract: %w", err)
 	}
@@ -38,7 +42,7 @@ func loadContract(text []byte) (*contract, error) {
 		return nil, fmt.Errorf("checking the contract: %w", err)
 	}
 	return &contract{doc: doc}, nil
-}
+})
 
 // operation returns the route of a method and path as the contract spells it.
 func (c *contract) operation(method, path string) (*routers.Route, error) {
@@ -47,11 +51,6 @@ func (c *contract) operation(method, path string) (*routers.Route, error) {
 		return nil, fmt.Errorf("the contract lacks %s %s", method, path)
 	}
 	return &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}, nil
-}
-
-// schema returns a schema of the contract's components.
-func (c *contract) schema(name string) *openapi3.Schema {
-	return c.doc.Components.Schemas[name].Value
 }
 
 // checkParameters holds the path, query and header of r against the contract.
@@ -108,7 +107,7 @@ func parameterProblem(err error) error {
 		}
 		name := request.Parameter.Name
 		if errors.As(one, &parse) {
-			return malformed("A parameter cannot be read.").atParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
+			return malformed("A parameter cannot be read.").withParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
 		}
 		found := schemaProblems(request.Err, "")
 		if len(found) == 0 {
@@ -160,26 +159,24 @@ func alternatives(found []field, pointer string) []field {
 // schemaProblems flattens the validator's errors. prefix is the JSON pointer of
 // the value that was checked.
 func schemaProblems(err error, prefix string) []field {
-	var many openapi3.MultiError
-	if list, ok := err.(openapi3.MultiError); ok {
-		many = list
-	} else if schema, ok := err.(*openapi3.SchemaError); ok {
-		return schemaProblem(schema, prefix)
-	} else if inner := errors.Unwrap(err); inner != nil {
-		return schemaProblems(inner, prefix)
+	// Layer by layer: each may be one of these, and what it wraps must wait.
+	switch e := err.(type) { //nolint:errorlint // see above
+	case openapi3.MultiError:
+		var out []field
+		for _, one := range e {
+			out = append(out, schemaProblems(one, prefix)...)
+		}
+		return out
+	case *openapi3.SchemaError:
+		return schemaProblem(e, prefix)
+	case nil:
+		return nil
 	}
-	var out []field
-	for _, one := range many {
-		out = append(out, schemaProblems(one, prefix)...)
-	}
-	return out
+	return schemaProblems(errors.Unwrap(err), prefix)
 }
 
 func schemaProblem(e *openapi3.SchemaError, prefix string) []field {
-	pointer := prefix
-	for _, token := range e.JSONPointer() {
-		pointer += "/" + escapePointer(token)
-	}
+	pointer := pointerTo(prefix, e.JSONPointer())
 	switch e.SchemaField {
 	case "oneOf", "allOf":
 		return alternatives(schemaProblems(e.Origin, prefix), pointer)
@@ -202,6 +199,16 @@ func schemaProblem(e *openapi3.SchemaError, prefix string) []field {
 		return []field{{pointer, "must be one of " + strings.Join(names, ", ")}}
 	}
 	return []field{{pointer, e.Reason}}
+}
+
+// pointerTo returns the JSON pointer to what the tokens name under prefix.
+func pointerTo(prefix string, tokens []string) string {
+	var b strings.Builder
+	b.WriteString(prefix)
+	for _, token := range tokens {
+		b.WriteString("/" + escapePointer(token))
+	}
+	return b.String()
 }
 
 // quoted returns the first Go-quoted string in s.
@@ -254,11 +261,11 @@ func jsonProblem(err error, prefix string) error {
 	)
 	switch {
 	case errors.As(err, &syntax):
-		return malformed("The body is not well-formed JSON.").at(prefix+string(syntax.JSONPointer), fmt.Sprintf("at byte %d: %s", syntax.ByteOffset, plainJSON(syntax.Err)))
+		return malformed("The body is not well-formed JSON.").with(prefix+string(syntax.JSONPointer), fmt.Sprintf("at byte %d: %s", syntax.ByteOffset, plainJSON(syntax.Err)))
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
-		return invalid().at(prefix+string(semantic.JSONPointer), "is not a known field")
+		return invalid().with(prefix+string(semantic.JSONPointer), "is not a known field")
 	case errors.As(err, &semantic):
-		return invalid().at(prefix+string(semantic.JSONPointer), "is of the wrong type or out of range")
+		return invalid().with(prefix+string(semantic.JSONPointer), "is of the wrong type or out of range")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return malformed("The body ends too early.")
 	default:

@@ -133,5 +133,5 @@ func (s *server) listOperators(w http.ResponseWriter, c *call) error {
 		}
 		out.Operators = append(out.Operators, one)
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return writeJSON(w, out)
 }

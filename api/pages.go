@@ -62,7 +62,7 @@ func (t *pageToken) read(query url.Values) error {
 	}
 	if err != nil || t.Query != want || t.Offset < 0 || t.Before < 0 {
 		return (&problem{status: http.StatusBadRequest, code: wire.CodeInvalidPageToken, detail: "The page token is none of this list with these parameters."}).
-			atParameter("page_token", "must be the next_page_token of an answer to the same request")
+			withParameter("page_token", "must be the next_page_token of an answer to the same request")
 	}
 	return nil
 }

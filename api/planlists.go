@@ -33,13 +33,13 @@ func readKeyFilter(query url.Values) (keyFilter, error) {
 	f := keyFilter{keys: askedKeys(query)}
 	prefix, ok := f.keys.decodeKey(query.Get("key_prefix"))
 	if !ok {
-		return f, invalid().atParameter("key_prefix", "must be in the encoding that key_encoding names")
+		return f, invalid().withParameter("key_prefix", "must be in the encoding that key_encoding names")
 	}
 	f.prefix = prefix
 	if text := query.Get("instance"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return f, invalid().atParameter("instance", "is out of range")
+			return f, invalid().withParameter("instance", "is out of range")
 		}
 		id32 := int32(id)
 		f.instance = &id32

@@ -78,13 +78,13 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, conflict(wire.CodeCompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
 	}
+	begin := s.now()
 	snapshot, err := planner.NewSnapshot(in.Statistics, b.newest.planner, planner.Base{
 		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: in.outdated(b.op.TableVersion),
 	})
 	if err != nil {
 		return nil, in.inputProblem(err)
 	}
-	begin := s.now()
 	plan, err := s.decide(ctx, b, snapshot, in)
 	if err != nil {
 		return nil, in.inputProblem(err)
@@ -349,6 +349,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 		return nil, err
 	}
 	at := s.now()
+	begin := s.now()
 	record := store.NewPlan{
 		Plan: store.Plan{
 			ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
@@ -357,7 +358,6 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 		},
 		Changes: changesOf(plan), Migrations: statsio.EncodeMigrations(plan), Input: statsio.EncodeInput(in.Statistics), Retention: b.newest.keep(),
 	}
-	begin := s.now()
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, err)

@@ -105,7 +105,7 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 	if text := c.query.Get("interval"); text != "" {
 		interval, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return invalid().atParameter("interval", "is out of range")
+			return invalid().withParameter("interval", "is out of range")
 		}
 		filter.Interval = &interval
 	}
@@ -126,7 +126,7 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 		token.Before = next
 		out.Next = token.text()
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return writeJSON(w, out)
 }
 
 func (s *server) commitPlan(w http.ResponseWriter, c *call) error {

@@ -32,14 +32,24 @@ type problem struct {
 func (p *problem) Error() string { return string(p.code) + ": " + p.detail }
 
 // at adds what is wrong with one field of the body.
-func (p *problem) at(pointer, detail string) *problem {
+func (p *problem) at(pointer, detail string) {
 	p.errors = append(p.errors, wire.FieldError{Pointer: &pointer, Detail: detail})
-	return p
 }
 
 // atParameter adds what is wrong with one parameter.
-func (p *problem) atParameter(name, detail string) *problem {
+func (p *problem) atParameter(name, detail string) {
 	p.errors = append(p.errors, wire.FieldError{Parameter: &name, Detail: detail})
+}
+
+// with is at, for one expression.
+func (p *problem) with(pointer, detail string) *problem {
+	p.at(pointer, detail)
+	return p
+}
+
+// withParameter is atParameter, for one expression.
+func (p *problem) withParameter(name, detail string) *problem {
+	p.atParameter(name, detail)
 	return p
 }
 
@@ -115,7 +125,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &body):
 		return bodyProblem(body)
 	case errors.As(err, &input):
-		return invalid().at("/"+input.Field, input.Detail)
+		return invalid().with("/"+input.Field, input.Detail)
 	case errors.As(err, &length):
 		return tooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
 	case errors.Is(err, store.ErrNotFound) && about != nil:

@@ -22,13 +22,13 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 	_, _ = w.Write(body) // an error here means that the client is gone
 }
 
-// writeJSON answers with v.
-func writeJSON(w http.ResponseWriter, status int, v any) error {
+// writeJSON answers 200 with v.
+func writeJSON(w http.ResponseWriter, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	writeBody(w, status, "application/json", body)
+	writeBody(w, http.StatusOK, "application/json", body)
 	return nil
 }
 

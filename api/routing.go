@@ -32,7 +32,7 @@ func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
 	keys, entries := askedKeys(c.query), entriesOf(table)
 	if c.media == mediaNDJSON || c.media == mediaCSV {
 		// A version never changes, nor does its text.
-		if notModified(w, c.Request, fmt.Sprintf(`"%d-%x-%t"`, table.Version, c.media[len(c.media)-3:], keys.base64)) {
+		if notModified(w, c.Request, fmt.Sprintf(`"%d-%s-%t"`, table.Version, c.media, keys.base64)) {
 			return nil
 		}
 		return streamList(w, c, entries, keys)
@@ -69,7 +69,7 @@ func (s *server) readTable(c *call) (store.Table, error) {
 	}
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return store.Table{}, invalid().atParameter("version", "is out of range")
+		return store.Table{}, invalid().withParameter("version", "is out of range")
 	}
 	if _, err := s.store.Operator(c.Context(), name); err != nil {
 		return store.Table{}, aboutOperator(name, err)
@@ -92,10 +92,10 @@ func (s *server) getRoute(w http.ResponseWriter, c *call) error {
 	keys, name := askedKeys(c.query), c.param("operator")
 	key, ok := keys.decodeKey(c.query.Get("key"))
 	if !ok {
-		return invalid().atParameter("key", "must be in the encoding that key_encoding names")
+		return invalid().withParameter("key", "must be in the encoding that key_encoding names")
 	}
 	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
-		return invalid().atParameter("key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
+		return invalid().withParameter("key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
 	}
 	op, id, found, err := s.store.Route(c.Context(), name, key)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *server) getRoute(w http.ResponseWriter, c *call) error {
 		}
 		out.Source = wire.RouteSourceHash
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return writeJSON(w, out)
 }
 
 // hashed returns where the pinned hash function puts a key without an entry.
@@ -126,7 +126,7 @@ func (s *server) hashed(c *call, op store.Operator, key []byte) (int32, error) {
 	}
 	id, err := pinned.planner.Hash.Instance(key, planner.KeyHash(key))
 	if err != nil {
-		return 0, invalid().atParameter("key", err.Error())
+		return 0, invalid().withParameter("key", err.Error())
 	}
 	return id, nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
-	"plannerd"
 	"plannerd/api/wire"
 	"plannerd/internal/statsio"
 	"plannerd/store"
@@ -81,7 +80,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Limits.Plans <= 0 {
 		c.Limits.Plans = runtime.GOMAXPROCS(0)
 	}
-	spec, err := loadContract(plannerd.OpenAPI)
+	spec, err := loadContract()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
@@ -155,12 +154,16 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route}
-		s.answer(w, r, func(w http.ResponseWriter) (err error) {
-			if err = checkParameters(r, route); err != nil {
+		s.answer(w, r, func(w http.ResponseWriter) error {
+			if err := checkParameters(r, route); err != nil {
 				return err
 			}
 			c.query = r.URL.Query()
+			if len(offers) > 1 {
+				w.Header().Add("Vary", "Accept")
+			}
 			if len(offers) > 0 {
+				var err error
 				if c.media, err = negotiate(r.Header.Values("Accept"), offers); err != nil {
 					return err
 				}

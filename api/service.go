@@ -23,7 +23,7 @@ func (s *server) healthy(w http.ResponseWriter) error {
 	if s.version != "" {
 		out.Version = &s.version
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return writeJSON(w, out)
 }
 
 func (s *server) openAPI(w http.ResponseWriter, c *call) error {
@@ -39,7 +39,7 @@ var assets embed.FS
 
 // docsPolicy lets the page load its own files and talk to its own server, and
 // nothing else.
-const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *server) docs(w http.ResponseWriter, c *call) error {

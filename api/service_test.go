@@ -73,7 +73,7 @@ func TestCompression(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	get := func(accept, etag string) *http.Response {
-		r, err := http.NewRequest("GET", server.URL+"/openapi.yaml", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/openapi.yaml", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -325,7 +325,7 @@ func (st *statistics) inputProblem(err error) error {
 	}
 	if input.Row < 0 && st.query {
 		name, _, _ := strings.Cut(input.Field, "/")
-		return invalid().atParameter(name, input.Field+": "+input.Detail)
+		return invalid().withParameter(name, input.Field+": "+input.Detail)
 	}
-	return invalid().at(st.document.Pointer(input.Row, input.Field), input.Detail)
+	return invalid().with(st.document.Pointer(input.Row, input.Field), input.Detail)
 }

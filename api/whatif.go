@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -260,8 +261,8 @@ func (m *members) routingTable(st *statistics, config configuration) *planner.Ro
 		return nil
 	}
 	table, err := planner.NewRoutingTable(entries)
-	if err != nil {
-		input := err.(*planner.InputError) // the only error it has
+	var input *planner.InputError
+	if errors.As(err, &input) { // the only error it has
 		m.bad.at("/routing_table/"+strconv.Itoa(input.Row)+"/"+input.Field, input.Detail)
 	}
 	return table

@@ -147,7 +147,8 @@ func TestInvariantsWorkBudget(t *testing.T) {
 
 func sameMoves(a, b *planner.Plan) bool { return slices.Equal(a.Moves, b.Moves) }
 
-// Stopping at any moment gives a sound plan or ErrStopped.
+// Stopping at any moment gives ErrStopped or a sound plan, which its work units
+// repeat.
 func TestInvariantsStop(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
@@ -166,6 +167,14 @@ func TestInvariantsStop(t *testing.T) {
 			}
 			if err := plannertest.Check(s, c.Options, p); err != nil {
 				t.Fatalf("%s: %v\n%s", strategy, err, c)
+			}
+			if p.EndReason != planner.EndStopped || p.WorkUnits == 0 {
+				continue
+			}
+			replay := c.Options
+			replay.Stop, replay.WorkBudget = nil, p.WorkUnits
+			if q := run(t, strategy, s, replay); !sameMoves(p, q) {
+				t.Fatalf("%s: its %d work units do not repeat the stopped plan\n%s", strategy, p.WorkUnits, c)
 			}
 		}
 	}

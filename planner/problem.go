@@ -237,25 +237,26 @@ type meter struct {
 
 const askEvery = 4096 // work units between two calls of Options.Stop
 
-// spend counts work units. It reports false when planning is to end, from then
-// on always.
+// spend counts work units that are about to be done. It reports false when
+// planning is to end, from then on always; they are not counted then, so that
+// the units of a plan that was cut short are the budget that repeats it.
 func (m *meter) spend(units int64) bool {
-	m.used += units
-	if m.reason != "" {
-		return false
-	}
-	if m.budget > 0 && m.used > m.budget {
+	switch {
+	case m.reason != "":
+	case m.budget > 0 && m.used+units > m.budget:
 		m.reason = EndWorkBudget
-		return false
+	case m.stop != nil && m.used-m.asked >= askEvery && m.asksToStop():
+		m.reason = EndStopped
+	default:
+		m.used += units
+		return true
 	}
-	if m.stop != nil && m.used-m.asked >= askEvery {
-		m.asked = m.used
-		if m.stop() {
-			m.reason = EndStopped
-			return false
-		}
-	}
-	return true
+	return false
+}
+
+func (m *meter) asksToStop() bool {
+	m.asked = m.used
+	return m.stop()
 }
 
 // endReason is why planning ended.

@@ -56,7 +56,8 @@ type Operator struct {
 	// LastInterval is the newest interval that has a plan; nil before the first.
 	LastInterval *int64
 	// CurrentPlan is the newest plan that is approved and waits to be committed, or "".
-	CurrentPlan          string
+	CurrentPlan string
+	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }
 
@@ -161,7 +162,8 @@ type NewPlan struct {
 	Retention Retention
 }
 
-// Retention says how much of an operator's history is kept; 0 keeps all.
+// Retention says how much of an operator's history is kept; 0 keeps all. A plan
+// that is approved and the plan of the committed table are never removed.
 type Retention struct {
 	Inputs   int // inputs of the newest plans
 	Plans    int // newest plans
@@ -189,6 +191,7 @@ type PlanFilter struct {
 // Store is the contract. Times are kept to the microsecond, in UTC.
 type Store interface {
 	// PutOperator creates the operator, or gives it a new configuration version.
+	// config must be JSON; it is kept byte for byte.
 	// A config that equals the newest version's, byte for byte, changes nothing.
 	// created tells whether the operator is new. The first configuration is the
 	// one that the empty first table pins.
@@ -213,23 +216,26 @@ type Store interface {
 	Route(ctx context.Context, operator string, key []byte) (op Operator, instance int32, found bool, err error)
 
 	// FindPlan returns the plan of this operator, epoch, interval and
-	// fingerprint. ErrNotFound.
+	// fingerprint, unless it ended aborted or superseded. ErrNotFound.
 	FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (Plan, error)
 	// CheckInterval reports whether a new plan of this interval may be created:
 	// ErrNotFound, ErrIntervalPlanned, ErrIntervalOutdated. CreatePlan decides
 	// again; this spares the work.
 	CheckInterval(ctx context.Context, operator string, epoch, interval int64) error
 	// CreatePlan stores a plan with status no_action or approved, or, with
-	// status committed, commits it at once. If a plan with the same operator,
-	// epoch, interval and fingerprint exists, that one is returned and created is
-	// false. by becomes the first transition. ErrNotFound,
-	// ErrConfigurationChanged, ErrBaseChanged, ErrIntervalPlanned (unless the
-	// interval's plans all ended aborted or superseded), ErrIntervalOutdated.
+	// status committed, commits it at once. If FindPlan finds a plan with the same
+	// operator, epoch, interval and fingerprint, that one is returned and created
+	// is false. by becomes the first transition; its From and To are set by the
+	// store. A lower epoch than the newest is outdated, a higher one begins its
+	// intervals anew. Refusals, the first that applies: ErrNotFound,
+	// ErrIntervalPlanned (unless the interval's plans all ended aborted or
+	// superseded), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged;
+	// and ErrTransition for any other status.
 	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first. next is the cursor of the following page,
-	// 0 after the last.
+	// 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
 	// keys. ErrNotFound, ErrPurged.
@@ -263,7 +269,8 @@ type Store interface {
 type Migrator interface {
 	// Up applies all migrations that are missing and returns the new version.
 	Up(ctx context.Context) (int64, error)
-	// Down takes back the newest migration and returns the new version.
+	// Down takes back the newest migration and returns the new version; without
+	// any it returns 0.
 	Down(ctx context.Context) (int64, error)
 	// Status returns the version that the database has and the newest known.
 	Status(ctx context.Context) (current, latest int64, err error)

@@ -422,13 +422,13 @@ type Hash struct {
 	Function   *HashFunction `json:"function,omitempty"`
 	KeyType    *KeyType      `json:"key_type,omitempty"`
 
-	// MaxParallelism The number of key groups. Only with `flink`.
+	// MaxParallelism The number of key groups, at least that of the instances. Only with `flink`; required for more than 85 instances.
 	MaxParallelism *int32 `json:"max_parallelism,omitempty"`
 
 	// Partitions The number of partitions of the topic. Only with `kafka`, where it is required.
 	Partitions *int32 `json:"partitions,omitempty"`
 
-	// TokensPerInstance Tokens of an instance that names no number of its own. Only with `ring`.
+	// TokensPerInstance Tokens of an instance that names no number of its own; all instances together have at most 16 777 216. Only with `ring`.
 	TokensPerInstance *int32 `json:"tokens_per_instance,omitempty"`
 }
 
@@ -729,10 +729,10 @@ type Timing struct {
 	// DecodeMs Receiving and decoding the request.
 	DecodeMs float64 `json:"decode_ms"`
 
-	// PersistMs Storing the plan. Only in the answer that created it.
+	// PersistMs Encoding and storing the plan. Only in the answer that created it.
 	PersistMs *float64 `json:"persist_ms,omitempty"`
 
-	// PlanMs Planning.
+	// PlanMs Planning, with working out where each key is.
 	PlanMs float64 `json:"plan_ms"`
 }
 

@@ -65,6 +65,17 @@ func NewDatabase(t testing.TB) string {
 	return withDatabase(t, admin, name)
 }
 
+// Main runs the tests of a package and waits until their server has stopped:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+//
+// A package without it leaves the server a moment longer than its tests.
+func Main(m *testing.M) int {
+	code := m.Run()
+	stopServer()
+	return code
+}
+
 func required() bool {
 	return os.Getenv("CI") == "true" || os.Getenv("PLANNERD_REQUIRE_POSTGRES") == "1"
 }

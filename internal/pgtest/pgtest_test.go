@@ -1,10 +1,13 @@
 package pgtest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 )
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 func TestNewDatabaseIsEmptyAndOnItsOwn(t *testing.T) {
 	first, second := NewDatabase(t), NewDatabase(t)

@@ -4,3 +4,5 @@ package pgtest
 
 // startServer knows only how Unix runs a server.
 func startServer() (string, error) { return "", errNoServer }
+
+func stopServer() {}

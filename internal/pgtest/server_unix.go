@@ -4,6 +4,7 @@ package pgtest
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -153,7 +154,7 @@ func initialize(programs, folder, password string, attributes *syscall.SysProcAt
 	if err := giveAway(passwordFile, attributes.Credential); err != nil {
 		return err
 	}
-	command := exec.Command(filepath.Join(programs, "initdb"), "--pgdata="+filepath.Join(folder, "data"),
+	command := exec.CommandContext(context.Background(), filepath.Join(programs, "initdb"), "--pgdata="+filepath.Join(folder, "data"),
 		"--username=postgres", "--pwfile="+passwordFile, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
 	command.Dir, command.SysProcAttr = folder, attributes
 	if output, err := command.CombinedOutput(); err != nil {
@@ -163,7 +164,7 @@ func initialize(programs, folder, password string, attributes *syscall.SysProcAt
 }
 
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
@@ -173,7 +174,7 @@ func freePort() (int, error) {
 
 // runGuardian returns when the server accepts connections.
 func runGuardian(programs, folder string, port int, attributes *syscall.SysProcAttr) error {
-	command := exec.Command("/bin/sh", "-c", guardian, "sh", programs, folder, strconv.Itoa(port))
+	command := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardian, "sh", programs, folder, strconv.Itoa(port))
 	command.Dir, command.SysProcAttr = folder, attributes
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -188,7 +189,10 @@ func runGuardian(programs, folder string, port int, attributes *syscall.SysProcA
 	}
 	answer, err := bufio.NewReader(output).ReadString('\n')
 	if err == nil && answer == "started\n" {
-		keep = input
+		stopServer = func() {
+			_ = input.Close()
+			_ = command.Wait()
+		}
 		return nil
 	}
 	log, _ := os.ReadFile(filepath.Join(folder, "log"))
@@ -197,6 +201,7 @@ func runGuardian(programs, folder string, port int, attributes *syscall.SysProcA
 	return fmt.Errorf("starting %s on port %d failed\n%s", programs, port, log)
 }
 
-// keep holds the guardian's input open as long as the process lives: a file that
-// nothing refers to is closed by the garbage collector.
-var keep any
+// stopServer stops the server that was started, if any. It also keeps the
+// guardian's input open as long as the process lives: a pipe that nothing refers
+// to is closed by the garbage collector.
+var stopServer = func() {}

@@ -34,8 +34,9 @@ const (
 
 	blockRows     = 1 << 16
 	blockKeyBytes = 4 << 20
+	maxRowWidth   = 32 // bytes of a row besides its key
 	// maxBlockBytes bounds the content of a block: its keys, of which the last
-	// may exceed blockKeyBytes, and at most 32 bytes a row besides.
+	// may exceed blockKeyBytes, and maxRowWidth bytes a row besides.
 	maxBlockBytes = 8 << 20
 )
 
@@ -79,8 +80,11 @@ func (w *blobWriter) finish() []byte {
 	return w.out
 }
 
-// begin starts a block of n rows.
-func (w *blobWriter) begin(n int) { w.raw = binary.AppendUvarint(w.raw[:0], uint64(n)) }
+// begin starts a block of n rows whose keys have keyBytes bytes in all.
+func (w *blobWriter) begin(n, keyBytes int) {
+	w.raw = slices.Grow(w.raw[:0], binary.MaxVarintLen64+keyBytes+n*maxRowWidth)
+	w.raw = binary.AppendUvarint(w.raw, uint64(n))
+}
 
 // end writes the block.
 func (w *blobWriter) end() {
@@ -247,15 +251,16 @@ func (r *blobReader) ints(to []int32, n int) []int32 {
 	return to
 }
 
-// blocks cuts n rows with the given keys into blocks and calls block for each.
-func blocks(n int, keyLen func(i int) int, block func(from, to int)) {
+// blocks cuts n rows with keys of the given lengths into blocks and calls block
+// for each.
+func blocks(n int, keyLen func(i int) int, block func(from, to, keyBytes int)) {
 	for from := 0; from < n; {
 		to, size := from, 0
 		for to < n && to-from < blockRows && size < blockKeyBytes {
 			size += keyLen(to)
 			to++
 		}
-		block(from, to)
+		block(from, to, size)
 		from = to
 	}
 }

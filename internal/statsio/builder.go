@@ -328,6 +328,9 @@ func (b *builder) statistics() (*planner.Statistics, error) {
 	b.settleKeys()
 	if len(b.problems) == 0 {
 		for _, d := range duplicates(b.keys) {
+			if b.full() != nil {
+				break
+			}
 			b.problem(d.later, "key", "is the same as "+b.pointer(d.earlier, "key"))
 		}
 	}

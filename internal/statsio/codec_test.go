@@ -41,11 +41,13 @@ func mustDecodeMigrations(t *testing.T, blob []byte) *Migrations {
 	return m
 }
 
+func sameMigration(x, y Migration) bool {
+	return bytes.Equal(x.Key, y.Key) && x.From == y.From && x.To == y.To && x.Reason == y.Reason &&
+		math.Float64bits(x.Cost) == math.Float64bits(y.Cost) && math.Float64bits(x.State) == math.Float64bits(y.State)
+}
+
 func sameMigrations(a, b *Migrations) bool {
-	return slices.EqualFunc(slices.Collect(a.All()), slices.Collect(b.All()), func(x, y Migration) bool {
-		return bytes.Equal(x.Key, y.Key) && x.From == y.From && x.To == y.To && x.Reason == y.Reason &&
-			math.Float64bits(x.Cost) == math.Float64bits(y.Cost) && math.Float64bits(x.State) == math.Float64bits(y.State)
-	})
+	return slices.EqualFunc(slices.Collect(a.All()), slices.Collect(b.All()), sameMigration)
 }
 
 func TestMigrationsRoundTrip(t *testing.T) {
@@ -61,7 +63,7 @@ func TestMigrationsRoundTrip(t *testing.T) {
 				t.Fatalf("%d migrations, want %d", m.Len(), n)
 			}
 			for i, w := range want {
-				if g := m.At(i); !cmp.Equal(w, g) {
+				if g := m.At(i); !sameMigration(w, g) {
 					t.Fatalf("migration %d is %+v, want %+v", i, g, w)
 				}
 			}

@@ -319,6 +319,9 @@ func (p *csvParser) quoted(i int) (text []byte, next int, ok bool) {
 			}
 			i++
 		}
+		if i+1 >= p.end && !p.eof {
+			return nil, 0, p.fail(i+1, "") // half of a doubled quote, perhaps
+		}
 		if b[i+1] != '"' {
 			break
 		}

@@ -33,15 +33,15 @@ func EncodeInput(s *planner.Statistics) []byte {
 	set(inputHashInstance, s.HashInstance != nil)
 	w.number(flags)
 	w.number(s.Len())
-	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to int) { w.inputBlock(s, from, to) })
+	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) })
 	w.number(len(s.Residual))
-	blocks(len(s.Residual), func(int) int { return 0 }, func(from, to int) { w.residualBlock(s.Residual[from:to]) })
+	blocks(len(s.Residual), func(int) int { return 0 }, func(from, to, _ int) { w.residualBlock(s.Residual[from:to]) })
 	return w.finish()
 }
 
-func (w *blobWriter) inputBlock(s *planner.Statistics, from, to int) {
+func (w *blobWriter) inputBlock(s *planner.Statistics, from, to, keyBytes int) {
 	n := to - from
-	w.begin(n)
+	w.begin(n, keyBytes)
 	w.keys(n, func(i int) []byte { return s.Keys.At(from + i) })
 	w.floats(s.Cost[from:to])
 	if s.State != nil {
@@ -58,7 +58,7 @@ func (w *blobWriter) inputBlock(s *planner.Statistics, from, to int) {
 
 func (w *blobWriter) residualBlock(rs []planner.Residual) {
 	n := len(rs)
-	w.begin(n)
+	w.begin(n, 0)
 	w.column(n, 4, func(i int) uint64 { return uint64(uint32(rs[i].Instance)) })
 	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].Cost) })
 	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].State) })

@@ -73,17 +73,21 @@ func migrationOf(p *planner.Plan, i int) Migration {
 func EncodeMigrations(p *planner.Plan) []byte {
 	w := newBlobWriter(migrationsMagic)
 	w.number(len(p.Moves))
-	key := func(i int) []byte { return p.Snapshot.Keys.At(int(p.Moves[i].Item)) }
-	blocks(len(p.Moves), func(i int) int { return len(key(i)) }, func(from, to int) {
+	keyLen := func(i int) int { return len(p.Snapshot.Keys.At(int(p.Moves[i].Item))) }
+	ms := make([]Migration, 0, min(len(p.Moves), blockRows))
+	blocks(len(p.Moves), keyLen, func(from, to, keyBytes int) {
 		n := to - from
-		at := func(i int) Migration { return migrationOf(p, from+i) }
-		w.begin(n)
-		w.keys(n, func(i int) []byte { return key(from + i) })
-		w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).From)) })
-		w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).To)) })
-		w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).Cost) })
-		w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).State) })
-		w.column(n, 1, func(i int) uint64 { return uint64(at(i).Reason) })
+		ms = ms[:0] // items lie all over the snapshot: look each up once
+		for i := from; i < to; i++ {
+			ms = append(ms, migrationOf(p, i))
+		}
+		w.begin(n, keyBytes)
+		w.keys(n, func(i int) []byte { return ms[i].Key })
+		w.column(n, 4, func(i int) uint64 { return uint64(uint32(ms[i].From)) })
+		w.column(n, 4, func(i int) uint64 { return uint64(uint32(ms[i].To)) })
+		w.column(n, 8, func(i int) uint64 { return math.Float64bits(ms[i].Cost) })
+		w.column(n, 8, func(i int) uint64 { return math.Float64bits(ms[i].State) })
+		w.column(n, 1, func(i int) uint64 { return uint64(ms[i].Reason) })
 		w.end()
 	})
 	return w.finish()

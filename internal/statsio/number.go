@@ -27,7 +27,10 @@ func (s *scanner) number(i int) (x float64, next int, ok bool) {
 		i++
 	}
 	first := i
-	m, i := digitRun(b, i, 0)
+	m, n := upTo8(binary.LittleEndian.Uint64(b[i:]))
+	if i += n; n == 8 {
+		m, i = digitRun(b, i, m)
+	}
 	digits, fraction := i-first, 0
 	if digits == 0 {
 		return 0, 0, s.fail(i, "expected a digit")
@@ -37,7 +40,11 @@ func (s *scanner) number(i int) (x float64, next int, ok bool) {
 	}
 	if b[i] == '.' {
 		point := i + 1
-		m, i = digitRun(b, point, m)
+		part, n := upTo8(binary.LittleEndian.Uint64(b[point:]))
+		m = m*pow10Int[n&15] + part
+		if i = point + n; n == 8 {
+			m, i = digitRun(b, i, m)
+		}
 		fraction = i - point
 		if fraction == 0 {
 			return 0, 0, s.fail(i, "expected a digit")
@@ -73,14 +80,15 @@ func upTo8(x uint64) (v uint64, n int) {
 	return ((x&pairs)*(100+1000000<<32) + (x>>16&pairs)*(1+10000<<32)) >> 32, n
 }
 
-var pow10Int = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
+// pow10Int has sixteen elements so that an index of four bits needs no check.
+var pow10Int = [16]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // digitRun reads digits at i as if they stood behind those of m. More than 18
 // digits in all overflow.
 func digitRun(b []byte, i int, m uint64) (uint64, int) {
 	for {
 		v, n := upTo8(binary.LittleEndian.Uint64(b[i:]))
-		m = m*pow10Int[n] + v
+		m = m*pow10Int[n&15] + v
 		i += n
 		if n < 8 {
 			return m, i
@@ -121,7 +129,10 @@ func nonNegative(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 // digits reads an integer written as digits alone, up to limit < 10^18. next ==
 // i when there is none, or it is greater, or more than 18 digits long.
 func digits(b []byte, i int, limit int64) (v int64, next int) {
-	m, next := digitRun(b, i, 0)
+	m, n := upTo8(binary.LittleEndian.Uint64(b[i:]))
+	if next = i + n; n == 8 {
+		m, next = digitRun(b, next, m)
+	}
 	if next-i > 18 || int64(m) > limit {
 		return 0, i
 	}

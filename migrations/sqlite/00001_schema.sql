@@ -131,10 +131,9 @@ CREATE TABLE table_versions (
 ) STRICT;
 CREATE INDEX table_versions_diff ON table_versions (diff_id) WHERE diff_id IS NOT NULL;
 
--- The committed tables. There is no foreign key to operators, whose rows never
--- go: checking it would only slow the commit of a large plan.
+-- The committed tables.
 CREATE TABLE table_entries (
-    operator_id INTEGER NOT NULL,
+    operator_id INTEGER NOT NULL REFERENCES operators (id),
     key         BLOB NOT NULL CHECK (length(key) BETWEEN 1 AND 1024),
     instance    INTEGER NOT NULL CHECK (instance >= 0),
     PRIMARY KEY (operator_id, key)

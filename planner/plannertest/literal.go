@@ -1,6 +1,7 @@
 package plannertest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -108,7 +109,8 @@ func (w *desk) drained(d int) bool           { return w.m.s.Instances[d].Drained
 func (w *desk) relative(d int) float64       { return w.load[d] / w.m.s.Instances[d].Capacity }
 func (w *desk) within(d int, c float64) bool { return fits(w.load[d]+c, w.m.bound[d]) }
 
-// pick lists the movable units that satisfy a condition, in order psi.
+// pick lists the movable units that satisfy a condition, in order psi; units of
+// one item by where they are.
 func (w *desk) pick(psi order, where func(*unit) bool) []*unit {
 	var us []*unit
 	for _, u := range w.units {
@@ -117,10 +119,7 @@ func (w *desk) pick(psi order, where func(*unit) bool) []*unit {
 		}
 	}
 	slices.SortStableFunc(us, func(a, b *unit) int {
-		if c := psi(a, b); c != 0 {
-			return c
-		}
-		return a.rank - b.rank
+		return cmp.Or(psi(a, b), a.rank-b.rank, a.at-b.at)
 	})
 	return us
 }

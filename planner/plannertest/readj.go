@@ -1,6 +1,7 @@
 package plannertest
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -67,8 +68,7 @@ func (w *desk) apply(c change) {
 	}
 }
 
-// bestChange tries every move, then every swap. Large is in canonical order, so
-// the first of equals is the one to take. The moved key of a swap is the one
+// bestChange tries every move and every swap. The moved key of a swap is the one
 // that leaves the relatively more loaded instance: the other way round never
 // helps.
 func (w *desk) bestChange(large []*unit) change {
@@ -77,12 +77,14 @@ func (w *desk) bestChange(large []*unit) change {
 	try := func(c change) {
 		from := c.moved.at
 		w.apply(c)
-		if v := w.vector(); slices.Compare(v, lowest) < 0 {
-			best, lowest = c, v
-		}
+		v := w.vector()
 		w.put(c.moved, from)
 		if c.swapped != nil {
 			w.put(c.swapped, c.to)
+		}
+		d := slices.Compare(v, lowest)
+		if d < 0 || d == 0 && best.moved != nil && c.before(best) {
+			best, lowest = c, v
 		}
 	}
 	for _, u := range large {
@@ -91,8 +93,6 @@ func (w *desk) bestChange(large []*unit) change {
 				try(change{moved: u, to: d})
 			}
 		}
-	}
-	for _, u := range large {
 		for _, v := range large {
 			if u.at != v.at && w.relative(u.at) > w.relative(v.at) {
 				try(change{moved: u, swapped: v, to: v.at})
@@ -100,6 +100,25 @@ func (w *desk) bestChange(large []*unit) change {
 		}
 	}
 	return best
+}
+
+// before orders changes that help alike: a move before a swap, then the
+// canonical order of the moved and of the swapped key, then the lower
+// destination. (Units of one item may still differ in their source: the lower.)
+func (c change) before(d change) bool {
+	rank := func(u *unit) int {
+		if u == nil {
+			return -1
+		}
+		return u.rank
+	}
+	return cmp.Or(
+		cmp.Compare(min(0, rank(c.swapped)), min(0, rank(d.swapped))),
+		cmp.Compare(c.moved.rank, d.moved.rank),
+		cmp.Compare(rank(c.swapped), rank(d.swapped)),
+		cmp.Compare(c.to, d.to),
+		cmp.Compare(c.moved.at, d.moved.at),
+	) < 0
 }
 
 // vector lists the relative loads of the live instances, largest first.

@@ -8,10 +8,13 @@ import (
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"plannerd/store"
 )
 
 // The SQLSTATE codes that are treated on their own.
 const (
+	uniqueViolation      = "23505"
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	undefinedTable       = "42P01"
@@ -71,13 +74,14 @@ func isConnectionFailure(err error) bool {
 // retryable tells whether the server gave a transaction up so that another one
 // could go on.
 func retryable(err error) bool {
-	var server *pgconn.PgError
-	return errors.As(err, &server) && (server.Code == serializationFailure || server.Code == deadlockDetected)
+	return hasCode(err, serializationFailure) || hasCode(err, deadlockDetected)
 }
 
-func isUndefinedTable(err error) bool {
+func hasCode(err error, code string) bool {
 	var server *pgconn.PgError
-	return errors.As(err, &server) && server.Code == undefinedTable
+	return errors.As(err, &server) && server.Code == code
 }
 
 func class(code string) string { return code[:min(2, len(code))] }
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", store.ErrUnavailable, err) }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -130,7 +129,7 @@ func pause(ctx context.Context, attempt int) bool {
 // SchemaVersion implements [engine.Database].
 func (d *database) SchemaVersion(ctx context.Context) (version int64, err error) {
 	err = d.pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable).Scan(&version)
-	if isUndefinedTable(err) {
+	if hasCode(err, undefinedTable) {
 		return 0, nil
 	}
 	return version, explain(ctx, err)
@@ -143,5 +142,3 @@ func notFound(err error) error {
 	}
 	return err
 }
-
-func unavailable(err error) error { return fmt.Errorf("%w: %w", store.ErrUnavailable, err) }

@@ -1,10 +1,21 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
 	"os"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"plannerd/internal/pgtest"
+	"plannerd/migrations"
+	"plannerd/store"
 	"plannerd/store/postgres"
 	"plannerd/store/storetest"
 )
@@ -25,5 +36,150 @@ func opener(url string) storetest.Open {
 			t.Fatal(err)
 		}
 		return s
+	}
+}
+
+// Replicas start together and each migrates.
+func TestMigratingTogether(t *testing.T) {
+	open := fresh(t)
+	var all sync.WaitGroup
+	for range 3 {
+		s := open(t)
+		defer s.Close()
+		all.Go(func() {
+			version, err := s.Migrator().Up(t.Context())
+			if err == nil {
+				err = s.Ready(t.Context())
+			}
+			if err != nil || version != migrations.Latest {
+				t.Errorf("version %d, error %v", version, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The database gives up the first transactions that insert a plan, as it does
+// for the sake of others. The sequence counts them: it is not rolled back.
+func TestGivenUpTransactionsAreTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		code   string
+		times  int
+		want   error
+		called int
+	}{
+		{"40001", 3, nil, 4},
+		{"40P01", 1, nil, 2},
+		{"40001", 1_000_000, store.ErrUnavailable, 8},
+		{"55P03", 1, store.ErrUnavailable, 1}, // not for the sake of another one
+	} {
+		t.Run(fmt.Sprint(c.code, " ", c.times), func(t *testing.T) {
+			url := pgtest.NewDatabase(t)
+			s := migrated(t, url)
+			conn := connect(t, url)
+			execute(t, conn, `CREATE SEQUENCE given_up`)
+			execute(t, conn, fmt.Sprintf(`CREATE FUNCTION give_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				IF nextval('given_up') <= %d THEN RAISE EXCEPTION 'given up' USING ERRCODE = '%s'; END IF;
+				RETURN NEW; END $$`, c.times, c.code))
+			execute(t, conn, `CREATE TRIGGER give_up BEFORE INSERT ON plans FOR EACH ROW EXECUTE FUNCTION give_up()`)
+			_, created, err := s.CreatePlan(t.Context(), aPlan(), store.Transition{Actor: "x"})
+			if created != (c.want == nil) || !errors.Is(err, c.want) {
+				t.Errorf("created = %v, error %v, want %v", created, err, c.want)
+			}
+			var called int
+			if err := conn.QueryRow(t.Context(), `SELECT last_value FROM given_up`).Scan(&called); err != nil {
+				t.Fatal(err)
+			}
+			if called != c.called {
+				t.Errorf("tried %d times, want %d", called, c.called)
+			}
+		})
+	}
+}
+
+// A transaction whose connection is cut fails as unavailable, leaves nothing
+// behind, and the next one gets another connection.
+func TestCutConnection(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	s := migrated(t, url)
+	conn := connect(t, url)
+	execute(t, conn, `CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`)
+	execute(t, conn, `CREATE TRIGGER cut BEFORE INSERT ON plans FOR EACH ROW EXECUTE FUNCTION cut()`)
+	if _, _, err := s.CreatePlan(t.Context(), aPlan(), store.Transition{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("error %v, want %v", err, store.ErrUnavailable)
+	}
+	execute(t, conn, `DROP TRIGGER cut ON plans`)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, created, err := s.CreatePlan(t.Context(), aPlan(), store.Transition{}); err != nil || !created {
+		t.Errorf("created = %v, error %v", created, err)
+	}
+}
+
+func TestOpenWhatIsNotThere(t *testing.T) {
+	there := pgtest.NewDatabase(t)
+	parsed, err := url.Parse(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, noDatabase, password := *parsed, *parsed, *parsed
+	closed.Host = "127.0.0.1:1"
+	noDatabase.Path = "/plannerd_test_there_is_none"
+	password.User = url.UserPassword(parsed.User.Username(), "wrong-secret")
+	for what, u := range map[string]url.URL{"no server": closed, "no database": noDatabase, "a wrong password": password} {
+		_, err := postgres.Open(t.Context(), u.String())
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: error %v, want %v", what, err, store.ErrUnavailable)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error shows the password: %v", what, err)
+		}
+	}
+	_, err = postgres.Open(t.Context(), "postgres://u:secret@h/db?pool_max_conns=none")
+	if err == nil || errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("an impossible URL: error %v", err)
+	}
+}
+
+func migrated(t *testing.T, url string) storetest.Store {
+	t.Helper()
+	s := opener(url)(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.PutOperator(t.Context(), "clicks", []byte(`{}`), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func aPlan() store.NewPlan {
+	return store.NewPlan{
+		Plan:    store.Plan{ID: "plan", Operator: "clicks", Status: store.StatusCommitted, ConfigVersion: 1},
+		Changes: []store.Change{{Key: []byte("a"), Old: store.NoInstance, New: 1}},
+	}
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func execute(t *testing.T, conn *pgx.Conn, query string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), query); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -22,66 +22,54 @@ func (s statements) Entries(ctx context.Context, operator int64) ([]store.Entry,
 	}, `SELECT key, instance FROM table_entries WHERE operator_id = $1 ORDER BY key`, operator)
 }
 
-// columns are changes as the arrays that a statement takes.
-type columns struct {
-	keys     [][]byte
-	old, new []int32
-}
-
-func (c *columns) add(change store.Change) {
-	c.keys = append(c.keys, change.Key)
-	c.old = append(c.old, change.Old)
-	c.new = append(c.new, change.New)
-}
-
-// Apply makes the changes many at a time. Each statement must touch as many
-// rows as it was given keys: those that it misses did not hold Old.
-func (s statements) Apply(ctx context.Context, operator int64, changes []store.Change) error {
-	for chunk := range slices.Chunk(changes, changesPerStatement) {
-		var inserts, updates, deletes columns
-		for _, c := range chunk {
-			switch {
-			case c.Old == store.NoInstance:
-				inserts.add(c)
-			case c.New == store.NoInstance:
-				deletes.add(c)
-			default:
-				updates.add(c)
-			}
-		}
-		if err := s.apply(ctx, `DELETE FROM table_entries e USING unnest($2::bytea[], $3::int[]) AS c (key, old)
-			WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old`, operator, deletes.keys, deletes.old); err != nil {
-			return err
-		}
-		if err := s.apply(ctx, `UPDATE table_entries e SET instance = c.new FROM unnest($2::bytea[], $3::int[], $4::int[]) AS c (key, old, new)
-			WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old`, operator, updates.keys, updates.old, updates.new); err != nil {
-			return err
-		}
-		if err := s.apply(ctx, `INSERT INTO table_entries (operator_id, key, instance)
-			SELECT $1, c.key, c.new FROM unnest($2::bytea[], $3::int[]) AS c (key, new)
-			ON CONFLICT DO NOTHING`, operator, inserts.keys, inserts.new); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s statements) apply(ctx context.Context, query string, operator int64, keys [][]byte, instances ...[]int32) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	args := []any{operator, keys}
-	for _, column := range instances {
-		args = append(args, column)
-	}
-	done, err := s.db.Exec(ctx, query, args...)
-	if err != nil {
+// Apply deletes and updates many entries with one statement, and copies the new
+// ones, which is twice as fast as inserting them.
+func (s statements) Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error {
+	if err := s.change(ctx, operator, unsets, `DELETE FROM table_entries e USING `+changesTable); err != nil {
 		return err
 	}
-	if n := done.RowsAffected(); n != int64(len(keys)) {
-		return fmt.Errorf("%w: %d of %d keys between %q and %q", engine.ErrMismatch, n, len(keys), keys[0], keys[len(keys)-1])
+	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new FROM `+changesTable); err != nil {
+		return err
+	}
+	return s.insertEntries(ctx, operator, sets)
+}
+
+// changesTable joins the entries of operator $1 with the changes that they agree
+// with.
+const changesTable = `unnest($2::bytea[], $3::int[], $4::int[]) AS c (key, old, new)
+	WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old`
+
+// change runs a statement on changes of entries that are there. It must touch
+// each of them: what it misses did not hold Old.
+func (s statements) change(ctx context.Context, operator int64, changes []store.Change, query string) error {
+	for chunk := range slices.Chunk(changes, changesPerStatement) {
+		keys, before, after := make([][]byte, len(chunk)), make([]int32, len(chunk)), make([]int32, len(chunk))
+		for i, c := range chunk {
+			keys[i], before[i], after[i] = c.Key, c.Old, c.New
+		}
+		done, err := s.db.Exec(ctx, query, operator, keys, before, after)
+		if err != nil {
+			return err
+		}
+		if n := done.RowsAffected(); n != int64(len(chunk)) {
+			return fmt.Errorf("%w: %d of %d keys between %q and %q do", engine.ErrMismatch, n, len(chunk), keys[0], keys[len(keys)-1])
+		}
 	}
 	return nil
+}
+
+func (s statements) insertEntries(ctx context.Context, operator int64, changes []store.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance"},
+		pgx.CopyFromSlice(len(changes), func(i int) ([]any, error) {
+			return []any{operator, changes[i].Key, changes[i].New}, nil
+		}))
+	if hasCode(err, uniqueViolation) {
+		return fmt.Errorf("%w: %w", engine.ErrMismatch, err) // one of them is there already
+	}
+	return err
 }
 
 func (s statements) TableVersion(ctx context.Context, operator, version int64) (v engine.TableVersion, err error) {

@@ -85,6 +85,9 @@ func (s statements) InsertTransition(ctx context.Context, seq int64, t store.Tra
 
 func (s statements) Blob(ctx context.Context, seq int64, kind engine.BlobKind) (data []byte, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT data FROM plan_blobs WHERE plan_seq = ? AND kind = ?`, seq, kind).Scan(&data)
+	if err == nil && data == nil {
+		data = []byte{} // the driver reads an empty blob as nil
+	}
 	return data, notFound(err)
 }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver
@@ -75,15 +76,13 @@ func (s *Store) Migrator() store.Migrator {
 }
 
 // source is the driver's name of the file. FULL syncs the log at every commit.
-// The cache holds a large plan's pages; they are in KiB when negative.
+// The cache holds a large plan's pages; negative sizes are in KiB.
 func source(path string, options ...string) string {
-	name := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_busy_timeout=10000&_foreign_keys=1&_synchronous=FULL&_dqs=0" +
-		"&_pragma=cache_size(-32000)&_pragma=journal_size_limit(67108864)"
-	for _, o := range options {
-		name += "&" + o
-	}
-	return name
+	options = append([]string{
+		"_busy_timeout=10000", "_foreign_keys=1", "_synchronous=FULL", "_dqs=0",
+		"_pragma=cache_size(-32000)", "_pragma=journal_size_limit(67108864)",
+	}, options...)
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(options, "&")
 }
 
 // createFile makes an empty file that only its owner can read; SQLite gives its

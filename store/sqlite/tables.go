@@ -17,62 +17,50 @@ func (s statements) Entries(ctx context.Context, operator int64) ([]store.Entry,
 }
 
 // Apply makes the changes one by one, which costs SQLite no round trips.
-func (s statements) Apply(ctx context.Context, operator int64, changes []store.Change) error {
-	insert, update, remove, err := s.prepareApply(ctx)
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
-	defer update.Close()
-	defer remove.Close()
-	// With a context that can end, the driver starts a goroutine for each
-	// statement. They are short: it is enough to look between them.
-	unending := context.WithoutCancel(ctx)
-	for i, c := range changes {
-		if i%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var result sql.Result
-		switch {
-		case c.Old == store.NoInstance:
-			result, err = insert.ExecContext(unending, operator, c.Key, c.New)
-		case c.New == store.NoInstance:
-			result, err = remove.ExecContext(unending, operator, c.Key, c.Old)
-		default:
-			result, err = update.ExecContext(unending, operator, c.Key, c.New, c.Old)
-		}
-		if err != nil {
+func (s statements) Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error {
+	for _, kind := range []struct {
+		changes []store.Change
+		query   string // on operator ?1 and key ?2, from instance ?3 to ?4
+	}{
+		{unsets, `DELETE FROM table_entries WHERE operator_id = ?1 AND key = ?2 AND instance = ?3`},
+		{moves, `UPDATE table_entries SET instance = ?4 WHERE operator_id = ?1 AND key = ?2 AND instance = ?3`},
+		{sets, `INSERT INTO table_entries (operator_id, key, instance) VALUES (?1, ?2, ?4) ON CONFLICT DO NOTHING`},
+	} {
+		if err := s.change(ctx, operator, kind.changes, kind.query); err != nil {
 			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n != 1 {
-			return mismatch(c, err)
 		}
 	}
 	return nil
 }
 
-func (s statements) prepareApply(ctx context.Context) (insert, update, remove *sql.Stmt, err error) {
-	for _, p := range []struct {
-		statement **sql.Stmt
-		query     string
-	}{
-		{&insert, `INSERT INTO table_entries (operator_id, key, instance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`},
-		{&update, `UPDATE table_entries SET instance = ?3 WHERE operator_id = ?1 AND key = ?2 AND instance = ?4`},
-		{&remove, `DELETE FROM table_entries WHERE operator_id = ? AND key = ? AND instance = ?`},
-	} {
-		// The transaction closes them when another one cannot be prepared.
-		if *p.statement, err = s.db.PrepareContext(ctx, p.query); err != nil {
-			return nil, nil, nil, err
-		}
-	}
-	return insert, update, remove, nil
-}
-
-func mismatch(c store.Change, err error) error {
+// change runs a statement on each change. It must touch the entry: if it misses,
+// the entry is not what Old says.
+func (s statements) change(ctx context.Context, operator int64, changes []store.Change, query string) error {
+	statement, err := s.db.PrepareContext(ctx, query)
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: key %q", engine.ErrMismatch, c.Key)
+	defer statement.Close()
+	// With a context that can end, the driver starts a goroutine for each
+	// execution. They are short: it is enough to look between them.
+	unending := context.WithoutCancel(ctx)
+	for i, c := range changes {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		result, err := statement.ExecContext(unending, operator, c.Key, c.Old, c.New)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return fmt.Errorf("%w: key %q", engine.ErrMismatch, c.Key)
+		}
+	}
+	return nil
 }
 
 func (s statements) TableVersion(ctx context.Context, operator, version int64) (v engine.TableVersion, err error) {

@@ -6,73 +6,73 @@ import (
 	"plannerd/store"
 )
 
+// benchKeys is the size of the plans and tables that are measured.
+const benchKeys = 100_000
+
 // Benchmark measures what grows with the size of a plan: committing 100 000
 // changes to an empty table, to all of its entries, and back, and reading the
 // table, the committed one and one that lies ten large plans back.
 func Benchmark(b *testing.B, fresh func(t testing.TB) Open) {
-	const n = 100_000
 	var sets, moves, back, unsets []store.Change
-	for _, key := range manyKeys(n) {
+	for _, key := range manyKeys(benchKeys) {
 		sets = append(sets, set(key, 1))
 		moves = append(moves, move(key, 1, 2))
 		back = append(back, move(key, 2, 1))
 		unsets = append(unsets, unset(key, 1))
 	}
-	for _, c := range []struct {
-		name            string
-		before, changes []store.Change
-		after           []store.Change
-	}{
-		{name: "set", changes: sets, after: unsets},
-		{name: "move", before: sets, changes: moves, after: back},
-		{name: "unset", before: sets, changes: unsets, after: sets},
-	} {
-		b.Run("commit="+c.name+"/changes=1e5", func(b *testing.B) {
+	// Each benchmark begins with a table that holds the given entries.
+	run := func(name string, held []store.Change, measure func(b *testing.B, f *fixture)) {
+		b.Run(name, func(b *testing.B) {
 			f := newFixture(b, fresh(b), true)
 			f.put(b, "clicks", `{}`)
-			f.commit(b, "clicks", c.before...)
-			for b.Loop() {
-				f.commit(b, "clicks", c.changes...)
-				b.StopTimer()
-				f.commit(b, "clicks", c.after...)
-				b.StartTimer()
-			}
+			f.commit(b, "clicks", held...)
+			b.ResetTimer()
+			measure(b, f)
 		})
 	}
-	b.Run("create/changes=1e5", func(b *testing.B) {
-		f := newFixture(b, fresh(b), true)
-		f.put(b, "clicks", `{}`)
-		for b.Loop() {
-			f.create(b, f.plan(b, "clicks", f.next(b, "clicks"), store.StatusApproved, sets...))
-		}
-	})
-	b.Run("table/entries=1e5", func(b *testing.B) {
-		f := newFixture(b, fresh(b), true)
-		f.put(b, "clicks", `{}`)
-		f.commit(b, "clicks", sets...)
+	run("create/changes=1e5", nil, func(b *testing.B, f *fixture) { benchCreate(b, f, sets) })
+	run("commit=set/changes=1e5", nil, func(b *testing.B, f *fixture) { benchCommit(b, f, sets, unsets) })
+	run("commit=move/changes=1e5", sets, func(b *testing.B, f *fixture) { benchCommit(b, f, moves, back) })
+	run("commit=unset/changes=1e5", sets, func(b *testing.B, f *fixture) { benchCommit(b, f, unsets, sets) })
+	run("table/entries=1e5/back=0", sets, func(b *testing.B, f *fixture) { benchTable(b, f, nil) })
+	run("table/entries=1e5/back=10", sets, func(b *testing.B, f *fixture) {
 		for range 5 {
 			f.commit(b, "clicks", moves...)
 			f.commit(b, "clicks", back...)
 		}
-		first := int64(1)
-		for name, version := range map[string]*int64{"back=0": nil, "back=10": &first} {
-			b.Run(name, func(b *testing.B) {
-				for b.Loop() {
-					if _, err := f.Table(b.Context(), "clicks", version); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
+		benchTable(b, f, new(int64(1)))
 	})
-	b.Run("route/entries=1e5", func(b *testing.B) {
-		f := newFixture(b, fresh(b), true)
-		f.put(b, "clicks", `{}`)
-		f.commit(b, "clicks", sets...)
-		for i := 0; b.Loop(); i++ {
-			if _, _, found, err := f.Route(b.Context(), "clicks", sets[i%n].Key); err != nil || !found {
-				b.Fatal(found, err)
-			}
+	run("route/entries=1e5", sets, func(b *testing.B, f *fixture) { benchRoute(b, f, sets) })
+}
+
+func benchCreate(b *testing.B, f *fixture, changes []store.Change) {
+	for b.Loop() {
+		f.create(b, f.plan(b, "clicks", f.next(b, "clicks"), store.StatusApproved, changes...))
+	}
+}
+
+// benchCommit measures a plan and not the one that takes it back.
+func benchCommit(b *testing.B, f *fixture, changes, back []store.Change) {
+	for b.Loop() {
+		f.commit(b, "clicks", changes...)
+		b.StopTimer()
+		f.commit(b, "clicks", back...)
+		b.StartTimer()
+	}
+}
+
+func benchTable(b *testing.B, f *fixture, version *int64) {
+	for b.Loop() {
+		if _, err := f.Table(b.Context(), "clicks", version); err != nil {
+			b.Fatal(err)
 		}
-	})
+	}
+}
+
+func benchRoute(b *testing.B, f *fixture, held []store.Change) {
+	for i := 0; b.Loop(); i++ {
+		if _, _, found, err := f.Route(b.Context(), "clicks", held[i%len(held)].Key); err != nil || !found {
+			b.Fatal(found, err)
+		}
+	}
 }

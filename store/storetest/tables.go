@@ -64,9 +64,9 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	}
 	// One key is moved, its neighbours in any collation stay.
 	f.commit(t, "clicks", move("a", 6, 1000), unset("A", 4))
-	for key, want := range map[string]int32{"a ": 9, "a\x00": 7, "aa": 11, "a": 1000} {
-		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || !found || instance != want {
-			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, want)
+	for _, want := range []store.Entry{{Key: []byte("a "), Instance: 9}, {Key: []byte("a\x00"), Instance: 7}, {Key: []byte("a"), Instance: 1000}} {
+		if _, instance, found, err := f.Route(t.Context(), "clicks", want.Key); err != nil || !found || instance != want.Instance {
+			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", want.Key, instance, found, err, want.Instance)
 		}
 	}
 	if _, _, found, err := f.Route(t.Context(), "clicks", []byte("A")); err != nil || found {
@@ -130,15 +130,15 @@ func randomHistory(t *testing.T, f *fixture) {
 		}
 		f.create(t, p)
 		m.changes[p.ID], m.status[p.ID] = p.Changes, p.Status
-		switch {
+		switch fate := random.IntN(3); {
 		case p.Status == store.StatusCommitted:
 			m.commit(p)
-		case p.Status == store.StatusApproved && random.IntN(3) == 0:
+		case p.Status == store.StatusApproved && fate == 0:
 			if _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}); err != nil {
 				t.Fatal(err)
 			}
 			m.commit(p)
-		case p.Status == store.StatusApproved && random.IntN(3) == 0:
+		case p.Status == store.StatusApproved && fate == 1:
 			if _, err := f.AbortPlan(ctx, p.ID, f.by("x")); err != nil {
 				t.Fatal(err)
 			}

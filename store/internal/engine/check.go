@@ -63,16 +63,18 @@ func sorted(changes []store.Change) []store.Change {
 	return changes
 }
 
-// growth is the number of entries that changes add to a table.
-func growth(changes []store.Change) int64 {
-	var n int64
+// split parts changes by what they do to an entry: set it, move it to another
+// instance, or unset it.
+func split(changes []store.Change) (sets, moves, unsets []store.Change) {
 	for _, c := range changes {
-		if c.Old == store.NoInstance {
-			n++
-		}
-		if c.New == store.NoInstance {
-			n--
+		switch {
+		case c.Old == store.NoInstance:
+			sets = append(sets, c)
+		case c.New == store.NoInstance:
+			unsets = append(unsets, c)
+		default:
+			moves = append(moves, c)
 		}
 	}
-	return n
+	return sets, moves, unsets
 }

@@ -17,8 +17,8 @@ import (
 // VersionTable is the table in which the migrations that were applied are noted.
 const VersionTable = "plannerd_schema"
 
-// ErrMismatch: the stored table is not what a plan's changes say it is. It is
-// no sentinel of the store's contract, because it must not happen.
+// ErrMismatch says that the stored table is not what a plan's changes say it is.
+// It is no sentinel of the store's contract, because it must not happen.
 var ErrMismatch = errors.New("the stored table does not match the changes")
 
 // Database runs statements. All three of its ways to run them turn the driver's
@@ -62,9 +62,9 @@ type Statements interface {
 
 	// Entries returns the committed table in ascending bytes of the keys.
 	Entries(ctx context.Context, operator int64) ([]store.Entry, error)
-	// Apply makes the changes to the committed table. ErrMismatch when it does
-	// not hold their Old.
-	Apply(ctx context.Context, operator int64, changes []store.Change) error
+	// Apply makes changes to the committed table: entries that are set, moved
+	// and unset. ErrMismatch when it does not hold their Old.
+	Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error
 	TableVersion(ctx context.Context, operator, version int64) (TableVersion, error)
 	InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error
 	// Diffs calls f with the diff of each table version above the given one,

@@ -204,12 +204,13 @@ func checkInterval(r Row, epoch, interval int64) error {
 
 // commit makes an approved plan the newest table version. The caller saves r.
 func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
-	if err := q.Apply(ctx, r.ID, changes); err != nil {
+	sets, moves, unsets := split(changes)
+	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err
 	}
 	r.TableVersion++
 	r.TableConfigVersion = p.ConfigVersion
-	r.TableSize += growth(changes)
+	r.TableSize += int64(len(sets) - len(unsets))
 	r.UpdatedAt = by.At
 	version := TableVersion{
 		Version: r.TableVersion, ConfigVersion: p.ConfigVersion, PlanID: &p.ID, DiffID: p.DiffID, CreatedAt: by.At,

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plannerd/store"
+)
+
+func TestStep(t *testing.T) {
+	for _, from := range []store.Status{
+		store.StatusNoAction, store.StatusApproved, store.StatusCommitted, store.StatusAborted, store.StatusSuperseded,
+	} {
+		for _, to := range []store.Status{store.StatusCommitted, store.StatusAborted} {
+			done, err := step(from, to)
+			if done != (from == to) {
+				t.Errorf("from %s to %s: done = %v", from, to, done)
+			}
+			if allowed := from == to || from == store.StatusApproved; (err == nil) != allowed {
+				t.Errorf("from %s to %s: error %v", from, to, err)
+			} else if err != nil && !errors.Is(err, store.ErrTransition) {
+				t.Errorf("from %s to %s: error %v, want %v", from, to, err, store.ErrTransition)
+			}
+		}
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	r := Row{ConfigVersion: 3, TableVersion: 7, Epoch: new(int64(2)), Interval: new(int64(10))}
+	for _, c := range []struct {
+		epoch, interval, config, base int64
+		want                          error
+	}{
+		{2, 10, 3, 7, nil}, // its plan may have been aborted
+		{2, 11, 3, 7, nil},
+		{3, 0, 3, 7, nil},
+		{2, 9, 3, 7, store.ErrIntervalOutdated},
+		{1, 11, 3, 7, store.ErrIntervalOutdated},
+		{1, 11, 2, 6, store.ErrIntervalOutdated},
+		{2, 11, 2, 7, store.ErrConfigurationChanged},
+		{2, 11, 4, 6, store.ErrConfigurationChanged},
+		{2, 11, 3, 6, store.ErrBaseChanged},
+		{2, 11, 3, 8, store.ErrBaseChanged},
+	} {
+		err := admit(r, store.Plan{Epoch: c.epoch, Interval: c.interval, ConfigVersion: c.config, BaseVersion: c.base})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+	}
+	if err := checkInterval(Row{}, -5, -5); err != nil {
+		t.Errorf("the first interval: %v", err)
+	}
+}
+
+func TestHistoryGoesBack(t *testing.T) {
+	h := history{}
+	for _, changes := range [][]store.Change{ // newest first
+		{{Key: []byte("a"), Old: 1, New: 2}, {Key: []byte("b"), Old: 5, New: store.NoInstance}},
+		{{Key: []byte("a"), Old: store.NoInstance, New: 1}, {Key: []byte("c"), Old: 3, New: 4}},
+		{{Key: []byte("b"), Old: 6, New: 5}, {Key: []byte("d"), Old: store.NoInstance, New: 1}},
+	} {
+		if err := h.undo(changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := h.table([]store.Entry{{Key: []byte("a"), Instance: 2}, {Key: []byte("c"), Instance: 4}, {Key: []byte("d"), Instance: 1}, {Key: []byte("e"), Instance: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []store.Entry{{Key: []byte("b"), Instance: 6}, {Key: []byte("c"), Instance: 3}, {Key: []byte("e"), Instance: 9}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tables differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestHistoryNoticesWhatCannotBe(t *testing.T) {
+	a := func(from, to int32) store.Change { return store.Change{Key: []byte("a"), Old: from, New: to} }
+	current := []store.Entry{{Key: []byte("a"), Instance: 2}}
+	for i, c := range []struct {
+		newer, older store.Change
+		current      []store.Entry
+	}{
+		{a(1, 2), a(0, 3), current},                // the older one went elsewhere
+		{a(1, 3), a(0, 1), current},                // so did the newer one
+		{a(1, 2), a(0, 1), nil},                    // the entry is missing
+		{a(1, store.NoInstance), a(0, 1), current}, // the entry is too many
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			h := history{}
+			err := h.undo([]store.Change{c.newer})
+			if err == nil {
+				err = h.undo([]store.Change{c.older})
+			}
+			if err == nil {
+				_, err = h.table(append([]store.Entry(nil), c.current...))
+			}
+			if !errors.Is(err, ErrMismatch) {
+				t.Errorf("error %v, want %v", err, ErrMismatch)
+			}
+		})
+	}
+}
+
+func TestJSONAndLists(t *testing.T) {
+	for _, text := range []string{"", "null", `{"a": 1}`} {
+		in, out := []byte(text), []byte("before")
+		value, err := JSON{&in}.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (JSON{&out}).Scan(value); err != nil || string(out) != text {
+			t.Errorf("%q is read as %q, error %v", text, out, err)
+		}
+	}
+	for _, want := range [][]string{nil, {""}, {"a", "\"b\", ü <&>"}} {
+		got := []string{"before"}
+		value, err := list{&want}.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (list{&got}).Scan(value); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("lists differ (-want +got):\n%s", diff)
+		}
+	}
+	var data []byte
+	if err := (JSON{&data}).Scan(5); err == nil {
+		t.Error("a number was read as JSON")
+	}
+}
