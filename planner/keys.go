@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"github.com/spaolacci/murmur3"
+	"github.com/twmb/murmur3"
 )
 
 // MaxKeyBytes is the greatest length of a key, in bytes.

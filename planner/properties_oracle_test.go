@@ -82,7 +82,7 @@ func TestRowOrderOfFractionsDoesNotMatter(t *testing.T) {
 // The unit of cost is arbitrary. (With another unit γ may round otherwise, so β
 // is a whole number where it is not a power of two.)
 func TestScalingCosts(t *testing.T) {
-	eachCase(t, 43, 600, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
+	eachCase(t, 43, 600, func(t *testing.T, _ *rand.Rand, strategy string, c *plannertest.Case) {
 		c = c.Clone()
 		if c.Options.Beta == nil || *c.Options.Beta == 0.5 {
 			c.Options.Beta = new(2.0)
@@ -104,7 +104,7 @@ func TestScalingCosts(t *testing.T) {
 }
 
 func TestScalingStates(t *testing.T) {
-	eachCase(t, 44, 600, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
+	eachCase(t, 44, 600, func(t *testing.T, _ *rand.Rand, strategy string, c *plannertest.Case) {
 		want := run(t, strategy, c.Snapshot(), c.Options)
 		for _, factor := range []float64{8, 0x1p-40} {
 			d := c.Clone()
@@ -149,7 +149,7 @@ func TestRenamingInstances(t *testing.T) {
 // A key that costs nothing changes nothing for the others. It is at home on a
 // live instance, so that it needs no table entry; lpt places it last.
 func TestZeroCostKey(t *testing.T) {
-	eachCase(t, 46, 600, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
+	eachCase(t, 46, 600, func(t *testing.T, _ *rand.Rand, strategy string, c *plannertest.Case) {
 		c = c.Clone()
 		if strategy == "lpt" || strategy == "readj" && c.Options.Sigma == nil {
 			c.Options.TableLimit = nil // the entry of the added key must not decide
@@ -175,7 +175,7 @@ func TestZeroCostKey(t *testing.T) {
 // Once a plan is carried out and has reached its goals, the next has nothing to do.
 func TestPlanningAgain(t *testing.T) {
 	reached := 0
-	eachCase(t, 47, 1000, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
+	eachCase(t, 47, 1000, func(t *testing.T, _ *rand.Rand, strategy string, c *plannertest.Case) {
 		p := run(t, strategy, c.Snapshot(), c.Options)
 		if !p.Balanced || !p.TableWithinLimit {
 			return

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -142,8 +143,11 @@ func BenchmarkReference(b *testing.B) {
 			s := planner.Statistics{Keys: planner.NewKeys(0)}
 			for {
 				f, err := r.Read()
-				if err != nil {
+				if errors.Is(err, io.EOF) {
 					return nil
+				}
+				if err != nil {
+					return err
 				}
 				cost, _ := strconv.ParseFloat(f[1], 64)
 				state, _ := strconv.ParseFloat(f[2], 64)

@@ -24,7 +24,7 @@ import (
 // width are laid out in planes: the lowest byte of every value, then the second
 // lowest, and so on, which compresses better and faster than whole values.
 
-// ErrCorrupt: a stored blob is not what was written, or is of a version that
+// ErrCorrupt says that a stored blob is not what was written, or is of a version that
 // this build does not know.
 var ErrCorrupt = errors.New("corrupt blob")
 

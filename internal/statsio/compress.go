@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrEncoding: the content encoding is not known.
+// ErrEncoding says that the content encoding is not known.
 var ErrEncoding = errors.New("unknown content encoding")
 
 // maxZstdWindow is what a zstd frame may have the decoder hold: 8 MiB, which
@@ -60,7 +60,7 @@ type sourceReader struct {
 
 func (s *sourceReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return n, err
@@ -75,7 +75,7 @@ type decompressor struct {
 
 func (d *decompressor) Read(p []byte) (int, error) {
 	n, err := d.Reader.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = d.explain(err)
 	}
 	return n, err
@@ -132,7 +132,7 @@ func sniffEncoding(r *bufio.Reader) (string, error) {
 		return "gzip", nil
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return "zstd", nil
-	case err != nil && err != io.EOF:
+	case err != nil && !errors.Is(err, io.EOF):
 		return "", err
 	}
 	return "", nil
@@ -143,7 +143,7 @@ func sniffEncoding(r *bufio.Reader) (string, error) {
 // "keys" nor "columns", else JSON. An error is one of the reader's.
 func Detect(r *bufio.Reader) (Format, error) {
 	head, err := r.Peek(r.Size())
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
 	head = bytes.TrimLeft(head, " \t\r\n")

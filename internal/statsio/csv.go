@@ -41,7 +41,8 @@ func newCSV(r io.Reader, o Options, stream bool) (*csvParser, error) {
 		return p, err
 	}
 	p.context = func() string { return p.pointer(p.rows, "") }
-	return p, p.setColumns(names, stream)
+	err := p.setColumns(names, stream)
+	return p, err
 }
 
 // header reads the names of the columns.

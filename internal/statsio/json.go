@@ -23,8 +23,7 @@ func DecodeJSON(r io.Reader, o Options) (*Document, error) {
 type jsonParser struct {
 	rowParser
 	members     map[string][]byte
-	member      string // name of the member being read
-	rowsSeen    bool   // "keys" was read
+	rowsSeen    bool // "keys" was read
 	columnsSeen bool
 }
 

@@ -69,7 +69,7 @@ func oracleJSON(body []byte, base64Keys bool) (rows []oracleRow, err error) {
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, refuse("trailing text")
 	}
 	switch {
@@ -355,9 +355,9 @@ func oracleCSV(body []byte, base64Keys bool) (rows []oracleRow, err error) {
 		rest := body[r.InputOffset():]
 		record, err := r.Read()
 		switch {
-		case err == io.EOF && header == nil:
+		case errors.Is(err, io.EOF) && header == nil:
 			return nil, refuse("no header")
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return oracleRows(rows, base64Keys)
 		case err != nil:
 			return nil, err

@@ -76,15 +76,15 @@ func intervals(r io.Reader, f Format, o Options) string {
 	s := NewStream(r, f, o)
 	for {
 		n, d, err := s.Next()
-		if err == io.EOF {
-			if _, _, again := s.Next(); again != io.EOF {
+		if errors.Is(err, io.EOF) {
+			if _, _, again := s.Next(); !errors.Is(again, io.EOF) {
 				return "the end does not last"
 			}
 			fmt.Fprintf(&b, "end %t", s.HasInterval())
 			return b.String()
 		}
 		if err != nil {
-			if _, _, again := s.Next(); again != err {
+			if _, _, again := s.Next(); !errors.Is(again, err) {
 				return "the error does not last"
 			}
 			return b.String() + describe(nil, err)

@@ -15,7 +15,7 @@ import (
 	"plannerd/planner"
 )
 
-// ErrKeyText: a key that is not valid UTF-8 was to be written as text in CSV.
+// ErrKeyText says that a key that is not valid UTF-8 was to be written as text in CSV.
 var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
 // Record is what the long lists of a plan consist of: a [Migration] or an

@@ -14,7 +14,7 @@ type Assignment [][]int64
 
 // Equal reports whether a and b put the same number of units everywhere.
 func (a Assignment) Equal(b Assignment) bool {
-	return slices.EqualFunc(a, b, func(x, y []int64) bool { return slices.Equal(x, y) })
+	return slices.EqualFunc(a, b, slices.Equal)
 }
 
 // AssignmentOf applies the moves of a plan to the current assignment.

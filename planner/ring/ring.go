@@ -27,9 +27,8 @@ type Node struct {
 // Position returns where key lies on the ring: murmur3_x86_32 of its bytes,
 // with seed 0.
 //
-// The hash is twmb/murmur3's and not spaolacci/murmur3's as elsewhere: that
-// one's Sum32 reads words through unaligned pointers, which the race detector's
-// pointer check forbids, and its digest takes twice as long.
+// The hash is twmb/murmur3's: the Sum32 of spaolacci/murmur3 reads words through
+// unaligned pointers, which the race detector's pointer check forbids.
 func Position(key []byte) uint32 { return murmur3.Sum32(key) }
 
 // Token is a token of a node and where it lies.
