@@ -124,11 +124,11 @@ func TestOpenWhatIsNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed, noDatabase, password := *parsed, *parsed, *parsed
+	closed, noDatabase, stranger := *parsed, *parsed, *parsed
 	closed.Host = "127.0.0.1:1"
 	noDatabase.Path = "/plannerd_test_there_is_none"
-	password.User = url.UserPassword(parsed.User.Username(), "wrong-secret")
-	for what, u := range map[string]url.URL{"no server": closed, "no database": noDatabase, "a wrong password": password} {
+	stranger.User = url.UserPassword("plannerd_test_nobody", "wrong-secret")
+	for what, u := range map[string]url.URL{"no server": closed, "no database": noDatabase, "an unknown user": stranger} {
 		_, err := postgres.Open(t.Context(), u.String())
 		if !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: error %v, want %v", what, err, store.ErrUnavailable)

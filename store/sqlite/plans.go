@@ -95,26 +95,29 @@ func (s statements) InsertBlob(ctx context.Context, seq int64, kind engine.BlobK
 	return s.exec(ctx, `INSERT INTO plan_blobs (plan_seq, kind, data) VALUES (?, ?, ?)`, seq, kind, data)
 }
 
-// oldPlans selects, of operator ?1, the plans older than the newest ?2.
-const oldPlans = `operator_id = ?1 AND seq <=
-	(SELECT seq FROM plans WHERE operator_id = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)`
-
-func (s statements) PurgeInputs(ctx context.Context, operator int64, keep int) error {
-	err := s.exec(ctx, `DELETE FROM plan_blobs WHERE kind = 'input' AND plan_seq IN
-		(SELECT seq FROM plans WHERE input_state = 'kept' AND `+oldPlans+`)`, operator, keep)
-	if err != nil {
-		return err
-	}
-	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE input_state = 'kept' AND `+oldPlans, operator, keep)
+func (s statements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
+	err = s.db.QueryRowContext(ctx,
+		`SELECT seq FROM plans WHERE operator_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?`, operator, n).Scan(&seq)
+	return seq, notFound(err)
 }
 
-func (s statements) PurgePlans(ctx context.Context, operator int64, keep int, current int64) error {
-	const old = oldPlans + ` AND status <> 'approved' AND version IS NOT ?3`
-	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, keep, current)
+func (s statements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
+	const old = `operator_id = ? AND seq <= ? AND input_state = 'kept'`
+	err := s.exec(ctx,
+		`DELETE FROM plan_blobs WHERE kind = 'input' AND plan_seq IN (SELECT seq FROM plans WHERE `+old+`)`, operator, upTo)
 	if err != nil {
 		return err
 	}
-	diffs, err := s.diffIDs(ctx, `DELETE FROM plans WHERE `+old+` RETURNING diff_id`, operator, keep, current)
+	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE `+old, operator, upTo)
+}
+
+func (s statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
+	const old = `operator_id = ? AND seq <= ? AND status <> 'approved' AND version IS NOT ?`
+	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
+	if err != nil {
+		return err
+	}
+	diffs, err := s.diffIDs(ctx, `DELETE FROM plans WHERE `+old+` RETURNING diff_id`, operator, upTo, current)
 	if err != nil {
 		return err
 	}

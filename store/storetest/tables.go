@@ -236,9 +236,13 @@ func manyKeys(n int) []string {
 }
 
 // largePlan sets 100 000 keys, then moves a third, unsets a third and sets as
-// many others in one plan.
+// many others in one plan. Short tests take a tenth: under the race detector
+// SQLite is slow.
 func largePlan(t *testing.T, f *fixture) {
-	const n = 100_000
+	n := 100_000
+	if testing.Short() {
+		n /= 10
+	}
 	f.put(t, "clicks", `{}`)
 	keys := manyKeys(n + n/3)
 	var first, second []store.Change

@@ -90,11 +90,13 @@ type Statements interface {
 	Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error)
 	InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error
 
-	// PurgeInputs removes the inputs of all but the newest plans.
-	PurgeInputs(ctx context.Context, operator int64, keep int) error
-	// PurgePlans removes all but the newest plans, and keeps those that are
-	// approved and the one that became table version current.
-	PurgePlans(ctx context.Context, operator int64, keep int, current int64) error
+	// OlderThanNewest returns the newest plan that does not belong to the newest n.
+	OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error)
+	// PurgeInputs removes the inputs of plans up to the given one.
+	PurgeInputs(ctx context.Context, operator, upTo int64) error
+	// PurgePlans removes plans up to the given one and notes them as purged. It
+	// keeps those that are approved and the one that became table version current.
+	PurgePlans(ctx context.Context, operator, upTo, current int64) error
 	// PurgeTableVersions removes table versions up to the given one.
 	PurgeTableVersions(ctx context.Context, operator, upTo int64) error
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"plannerd/store"
@@ -247,18 +248,31 @@ func end(ctx context.Context, q Statements, p PlanRow, status store.Status, by s
 // table versions as numbered, the committed one included. A plan that waits to be
 // committed and the plan of the committed table stay in any case.
 func retain(ctx context.Context, q Statements, r Row, keep store.Retention) error {
-	if keep.Inputs > 0 {
-		if err := q.PurgeInputs(ctx, r.ID, keep.Inputs); err != nil {
-			return err
-		}
+	err := older(ctx, q, r, keep.Inputs, func(upTo int64) error { return q.PurgeInputs(ctx, r.ID, upTo) })
+	if err != nil {
+		return err
 	}
-	if keep.Plans > 0 {
-		if err := q.PurgePlans(ctx, r.ID, keep.Plans, r.TableVersion); err != nil {
-			return err
-		}
+	err = older(ctx, q, r, keep.Plans, func(upTo int64) error { return q.PurgePlans(ctx, r.ID, upTo, r.TableVersion) })
+	if err != nil {
+		return err
 	}
 	if keep.Versions > 0 {
 		return q.PurgeTableVersions(ctx, r.ID, r.TableVersion-int64(keep.Versions))
 	}
 	return nil
+}
+
+// older calls purge if there are plans beyond the newest n; 0 keeps all.
+func older(ctx context.Context, q Statements, r Row, n int, purge func(upTo int64) error) error {
+	if n <= 0 {
+		return nil
+	}
+	upTo, err := q.OlderThanNewest(ctx, r.ID, n)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return purge(upTo)
 }
