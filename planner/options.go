@@ -20,7 +20,7 @@ type Options struct {
 	TableLimit *int64
 	// Beta is β ≥ 0 in γ(k) = c(k)^β / S(k). Nil: DefaultBeta.
 	Beta *float64
-	// KeyOverhead is o ≥ 0, added to the state of every migrated key in the
+	// KeyOverhead is o, from 0 to MaxAmount, added to the state of every migrated key in the
 	// objective. Defaults to 0.
 	KeyOverhead float64
 	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
@@ -47,8 +47,8 @@ func (o Options) Validate() error {
 		return bad("table_limit", "must be ≥ 0")
 	case o.Beta != nil && !nonNegative(*o.Beta):
 		return bad("beta", "must be ≥ 0 and finite")
-	case !nonNegative(o.KeyOverhead):
-		return bad("key_overhead", "must be ≥ 0 and finite")
+	case !isAmount(o.KeyOverhead):
+		return bad("key_overhead", mustBeAmount)
 	case o.Sigma != nil && !nonNegative(*o.Sigma):
 		return bad("sigma", "must be ≥ 0 and finite")
 	case o.WorkBudget < 0:

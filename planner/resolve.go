@@ -81,12 +81,12 @@ func (r *resolver) addResiduals() error {
 			return bad("instance", "is not a known instance")
 		case seen[v.Instance]:
 			return bad("instance", "stands twice")
-		case !nonNegative(v.Cost):
-			return bad("cost", mustBeNonNegative)
-		case !nonNegative(v.State):
-			return bad("state", mustBeNonNegative)
-		case v.Keys < 0:
-			return bad("keys", "must be ≥ 0")
+		case !isAmount(v.Cost):
+			return bad("cost", mustBeAmount)
+		case !isAmount(v.State):
+			return bad("state", mustBeAmount)
+		case v.Keys < 0 || v.Keys > MaxResidualKeys:
+			return bad("keys", "must be between 0 and 2^53−1")
 		}
 		seen[v.Instance] = true
 		d := &r.s.Instances[at]
@@ -95,16 +95,19 @@ func (r *resolver) addResiduals() error {
 	return nil
 }
 
-const mustBeNonNegative = "must be ≥ 0 and finite"
+const (
+	mustBeAmount   = "must be ≥ 0 and at most 1e290"
+	mustBeCapacity = "must be between 1e-6 and 1e6"
+)
 
 // row resolves F and h of row i.
 func (r *resolver) row(i int) error {
 	bad := func(field, detail string) error { return &InputError{Row: i, Field: field, Detail: detail} }
-	if !nonNegative(r.stats.Cost[i]) {
-		return bad("cost", mustBeNonNegative)
+	if !isAmount(r.stats.Cost[i]) {
+		return bad("cost", mustBeAmount)
 	}
-	if r.stats.State != nil && !nonNegative(r.stats.State[i]) {
-		return bad("state", mustBeNonNegative)
+	if r.stats.State != nil && !isAmount(r.stats.State[i]) {
+		return bad("state", mustBeAmount)
 	}
 	key, hash := r.stats.Keys.At(i), r.stats.Keys.Hash(i)
 	reported := NoInstance
@@ -228,10 +231,10 @@ func validateInstances(instances []Instance) error {
 			return bad("id", "must be ≥ 0")
 		case i > 0 && d.ID <= instances[i-1].ID:
 			return bad("id", "must ascend without repetition")
-		case !(d.Capacity > 0) || d.Capacity > math.MaxFloat64:
-			return bad("capacity", "must be > 0 and finite")
-		case !nonNegative(d.ResidualCost) || !nonNegative(d.ResidualState) || d.ResidualKeys < 0:
-			return bad("residual", mustBeNonNegative)
+		case !(d.Capacity >= MinCapacity && d.Capacity <= MaxCapacity):
+			return bad("capacity", mustBeCapacity)
+		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
+			return bad("residual", mustBeAmount)
 		}
 		live = live || !d.Drained
 	}
@@ -257,10 +260,10 @@ func (s *Snapshot) Validate() error {
 		switch {
 		case len(s.Keys.At(i)) == 0:
 			return bad("key", "must not be empty")
-		case !nonNegative(s.Cost[i]):
-			return bad("cost", mustBeNonNegative)
-		case s.State != nil && !nonNegative(s.State[i]):
-			return bad("state", mustBeNonNegative)
+		case !isAmount(s.Cost[i]):
+			return bad("cost", mustBeAmount)
+		case s.State != nil && !isAmount(s.State[i]):
+			return bad("state", mustBeAmount)
 		case s.Count != nil && s.Count[i] < 1:
 			return bad("count", "must be ≥ 1")
 		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:

@@ -1,9 +1,20 @@
 package planner
 
+// The bounds of what a snapshot may hold: within them no sum overflows and loads
+// relative to capacities stay distinguishable.
+const (
+	MaxAmount       = 1e290 // of a cost, a state, an overhead
+	MinCapacity     = 1e-6
+	MaxCapacity     = 1e6
+	MaxResidualKeys = 1<<53 - 1 // of one instance
+)
+
+func isAmount(x float64) bool { return x >= 0 && x <= MaxAmount }
+
 // Instance is one parallel task of the operator, d ∈ D.
 type Instance struct {
 	ID       int32   // ≥ 0
-	Capacity float64 // κ_d, relative speed, > 0 and finite
+	Capacity float64 // κ_d, relative speed, from MinCapacity to MaxCapacity
 	// Drained: the instance was removed but may still hold keys. All its named
 	// keys leave it, and nothing is ever placed on it.
 	Drained bool
@@ -24,9 +35,9 @@ type Snapshot struct {
 	Instances []Instance
 	// Keys names the items. Distinct, 1 to MaxKeyBytes bytes.
 	Keys *Keys
-	// Cost is c(k) of one unit of the item, ≥ 0 and finite, in any unit.
+	// Cost is c(k) of one unit of the item, from 0 to MaxAmount, in any unit.
 	Cost []float64
-	// State is S(k,w) of one unit, ≥ 0 and finite, in any unit. Nil: 1 each.
+	// State is S(k,w) of one unit, from 0 to MaxAmount, in any unit. Nil: 1 each.
 	State []float64
 	// Count is the number of equal keys that an item stands for, ≥ 1. Nil: 1
 	// each. Units of one item may go to different instances.

@@ -7,9 +7,9 @@ const NoInstance int32 = -1
 // Keys. Instances are named by id.
 type Statistics struct {
 	Keys *Keys
-	// Cost is c(k) of each key, ≥ 0 and finite.
+	// Cost is c(k) of each key, from 0 to MaxAmount.
 	Cost []float64
-	// State is S(k,w) of each key, ≥ 0 and finite. Nil: not reported, each key
+	// State is S(k,w) of each key, from 0 to MaxAmount. Nil: not reported, each key
 	// counts 1.
 	State []float64
 	// Instance is where each key is, or NoInstance. Nil: named on no row.
@@ -25,9 +25,9 @@ type Statistics struct {
 // Residual sums up the keys of one instance that have no row of their own.
 type Residual struct {
 	Instance int32
-	Cost     float64 // ≥ 0 and finite
-	State    float64 // ≥ 0 and finite
-	Keys     int64   // ≥ 0
+	Cost     float64 // from 0 to MaxAmount
+	State    float64 // from 0 to MaxAmount
+	Keys     int64   // from 0 to MaxResidualKeys
 }
 
 // Len is the number of rows.
