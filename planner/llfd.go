@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // criterion is ψ: which key to take off an instance first. It returns the rank
 // of an item; items of equal rank are in canonical key order.
@@ -50,8 +47,14 @@ type llfd struct {
 	gone    []bool   // by piece of list: it entered C. Each does at most once.
 	sources []source // by instance
 	queue   candidates
-	order   []int32 // live instances in ascending L̂/κ, ties by id
-	refused []int32 // by instance: the last candidate that it refused, +1
+	byLoad
+}
+
+// byLoad yields the live instances in ascending L̂/κ, ties by id.
+type byLoad struct {
+	tried   minHeap[int32] // those that have not refused the candidate at hand
+	refused []int32        // those that have, in that order
+	rate    []float64      // by instance: L̂/κ
 }
 
 // source is one instance as a source of keys.
@@ -72,23 +75,21 @@ func (a *assignment) rebalance(psi criterion, byCost bool) bool {
 		assignment: a, rank: psi(a.p), byCost: byCost,
 		gone:    make([]bool, len(a.at)),
 		sources: make([]source, len(a.load)),
-		refused: make([]int32, len(a.load)),
 	}
 	r.list, r.start = a.movable()
 	r.prepare()
-	r.sortInstances()
+	r.byLoad = a.instancesByLoad()
 	return r.assign()
 }
 
-// sortInstances sets up the order in which instances are tried.
-func (r *llfd) sortInstances() {
-	r.order = slices.Clone(r.p.live)
-	slices.SortFunc(r.order, func(a, b int32) int {
-		if r.before(a, b) {
-			return -1
-		}
-		return 1
-	})
+func (a *assignment) instancesByLoad() byLoad {
+	b := byLoad{rate: make([]float64, len(a.load))}
+	b.tried.before = func(x, y int32) bool { return b.rate[x] < b.rate[y] || b.rate[x] == b.rate[y] && x < y }
+	for _, d := range a.p.live {
+		b.rate[d] = a.p.rate(d, a.load[d])
+		b.tried.push(d)
+	}
+	return b
 }
 
 // prepare is Phase II: it takes keys off overloaded instances in the order ψ
@@ -113,7 +114,7 @@ func (r *llfd) prepare() {
 			taken = append(taken, r.byCostRank(piece))
 		}
 	}
-	r.queue = candidates{sorted: newLazyOrder(taken, r.p.s.Keys, r.items), a: r.assignment}
+	r.queue = newCandidates(taken, r.assignment)
 }
 
 // byCostRank ranks a piece for C: the costliest first.
@@ -154,24 +155,6 @@ func (r *llfd) displace(s *source, piece int32, need int64) (taken int32, cost i
 	return piece, units * unit
 }
 
-// before reports whether a is tried before b.
-func (r *llfd) before(a, b int32) bool {
-	x, y := r.p.rate(a, r.load[a]), r.p.rate(b, r.load[b])
-	return x < y || x == y && a < b
-}
-
-// reorder restores the order after the load of order[i] changed.
-func (r *llfd) reorder(i int) {
-	d := r.order[i]
-	for ; i+1 < len(r.order) && r.before(r.order[i+1], d); i++ {
-		r.order[i] = r.order[i+1]
-	}
-	for ; i > 0 && r.before(d, r.order[i-1]); i-- {
-		r.order[i] = r.order[i-1]
-	}
-	r.order[i] = d
-}
-
 // assign is Phase III: every candidate, the costliest first, goes to the first
 // instance that accepts it.
 func (r *llfd) assign() bool {
@@ -191,65 +174,67 @@ func (r *llfd) assign() bool {
 // changes in between.
 func (r *llfd) place(piece int32) bool {
 	cost := r.unitCost(piece)
-	for i := r.nextTried(0, piece); i < len(r.order); i = r.nextTried(i, piece) {
+	defer r.forgive()
+	for len(r.tried.e) > 0 {
 		if !r.p.meter.spend(1) {
 			return false
 		}
-		d, units := r.order[i], int64(0)
+		d, units := r.tried.e[0], int64(0)
 		if room := r.p.limit[d] - r.load[d]; cost <= room {
 			units = r.count(piece)
 			if cost > 0 {
 				units = min(units, room/cost)
 			}
-			units = r.unitsUntil(r.nextTried(i+1, piece), d, cost, units)
+			units = r.unitsUntilNext(cost, units)
 		} else if r.exchange(int(d), piece, cost-room) {
 			units = 1
 		}
 		if units == 0 {
-			r.refused[d] = piece + 1
+			r.refused = append(r.refused, r.tried.pop())
 			continue
 		}
 		done := r.put(piece, d, units)
-		r.reorder(i)
+		r.tried.sink(0)
 		if done {
 			return true
 		}
-		i = 0 // the order may have changed before i, too
 	}
 	r.placeAnyway(piece, cost)
 	return true
 }
 
-// nextTried is the first position from i on whose instance has not refused the
-// candidate.
-func (r *llfd) nextTried(i int, candidate int32) int {
-	for i < len(r.order) && r.refused[r.order[i]] == candidate+1 {
-		i++
+// forgive makes the instances that refused a candidate available to the next.
+func (r *llfd) forgive() {
+	for _, d := range r.refused {
+		r.tried.push(d)
 	}
-	return i
+	r.refused = r.refused[:0]
 }
 
 // put places units of a candidate on d and reports whether these were all.
 func (r *llfd) put(piece, d int32, units int64) bool {
-	if units < r.count(piece) {
+	done := units == r.count(piece)
+	if !done {
 		r.move(r.split(piece, units), d)
-		return false
+	} else {
+		r.move(piece, d)
 	}
-	r.move(piece, d)
-	return true
+	r.rate[d] = r.p.rate(d, r.load[d])
+	return done
 }
 
-// unitsUntil is how many of n units d, which accepts one, takes before
-// order[next] is the least loaded instance.
-func (r *llfd) unitsUntil(next int, d int32, cost, n int64) int64 {
+// unitsUntilNext is how many of n units the least loaded instance, which accepts
+// one, takes before another one that has not refused is the least loaded.
+func (r *llfd) unitsUntilNext(cost, n int64) int64 {
 	if n == 1 || cost == 0 {
 		return n
 	}
-	if next == len(r.order) {
+	other, ok := r.tried.second()
+	if !ok {
 		return n
 	}
-	other := r.order[next]
-	level := r.p.rate(other, r.load[other])
+	d := r.tried.e[0]
+	level := r.rate[other]
 	first := func(k int64) bool { // is d still tried first when it holds k units more?
 		x := r.p.rate(d, r.load[d]+k*cost)
 		return x < level || x == level && d < other
@@ -287,7 +272,7 @@ func (r *llfd) exchange(d int, candidate int32, need int64) bool {
 		piece, cost := r.displace(s, e.piece, need)
 		need -= cost
 		s.eligible -= cost
-		r.queue.push(r.byCostRank(piece))
+		r.queue.added.push(r.byCostRank(piece))
 	}
 	return true
 }
@@ -338,74 +323,40 @@ func (r *llfd) forgetCostly(s *source, rank uint64) {
 // the resulting relative load is least.
 func (r *llfd) placeAnyway(piece int32, cost int64) {
 	for done := false; !done; {
-		best, least := 0, math.Inf(1)
-		for i, d := range r.order {
-			x := r.p.rate(d, r.load[d]+cost)
-			if x < least || x == least && d < r.order[best] {
-				best, least = i, x
+		best, least := int32(-1), math.Inf(1)
+		for _, d := range r.p.live {
+			if x := r.p.rate(d, r.load[d]+cost); x < least {
+				best, least = d, x
 			}
 		}
-		done = r.put(piece, r.order[best], 1)
-		r.reorder(best)
+		done = r.put(piece, best, 1)
 	}
 }
 
 // candidates is C: pieces by descending cost. Those of Phase II are sorted as
 // they are asked for, those that exchanges add go into a heap.
 type candidates struct {
-	a      *assignment
 	sorted lazyOrder
-	heap   []ranked
+	added  minHeap[ranked]
 }
 
-func (c *candidates) less(x, y ranked) bool {
-	order := lazyOrder{keys: c.a.p.s.Keys, items: c.a.items}
-	return order.less(x, y)
+func newCandidates(taken []ranked, a *assignment) candidates {
+	c := candidates{sorted: newLazyOrder(taken, a.p.s.Keys, a.items)}
+	c.added.before = func(x, y ranked) bool {
+		order := lazyOrder{keys: a.p.s.Keys, items: a.items} // items grows
+		return order.less(x, y)
+	}
+	return c
 }
 
 // pop takes the costliest piece out of C.
 func (c *candidates) pop() (int32, bool) {
 	e, ok := c.sorted.peek()
-	if len(c.heap) > 0 && (!ok || c.less(c.heap[0], e)) {
-		return c.popHeap(), true
+	if len(c.added.e) > 0 && (!ok || c.added.before(c.added.e[0], e)) {
+		return c.added.pop().piece, true
 	}
 	if ok {
 		c.sorted.skip()
 	}
 	return e.piece, ok
-}
-
-func (c *candidates) push(e ranked) {
-	c.heap = append(c.heap, e)
-	for i := len(c.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !c.less(c.heap[i], c.heap[parent]) {
-			break
-		}
-		c.heap[i], c.heap[parent] = c.heap[parent], c.heap[i]
-		i = parent
-	}
-}
-
-func (c *candidates) popHeap() int32 {
-	h := c.heap
-	top, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= len(h) {
-			break
-		}
-		if child+1 < len(h) && c.less(h[child+1], h[child]) {
-			child++
-		}
-		if !c.less(h[child], h[i]) {
-			break
-		}
-		h[i], h[child] = h[child], h[i]
-		i = child
-	}
-	c.heap = h
-	return top.piece
 }

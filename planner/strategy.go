@@ -191,8 +191,7 @@ func longestProcessingTime(p *problem) *assignment {
 		}
 	}
 	order := newLazyOrder(e, p.s.Keys, a.items)
-	r := &llfd{assignment: a}
-	r.sortInstances()
+	r := &llfd{assignment: a, byLoad: a.instancesByLoad()}
 	for {
 		e, ok := order.peek()
 		if !ok {
@@ -203,9 +202,8 @@ func longestProcessingTime(p *problem) *assignment {
 			return nil
 		}
 		for done := false; !done; {
-			d := r.order[0]
-			done = r.put(e.piece, d, r.unitsUntil(1, d, r.unitCost(e.piece), r.count(e.piece)))
-			r.reorder(0)
+			done = r.put(e.piece, r.tried.e[0], r.unitsUntilNext(r.unitCost(e.piece), r.count(e.piece)))
+			r.tried.sink(0)
 		}
 	}
 }

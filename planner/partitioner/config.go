@@ -43,7 +43,7 @@ const (
 	MaxMaxParallelism = 1 << 15
 	// MaxRingTokens bounds the tokens of all instances together, which take 12
 	// bytes each.
-	MaxRingTokens = 1 << 24
+	MaxRingTokens = 1 << 22
 	// MaxPartitions bounds Config.Partitions.
 	MaxPartitions = 1 << 20
 )

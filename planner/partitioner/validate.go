@@ -7,6 +7,9 @@ import (
 	"plannerd/planner"
 )
 
+// Validate reports what [New] would refuse, without building anything.
+func Validate(c Config, instances []Instance) error { return c.validate(instances) }
+
 // validate reports the first fault of c over the given instances.
 func (c Config) validate(instances []Instance) error {
 	if err := c.validateFields(); err != nil {
