@@ -1,8 +1,8 @@
 package planner
 
 import (
+	"bytes"
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -35,7 +35,7 @@ func (p *problem) finish(name string, a *assignment) *Plan {
 	f.migration()
 	f.loads()
 	f.table()
-	f.hotKeys()
+	plan.HotKeys = p.hotKeys()
 	f.causes()
 	return plan
 }
@@ -120,7 +120,9 @@ func (f *finisher) entries() {
 	}
 	slices.SortFunc(plan.Set, func(x, y Setting) int { return s.Keys.compare(x.Item, y.Item) })
 	slices.SortFunc(plan.Unset, func(x, y Removal) int {
-		return compareKeys(plan.removedKey(x), plan.removedKey(y))
+		a, i := x.list(s)
+		b, j := y.list(s)
+		return cmp.Or(cmp.Compare(a.hashes[i], b.hashes[j]), bytes.Compare(a.At(i), b.At(j)))
 	})
 }
 
@@ -212,44 +214,6 @@ func (f *finisher) table() {
 	plan.TableWithinLimit = p.tableExcess(plan.TableAfter) == 0
 }
 
-func (f *finisher) hotKeys() {
-	p := f.p
-	for i, h := range p.hot {
-		if i > 0 && p.hot[i-1].item == h.item {
-			continue
-		}
-		cost := p.cost.of(p.s.Cost[h.item])
-		f.plan.HotKeys = append(f.plan.HotKeys, HotKey{
-			Item: h.item, Instance: h.to, Cost: p.s.Cost[h.item],
-			Pieces: p.piecesOf(cost), ForcedTheta: p.forcedTheta(cost),
-		})
-	}
-}
-
-// piecesOf is the least n whose n largest rooms L_max,d − residual_d sum to at
-// least cost, or 0.
-func (p *problem) piecesOf(cost int64) int {
-	rooms := make([]int64, 0, len(p.live))
-	for _, d := range p.live {
-		rooms = append(rooms, p.maximum[d]-p.residual[d])
-	}
-	slices.SortFunc(rooms, func(a, b int64) int { return cmp.Compare(b, a) })
-	for n, room := range rooms {
-		if cost -= room; cost <= 0 {
-			return n + 1
-		}
-	}
-	return 0
-}
-
-func (p *problem) forcedTheta(cost int64) float64 {
-	theta := math.Inf(1)
-	for _, d := range p.live {
-		theta = min(theta, relative(float64(p.residual[d]+cost), p.fair[d]))
-	}
-	return theta
-}
-
 func (f *finisher) causes() {
 	plan := f.plan
 	if f.p.settled() {
@@ -273,31 +237,32 @@ func (f *finisher) causes() {
 // Table is the whole planned routing table A', for items that are keys.
 func (p *Plan) Table() (*RoutingTable, error) {
 	s := p.Snapshot
-	var entries []Entry
-	unset := make(map[int32]bool, len(p.Unset))
+	entries := make([]Entry, 0, p.TableAfter)
+	dropped := make([]bool, s.Table.Len()) // or replaced
+	changed := make([]bool, s.Len())
 	for _, u := range p.Unset {
-		unset[u.Entry] = true
-	}
-	set := make(map[int32]bool, len(p.Set))
-	for _, x := range p.Set {
-		entries = append(entries, Entry{s.Keys.At(int(x.Item)), s.Instances[x.To].ID})
-		set[x.Item] = true
-		if s.Entry != nil && s.Entry[x.Item] >= 0 {
-			unset[s.Entry[x.Item]] = true
+		if u.Entry >= 0 {
+			dropped[u.Entry] = true
+		}
+		if u.Item >= 0 {
+			changed[u.Item] = true
 		}
 	}
-	for e := range s.Table.Len() {
-		if !unset[int32(e)] {
+	for _, x := range p.Set {
+		entries = append(entries, Entry{s.Keys.At(int(x.Item)), s.Instances[x.To].ID})
+		changed[x.Item] = true
+		if s.Entry != nil && s.Entry[x.Item] >= 0 {
+			dropped[s.Entry[x.Item]] = true
+		}
+	}
+	for e, gone := range dropped {
+		if !gone {
 			entries = append(entries, s.Table.At(e))
 		}
 	}
 	if s.Table == nil {
-		removed := make(map[int32]bool, len(p.Unset))
-		for _, u := range p.Unset {
-			removed[u.Item] = true
-		}
 		for i, d := range s.Current {
-			if item := int32(i); d != s.Hash[i] && !set[item] && !removed[item] {
+			if d != s.Hash[i] && !changed[i] {
 				entries = append(entries, Entry{s.Keys.At(i), s.Instances[d].ID})
 			}
 		}

@@ -5,28 +5,54 @@ import (
 	"math/bits"
 )
 
+// magnitudes bounds a sum of non-negative numbers by counting their binary
+// exponents. Unlike a sum of floats it does not depend on their order.
+type magnitudes struct {
+	exponents [1 << 11]int64 // how many numbers have the biased exponent
+	greatest  float64
+}
+
+func (m *magnitudes) add(x float64, n int64) {
+	m.exponents[math.Float64bits(x)>>52&(1<<11-1)] += n
+	if x > m.greatest {
+		m.greatest = x
+	}
+}
+
+// exponent returns an e, the least or one more, for which the sum is at most 2^e.
+func (m *magnitudes) exponent() int {
+	top := len(m.exponents) - 1
+	for top > 0 && m.exponents[top] == 0 {
+		top--
+	}
+	sum := int64(0)
+	for _, n := range m.exponents[:top+1] {
+		sum = (sum+1)/2 + n // in units of 2^(e−1022), which no number of exponent e reaches
+	}
+	return top - 1022 + bits.Len64(uint64(sum))
+}
+
 // fixed converts a quantity into integers under a power-of-two scale, so that
-// its sums do not depend on their order. The scale is the largest under which no
-// sum overflows: integers below 2^53 stay exact unless their sum needs more
-// than 62 bits.
+// its sums do not depend on their order. The scale is about the largest under
+// which the sum of all does not overflow: integers below 2^53 stay exact unless
+// they sum to more than 2^61, and what is below 2^−62 of the sum counts as
+// nothing.
 type fixed struct{ up, up2, down, down2 float64 }
 
-// newFixed chooses the scale for n values of at most max.
-func newFixed(max float64, n int64) fixed {
-	if max == 0 {
+func newFixed(m *magnitudes) fixed {
+	if m.greatest == 0 {
 		return fixed{1, 1, 1, 1}
 	}
-	_, exp := math.Frexp(max)
-	e := 62 - exp - bits.Len64(uint64(n))
+	e := 62 - m.exponent()
 	// Two factors, since 2^e alone can be out of a float64's range.
-	e1 := min(e, 1000)
+	e1 := max(min(e, 1000), -1000)
 	e2 := e - e1
 	return fixed{math.Ldexp(1, e1), math.Ldexp(1, e2), math.Ldexp(1, -e1), math.Ldexp(1, -e2)}
 }
 
 func (f fixed) of(x float64) int64 { return int64(math.RoundToEven(x * f.up * f.up2)) }
 
-func (f fixed) float(v int64) float64 { return float64(v) * f.down2 * f.down }
+func (f fixed) float(v int64) float64 { return float64(float64(float64(v)*f.down2) * f.down) }
 
 // tolerance is the relative slack of the one predicate x ≤ b·(1+tolerance) that
 // decides balance, hotness and what fits.

@@ -81,6 +81,6 @@ func (k *Keys) At(i int) []byte {
 func (k *Keys) Hash(i int) uint64 { return k.hashes[i] }
 
 // KeyHash is the first half of murmur3_x64_128 with seed 0 of the key. It
-// orders ties ([CompareKeys]), places keys under the modulo hash and indexes
+// orders ties, places keys under the modulo hash and indexes
 // routing tables.
 func KeyHash(key []byte) uint64 { return murmur3.Sum64(key) }

@@ -1,41 +1,5 @@
 package planner
 
-import "math"
-
-// criterion is ψ: which key to take off an instance first. It returns the rank
-// of an item; items of equal rank are in canonical key order.
-type criterion func(p *problem) func(item int32) uint64
-
-// highestCost is ψ of llfd and mintable.
-func highestCost(p *problem) func(int32) uint64 {
-	return func(item int32) uint64 { return descending(p.s.Cost[item]) }
-}
-
-// largestGamma is ψ of minmig and mixed: γ(k) = c(k)^β / S(k), the migration
-// priority index of mixed-routing §III-B.
-func largestGamma(p *problem) func(int32) uint64 {
-	beta := p.o.beta()
-	return func(item int32) uint64 {
-		c := p.s.Cost[item]
-		if c == 0 {
-			return descending(0)
-		}
-		var power float64
-		switch beta {
-		case 1.5:
-			power = c * math.Sqrt(c) // the default; math.Pow is slow and less exact
-		case 1:
-			power = c
-		case 2:
-			power = c * c
-		default:
-			power = math.Pow(c, beta)
-		}
-		// S = 0 gives +Inf; a γ that underflows still precedes that of no cost.
-		return descending(max(power/p.s.state(int(item)), math.SmallestNonzeroFloat64))
-	}
-}
-
 // llfd is one run of Phases II and III on an assignment: Least-Load Fit
 // Decreasing, mixed-routing §III-A, Algorithm 1.
 type llfd struct {
@@ -199,8 +163,7 @@ func (r *llfd) place(piece int32) bool {
 			return true
 		}
 	}
-	r.placeAnyway(piece, cost)
-	return true
+	return r.placeAnyway(piece, cost)
 }
 
 // forgive makes the instances that refused a candidate available to the next.
@@ -321,16 +284,14 @@ func (r *llfd) forgetCostly(s *source, rank uint64) {
 
 // placeAnyway places the units of a candidate that every instance refused where
 // the resulting relative load is least.
-func (r *llfd) placeAnyway(piece int32, cost int64) {
+func (r *llfd) placeAnyway(piece int32, cost int64) bool {
 	for done := false; !done; {
-		best, least := int32(-1), math.Inf(1)
-		for _, d := range r.p.live {
-			if x := r.p.rate(d, r.load[d]+cost); x < least {
-				best, least = d, x
-			}
+		if !r.p.meter.spend(1) {
+			return false
 		}
-		done = r.put(piece, best, 1)
+		done = r.put(piece, r.leastLoadedWith(cost), 1)
 	}
+	return true
 }
 
 // candidates is C: pieces by descending cost. Those of Phase II are sorted as

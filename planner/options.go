@@ -26,8 +26,9 @@ type Options struct {
 	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
 	// a geometric ladder of values, the best plan of which is taken.
 	Sigma *float64
-	// WorkBudget bounds the work, in work units (one placement try of LLFD, one
-	// candidate change of readj). A strategy that has a complete plan when it
+	// WorkBudget bounds the work, in work units: one placement of a key or try to
+	// place it, one pair of instances or key of a pair that readj looks at, 256
+	// items of a trial of mixed. A strategy that has a complete plan when it
 	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. 0: no
 	// bound.
 	WorkBudget int64

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -14,11 +15,6 @@ func (k *Keys) compare(i, j int32) int {
 		return c
 	}
 	return bytes.Compare(k.At(int(i)), k.At(int(j)))
-}
-
-// compareKeys is the canonical order of keys that are not interned.
-func compareKeys(a, b []byte) int {
-	return cmp.Or(cmp.Compare(KeyHash(a), KeyHash(b)), bytes.Compare(a, b))
 }
 
 // canonicalOrder returns the items in canonical key order.
@@ -41,7 +37,12 @@ type ranked struct {
 
 // descending turns a non-negative criterion into a rank that puts the greatest
 // first.
-func descending(x float64) uint64 { return ^math.Float64bits(x) }
+func descending(x float64) uint64 {
+	if x == 0 {
+		return ^uint64(0) // −0 too
+	}
+	return ^math.Float64bits(x)
+}
 
 // lazyOrder yields pieces in the order of their ranks, sorting no more than what
 // is asked for (incremental quicksort, Paredes and Navarro 2006): the first k of
@@ -101,7 +102,8 @@ func (o *lazyOrder) sortMore() {
 			o.bounds = o.bounds[:len(o.bounds)-1]
 			continue
 		}
-		if end-o.next <= sortOutright {
+		// Too many bounds: bad pivots, as an adversary can bring about.
+		if end-o.next <= sortOutright || len(o.bounds) > 3*bits.Len(uint(len(o.e))) {
 			slices.SortFunc(o.e[o.next:end], o.compare)
 			o.sorted = end
 			o.bounds = o.bounds[:len(o.bounds)-1]

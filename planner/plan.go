@@ -141,13 +141,17 @@ type Plan struct {
 }
 
 // UnsetKey returns the key of Unset[i]. The slice is shared.
-func (p *Plan) UnsetKey(i int) []byte { return p.removedKey(p.Unset[i]) }
+func (p *Plan) UnsetKey(i int) []byte {
+	keys, at := p.Unset[i].list(p.Snapshot)
+	return keys.At(at)
+}
 
-func (p *Plan) removedKey(u Removal) []byte {
+// list returns the list that holds the key, and where in it.
+func (u Removal) list(s *Snapshot) (keys *Keys, at int) {
 	if u.Item >= 0 {
-		return p.Snapshot.Keys.At(int(u.Item))
+		return s.Keys, int(u.Item)
 	}
-	return p.Snapshot.Table.At(int(u.Entry)).Key
+	return s.Table.keys, int(u.Entry)
 }
 
 // Empty reports whether the plan changes nothing at all.

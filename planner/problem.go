@@ -1,10 +1,5 @@
 package planner
 
-import (
-	"cmp"
-	"slices"
-)
-
 // problem is a snapshot under options, prepared for planning: loads in fixed
 // point, bounds, and the hot keys where they are placed. It is never changed
 // after newProblem, but for the meter.
@@ -17,6 +12,8 @@ type problem struct {
 	live       []int32 // indices of the live instances, ascending
 	total      int64   // all cost
 	costliest  int64   // no key costs more
+	unitCost   float64 // brings all costs into [0,1], exactly
+	unitState  float64 // and all states
 	totalState int64   // all state
 	capacities float64 // Σκ over live instances
 
@@ -48,6 +45,9 @@ func newProblem(s *Snapshot, o Options) (*problem, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if err := validateInstances("instances", s.Instances); err != nil {
+		return nil, err
+	}
 	p := &problem{s: s, o: o, meter: meter{budget: o.WorkBudget, stop: o.Stop}}
 	p.measure()
 	p.sumUp()
@@ -59,34 +59,29 @@ func newProblem(s *Snapshot, o Options) (*problem, error) {
 // measure chooses the scales of cost and state.
 func (p *problem) measure() {
 	s := p.s
-	maxCost, maxState, n := 0.0, 0.0, int64(len(s.Instances))
+	var cost, state magnitudes
 	for _, d := range s.Instances {
-		maxCost, maxState = max(maxCost, d.ResidualCost), max(maxState, d.ResidualState)
+		cost.add(d.ResidualCost, 1)
+		state.add(d.ResidualState, 1)
 	}
-	maxCost = greatest(s.Cost, maxCost)
-	if s.State == nil {
-		maxState = max(maxState, 1)
-	}
-	maxState = greatest(s.State, maxState)
 	if s.Count == nil {
-		n += int64(s.Len())
-	}
-	for _, c := range s.Count {
-		n += c
-	}
-	p.cost, p.state = newFixed(maxCost, n), newFixed(maxState, n)
-	p.costliest = p.cost.of(maxCost)
-}
-
-// greatest is the greatest of x and least. A comparison is faster than max,
-// which minds NaN and signed zeros.
-func greatest(x []float64, least float64) float64 {
-	for _, v := range x {
-		if v > least {
-			least = v
+		for _, c := range s.Cost {
+			cost.add(c, 1)
+		}
+		for _, v := range s.State {
+			state.add(v, 1)
 		}
 	}
-	return least
+	for i, n := range s.Count {
+		cost.add(s.Cost[i], n)
+		state.add(s.state(i), n)
+	}
+	if s.State == nil {
+		state.add(1, int64(s.Len()))
+	}
+	p.cost, p.state = newFixed(&cost), newFixed(&state)
+	p.costliest = p.cost.of(cost.greatest)
+	p.unitCost, p.unitState = evenScale(cost.greatest), evenScale(state.greatest)
 }
 
 // sumUp adds up loads, state, keys and table entries as they are now.
@@ -145,60 +140,6 @@ func (p *problem) setBounds() {
 	}
 }
 
-// placeHot puts the hot keys where they hurt least, and raises the bounds of the
-// instances that carry more than L_max for it.
-func (p *problem) placeHot() {
-	s := p.s
-	var hot []int32
-	if p.costliest > p.hotAbove {
-		for i, c := range s.Cost {
-			if p.cost.of(c) > p.hotAbove {
-				hot = append(hot, int32(i))
-			}
-		}
-	}
-	slices.SortFunc(hot, func(a, b int32) int {
-		if c := cmp.Compare(s.Cost[b], s.Cost[a]); c != 0 {
-			return c
-		}
-		return s.Keys.compare(a, b)
-	})
-	background := slices.Clone(p.residual)
-	for _, i := range hot {
-		c := p.cost.of(s.Cost[i])
-		for range s.count(int(i)) {
-			to := p.leastHot(i, c, background)
-			background[to] += c
-			if last := len(p.hot) - 1; last >= 0 && p.hot[last].item == i && p.hot[last].to == to {
-				p.hot[last].count++
-			} else {
-				p.hot = append(p.hot, share{i, to, 1})
-			}
-		}
-	}
-	for _, d := range p.live {
-		p.bound[d] = max(p.bound[d], float64(background[d]))
-		p.limit[d] = max(p.maximum[d], tolerant(float64(background[d])))
-	}
-}
-
-// leastHot returns the instance on which a hot key of cost c ends with the least
-// relative background. Ties: its current one, its hash instance, the lower id.
-func (p *problem) leastHot(item int32, c int64, background []int64) int32 {
-	best, least := int32(-1), 0.0
-	for _, d := range p.live {
-		rate := float64(background[d]+c) / p.s.Instances[d].Capacity
-		better := rate < least
-		if rate == least && best != p.s.Current[item] {
-			better = d == p.s.Current[item] || d == p.s.Hash[item] && best != p.s.Hash[item]
-		}
-		if best < 0 || better {
-			best, least = d, rate
-		}
-	}
-	return best
-}
-
 func (p *problem) isHot(item int) bool {
 	return len(p.hot) > 0 && p.cost.of(p.s.Cost[item]) > p.hotAbove
 }
@@ -235,7 +176,10 @@ type meter struct {
 	reason       EndReason
 }
 
-const askEvery = 4096 // work units between two calls of Options.Stop
+const (
+	askEvery     = 4096 // work units between two calls of Options.Stop
+	itemsPerUnit = 256  // items that are gone through for one work unit
+)
 
 // spend counts work units that are about to be done. It reports false when
 // planning is to end, from then on always; they are not counted then, so that

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -13,8 +14,9 @@ const sigmaRungs = 11
 // where that keeps the balance, then single keys are moved or swapped.
 func readj(p *problem) *assignment {
 	start := newAssignment(p)
-	start.evacuate()
-	start.returnEntries()
+	if !start.evacuate() || !start.returnEntries() {
+		return nil
+	}
 	if p.o.Sigma != nil {
 		a, _ := start.readjust(*p.o.Sigma)
 		return a
@@ -48,13 +50,17 @@ func (a *assignment) clone() *assignment {
 }
 
 // evacuate empties drained instances, the costliest keys first: each goes to its
-// hash instance if it fits there, else where the relative load ends least.
-func (a *assignment) evacuate() {
+// hash instance if it fits there, else where the relative load ends least. It
+// reports false when the meter ran out.
+func (a *assignment) evacuate() bool {
 	order := a.ordered(func(piece int32) bool { return a.p.s.Instances[a.at[piece]].Drained })
 	for e, ok := order.peek(); ok; e, ok = order.peek() {
 		order.skip()
 		piece, cost := e.piece, a.unitCost(e.piece)
 		for left := true; left; {
+			if !a.p.meter.spend(1) {
+				return false
+			}
 			h, units := a.hash(piece), int64(1)
 			to := h
 			if room := a.p.limit[h] - a.load[h]; cost > room {
@@ -72,22 +78,30 @@ func (a *assignment) evacuate() {
 			}
 		}
 	}
+	return true
 }
 
 // leastLoadedWith is the live instance whose relative load is least with cost
 // added; ties: the lower id.
 func (a *assignment) leastLoadedWith(cost int64) int32 {
-	return slices.MinFunc(a.p.live, func(x, y int32) int {
-		return cmp.Compare(a.p.rate(x, a.load[x]+cost), a.p.rate(y, a.load[y]+cost))
-	})
+	best, least := int32(-1), math.Inf(1)
+	for _, d := range a.p.live {
+		if x := a.p.rate(d, a.load[d]+cost); x < least {
+			best, least = d, x
+		}
+	}
+	return best
 }
 
 // returnEntries moves the keys off their hash instance back to it where they
-// fit, the costliest first.
-func (a *assignment) returnEntries() {
+// fit, the costliest first. It reports false when the meter ran out.
+func (a *assignment) returnEntries() bool {
 	order := a.ordered(func(piece int32) bool { return a.at[piece] != a.hash(piece) })
 	for e, ok := order.peek(); ok; e, ok = order.peek() {
 		order.skip()
+		if !a.p.meter.spend(1) {
+			return false
+		}
 		piece, h := e.piece, a.hash(e.piece)
 		units, room := a.count(piece), a.p.limit[h]-a.load[h]
 		if cost := a.unitCost(piece); cost > 0 {
@@ -101,6 +115,7 @@ func (a *assignment) returnEntries() {
 			a.move(piece, h)
 		}
 	}
+	return true
 }
 
 // ordered returns the pieces that are not hot and satisfy keep, by descending
@@ -181,7 +196,13 @@ func (r *readjuster) best() (change, bool) {
 		if found && r.p.rate(from, r.load[from]) < r.p.rate(order[i-1], r.load[order[i-1]]) && r.lowers(best) {
 			break
 		}
+		if len(r.tracked[from]) == 0 {
+			continue
+		}
 		for _, to := range order[i+1:] {
+			if !r.p.meter.spend(1) {
+				return change{}, false
+			}
 			if r.p.rate(to, r.load[to]) == r.p.rate(from, r.load[from]) {
 				continue
 			}
@@ -203,7 +224,7 @@ func (r *readjuster) best() (change, bool) {
 // It reports false when the meter ran out.
 func (r *readjuster) changes(from, to int32, yield func(change)) bool {
 	kf, kt := r.p.s.Instances[from].Capacity, r.p.s.Instances[to].Capacity
-	even := int64((float64(r.load[from])*kt - float64(r.load[to])*kf) / (kf + kt))
+	even := int64((float64(float64(r.load[from])*kt) - float64(float64(r.load[to])*kf)) / (kf + kt))
 	mine, theirs := r.tracked[from], r.tracked[to]
 	for i, e := range mine {
 		if i > 0 && mine[i-1].rank == e.rank {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 	"slices"
@@ -16,9 +17,18 @@ import (
 // lacks are drained. The error is an [InputError].
 func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot, error) {
 	r := resolver{stats: stats, target: target, base: base}
-	if err := r.mergeInstances(); err != nil {
+	if err := stats.validateColumns(); err != nil {
 		return nil, err
 	}
+	if err := validateInstances("instances", target.Instances); err != nil {
+		return nil, err
+	}
+	if old := base.Configuration.Instances; len(old) > 0 {
+		if err := validateInstances("base/instances", old); err != nil {
+			return nil, err
+		}
+	}
+	r.mergeInstances()
 	if err := r.addResiduals(); err != nil {
 		return nil, err
 	}
@@ -45,10 +55,19 @@ type resolver struct {
 	s      Snapshot
 }
 
-func (r *resolver) mergeInstances() error {
-	if len(r.target.Instances) == 0 {
-		return &InputError{Row: -1, Field: "instances", Detail: "must name at least one instance"}
+// validateColumns checks that the columns are as long as the list of keys.
+func (s *Statistics) validateColumns() error {
+	n := s.Keys.Len()
+	if len(s.Cost) != n || s.State != nil && len(s.State) != n ||
+		s.Instance != nil && len(s.Instance) != n || s.HashInstance != nil && len(s.HashInstance) != n {
+		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
 	}
+	return nil
+}
+
+// mergeInstances lists the instances of the committed and of the target
+// configuration.
+func (r *resolver) mergeInstances() {
 	old, now := r.base.Configuration.Instances, r.target.Instances
 	out := make([]Instance, 0, len(now)+len(old))
 	for len(old) > 0 || len(now) > 0 {
@@ -66,7 +85,6 @@ func (r *resolver) mergeInstances() error {
 	}
 	r.s.Instances = out
 	r.index = newInstanceIndex(out)
-	return validateInstances(out)
 }
 
 func (r *resolver) addResiduals() error {
@@ -220,11 +238,12 @@ func (x *instanceIndex) find(id int32) int32 {
 	return int32(i)
 }
 
-func validateInstances(instances []Instance) error {
+// validateInstances checks a list that errors call field.
+func validateInstances(field string, instances []Instance) error {
 	live := false
 	for i, d := range instances {
-		bad := func(field, detail string) error {
-			return &InputError{Row: -1, Field: "instances/" + strconv.Itoa(i) + "/" + field, Detail: detail}
+		bad := func(of, detail string) error {
+			return &InputError{Row: -1, Field: field + "/" + strconv.Itoa(i) + "/" + of, Detail: detail}
 		}
 		switch {
 		case d.ID < 0:
@@ -239,7 +258,7 @@ func validateInstances(instances []Instance) error {
 		live = live || !d.Drained
 	}
 	if !live {
-		return &InputError{Row: -1, Field: "instances", Detail: "must have one that is not drained"}
+		return &InputError{Row: -1, Field: field, Detail: "must have one that is not drained"}
 	}
 	return nil
 }
@@ -247,12 +266,13 @@ func validateInstances(instances []Instance) error {
 // Validate reports the first violation of the rules that the fields of
 // [Snapshot] state, as an [InputError].
 func (s *Snapshot) Validate() error {
-	if err := validateInstances(s.Instances); err != nil {
+	if err := validateInstances("instances", s.Instances); err != nil {
 		return err
 	}
-	n := s.Len()
+	n, units := s.Len(), int64(0)
 	if s.Keys.Len() != n || len(s.Current) != n || len(s.Hash) != n ||
-		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n || s.Entry != nil && len(s.Entry) != n {
+		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n ||
+		s.Entry != nil && len(s.Entry) != n || s.Entry == nil && s.Table.Len() > 0 {
 		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
 	}
 	for i := range n {
@@ -264,15 +284,16 @@ func (s *Snapshot) Validate() error {
 			return bad("cost", mustBeAmount)
 		case s.State != nil && !isAmount(s.State[i]):
 			return bad("state", mustBeAmount)
-		case s.Count != nil && s.Count[i] < 1:
-			return bad("count", "must be ≥ 1")
+		case s.Count != nil && (s.Count[i] < 1 || s.Count[i] > MaxCount-units):
+			return bad("count", "must be ≥ 1, and all together at most 2^53−1")
 		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
 			return bad("instance", "is not a known instance")
 		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
 			return bad("hash_instance", "is not a live instance")
-		case s.Entry != nil && int(s.Entry[i]) >= s.Table.Len():
-			return bad("key", "names an entry that the routing table does not have")
+		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() || !bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
+			return bad("key", "names an entry of the routing table that is not its own")
 		}
+		units += s.count(i)
 	}
 	order := s.canonicalOrder()
 	for j := 1; j < n; j++ {

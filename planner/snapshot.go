@@ -7,6 +7,7 @@ const (
 	MinCapacity     = 1e-6
 	MaxCapacity     = 1e6
 	MaxResidualKeys = 1<<53 - 1 // of one instance
+	MaxCount        = 1<<53 - 1 // of all items together
 )
 
 func isAmount(x float64) bool { return x >= 0 && x <= MaxAmount }
@@ -29,7 +30,7 @@ type Instance struct {
 
 // Snapshot is what a strategy plans on: the items of one interval, in columns,
 // rows in any order. Build it with [NewSnapshot], or by hand and check it with
-// [Snapshot.Validate]. Strategies never change it.
+// [Snapshot.Validate], which strategies do not do again. They never change it.
 type Snapshot struct {
 	// Instances in strictly ascending order of ID; at least one is live.
 	Instances []Instance

@@ -129,6 +129,9 @@ func (p *problem) trials(firstFit bool, next func(n, excess int64) int64) *assig
 	var best *assignment
 	var bestScore score
 	for n := int64(0); ; {
+		if !p.meter.spend(int64(p.s.Len()/itemsPerUnit) + 1) {
+			return best
+		}
 		a := newAssignment(p)
 		a.moveBack(&order, n)
 		if a = a.complete(largestGamma, false); a == nil {
@@ -198,10 +201,10 @@ func longestProcessingTime(p *problem) *assignment {
 			return a
 		}
 		order.skip()
-		if !p.meter.spend(1) {
-			return nil
-		}
 		for done := false; !done; {
+			if !p.meter.spend(1) {
+				return nil
+			}
 			done = r.put(e.piece, r.tried.e[0], r.unitsUntilNext(r.unitCost(e.piece), r.count(e.piece)))
 			r.tried.sink(0)
 		}

@@ -22,7 +22,8 @@ type RoutingTable struct {
 }
 
 // NewRoutingTable builds a table of the given entries, in any order. A key that
-// stands twice is an [InputError] whose Row is the index of its second entry.
+// stands twice or is too long is an [InputError] whose Row is the index of its
+// (second) entry.
 func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	order := make([]int, len(entries))
 	for i := range order {
@@ -34,6 +35,9 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	t.slots, t.mask = make([]uint64, size), size-1
 	for n, i := range order {
 		e := entries[i]
+		if len(e.Key) > MaxKeyBytes {
+			return nil, &InputError{Row: i, Field: "key", Detail: "is longer than 1024 bytes"}
+		}
 		if n > 0 && bytes.Equal(entries[order[n-1]].Key, e.Key) {
 			return nil, &InputError{Row: i, Field: "key", Detail: "stands twice in the routing table"}
 		}
@@ -62,7 +66,7 @@ func (t *RoutingTable) At(i int) Entry { return Entry{t.keys.At(i), t.instances[
 
 // Find returns the index of key's entry, or −1. hash is [KeyHash] of key.
 func (t *RoutingTable) Find(key []byte, hash uint64) int {
-	if t == nil {
+	if t.Len() == 0 {
 		return -1
 	}
 	for s := hash & t.mask; ; s = (s + 1) & t.mask {

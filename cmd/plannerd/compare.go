@@ -34,7 +34,7 @@ Strategies:
 Examples:
 
     plannerd compare stats.csv --instances 16 --table-limit 3000
-    plannerd generate --keys 10000 --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
+    plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
     plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
 }
 
@@ -79,6 +79,9 @@ func (c *compareCmd) setUp(env *environment) ([]*drive.Driver, error) {
 	}
 	if err := checkStrategies(names); err != nil {
 		return nil, err
+	}
+	if c.Timeout < 0 {
+		return nil, usagef("--timeout: must be ≥ 0s")
 	}
 	options, err := c.options()
 	if err != nil {

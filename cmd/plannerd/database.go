@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // databaseFlags say where the data is.
 type databaseFlags struct {
 	DatabaseURL string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" group:"Database" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
-	StoreWait   time.Duration `default:"30s" group:"Database" help:"How long to wait for the database at the start."`
+	StoreWait   time.Duration `default:"30s" group:"Database" help:"How long to wait for the database at the start; 0s: try once."`
 }
 
 // migratedStore is a store whose schema can be changed.
@@ -48,6 +49,20 @@ func (f *databaseFlags) check() error {
 		return nil
 	}
 	return usagef("--database-url %q: write postgres://user@host/database or sqlite:path/to/file.db", f.shown())
+}
+
+// exists refuses the path of a SQLite file that is not there, which open would
+// create. Whether a server has a database is seen on opening it.
+func (f *databaseFlags) exists() error {
+	path, file := strings.CutPrefix(f.DatabaseURL, "sqlite:")
+	if !file {
+		return nil
+	}
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database %s; plannerd serve and plannerd migrate up create one", f.shown())
+	}
+	return err
 }
 
 // shown is the URL without its password.
@@ -81,6 +96,9 @@ func passing(err error) bool {
 func (f *databaseFlags) wait(ctx context.Context, use func(context.Context, migratedStore) error, waiting func(error, time.Duration)) (migratedStore, error) {
 	if err := f.check(); err != nil {
 		return nil, err
+	}
+	if f.StoreWait < 0 {
+		return nil, usagef("--store-wait: must be ≥ 0s")
 	}
 	deadline := time.Now().Add(f.StoreWait)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {

@@ -15,6 +15,15 @@ import (
 
 var small = []string{"generate", "--keys", "200", "--intervals", "3", "--instances", "4", "--fluctuation", "0.3"}
 
+// A negative number may stand apart from its flag, where it means something too.
+func TestGenerateNegativeMu(t *testing.T) {
+	args := []string{"generate", "--keys", "50", "--intervals", "1", "--distribution", "lognormal", "--sigma", "2"}
+	apart, joined := succeed(t, "", append(args, "--mu", "-0.5")...), succeed(t, "", append(args, "--mu=-0.5")...)
+	if apart != joined || apart == succeed(t, "", append(args, "--mu", "0.5")...) {
+		t.Errorf("--mu -0.5 gives\n%s\n--mu=-0.5 gives\n%s", apart, joined)
+	}
+}
+
 func TestGenerate(t *testing.T) {
 	out := succeed(t, "", small...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -19,7 +22,7 @@ import (
 type inputFlags struct {
 	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
 	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (one interval), or auto, which looks at it. Compression is always recognised."`
-	Interval *int64 `placeholder:"N" help:"Plan only interval N of a stream, on the given routing table."`
+	Interval *int64 `placeholder:"N" help:"Plan only interval N of a stream, on the given routing table (default: all)."`
 }
 
 // input is an open file of statistics.
@@ -65,6 +68,12 @@ func (f *inputFlags) open(env *environment) (*input, error) {
 	return in, nil
 }
 
+// errEmpty refuses an input without any text.
+var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, or a JSON document")
+
+// blankBytes is how much white space still counts as nothing.
+const blankBytes = 512
+
 // decode puts the decompressor and the decoder on top of raw.
 func (in *input) decode(raw io.Reader) error {
 	text, format, err := statsio.Open(raw)
@@ -72,6 +81,10 @@ func (in *input) decode(raw io.Reader) error {
 		return err
 	}
 	in.closers = append(in.closers, text.Close)
+	ahead := bufio.NewReaderSize(text, blankBytes)
+	if head, err := ahead.Peek(blankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
+		return errEmpty
+	}
 	switch in.flags.Format {
 	case "csv":
 		format = statsio.CSV
@@ -80,7 +93,7 @@ func (in *input) decode(raw io.Reader) error {
 	case "json":
 		format = statsio.JSON
 	}
-	in.stream = statsio.NewStream(text, format, statsio.Options{})
+	in.stream = statsio.NewStream(ahead, format, statsio.Options{})
 	return nil
 }
 
@@ -165,6 +178,7 @@ func (in *input) wrap(err error) error {
 	var (
 		decoding *statsio.Error
 		row      *planner.InputError
+		file     *fs.PathError
 	)
 	switch {
 	case err == nil:
@@ -175,6 +189,8 @@ func (in *input) wrap(err error) error {
 		return fmt.Errorf("%s: %s (key %s)", in.name, pointerText(in.document.Pointer(row.Row, row.Field), row.Detail), keyText(in.last.Keys.At(row.Row)))
 	case errors.As(err, &row):
 		return asFlag(row)
+	case errors.As(err, &file):
+		err = file.Err // in.name is its path
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
 }
@@ -211,6 +227,9 @@ func readRoutingTable(path string) (*planner.RoutingTable, error) {
 	}
 	defer func() { _ = file.Close() }() // only read from
 	entries, err := parseRoutingTable(file)
+	if reading := (*fs.PathError)(nil); errors.As(err, &reading) {
+		err = reading.Err // the path is in front
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--routing-table %s: %w", path, err)
 	}

@@ -33,7 +33,8 @@ move and the routing table stays small.
   plannerd compare stats.csv            all strategies side by side
 
 Every flag may be given in the environment instead: --theta-max is PLANNERD_THETA_MAX
-(and --keys of generate is PLANNERD_GENERATE_KEYS).
+(and --keys of generate is PLANNERD_GENERATE_KEYS). Durations are written 500ms, 30s
+or 2m. A flag without a default is off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
 not balanced or exceeds the table limit.`
@@ -143,7 +144,7 @@ func parseAndRun(env *environment, args []string) error {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(joinNegatives(args))
 	if helped {
 		return nil
 	}
@@ -151,6 +152,29 @@ func parseAndRun(env *environment, args []string) error {
 		return usagef("%w (%s)", err, seeHelp(err))
 	}
 	return command.Run(env)
+}
+
+// joinNegatives writes --flag -1 as --flag=-1. The parser would take -1 for a flag
+// of its own; the rule that the number breaks, if any, tells people more.
+func joinNegatives(args []string) []string {
+	var joined []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		if last := len(joined) - 1; last >= 0 && negative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+		} else {
+			joined = append(joined, arg)
+		}
+	}
+	return joined
+}
+
+// negative tells whether an argument begins like a number below zero.
+func negative(arg string) bool {
+	digits, minus := strings.CutPrefix(arg, "-")
+	return minus && (strings.HasPrefix(strings.ToLower(digits), "inf") || strings.TrimLeft(digits, ".0123456789") != digits)
 }
 
 // seeHelp names the help that fits where parsing failed.

@@ -7,12 +7,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plannerd/internal/pgtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
@@ -72,6 +78,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan"}, "<file>"},
 		{[]string{"plan", file, "--theta-mx", "1"}, "--theta-mx"},
 		{[]string{"plan", file, "--theta-max=-1"}, "--theta-max: must be ≥ 0"},
+		{[]string{"plan", file, "--theta-max", "-1"}, "--theta-max: must be ≥ 0 and finite"},
+		{[]string{"plan", file, "--theta-max", "-.5"}, "--theta-max: must be ≥ 0 and finite"},
+		{[]string{"plan", file, "--theta-max", "-Inf"}, "--theta-max: must be ≥ 0 and finite"},
 		{[]string{"plan", file, "--theta-max", "NaN"}, "--theta-max: must be ≥ 0"},
 		{[]string{"plan", file, "--theta-max", "much"}, "--theta-max"},
 		{[]string{"plan", file, "--table-limit=-1"}, "--table-limit: must be ≥ 0"},
@@ -88,7 +97,13 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--hash", "kafka"}, "--partitions"},
 		{[]string{"plan", file, "--hash", "flink", "--key-type", "float"}, "--key-type"},
 		{[]string{"plan", file, "--output", "xml"}, "--output"},
-		{[]string{"plan", file, "--top", "-1"}, "--top"},
+		{[]string{"plan", file, "--top", "-1"}, "--top: must be ≥ 0"},
+		{[]string{"plan", file, "--timeout", "-1s"}, "--timeout: must be ≥ 0s"},
+		{[]string{"plan", file, "--save-table", "--check"}, "--save-table: expected file value"},
+		{[]string{"plan", file, "--", "-1"}, "unexpected argument -1"},
+		{[]string{"plan", file, "-1"}, "unknown flag -1"},
+		{[]string{"compare", file, "--timeout", "-1s"}, "--timeout: must be ≥ 0s"},
+		{[]string{"migrate", "up", "--store-wait", "-1s"}, "--store-wait: must be ≥ 0s"},
 		{[]string{"compare", file, "--strategies", "mixed,magic"}, "there is no strategy \"magic\""},
 		{[]string{"generate", "--z=-1"}, "--z"},
 		{[]string{"generate", "--distribution", "cauchy"}, "--distribution"},
@@ -127,16 +142,50 @@ func TestHelp(t *testing.T) {
 		t.Error("without arguments the help should appear")
 	}
 	for command, wants := range map[string][]string{
-		"serve":      {"--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
-		"plan":       {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "Examples", "exit with 3"},
-		"compare":    {"--strategies", "--timeout=30s", "Pareto", "Examples"},
-		"generate":   {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
-		"migrate up": {"--database-url", "--store-wait=30s"},
+		"serve":        {"limited in time, in bytes and in rows", "--max-rows=20000000", "head, in bytes", "--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
+		"plan":         {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "Examples", "exit with 3"},
+		"compare":      {"--strategies", "--timeout=30s", "Pareto", "Examples"},
+		"generate":     {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
+		"migrate up":   {"--database-url", "--store-wait=30s"},
+		"migrate down": {"--yes", "what would be lost", "Examples"},
 	} {
 		help := strings.ToLower(succeed(t, "", append(strings.Fields(command), "--help")...))
 		for _, want := range wants {
 			if !strings.Contains(help, strings.ToLower(want)) {
 				t.Errorf("plannerd %s --help lacks %q:\n%s", command, want, help)
+			}
+		}
+	}
+}
+
+// flagHelp is one flag of a help text: its name, what it is shown to equal, and
+// its text, up to the next flag or an empty line.
+var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)(?: {16,}.*\n)*)`)
+
+// Help fits a terminal, and tells the default of each flag that takes a value.
+func TestHelpOfFlags(t *testing.T) {
+	for command, flags := range map[string]int{
+		"": 1, "serve": 14, "plan": 25, "compare": 21, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+	} {
+		help := succeed(t, "", append(strings.Fields(command), "--help")...)
+		for line := range strings.Lines(help) {
+			if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 100 {
+				t.Errorf("plannerd %s --help: %d columns: %s", command, width, line)
+			}
+		}
+		_, help, _ = strings.Cut(help, "\nFlags:\n")
+		found := flagHelp.FindAllStringSubmatch(help, -1)
+		if len(found) != flags {
+			t.Errorf("plannerd %s --help: %d flags, want %d", command, len(found), flags)
+		}
+		for _, flag := range found {
+			name, value, text := flag[1], flag[2], strings.Join(strings.Fields(flag[3]), " ")
+			placeholder := value != strings.ToLower(value)
+			if placeholder && !strings.Contains(text, "(default") {
+				t.Errorf("plannerd %s --help: --%s%s lacks its default: %s", command, name, value, text)
+			}
+			if name != "help" && !strings.Contains(text, "($PLANNERD_") {
+				t.Errorf("plannerd %s --help: --%s lacks its variable: %s", command, name, text)
 			}
 		}
 	}

@@ -26,15 +26,29 @@ Examples:
 }
 
 type (
-	migrateUpCmd     struct{ databaseFlags }
-	migrateDownCmd   struct{ databaseFlags }
+	migrateUpCmd   struct{ databaseFlags }
+	migrateDownCmd struct {
+		databaseFlags
+		Yes bool `help:"Do it even though data is lost."`
+	}
 	migrateStatusCmd struct{ databaseFlags }
 )
 
+// Help says what down asks for.
+func (*migrateDownCmd) Help() string {
+	return `While the database has operators it refuses, and says what would be lost, unless --yes
+is given. There is no way back but a backup.
+
+Examples:
+
+    plannerd migrate down
+    plannerd migrate down --yes --database-url postgres://plannerd@db/plannerd`
+}
+
 // Run brings the schema up to date.
 func (c *migrateUpCmd) Run(env *environment) error {
-	return c.migrate(env, func(ctx context.Context, m store.Migrator) error {
-		version, err := m.Up(ctx)
+	return c.migrate(env, func(ctx context.Context, s migratedStore) error {
+		version, err := s.Migrator().Up(ctx)
 		if err != nil {
 			return err
 		}
@@ -45,8 +59,16 @@ func (c *migrateUpCmd) Run(env *environment) error {
 
 // Run takes one migration back.
 func (c *migrateDownCmd) Run(env *environment) error {
-	return c.migrate(env, func(ctx context.Context, m store.Migrator) error {
-		version, err := m.Down(ctx)
+	if err := c.exists(); err != nil {
+		return err
+	}
+	return c.migrate(env, func(ctx context.Context, s migratedStore) error {
+		if !c.Yes {
+			if err := c.refuseLoss(ctx, s); err != nil {
+				return err
+			}
+		}
+		version, err := s.Migrator().Down(ctx)
 		if err != nil {
 			return err
 		}
@@ -55,10 +77,68 @@ func (c *migrateDownCmd) Run(env *environment) error {
 	})
 }
 
+// refuseLoss fails unless the database is known to be empty.
+func (c *migrateDownCmd) refuseLoss(ctx context.Context, s migratedStore) error {
+	version, _, err := s.Migrator().Status(ctx)
+	if err != nil || version == 0 {
+		return err
+	}
+	operators, plans, err := countRecords(ctx, s, 500)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
+	case err != nil:
+		return fmt.Errorf("%s: what taking back migration %d would delete cannot be counted (%w); nothing was changed: "+
+			"add --yes to do it nevertheless", c.shown(), version, err)
+	case operators > 0:
+		return fmt.Errorf("%s: taking back migration %d deletes what is stored under it, and this database has %s and %s, "+
+			"with their routing tables; nothing was changed: add --yes to do it",
+			c.shown(), version, plural(operators, "operator"), plural(plans, "plan"))
+	}
+	return nil
+}
+
+// countRecords counts the operators and their plans, reading page of them at a time.
+func countRecords(ctx context.Context, s store.Store, page int) (operators, plans int, err error) {
+	for after := ""; ; {
+		some, err := s.Operators(ctx, after, page)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, op := range some {
+			n, err := countPlans(ctx, s, store.PlanFilter{Operator: op.Name, Limit: page})
+			if err != nil {
+				return 0, 0, err
+			}
+			operators, plans, after = operators+1, plans+n, op.Name
+		}
+		if len(some) < page {
+			return operators, plans, nil
+		}
+	}
+}
+
+func countPlans(ctx context.Context, s store.Store, f store.PlanFilter) (n int, err error) {
+	for {
+		some, next, err := s.Plans(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		n += len(some)
+		if next == 0 {
+			return n, nil
+		}
+		f.Before = next
+	}
+}
+
 // Run prints where the schema stands.
 func (c *migrateStatusCmd) Run(env *environment) error {
-	return c.migrate(env, func(ctx context.Context, m store.Migrator) error {
-		current, latest, err := m.Status(ctx)
+	if err := c.exists(); err != nil {
+		return err
+	}
+	return c.migrate(env, func(ctx context.Context, s migratedStore) error {
+		current, latest, err := s.Migrator().Status(ctx)
 		if err != nil {
 			return err
 		}
@@ -74,8 +154,8 @@ func (c *migrateStatusCmd) Run(env *environment) error {
 	})
 }
 
-// migrate waits for the database and calls use, once, with its migrator.
-func (f *databaseFlags) migrate(env *environment, use func(context.Context, store.Migrator) error) error {
+// migrate waits for the database and calls use with it, once.
+func (f *databaseFlags) migrate(env *environment, use func(context.Context, migratedStore) error) error {
 	s, err := f.wait(env.ctx,
 		func(ctx context.Context, s migratedStore) error {
 			_, _, err := s.Migrator().Status(ctx)
@@ -87,5 +167,5 @@ func (f *databaseFlags) migrate(env *environment, use func(context.Context, stor
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(env.ctx, s.Migrator()), s.Close())
+	return errors.Join(use(env.ctx, s), s.Close())
 }

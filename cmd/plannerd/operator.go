@@ -25,17 +25,17 @@ type operatorFlags struct {
 	TokensPerInstance int     `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
 	MaxParallelism    int     `placeholder:"N" group:"Operator" help:"Flink: number of key groups (default ${max_parallelism}, as in Flink, for up to 85 instances)."`
 	KeyType           string  `placeholder:"TYPE" group:"Operator" help:"Flink: what the keys are in Java: string, int or long (default string)."`
-	Partitions        int     `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic."`
+	Partitions        int     `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic (default: none; kafka needs it)."`
 	Assignment        []int32 `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
 }
 
 // strategyFlags are the parameters of all strategies.
 type strategyFlags struct {
-	ThetaMax    float64 `default:"0.08" group:"Parameters" help:"Tolerance: an instance may carry (1+θ_max) times its fair load."`
+	ThetaMax    float64 `default:"0.08" group:"Parameters" help:"θ_max, a fraction of the fair load: an instance may carry (1+θ_max) times its own."`
 	TableLimit  *int64  `placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
 	Beta        float64 `default:"1.5" group:"Parameters" help:"β in γ = cost^β / state, the order in which minmig and mixed take keys."`
-	KeyOverhead float64 `default:"0" group:"Parameters" help:"Added to the state of each migrated key in the objective: every moved key costs a pause."`
-	Sigma       sigma   `default:"auto" group:"Parameters" help:"readj: only keys with cost ≥ σ times the mean load move; auto tries a ladder of values."`
+	KeyOverhead float64 `default:"0" group:"Parameters" help:"Added to the state of each migrated key in the objective, in the unit of state: every moved key costs a pause."`
+	Sigma       sigma   `default:"auto" group:"Parameters" help:"readj: only keys with cost ≥ σ times the mean load move, σ ≥ 0; auto tries a ladder of values."`
 	WorkBudget  int64   `default:"0" group:"Parameters" help:"Bound on the work of each plan, in work units; 0: none. Unlike a timeout it gives the same plan on every machine."`
 }
 

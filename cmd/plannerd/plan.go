@@ -23,9 +23,9 @@ type planCmd struct {
 	Timeout time.Duration `default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
 	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
-	Top       int    `default:"10" group:"Output" help:"Lines of each long list in a table."`
+	Top       int    `default:"10" group:"Output" help:"Greatest length of each list in a table, in lines."`
 	All       bool   `group:"Output" help:"List all migrations and table changes."`
-	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads."`
+	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
 	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
 }
 
@@ -89,6 +89,9 @@ func (c *planCmd) setUp(env *environment) (drive.Operator, error) {
 	}
 	if c.Top < 0 {
 		return drive.Operator{}, usagef("--top: must be ≥ 0")
+	}
+	if c.Timeout < 0 {
+		return drive.Operator{}, usagef("--timeout: must be ≥ 0s")
 	}
 	options, err := c.options()
 	if err != nil {

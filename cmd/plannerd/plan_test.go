@@ -143,7 +143,12 @@ func TestPlanInputs(t *testing.T) {
 
 func TestPlanBadInput(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "standard input: "},
+		"empty":            {"", "standard input: the input is empty; expected CSV with a header row such as key,cost,state"},
+		"blank":            {" \n\n", "the input is empty"},
+		"empty gzip":       {gzipped(t, ""), "the input is empty"},
+		"empty NDJSON":     {"", "the input is empty"},
+		"empty JSON":       {"", "the input is empty"},
+		"long blank":       {strings.Repeat("\n", 4*blankBytes), "standard input: "},
 		"header only":      {"interval,key,cost\n", "no rows"},
 		"no header":        {"a,1\nb,2\n", "standard input: "},
 		"negative cost":    {"key,cost\na,1\nb,-2\n", "row 2, cost: must be ≥ 0"},
@@ -161,6 +166,10 @@ func TestPlanBadInput(t *testing.T) {
 			switch name {
 			case "wrong interval":
 				args = append(args, "--interval", "9")
+			case "empty NDJSON":
+				args = append(args, "--format", "ndjson")
+			case "empty JSON":
+				args = append(args, "--format", "json")
 			case "late instance":
 				args = append(args, "--hash", "reported")
 			}
@@ -174,6 +183,28 @@ func TestPlanBadInput(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.stderr, "plannerd: cannot read the statistics: open testdata/nowhere.csv") {
 		t.Errorf("a missing file: exit %d, %q", r.code, r.stderr)
 	}
+	dir := t.TempDir()
+	r = exec(t, nil, nil, "plan", dir)
+	if want := "plannerd: " + dir + ": is a directory\n"; r.code != exitFailed || r.stderr != want {
+		t.Errorf("a folder: exit %d, %q, want %q", r.code, r.stderr, want)
+	}
+	r = exec(t, nil, nil, "plan", intervalFile, "--routing-table", dir)
+	if want := "plannerd: --routing-table " + dir + ": is a directory\n"; r.code != exitFailed || r.stderr != want {
+		t.Errorf("a folder as the table: exit %d, %q, want %q", r.code, r.stderr, want)
+	}
+}
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func TestRoutingTableFiles(t *testing.T) {

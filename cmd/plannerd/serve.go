@@ -25,8 +25,8 @@ type serveCmd struct {
 	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
 	IdleTimeout       time.Duration `default:"2m" group:"Limits" help:"Time that an idle connection is kept."`
 	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after SIGINT or SIGTERM."`
-	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head."`
-	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, decompressed."`
+	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head, in bytes."`
+	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, in bytes after decompression."`
 	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 }
@@ -35,6 +35,9 @@ type serveCmd struct {
 func (*serveCmd) Help() string {
 	return `Needs nothing: the data is in a SQLite file, which is created and migrated. SIGINT and
 SIGTERM end it after the running requests.
+
+Requests are limited in time, in bytes and in rows, and plans in how many are computed
+at once; see Limits below.
 
 Examples:
 

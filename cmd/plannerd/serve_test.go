@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -17,11 +16,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"plannerd/internal/pgtest"
 )
 
 // server is a running plannerd serve.
 type server struct {
 	url    string // http://127.0.0.1:port
+	line   string // the first one on standard output
 	stderr *lockedBuffer
 	cancel context.CancelFunc
 	exited chan int
@@ -58,11 +60,12 @@ func serve(t *testing.T, args ...string) *server {
 	}()
 	t.Cleanup(cancel)
 	line, err := bufio.NewReader(out).ReadString('\n')
+	s.line = line
 	_, rest, found := strings.Cut(line, " at ")
 	if s.url, _, _ = strings.Cut(rest, " "); err != nil || !found {
 		t.Fatalf("the first line: %q, %v; exit %d, %s", line, err, <-s.exited, s.stderr)
 	}
-	if !strings.Contains(line, s.url+"/docs") || !strings.Contains(line, "data in sqlite:") {
+	if !strings.Contains(line, s.url+"/docs") {
 		t.Errorf("the first line lacks something: %q", line)
 	}
 	return s
@@ -103,12 +106,27 @@ func (s *server) call(t *testing.T, method, path, body string, status int) map[s
 	return answer
 }
 
-// What was committed before a stop is there after the next start.
+// What was committed before a stop is there after the next start, until the
+// schema is taken back, which has to be meant.
 func TestServe(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) { testServe(t, database(t)) })
+	}
+}
+
+// databases make the URL of a new database of each kind.
+var databases = map[string]func(*testing.T) string{
+	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "data.db") },
+	"postgres": func(t *testing.T) string { return pgtest.NewDatabase(t) },
+}
+
+func testServe(t *testing.T, database string) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	defer http.DefaultClient.CloseIdleConnections()
-	database := "sqlite:" + filepath.Join(t.TempDir(), "data.db")
 	s := serve(t, "--database-url", database)
+	if shown := (&databaseFlags{DatabaseURL: database}).shown(); !strings.Contains(s.line, "data in "+shown) {
+		t.Errorf("the first line does not tell %s: %q", shown, s.line)
+	}
 	s.call(t, "PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}}`, http.StatusCreated)
 	var rows []string
 	for i := range 20 {
@@ -131,6 +149,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the committed table: %v", before[0])
 	}
 	s.stop(t)
+	refuseToLose(t, database, "1 operator and 1 plan,")
 	s = serve(t, "--database-url", database, "--no-migrate")
 	for i, path := range paths {
 		if after := s.call(t, "GET", path, "", http.StatusOK); !reflect.DeepEqual(after, before[i]) {
@@ -139,6 +158,7 @@ func TestServe(t *testing.T) {
 	}
 	s.call(t, "GET", "/readyz", "", http.StatusOK)
 	s.stop(t)
+	takeBack(t, database)
 }
 
 // A request that runs when the server is told to stop is finished.
@@ -244,34 +264,6 @@ func TestRequireLoopback(t *testing.T) {
 		if err := requireLoopback(t.Context(), address); (err == nil) != allowed {
 			t.Errorf("%s: %v, allowed should be %v", address, err, allowed)
 		}
-	}
-}
-
-func TestMigrate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "data.db")
-	at := func(command string) string {
-		out := succeed(t, "", "migrate", command, "--database-url", "sqlite:"+path)
-		return strings.TrimPrefix(strings.TrimSpace(out), "sqlite:"+path+": ")
-	}
-	if got := at("status"); !strings.HasPrefix(got, "schema version 0 of ") || !strings.Contains(got, "run plannerd migrate up") {
-		t.Errorf("status of a new database: %q", got)
-	}
-	latest := strings.TrimPrefix(at("up"), "schema version ")
-	if got, want := at("status"), "schema version "+latest+" of "+latest+", up to date"; got != want {
-		t.Errorf("status after up: %q, want %q", got, want)
-	}
-	if got := at("down"); got == "schema version "+latest || !strings.HasPrefix(got, "schema version ") {
-		t.Errorf("down: %q", got)
-	}
-	if got := at("up"); got != "schema version "+latest {
-		t.Errorf("up again: %q", got)
-	}
-	if err := os.WriteFile(path+".txt", []byte(strings.Repeat("this is no database ", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r := exec(t, nil, nil, "migrate", "status", "--store-wait", "0s", "--database-url", "sqlite:"+path+".txt")
-	if r.code != exitFailed || !strings.HasPrefix(r.stderr, "plannerd: ") || strings.Count(r.stderr, "\n") != 1 {
-		t.Errorf("no database: exit %d, %q", r.code, r.stderr)
 	}
 }
 

@@ -1,0 +1,155 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// placeHot puts the hot keys, the costliest first, where they hurt least, and
+// raises the bounds of the instances that carry more than L_max for it.
+func (p *problem) placeHot() {
+	hot := p.hotItems()
+	background := slices.Clone(p.residual)
+	classes := p.classesByCapacity(background)
+	for _, i := range hot {
+		c := p.cost.of(p.s.Cost[i])
+		for range p.s.count(int(i)) {
+			to := p.leastHot(i, c, background, classes)
+			background[to] += c
+			classes.grown(to)
+			if last := len(p.hot) - 1; last >= 0 && p.hot[last].item == i && p.hot[last].to == to {
+				p.hot[last].count++
+			} else {
+				p.hot = append(p.hot, share{i, to, 1})
+			}
+		}
+	}
+	for _, d := range p.live {
+		p.bound[d] = max(p.bound[d], float64(background[d]))
+		p.limit[d] = max(p.maximum[d], tolerant(float64(background[d])))
+	}
+}
+
+// hotItems returns the hot items by descending cost.
+func (p *problem) hotItems() []int32 {
+	var hot []int32
+	if p.costliest > p.hotAbove {
+		for i, c := range p.s.Cost {
+			if p.cost.of(c) > p.hotAbove {
+				hot = append(hot, int32(i))
+			}
+		}
+	}
+	slices.SortFunc(hot, func(a, b int32) int {
+		if c := cmp.Compare(p.s.Cost[b], p.s.Cost[a]); c != 0 {
+			return c
+		}
+		return p.s.Keys.compare(a, b)
+	})
+	return hot
+}
+
+// leastHot returns the instance on which a hot key of cost c ends with the least
+// relative background. Ties: its current one, its hash instance, the lower id.
+func (p *problem) leastHot(item int32, c int64, background []int64, classes capacityClasses) int32 {
+	rate := func(d int32) float64 { return p.rate(d, background[d]+c) }
+	best := classes.heaps[0].e[0]
+	for _, h := range classes.heaps[1:] {
+		if d := h.e[0]; rate(d) < rate(best) || rate(d) == rate(best) && d < best {
+			best = d
+		}
+	}
+	for _, d := range [2]int32{p.s.Current[item], p.s.Hash[item]} {
+		if !p.s.Instances[d].Drained && rate(d) <= rate(best) {
+			return d
+		}
+	}
+	return best
+}
+
+// capacityClasses groups the live instances by capacity: within a class, the
+// least loaded one is the best for every key.
+type capacityClasses struct {
+	heaps []minHeap[int32] // by load, ties by id
+	of    map[float64]int  // capacity → index into heaps
+	p     *problem
+}
+
+// classesByCapacity groups the live instances under the given loads, which may
+// change as long as grown is told.
+func (p *problem) classesByCapacity(load []int64) capacityClasses {
+	c := capacityClasses{of: make(map[float64]int), p: p}
+	for _, d := range p.live {
+		kappa := p.s.Instances[d].Capacity
+		i, ok := c.of[kappa]
+		if !ok {
+			i = len(c.heaps)
+			c.of[kappa] = i
+			c.heaps = append(c.heaps, minHeap[int32]{before: func(x, y int32) bool {
+				return load[x] < load[y] || load[x] == load[y] && x < y
+			}})
+		}
+		c.heaps[i].push(d)
+	}
+	return c
+}
+
+// grown restores the order after the load of d grew.
+func (c capacityClasses) grown(d int32) {
+	h := &c.heaps[c.of[c.p.s.Instances[d].Capacity]]
+	h.sink(slices.Index(h.e, d))
+}
+
+// hotKeys reports the hot keys.
+func (p *problem) hotKeys() []HotKey {
+	if len(p.hot) == 0 {
+		return nil
+	}
+	rooms, classes := p.rooms(), p.classesByCapacity(p.residual)
+	var keys []HotKey
+	for i, h := range p.hot {
+		if i > 0 && p.hot[i-1].item == h.item {
+			continue
+		}
+		cost := p.cost.of(p.s.Cost[h.item])
+		forced := math.Inf(1)
+		for _, h := range classes.heaps {
+			least := h.e[0]
+			forced = min(forced, relative(float64(p.residual[least]+cost), p.fair[least]))
+		}
+		keys = append(keys, HotKey{
+			Item: h.item, Instance: h.to, Cost: p.s.Cost[h.item],
+			Pieces: piecesOf(cost, rooms), ForcedTheta: forced,
+		})
+	}
+	return keys
+}
+
+// rooms returns the sums of the 1, 2, … largest rooms L_max,d − residual_d, as
+// long as they grow.
+func (p *problem) rooms() []int64 {
+	sums := make([]int64, 0, len(p.live))
+	for _, d := range p.live {
+		sums = append(sums, p.maximum[d]-p.residual[d])
+	}
+	slices.SortFunc(sums, func(a, b int64) int { return cmp.Compare(b, a) })
+	for i := range sums {
+		switch {
+		case sums[i] <= 0:
+			return sums[:i]
+		case i > 0:
+			sums[i] = min(sums[i]+sums[i-1], math.MaxInt64/2)
+		}
+	}
+	return sums
+}
+
+// piecesOf is the least n whose n largest rooms sum to at least cost, or 0.
+func piecesOf(cost int64, rooms []int64) int {
+	n, _ := slices.BinarySearch(rooms, cost)
+	if n == len(rooms) {
+		return 0
+	}
+	return n + 1
+}
