@@ -124,14 +124,13 @@ func or[T any](p *T, fallback T) T {
 	return *p
 }
 
-// check builds the hash function once, which finds everything that is wrong with
-// it, and sees that a strategy of that name exists.
+// check finds what is wrong with the hash function, and sees that a strategy of
+// that name exists.
 func (c configuration) check() error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
 		return &planner.InputError{Row: -1, Field: "strategy", Detail: "is not a strategy"}
 	}
-	_, err := c.planner()
-	return err
+	return partitioner.Validate(c.partitioner())
 }
 
 // withHashDefaults spells out the defaults of the hash function.

@@ -53,13 +53,19 @@ func (c *contract) operation(method, path string) (*routers.Route, error) {
 	return &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}, nil
 }
 
-// checkParameters holds the path, query and header of r against the contract.
-// Bodies are checked elsewhere: the validator gets a request without one, so
-// that it cannot read statistics into memory.
-func checkParameters(r *http.Request, route *routers.Route) error {
+// outOfRange is what is wrong with a number that its type does not hold.
+const outOfRange = "is out of range"
+
+// checkParameters holds the path, query and header of r against the contract and
+// returns the query. Bodies are checked elsewhere: the validator gets a request
+// without one, so that it cannot read statistics into memory.
+func checkParameters(r *http.Request, route *routers.Route) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return malformed("The query string cannot be read.")
+		return nil, malformed("The query string cannot be read.")
+	}
+	if err := unescapePath(r); err != nil {
+		return nil, err
 	}
 	p := invalid()
 	for name, values := range query {
@@ -71,8 +77,9 @@ func checkParameters(r *http.Request, route *routers.Route) error {
 		}
 	}
 	if err := p.orNil(); err != nil {
-		return err
+		return nil, err
 	}
+	coercePageSize(query)
 	clone := r.Clone(r.Context())
 	clone.Body = http.NoBody
 	params := chi.RouteContext(r.Context()).URLParams
@@ -84,10 +91,27 @@ func checkParameters(r *http.Request, route *routers.Route) error {
 		Request: clone, PathParams: path, QueryParams: query, Route: route,
 		Options: &openapi3filter.Options{ExcludeRequestBody: true, MultiError: true, SkipSettingDefaults: true},
 	})
-	if err == nil {
+	if err != nil {
+		return nil, parameterProblem(err)
+	}
+	return query, nil
+}
+
+// unescapePath makes the parameters of the path what they stand for: the router
+// takes them verbatim from a path that is encoded in an unusual way.
+func unescapePath(r *http.Request) error {
+	if r.URL.RawPath == "" {
 		return nil
 	}
-	return parameterProblem(err)
+	values := chi.RouteContext(r.Context()).URLParams.Values
+	for i, text := range values {
+		plain, err := url.PathUnescape(text)
+		if err != nil {
+			return malformed("The path cannot be read.")
+		}
+		values[i] = plain
+	}
+	return nil
 }
 
 // parameterProblem turns what the validator says about parameters into a problem.
@@ -106,6 +130,10 @@ func parameterProblem(err error) error {
 			return malformed("The request cannot be read.")
 		}
 		name := request.Parameter.Name
+		if errors.Is(one, strconv.ErrRange) {
+			p.atParameter(name, outOfRange)
+			continue
+		}
 		if errors.As(one, &parse) {
 			return malformed("A parameter cannot be read.").withParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
 		}

@@ -391,9 +391,9 @@ func (f *faults) Migrations(ctx context.Context, id string) ([]byte, error) {
 	return f.Store.Migrations(ctx, id)
 }
 
-func (f *faults) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, error) {
+func (f *faults) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, bool, error) {
 	if err := f.fault("CommitPlan"); err != nil {
-		return store.Plan{}, err
+		return store.Plan{}, false, err
 	}
 	return f.Store.CommitPlan(ctx, id, to, keep)
 }

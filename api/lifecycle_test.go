@@ -75,6 +75,9 @@ func TestLifecycle(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", interval(3, "")).fails(http.StatusConflict, "interval_outdated", "")
 	e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK)
 	e.do("POST", "/v1/operators/clicks/plans", interval(0, `,"epoch":1,"table_version":0`)).want(http.StatusCreated)
+	if op := string(e.do("GET", "/v1/operators/clicks", "").body); !strings.Contains(op, `"last_epoch":1,"last_interval":0,`) {
+		t.Errorf("%s", op)
+	}
 }
 
 // committedTable checks every way to read what a plan committed as version 1.
@@ -298,7 +301,7 @@ func TestOperators(t *testing.T) {
 	want := `{"name":"a.b-c_D","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"theta_max":0.08,"table_limit":null,` +
 		`"strategy":"mixed","beta":1.5,"key_overhead":0,"hash":{"function":"ring","tokens_per_instance":128},` +
 		`"trigger":{"theta":0.08,"cooldown_intervals":0},"retention":{"inputs":20,"plans":10000,"versions":1000},` +
-		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_interval":null,"current_plan":null,`
+		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,`
 	if !strings.HasPrefix(string(a.body), want) {
 		t.Errorf("%s", a.body)
 	}
@@ -331,6 +334,7 @@ func TestOperators(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 	e.do("GET", "/v1/operators?page_size=1000000000000", "").want(http.StatusOK)
+	e.do("GET", "/v1/operators?page_size=99999999999999999999999", "").want(http.StatusOK)
 	p := e.do("POST", "/v1/operators/b/plans", `{"interval":1,"keys":[]}`).want(http.StatusCreated).plan()
 	e.do("DELETE", "/v1/operators/b", "").want(http.StatusNoContent)
 	e.do("DELETE", "/v1/operators/b", "").fails(http.StatusNotFound, "operator_not_found", "")

@@ -22,6 +22,7 @@ type metrics struct {
 	requests      *prometheus.CounterVec
 	latency       *prometheus.HistogramVec
 	planning      *prometheus.HistogramVec
+	built         prometheus.Counter
 	migratedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
 	theta         *prometheus.GaugeVec
@@ -40,6 +41,8 @@ func newMetrics() *metrics {
 		planning: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plannerd_plan_duration_seconds", Help: "Time that a strategy took for a plan.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"strategy"}),
+		built: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "plannerd_hash_functions_built_total", Help: "Hash functions built; those used last are kept."}),
 		migratedState: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "plannerd_committed_state_total", Help: "State that committed plans migrated, in the operator's unit."}, []string{"operator"}),
 		migratedKeys: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -52,10 +55,14 @@ func newMetrics() *metrics {
 			Name: "plannerd_store_duration_seconds", Help: "Time that the store took for an operation.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.planning, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
+	m.registry.MustRegister(m.requests, m.latency, m.planning, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// statusHungUp counts requests whose client hung up before there was an answer.
+// No client sees it; nginx has the same number for this.
+const statusHungUp = 499
 
 // observe counts and times requests by the route that answered them.
 func (m *metrics) observe(next http.Handler) http.Handler {
@@ -73,7 +80,11 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 			default:
 				method = "other" // the client's words must not become labels
 			}
-			m.requests.WithLabelValues(method, route, strconv.Itoa(wrapped.Status())).Inc()
+			status := wrapped.Status()
+			if status == 0 && hungUp(r) {
+				status = statusHungUp
+			}
+			m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 			m.latency.WithLabelValues(method, route).Observe(time.Since(begin).Seconds())
 		}()
 		next.ServeHTTP(wrapped, r)
@@ -204,7 +215,9 @@ func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte,
 	return s.Store.Migrations(ctx, plan)
 }
 
-func (s meteredStore) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (p store.Plan, err error) {
+func (s meteredStore) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention,
+) (p store.Plan, committed bool, err error) {
 	defer s.timed("commit_plan")(&err)
 	return s.Store.CommitPlan(ctx, id, to, keep)
 }

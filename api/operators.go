@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -20,6 +21,7 @@ type operator struct {
 	TableVersion       int64     `json:"table_version"`
 	TableConfigVersion int64     `json:"table_config_version"`
 	TableSize          int64     `json:"table_size"`
+	LastEpoch          *int64    `json:"last_epoch"`
 	LastInterval       *int64    `json:"last_interval"`
 	CurrentPlan        *string   `json:"current_plan"`
 	CreatedAt          time.Time `json:"created_at"`
@@ -34,7 +36,7 @@ func operatorOf(op store.Operator) (operator, error) {
 	out := operator{
 		Name: op.Name, configuration: c,
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
-		TableSize: op.TableSize, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
+		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {
 		out.CurrentPlan = &op.CurrentPlan
@@ -107,31 +109,54 @@ func (s *server) deleteOperator(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
+// An operator may have very many instances. So a page of operators ends early
+// when it is this long, in bytes, and the store is asked for few at a time.
+const (
+	maxPageBytes     = 4 << 20
+	operatorsAtATime = 10
+)
+
 func (s *server) listOperators(w http.ResponseWriter, c *call) error {
 	token := pageToken{list: c.URL.Path}
 	if err := token.read(c.query); err != nil {
 		return err
 	}
-	size := pageSize(c.query)
-	ops, err := s.store.Operators(c.Context(), token.After, size+1)
+	body, next, err := s.operatorPage(c.Context(), token, pageSize(c.query))
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Operators []operator `json:"operators"`
-		Next      *string    `json:"next_page_token"`
-	}{Operators: []operator{}}
-	if len(ops) > size {
-		ops = ops[:size]
-		token.After = ops[size-1].Name
-		out.Next = token.text()
+	body = append([]byte(`{"operators":[`), body...)
+	if body, err = appendMember(append(body, ']'), "next_page_token", next); err != nil {
+		return err
 	}
-	for _, op := range ops {
-		one, err := operatorOf(op)
+	writeBody(w, http.StatusOK, "application/json", append(body, '}'))
+	return nil
+}
+
+// operatorPage returns the operators after those that the token names, at most
+// size, comma-separated, and the token of the next page if there are more.
+func (s *server) operatorPage(ctx context.Context, token pageToken, size int) (body []byte, next *string, err error) {
+	for n := 0; ; {
+		ops, err := s.store.Operators(ctx, token.After, operatorsAtATime)
 		if err != nil {
-			return aboutOperator(op.Name, err)
+			return nil, nil, err
 		}
-		out.Operators = append(out.Operators, one)
+		for _, op := range ops {
+			if n == size || len(body) >= maxPageBytes {
+				return body, token.text(), nil
+			}
+			one, err := operatorBody(op)
+			if err != nil {
+				return nil, nil, aboutOperator(op.Name, err)
+			}
+			if n++; n > 1 {
+				body = append(body, ',')
+			}
+			body = append(body, one...)
+			token.After = op.Name
+		}
+		if len(ops) < operatorsAtATime {
+			return body, nil, nil
+		}
 	}
-	return writeJSON(w, out)
 }

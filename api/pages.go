@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,17 +18,20 @@ const (
 	maxPageSize     = 1000
 )
 
+// coercePageSize makes a page_size that no integer type holds the greatest.
+func coercePageSize(query url.Values) {
+	if n, err := strconv.ParseInt(query.Get("page_size"), 10, 64); n > 0 && errors.Is(err, strconv.ErrRange) {
+		query.Set("page_size", strconv.Itoa(maxPageSize))
+	}
+}
+
 // pageSize returns the page_size of a checked query.
 func pageSize(query url.Values) int {
-	text := query.Get("page_size")
-	if text == "" {
+	n, err := strconv.ParseInt(query.Get("page_size"), 10, 64)
+	if err != nil { // there is none: the contract has seen that it is a number
 		return defaultPageSize
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil { // only when it is out of range: the contract has seen that it is a number
-		return maxPageSize
-	}
-	return min(n, maxPageSize)
+	return int(min(n, maxPageSize))
 }
 
 // pageToken says where a page begins, in the way of its list.

@@ -1,15 +1,22 @@
 package api
 
 import (
+	linked "container/list"
+	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"sync"
+
+	"golang.org/x/sync/singleflight"
 
 	"plannerd/planner"
 )
 
-// maxPlacements is how many configurations stay in memory. A hash ring of the
-// greatest size takes 200 MB, so few; one of the usual size takes some kilobytes.
-const maxPlacements = 8
+// maxPlacementBytes is about how much memory the placements that are kept may
+// take, in bytes. The greatest hash ring takes half of it, one of the usual size
+// some hundred kilobytes.
+const maxPlacementBytes = 256 << 20
 
 // placement is a configuration with its hash function, ready to place keys.
 type placement struct {
@@ -17,25 +24,88 @@ type placement struct {
 	planner planner.Configuration
 }
 
-// placementCache keeps the latest configurations by their text: they never
-// change, and building a large ring takes long.
-type placementCache struct {
-	mu     sync.Mutex
-	byText map[[sha256.Size]byte]*placement
-	order  [][sha256.Size]byte // oldest first
+// size is about what the placement takes in memory, in bytes.
+func (p *placement) size() int {
+	const perInstance, perToken, perSlot = 64, 48, 4 // a token takes 12, and its index up to 32
+	tokens := 0
+	for _, d := range p.Instances {
+		if tokens += d.Tokens; d.Tokens == 0 {
+			tokens += p.Hash.TokensPerInstance
+		}
+	}
+	slots := p.Hash.MaxParallelism + p.Hash.Partitions + len(p.Hash.Assignment)
+	return perInstance*len(p.Instances) + perToken*tokens + perSlot*slots
 }
 
-func newPlacementCache() *placementCache {
-	return &placementCache{byText: make(map[[sha256.Size]byte]*placement)}
+// placementCache keeps the placements that were used last by the text of their
+// configurations, which never change: building a large ring takes long. However
+// many requests want a placement at the same time, it is built once.
+type placementCache struct {
+	slots    chan struct{} // a build takes one, as it keeps a processor busy
+	metrics  *metrics
+	building singleflight.Group
+
+	mu    sync.Mutex
+	byKey map[placementKey]*linked.Element // of a kept
+	used  *linked.List                     // the last one in front
+	bytes int
+}
+
+type placementKey [sha256.Size]byte
+
+// kept is a placement in the cache.
+type kept struct {
+	key placementKey
+	*placement
+}
+
+func newPlacementCache(slots chan struct{}, m *metrics) *placementCache {
+	return &placementCache{slots: slots, metrics: m, byKey: make(map[placementKey]*linked.Element), used: linked.New()}
 }
 
 // get returns the placement of a stored configuration.
-func (c *placementCache) get(text []byte) (*placement, error) {
-	key := sha256.Sum256(text)
+func (c *placementCache) get(ctx context.Context, text []byte) (*placement, error) {
+	key := placementKey(sha256.Sum256(text))
+	for {
+		if found := c.find(key); found != nil {
+			return found, nil
+		}
+		built := c.building.DoChan(string(key[:]), func() (any, error) { return c.build(ctx, key, text) })
+		select {
+		case result := <-built:
+			if result.Err == nil {
+				return result.Val.(*placement), nil
+			}
+			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) && !errors.Is(result.Err, context.DeadlineExceeded) {
+				return nil, result.Err
+			}
+			// It was another request's build, and that one gave up.
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// find returns a placement that is kept, or nil.
+func (c *placementCache) find(key placementKey) *placement {
 	c.mu.Lock()
-	found := c.byText[key]
-	c.mu.Unlock()
-	if found != nil {
+	defer c.mu.Unlock()
+	found := c.byKey[key]
+	if found == nil {
+		return nil
+	}
+	c.used.MoveToFront(found)
+	return found.Value.(kept).placement
+}
+
+// build makes a placement and keeps it.
+func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*placement, error) {
+	release, err := take(ctx, c.slots)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if found := c.find(key); found != nil { // the build before this one has just ended
 		return found, nil
 	}
 	config, err := decodeConfiguration(text)
@@ -44,18 +114,24 @@ func (c *placementCache) get(text []byte) (*placement, error) {
 	}
 	p, err := config.planner()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("building the hash function of a configuration: %w", err)
 	}
+	c.metrics.built.Inc()
 	built := &placement{configuration: config, planner: p}
+	c.keep(kept{key, built})
+	return built, nil
+}
+
+// keep adds a placement and forgets those used longest ago that have no room
+// beside it.
+func (c *placementCache) keep(k kept) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byText[key] == nil {
-		if len(c.order) == maxPlacements {
-			delete(c.byText, c.order[0])
-			c.order = c.order[1:]
-		}
-		c.order = append(c.order, key)
-		c.byText[key] = built
+	c.byKey[k.key] = c.used.PushFront(k)
+	c.bytes += k.size()
+	for c.bytes > maxPlacementBytes && c.used.Len() > 1 {
+		oldest := c.used.Remove(c.used.Back()).(kept)
+		delete(c.byKey, oldest.key)
+		c.bytes -= oldest.size()
 	}
-	return built, nil
 }

@@ -39,7 +39,7 @@ func readKeyFilter(query url.Values) (keyFilter, error) {
 	if text := query.Get("instance"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return f, invalid().withParameter("instance", "is out of range")
+			return f, invalid().withParameter("instance", outOfRange)
 		}
 		id32 := int32(id)
 		f.instance = &id32

@@ -18,9 +18,14 @@ import (
 	"plannerd/store"
 )
 
-// planAttempts is how often a plan is made anew when the table or the
-// configuration changed underneath it.
+// planAttempts is how often a plan is made when another request is faster to
+// change what it is made of.
 const planAttempts = 3
+
+// errOvertaken: the table, the configuration or the interval's plan changed
+// while planning. Another attempt finds the plan that is now there, or sees what
+// refuses this one.
+var errOvertaken = errors.New("overtaken by another request")
 
 // Causes of plans that the service itself knows.
 const causeCooldown planner.Cause = "cooldown"
@@ -54,7 +59,7 @@ func (s *server) makePlan(ctx context.Context, operator string, in *statistics) 
 		if m, err = s.tryPlan(ctx, operator, in); err == nil {
 			return m, nil
 		}
-		if !errors.Is(err, store.ErrBaseChanged) && !errors.Is(err, store.ErrConfigurationChanged) {
+		if !errors.Is(err, errOvertaken) {
 			break
 		}
 	}
@@ -107,10 +112,10 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 		return nil, aboutOperator(operator, err)
 	}
 	if table.Version != op.TableVersion {
-		return nil, fmt.Errorf("reading operator %s: %w", operator, store.ErrBaseChanged)
+		return nil, fmt.Errorf("reading operator %s: %w: %w", operator, errOvertaken, store.ErrBaseChanged)
 	}
 	b := &base{op: op}
-	if b.newest, err = s.placement.get(op.Config); err != nil {
+	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
 		return nil, err
 	}
 	if b.pinned, err = s.pinned(ctx, op); err != nil {
@@ -133,7 +138,7 @@ func (s *server) pinned(ctx context.Context, op store.Operator) (*placement, err
 		}
 		text = c.Config
 	}
-	return s.placement.get(text)
+	return s.placement.get(ctx, text)
 }
 
 func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
@@ -178,9 +183,14 @@ func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash str
 			return nil, aboutOperator(name, err)
 		}
 		for _, p := range earlier {
-			if p.Epoch == epoch && p.Fingerprint == in.fingerprint(hash, b.op.ConfigVersion, p.BaseVersion) {
-				return s.load(ctx, p)
+			if p.Epoch != epoch || p.Fingerprint != in.fingerprint(hash, b.op.ConfigVersion, p.BaseVersion) {
+				continue
 			}
+			whole, err := s.store.Plan(ctx, p.ID)
+			if err != nil {
+				return nil, aboutPlan(p.ID, err)
+			}
+			return s.load(ctx, whole)
 		}
 	}
 	return nil, aboutOperator(name, refused)
@@ -242,23 +252,19 @@ func (s *server) decide(ctx context.Context, b *base, snapshot *planner.Snapshot
 
 // run computes one plan when a slot is free.
 func (s *server) run(ctx context.Context, strategy string, snapshot *planner.Snapshot, options planner.Options) (*planner.Plan, error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if ctx.Err() != nil { // both may have been ready
-		return nil, ctx.Err()
-	}
-	options.Stop = func() bool { return ctx.Err() != nil }
-	begin := time.Now()
-	plan, err := planner.Run(strategy, snapshot, options)
+	release, err := take(ctx, s.slots)
 	if err != nil {
 		return nil, err
 	}
-	if plan.EndReason == planner.EndStopped { // nobody waits for it any more
-		return nil, planner.ErrStopped
+	defer release()
+	options.Stop = func() bool { return ctx.Err() != nil }
+	begin := time.Now()
+	plan, err := planner.Run(strategy, snapshot, options)
+	if ctx.Err() != nil { // nobody waits for it any more
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.metrics.planned(strategy, time.Since(begin))
 	return plan, nil
@@ -360,7 +366,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 	}
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
-		return nil, aboutOperator(b.op.Name, err)
+		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}
 	if !created {
 		return s.load(ctx, p)
@@ -373,6 +379,18 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 		Plan: p, created: true, persist: s.now().Sub(begin),
 		lists: lists{changes: record.Changes, migrations: statsio.MigrationsOf(plan)},
 	}, nil
+}
+
+// overtaken marks the refusals of CreatePlan that another attempt may answer.
+func overtaken(err error) error {
+	for _, changed := range []error{
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated,
+	} {
+		if errors.Is(err, changed) {
+			return fmt.Errorf("%w: %w", errOvertaken, err)
+		}
+	}
+	return err
 }
 
 // settle tells what becomes of a plan. One that moves nothing, under an unchanged

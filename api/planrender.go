@@ -17,6 +17,7 @@ import (
 )
 
 // figures are what a plan reports about itself, in the order of the contract.
+// Instances and HotKeys are nil, and left out, where plans are listed.
 type figures struct {
 	EndReason        string                `json:"end_reason"`
 	Causes           []string              `json:"causes"`
@@ -26,8 +27,8 @@ type figures struct {
 	Underload        wire.Comparison       `json:"underload"`
 	Skewness         wire.Comparison       `json:"skewness"`
 	Migration        wire.MigrationFigures `json:"migration"`
-	Instances        jsontext.Value        `json:"instances"`
-	HotKeys          []wire.HotKey         `json:"hot_keys"`
+	Instances        jsontext.Value        `json:"instances,omitzero"`
+	HotKeys          []wire.HotKey         `json:"hot_keys,omitzero"`
 	DriftedKeys      int64                 `json:"drifted_keys"`
 }
 
@@ -156,7 +157,10 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
 		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
 		Migration: wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
-		Instances: f.Instances, HotKeys: make([]wire.HotKey, len(hot)), DriftedKeys: f.DriftedKeys,
+		Instances: f.Instances, DriftedKeys: f.DriftedKeys,
+	}
+	if f.Instances != nil {
+		out.HotKeys = make([]wire.HotKey, len(hot))
 	}
 	if out.Causes == nil {
 		out.Causes = []string{}
@@ -168,11 +172,14 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 }
 
 // planBody renders a plan with the lists that are given. keys starts as the
-// request asks and turns to base64 when some key needs it.
+// request asks and turns to base64 when some key needs it. A plan as the store
+// lists it has neither instances nor hot keys.
 func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]byte, error) {
 	var hot []hotKey
-	if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
-		return nil, fmt.Errorf("reading stored hot keys: %w", err)
+	if p.HotKeys != nil {
+		if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
+			return nil, fmt.Errorf("reading stored hot keys: %w", err)
+		}
 	}
 	for _, h := range hot {
 		keys.see(h.Key)

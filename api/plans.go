@@ -105,7 +105,7 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 	if text := c.query.Get("interval"); text != "" {
 		interval, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return invalid().withParameter("interval", "is out of range")
+			return invalid().withParameter("interval", outOfRange)
 		}
 		filter.Interval = &interval
 	}
@@ -139,8 +139,8 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 		if err != nil {
 			return store.Plan{}, err
 		}
-		after, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
-		if err == nil && before.Status != store.StatusCommitted {
+		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
+		if committed {
 			s.metrics.committed(after)
 		}
 		return after, aboutPlan(before.ID, err)

@@ -133,7 +133,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, store.ErrPurged):
 		return &problem{status: http.StatusGone, code: wire.CodePurged, detail: what + " is no longer kept."}
 	case errors.Is(err, store.ErrIntervalPlanned):
-		return conflict(wire.CodeIntervalPlanned, "The interval has a plan that was made of other statistics.")
+		return conflict(wire.CodeIntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration.")
 	case errors.Is(err, store.ErrIntervalOutdated):
 		return conflict(wire.CodeIntervalOutdated, "A newer interval was planned already.")
 	case errors.Is(err, store.ErrBaseChanged):
@@ -144,7 +144,7 @@ func problemOf(err error) *problem {
 		return conflict(wire.CodeTransitionNotAllowed, "The status of the plan does not allow this.")
 	case errors.Is(err, store.ErrUnavailable):
 		return &problem{status: http.StatusServiceUnavailable, code: wire.CodeUnavailable, detail: "The store cannot be reached or is not migrated.", retryAfter: 5}
-	case errors.Is(err, planner.ErrStopped), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &problem{status: http.StatusServiceUnavailable, code: wire.CodeBusy, detail: "The request ran out of time.", retryAfter: 1}
 	default:
 		return &problem{status: http.StatusInternalServerError, code: wire.CodeInternal, detail: "The service failed; its log says why."}

@@ -19,6 +19,7 @@ type routingTable struct {
 	ConfigVersion int64      `json:"config_version"`
 	Hash          hash       `json:"hash"`
 	Instances     []instance `json:"instances"`
+	Pending       *struct{}  `json:"pending"` // no table is rolled out beside another
 	KeyEncoding   string     `json:"key_encoding,omitzero"`
 }
 
@@ -69,7 +70,7 @@ func (s *server) readTable(c *call) (store.Table, error) {
 	}
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return store.Table{}, invalid().withParameter("version", "is out of range")
+		return store.Table{}, invalid().withParameter("version", outOfRange)
 	}
 	if _, err := s.store.Operator(c.Context(), name); err != nil {
 		return store.Table{}, aboutOperator(name, err)

@@ -7,6 +7,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,10 @@ type Limits struct {
 	// Plans is how many plans are computed at the same time. Defaults to
 	// GOMAXPROCS.
 	Plans int
+	// Bulk is how many requests with more than 1 MiB of statistics are read or
+	// planned at the same time; others wait for a second. Defaults to four times
+	// GOMAXPROCS.
+	Bulk int
 }
 
 // Config is what the API needs.
@@ -61,7 +66,8 @@ type server struct {
 	now       func() time.Time
 	contract  *contract
 	metrics   *metrics
-	slots     chan struct{}
+	slots     chan struct{} // for planning
+	bulk      chan struct{} // for large bodies
 	placement *placementCache
 }
 
@@ -80,14 +86,18 @@ func New(c Config) (http.Handler, error) {
 	if c.Limits.Plans <= 0 {
 		c.Limits.Plans = runtime.GOMAXPROCS(0)
 	}
+	if c.Limits.Bulk <= 0 {
+		c.Limits.Bulk = 4 * runtime.GOMAXPROCS(0)
+	}
 	spec, err := loadContract()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	m := newMetrics()
+	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: make(chan struct{}, c.Limits.Plans), placement: newPlacementCache(),
+		contract: spec, metrics: m, slots: slots, bulk: make(chan struct{}, c.Limits.Bulk), placement: newPlacementCache(slots, m),
 	}
 	return s.router()
 }
@@ -98,6 +108,16 @@ type call struct {
 	route *routers.Route
 	query url.Values // checked against the contract
 	media string     // the media type that Accept chose
+	ends  []func()   // to be called when the handler has returned
+}
+
+// atEnd has f called when the handler has returned.
+func (c *call) atEnd(f func()) { c.ends = append(c.ends, f) }
+
+func (c *call) end() {
+	for _, f := range c.ends {
+		f()
+	}
 }
 
 func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
@@ -154,16 +174,16 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route}
+		defer c.end()
 		s.answer(w, r, func(w http.ResponseWriter) error {
-			if err := checkParameters(r, route); err != nil {
+			var err error
+			if c.query, err = checkParameters(r, route); err != nil {
 				return err
 			}
-			c.query = r.URL.Query()
 			if len(offers) > 1 {
 				w.Header().Add("Vary", "Accept")
 			}
 			if len(offers) > 0 {
-				var err error
 				if c.media, err = negotiate(r.Header.Values("Accept"), offers); err != nil {
 					return err
 				}
@@ -174,18 +194,24 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 }
 
 // answer runs do and answers with its error, or with what it panicked about. An
-// answer that has begun is cut instead, so that the client sees it fail.
+// answer that has begun is cut instead, so that the client sees it fail; a client
+// that hung up gets none.
 func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.ResponseWriter) error) {
 	wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-	fail := func(err error) {
+	fail := func(err error, gone bool) {
 		p := problemOf(err)
-		if p.status >= http.StatusInternalServerError {
+		switch {
+		case gone:
+			s.log.DebugContext(r.Context(), "client hung up", "method", r.Method, "path", r.URL.Path, "error", err)
+		case p.status >= http.StatusInternalServerError:
 			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 		}
 		if wrapped.Status() != 0 {
 			panic(http.ErrAbortHandler)
 		}
-		p.write(wrapped)
+		if !gone {
+			p.write(wrapped)
+		}
 	}
 	defer func() {
 		switch v := recover(); v {
@@ -193,13 +219,17 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.Res
 		case http.ErrAbortHandler:
 			panic(v)
 		default:
-			fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), false)
 		}
 	}()
 	if err := do(wrapped); err != nil {
-		fail(err)
+		// Once the answer has begun, it can only be the client that broke it off.
+		fail(err, hungUp(r) && (errors.Is(err, context.Canceled) || wrapped.Status() != 0))
 	}
 }
+
+// hungUp reports whether the client of a request no longer waits for its answer.
+func hungUp(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 // secure sets the headers that every answer has.
 func (s *server) secure(next http.Handler) http.Handler {

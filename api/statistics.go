@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -74,7 +75,8 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		return nil, nil, err
 	}
 	defer body.Close()
-	doc, err := decode(body, statsio.Options{
+	bounded := &bulkReader{ReadCloser: body, call: c, slots: s.bulk, left: bulkBytes}
+	doc, err := decode(bounded, statsio.Options{
 		Limits:     s.limits.Statistics,
 		Base64Keys: c.query.Get("key_encoding") == "base64",
 		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
@@ -98,7 +100,7 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 }
 
 // decompressed returns the body of a request without its Content-Encoding.
-func (s *server) decompressed(w http.ResponseWriter, c *call) (closer, error) {
+func (s *server) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
 	limit := s.limits.Statistics.Bytes
 	if limit <= 0 {
 		limit = statsio.DefaultBytes
@@ -118,19 +120,15 @@ func (s *server) decompressed(w http.ResponseWriter, c *call) (closer, error) {
 	}
 }
 
-type closer interface {
-	Read([]byte) (int, error)
-	Close() error
-}
-
 // readProblem is what to answer when a body cannot be read: what is wrong with
 // it, or that it broke off.
 func readProblem(ctx context.Context, err error) error {
 	var (
 		refused *statsio.Error
 		length  *http.MaxBytesError
+		known   *problem
 	)
-	if errors.As(err, &refused) || errors.As(err, &length) {
+	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -211,7 +209,7 @@ func member[T any](m *members, name string) *T {
 	out := new(T)
 	if m.query != nil {
 		if !parseScalar(m.query[name][0], out) {
-			m.refuse(name, "is out of range")
+			m.refuse(name, outOfRange)
 			return nil
 		}
 		return out
@@ -260,7 +258,7 @@ func list[T any](m *members, name string) []T {
 	for part := range strings.SplitSeq(m.query[name][0], ",") {
 		var v T
 		if !parseScalar(part, &v) {
-			m.refuse(name, "is out of range")
+			m.refuse(name, outOfRange)
 			return nil
 		}
 		out = append(out, v)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,7 +46,7 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := in.snapshot()
+	snapshot, err := s.snapshot(c.Context(), in)
 	if err != nil {
 		return in.inputProblem(err)
 	}
@@ -139,7 +140,7 @@ func queried[T any](m *members, name string) *T {
 	}
 	out := new(T)
 	if !parseScalar(m.query[name][0], out) {
-		m.refuse(name, "is out of range")
+		m.refuse(name, outOfRange)
 		return nil
 	}
 	return out
@@ -268,12 +269,16 @@ func (m *members) routingTable(st *statistics, config configuration) *planner.Ro
 	return table
 }
 
-func (in *whatIfRequest) snapshot() (*planner.Snapshot, error) {
-	config, err := in.config.planner()
+func (s *server) snapshot(ctx context.Context, in *whatIfRequest) (*planner.Snapshot, error) {
+	text, err := in.config.encode()
 	if err != nil {
 		return nil, err
 	}
-	return planner.NewSnapshot(in.Statistics, config, planner.Base{Configuration: config, Table: in.table})
+	p, err := s.placement.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return planner.NewSnapshot(in.Statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table})
 }
 
 // whatIfHead is an answer without its results, in the order of the contract.

@@ -53,6 +53,7 @@ type lazyOrder struct {
 	items  []int32 // piece → item; nil: the same
 	next   int
 	sorted int   // e[next:sorted] is in order
+	work   int   // elements partitioned: far too many mean bad pivots, as an adversary can bring about
 	bounds []int // ends of the unsorted ranges, innermost last; all before one precede all after it
 }
 
@@ -102,13 +103,13 @@ func (o *lazyOrder) sortMore() {
 			o.bounds = o.bounds[:len(o.bounds)-1]
 			continue
 		}
-		// Too many bounds: bad pivots, as an adversary can bring about.
-		if end-o.next <= sortOutright || len(o.bounds) > 3*bits.Len(uint(len(o.e))) {
+		if end-o.next <= sortOutright || o.work > 4*len(o.e)*bits.Len(uint(len(o.e))) {
 			slices.SortFunc(o.e[o.next:end], o.compare)
 			o.sorted = end
 			o.bounds = o.bounds[:len(o.bounds)-1]
 			return
 		}
+		o.work += end - o.next
 		o.bounds = append(o.bounds, o.next+o.partition(o.e[o.next:end]))
 	}
 }

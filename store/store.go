@@ -53,8 +53,9 @@ type Operator struct {
 	TableConfigVersion int64
 	// TableSize is the number of entries of the committed table.
 	TableSize int64
-	// LastInterval is the newest interval that has a plan; nil before the first.
-	LastInterval *int64
+	// LastEpoch and LastInterval are the newest that have a plan; nil before the
+	// first.
+	LastEpoch, LastInterval *int64
 	// CurrentPlan is the newest plan that is approved and waits to be committed, or "".
 	CurrentPlan string
 	// UpdatedAt is when the configuration or the committed table last changed.
@@ -162,8 +163,10 @@ type NewPlan struct {
 	Retention Retention
 }
 
-// Retention says how much of an operator's history is kept; 0 keeps all. A plan
-// that is approved and the plan of the committed table are never removed.
+// Retention says how much of an operator's history is kept; 0 keeps all. Plans
+// count whatever their status, or else those of an engine that never commits
+// would pile up: an approved one that is too old is removed and can no longer be
+// committed. Only the plan of the committed table is never removed.
 type Retention struct {
 	Inputs   int // inputs of the newest plans
 	Plans    int // newest plans
@@ -234,8 +237,9 @@ type Store interface {
 	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
-	// Plans lists plans, newest first. next is the cursor of the following page,
-	// 0 after the last. ErrNotFound when there is no such operator.
+	// Plans lists plans, newest first, without what grows with the operator: their
+	// Instances and HotKeys are nil, Plan has them. next is the cursor of the
+	// following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
 	// keys. ErrNotFound, ErrPurged.
@@ -250,10 +254,10 @@ type Store interface {
 
 	// CommitPlan makes the plan's table the operator's, under the plan's
 	// configuration version, and supersedes the operator's other approved plans.
-	// Committing a committed plan again changes nothing and succeeds. to.From
-	// and to.To are set by the store. ErrNotFound, ErrPurged, ErrTransition,
-	// ErrBaseChanged.
-	CommitPlan(ctx context.Context, id string, to Transition, keep Retention) (Plan, error)
+	// Committing a committed plan again changes nothing and succeeds; committed
+	// tells whether this call did it. to.From and to.To are set by the store.
+	// ErrNotFound, ErrPurged, ErrTransition, ErrBaseChanged.
+	CommitPlan(ctx context.Context, id string, to Transition, keep Retention) (p Plan, committed bool, err error)
 	// AbortPlan gives an approved plan up. Aborting an aborted plan again
 	// succeeds. ErrNotFound, ErrPurged, ErrTransition.
 	AbortPlan(ctx context.Context, id string, to Transition) (Plan, error)

@@ -370,7 +370,7 @@ type Causes = []string
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
-// | `interval_planned` | 409 | the interval has a plan made of other statistics |
+// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
@@ -382,7 +382,7 @@ type Causes = []string
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
-// | `busy` | 503 | no planning slot became free in time |
+// | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
 type Code string
 
 // Comparison defines model for Comparison.
@@ -428,7 +428,7 @@ type Hash struct {
 	// Partitions The number of partitions of the topic. Only with `kafka`, where it is required.
 	Partitions *int32 `json:"partitions,omitempty"`
 
-	// TokensPerInstance Tokens of an instance that names no number of its own; all instances together have at most 16 777 216. Only with `ring`.
+	// TokensPerInstance Tokens of an instance that names no number of its own; all instances together have at most 4 194 304. Only with `ring`.
 	TokensPerInstance *int32 `json:"tokens_per_instance,omitempty"`
 }
 
@@ -470,13 +470,13 @@ type InputHash = string
 
 // Instance defines model for Instance.
 type Instance struct {
-	// Capacity Relative speed; fair loads are in proportion to it.
+	// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
 	Capacity *float64 `json:"capacity,omitempty"`
 
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`
 
-	// Tokens Its number of ring tokens. Defaults to `hash.tokens_per_instance`. Only with the hash function `ring`.
+	// Tokens Its number of ring tokens. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
 	Tokens *int32 `json:"tokens,omitempty"`
 }
 
@@ -548,7 +548,7 @@ type OperatorConfiguration struct {
 	Instances   Instances    `json:"instances"`
 	KeyOverhead *KeyOverhead `json:"key_overhead,omitempty"`
 
-	// Retention How much history is kept; 0 keeps all.
+	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 	Retention *Retention `json:"retention,omitempty"`
 	Strategy  *Strategy  `json:"strategy,omitempty"`
 
@@ -601,7 +601,7 @@ type Problem struct {
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
-	// | `interval_planned` | 409 | the interval has a plan made of other statistics |
+	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
@@ -613,7 +613,7 @@ type Problem struct {
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
-	// | `busy` | 503 | no planning slot became free in time |
+	// | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
 	Code Code `json:"code"`
 
 	// Detail What went wrong, for people.
@@ -649,12 +649,13 @@ type Residual struct {
 	State *float64 `json:"state,omitempty"`
 }
 
-// Retention How much history is kept; 0 keeps all.
+// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 type Retention struct {
 	// Inputs Statistics of the newest plans.
 	Inputs *int32 `json:"inputs,omitempty"`
 
-	// Plans The newest plans.
+	// Plans The newest plans, whatever their status: an approved one that is too old can no longer be committed. The plan of the committed
+	// table is kept in any case.
 	Plans *int32 `json:"plans,omitempty"`
 
 	// Versions The newest versions of the routing table that can still be read.

@@ -71,14 +71,15 @@ CREATE TABLE plans (
     migration_state    double precision NOT NULL,
     migration_fraction double precision NOT NULL,
     objective          double precision NOT NULL,
-    instances          json,
-    hot_keys           json,
     drifted_keys       bigint NOT NULL,
     input_hash         text NOT NULL,
     planner_revision   text NOT NULL,
     work_units         bigint NOT NULL,
     decode_ms          double precision NOT NULL,
     plan_ms            double precision NOT NULL,
+    -- Last, as they may be long: what lists of plans read is in front of them.
+    instances          json,
+    hot_keys           json,
     FOREIGN KEY (operator_id, config_version) REFERENCES configurations (operator_id, version),
     CHECK ((status = 'committed') = (version IS NOT NULL))
 );

@@ -72,14 +72,15 @@ CREATE TABLE plans (
     migration_state    REAL NOT NULL,
     migration_fraction REAL NOT NULL,
     objective          REAL NOT NULL,
-    instances          TEXT CHECK (json_valid(instances)),
-    hot_keys           TEXT CHECK (json_valid(hot_keys)),
     drifted_keys       INTEGER NOT NULL,
     input_hash         TEXT NOT NULL,
     planner_revision   TEXT NOT NULL,
     work_units         INTEGER NOT NULL,
     decode_ms          REAL NOT NULL,
     plan_ms            REAL NOT NULL,
+    -- Last, as they may be long: what lists of plans read is in front of them.
+    instances          TEXT CHECK (json_valid(instances)),
+    hot_keys           TEXT CHECK (json_valid(hot_keys)),
     FOREIGN KEY (operator_id, config_version) REFERENCES configurations (operator_id, version),
     CHECK ((status = 'committed') = (version IS NOT NULL))
 ) STRICT;

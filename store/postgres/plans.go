@@ -13,13 +13,18 @@ import (
 
 // The columns of a plan: those of the database, then those of the record.
 var (
-	recordColumns = engine.Columns(engine.PlanFields(new(store.Plan), at))
-	planColumns   = `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(recordColumns, `, p.`)
-	insertPlan    = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
+	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), at))
+	planColumns    = selected(recordColumns)
+	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), at)))
+	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
 		`) VALUES ($1, $2, $3` + placeholders(4, len(recordColumns)) + `) RETURNING seq`
 )
 
 const planTables = `plans p JOIN operators o ON o.id = p.operator_id`
+
+func selected(columns []string) string {
+	return `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(columns, `, p.`)
+}
 
 // placeholders returns ", $first, …" for n values.
 func placeholders(first, n int) string {
@@ -31,8 +36,17 @@ func placeholders(first, n int) string {
 }
 
 func scanPlan(row pgx.Row) (p engine.PlanRow, err error) {
-	err = row.Scan(append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, engine.Values(engine.PlanFields(&p.Plan, at))...)...)
+	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, at))...)
 	return p, err
+}
+
+func scanSummary(row pgx.Row) (p engine.PlanRow, err error) {
+	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, at))...)
+	return p, err
+}
+
+func planTargets(p *engine.PlanRow, fields []engine.Field) []any {
+	return append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, engine.Values(fields)...)
 }
 
 func (s statements) Plan(ctx context.Context, id string) (engine.PlanRow, error) {
@@ -53,7 +67,7 @@ func (s statements) LivePlan(ctx context.Context, operator string, epoch, interv
 }
 
 func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]engine.PlanRow, error) {
-	query, args := `SELECT `+planColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
+	query, args := `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
 	and := func(condition string, value any) {
 		args = append(args, value)
 		query += fmt.Sprintf(` AND `+condition, len(args))
@@ -68,12 +82,12 @@ func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 		and(`p.seq < $%d`, f.Before)
 	}
 	args = append(args, f.Limit)
-	return collect(ctx, s, scanPlan, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
+	return collect(ctx, s, scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
 }
 
 func (s statements) Approved(ctx context.Context, operator int64) ([]engine.PlanRow, error) {
-	return collect(ctx, s, scanPlan,
-		`SELECT `+planColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status = 'approved' ORDER BY p.seq`, operator)
+	return collect(ctx, s, scanSummary,
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status = 'approved' ORDER BY p.seq`, operator)
 }
 
 func (s statements) InsertPlan(ctx context.Context, operator int64, p engine.PlanRow) (seq int64, err error) {
@@ -126,7 +140,7 @@ func (s statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 }
 
 func (s statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
-	const old = `operator_id = $1 AND seq <= $2 AND status <> 'approved' AND version IS DISTINCT FROM $3`
+	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func (m micros) Scan(src any) error {
 }
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
-	o.newest_interval, o.created_at, o.updated_at,
+	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
 	coalesce((SELECT id FROM plans WHERE operator_id = o.id AND status = 'approved' ORDER BY seq DESC LIMIT 1), '')`
 
 const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version`
@@ -93,7 +93,7 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 func operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, engine.JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
-		&op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan,
+		&op.LastEpoch, &op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan,
 	}
 }
 

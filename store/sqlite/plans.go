@@ -10,17 +10,31 @@ import (
 
 // The columns of a plan: those of the database, then those of the record.
 var (
-	recordColumns = engine.Columns(engine.PlanFields(new(store.Plan), at))
-	planColumns   = `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(recordColumns, `, p.`)
-	insertPlan    = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
+	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), at))
+	planColumns    = selected(recordColumns)
+	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), at)))
+	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
 		`) VALUES (?, ?, ?` + strings.Repeat(`, ?`, len(recordColumns)) + `)`
 )
 
 const planTables = `plans p JOIN operators o ON o.id = p.operator_id`
 
+func selected(columns []string) string {
+	return `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(columns, `, p.`)
+}
+
 func scanPlan(row scanner) (p engine.PlanRow, err error) {
-	err = row.Scan(append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, engine.Values(engine.PlanFields(&p.Plan, at))...)...)
+	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, at))...)
 	return p, err
+}
+
+func scanSummary(row scanner) (p engine.PlanRow, err error) {
+	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, at))...)
+	return p, err
+}
+
+func planTargets(p *engine.PlanRow, fields []engine.Field) []any {
+	return append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, engine.Values(fields)...)
 }
 
 func (s statements) Plan(ctx context.Context, id string) (engine.PlanRow, error) {
@@ -51,13 +65,13 @@ func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 	if f.Before != 0 {
 		where, args = where+` AND p.seq < ?`, append(args, f.Before)
 	}
-	return collect(ctx, s, scanPlan,
-		`SELECT `+planColumns+` FROM `+planTables+` WHERE `+where+` ORDER BY p.seq DESC LIMIT ?`, append(args, f.Limit)...)
+	return collect(ctx, s, scanSummary,
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE `+where+` ORDER BY p.seq DESC LIMIT ?`, append(args, f.Limit)...)
 }
 
 func (s statements) Approved(ctx context.Context, operator int64) ([]engine.PlanRow, error) {
-	return collect(ctx, s, scanPlan,
-		`SELECT `+planColumns+` FROM `+planTables+` WHERE p.operator_id = ? AND p.status = 'approved' ORDER BY p.seq`, operator)
+	return collect(ctx, s, scanSummary,
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = ? AND p.status = 'approved' ORDER BY p.seq`, operator)
 }
 
 func (s statements) InsertPlan(ctx context.Context, operator int64, p engine.PlanRow) (int64, error) {
@@ -112,7 +126,7 @@ func (s statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 }
 
 func (s statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
-	const old = `operator_id = ? AND seq <= ? AND status <> 'approved' AND version IS NOT ?`
+	const old = `operator_id = ? AND seq <= ? AND version IS NOT ?`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
 	if err != nil {
 		return err

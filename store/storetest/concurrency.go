@@ -103,7 +103,7 @@ func planAndCommit(ctx context.Context, s store.Store, key string, atOnce bool) 
 	}
 	made, _, err := s.CreatePlan(ctx, p, by)
 	if err == nil && !atOnce {
-		made, err = s.CommitPlan(ctx, key, by, store.Retention{})
+		made, _, err = s.CommitPlan(ctx, key, by, store.Retention{})
 	}
 	if err != nil {
 		return 0, err
@@ -124,9 +124,10 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
 	}
 	results := make([]error, 2*n) // each is committed by two
+	commits := make([]bool, 2*n)
 	by := f.by("x")
 	f.together(t, 2*n, func(i int, s store.Store) {
-		_, results[i] = s.CommitPlan(t.Context(), plans[i%n].ID, by, store.Retention{})
+		_, commits[i], results[i] = s.CommitPlan(t.Context(), plans[i%n].ID, by, store.Retention{})
 	})
 	winner := -1
 	for i := range n {
@@ -140,6 +141,11 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 	}
 	if winner < 0 {
 		t.Fatal("no plan was committed")
+	}
+	for i := range n {
+		if done := commits[i] != commits[i+n]; done != (i == winner) || commits[i] && commits[i+n] {
+			t.Errorf("plan %d: its calls say %v and %v that they committed it, and plan %d was", i, commits[i], commits[i+n], winner)
+		}
 	}
 	if v := f.operator(t, "clicks").TableVersion; v != 1 {
 		t.Errorf("table version %d, want 1", v)

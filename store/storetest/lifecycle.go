@@ -31,9 +31,9 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1)
 
 	to := f.by("someone")
-	got, err := f.CommitPlan(ctx, in.ID, to, store.Retention{})
-	if err != nil {
-		t.Fatal(err)
+	got, committed, err := f.CommitPlan(ctx, in.ID, to, store.Retention{})
+	if err != nil || !committed {
+		t.Fatalf("committed = %v, error %v", committed, err)
 	}
 	want := in.Plan
 	want.Status, want.Version, want.CreatedAt = store.StatusCommitted, new(int64(1)), kept(in.CreatedAt)
@@ -91,7 +91,7 @@ func commitSupersedes(t *testing.T, f *fixture) {
 		t.Errorf("current plan %q, want the newest, %q", got, third.ID)
 	}
 	to := f.by("someone")
-	if _, err := f.CommitPlan(ctx, second.ID, to, store.Retention{}); err != nil {
+	if _, _, err := f.CommitPlan(ctx, second.ID, to, store.Retention{}); err != nil {
 		t.Fatal(err)
 	}
 	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded)
@@ -131,9 +131,9 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 		t.Error(err)
 	}
 	same(t, "aborted plans", first, again)
-	again, err = f.CommitPlan(ctx, committed.ID, f.by("another"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
-	if err != nil {
-		t.Error(err)
+	again, anew, err := f.CommitPlan(ctx, committed.ID, f.by("another"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
+	if err != nil || anew {
+		t.Errorf("committed anew = %v, error %v", anew, err)
 	}
 	same(t, "committed plans", committed, again)
 	same(t, "contents", before, read(t, f))
@@ -151,8 +151,11 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 	committed := f.commit(t, "clicks", set("a", 1))
 	before := read(t, f)
 	for _, p := range []store.Plan{idle, aborted, superseded} {
-		_, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
+		_, anew, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
 		fails(t, "committing plan "+p.ID, err, store.ErrTransition)
+		if anew {
+			t.Errorf("plan %s: refused, and committed all the same", p.ID)
+		}
 	}
 	for _, p := range []store.Plan{idle, committed, superseded} {
 		_, err := f.AbortPlan(ctx, p.ID, f.by("x"))
@@ -174,8 +177,11 @@ func failedCommit(t *testing.T, f *fixture) {
 	} {
 		p := f.create(t, f.plan(t, "clicks", int64(10+i), store.StatusApproved, changes...))
 		before := read(t, f)
-		_, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
+		_, committed, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
 		refused(t, "a plan for another table", err)
+		if committed {
+			t.Error("committed = true")
+		}
 		same(t, "contents", before, read(t, f))
 	}
 }

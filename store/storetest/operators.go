@@ -124,7 +124,7 @@ func operatorsAreApart(t *testing.T, f *fixture) {
 	}
 	f.wantTable(t, "A", -1, "k=2")
 	f.wantTable(t, "A", 0)
-	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
+	if _, _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -145,7 +145,7 @@ func deletingKeepsNumbers(t *testing.T, f *fixture) {
 	fails(t, "its table", err, store.ErrNotFound)
 	fails(t, "deleting it again", f.DeleteOperator(ctx, "clicks", f.now()), store.ErrNotFound)
 	wantPurged(t, f, old.ID)
-	_, err = f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
+	_, _, err = f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
 	fails(t, "committing its plan", err, store.ErrPurged)
 
 	at := f.now()
@@ -190,7 +190,7 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the migrations"] = f.Migrations(ctx, id)
 	_, failures["the input"] = f.Input(ctx, id)
 	_, failures["the transitions"] = f.Transitions(ctx, id)
-	_, failures["the commit"] = f.CommitPlan(ctx, id, f.by("x"), store.Retention{})
+	_, _, failures["the commit"] = f.CommitPlan(ctx, id, f.by("x"), store.Retention{})
 	_, failures["the abort"] = f.AbortPlan(ctx, id, f.by("x"))
 	return failures
 }

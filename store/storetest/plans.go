@@ -174,11 +174,18 @@ func refusalsInOrder(t *testing.T, f *fixture) {
 
 func intervalsGoForward(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
-	last := func(want int64) {
+	last := func(epoch, interval int64) {
 		t.Helper()
-		if got := f.operator(t, "clicks").LastInterval; got == nil || *got != want {
-			t.Errorf("last interval %v, want %d", got, want)
+		op := f.operator(t, "clicks")
+		if op.LastEpoch == nil || op.LastInterval == nil {
+			t.Fatal("no last interval")
 		}
+		if *op.LastEpoch != epoch || *op.LastInterval != interval {
+			t.Errorf("last interval %d of epoch %d, want %d of %d", *op.LastInterval, *op.LastEpoch, interval, epoch)
+		}
+	}
+	if op := f.operator(t, "clicks"); op.LastEpoch != nil || op.LastInterval != nil {
+		t.Errorf("before the first plan: %+v", op)
 	}
 	for _, step := range []struct {
 		epoch, interval int64
@@ -210,10 +217,10 @@ func intervalsGoForward(t *testing.T, f *fixture) {
 			t.Errorf("planning %s: created = %v, error %v, want %v", what, created, err, step.want)
 		}
 		if step.want == nil {
-			last(step.interval)
+			last(step.epoch, step.interval)
 		}
 	}
-	last(4)
+	last(2, 4)
 }
 
 func plansAreListed(t *testing.T, f *fixture) {
@@ -235,6 +242,7 @@ func plansAreListed(t *testing.T, f *fixture) {
 		}
 		all = append(all, plan)
 	}
+	all = summaries(all)
 	slices.Reverse(all)
 	three := int64(3)
 	for _, c := range []struct {
@@ -255,6 +263,15 @@ func plansAreListed(t *testing.T, f *fixture) {
 			same(t, fmt.Sprintf("plans by %s, %d at a time,", c.name, limit), want, pages(t, f, c.filter))
 		}
 	}
+}
+
+// summaries are plans as they are listed.
+func summaries(plans []store.Plan) []store.Plan {
+	short := slices.Clone(plans)
+	for i := range short {
+		short[i].Instances, short[i].HotKeys = nil, nil
+	}
+	return short
 }
 
 // pages returns all pages of a list.

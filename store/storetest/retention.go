@@ -14,7 +14,8 @@ var retentionCases = []testCase{
 	{name: "inputs of the newest plans are kept", run: inputsAreKept},
 	{name: "the newest plans are kept", run: plansAreKept},
 	{name: "the newest table versions are kept", run: versionsAreKept},
-	{name: "plans that are needed are kept", run: neededPlansAreKept},
+	{name: "the plan of the committed table is kept", run: currentPlanIsKept},
+	{name: "plans that wait in vain are not kept", run: waitingPlansAreNotKept},
 	{name: "retention does not reach over to other operators", run: retentionIsPerOperator},
 }
 
@@ -73,7 +74,7 @@ func inputsAreKept(t *testing.T, f *fixture) {
 	}
 	// A commit applies retention as well.
 	p := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved))
-	if _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}); err != nil {
+	if _, _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.Input(t.Context(), plans[7].ID)
@@ -97,7 +98,7 @@ func plansAreKept(t *testing.T, f *fixture) {
 		t.Fatalf("next %d, error %v", next, err)
 	}
 	slices.Reverse(listed)
-	same(t, "plans", plans[5:], listed)
+	same(t, "plans", summaries(plans[5:]), listed)
 	// The tables that the purged plans made are history still.
 	for version := range 9 {
 		f.wantTable(t, "clicks", int64(version), keysBelow(version)...)
@@ -135,31 +136,53 @@ func versionsAreKept(t *testing.T, f *fixture) {
 	}
 }
 
-func neededPlansAreKept(t *testing.T, f *fixture) {
+func currentPlanIsKept(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	current := f.keeping(t, store.Retention{}, 1)[0]
-	waiting := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, set("w", 1)))
-	var idle []store.Plan
-	for i := range 6 {
-		p := f.plan(t, "clicks", int64(10+i), store.StatusNoAction)
-		p.Retention = store.Retention{Plans: 2}
-		idle = append(idle, f.create(t, p))
+	idle := func(intervals ...int64) (plans []store.Plan) {
+		for _, interval := range intervals {
+			p := f.plan(t, "clicks", interval, store.StatusNoAction)
+			p.Retention = store.Retention{Plans: 2}
+			plans = append(plans, f.create(t, p))
+		}
+		return plans
 	}
-	for _, p := range idle[:4] {
+	for _, p := range idle(10, 11, 12, 13)[:2] {
 		wantPurged(t, f, p.ID)
 	}
-	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved, store.StatusNoAction, store.StatusNoAction)
-	if got := f.operator(t, "clicks").CurrentPlan; got != waiting.ID {
-		t.Errorf("current plan %q, want %q", got, waiting.ID)
-	}
-	// Once it is committed, the plan before it has to go and it stays.
-	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{Plans: 2}); err != nil {
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusNoAction)
+	// Once another is committed, it goes like any other.
+	next := f.create(t, f.plan(t, "clicks", 14, store.StatusApproved, set("w", 1)))
+	if _, _, err := f.CommitPlan(t.Context(), next.ID, f.by("x"), store.Retention{Plans: 2}); err != nil {
 		t.Fatal(err)
 	}
 	wantPurged(t, f, current.ID)
+	f.wantStatuses(t, "clicks", store.StatusNoAction, store.StatusCommitted)
+	idle(15, 16, 17)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusNoAction)
 	f.wantTable(t, "clicks", -1, "k000=0", "w=1")
 	f.wantTable(t, "clicks", 1, "k000=0")
+}
+
+// waitingPlansAreNotKept is an engine that never commits.
+func waitingPlansAreNotKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	var plans []store.Plan
+	for i := range int64(8) {
+		p := f.plan(t, "clicks", i, store.StatusApproved, set("w", 1))
+		p.Retention = store.Retention{Plans: 3}
+		plans = append(plans, f.create(t, p))
+	}
+	for _, p := range plans[:5] {
+		wantPurged(t, f, p.ID)
+	}
+	f.wantStatuses(t, "clicks", store.StatusApproved, store.StatusApproved, store.StatusApproved)
+	if got := f.operator(t, "clicks").CurrentPlan; got != plans[7].ID {
+		t.Errorf("current plan %q, want %q", got, plans[7].ID)
+	}
+	if _, _, err := f.CommitPlan(t.Context(), plans[5].ID, f.by("x"), store.Retention{}); err != nil {
+		t.Error(err)
+	}
 }
 
 func retentionIsPerOperator(t *testing.T, f *fixture) {

@@ -87,7 +87,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Migrations"] = s.Migrations(ctx, "plan")
 	_, failures["Input"] = s.Input(ctx, "plan")
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
-	_, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
+	_, _, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
 	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", by)
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
 	return failures
@@ -116,7 +116,7 @@ func reopeningGivesTheSame(t *testing.T, f *fixture) {
 	again := openStore(t, f.open)
 	same(t, "contents", want, read(t, again))
 	// It can go on, and the first one sees it.
-	if _, err := again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}); err != nil {
+	if _, _, err := again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := f.Plan(t.Context(), "plan"); err != nil || p.Status != store.StatusCommitted {

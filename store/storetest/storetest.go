@@ -318,7 +318,9 @@ func read(t testing.TB, s store.Store) contents {
 		plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
 		must(err)
 		for _, p := range plans {
-			one := planContents{Plan: p}
+			whole, err := s.Plan(ctx, p.ID)
+			must(err)
+			one := planContents{Plan: whole}
 			one.Changes, err = s.Changes(ctx, p.ID)
 			must(err)
 			one.Migrations, err = s.Migrations(ctx, p.ID)

@@ -81,7 +81,7 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, set("b", 1)))
 	f.put(t, "clicks", `{"v":3}`)
 	// The plan was made for configuration 2 and is committed under it.
-	if _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
+	if _, _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
 		t.Fatal(err)
 	}
 	op := f.operator(t, "clicks")
@@ -134,7 +134,7 @@ func randomHistory(t *testing.T, f *fixture) {
 		case p.Status == store.StatusCommitted:
 			m.commit(p)
 		case p.Status == store.StatusApproved && fate == 0:
-			if _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}); err != nil {
+			if _, _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}); err != nil {
 				t.Fatal(err)
 			}
 			m.commit(p)
@@ -268,7 +268,7 @@ func largePlan(t *testing.T, f *fixture) {
 	}
 	f.commit(t, "clicks", first...)
 	p := f.create(t, f.plan(t, "clicks", 9, store.StatusApproved, second...))
-	if _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}); err != nil {
+	if _, _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.operator(t, "clicks").TableSize; got != int64(len(after)) {

@@ -78,9 +78,10 @@ type Statements interface {
 	Purged(ctx context.Context, id string) (bool, error)
 	// LivePlan returns the interval's plan that is neither aborted nor superseded.
 	LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error)
-	// Plans lists at most f.Limit plans, newest first.
+	// Plans lists at most f.Limit plans, newest first, by their SummaryFields.
 	Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]PlanRow, error)
-	// Approved lists the operator's approved plans, oldest first.
+	// Approved lists the operator's approved plans, oldest first, by their
+	// SummaryFields.
 	Approved(ctx context.Context, operator int64) ([]PlanRow, error)
 	// InsertPlan returns the number that orders plans by their creation.
 	InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error)
@@ -95,7 +96,7 @@ type Statements interface {
 	// PurgeInputs removes the inputs of plans up to the given one.
 	PurgeInputs(ctx context.Context, operator, upTo int64) error
 	// PurgePlans removes plans up to the given one and notes them as purged. It
-	// keeps those that are approved and the one that became table version current.
+	// keeps the one that became table version current.
 	PurgePlans(ctx context.Context, operator, upTo, current int64) error
 	// PurgeTableVersions removes table versions up to the given one.
 	PurgeTableVersions(ctx context.Context, operator, upTo int64) error

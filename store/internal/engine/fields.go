@@ -16,10 +16,19 @@ type Field struct {
 	Value  any
 }
 
-// PlanFields returns the columns that hold p's record, operator and figures
-// included, in one order for all statements. at makes of a pointer to a time
-// what the driver reads and writes.
+// PlanFields returns the columns that hold p's record, figures included, in one
+// order for all statements. at makes of a pointer to a time what the driver
+// reads and writes.
 func PlanFields(p *store.Plan, at func(*time.Time) any) []Field {
+	return append(SummaryFields(p, at),
+		Field{"instances", JSON{&p.Instances}},
+		Field{"hot_keys", JSON{&p.HotKeys}},
+	)
+}
+
+// SummaryFields is PlanFields without what grows with the operator: a list of
+// many plans holds these alone.
+func SummaryFields(p *store.Plan, at func(*time.Time) any) []Field {
 	return append([]Field{
 		{"id", &p.ID},
 		{"epoch", &p.Epoch},
@@ -53,8 +62,6 @@ func figureFields(f *store.Figures) []Field {
 		{"migration_state", &f.MigrationState},
 		{"migration_fraction", &f.MigrationFraction},
 		{"objective", &f.Objective},
-		{"instances", JSON{&f.Instances}},
-		{"hot_keys", JSON{&f.HotKeys}},
 		{"drifted_keys", &f.DriftedKeys},
 		{"input_hash", &f.InputHash},
 		{"planner_revision", &f.PlannerRevision},

@@ -107,10 +107,14 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 }
 
 // CommitPlan implements [store.Store].
-func (s *Store) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, error) {
+func (s *Store) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention,
+) (p store.Plan, committed bool, err error) {
 	to = repairTransition(to)
-	return s.change(ctx, id, func(q Statements, r Row, p PlanRow) error {
-		if done, err := step(p.Status, store.StatusCommitted); done || err != nil {
+	p, err = s.change(ctx, id, func(q Statements, r Row, p PlanRow) error {
+		done, err := step(p.Status, store.StatusCommitted)
+		committed = !done
+		if done || err != nil {
 			return err
 		}
 		if p.BaseVersion != r.TableVersion {
@@ -132,6 +136,7 @@ func (s *Store) CommitPlan(ctx context.Context, id string, to store.Transition, 
 		}
 		return retain(ctx, q, r, keep)
 	})
+	return p, committed && err == nil, err
 }
 
 // AbortPlan implements [store.Store].
@@ -245,8 +250,8 @@ func end(ctx context.Context, q Statements, p PlanRow, status store.Status, by s
 }
 
 // retain removes what keep does not keep. Counts are of plans as created and of
-// table versions as numbered, the committed one included. A plan that waits to be
-// committed and the plan of the committed table stay in any case.
+// table versions as numbered, the committed one included. The plan of the
+// committed table stays in any case.
 func retain(ctx context.Context, q Statements, r Row, keep store.Retention) error {
 	err := older(ctx, q, r, keep.Inputs, func(upTo int64) error { return q.PurgeInputs(ctx, r.ID, upTo) })
 	if err != nil {
