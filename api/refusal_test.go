@@ -82,7 +82,7 @@ func TestRefusedStatistics(t *testing.T) {
 		post("two great costs", keys(`{"key":"a","cost":1.7e308},{"key":"b","cost":1.7e308}`), unprocessable, "invalid", "/keys/0/cost"),
 		post("a cost just too great", keys(`{"key":"b","cost":1e290},{"key":"a","cost":1.0000000000000002e290}`), unprocessable, "invalid", "/keys/1/cost"),
 		post("great state", keys(`{"key":"a","cost":1,"state":1.7e308}`), unprocessable, "invalid", "/keys/0/state"),
-		post("great frequency", keys(`{"key":"a","frequency":1.7e308}`), unprocessable, "invalid", ""),
+		post("great frequency", keys(`{"key":"a","frequency":1.7e308}`), unprocessable, "invalid", "/keys/0/frequency"),
 		post("great cost in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1.7e308]}}`, unprocessable, "invalid", "/columns/cost/1"),
 		post("great residual cost", with(`"coverage":"partial","residual":[{"instance":0,"cost":1.7e308}]`), unprocessable, "invalid", "/residual/0/cost"),
 		post("great residual state", with(`"coverage":"partial","residual":[{"instance":1,"cost":1},{"instance":0,"state":1.7e308}]`), unprocessable, "invalid", "/residual/1/state"),

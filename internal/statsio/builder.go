@@ -74,6 +74,7 @@ func fieldOf(name []byte, stream bool) field {
 // Details of problems.
 const (
 	detailNumber   = "must be ≥ 0 and finite"
+	detailGreat    = "must be at most 1e290"
 	detailInstance = "must be an integer from 0 to 2147483647"
 	detailInterval = "must be an integer from 0 to 9007199254740991"
 	detailKey      = "must be 1 to 1024 bytes"

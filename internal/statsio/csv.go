@@ -29,6 +29,7 @@ func DecodeCSV(r io.Reader, o Options) (*Document, error) {
 type csvParser struct {
 	decoder
 	columns []field
+	keyText []byte // what the record's key is unquoted into
 }
 
 // newCSV reads the header. The parser must be closed, also after an error.
@@ -169,6 +170,7 @@ func (p *csvParser) field(i int, f field, r *row) (next int, ok bool) {
 		} else {
 			r.seen |= f
 		}
+		p.text, p.keyText = p.keyText, p.text // the key must outlast the other cells
 	case fieldCost, fieldFrequency:
 		r.cost, next, ok = p.amount(i, f, r)
 	case fieldState:
@@ -194,8 +196,8 @@ func ends(c byte) bool { return c == ',' || c == '\n' || c == '\r' }
 func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool) {
 	if x, next, ok = p.number(i); ok && ends(p.buf[next]) {
 		r.seen |= f
-		if !nonNegative(x) {
-			p.problem(p.rows, f.String(), detailNumber)
+		if !isAmount(x) {
+			p.problem(p.rows, f.String(), amountDetail(x))
 		}
 		return x, next, true
 	}
@@ -208,8 +210,8 @@ func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool
 	if decimal(text) {
 		x = parseFloat(text)
 	}
-	if !nonNegative(x) {
-		p.problem(p.rows, f.String(), detailNumber)
+	if !isAmount(x) {
+		p.problem(p.rows, f.String(), amountDetail(x))
 	}
 	return x, next, true
 }

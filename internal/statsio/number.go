@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"strconv"
 	"unsafe"
+
+	"plannerd/planner"
 )
 
 // pow10 are the powers of ten that a float64 holds exactly.
@@ -123,8 +125,16 @@ func parseFloat(text []byte) float64 {
 	return x
 }
 
-// nonNegative tells whether x may be a cost or a state.
-func nonNegative(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
+// isAmount tells whether x may be a cost or a state.
+func isAmount(x float64) bool { return x >= 0 && x <= planner.MaxAmount }
+
+// amountDetail says why x may not.
+func amountDetail(x float64) string {
+	if x > planner.MaxAmount && !math.IsInf(x, 0) {
+		return detailGreat
+	}
+	return detailNumber
+}
 
 // digits reads an integer written as digits alone, up to limit < 10^18. next ==
 // i when there is none, or it is greater, or more than 18 digits long.

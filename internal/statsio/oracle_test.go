@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -246,7 +245,7 @@ func oracleAmount(v jsontext.Value) (float64, error) {
 
 func oracleFloat(s string) (float64, error) {
 	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(x >= 0) || math.IsInf(x, 0) {
+	if err != nil || !(x >= 0) || x > planner.MaxAmount {
 		return 0, refuse("number %s", s)
 	}
 	return x + 0, nil // not −0

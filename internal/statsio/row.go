@@ -155,8 +155,8 @@ func (p *rowParser) amount(i, row int, f field) (x float64, next int, ok bool) {
 		return 0, next, ok
 	}
 	x, next, ok = p.number(i)
-	if ok && !nonNegative(x) {
-		p.problem(row, f.String(), detailNumber)
+	if ok && !isAmount(x) {
+		p.problem(row, f.String(), amountDetail(x))
 	}
 	return x, next, ok
 }

@@ -149,7 +149,7 @@ func (f Format) String() string {
 type Document struct {
 	// Stats are the rows; nil for a JSON body with neither "keys" nor "columns".
 	// Keys are distinct and 1 to planner.MaxKeyBytes long; costs and states are
-	// ≥ 0, finite and never −0. Partial and Residual are not set.
+	// 0 to planner.MaxAmount and never −0. Partial and Residual are not set.
 	Stats *planner.Statistics
 	// Members holds every member of a JSON body but "keys" and "columns":
 	// verbatim, syntactically valid, without duplicates at any depth. Nil for
