@@ -46,6 +46,7 @@ func (a *assignment) rebalance(psi criterion, byCost bool) bool {
 	return r.assign()
 }
 
+// instancesByLoad returns the live instances, none of which has refused yet.
 func (a *assignment) instancesByLoad() byLoad {
 	b := byLoad{rate: make([]float64, len(a.load))}
 	b.tried.before = func(x, y int32) bool { return b.rate[x] < b.rate[y] || b.rate[x] == b.rate[y] && x < y }
