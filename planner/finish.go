@@ -37,6 +37,7 @@ func (p *problem) finish(name string, a *assignment) *Plan {
 	f.table()
 	plan.HotKeys = p.hotKeys()
 	f.causes()
+	p.certify(plan)
 	return plan
 }
 

@@ -1,6 +1,9 @@
 package planner
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Defaults of [Options].
 const (
@@ -32,11 +35,63 @@ type Options struct {
 	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. 0: no
 	// bound.
 	WorkBudget int64
+	// Certificate says how much effort goes into the proof. Empty:
+	// CertificateFast.
+	Certificate CertificateLevel
+	// Objective says what to minimise. Empty: MinMigration. Only strategy optimal
+	// knows another one.
+	Objective Objective
+	// MigrationLimit bounds what may be moved under MinImbalance, which needs one.
+	MigrationLimit *MigrationLimit
 	// Stop is asked now and then; true ends planning. A strategy that has a
 	// complete plan returns it with EndReason EndStopped, others ErrStopped.
 	// Nil: never.
 	Stop func() bool
 }
+
+// CertificateLevel is how much effort goes into the certificate of a plan.
+type CertificateLevel string
+
+// The levels.
+const (
+	CertificateOff  CertificateLevel = "off"  // none
+	CertificateFast CertificateLevel = "fast" // takes no longer than the strategy itself on large inputs
+	// CertificateTight adds the best prices, integer covering knapsacks and
+	// branching on heavy keys.
+	CertificateTight CertificateLevel = "tight"
+)
+
+// Objective is what a plan minimises.
+type Objective string
+
+// The objectives.
+const (
+	// MinMigration moves as little as possible: least Σ (S(k)+o) with every load
+	// within its bound and the table within its limit.
+	MinMigration Objective = "min_migration"
+	// MinImbalance balances as well as possible: least θ within a migration limit
+	// and the table limit. Options.ThetaMax then decides no more than what counts
+	// as balanced.
+	MinImbalance Objective = "min_imbalance"
+)
+
+// MigrationLimit bounds what a plan may move. Drained keys, which have to move,
+// count.
+type MigrationLimit struct {
+	Unit MigrationUnit
+	// Amount ≥ 0 in that unit.
+	Amount float64
+}
+
+// MigrationUnit is what a [MigrationLimit] counts.
+type MigrationUnit string
+
+// The units.
+const (
+	MigrationState    MigrationUnit = "state"    // Σ S(k) of the moved keys
+	MigrationFraction MigrationUnit = "fraction" // of all state, residual included
+	MigrationKeys     MigrationUnit = "keys"     // their number
+)
 
 // Validate reports the first field that is out of range as an [InputError].
 func (o Options) Validate() error {
@@ -54,6 +109,26 @@ func (o Options) Validate() error {
 		return bad("sigma", "must be ≥ 0 and finite")
 	case o.WorkBudget < 0:
 		return bad("work_budget", "must be ≥ 0")
+	case !slices.Contains([]CertificateLevel{"", CertificateOff, CertificateFast, CertificateTight}, o.Certificate):
+		return bad("certificate", "must be off, fast or tight")
+	case !slices.Contains([]Objective{"", MinMigration, MinImbalance}, o.Objective):
+		return bad("objective", "must be min_migration or min_imbalance")
+	}
+	return o.validateMigrationLimit()
+}
+
+func (o Options) validateMigrationLimit() error {
+	bad := func(detail string) error { return &InputError{Row: -1, Field: "migration_limit", Detail: detail} }
+	switch m := o.MigrationLimit; {
+	case o.Objective == MinImbalance && m == nil:
+		return bad("is needed with objective min_imbalance")
+	case o.Objective != MinImbalance && m != nil:
+		return bad("belongs to objective min_imbalance")
+	case m == nil:
+	case m.Unit != MigrationState && m.Unit != MigrationFraction && m.Unit != MigrationKeys:
+		return bad("must be an amount of state, a fraction of it, or a number of keys")
+	case !nonNegative(m.Amount):
+		return bad("must be ≥ 0 and finite")
 	}
 	return nil
 }

@@ -80,6 +80,43 @@ type Migration struct {
 	Objective float64 // Σ (S(k)+o)
 }
 
+// Certificate is a proof of how good any plan of a snapshot under its options
+// can be at best. Hot keys stand where they were placed.
+type Certificate struct {
+	// LowerBound is at most the least value of what Options.Objective minimises
+	// among all plans that meet every constraint: Σ (S(k)+o), in units of state,
+	// or θ. 0 when Infeasible.
+	LowerBound float64
+	// Gap is (objective − LowerBound) / LowerBound of this plan; 0 when both are
+	// 0. Nil when only the bound is 0, or the plan violates a constraint.
+	Gap *float64
+	// Infeasible: it is proven that no plan meets every constraint.
+	Infeasible bool
+	// Unmet are the constraints that cannot be met, as far as that is proven: one
+	// for each that could give way to let the others hold. Empty when some plan may
+	// meet them all and no key is hot.
+	Unmet []Unmet
+}
+
+// Unmet is a constraint that no plan meets which meets all others.
+type Unmet struct {
+	Constraint Constraint
+	Limit      float64 // what was asked for
+	// AtLeast is proven: no plan that meets the others comes with less. A θ, a
+	// number of table entries, or an amount in the unit of the migration limit.
+	AtLeast float64
+}
+
+// Constraint names what a plan has to keep to.
+type Constraint string
+
+// The constraints.
+const (
+	ConstraintTheta     Constraint = "theta_max"       // no live instance above L_max,d
+	ConstraintTable     Constraint = "table_limit"     // N_A' ≤ A_max
+	ConstraintMigration Constraint = "migration_limit" // of objective MinImbalance
+)
+
 // Load is what a plan does to one instance. Loads are in units of cost.
 type Load struct {
 	Fair                  float64 // L̄_d; 0 on a drained instance
@@ -129,6 +166,8 @@ type Plan struct {
 	Instances []Load
 	// HotKeys in descending cost.
 	HotKeys []HotKey
+	// Certificate bounds what any plan can reach. Nil when Options turned it off.
+	Certificate *Certificate
 
 	// Moves is Δ(F,F') in canonical key order, then by destination.
 	Moves []Move

@@ -15,6 +15,7 @@ type Info struct {
 // The registry, in the order in which strategies are listed.
 var registry = []Info{
 	strategy("mixed", "moves back as few entries as the table limit demands, then as minmig", "mixed-routing §III-C, Algorithm 4", mixed),
+	strategy("optimal", "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable", "own", optimal),
 	strategy("mixed_bf", "mixed for every number of entries to move back; the best plan", "mixed-routing §III-C, MixedBF", mixedBruteForce),
 	strategy("minmig", "least-load fit, keys of most cost per state first; blind to the table", "mixed-routing §III-B, Algorithm 3", minMig),
 	strategy("mintable", "moves all entries back, then least-load fit, costliest keys first", "mixed-routing §III-B, Algorithm 2", minTable),
