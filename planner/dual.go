@@ -1,14 +1,589 @@
 package planner
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // prices are the multipliers of the Lagrangian relaxation: what it costs to put
-// load on an instance and to hold a table entry. All ≥ 0, in units of the
-// objective.
+// load on an instance and to hold a table entry. All ≥ 0. They are scaled like
+// the relaxation that they belong to.
 type prices struct {
-	load  []float64 // u_d, per fixed-point unit of cost, parallel to Snapshot.Instances
+	load  []float64 // u_d, per unit of scaled cost, parallel to Snapshot.Instances
 	table float64   // λ, per entry; 0 without a table limit
 }
+
+func (y *prices) clone() prices { return prices{slices.Clone(y.load), y.table} }
 
 // weight is what moving one unit of the item adds to the objective: S(k)+o.
 func (p *problem) weight(item int32) float64 {
 	return p.state.float(p.state.of(p.s.state(int(item)))) + p.o.KeyOverhead
+}
+
+// dual maximises g(u,λ) over the choices of a core. First each overloaded
+// instance gets its critical ratio, as in a fractional knapsack, and λ grows
+// until the table fits; then Newton's method climbs from there. g is concave and
+// piecewise linear: it is smoothed, less and less, by letting keys whose options
+// cost about the same divide themselves between them.
+type dual struct {
+	*relaxation
+	core []choice
+	y    prices
+	// best are the best prices so far, by the unsmoothed value over the core.
+	best      prices
+	bestValue float64
+
+	m        market
+	slope    gradient
+	step     gradient
+	width    float64 // of the smoothing, relative to prices
+	loadUnit float64 // a typical price of load
+	split    []divided
+}
+
+// gradient has the shape of prices.
+type gradient struct {
+	load  []float64
+	table float64
+}
+
+// divided is a key whose options cost about the same: it curves the smoothed g.
+type divided struct {
+	cost, units, inverse float64 // inverse of the smoothing, in units of the objective
+	at                   [3]int32
+	entry                [3]float64
+	n                    int
+}
+
+// ratioed is a key on an overloaded instance as a part of a fractional knapsack.
+type ratioed struct {
+	ratio float64
+	cost  float64
+}
+
+// criticalRatio returns the greatest ratio that is needed to reach need when
+// those of least ratio are taken first, and how the list is divided. 0 when
+// nothing is needed, +∞ when all together do not reach it. It reorders e.
+func criticalRatio(e []ratioed, need float64) float64 {
+	if need <= 0 {
+		return 0
+	}
+	for len(e) > 0 {
+		pivot := ninther(e)
+		below, same := 0.0, 0.0
+		i, n := 0, 0 // e[:i] < pivot, e[i:n] = pivot
+		for j := range e {
+			switch {
+			case e[j].ratio < pivot:
+				below += e[j].cost
+				v := e[j]
+				e[j] = e[n]
+				e[n] = e[i]
+				e[i] = v
+				i++
+				n++
+			case e[j].ratio == pivot:
+				same += e[j].cost
+				e[j], e[n] = e[n], e[j]
+				n++
+			}
+		}
+		switch {
+		case below >= need:
+			e = e[:i]
+		case below+same >= need:
+			return pivot
+		default:
+			need -= below + same
+			e = e[n:]
+		}
+	}
+	return math.Inf(1)
+}
+
+func ninther(e []ratioed) float64 {
+	var s [9]float64
+	step := (len(e) - 1) / 8
+	for i := range s {
+		s[i] = e[i*step].ratio
+	}
+	slices.SortFunc(s[:], cmp.Compare[float64])
+	return s[4]
+}
+
+// newDual prepares the ascent over a core.
+func (x *relaxation) newDual(core []choice) *dual {
+	n := len(x.excess)
+	return &dual{
+		relaxation: x, core: core,
+		y:     prices{load: make([]float64, n)},
+		slope: gradient{load: make([]float64, n)}, step: gradient{load: make([]float64, n)},
+		m:         market{make([]float64, len(x.byRoom)), make([]int32, len(x.byRoom))},
+		bestValue: math.Inf(-1),
+	}
+}
+
+const (
+	maxDoublings = 64 // of λ: more would price a table entry above all there is
+	sweeps       = 2  // over the instances, for one λ
+)
+
+// start finds prices to begin with.
+func (d *dual) start() {
+	d.knapsacks()
+	if !d.limited || d.entriesOver() <= 0 {
+		return
+	}
+	lo, hi := 0.0, d.leastWeight()
+	for range maxDoublings {
+		d.y.table = hi
+		d.knapsacks()
+		if d.entriesOver() <= 0 || math.IsInf(d.worth(), 1) {
+			break
+		}
+		lo, hi = hi, 2*hi
+	}
+	for range 3 {
+		mid := (lo + hi) / 2
+		d.y.table = mid
+		d.knapsacks()
+		if d.entriesOver() <= 0 {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	d.y.table = (lo + hi) / 2
+	d.knapsacks()
+}
+
+// leastWeight is a small weight among those of the core, to begin λ with.
+func (d *dual) leastWeight() float64 {
+	least, sum := math.Inf(1), 0.0
+	for i := range d.core {
+		if w := d.core[i].weight; w > 0 {
+			least = min(least, w)
+		}
+		sum += d.core[i].weight
+	}
+	if sum == 0 {
+		return 1e-6
+	}
+	return max(least, 1e-4*sum/float64(len(d.core)))
+}
+
+// knapsacks prices each instance so that as much leaves it as has to, given what
+// the prices of the others bring along.
+func (d *dual) knapsacks() {
+	groups := make([][]ratioed, len(d.excess))
+	need := make([]float64, len(d.excess))
+	for range sweeps {
+		d.setMarket(&d.m, &d.y)
+		copy(need, d.excess)
+		for i := range groups {
+			groups[i] = groups[i][:0]
+		}
+		for i := range d.core {
+			k := &d.core[i]
+			o, _ := k.best(&d.y, d.m)
+			if o == goHome && (d.excess[k.home] > 0 || d.y.load[k.home] > 0) {
+				need[k.home] += k.cost * k.units
+			}
+			switch {
+			case d.p.s.Instances[k.from].Drained:
+			case k.must:
+				need[k.from] -= k.cost * k.units
+			case k.cost > 0:
+				_, home, away := k.costs(&d.y, d.m)
+				v := max(0, min(home, away)+float64(d.y.load[k.from]*k.cost))
+				groups[k.from] = append(groups[k.from], ratioed{v / k.cost, k.cost * k.units})
+			}
+		}
+		for i, g := range groups {
+			if need[i] <= 0 {
+				d.y.load[i] = 0
+				continue
+			}
+			d.y.load[i] = min(criticalRatio(g, need[i]), 0x1p80)
+		}
+	}
+}
+
+// entriesOver is by how much the table exceeds its limit if each key takes its
+// best option.
+func (d *dual) entriesOver() float64 {
+	d.setMarket(&d.m, &d.y)
+	over := d.tableExcess
+	for i := range d.core {
+		k := &d.core[i]
+		switch o, _ := k.best(&d.y, d.m); {
+		case o == goHome && k.entry:
+			over -= k.units
+		case o == goToMarket && !k.entry:
+			over += k.units
+		}
+	}
+	return over
+}
+
+// worth is g over the core, unsmoothed.
+func (d *dual) worth() float64 {
+	d.setMarket(&d.m, &d.y)
+	total := d.base(&d.y)
+	for i := range d.core {
+		k := &d.core[i]
+		if o, v := k.best(&d.y, d.m); o != stay {
+			total.add(k.units*v, 0)
+		}
+	}
+	return total.value
+}
+
+// note keeps the prices if they are the best so far.
+func (d *dual) note(value float64) {
+	if value > d.bestValue {
+		d.bestValue = value
+		d.best = d.y.clone()
+	}
+}
+
+const (
+	widest    = 0.25
+	narrowest = 1e-4
+	narrower  = 0.35
+	climbs    = 6 // steps of Newton's method per width
+)
+
+// climb is the ascent.
+func (d *dual) climb() {
+	d.note(d.worth())
+	sum, n := 0.0, 0.0
+	for _, u := range d.y.load {
+		if u > 0 {
+			sum += u
+			n++
+		}
+	}
+	if n == 0 && d.y.table == 0 {
+		return
+	}
+	d.loadUnit = sum / max(n, 1)
+	for d.width = widest; d.width > narrowest; d.width *= narrower {
+		value := d.smoothed()
+		for range climbs {
+			if d.bestValue > d.everything {
+				return
+			}
+			next, ok := d.newton(value)
+			if !ok {
+				break
+			}
+			gain := next - value
+			value = next
+			if gain <= 1e-6*math.Abs(value)+1e-300 {
+				break
+			}
+		}
+	}
+}
+
+// smoothed returns the smoothed value at y and sets slope and split; it notes
+// the unsmoothed one.
+func (d *dual) smoothed() float64 {
+	d.setMarket(&d.m, &d.y)
+	base := d.base(&d.y)
+	value, exact := base.value, base.value
+	copy(d.slope.load, d.excess)
+	d.slope.table = d.tableExcess
+	d.split = d.split[:0]
+	for i := range d.core {
+		k := &d.core[i]
+		stays, home, away := k.costs(&d.y, d.m)
+		if stays < home && stays < away && min(home, away) >= 2*d.spread(k) {
+			continue
+		}
+		least := min(stays, home, away)
+		if math.IsInf(least, 1) {
+			continue
+		}
+		exact += k.units * least
+		value += k.units * d.divide(k, stays, home, away)
+	}
+	d.pool()
+	d.note(exact)
+	return value
+}
+
+// spread is the smoothing of a key, in units of the objective.
+func (d *dual) spread(k *choice) float64 {
+	return float64(d.width * (float64(k.cost*d.loadUnit) + d.y.table))
+}
+
+// divide returns the smoothed least cost of a key's options, as a mixture of
+// them, min Σ x·r + e/2·(Σ x² − 1), and adds its share to the slope.
+func (d *dual) divide(k *choice, stays, home, away float64) float64 {
+	type end struct {
+		cost, entry float64
+		at          int32
+	}
+	var ends [3]end
+	n := 0
+	put := func(e end) {
+		i := n
+		for ; i > 0 && ends[i-1].cost > e.cost; i-- {
+			ends[i] = ends[i-1]
+		}
+		ends[i] = e
+		n++
+	}
+	if !k.must {
+		put(end{stays, b2f(k.entry), k.from})
+	}
+	if k.home >= 0 {
+		put(end{home, 0, k.home})
+	}
+	if k.fitting > 0 && (k.home < 0 || home > away) {
+		put(end{away, 1, d.m.instance[k.fitting-1]})
+	}
+	e := d.spread(k)
+	// The first so many share: nu is the price at which their shares sum to 1.
+	shares, nu := 1, ends[0].cost+e
+	for shares < n && ends[shares].cost < nu {
+		shares++
+		nu = e
+		for _, x := range ends[:shares] {
+			nu += x.cost
+		}
+		nu /= float64(shares)
+	}
+	now := b2f(k.entry)
+	value, squares := 0.0, 0.0
+	drained := d.p.s.Instances[k.from].Drained
+	if !drained {
+		d.slope.load[k.from] -= k.cost * k.units
+	}
+	d.slope.table -= now * k.units
+	for _, x := range ends[:shares] {
+		share := 1.0
+		if shares > 1 {
+			share = (nu - x.cost) / e
+		}
+		value += share * x.cost
+		squares += share * share
+		d.slope.load[x.at] += share * k.cost * k.units
+		d.slope.table += share * x.entry * k.units
+	}
+	if shares > 1 {
+		s := divided{cost: k.cost, units: k.units, inverse: 1 / e, n: shares}
+		for i, x := range ends[:shares] {
+			s.at[i], s.entry[i] = x.at, x.entry
+		}
+		d.split = append(d.split, s)
+	}
+	return value + e/2*(squares-1)
+}
+
+func b2f(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pool spreads what the market sent to the first of the instances without price
+// over all of them: any division among them is a supergradient.
+func (d *dual) pool() {
+	surplus, room := 0.0, 0.0
+	for _, i := range d.byRoom {
+		if d.y.load[i] > 0 {
+			continue
+		}
+		if s := d.slope.load[i]; s > 0 {
+			surplus += s
+		} else {
+			room -= s
+		}
+	}
+	first := d.m.instance[len(d.m.instance)-1]
+	s := d.slope.load[first]
+	if d.y.load[first] > 0 || s <= 0 || room == 0 {
+		return
+	}
+	spill := min(s, room)
+	d.slope.load[first] -= spill
+	for _, i := range d.byRoom {
+		if d.y.load[i] == 0 && d.slope.load[i] < 0 {
+			d.slope.load[i] *= 1 - spill/room
+		}
+	}
+}
+
+// newton takes one step uphill, from where slope and split stand. It reports
+// false when there is none.
+func (d *dual) newton(value float64) (float64, bool) {
+	free := make([]bool, len(d.excess))
+	any := d.limited && (d.y.table > 0 || d.slope.table > 0)
+	for _, i := range d.p.live {
+		free[i] = d.y.load[i] > 0 || d.slope.load[i] > 0
+		any = any || free[i]
+	}
+	if !any {
+		return value, false
+	}
+	freeTable := d.limited && (d.y.table > 0 || d.slope.table > 0)
+	d.conjugate(free, freeTable)
+	from := d.y.clone()
+	slope := gradient{slices.Clone(d.slope.load), d.slope.table}
+	for length := 1.0; length > 1e-3; length /= 3 {
+		least := math.Inf(1)
+		for _, i := range d.p.live {
+			d.y.load[i] = max(0, from.load[i]+length*d.step.load[i])
+			least = min(least, d.y.load[i])
+		}
+		if least > 0 {
+			for _, i := range d.p.live {
+				d.y.load[i] -= least
+			}
+		}
+		d.y.table = max(0, from.table+length*d.step.table)
+		if next := d.smoothed(); next > value {
+			return next, true
+		}
+	}
+	d.y = from
+	d.slope = slope
+	d.smoothed()
+	return value, false
+}
+
+// conjugate solves −H·step = slope over the free prices by conjugate gradients,
+// H the curvature of the smoothed g. A little more curvature keeps steps bounded
+// where there is none.
+func (d *dual) conjugate(free []bool, freeTable bool) {
+	n := len(d.excess)
+	diag := gradient{load: make([]float64, n)}
+	for i := range d.split {
+		s := &d.split[i]
+		h := s.units * s.inverse * (1 - 1/float64(s.n))
+		for j := range s.n {
+			diag.load[s.at[j]] += h * s.cost * s.cost
+			diag.table += h * s.entry[j] * s.entry[j]
+		}
+	}
+	// Where nothing is divided, a step may double the price.
+	for i := range diag.load {
+		diag.load[i] = max(diag.load[i], math.Abs(d.slope.load[i])/(d.y.load[i]+d.loadUnit))*(1+1e-6) + 1e-300
+	}
+	diag.table = max(diag.table, math.Abs(d.slope.table)/(d.y.table+1e-3*d.leastTable()))*(1+1e-6) + 1e-300
+	ridge := 1e-6
+	residual := gradient{make([]float64, n), 0}
+	direction := gradient{make([]float64, n), 0}
+	product := gradient{make([]float64, n), 0}
+	d.step.table = 0
+	norm := 0.0
+	curvature := gradient{load: make([]float64, n)}
+	for i := range diag.load {
+		d.step.load[i] = 0
+		if free[i] {
+			residual.load[i] = d.slope.load[i]
+			direction.load[i] = residual.load[i] / diag.load[i]
+			norm += residual.load[i] * direction.load[i]
+		}
+	}
+	_ = curvature
+	if freeTable {
+		residual.table = d.slope.table
+		direction.table = residual.table / diag.table
+		norm += residual.table * direction.table
+	}
+	first := norm
+	for range 3*n + 10 {
+		if norm <= 1e-8*first || norm == 0 {
+			break
+		}
+		for i := range product.load {
+			product.load[i] = ridge * diag.load[i] * direction.load[i]
+		}
+		product.table = ridge * diag.table * direction.table
+		for i := range d.split {
+			s := &d.split[i]
+			var z [3]float64
+			mean := 0.0
+			for j := range s.n {
+				z[j] = s.cost*direction.load[s.at[j]] + s.entry[j]*direction.table
+				mean += z[j]
+			}
+			mean /= float64(s.n)
+			h := s.units * s.inverse
+			for j := range s.n {
+				v := h * (z[j] - mean)
+				product.load[s.at[j]] += v * s.cost
+				product.table += v * s.entry[j]
+			}
+		}
+		curve := 0.0
+		for i := range product.load {
+			if !free[i] {
+				product.load[i] = 0
+			}
+			curve += direction.load[i] * product.load[i]
+		}
+		if !freeTable {
+			product.table = 0
+		}
+		curve += direction.table * product.table
+		if curve <= 0 {
+			break
+		}
+		alpha := norm / curve
+		next := 0.0
+		for i := range product.load {
+			d.step.load[i] += alpha * direction.load[i]
+			residual.load[i] -= alpha * product.load[i]
+			if free[i] {
+				next += residual.load[i] * residual.load[i] / diag.load[i]
+			}
+		}
+		d.step.table += alpha * direction.table
+		residual.table -= alpha * product.table
+		if freeTable {
+			next += residual.table * residual.table / diag.table
+		}
+		beta := next / norm
+		norm = next
+		for i := range direction.load {
+			if free[i] {
+				direction.load[i] = residual.load[i]/diag.load[i] + beta*direction.load[i]
+			}
+		}
+		if freeTable {
+			direction.table = residual.table/diag.table + beta*direction.table
+		}
+	}
+	d.bounded()
+}
+
+// bounded keeps a step from more than doubling, or making up, any price.
+func (d *dual) bounded() {
+	scale := 1.0
+	for i, v := range d.step.load {
+		if reach := d.y.load[i] + d.loadUnit; math.Abs(v) > reach {
+			scale = min(scale, reach/math.Abs(v))
+		}
+	}
+	if reach := d.y.table + d.leastTable(); math.Abs(d.step.table) > reach {
+		scale = min(scale, reach/math.Abs(d.step.table))
+	}
+	for i := range d.step.load {
+		d.step.load[i] *= scale
+	}
+	d.step.table *= scale
+}
+
+func (d *dual) leastTable() float64 {
+	if len(d.core) == 0 {
+		return 1
+	}
+	return d.everything / float64(d.p.s.Len()+1)
 }

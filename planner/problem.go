@@ -15,6 +15,7 @@ type problem struct {
 	unitCost   float64 // brings all costs into [0,1], exactly
 	unitState  float64 // and all states
 	totalState int64   // all state
+	mostState  float64 // no unit of an item has more
 	capacities float64 // Σκ over live instances
 
 	// Per instance:
@@ -33,6 +34,7 @@ type problem struct {
 	entries  int64   // table entries if nothing moves, retained ones included
 
 	meter meter
+	proof *proof // of the last strategy that made one; the certificate rests on it
 }
 
 // share says that count units of an item go to an instance.
@@ -81,6 +83,7 @@ func (p *problem) measure() {
 	}
 	p.cost, p.state = newFixed(&cost), newFixed(&state)
 	p.costliest = p.cost.of(cost.greatest)
+	p.mostState = state.greatest
 	p.unitCost, p.unitState = evenScale(cost.greatest), evenScale(state.greatest)
 }
 
