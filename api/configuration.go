@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,15 +30,12 @@ const (
 // JSON is what the store keeps, and is compared byte for byte: equal
 // configurations have equal JSON.
 type configuration struct {
-	Instances   []instance `json:"instances"` // ascending ids
-	ThetaMax    float64    `json:"theta_max"`
-	TableLimit  *int64     `json:"table_limit"`
-	Strategy    string     `json:"strategy"`
-	Beta        float64    `json:"beta"`
-	KeyOverhead float64    `json:"key_overhead"`
-	Hash        hash       `json:"hash"`
-	Trigger     trigger    `json:"trigger"`
-	Retention   retention  `json:"retention"`
+	Instances []instance `json:"instances"` // ascending ids
+	Strategy  string     `json:"strategy"`
+	parameters
+	Hash      hash      `json:"hash"`
+	Trigger   trigger   `json:"trigger"`
+	Retention retention `json:"retention"`
 }
 
 type instance struct {
@@ -69,18 +67,18 @@ type retention struct {
 
 // normalise fills in the defaults of a configuration that is within the
 // contract, and checks what the contract cannot say. prefix is the JSON pointer
-// of the configuration in the body.
-func normalise(in wire.OperatorConfiguration, prefix string) (configuration, error) {
+// of the configuration in the body, longest the greatest deadline.
+func normalise(in wire.OperatorConfiguration, prefix string, longest time.Duration) (configuration, error) {
 	if err := checkRules(in, prefix); err != nil {
 		return configuration{}, err
 	}
 	c := configuration{
-		ThetaMax:    or(in.ThetaMax, planner.DefaultThetaMax),
-		TableLimit:  in.TableLimit,
-		Strategy:    string(or(in.Strategy, defaultStrategy)),
-		Beta:        or(in.Beta, planner.DefaultBeta),
-		KeyOverhead: or(in.KeyOverhead, 0),
-		Hash:        normaliseHash(or(in.Hash, wire.Hash{})),
+		Strategy: string(or(in.Strategy, defaultStrategy)),
+		Hash:     normaliseHash(or(in.Hash, wire.Hash{})),
+	}
+	var err error
+	if c.parameters, err = parametersOf(in, longest); err != nil {
+		return configuration{}, inBody(err, prefix, nil)
 	}
 	for _, d := range in.Instances {
 		c.Instances = append(c.Instances, instance{ID: d.Id, Capacity: or(d.Capacity, 1), Tokens: int(or(d.Tokens, 0))})
@@ -124,11 +122,14 @@ func or[T any](p *T, fallback T) T {
 	return *p
 }
 
-// check finds what is wrong with the hash function, and sees that a strategy of
-// that name exists.
+// check finds what is wrong with the parameters and the hash function, and sees
+// that a strategy of that name exists.
 func (c configuration) check() error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
 		return &planner.InputError{Row: -1, Field: "strategy", Detail: "is not a strategy"}
+	}
+	if err := c.parameters.check(c.Strategy); err != nil {
+		return err
 	}
 	return partitioner.Validate(c.partitioner())
 }
@@ -199,11 +200,6 @@ func samePlacement(a, b configuration) bool {
 	return partitioner.Same(ac, ai, bc, bi)
 }
 
-// parameters returns the planning parameters.
-func (c configuration) parameters() parameters {
-	return parameters{ThetaMax: c.ThetaMax, TableLimit: c.TableLimit, Beta: c.Beta, KeyOverhead: c.KeyOverhead}
-}
-
 func (c configuration) keep() store.Retention {
 	return store.Retention{Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions}
 }
@@ -218,16 +214,4 @@ func decodeConfiguration(text []byte) (configuration, error) {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	return c, nil
-}
-
-// parameters are those of one plan.
-type parameters struct {
-	ThetaMax    float64 `json:"theta_max"`
-	TableLimit  *int64  `json:"table_limit"`
-	Beta        float64 `json:"beta"`
-	KeyOverhead float64 `json:"key_overhead"`
-}
-
-func (p parameters) options() planner.Options {
-	return planner.Options{ThetaMax: p.ThetaMax, TableLimit: p.TableLimit, Beta: &p.Beta, KeyOverhead: p.KeyOverhead}
 }

@@ -49,7 +49,7 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 	if _, err := readSmall(w, c.Request, c.route, &in); err != nil {
 		return err
 	}
-	config, err := normalise(in, "")
+	config, err := normalise(in, "", s.limits.PlanTime)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,10 @@ const planAttempts = 3
 var errOvertaken = errors.New("overtaken by another request")
 
 // Causes of plans that the service itself knows.
-const causeCooldown planner.Cause = "cooldown"
+const (
+	causeCooldown   planner.Cause = "cooldown"
+	causeUnfinished planner.Cause = "unfinished" // no plan was complete in time
+)
 
 // made is a plan that the store holds, with its lists.
 type made struct {
@@ -234,15 +237,14 @@ func (s *server) migrations(ctx context.Context, id string) (*statsio.Migrations
 
 // decide runs the operator's strategy, unless something holds it back.
 func (s *server) decide(ctx context.Context, b *base, snapshot *planner.Snapshot, in *statistics) (*planner.Plan, error) {
-	options := b.newest.parameters().options()
 	cause, err := s.held(ctx, b, snapshot, in)
 	if err != nil {
 		return nil, err
 	}
 	if cause == "" {
-		return s.run(ctx, b.newest.Strategy, snapshot, options)
+		return s.run(ctx, b.newest.Strategy, snapshot, b.newest.parameters)
 	}
-	plan, err := planner.Inspect(snapshot, options)
+	plan, err := s.compute(ctx, planner.Inspect, snapshot, b.newest.parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -251,22 +253,59 @@ func (s *server) decide(ctx context.Context, b *base, snapshot *planner.Snapshot
 }
 
 // run computes one plan when a slot is free.
-func (s *server) run(ctx context.Context, strategy string, snapshot *planner.Snapshot, options planner.Options) (*planner.Plan, error) {
+func (s *server) run(ctx context.Context, strategy string, snapshot *planner.Snapshot, p parameters) (*planner.Plan, error) {
+	info, ok := planner.Lookup(strategy)
+	if !ok {
+		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
+	}
+	begin := time.Now()
+	plan, err := s.compute(ctx, info.Plan, snapshot, p)
+	if err != nil {
+		return nil, err
+	}
+	plan.Strategy = strategy
+	s.metrics.planned(strategy, time.Since(begin))
+	return plan, nil
+}
+
+// compute runs a strategy when a slot is free, within the time that the
+// parameters and the server allow.
+func (s *server) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot, p parameters) (*planner.Plan, error) {
 	release, err := take(ctx, s.slots)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	options.Stop = func() bool { return ctx.Err() != nil }
-	begin := time.Now()
-	plan, err := planner.Run(strategy, snapshot, options)
-	if ctx.Err() != nil { // nobody waits for it any more
-		return nil, ctx.Err()
+	end, late := s.now().Add(p.time(s.limits.PlanTime)), false
+	options := p.options()
+	options.Stop = func() bool {
+		late = late || !s.now().Before(end)
+		return late || ctx.Err() != nil
 	}
+	plan, err := strategy(snapshot, options)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case errors.Is(err, planner.ErrStopped):
+		return unfinished(snapshot, p.options(), late)
+	}
+	return plan, err
+}
+
+// unfinished is the plan of a strategy that had none when its time or its work
+// budget was up: everything stays as it is.
+func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) (*planner.Plan, error) {
+	options.Certificate = planner.CertificateOff
+	plan, err := planner.Inspect(snapshot, options)
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.planned(strategy, time.Since(begin))
+	plan.Causes, plan.EndReason = []planner.Cause{causeUnfinished}, planner.EndWorkBudget
+	if late {
+		plan.EndReason = planner.EndStopped
+	}
+	plan.Set, plan.Unset, plan.TableAfter = nil, nil, plan.TableBefore
+	plan.TableWithinLimit = options.TableLimit == nil || plan.TableAfter <= *options.TableLimit
 	return plan, nil
 }
 
@@ -286,8 +325,8 @@ func (s *server) held(ctx context.Context, b *base, snapshot *planner.Snapshot, 
 		{max(c.Trigger.Theta, c.ThetaMax), planner.CauseBalanced, func() (bool, error) { return true, nil }},
 		{anyTheta(c.Instances), causeCooldown, func() (bool, error) { return s.coolingDown(ctx, b.op.Name, c.Trigger, in) }},
 	} {
-		options := c.parameters().options()
-		options.ThetaMax = hold.theta
+		options := c.options()
+		options.ThetaMax, options.Certificate = hold.theta, planner.CertificateOff
 		probe, err := planner.Inspect(snapshot, options)
 		if err != nil {
 			return "", err
@@ -350,7 +389,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 	if err != nil {
 		return nil, fmt.Errorf("making an id: %w", err)
 	}
-	parameters, err := json.Marshal(b.newest.parameters())
+	parameters, err := json.Marshal(b.newest.parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -396,8 +435,12 @@ func overtaken(err error) error {
 // settle tells what becomes of a plan. One that moves nothing, under an unchanged
 // hash and with a table within its limit, is no action: it leaves even the
 // entries of drifted keys alone. If it drops entries of absent keys it needs
-// nobody's consent. All others wait to be committed.
+// nobody's consent, and one that was not finished changes nothing whatever the
+// hash. All others wait to be committed.
 func settle(p *planner.Plan, changed bool) store.Status {
+	if slices.Contains(p.Causes, causeUnfinished) {
+		return store.StatusNoAction
+	}
 	present := func(u planner.Removal) bool { return u.Item >= 0 }
 	limit := p.Options.TableLimit
 	cure := limit != nil && p.TableBefore > *limit && (len(p.Set) > 0 || slices.ContainsFunc(p.Unset, present))

@@ -27,6 +27,7 @@ type figures struct {
 	Underload        wire.Comparison       `json:"underload"`
 	Skewness         wire.Comparison       `json:"skewness"`
 	Migration        wire.MigrationFigures `json:"migration"`
+	Certificate      jsontext.Value        `json:"certificate"`
 	Instances        jsontext.Value        `json:"instances,omitzero"`
 	HotKeys          []wire.HotKey         `json:"hot_keys,omitzero"`
 	DriftedKeys      int64                 `json:"drifted_keys"`
@@ -72,6 +73,10 @@ func figuresOf(p *planner.Plan) (store.Figures, error) {
 	if err != nil {
 		return store.Figures{}, fmt.Errorf("encoding the hot keys: %w", err)
 	}
+	certificate, err := certificateOf(p)
+	if err != nil {
+		return store.Figures{}, fmt.Errorf("encoding the certificate: %w", err)
+	}
 	causes := make([]string, len(p.Causes))
 	for i, c := range p.Causes {
 		causes[i] = string(c)
@@ -81,8 +86,24 @@ func figuresOf(p *planner.Plan) (store.Figures, error) {
 		ThetaBefore: p.Theta.Before, ThetaAfter: p.Theta.After, UnderloadBefore: p.Underload.Before, UnderloadAfter: p.Underload.After,
 		SkewnessBefore: p.Skewness.Before, SkewnessAfter: p.Skewness.After, TableBefore: p.TableBefore, TableAfter: p.TableAfter,
 		MigrationKeys: p.Migration.Keys, MigrationState: p.Migration.State, MigrationFraction: p.Migration.Fraction, Objective: p.Migration.Objective,
-		Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
+		Certificate: certificate, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
 	}, nil
+}
+
+// certificateOf returns the certificate of a plan as JSON; nil when there is none.
+func certificateOf(p *planner.Plan) ([]byte, error) {
+	c := p.Certificate
+	if c == nil {
+		return nil, nil
+	}
+	out := wire.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: wire.Keys, Infeasible: c.Infeasible, Unmet: make([]wire.Unmet, len(c.Unmet))}
+	if c.Infeasible {
+		out.LowerBound = nil
+	}
+	for i, u := range c.Unmet {
+		out.Unmet[i] = wire.Unmet{Constraint: wire.UnmetConstraint(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
+	}
+	return json.Marshal(out)
 }
 
 func loadsOf(p *planner.Plan) []wire.Load {
@@ -153,11 +174,11 @@ type lists struct {
 func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 	out := figures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
-		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
-		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
-		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
-		Migration: wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
-		Instances: f.Instances, DriftedKeys: f.DriftedKeys,
+		Theta:       wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
+		Underload:   wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
+		Skewness:    wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
+		Migration:   wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
+		Certificate: f.Certificate, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 	}
 	if f.Instances != nil {
 		out.HotKeys = make([]wire.HotKey, len(hot))

@@ -196,7 +196,7 @@ func TestRefusedConfigurations(t *testing.T) {
 		put("negative key_overhead", `{"instances":2,"key_overhead":-1}`, "/key_overhead"),
 		put("great key_overhead", `{"instances":2,"key_overhead":1e291}`, "/key_overhead"),
 		put("unknown strategy", `{"instances":2,"strategy":"best"}`, "/strategy"),
-		put("strategy of a later version", `{"instances":2,"strategy":"optimal"}`, "/strategy"),
+		put("unknown strategy", `{"instances":2,"strategy":"oracle"}`, "/strategy"),
 		put("unknown function", `{"instances":2,"hash":{"function":"crc"}}`, "/hash/function"),
 		put("modulo with tokens", `{"instances":2,"hash":{"function":"modulo","tokens_per_instance":3}}`, "/hash/tokens_per_instance"),
 		put("kafka without partitions", `{"instances":2,"hash":{"function":"kafka"}}`, "/hash/partitions"),

@@ -36,11 +36,16 @@ type Limits struct {
 	// Plans is how many plans are computed at the same time. Defaults to
 	// GOMAXPROCS.
 	Plans int
+	// PlanTime is how long one plan may take, and the greatest deadline that a
+	// client may set. Defaults to 10 minutes.
+	PlanTime time.Duration
 	// Bulk is how many requests with more than 1 MiB of statistics are read or
 	// planned at the same time; others wait for a second. Defaults to four times
 	// GOMAXPROCS.
 	Bulk int
 }
+
+const defaultPlanTime = 10 * time.Minute
 
 // Config is what the API needs.
 type Config struct {
@@ -88,6 +93,9 @@ func New(c Config) (http.Handler, error) {
 	}
 	if c.Limits.Bulk <= 0 {
 		c.Limits.Bulk = 4 * runtime.GOMAXPROCS(0)
+	}
+	if c.Limits.PlanTime <= 0 {
+		c.Limits.PlanTime = defaultPlanTime
 	}
 	spec, err := loadContract()
 	if err != nil {

@@ -19,11 +19,10 @@ const maxCombinations = 256
 // whatIfRequest is a what-if, ready to be planned.
 type whatIfRequest struct {
 	*statistics
-	config     configuration
-	table      *planner.RoutingTable // nil: not given
-	strategies []string
-	grid       []parameters
-	plans      bool
+	config configuration
+	table  *planner.RoutingTable // nil: not given
+	trials []trial
+	plans  bool
 }
 
 // whatIfResult is the outcome of one strategy and parameter set, without the
@@ -42,7 +41,7 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	in, err := readWhatIf(st, m)
+	in, err := readWhatIf(st, m, s.limits.PlanTime)
 	if err != nil {
 		return err
 	}
@@ -52,15 +51,13 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	}
 	var plans []*planner.Plan
 	var took []time.Duration
-	for _, strategy := range in.strategies {
-		for _, p := range in.grid {
-			begin := s.now()
-			plan, err := s.run(c.Context(), strategy, snapshot, p.options())
-			if err != nil {
-				return in.inputProblem(err)
-			}
-			plans, took = append(plans, plan), append(took, s.now().Sub(begin))
+	for _, t := range in.trials {
+		begin := s.now()
+		plan, err := s.run(c.Context(), t.strategy, snapshot, t.parameters)
+		if err != nil {
+			return in.inputProblem(err)
 		}
+		plans, took = append(plans, plan), append(took, s.now().Sub(begin))
 	}
 	body, err := in.render(plans, took)
 	if err != nil {
@@ -70,8 +67,9 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-// readWhatIf reads what a what-if has beside its rows.
-func readWhatIf(st *statistics, m *members) (*whatIfRequest, error) {
+// readWhatIf reads what a what-if has beside its rows. longest is the greatest
+// deadline.
+func readWhatIf(st *statistics, m *members, longest time.Duration) (*whatIfRequest, error) {
 	in := &whatIfRequest{statistics: st, plans: or(member[bool](m, "plans"), false)}
 	operator, prefix := m.operator()
 	if st.HashInstance != nil && (operator.Hash == nil || *operator.Hash == wire.Hash{}) {
@@ -80,28 +78,24 @@ func readWhatIf(st *statistics, m *members) (*whatIfRequest, error) {
 	}
 	if len(m.bad.errors) == 0 {
 		var err error
-		if in.config, err = normalise(operator, prefix); err != nil {
+		if in.config, err = normalise(operator, prefix, longest); err != nil {
 			m.addConfiguration(err)
 		}
 	}
-	if m.query != nil {
-		in.strategies = list[string](m, "strategies")
-	} else {
-		in.strategies = or(member[[]string](m, "strategies"), nil)
-	}
-	if in.strategies == nil {
-		in.strategies = []string{in.config.Strategy}
-	}
 	in.table = m.routingTable(st, in.config)
-	grid := m.grid()
-	if n := len(in.strategies) * combinations(grid); n > maxCombinations {
-		m.refuse("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned", n, maxCombinations))
-	}
+	in.trials = m.trials(m.strategies(in.config.Strategy), in.config.parameters, longest)
 	if err := m.problem(); err != nil {
 		return nil, err
 	}
-	in.grid = combine(grid, in.config.parameters())
 	return in, nil
+}
+
+// strategies reads the member of that name; the operator's own stands in for it.
+func (m *members) strategies(fallback string) []string {
+	if m.query != nil {
+		return orOne(list[string](m, "strategies"), fallback)
+	}
+	return orOne(or(member[[]string](m, "strategies"), nil), fallback)
 }
 
 // operator reads the configuration, and tells where it stands in a JSON body.
@@ -173,46 +167,6 @@ func queryName(pointer string) string {
 		}
 	}
 	return pointer
-}
-
-// grid reads the parameter values.
-func (m *members) grid() wire.ParameterGrid {
-	if m.query == nil {
-		return or(member[wire.ParameterGrid](m, "parameters"), wire.ParameterGrid{})
-	}
-	g := wire.ParameterGrid{ThetaMax: list[float64](m, "theta_max"), Beta: list[float64](m, "beta"), KeyOverhead: list[float64](m, "key_overhead")}
-	for _, n := range list[int64](m, "table_limit") {
-		g.TableLimit = append(g.TableLimit, &n)
-	}
-	return g
-}
-
-// combinations is how many combinations of values a grid has.
-func combinations(g wire.ParameterGrid) int {
-	return max(1, len(g.ThetaMax)) * max(1, len(g.TableLimit)) * max(1, len(g.Beta)) * max(1, len(g.KeyOverhead))
-}
-
-// combine returns all combinations of the grid, the last parameter varying
-// fastest. What the grid leaves out is as in p.
-func combine(g wire.ParameterGrid, p parameters) []parameters {
-	out := make([]parameters, 0, 1)
-	for _, theta := range orOne(g.ThetaMax, p.ThetaMax) {
-		for _, limit := range orOne(g.TableLimit, p.TableLimit) {
-			for _, beta := range orOne(g.Beta, p.Beta) {
-				for _, overhead := range orOne(g.KeyOverhead, p.KeyOverhead) {
-					out = append(out, parameters{ThetaMax: theta, TableLimit: limit, Beta: beta, KeyOverhead: overhead})
-				}
-			}
-		}
-	}
-	return out
-}
-
-func orOne[T any](values []T, fallback T) []T {
-	if len(values) == 0 {
-		return []T{fallback}
-	}
-	return values
 }
 
 // tableEntry is an entry of a routing table as the contract spells it.
@@ -290,8 +244,7 @@ type whatIfHead struct {
 	Timing          wire.Timing `json:"timing"`
 }
 
-// render returns the answer; plans are in the order of the strategies, then of
-// the grid.
+// render returns the answer; plans are in the order of the trials.
 func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]byte, error) {
 	var keys keyCoder
 	all := make([]lists, len(plans))
@@ -319,7 +272,7 @@ func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]
 		if i > 0 {
 			b = append(b, ',')
 		}
-		head, err := in.result(p, pareto[i], in.grid[i%len(in.grid)], took[i], keys)
+		head, err := in.result(p, pareto[i], in.trials[i].parameters, took[i], keys)
 		if err != nil {
 			return nil, err
 		}

@@ -1,49 +1,179 @@
 package planner
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // proof is what the relaxation tells about a problem.
 type proof struct {
-	x     *relaxation
-	y     prices
-	bound float64 // scaled; a lower bound on the objective of every plan that meets all constraints
+	x      *relaxation
+	core   []choice
+	member []bool
+	bound  float64 // scaled; a lower bound on the objective of every plan that meets all constraints
+	root   node
+	nodes  []node // the open ones of the branching, those of least bound first
 }
 
-// infeasible reports whether no plan meets all constraints: it would have to
-// move more than there is.
-func (f *proof) infeasible() bool { return f.bound > f.x.everything*(1+1e-9) }
+// node is a part of the problem: some heavy keys are told to stay or to leave.
+type node struct {
+	fixed []fixing
+	y     prices
+	bound float64
+}
 
-// smallCore is up to how many items all of them are part of the core at once.
-const smallCore = 4096
+// fixing tells a key to leave its instance, or to stay.
+type fixing struct {
+	item  int32
+	leave bool
+}
+
+// infeasible reports whether no plan meets all constraints.
+func (f *proof) infeasible() bool { return len(f.nodes) == 0 }
+
+const (
+	// smallCore is up to how many items all of them are part of the core at once.
+	smallCore = 4096
+	// corePasses bounds the rounds in which the core takes in what it missed.
+	corePasses = 4
+	// splitsFast and splitsTight bound the branching; on large inputs the
+	// work does, in members of the core times splits.
+	splitsFast, splitsTight = 3, 16
+	branchWork              = 30_000
+	itemsPerMember          = 16 // items that are gone through in the time of a member of the core
+)
 
 // prove finds good prices and evaluates them over all items. It starts with a
 // core of the items that are likely to move, and adds those that turn out to.
+// Then it branches on heavy keys that the relaxation divides.
 func (p *problem) prove(level CertificateLevel) *proof {
 	x := newRelaxation(p)
-	f := &proof{x: x, y: prices{load: make([]float64, len(x.excess))}}
-	core, member := x.firstCore()
-	rounds := 4
-	if level == CertificateTight {
-		rounds = 12
-	}
-	for range rounds {
-		d := x.newDual(core)
-		d.start()
-		d.climb()
-		added := 0
-		value := x.evaluate(&d.best, member, func(k choice) {
-			core = append(core, k)
-			member[k.item] = true
-			added++
-		})
-		if value > f.bound {
-			f.bound, f.y = value, d.best
+	f := &proof{x: x}
+	f.core, f.member = x.firstCore()
+	var root node
+	for pass := range corePasses {
+		if pass > 0 && p.stopped() {
+			break
 		}
-		if f.infeasible() || added == 0 || value >= d.bestValue*(1-1e-4) {
+		added, reached := f.solve(&root, nil)
+		if added == 0 || root.bound >= reached*(1-1e-4) || root.bound > x.surely() {
 			break
 		}
 	}
+	splits, work := splitsFast, branchWork
+	if level == CertificateTight {
+		splits, work = splitsTight, 10*branchWork
+	}
+	f.root = root
+	f.branch(root, min(splits, work/(len(f.core)+p.s.Len()/itemsPerMember+1)))
 	return f
+}
+
+// surely is what no plan's objective exceeds.
+func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }
+
+// solve finds prices for a node, beginning with those of its parent, if any, and
+// the node's bound. It adds to the core the items that it missed, and returns
+// their number and the value over the core alone.
+func (f *proof) solve(n *node, parent *node) (added int, reached float64) {
+	d := f.x.newDual(f.applied(n.fixed))
+	if parent == nil {
+		d.start()
+	} else {
+		d.y = parent.y.clone()
+		d.note(d.worth())
+		d.knapsacks()
+	}
+	d.climb()
+	value := f.x.evaluate(&d.best, n.fixed, f.member, func(k choice) {
+		f.core = append(f.core, k)
+		f.member[k.item] = true
+		added++
+	})
+	if n.y.load == nil || value > n.bound {
+		n.bound, n.y = value, d.best
+	}
+	return added, d.bestValue
+}
+
+// applied returns the core as the fixings leave it.
+func (f *proof) applied(fixed []fixing) []choice {
+	if len(fixed) == 0 {
+		return f.core
+	}
+	core := slices.Clone(f.core)
+	for i := range core {
+		core[i].apply(fixed)
+	}
+	return core
+}
+
+// apply takes away the options that a fixing forbids.
+func (k *choice) apply(fixed []fixing) {
+	for _, x := range fixed {
+		switch {
+		case x.item != k.item:
+		case x.leave:
+			k.must = true
+		default:
+			k.home, k.fitting = -1, 0
+		}
+	}
+}
+
+// branch splits the node of least bound in two, by a heavy key that stays or
+// leaves, as often as it may and as it is worth while. The least bound of the
+// nodes that are left holds for all plans.
+func (f *proof) branch(root node, splits int) {
+	f.nodes = []node{root}
+	if root.bound > f.x.surely() {
+		f.nodes = nil
+	}
+	for range splits {
+		if len(f.nodes) == 0 || f.x.p.stopped() {
+			break
+		}
+		parent := f.nodes[0]
+		k, ok := f.divided(&parent)
+		if !ok {
+			break
+		}
+		f.nodes = f.nodes[1:]
+		for _, leave := range []bool{false, true} {
+			child := node{fixed: append(slices.Clone(parent.fixed), fixing{k.item, leave})}
+			f.solve(&child, &parent)
+			child.bound = max(child.bound, parent.bound)
+			if child.bound <= f.x.surely() {
+				f.nodes = append(f.nodes, child)
+			}
+		}
+		slices.SortStableFunc(f.nodes, func(a, b node) int { return cmp.Compare(a.bound, b.bound) })
+	}
+	if len(f.nodes) > 0 {
+		f.bound = f.nodes[0].bound
+	}
+}
+
+const (
+	tied  = 1e-2 // options that differ by less, of what is at stake, count as tied
+	heavy = 2e-3 // of the bound: a key of less weight is not worth branching
+)
+
+// divided is the heaviest key whose staying and leaving cost about the same.
+func (f *proof) divided(n *node) (heaviest choice, ok bool) {
+	m := f.x.market(&n.y)
+	for _, k := range f.applied(n.fixed) {
+		if k.must || k.units > 1 || k.weight <= max(heaviest.weight, heavy*n.bound) {
+			continue
+		}
+		stays, home, away := k.costs(&n.y, m)
+		stake := k.weight + n.y.table + float64(n.y.load[k.from]*k.cost)
+		if math.Abs(stays-min(home, away)) <= tied*stake {
+			heaviest, ok = k, true
+		}
+	}
+	return heaviest, ok
 }
 
 // firstCore are the items that have an entry or are forced to move, and those on
@@ -120,28 +250,93 @@ func (x *relaxation) coreLimits() []coreLimit {
 }
 
 // certify proves how good any plan of p can be.
-func (p *problem) certify(plan *Plan, f *proof) {
+func (p *problem) certify(plan *Plan) {
 	if p.o.Certificate == CertificateOff {
 		return
 	}
-	if f == nil {
-		f = p.prove(p.o.Certificate)
-	}
-	c := &Certificate{Infeasible: f.infeasible()}
+	c := &Certificate{}
 	plan.Certificate = c
-	if c.Infeasible {
-		return
+	reached := plan.Migration.Objective
+	if p.o.Objective == MinImbalance {
+		reached = plan.Theta.After
+		p.certifyTheta(c)
+	} else {
+		p.certifyMigration(c)
 	}
-	c.LowerBound = max(0, f.bound/f.x.unitWeight)
-	if plan.score.violated > 0 {
-		return
-	}
-	objective := plan.Migration.Objective
 	switch {
+	case plan.score.violated > 0 || c.Infeasible:
 	case c.LowerBound > 0:
-		gap := (objective - c.LowerBound) / c.LowerBound
+		gap := (reached - c.LowerBound) / c.LowerBound
 		c.Gap = &gap
-	case objective == 0:
+	case reached == 0:
 		c.Gap = new(float64)
 	}
+}
+
+func (p *problem) certifyMigration(c *Certificate) {
+	forced := 0.0
+	for _, k := range p.hotKeys() {
+		forced = max(forced, k.ForcedTheta)
+	}
+	if forced > 0 {
+		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, p.o.ThetaMax, forced})
+	}
+	if p.settled() {
+		return
+	}
+	if p.proof == nil {
+		p.proof = p.prove(p.o.Certificate)
+	}
+	if c.Infeasible = p.proof.infeasible(); !c.Infeasible {
+		c.LowerBound = max(0, p.proof.bound/p.proof.x.unitWeight)
+		if c.LowerBound < 1<<53 && p.wholeWeights() {
+			c.LowerBound = math.Ceil(c.LowerBound)
+		}
+		return
+	}
+	table, theta := p.proof.shortfall()
+	c.Unmet = append(c.Unmet[:0], Unmet{ConstraintTheta, p.o.ThetaMax, max(theta, forced)})
+	if p.o.TableLimit != nil {
+		c.Unmet = append(c.Unmet, Unmet{ConstraintTable, float64(*p.o.TableLimit), table})
+	}
+}
+
+// wholeWeights reports whether every objective is a whole number.
+func (p *problem) wholeWeights() bool {
+	if p.o.KeyOverhead != math.Trunc(p.o.KeyOverhead) {
+		return false
+	}
+	return !slices.ContainsFunc(p.s.State, func(v float64) bool { return v != math.Trunc(v) })
+}
+
+// ray scales prices until the weights hardly count beside them.
+const ray = 1 << 20
+
+// shortfall returns, for a problem that is infeasible, a table size and a θ that
+// no plan stays below which meets the other constraint: every plan's objective,
+// at most that of moving everything, is at least g − λ·(entries above the limit),
+// and at least g − Σ u_d·(load above the limit) where no key is barred.
+func (f *proof) shortfall() (table, theta float64) {
+	x, p := f.x, f.x.p
+	y := f.root.y.clone()
+	y.table *= ray
+	priced := 0.0
+	for d := range y.load {
+		y.load[d] *= ray
+		priced += float64(y.load[d] * (x.unitCost * p.fair[d]))
+	}
+	ignore := func(choice) {}
+	theta = p.o.ThetaMax
+	if p.o.TableLimit != nil {
+		table = float64(*p.o.TableLimit) + 1
+		if over := x.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && y.table > 0 && !math.IsInf(over, 1) {
+			table = max(table, math.Ceil(float64(*p.o.TableLimit)+over/y.table*(1-1e-9)))
+		}
+	}
+	free := *x
+	free.least = math.MaxInt64
+	if over := free.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && priced > 0 {
+		theta = max(theta, p.o.ThetaMax+over/priced*(1-1e-9))
+	}
+	return table, theta
 }

@@ -125,8 +125,8 @@ func (x *relaxation) newDual(core []choice) *dual {
 }
 
 const (
-	maxDoublings = 64 // of λ: more would price a table entry above all there is
-	sweeps       = 2  // over the instances, for one λ
+	tableRaises = 32 // of λ: more would price a table entry above all there is
+	sweeps      = 2  // over the instances, for one λ
 )
 
 // start finds prices to begin with.
@@ -136,15 +136,15 @@ func (d *dual) start() {
 		return
 	}
 	lo, hi := 0.0, d.leastWeight()
-	for range maxDoublings {
+	for range tableRaises {
 		d.y.table = hi
 		d.knapsacks()
 		if d.entriesOver() <= 0 || math.IsInf(d.worth(), 1) {
 			break
 		}
-		lo, hi = hi, 2*hi
+		lo, hi = hi, 4*hi
 	}
-	for range 3 {
+	for range 4 {
 		mid := (lo + hi) / 2
 		d.y.table = mid
 		d.knapsacks()
@@ -249,10 +249,10 @@ func (d *dual) note(value float64) {
 }
 
 const (
-	widest    = 0.25
+	widest    = 0.1
 	narrowest = 1e-4
-	narrower  = 0.35
-	climbs    = 6 // steps of Newton's method per width
+	narrower  = 0.25
+	climbs    = 5 // steps of Newton's method per width
 )
 
 // climb is the ascent.
@@ -267,6 +267,9 @@ func (d *dual) climb() {
 	}
 	if n == 0 && d.y.table == 0 {
 		return
+	}
+	if d.y.table == 0 && !d.barred() {
+		return // nothing couples the instances: their knapsacks are the optimum
 	}
 	d.loadUnit = sum / max(n, 1)
 	for d.width = widest; d.width > narrowest; d.width *= narrower {
@@ -286,6 +289,11 @@ func (d *dual) climb() {
 			}
 		}
 	}
+}
+
+// barred reports whether some key of the core cannot go everywhere.
+func (d *dual) barred() bool {
+	return slices.ContainsFunc(d.core, func(k choice) bool { return int(k.fitting) < len(d.byRoom) })
 }
 
 // smoothed returns the smoothed value at y and sets slope and split; it notes
@@ -482,7 +490,6 @@ func (d *dual) conjugate(free []bool, freeTable bool) {
 	product := gradient{make([]float64, n), 0}
 	d.step.table = 0
 	norm := 0.0
-	curvature := gradient{load: make([]float64, n)}
 	for i := range diag.load {
 		d.step.load[i] = 0
 		if free[i] {
@@ -491,7 +498,6 @@ func (d *dual) conjugate(free []bool, freeTable bool) {
 			norm += residual.load[i] * direction.load[i]
 		}
 	}
-	_ = curvature
 	if freeTable {
 		residual.table = d.slope.table
 		direction.table = residual.table / diag.table

@@ -37,7 +37,7 @@ func (p *problem) finish(name string, a *assignment) *Plan {
 	f.table()
 	plan.HotKeys = p.hotKeys()
 	f.causes()
-	p.certify(plan, p.proof)
+	p.certify(plan)
 	return plan
 }
 

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -9,6 +10,13 @@ import (
 // repairs and improves it by local search, and compares with the strategies
 // that it must never be worse than.
 func optimal(p *problem) *assignment {
+	if p.o.Objective == MinImbalance {
+		return minImbalance(p)
+	}
+	return minMigration(p)
+}
+
+func minMigration(p *problem) *assignment {
 	p.proof = p.prove(p.o.Certificate)
 	var best *assignment
 	var bestScore score
@@ -20,16 +28,46 @@ func optimal(p *problem) *assignment {
 			best, bestScore = a, sc
 		}
 	}
-	if a := p.round(p.proof); a != nil {
-		offer(p.refine(a, p.proof))
+	nodes, effort := p.proof.nodes, p.effort()
+	for i := range nodes[:min(effort.roundings, len(nodes))] {
+		n := &nodes[i]
+		a := p.round(p.proof.x, n)
+		if a == nil {
+			break
+		}
+		p.improve(a, a.searchCore(p.proof.x, &n.y), &n.y, effort.evaluations)
+		offer(a)
+		if bestScore.violated == 0 && bestScore.objective*p.proof.x.unitWeight <= p.proof.bound*(1+closeEnough) {
+			break
+		}
 	}
 	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
 		offer(algorithm(p))
 	}
-	if best != nil && bestScore.violated > 0 {
-		offer(p.refine(best, p.proof))
-	}
 	return best
+}
+
+const (
+	searchSize  = 4096 // pieces that the local search looks at
+	closeEnough = 1e-4 // a gap that ends the search
+)
+
+// effort is how much work goes into the primal: nodes whose prices are rounded,
+// and evaluations of the local search after each.
+type effort struct {
+	roundings   int
+	evaluations int64
+}
+
+// effort falls with the number of items, as the gap of the first rounding does.
+func (p *problem) effort() effort {
+	switch {
+	case p.s.Len() <= 20_000:
+		return effort{4, min(1_000_000, 5_000+200*int64(p.s.Len()))}
+	case p.s.Len() <= 200_000:
+		return effort{2, 500_000}
+	}
+	return effort{1, 100_000}
 }
 
 // pending is a piece that goes to market.
@@ -41,22 +79,22 @@ type pending struct {
 // round gives every key its best option under the prices and sends those that
 // go to market, the costliest first, to where there is most room. Nil when the
 // meter ran out.
-func (p *problem) round(f *proof) *assignment {
+func (p *problem) round(x *relaxation, n *node) *assignment {
 	if !p.meter.spend(int64(p.s.Len()/itemsPerUnit) + 1) {
 		return nil
 	}
-	a, x := newAssignment(p), f.x
-	m := x.market(&f.y)
+	a, m := newAssignment(p), x.market(&n.y)
 	var queue []pending
 	for i, from := range p.s.Current {
-		if from == p.s.Hash[i] && f.y.load[from] == 0 && !p.s.Instances[from].Drained && x.room[from] >= p.costliest {
+		if len(n.fixed) == 0 && from == p.s.Hash[i] && n.y.load[from] == 0 && !p.s.Instances[from].Drained && x.room[from] >= p.costliest {
 			continue
 		}
 		if p.isHot(i) {
 			continue
 		}
 		k := x.choiceOf(i)
-		switch o, _ := k.best(&f.y, m); {
+		k.apply(n.fixed)
+		switch o, _ := k.best(&n.y, m); {
 		case o == goHome:
 			a.move(int32(i), k.home)
 		case o == goToMarket:
@@ -78,6 +116,66 @@ func (p *problem) round(f *proof) *assignment {
 		a.send(q, &rooms)
 	}
 	return a
+}
+
+// searchCore gathers the pieces whose best option is least certain: half by how
+// much worse the second best is, half by that relative to what is at stake.
+func (a *assignment) searchCore(x *relaxation, y *prices) []int32 {
+	p, m, typical := a.p, x.market(y), x.typicalPrice(y)
+	var e []uncertain
+	for piece := range a.at {
+		item := a.item(int32(piece))
+		from := p.s.Current[item]
+		if a.at[piece] == from && from == p.s.Hash[item] && a.load[from] <= p.limit[from] && y.load[from] == 0 {
+			continue
+		}
+		if p.isHot(int(item)) || a.count(int32(piece)) == 0 {
+			continue
+		}
+		k := x.choiceOf(int(item))
+		stays, home, away := k.costs(y, m)
+		second := max(min(stays, home), min(max(stays, home), away))
+		regret := second - min(stays, home, away)
+		if math.IsInf(regret, 1) || math.IsNaN(regret) {
+			regret = 0
+		}
+		e = append(e, uncertain{int32(piece), regret, regret / (k.weight + y.table + float64(typical*k.cost) + 1e-300)})
+	}
+	if len(e) > searchSize {
+		slices.SortFunc(e, func(v, w uncertain) int {
+			return cmp.Or(cmp.Compare(v.regret, w.regret), p.s.Keys.compare(a.item(v.piece), a.item(w.piece)), cmp.Compare(v.piece, w.piece))
+		})
+		slices.SortFunc(e[searchSize/2:], func(v, w uncertain) int {
+			return cmp.Or(cmp.Compare(v.relative, w.relative), p.s.Keys.compare(a.item(v.piece), a.item(w.piece)), cmp.Compare(v.piece, w.piece))
+		})
+		e = e[:searchSize]
+	}
+	core := make([]int32, len(e))
+	for i, v := range e {
+		core[i] = v.piece
+	}
+	return core
+}
+
+// uncertain is a piece with what its second best option costs more.
+type uncertain struct {
+	piece            int32
+	regret, relative float64
+}
+
+// typicalPrice is the mean price of load where it has one, else what there is to
+// move per cost.
+func (x *relaxation) typicalPrice(y *prices) float64 {
+	sum, n := 0.0, 0.0
+	for _, u := range y.load {
+		if u > 0 {
+			sum, n = sum+u, n+1
+		}
+	}
+	if n == 0 {
+		return x.everything / (x.unitCost*float64(x.p.total) + 1e-300)
+	}
+	return sum / n
 }
 
 // send places all units of a piece, each where there is most room.

@@ -3,7 +3,7 @@ package planner
 // Outcome is what [Front] compares: the three things that a plan trades against
 // each other, and the constraints that it violates. Less is better in each.
 type Outcome struct {
-	Violations int     // constraints violated: an instance above L_max, the table above A_max
+	Violations int     // constraints violated: an instance above L_max or the migration limit exceeded, the table above A_max
 	Objective  float64 // Σ (S(k)+o) over the migrations
 	Table      int64   // N_A', the size of the planned table
 	Theta      float64 // the largest overload after
@@ -12,6 +12,10 @@ type Outcome struct {
 // Outcome returns what [ParetoFront] compares of p.
 func (p *Plan) Outcome() Outcome {
 	o := Outcome{Objective: p.Migration.Objective, Table: p.TableAfter, Theta: p.Theta.After}
+	if p.Options.Objective == MinImbalance { // θ_max is no constraint then
+		o.Violations = p.score.violated
+		return o
+	}
 	if !p.Balanced {
 		o.Violations++
 	}

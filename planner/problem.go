@@ -1,5 +1,7 @@
 package planner
 
+import "math"
+
 // problem is a snapshot under options, prepared for planning: loads in fixed
 // point, bounds, and the hot keys where they are placed. It is never changed
 // after newProblem, but for the meter.
@@ -34,7 +36,9 @@ type problem struct {
 	entries  int64   // table entries if nothing moves, retained ones included
 
 	meter meter
-	proof *proof // of the last strategy that made one; the certificate rests on it
+	// What strategies found out on their way, for the certificate.
+	leastTheta float64 // no plan within the limits has a smaller θ
+	proof      *proof  // of the last strategy that made one; the certificate rests on it
 }
 
 // share says that count units of an item go to an instance.
@@ -54,6 +58,9 @@ func newProblem(s *Snapshot, o Options) (*problem, error) {
 	p.measure()
 	p.sumUp()
 	p.setBounds()
+	if o.Objective == MinImbalance {
+		p.hotAbove = math.MaxInt64 // every key counts towards θ, wherever it goes
+	}
 	p.placeHot()
 	return p, nil
 }
@@ -150,6 +157,9 @@ func (p *problem) isHot(item int) bool {
 // settled reports whether there is nothing to do: every live instance within
 // L_max, no key on a drained one, the table within its limit.
 func (p *problem) settled() bool {
+	if p.o.Objective == MinImbalance {
+		return p.cannotImprove()
+	}
 	for d, x := range p.s.Instances {
 		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > p.maximum[d] {
 			return false
@@ -199,6 +209,15 @@ func (m *meter) spend(units int64) bool {
 		return true
 	}
 	return false
+}
+
+// stopped reports whether planning is to end, without counting any work.
+func (p *problem) stopped() bool {
+	m := &p.meter
+	if m.reason == "" && m.stop != nil && m.stop() {
+		m.reason = EndStopped
+	}
+	return m.reason == EndStopped
 }
 
 func (m *meter) asksToStop() bool {

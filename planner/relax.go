@@ -110,7 +110,7 @@ func (x *relaxation) choiceOf(item int) choice {
 		k.fitting = int32(x.fitting(cost))
 		k.must = k.must || cost > x.room[from]
 	}
-	if home == from || p.s.Instances[home].Drained || cost > x.room[home] {
+	if home == from || p.s.Instances[home].Drained || cost > x.least && cost > x.room[home] {
 		k.home = -1
 	}
 	return k
@@ -215,18 +215,17 @@ func (x *relaxation) base(y *prices) sum {
 }
 
 // evaluate is g(u,λ), a lower bound on the scaled objective of every plan that
-// satisfies the constraints. It calls missed for every item that would move and
-// is not a member of the core. +∞: some key fits nowhere.
-func (x *relaxation) evaluate(y *prices, member []bool, missed func(k choice)) float64 {
+// satisfies the constraints and keeps to what is fixed. It calls missed for
+// every item that would move and is not a member of the core. +∞: some key fits nowhere.
+func (x *relaxation) evaluate(y *prices, fixed []fixing, member []bool, missed func(k choice)) float64 {
 	p, s := x.p, x.p.s
 	m, total := x.market(y), x.base(y)
 	for i, c := range s.Cost {
 		from := s.Current[i]
 		u := y.load[from]
-		fixed := int64(-1)
-		if from == s.Hash[i] && !s.Instances[from].Drained {
+		if len(fixed) == 0 && from == s.Hash[i] && !s.Instances[from].Drained {
 			// Without an entry there is nothing to gain but the price of the load.
-			if fixed = p.cost.of(c); fixed <= x.least && u*x.unitCost*float64(fixed) <= y.table {
+			if cost := p.cost.of(c); cost <= x.least && u*x.unitCost*float64(cost) <= y.table {
 				continue
 			}
 		}
@@ -234,6 +233,7 @@ func (x *relaxation) evaluate(y *prices, member []bool, missed func(k choice)) f
 			continue
 		}
 		k := x.choiceOf(i)
+		k.apply(fixed)
 		o, v := k.best(y, m)
 		if o == stay {
 			continue
@@ -242,7 +242,7 @@ func (x *relaxation) evaluate(y *prices, member []bool, missed func(k choice)) f
 			return v
 		}
 		total.add(k.units*v, k.units*(k.weight+float64(u*k.cost)+y.table+math.Abs(v)))
-		if missed != nil && !member[i] {
+		if !member[i] {
 			missed(k)
 		}
 	}

@@ -47,8 +47,11 @@ func (a *assignment) score() score {
 	if x.tableExcess > 0 {
 		x.violated++
 	}
+	if p.o.Objective == MinImbalance && !p.affordable(state, x.moves) {
+		x.violated++
+	}
 	for _, d := range p.live {
-		if a.load[d] > p.limit[d] {
+		if a.load[d] > p.limit[d] && p.o.Objective != MinImbalance {
 			x.violated++
 			x.excess = max(x.excess, relative(float64(a.load[d]), p.bound[d]))
 		}

@@ -67,6 +67,9 @@ func strategy(name, summary, source string, algorithm func(*problem) *assignment
 		if err != nil {
 			return nil, err
 		}
+		if o.Objective == MinImbalance && name != "optimal" {
+			return nil, &InputError{Row: -1, Field: "objective", Detail: "min_imbalance is known to strategy optimal only"}
+		}
 		if p.settled() {
 			return p.finish(name, p.unmoved()), nil
 		}

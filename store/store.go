@@ -142,6 +142,7 @@ type Figures struct {
 	MigrationState    float64
 	MigrationFraction float64
 	Objective         float64
+	Certificate       []byte // JSON; nil: none
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
 	DriftedKeys       int64

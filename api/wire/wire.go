@@ -54,4 +54,10 @@ type ParameterGrid struct {
 	TableLimit  OneOrMany[*int64]  `json:"table_limit"`
 	Beta        OneOrMany[float64] `json:"beta"`
 	KeyOverhead OneOrMany[float64] `json:"key_overhead"`
+
+	Certificate    OneOrMany[string]          `json:"certificate"`
+	Objective      OneOrMany[string]          `json:"objective"`
+	MigrationLimit OneOrMany[*MigrationLimit] `json:"migration_limit"`
+	WorkBudget     OneOrMany[int64]           `json:"work_budget"`
+	Deadline       OneOrMany[*string]         `json:"deadline"`
 }

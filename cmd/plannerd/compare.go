@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +15,8 @@ import (
 
 type compareCmd struct {
 	inputFlags
-	Strategies []string `placeholder:"NAME" help:"Strategies to compare (default: all of those above)."`
+	Strategies []string `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
+	Curve      curve    `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
 	operatorFlags
 	strategyFlags
 	Timeout time.Duration `default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
@@ -28,6 +31,14 @@ its own plans and carries its own routing table; totals and medians are compared
 A * marks the Pareto front: among those that violate the fewest constraints, no other
 strategy is as good in migration, table size and θ, and better in one of them.
 
+The gap is how much more a strategy moves (or, under min_imbalance, how much higher its θ
+is) than is proven to be least on the same routing tables. Over a stream it is that of
+the totals over the intervals in which the strategy meets all limits: each strategy has
+its own tables, hence its own least.
+
+With --curve each point drives its own routing table through the stream under its own
+limit, with a θ_max of 0. "At best" is the proven lower bound on θ.
+
 Strategies:
 
 ` + strategyHelp() + `
@@ -35,11 +46,16 @@ Examples:
 
     plannerd compare stats.csv --instances 16 --table-limit 3000
     plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
+    plannerd compare stats.csv --instances 16 --curve
+    plannerd compare stats.csv --instances 16 --curve=0.5%,1%,2%,5% --strategies mixed,minmig
     plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
 }
 
 // Run drives all strategies side by side and reports.
 func (c *compareCmd) Run(env *environment) error {
+	if c.Curve.on {
+		return c.runCurve(env)
+	}
 	drivers, err := c.setUp(env)
 	if err != nil {
 		return err
@@ -68,23 +84,25 @@ func (c *compareCmd) Run(env *environment) error {
 		case "csv":
 			return writeCompareCSV(w, rows)
 		}
-		return c.writeTable(w, rows)
+		return c.writeTable(w, drivers[0].Operator().Options, rows)
 	})
 }
 
 func (c *compareCmd) setUp(env *environment) ([]*drive.Driver, error) {
-	names := c.Strategies
-	if len(names) == 0 {
-		names = strategyNames()
-	}
-	if err := checkStrategies(names); err != nil {
-		return nil, err
-	}
 	if c.Timeout < 0 {
 		return nil, usagef("--timeout: must be ≥ 0s")
 	}
 	options, err := c.options()
 	if err != nil {
+		return nil, err
+	}
+	names := c.Strategies
+	if len(names) == 0 {
+		names = slices.DeleteFunc(strategyNames(), func(name string) bool {
+			return checkObjective(options, []string{name}) != nil
+		})
+	}
+	if err := errors.Join(checkStrategies(names), checkObjective(options, names)); err != nil {
 		return nil, err
 	}
 	op, err := c.operator(options)
@@ -132,13 +150,13 @@ func compareRows(drivers []*drive.Driver, summaries []drive.Summary) []strategyF
 }
 
 // writeTable prints the comparison for people.
-func (c *compareCmd) writeTable(w io.Writer, results []strategyFigures) error {
+func (c *compareCmd) writeTable(w io.Writer, options planner.Options, results []strategyFigures) error {
 	intervals := results[0].Intervals
-	fmt.Fprintf(w, "%s, %s, θ_max %v%s\n\n", plural(intervals, "interval"), plural(len(c.Instances), "instance"), c.ThetaMax, limitText(c.TableLimit))
-	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("keys"), number("table"), number("balanced"), number("time"), text("")}
+	fmt.Fprintf(w, "%s, %s, %s\n\n", plural(intervals, "interval"), plural(len(c.Instances), "instance"), goals(options))
+	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"), number("keys"), number("table"), number("balanced"), number("time"), text("")}
 	if intervals > 1 {
 		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"), number("median of all"),
-			number("total keys"), number("median table"), number("max"), number("balanced"), number("total time"), text("")}
+			number("gap"), number("total keys"), number("median table"), number("max"), number("balanced"), number("total time"), text("")}
 	}
 	var rows [][]string
 	for _, r := range results {
@@ -151,21 +169,29 @@ func (c *compareCmd) writeTable(w io.Writer, results []strategyFigures) error {
 	if err := writeTable(w, columns, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n")
+	_, err := fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n%s", gapNote(results))
 	return err
+}
+
+// gapNote explains the column of the gaps, where there is one with a figure.
+func gapNote(results []strategyFigures) string {
+	if !slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Proven.Gap != nil }) {
+		return ""
+	}
+	return "gap: what it moves, or its θ under min_imbalance, above what is proven to be least\n"
 }
 
 // row is the line of a strategy on one interval.
 func (c *compareCmd) row(r strategyFigures) []string {
 	if r.Planned == 0 {
-		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
+		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
 	}
 	balanced := "yes"
 	if r.Balanced == 0 {
 		balanced = "no"
 	}
 	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), si(r.Keys.Total),
+		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), gapText(r.Proven.Gap), si(r.Keys.Total),
 		si(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
 	}
 }
@@ -173,10 +199,10 @@ func (c *compareCmd) row(r strategyFigures) []string {
 // streamRow is the line of a strategy over several intervals.
 func (c *compareCmd) streamRow(r strategyFigures) []string {
 	if r.Planned == 0 {
-		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
+		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
 	}
 	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Median), si(r.Keys.Total),
+		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Median), gapText(r.Proven.Gap), si(r.Keys.Total),
 		si(r.Table.Median), si(r.Table.Max), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), milli(r.PlanMS.Total), c.note(r),
 	}
 }
@@ -197,6 +223,10 @@ func (c *compareCmd) note(r strategyFigures) string {
 		return fmt.Sprintf("no plan within %v", c.Timeout)
 	case r.Stopped > 0:
 		return "cut short: best plan so far"
+	case r.Proven.Infeasible > 0 && r.Intervals > 1:
+		return fmt.Sprintf("no plan meets all limits in %d", r.Proven.Infeasible)
+	case r.Proven.Infeasible > 0:
+		return "no plan meets all limits"
 	case over > 0 && r.Intervals > 1:
 		return fmt.Sprintf("table over limit in %d", over)
 	case over > 0:
@@ -210,14 +240,14 @@ func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 	rows := [][]string{{
 		"strategy", "pareto", "timed_out", "intervals", "planned", "balanced", "table_within_limit",
 		"theta_after_median", "theta_after_max", "migrated_state", "migrated_fraction_median", "migrated_keys",
-		"table_size_median", "table_size_max", "plan_ms",
+		"lower_bound", "gap", "infeasible", "table_size_median", "table_size_max", "plan_ms",
 	}}
 	for _, r := range results {
 		rows = append(rows, []string{
 			r.Strategy, strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
 			strconv.Itoa(r.Intervals), strconv.Itoa(r.Planned), strconv.Itoa(r.Balanced), strconv.Itoa(r.WithinLimit),
 			exact(r.ThetaAfter.Median), exact(r.ThetaAfter.Max), exact(r.State.Total), exact(r.Fraction.Median), exact(r.Keys.Total),
-			exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
+			exact(r.Proven.LowerBound.Total), optional(r.Proven.Gap, exact), strconv.Itoa(r.Proven.Infeasible), exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
 		})
 	}
 	return out.WriteAll(rows)

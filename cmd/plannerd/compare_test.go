@@ -6,13 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestCompareTables(t *testing.T) {
 	for name, args := range map[string][]string{
-		"compare_interval.txt": {intervalFile, "--instances", "4"},
-		"compare_limit.txt":    {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies", "mixed,minmig,mintable"},
-		"compare_stream.txt":   {streamFile, "--instances", "4", "--table-limit", "4"},
+		"compare_interval.txt":     {intervalFile, "--instances", "4"},
+		"compare_limit.txt":        {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies", "mixed,minmig,mintable"},
+		"compare_curve.txt":        {intervalFile, "--instances", "4", "--curve"},
+		"compare_curve_stream.txt": {streamFile, "--instances", "4", "--curve", "1%,5%,20%,40%", "--strategies", "mixed,optimal,lpt", "--table-limit", "12"},
+		"compare_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, succeed(t, "", append([]string{"compare"}, args...)...))
@@ -41,8 +45,8 @@ func TestCompareForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &alone); err != nil {
 		t.Fatal(err)
 	}
-	if alone.Summary != mixed.streamSummary {
-		t.Errorf("alone %+v, compared %+v", alone.Summary, mixed.streamSummary)
+	if diff := cmp.Diff(alone.Summary, mixed.streamSummary); diff != "" {
+		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[1], "mixed,true,false,4,4,4,4,") {

@@ -31,19 +31,20 @@ type tableSizes struct {
 
 // figures are what one plan reports about itself.
 type figures struct {
-	Interval         int64            `json:"interval"`
-	Keys             int              `json:"keys"`
-	EndReason        string           `json:"end_reason"`
-	Causes           []planner.Cause  `json:"causes"`
-	Balanced         bool             `json:"balanced"`
-	TableWithinLimit bool             `json:"table_within_limit"`
-	Theta            beforeAfter      `json:"theta"`
-	Underload        beforeAfter      `json:"underload"`
-	Skewness         beforeAfter      `json:"skewness"`
-	Migration        migrationFigures `json:"migration"`
-	RoutingTable     tableSizes       `json:"routing_table"`
-	WorkUnits        int64            `json:"work_units"`
-	PlanMS           float64          `json:"plan_ms"`
+	Interval         int64               `json:"interval"`
+	Keys             int                 `json:"keys"`
+	EndReason        string              `json:"end_reason"`
+	Causes           []planner.Cause     `json:"causes"`
+	Balanced         bool                `json:"balanced"`
+	TableWithinLimit bool                `json:"table_within_limit"`
+	Theta            beforeAfter         `json:"theta"`
+	Underload        beforeAfter         `json:"underload"`
+	Skewness         beforeAfter         `json:"skewness"`
+	Migration        migrationFigures    `json:"migration"`
+	Certificate      *certificateFigures `json:"certificate"`
+	RoutingTable     tableSizes          `json:"routing_table"`
+	WorkUnits        int64               `json:"work_units"`
+	PlanMS           float64             `json:"plan_ms"`
 }
 
 // endTimeout stands as end reason where time ran out before any plan.
@@ -63,6 +64,7 @@ func figuresOf(step drive.Step) figures {
 	f.Balanced, f.TableWithinLimit = p.Balanced, p.TableWithinLimit
 	f.Theta, f.Underload, f.Skewness = beforeAfter(p.Theta), beforeAfter(p.Underload), beforeAfter(p.Skewness)
 	f.Migration = migrationFigures(p.Migration)
+	f.Certificate = certificateOf(p)
 	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
 	f.WorkUnits = p.WorkUnits
 	return f
@@ -78,10 +80,14 @@ type parameters struct {
 	KeyOverhead float64  `json:"key_overhead"`
 	Sigma       *float64 `json:"sigma"` // null: auto
 	WorkBudget  int64    `json:"work_budget"`
+
+	Certificate    planner.CertificateLevel `json:"certificate"`
+	Objective      planner.Objective        `json:"objective"`
+	MigrationLimit *limitFigures            `json:"migration_limit"`
 }
 
 func parametersOf(o planner.Options) parameters {
-	return parameters{o.ThetaMax, o.TableLimit, *o.Beta, o.KeyOverhead, o.Sigma, o.WorkBudget}
+	return parameters{o.ThetaMax, o.TableLimit, *o.Beta, o.KeyOverhead, o.Sigma, o.WorkBudget, o.Certificate, o.Objective, limitOf(o.MigrationLimit)}
 }
 
 type instanceFigures struct {
@@ -230,21 +236,30 @@ type totalSpread struct {
 
 func spreadOf(s drive.Spread) spread { return spread{s.Median, s.Max} }
 
+// provenFigures sum the certificates of a stream up.
+type provenFigures struct {
+	Plans      int         `json:"plans"`       // that have one
+	Infeasible int         `json:"infeasible"`  // of these, those where no plan meets all limits
+	LowerBound totalSpread `json:"lower_bound"` // over the others
+	Gap        *float64    `json:"gap"`
+}
+
 // streamSummary sums a driven stream up.
 type streamSummary struct {
-	Intervals   int         `json:"intervals"`
-	Planned     int         `json:"planned"`
-	Balanced    int         `json:"balanced"`
-	WithinLimit int         `json:"table_within_limit"`
-	Acted       int         `json:"acted"`
-	Stopped     int         `json:"stopped"`
-	ThetaBefore spread      `json:"theta_before"`
-	ThetaAfter  spread      `json:"theta_after"`
-	Keys        totalSpread `json:"migrated_keys"`
-	State       totalSpread `json:"migrated_state"`
-	Fraction    spread      `json:"migrated_fraction"`
-	Table       spread      `json:"table_size"`
-	PlanMS      totalSpread `json:"plan_ms"`
+	Intervals   int           `json:"intervals"`
+	Planned     int           `json:"planned"`
+	Balanced    int           `json:"balanced"`
+	WithinLimit int           `json:"table_within_limit"`
+	Acted       int           `json:"acted"`
+	Stopped     int           `json:"stopped"`
+	ThetaBefore spread        `json:"theta_before"`
+	ThetaAfter  spread        `json:"theta_after"`
+	Keys        totalSpread   `json:"migrated_keys"`
+	State       totalSpread   `json:"migrated_state"`
+	Fraction    spread        `json:"migrated_fraction"`
+	Proven      provenFigures `json:"certificates"`
+	Table       spread        `json:"table_size"`
+	PlanMS      totalSpread   `json:"plan_ms"`
 }
 
 func summaryOf(s *drive.Summary) streamSummary {
@@ -252,7 +267,8 @@ func summaryOf(s *drive.Summary) streamSummary {
 	return streamSummary{
 		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted, Stopped: s.Stopped,
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
-		Keys: totalSpread(s.Keys()), State: totalSpread(s.State()), Fraction: spreadOf(s.Fraction()), Table: spreadOf(s.Table()),
+		Keys: totalSpread(s.Keys()), State: totalSpread(s.State()), Fraction: spreadOf(s.Fraction()),
+		Proven: provenFigures{s.Certified, s.Infeasible, totalSpread(s.LowerBound()), s.Gap()}, Table: spreadOf(s.Table()),
 		PlanMS: totalSpread{milliseconds(median), milliseconds(most), milliseconds(total)},
 	}
 }

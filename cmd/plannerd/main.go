@@ -144,7 +144,7 @@ func parseAndRun(env *environment, args []string) error {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(joinNegatives(args))
+	command, err := parser.Parse(joinValues(args))
 	if helped {
 		return nil
 	}
@@ -154,21 +154,31 @@ func parseAndRun(env *environment, args []string) error {
 	return command.Run(env)
 }
 
-// joinNegatives writes --flag -1 as --flag=-1. The parser would take -1 for a flag
-// of its own; the rule that the number breaks, if any, tells people more.
-func joinNegatives(args []string) []string {
+// joinValues writes --flag -1 as --flag=-1 and --curve 1%,5% as --curve=1%,5%. The
+// parser would take -1 for a flag of its own; the rule that the number breaks, if
+// any, tells people more. And to it --curve has no value but one after =.
+func joinValues(args []string) []string {
 	var joined []string
 	for i, arg := range args {
 		if arg == "--" {
 			return append(joined, args[i:]...)
 		}
-		if last := len(joined) - 1; last >= 0 && negative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+		last := len(joined) - 1
+		switch {
+		case last >= 0 && negative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "="),
+			last >= 0 && joined[last] == "--curve" && isLimits(arg):
 			joined[last] += "=" + arg
-		} else {
+		default:
 			joined = append(joined, arg)
 		}
 	}
 	return joined
+}
+
+// isLimits tells whether an argument is a list of migration limits.
+func isLimits(arg string) bool {
+	_, err := parseLimits(arg)
+	return err == nil
 }
 
 // negative tells whether an argument begins like a number below zero.

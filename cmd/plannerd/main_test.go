@@ -88,6 +88,20 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--sigma", "little"}, "neither auto nor a number"},
 		{[]string{"plan", file, "--key-overhead=-3"}, "--key-overhead: must be ≥ 0"},
 		{[]string{"plan", file, "--work-budget=-3"}, "--work-budget: must be ≥ 0"},
+		{[]string{"plan", file, "--certificate", "loose"}, "--certificate"},
+		{[]string{"plan", file, "--objective", "min_cost"}, "--objective"},
+		{[]string{"plan", file, "--objective", "min_imbalance"}, "--migration-limit: is needed with objective min_imbalance"},
+		{[]string{"plan", file, "--migration-limit", "5%"}, "--migration-limit: belongs to objective min_imbalance"},
+		{[]string{"plan", file, "--objective", "min_imbalance", "--migration-limit", "5%"}, "known to strategy optimal only, not to mixed"},
+		{[]string{"plan", file, "--migration-limit", "-5%"}, `"-5%" is no migration limit: write 5%`},
+		{[]string{"plan", file, "--migration-limit", "101%"}, "is no migration limit"},
+		{[]string{"plan", file, "--migration-limit", "1.5keys"}, "is no migration limit"},
+		{[]string{"plan", file, "--migration-limit", "some"}, "is no migration limit"},
+		{[]string{"compare", file, "--strategies", "mixed,optimal", "--objective", "min_imbalance", "--migration-limit", "5%"}, "optimal only, not to mixed"},
+		{[]string{"compare", file, "--curve=1%,lots"}, `"lots" is no migration limit`},
+		{[]string{"compare", file, "--curve=1%,5keys"}, "must be in one unit"},
+		{[]string{"compare", file, "--curve", "--objective", "min_imbalance", "--migration-limit", "5%"}, "it sets --objective and --migration-limit itself"},
+		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be at least 1"},
 		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
 		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
 		{[]string{"plan", file, "--instances", "0:1,x:2"}, `"x:2" is no instance`},
@@ -165,7 +179,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 14, "plan": 25, "compare": 21, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 15, "plan": 28, "compare": 25, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

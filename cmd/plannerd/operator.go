@@ -36,7 +36,12 @@ type strategyFlags struct {
 	Beta        float64 `default:"1.5" group:"Parameters" help:"β in γ = cost^β / state, the order in which minmig and mixed take keys."`
 	KeyOverhead float64 `default:"0" group:"Parameters" help:"Added to the state of each migrated key in the objective, in the unit of state: every moved key costs a pause."`
 	Sigma       sigma   `default:"auto" group:"Parameters" help:"readj: only keys with cost ≥ σ times the mean load move, σ ≥ 0; auto tries a ladder of values."`
-	WorkBudget  int64   `default:"0" group:"Parameters" help:"Bound on the work of each plan, in work units; 0: none. Unlike a timeout it gives the same plan on every machine."`
+	Certificate string  `enum:"off,fast,tight" default:"fast" group:"Parameters" help:"Effort that goes into proving how good any plan can be at best: off, fast, or tight, which takes longer and proves more."`
+	Objective   string  `enum:"min_migration,min_imbalance" default:"min_migration" group:"Parameters" help:"What to minimise: min_migration moves as little as θ_max and the table limit allow; min_imbalance (strategy optimal only) balances as well as --migration-limit allows."`
+
+	MigrationLimit migrationLimit `placeholder:"LIMIT" group:"Parameters" help:"The most that a plan may move under min_imbalance: 5% of all state, 1200keys, or 3e6 in the unit of state (default: none; min_imbalance needs it)."`
+
+	WorkBudget int64 `default:"0" group:"Parameters" help:"Bound on the work of each plan, in work units; 0: none. Unlike a timeout it gives the same plan on every machine."`
 }
 
 // defaults are the numbers that help texts take from the packages that apply them.
@@ -122,6 +127,7 @@ func (f *strategyFlags) options() (planner.Options, error) {
 	o := planner.Options{
 		ThetaMax: f.ThetaMax, TableLimit: f.TableLimit, Beta: &f.Beta,
 		KeyOverhead: f.KeyOverhead, Sigma: f.Sigma.value, WorkBudget: f.WorkBudget,
+		Certificate: planner.CertificateLevel(f.Certificate), Objective: planner.Objective(f.Objective), MigrationLimit: f.MigrationLimit.MigrationLimit,
 	}
 	return o, asFlag(o.Validate())
 }
@@ -185,6 +191,19 @@ func checkStrategies(names []string) error {
 	for _, name := range names {
 		if _, ok := planner.Lookup(name); !ok {
 			return usagef("there is no strategy %q; there are %s", name, strings.Join(strategyNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// strategyOptimal is the one strategy that knows objective min_imbalance.
+const strategyOptimal = "optimal"
+
+// checkObjective reports strategies that do not know the objective.
+func checkObjective(o planner.Options, names []string) error {
+	for _, name := range names {
+		if o.Objective == planner.MinImbalance && name != strategyOptimal {
+			return usagef("--objective: min_imbalance is known to strategy %s only, not to %s", strategyOptimal, name)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,6 +41,10 @@ plan were applied: the routing table carries over, keys that an interval does no
 name fall back to their hash, and rows' instances count in the first interval only.
 --interval plans a single one.
 
+Beside each plan stands what is proven of all plans: no plan within the limits moves
+less than the lower bound, and the gap is how much more this one moves. Where no plan
+can meet all limits, the certificate says which one has to give way, and how far.
+
 Strategies:
 
 ` + strategyHelp() + `
@@ -48,6 +53,8 @@ Examples:
     plannerd plan stats.csv --instances 16 --theta-max 0.05
     plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
     plannerd generate --keys 10000 | plannerd plan - --instances 15
+    plannerd plan stats.csv --strategy optimal --certificate tight --timeout 10s
+    plannerd plan stats.csv --strategy optimal --objective min_imbalance --migration-limit 5%
     plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`
 }
 
@@ -94,6 +101,9 @@ func (c *planCmd) setUp(env *environment) (drive.Operator, error) {
 		return drive.Operator{}, usagef("--timeout: must be ≥ 0s")
 	}
 	options, err := c.options()
+	if err == nil {
+		err = checkObjective(options, []string{c.Strategy})
+	}
 	if err != nil {
 		return drive.Operator{}, err
 	}
@@ -197,15 +207,17 @@ func writeIntervalsCSV(w io.Writer, intervals []figures) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{
 		"interval", "keys", "end_reason", "balanced", "table_within_limit", "theta_before", "theta_after",
-		"migrated_keys", "migrated_state", "migrated_fraction", "table_size", "work_units", "plan_ms",
+		"migrated_keys", "migrated_state", "migrated_fraction",
+		"lower_bound", "gap", "infeasible", "unmet", "table_size", "work_units", "plan_ms",
 	}}
 	for _, f := range intervals {
-		rows = append(rows, []string{
+		rows = append(rows, slices.Concat([]string{
 			strconv.FormatInt(f.Interval, 10), strconv.Itoa(f.Keys), f.EndReason,
 			strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit), exact(f.Theta.Before), exact(f.Theta.After),
 			strconv.FormatInt(f.Migration.Keys, 10), exact(f.Migration.State), exact(f.Migration.Fraction),
+		}, provenFields(f.Certificate), []string{
 			strconv.FormatInt(f.RoutingTable.After, 10), strconv.FormatInt(f.WorkUnits, 10), exact(f.PlanMS),
-		})
+		}))
 	}
 	return out.WriteAll(rows)
 }

@@ -31,6 +31,10 @@ func TestPlanTables(t *testing.T) {
 		"plan_hot.txt":          {intervalFile, "--instances", "12"},
 		"plan_balanced.txt":     {intervalFile, "--instances", "4", "--theta-max", "0.5"},
 		"plan_table_limit.txt":  {streamFile, "--interval", "1", "--instances", "4", "--table-limit", "0"},
+		"plan_optimal.txt":      {intervalFile, "--instances", "4", "--theta-max", "0.02", "--strategy", "optimal", "--certificate", "tight"},
+		"plan_imbalance.txt":    {intervalFile, "--instances", "4", "--strategy", "optimal", "--objective", "min_imbalance", "--migration-limit", "2%"},
+		"plan_infeasible.txt":   {intervalFile, "--instances", "3", "--base-instances", "4", "--table-limit", "0", "--theta-max", "0"},
+		"plan_uncertified.txt":  {intervalFile, "--instances", "4", "--certificate", "off"},
 		"plan_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "3"},
 		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12", "--strategy", "minmig"},
 	} {

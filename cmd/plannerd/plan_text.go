@@ -15,9 +15,13 @@ import (
 // writePlan prints one plan for people.
 func (r *planReport) writePlan(w io.Writer) error {
 	p := r.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, θ_max %v%s\n", p.Strategy, plural(p.Snapshot.Len(), "key"),
-		plural(len(r.op.Target.Instances), "instance"), p.Options.ThetaMax, limitText(p.Options.TableLimit))
-	fmt.Fprintf(w, "%s\n\n", verdict(p))
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(p.Snapshot.Len(), "key"),
+		plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
+	fmt.Fprintln(w, verdict(p))
+	if proven := certificateText(p); proven != "" {
+		fmt.Fprintln(w, proven)
+	}
+	fmt.Fprintln(w)
 	if err := r.writeFigures(w, p); err != nil {
 		return err
 	}
@@ -29,6 +33,15 @@ func (r *planReport) writePlan(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// goals says what a plan is to reach.
+func goals(o planner.Options) string {
+	text := fmt.Sprintf("θ_max %v%s", o.ThetaMax, limitText(o.TableLimit))
+	if m := o.MigrationLimit; m != nil {
+		text += ", the least θ that " + amountText(m.Unit, m.Amount, limitDigits) + " of migration can buy"
+	}
+	return text
 }
 
 func limitText(limit *int64) string {
@@ -217,8 +230,8 @@ func entryBefore(s *planner.Snapshot, item int32) string {
 
 // writeStream prints a line for each interval, and what they come to.
 func (r *planReport) writeStream(w io.Writer) error {
-	fmt.Fprintf(w, "%s on %s, %s, θ_max %v%s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
-		plural(len(r.op.Target.Instances), "instance"), r.op.Options.ThetaMax, limitText(r.op.Options.TableLimit))
+	fmt.Fprintf(w, "%s on %s, %s, %s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
+		plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options))
 	var rows [][]string
 	for _, f := range r.intervals {
 		rows = append(rows, streamRow(f))
@@ -226,14 +239,14 @@ func (r *planReport) writeStream(w io.Writer) error {
 	s := summaryOf(&r.summary)
 	rows = append(rows,
 		[]string{"median", "", theta(s.ThetaBefore.Median), theta(s.ThetaAfter.Median), si(s.Keys.Median), si(s.State.Median),
-			percent(s.Fraction.Median), si(s.Table.Median), milli(s.PlanMS.Median)},
+			percent(s.Fraction.Median), "", si(s.Table.Median), milli(s.PlanMS.Median)},
 		[]string{"max", "", theta(s.ThetaBefore.Max), theta(s.ThetaAfter.Max), si(s.Keys.Max), si(s.State.Max),
-			percent(s.Fraction.Max), si(s.Table.Max), milli(s.PlanMS.Max)},
-		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", "", milli(s.PlanMS.Total)},
+			percent(s.Fraction.Max), "", si(s.Table.Max), milli(s.PlanMS.Max)},
+		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", gapText(s.Proven.Gap), "", milli(s.PlanMS.Total)},
 	)
 	err := writeTable(w, []column{
 		number("interval"), number("keys"), number("θ before"), number("θ after"), number("migrated"), number("state"),
-		number("of all"), number("table"), number("time"), text(""),
+		number("of all"), number("gap"), number("table"), number("time"), text(""),
 	}, rows)
 	if err != nil {
 		return err
@@ -247,9 +260,16 @@ func (r *planReport) writeStream(w io.Writer) error {
 func streamRow(f figures) []string {
 	interval, keys := strconv.FormatInt(f.Interval, 10), integer(f.Keys)
 	if f.EndReason == endTimeout {
-		return []string{interval, keys, "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
+		return []string{interval, keys, "", "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
 	}
 	var notes []string
+	var gap *float64
+	if c := f.Certificate; c != nil {
+		gap = c.Gap
+		if c.Infeasible {
+			notes = append(notes, "no plan meets all limits")
+		}
+	}
 	if !f.Balanced {
 		notes = append(notes, "not balanced")
 	}
@@ -261,7 +281,7 @@ func streamRow(f figures) []string {
 	}
 	return []string{
 		interval, keys, theta(f.Theta.Before), theta(f.Theta.After), integer(f.Migration.Keys), si(f.Migration.State),
-		percent(f.Migration.Fraction), integer(f.RoutingTable.After), milli(f.PlanMS), strings.Join(notes, ", "),
+		percent(f.Migration.Fraction), gapText(gap), integer(f.RoutingTable.After), milli(f.PlanMS), strings.Join(notes, ", "),
 	}
 }
 

@@ -28,6 +28,7 @@ type serveCmd struct {
 	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head, in bytes."`
 	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, in bytes after decompression."`
 	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
+	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 }
 
@@ -76,6 +77,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 		{"max-header-bytes", int64(c.MaxHeaderBytes), 1},
 		{"max-body-bytes", c.MaxBodyBytes, 1},
 		{"max-rows", int64(c.MaxRows), 1},
+		{"max-plan-time", int64(c.MaxPlanTime), 1},
 		{"max-plans", int64(c.MaxPlans), 0},
 	} {
 		if limit.value < limit.least {
@@ -100,7 +102,7 @@ func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
 func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
 	handler, err := api.New(api.Config{
 		Store: s, Logger: logger, Version: version(), Now: env.now,
-		Limits: api.Limits{Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows}, Plans: c.MaxPlans},
+		Limits: api.Limits{Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows}, Plans: c.MaxPlans, PlanTime: c.MaxPlanTime},
 	})
 	if err != nil {
 		return err

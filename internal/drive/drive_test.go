@@ -227,3 +227,53 @@ func TestSummary(t *testing.T) {
 		t.Errorf("an interval without a plan: %+v", s)
 	}
 }
+
+// Over a stream the gap is that of the totals, over the plans that keep to every
+// constraint.
+func TestGap(t *testing.T) {
+	number := func(x float64) *float64 { return &x }
+	plan := func(objective, bound float64, gap *float64, met bool) Step {
+		return Step{Plan: &planner.Plan{
+			Migration: planner.Migration{Objective: objective}, Balanced: met, TableWithinLimit: true,
+			Certificate: &planner.Certificate{LowerBound: bound, Gap: gap},
+		}}
+	}
+	infeasible := plan(90, 0, nil, false)
+	infeasible.Plan.Certificate.Infeasible = true
+	imbalance := plan(90, 0.04, number(0.5), false)
+	imbalance.Plan.Options.Objective, imbalance.Plan.Theta.After = planner.MinImbalance, 0.06
+	for name, c := range map[string]struct {
+		steps []Step
+		want  *float64
+	}{
+		"no plans":                  {nil, nil},
+		"no certificates":           {[]Step{{Plan: &planner.Plan{}}}, nil},
+		"no time":                   {[]Step{{}}, nil},
+		"one":                       {[]Step{plan(12, 10, number(0.2), true)}, number(0.2)},
+		"totals":                    {[]Step{plan(12, 10, number(0.2), true), plan(30, 30, number(0), true)}, number(0.05)},
+		"a bound of 0 counts":       {[]Step{plan(5, 0, nil, true), plan(10, 10, number(0), true)}, number(0.5)},
+		"violations do not":         {[]Step{plan(5, 4, nil, false), plan(5, 0, nil, false), plan(10, 10, number(0), true)}, number(0)},
+		"only violations":           {[]Step{plan(5, 4, nil, false)}, nil},
+		"only infeasible":           {[]Step{infeasible}, nil},
+		"infeasible does not count": {[]Step{infeasible, plan(12, 10, number(0.2), true)}, number(0.2)},
+		"nothing to do":             {[]Step{plan(0, 0, number(0), true)}, number(0)},
+		"only bounds of 0":          {[]Step{plan(5, 0, nil, true)}, nil},
+		"imbalance":                 {[]Step{imbalance}, number(0.5)},
+	} {
+		var s Summary
+		for _, step := range c.steps {
+			s.Add(step)
+		}
+		got := s.Gap()
+		if (got == nil) != (c.want == nil) || got != nil && (*got-*c.want > 1e-12 || *c.want-*got > 1e-12) {
+			t.Errorf("%s: gap %v, want %v", name, got, c.want)
+		}
+	}
+	var s Summary
+	for _, step := range []Step{infeasible, plan(12, 10, number(0.2), true), plan(30, 30, number(0), true), {}} {
+		s.Add(step)
+	}
+	if s.Certified != 3 || s.Infeasible != 1 || s.LowerBound() != (Spread{20, 30, 40}) {
+		t.Errorf("%d certificates, %d infeasible, lower bounds %+v", s.Certified, s.Infeasible, s.LowerBound())
+	}
+}

@@ -31,10 +31,15 @@ type Summary struct {
 	// the plans that reach their goals, Acted those that move or change anything.
 	Intervals, Planned, Balanced, WithinLimit, Acted int
 	// Stopped counts the plans that ended early for want of time or work budget.
-	Stopped    int
-	violations int
+	Stopped int
+	// Certified counts the plans that have a certificate, Infeasible those of them
+	// to which it proves that no plan meets every constraint.
+	Certified, Infeasible int
+	violations            int
 
 	thetaBefore, thetaAfter, keys, state, fraction, objective, table, seconds []float64
+	bounds                                                                    []float64 // where they are feasible
+	met                                                                       proven
 }
 
 // Add takes in one step.
@@ -58,6 +63,36 @@ func (s *Summary) Add(step Step) {
 	s.fraction = append(s.fraction, p.Migration.Fraction)
 	s.objective = append(s.objective, p.Migration.Objective)
 	s.table = append(s.table, float64(p.TableAfter))
+	s.certify(p)
+}
+
+// proven adds up, over the plans that meet every constraint, what they minimise
+// and how little it can be at best.
+type proven struct {
+	plans        int
+	value, bound float64
+}
+
+func (s *Summary) certify(p *planner.Plan) {
+	c := p.Certificate
+	if c == nil {
+		return
+	}
+	s.Certified++
+	if c.Infeasible {
+		s.Infeasible++
+		return
+	}
+	s.bounds = append(s.bounds, c.LowerBound)
+	value, met := p.Migration.Objective, p.Balanced && p.TableWithinLimit
+	if p.Options.Objective == planner.MinImbalance {
+		value, met = p.Theta.After, p.TableWithinLimit
+	}
+	if c.Gap != nil || c.LowerBound == 0 && met {
+		s.met.plans++
+		s.met.value += value
+		s.met.bound += c.LowerBound
+	}
 }
 
 func count(b bool) int {
@@ -84,6 +119,24 @@ func (s *Summary) Fraction() Spread { return SpreadOf(s.fraction) }
 
 // Table is the spread of the size of the routing table after each plan.
 func (s *Summary) Table() Spread { return SpreadOf(s.table) }
+
+// LowerBound is the spread of the proven lower bounds, where some plan may meet
+// every constraint.
+func (s *Summary) LowerBound() Spread { return SpreadOf(s.bounds) }
+
+// Gap is by how much the plans that meet every constraint exceed what is proven
+// to be least, all together: (Σ objective − Σ lower bound) / Σ lower bound. 0
+// when both sums are 0; nil when only the bounds' is, or there is no such plan.
+func (s *Summary) Gap() *float64 {
+	gap := 0.0
+	switch {
+	case s.met.bound > 0:
+		gap = (s.met.value - s.met.bound) / s.met.bound
+	case s.met.value > 0, s.met.plans == 0:
+		return nil
+	}
+	return &gap
+}
 
 // Time is the spread of the planning time.
 func (s *Summary) Time() (median, max, total time.Duration) {

@@ -3,6 +3,7 @@ package plannertest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -160,10 +161,10 @@ func (c *Case) smaller() []*Case {
 		with(func(d *Case) { d.Items[i].Count = 1 })
 		with(func(d *Case) { d.Items[i].Current = it.Hash })
 		if it.Cost > 0 {
-			with(func(d *Case) { d.Items[i].Cost-- })
+			with(func(d *Case) { d.Items[i].Cost = max(0, math.Ceil(it.Cost)-1) })
 		}
 		if it.State > 1 {
-			with(func(d *Case) { d.Items[i].State-- })
+			with(func(d *Case) { d.Items[i].State = math.Ceil(it.State) - 1 })
 		}
 	}
 	return cases
@@ -184,6 +185,9 @@ func (c *Case) String() string {
 	}
 	if o.Sigma != nil {
 		fmt.Fprintf(&b, ", Sigma: new(float64(%v))", *o.Sigma)
+	}
+	if m := o.MigrationLimit; m != nil {
+		fmt.Fprintf(&b, ", Objective: %q, MigrationLimit: &planner.MigrationLimit{Unit: %q, Amount: %v}", o.Objective, m.Unit, m.Amount)
 	}
 	b.WriteString("},\n\tInstances: []planner.Instance{\n")
 	for _, in := range c.Instances {

@@ -259,12 +259,12 @@ func (c *checker) instances() {
 	}
 }
 
-func (c *checker) allState() float64 {
+func (m *model) allState() float64 {
 	var sum float64
-	for i := range c.s.Len() {
-		sum += state(c.s, i) * float64(count(c.s, i))
+	for i := range m.s.Len() {
+		sum += state(m.s, i) * float64(count(m.s, i))
 	}
-	for _, in := range c.s.Instances {
+	for _, in := range m.s.Instances {
 		sum += in.ResidualState
 	}
 	return sum

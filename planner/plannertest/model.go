@@ -154,7 +154,7 @@ func (m *model) limits() {
 // residual load, relative to the capacity, ends least.
 func (m *model) placeHot() {
 	for _, i := range m.canonical {
-		hot := true
+		hot := m.o.Objective != planner.MinImbalance // which places all keys alike
 		for d, in := range m.s.Instances {
 			if !in.Drained && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
 				hot = false

@@ -79,47 +79,6 @@ func (m *model) better(a, b Assignment) bool {
 	return false
 }
 
-// Optimum searches every assignment of a tiny case for the best one. Hot keys
-// stay where the rules put them, as in every plan. Its effort is the number of
-// live instances to the power of the number of units.
-func Optimum(s *planner.Snapshot, o planner.Options) (Assignment, Score) {
-	m := newModel(s, o)
-	a := make(Assignment, s.Len())
-	var units []int
-	for i := range a {
-		a[i] = make([]int64, len(s.Instances))
-		for _, d := range m.hotUnits[i] {
-			a[i][d]++
-		}
-		for range count(s, i) - int64(len(m.hotUnits[i])) {
-			units = append(units, i)
-		}
-	}
-	var best Assignment
-	var bestScore Score
-	live := m.live()
-	var place func(n, from int)
-	place = func(n, from int) {
-		if n == len(units) {
-			if sc := m.score(a); best == nil || sc.Compare(bestScore) < 0 {
-				best, bestScore = a.clone(), sc
-			}
-			return
-		}
-		i := units[n]
-		if n == 0 || units[n-1] != i {
-			from = 0 // equal units need only be tried in ascending order
-		}
-		for at := from; at < len(live); at++ {
-			a[i][live[at]]++
-			place(n+1, at)
-			a[i][live[at]]--
-		}
-	}
-	place(0, 0)
-	return best, bestScore
-}
-
 func (a Assignment) clone() Assignment {
 	c := make(Assignment, len(a))
 	for i := range a {

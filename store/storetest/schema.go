@@ -11,6 +11,7 @@ import (
 
 var schemaCases = []testCase{
 	{name: "up, down and up again", run: upDownUp, unmigrated: true},
+	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
 	{name: "reopening gives the same", run: reopeningGivesTheSame},
 	{name: "a context that ended leaves nothing behind", run: endedContext},
@@ -55,6 +56,30 @@ func upDownUp(t *testing.T, f *fixture) {
 	if version, err := f.Migrator().Down(ctx); err != nil || version != 0 {
 		t.Errorf("down from nothing: version %d, error %v", version, err)
 	}
+}
+
+// plansOutliveMigrations takes back what came after the first version of the
+// schema. A plan then loses what that version does not know, and no more.
+func plansOutliveMigrations(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
+	f.commit(t, "clicks", set("a", 1))
+	want := read(t, f)
+	for version := int64(0); version != 1; {
+		var err error
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Migrator().Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Plans {
+		want.Plans[i].Plan.Certificate = nil
+	}
+	same(t, "contents", want, read(t, f))
+	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
 }
 
 func unmigratedIsUnavailable(t *testing.T, f *fixture) {

@@ -68,6 +68,7 @@ func figureFields(f *store.Figures) []Field {
 		{"work_units", &f.WorkUnits},
 		{"decode_ms", &f.DecodeMS},
 		{"plan_ms", &f.PlanMS},
+		{"certificate", JSON{&f.Certificate}},
 	}
 }
 

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plannerd/planner"
+)
+
+// certificateFigures is a certificate as the HTTP API writes it.
+type certificateFigures struct {
+	LowerBound *float64       `json:"lower_bound"`
+	Gap        *float64       `json:"gap"`
+	Scope      string         `json:"scope"`
+	Infeasible bool           `json:"infeasible"`
+	Unmet      []unmetFigures `json:"unmet"`
+}
+
+type unmetFigures struct {
+	Constraint planner.Constraint `json:"constraint"`
+	Limit      float64            `json:"limit"`
+	AtLeast    float64            `json:"at_least"`
+}
+
+// certificateOf is nil where there is no certificate.
+func certificateOf(p *planner.Plan) *certificateFigures {
+	c := p.Certificate
+	if c == nil {
+		return nil
+	}
+	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: []unmetFigures{}}
+	if c.Infeasible {
+		out.LowerBound = nil
+	}
+	for _, u := range c.Unmet {
+		out.Unmet = append(out.Unmet, unmetFigures(u))
+	}
+	return out
+}
+
+// certificateText says in sentences what is proven of a plan; "" when nothing is.
+func certificateText(p *planner.Plan) string {
+	c := p.Certificate
+	if c == nil {
+		return ""
+	}
+	var s []string
+	switch {
+	case c.Infeasible:
+		s = append(s, "Proven: no plan meets all limits.")
+	case c.LowerBound == 0 && c.Gap == nil:
+		s = append(s, "No lower bound above 0 is proven.")
+	default:
+		s = append(s, "Proven: "+boundText(p))
+	}
+	for i, u := range c.Unmet {
+		begin := "With the other limits kept, "
+		if i > 0 {
+			begin = "Or else, "
+		}
+		s = append(s, begin+unmetText(p.Options, u)+".")
+	}
+	return strings.Join(s, " ")
+}
+
+// boundText says how far the plan is from the best there can be.
+func boundText(p *planner.Plan) string {
+	c := p.Certificate
+	var all, this string
+	switch {
+	case p.Options.Objective == planner.MinImbalance:
+		all, this = "has a θ of at least "+theta(c.LowerBound), "this one has "+theta(p.Theta.After)
+	case p.Options.KeyOverhead > 0:
+		all, this = "costs at least "+si(c.LowerBound)+", state and overhead", "this one costs "+si(p.Migration.Objective)
+	default:
+		all, this = "moves at least "+si(c.LowerBound)+" of state", "this one moves "+si(p.Migration.State)
+	}
+	switch {
+	case c.Gap == nil:
+		return "any plan within all limits " + all + "."
+	case *c.Gap <= 0:
+		return "no plan within all limits does better than this one."
+	case *c.Gap > 1:
+		return "any plan within all limits " + all + "; " + this + ", " + si(1+*c.Gap) + " times that."
+	}
+	return "any plan within all limits " + all + "; " + this + ", " + percent(*c.Gap) + " more."
+}
+
+// unmetText says what cannot be met, and by how much.
+func unmetText(o planner.Options, u planner.Unmet) string {
+	switch u.Constraint {
+	case planner.ConstraintTheta:
+		return fmt.Sprintf("θ is at least %s (θ_max is %v)", theta(u.AtLeast), u.Limit)
+	case planner.ConstraintTable:
+		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", plural(int64(u.AtLeast), "entry"), integer(int64(u.Limit)))
+	}
+	unit := planner.MigrationState
+	if o.MigrationLimit != nil {
+		unit = o.MigrationLimit.Unit
+	}
+	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4), amountText(unit, u.Limit, limitDigits))
+}
+
+// provenFields are the columns of a certificate in CSV: lower bound, gap,
+// whether it is infeasible, and what cannot be met, each constraint>=amount.
+func provenFields(c *certificateFigures) []string {
+	if c == nil {
+		return []string{"", "", "", ""}
+	}
+	var unmet []string
+	for _, u := range c.Unmet {
+		unmet = append(unmet, string(u.Constraint)+">="+exact(u.AtLeast))
+	}
+	return []string{optional(c.LowerBound, exact), optional(c.Gap, exact), strconv.FormatBool(c.Infeasible), strings.Join(unmet, ";")}
+}
+
+// optional writes a figure that may not exist.
+func optional(x *float64, write func(float64) string) string {
+	if x == nil {
+		return ""
+	}
+	return write(*x)
+}
+
+// gapText is a gap in a table for people.
+func gapText(gap *float64) string {
+	if gap == nil {
+		return "-"
+	}
+	return percent(*gap)
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/drive"
+	"plannerd/planner"
+)
+
+// runCurve shows the trade-off of θ against migration, and the strategies beside
+// it.
+func (c *compareCmd) runCurve(env *environment) error {
+	if c.Objective != string(planner.MinMigration) || c.MigrationLimit.MigrationLimit != nil {
+		return usagef("--curve: it sets --objective and --migration-limit itself")
+	}
+	beside, err := c.setUp(env)
+	if err != nil {
+		return err
+	}
+	in, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	source, points, err := c.points(env, in, beside[0].Operator())
+	if err != nil {
+		return in.wrap(err)
+	}
+	drivers := slices.Concat(points, beside)
+	summaries := make([]drive.Summary, len(drivers))
+	err = drive.Run(env.ctx, source, drivers, func(i int, step drive.Step) error {
+		summaries[i].Add(step)
+		in.progress.describe(fmt.Sprintf("interval %d: %d of %d", step.Interval, i+1, len(drivers)))
+		return nil
+	})
+	if err := in.wrap(err); err != nil {
+		return err
+	}
+	in.close()
+	d := c.document(drivers, summaries, len(points))
+	return buffered(env.stdout, func(w io.Writer) error {
+		switch c.Output {
+		case "json":
+			return writeJSON(w, d)
+		case "csv":
+			return d.writeCSV(w)
+		}
+		return c.writeCurve(w, d)
+	})
+}
+
+// points returns a driver for each point of the curve, and the input as a source.
+func (c *compareCmd) points(env *environment, in *input, op drive.Operator) (drive.Source, []*drive.Driver, error) {
+	op.Strategy = strategyOptimal
+	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
+	source, limits := in.source(), c.Curve.limits
+	if limits == nil {
+		interval, stats, err := source()
+		if err != nil {
+			return nil, nil, err
+		}
+		source = first(interval, stats, source)
+		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
+		in.progress.describe("looking for the best balance")
+		best, err := drive.New(op).Step(env.ctx, interval, stats)
+		if err != nil {
+			return nil, nil, &drive.StepError{Interval: interval, Strategy: op.Strategy, Err: err}
+		}
+		limits = ladder(best.Plan)
+	}
+	points := make([]*drive.Driver, len(limits))
+	for i := range limits {
+		op.Options.MigrationLimit = &limits[i]
+		points[i] = drive.New(op)
+	}
+	return source, points, nil
+}
+
+// first puts an interval that was read already in front of a source.
+func first(interval int64, stats *planner.Statistics, rest drive.Source) drive.Source {
+	return func() (int64, *planner.Statistics, error) {
+		if stats == nil {
+			return rest()
+		}
+		s := stats
+		stats = nil
+		return interval, s, nil
+	}
+}
+
+// steps is how many limits above 0 the ladder has, each twice the one before.
+const steps = 11
+
+// ladder returns limits from 0 to what the plan moves; to all state when there is
+// no plan, or none that moves anything.
+func ladder(best *planner.Plan) []planner.MigrationLimit {
+	most := 1.0
+	if best != nil && best.Migration.Fraction > 0 {
+		most = best.Migration.Fraction
+	}
+	limits := []planner.MigrationLimit{{Unit: planner.MigrationFraction}}
+	for i := range steps {
+		limits = append(limits, planner.MigrationLimit{
+			Unit: planner.MigrationFraction, Amount: min(1, twoDigits(math.Ldexp(most, i+1-steps))),
+		})
+	}
+	return limits
+}
+
+// twoDigits rounds up to two significant digits.
+func twoDigits(x float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(x))) - 1)
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/unit*(1-1e-12))*unit, 'e', 1, 64), 64)
+	if err != nil {
+		return x // impossible: the text is a number
+	}
+	return rounded
+}
+
+// curveDocument is the JSON document of compare --curve.
+type curveDocument struct {
+	Parameters      parameters      `json:"parameters"` // of the strategies
+	PlannerRevision string          `json:"planner_revision"`
+	Curve           []curvePoint    `json:"curve"`
+	Results         []besideFigures `json:"results"`
+}
+
+// curvePoint is what strategy optimal reaches under one migration limit. Its
+// bounds are on θ.
+type curvePoint struct {
+	Limit    *limitFigures `json:"migration_limit"`
+	TimedOut bool          `json:"timed_out"`
+	streamSummary
+	limit planner.MigrationLimit
+}
+
+// besideFigures are a strategy, and how far it is off the curve.
+type besideFigures struct {
+	strategyFigures
+	// CurveTheta is the least θ of the points that move no more than the strategy,
+	// CurveFraction the least share of all state that those of no greater θ move:
+	// medians, null when there are no such points.
+	CurveTheta    *float64 `json:"curve_theta"`
+	CurveFraction *float64 `json:"curve_fraction"`
+}
+
+// document gathers the figures; the first n drivers are the points of the curve.
+func (c *compareCmd) document(drivers []*drive.Driver, summaries []drive.Summary, n int) curveDocument {
+	d := curveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
+	for i := range n {
+		limit := *drivers[i].Operator().Options.MigrationLimit
+		d.Curve = append(d.Curve, curvePoint{limitOf(&limit), summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
+	}
+	for _, r := range compareRows(drivers[n:], summaries[n:]) {
+		b := besideFigures{strategyFigures: r}
+		for _, p := range d.Curve {
+			if p.TimedOut || r.TimedOut {
+				continue
+			}
+			if p.Fraction.Median <= r.Fraction.Median {
+				b.CurveTheta = least(b.CurveTheta, p.ThetaAfter.Median)
+			}
+			if p.ThetaAfter.Median <= r.ThetaAfter.Median {
+				b.CurveFraction = least(b.CurveFraction, p.Fraction.Median)
+			}
+		}
+		d.Results = append(d.Results, b)
+	}
+	return d
+}
+
+// least is the smaller of what was found so far, if anything, and x.
+func least(soFar *float64, x float64) *float64 {
+	if soFar != nil {
+		x = min(x, *soFar)
+	}
+	return &x
+}
+
+// writeCurve prints the curve for people.
+func (c *compareCmd) writeCurve(w io.Writer, d curveDocument) error {
+	median, total := "", ""
+	if intervals := d.Curve[0].Intervals; intervals > 1 {
+		median, total = "median ", "total "
+	}
+	fmt.Fprintf(w, "%s, %s%s: the least θ for the migration that is allowed\n\n",
+		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(c.TableLimit))
+	most := 0.0
+	for _, p := range d.Curve {
+		most = max(most, p.ThetaAfter.Median)
+	}
+	var rows [][]string
+	for _, p := range d.Curve {
+		rows = append(rows, c.pointRow(p, most))
+	}
+	err := writeTable(w, []column{
+		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"), number(median + "of all"),
+		number(total + "state"), number(total + "keys"), number(median + "table"), number(total + "time"), text(""),
+	}, rows)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", c.ThetaMax)
+	rows = nil
+	for _, r := range d.Results {
+		rows = append(rows, c.besideRow(r))
+	}
+	return writeTable(w, []column{
+		text("strategy"), number(median + "θ after"), number("curve, moving no more"),
+		number(median + "of all"), number("curve, θ no higher"), number(median + "table"), number("balanced"), text(""),
+	}, rows)
+}
+
+// limitDigits is as exact as percents can be written without showing that they
+// are fractions.
+const limitDigits = 12
+
+// barWidth is the width of the bar of the highest θ.
+const barWidth = 24
+
+func (c *compareCmd) pointRow(p curvePoint, most float64) []string {
+	limit := amountText(p.limit.Unit, p.limit.Amount, limitDigits)
+	if p.TimedOut {
+		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total), c.note(strategyFigures{TimedOut: true, streamSummary: p.streamSummary})}
+	}
+	bar := ""
+	if most > 0 {
+		bar = strings.Repeat("█", int(math.Round(barWidth*p.ThetaAfter.Median/most)))
+	}
+	bound := "-"
+	if p.Proven.Plans > p.Proven.Infeasible {
+		bound = theta(p.Proven.LowerBound.Median)
+	}
+	return []string{
+		limit, theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), percent(p.Fraction.Median),
+		si(p.State.Total), si(p.Keys.Total), si(p.Table.Median), milli(p.PlanMS.Total), c.note(strategyFigures{streamSummary: p.streamSummary}),
+	}
+}
+
+func (c *compareCmd) besideRow(r besideFigures) []string {
+	if r.Planned == 0 {
+		return []string{r.Strategy, "-", "-", "-", "-", "-", "-", c.note(r.strategyFigures)}
+	}
+	dash := func(x *float64, write func(float64) string) string {
+		if x == nil {
+			return "-"
+		}
+		return write(*x)
+	}
+	return []string{
+		r.Strategy, theta(r.ThetaAfter.Median), dash(r.CurveTheta, theta), percent(r.Fraction.Median), dash(r.CurveFraction, percent),
+		si(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.strategyFigures),
+	}
+}
+
+// writeCSV writes the points of the curve, then the strategies.
+func (d curveDocument) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	err := out.Write([]string{
+		"series", "migration_limit", "timed_out", "intervals", "planned", "theta_after_median", "theta_after_max", "theta_lower_bound_median", "gap",
+		"migrated_fraction_median", "migrated_state", "migrated_keys", "table_size_median", "table_size_max", "curve_theta", "curve_fraction", "plan_ms",
+	})
+	line := func(series, limit string, timedOut bool, s streamSummary, bound, theta, fraction *float64) {
+		err = errors.Join(err, out.Write([]string{
+			series, limit, strconv.FormatBool(timedOut), strconv.Itoa(s.Intervals), strconv.Itoa(s.Planned), exact(s.ThetaAfter.Median), exact(s.ThetaAfter.Max),
+			optional(bound, exact), optional(s.Proven.Gap, exact), exact(s.Fraction.Median), exact(s.State.Total), exact(s.Keys.Total),
+			exact(s.Table.Median), exact(s.Table.Max), optional(theta, exact), optional(fraction, exact), exact(s.PlanMS.Total),
+		}))
+	}
+	for _, p := range d.Curve {
+		var bound *float64
+		if p.Proven.Plans > p.Proven.Infeasible {
+			bound = &p.Proven.LowerBound.Median
+		}
+		line("curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, bound, nil, nil)
+	}
+	for _, r := range d.Results {
+		line(r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction)
+	}
+	out.Flush()
+	return errors.Join(err, out.Error())
+}

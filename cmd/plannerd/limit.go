@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"plannerd/planner"
+)
+
+// migrationLimit is the value of --migration-limit; nil is none.
+type migrationLimit struct{ *planner.MigrationLimit }
+
+// UnmarshalText reads 5% (of all state), 1200keys, or an amount of state.
+func (v *migrationLimit) UnmarshalText(b []byte) error {
+	limit, err := parseLimit(string(b))
+	v.MigrationLimit = &limit
+	return err
+}
+
+var errNoLimit = errors.New("write 5% for a share of all state up to 100%, 1200keys for a number of keys, or 3e6 for an amount of state")
+
+func parseLimit(s string) (planner.MigrationLimit, error) {
+	limit, scale := planner.MigrationLimit{Unit: planner.MigrationState}, 1.0
+	number := strings.TrimSpace(s)
+	if share, ok := strings.CutSuffix(number, "%"); ok {
+		number, limit.Unit, scale = share, planner.MigrationFraction, 100
+	} else if keys, ok := strings.CutSuffix(number, "keys"); ok {
+		number, limit.Unit = keys, planner.MigrationKeys
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case err != nil, !(x >= 0 && x <= math.MaxFloat64),
+		limit.Unit == planner.MigrationFraction && x > 100, limit.Unit == planner.MigrationKeys && x != math.Trunc(x):
+		return limit, fmt.Errorf("%q is no migration limit: %w", s, errNoLimit)
+	}
+	limit.Amount = x / scale
+	return limit, nil
+}
+
+// amountText writes an amount in the unit of a migration limit as the flag takes
+// it, with so many significant digits.
+func amountText(unit planner.MigrationUnit, amount float64, digits int) string {
+	switch unit {
+	case planner.MigrationFraction:
+		return strconv.FormatFloat(100*amount, 'g', digits, 64) + "%"
+	case planner.MigrationKeys:
+		return strconv.FormatFloat(amount, 'f', -1, 64) + "keys"
+	}
+	return strconv.FormatFloat(amount, 'g', digits, 64)
+}
+
+// limitFigures is a migration limit as the HTTP API writes it.
+type limitFigures struct {
+	State    *float64 `json:"state,omitempty"`
+	Fraction *float64 `json:"fraction,omitempty"`
+	Keys     *float64 `json:"keys,omitempty"`
+}
+
+func limitOf(l *planner.MigrationLimit) *limitFigures {
+	switch {
+	case l == nil:
+		return nil
+	case l.Unit == planner.MigrationFraction:
+		return &limitFigures{Fraction: &l.Amount}
+	case l.Unit == planner.MigrationKeys:
+		return &limitFigures{Keys: &l.Amount}
+	}
+	return &limitFigures{State: &l.Amount}
+}
+
+// curve is the value of --curve: off, a ladder that suits the input, or limits.
+type curve struct {
+	on     bool
+	limits []planner.MigrationLimit // nil: the ladder
+}
+
+// IsBool lets the flag stand without a value.
+func (*curve) IsBool() bool { return true }
+
+// Decode reads the value, if there is one.
+func (c *curve) Decode(ctx *kong.DecodeContext) error {
+	c.on, c.limits = true, nil
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	return c.set(fmt.Sprint(ctx.Scan.Pop().Value))
+}
+
+func (c *curve) set(text string) error {
+	switch text {
+	case "true", "auto":
+		return nil
+	case "false":
+		c.on = false
+		return nil
+	}
+	limits, err := parseLimits(text)
+	c.limits = limits
+	return err
+}
+
+// parseLimits reads a comma-separated list of migration limits in one unit, and
+// sorts it.
+func parseLimits(text string) ([]planner.MigrationLimit, error) {
+	var limits []planner.MigrationLimit
+	for part := range strings.SplitSeq(text, ",") {
+		limit, err := parseLimit(part)
+		if err != nil {
+			return nil, err
+		}
+		if limits = append(limits, limit); limit.Unit != limits[0].Unit {
+			return nil, errors.New("the limits of a curve must be in one unit")
+		}
+	}
+	slices.SortFunc(limits, func(a, b planner.MigrationLimit) int { return cmp.Compare(a.Amount, b.Amount) })
+	return slices.Compact(limits), nil
+}

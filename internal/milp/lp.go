@@ -1,0 +1,76 @@
+package milp
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+)
+
+// write prints the formulation in the LP format. Numbers are exact.
+func (f *formulation) write(w io.Writer) error {
+	l := lpWriter{Writer: bufio.NewWriter(w)}
+	l.print("Minimize\nobj:")
+	terms := make([]term, 0, len(f.variables)+1)
+	for v, x := range f.variables {
+		weight := f.weight(f.classes[x.class]) * f.weights
+		if f.imbalance {
+			weight = 0
+		}
+		terms = append(terms, term{v, weight})
+	}
+	if f.imbalance && f.meanFair > 0 {
+		terms = append(terms, term{excessLoad, 1})
+	}
+	l.terms(terms)
+	l.print("\nSubject To\n")
+	for n, r := range f.rows {
+		l.print("r", strconv.Itoa(n), ":")
+		l.terms(r.terms)
+		sign := " <= "
+		if r.exact {
+			sign = " = "
+		}
+		l.print(sign, number(r.limit), "\n")
+	}
+	l.print("Bounds\n")
+	for v, x := range f.variables {
+		l.print("0 <= ", name(v), " <= ", strconv.FormatInt(f.classes[x.class].units, 10), "\n")
+	}
+	l.print("Generals\n")
+	for v := range f.variables {
+		l.print(name(v), "\n")
+	}
+	l.print("End\n")
+	return l.Flush()
+}
+
+// lpWriter remembers its first error until Flush.
+type lpWriter struct{ *bufio.Writer }
+
+func (l lpWriter) print(words ...string) {
+	for _, w := range words {
+		_, _ = l.WriteString(w) // Flush reports it
+	}
+}
+
+func (l lpWriter) terms(terms []term) {
+	for i, t := range terms {
+		if i%8 == 7 {
+			l.print("\n") // the solver reads lines of limited length
+		}
+		sign, c := " + ", t.coefficient
+		if c < 0 {
+			sign, c = " - ", -c
+		}
+		l.print(sign, number(c), " ", name(t.variable))
+	}
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func name(v int) string {
+	if v == excessLoad {
+		return "t"
+	}
+	return "y" + strconv.Itoa(v)
+}

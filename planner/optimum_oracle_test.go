@@ -1,0 +1,440 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"plannerd/planner"
+	"plannerd/planner/plannertest"
+)
+
+// oracleCases is how many small cases are judged by exhaustive search:
+//
+//	PLANNERD_ORACLE=100000 go test -run Oracle ./planner
+func oracleCases(t *testing.T, otherwise int) int {
+	t.Helper()
+	v := os.Getenv("PLANNERD_ORACLE")
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		t.Fatalf("PLANNERD_ORACLE is %q, want a number of cases", v)
+	}
+	return n
+}
+
+// truth is what exhaustive search tells about a case.
+type truth struct {
+	c    *plannertest.Case
+	s    *planner.Snapshot
+	best plannertest.Score
+	// noise is what sums of states may lack: some last bits of all state, that of
+	// residual keys included, whether they are in float64 or in fixed point.
+	noise float64
+}
+
+func newTruth(c *plannertest.Case) *truth {
+	y := &truth{c: c, s: c.Snapshot()}
+	_, y.best = plannertest.Optimum(y.s, c.Options)
+	y.noise = 1e-15 * (plannertest.ProblemOf(y.s, c.Options).AllState + 8*c.Options.KeyOverhead)
+	return y
+}
+
+func (y *truth) feasible() bool { return y.best.Violated == 0 }
+
+// above reports whether x is greater than y by more than their sums may lack.
+// Proofs have to stay below the optimum in spite of their own rounding.
+func above(x, y, noise float64) bool { return x > y*(1+1e-12)+noise }
+
+// plan runs a strategy on the case.
+func (y *truth) plan(strategy string, level planner.CertificateLevel) (*planner.Plan, error) {
+	o := y.c.Options
+	o.Certificate = level
+	return planner.Run(strategy, y.s, o)
+}
+
+// judge runs a strategy and returns what is wrong with the certificate of its
+// plan.
+func (y *truth) judge(strategy string, level planner.CertificateLevel) (*planner.Plan, error) {
+	p, err := y.plan(strategy, level)
+	if err != nil {
+		return nil, err
+	}
+	return p, y.judgePlan(p)
+}
+
+func (y *truth) judgePlan(p *planner.Plan) error {
+	c := p.Certificate
+	if c == nil {
+		return errors.New("no certificate")
+	}
+	score := plannertest.ScoreOf(y.s, y.c.Options, plannertest.AssignmentOf(p))
+	switch {
+	case !(c.LowerBound >= 0) || math.IsInf(c.LowerBound, 0):
+		return fmt.Errorf("lower bound %v", c.LowerBound)
+	case c.Infeasible && y.feasible():
+		return fmt.Errorf("called infeasible, but an assignment of objective %v meets all constraints", y.best.Objective)
+	case c.Infeasible && c.LowerBound != 0:
+		return fmt.Errorf("lower bound %v though infeasible", c.LowerBound)
+	case y.feasible() && above(c.LowerBound, y.best.Objective, y.noise):
+		return fmt.Errorf("lower bound %v above the optimum %v by %v", c.LowerBound, y.best.Objective, c.LowerBound-y.best.Objective)
+	case score.Violated == 0 && above(c.LowerBound, p.Migration.Objective, 0):
+		return fmt.Errorf("lower bound %v above the plan's objective %v", c.LowerBound, p.Migration.Objective)
+	}
+	if err := judgeGap(c, p.Migration.Objective, score.Violated == 0); err != nil {
+		return err
+	}
+	return y.judgeUnmet(p)
+}
+
+// judgeGap compares the gap with its definition.
+func judgeGap(c *planner.Certificate, objective float64, met bool) error {
+	switch {
+	case !met || c.LowerBound == 0 && objective > 0:
+		if c.Gap != nil {
+			return fmt.Errorf("gap %v, want none", *c.Gap)
+		}
+	case c.Gap == nil:
+		return fmt.Errorf("no gap, objective %v, lower bound %v", objective, c.LowerBound)
+	case objective == 0:
+		if *c.Gap != 0 {
+			return fmt.Errorf("gap %v between 0 and 0", *c.Gap)
+		}
+	default:
+		if want := (objective - c.LowerBound) / c.LowerBound; *c.Gap < 0 || math.Abs(*c.Gap-want) > 1e-12*(1+want) {
+			return fmt.Errorf("gap %v, want %v", *c.Gap, want)
+		}
+	}
+	return nil
+}
+
+// judgeUnmet checks that each constraint said to be unmet cannot be met, and
+// that none comes with less than said.
+func (y *truth) judgeUnmet(p *planner.Plan) error {
+	c, o := p.Certificate, y.c.Options
+	hot := len(p.HotKeys) > 0
+	switch {
+	case len(c.Unmet) == 0 && (c.Infeasible || hot):
+		return fmt.Errorf("no constraint unmet, infeasible %t, %d hot keys", c.Infeasible, len(p.HotKeys))
+	case len(c.Unmet) > 0 && !c.Infeasible && !hot:
+		return fmt.Errorf("unmet %+v though neither infeasible nor hot", c.Unmet)
+	}
+	seen := map[planner.Constraint]bool{}
+	for _, u := range c.Unmet {
+		if seen[u.Constraint] {
+			return fmt.Errorf("%s unmet twice", u.Constraint)
+		}
+		seen[u.Constraint] = true
+		var limit, least, noise float64
+		switch {
+		case u.Constraint == planner.ConstraintTheta:
+			limit, least = o.ThetaMax, plannertest.LeastTheta(y.s, o)
+			noise = 1e-12 * (1 + least) // θ is a difference to 1
+		case u.Constraint == planner.ConstraintTable && o.TableLimit != nil:
+			limit, least = float64(*o.TableLimit), math.Inf(1)
+			if size, ok := plannertest.LeastTable(y.s, o); ok {
+				least = float64(size)
+			}
+		default:
+			return fmt.Errorf("unmet %+v is no constraint of the case", u)
+		}
+		if err := judgeLeast(u, limit, least, noise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeLeast checks an unmet constraint, least being what plans that meet the
+// others come with.
+func judgeLeast(u planner.Unmet, limit, least, noise float64) error {
+	switch {
+	case u.Limit != limit:
+		return fmt.Errorf("limit of unmet %+v, want %v", u, limit)
+	case !(u.AtLeast >= u.Limit) || math.IsInf(u.AtLeast, 0):
+		return fmt.Errorf("unmet %+v could be met", u)
+	case u.AtLeast > least+noise:
+		return fmt.Errorf("unmet %+v, but %v is possible", u, least)
+	case least <= limit:
+		return fmt.Errorf("unmet %+v, but %v is possible, which meets it", u, least)
+	}
+	return nil
+}
+
+var levels = []planner.CertificateLevel{planner.CertificateFast, planner.CertificateTight}
+
+// eachVaried judges many cases side by side. The first that fails is made small,
+// as long as it fails alike, and reported.
+func eachVaried(t *testing.T, n int, seed uint64, judge func(*rand.Rand, *plannertest.Case) (what string, fails func(*plannertest.Case) error)) {
+	t.Helper()
+	const workers = 4
+	var wg sync.WaitGroup
+	var first sync.Once
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			for i := w; i < n && !t.Failed(); i += workers {
+				c := plannertest.Varied(r)
+				what, fails := judge(r, c)
+				if fails == nil {
+					continue
+				}
+				first.Do(func() {
+					kind := kindOf(fails(c))
+					failShrunk(t, what, c, func(d *plannertest.Case) error {
+						if err := fails(d); kindOf(err) == kind {
+							return err
+						}
+						return nil
+					})
+				})
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// kindOf is what an error says without its numbers.
+func kindOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("0123456789.e+-", c) {
+			return -1
+		}
+		return c
+	}, err.Error())
+}
+
+// TestCertificateOracle holds every certificate, and strategy optimal, against
+// exhaustive search.
+func TestCertificateOracle(t *testing.T) {
+	t.Parallel()
+	n := oracleCases(t, 5000)
+	var mu sync.Mutex
+	var y tally
+	eachVaried(t, n, 81, func(_ *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+		x := newTruth(c)
+		for _, level := range levels {
+			for _, strategy := range names() {
+				p, err := x.judge(strategy, level)
+				if err != nil {
+					return fmt.Sprintf("%s, certificate %s", strategy, level), func(d *plannertest.Case) error {
+						_, err := newTruth(d).judge(strategy, level)
+						return err
+					}
+				}
+				if strategy == "optimal" {
+					mu.Lock()
+					y.add(x, p, level)
+					mu.Unlock()
+				}
+			}
+		}
+		if optimalIsBest(x) != nil {
+			return "optimal", func(d *plannertest.Case) error { return optimalIsBest(newTruth(d)) }
+		}
+		return "", nil
+	})
+	if t.Failed() {
+		return
+	}
+	t.Log(y.String())
+	if y.cases >= 1000 && (y.feasible < y.cases/2 || y.priced < y.feasible/2 || y.infeasible < y.cases/50) {
+		t.Error("too few of the cases are feasible, not for free, or infeasible")
+	}
+	if y.reached < y.feasible*95/100 {
+		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 95 %%", y.reached, y.feasible)
+	}
+}
+
+// optimalIsBest returns an error if strategy optimal is worse than one that it
+// promises not to be worse than.
+func optimalIsBest(x *truth) error {
+	best, err := x.plan("optimal", planner.CertificateFast)
+	if err != nil {
+		return err
+	}
+	score := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(best))
+	for _, strategy := range []string{"mixed", "minmig", "mintable"} {
+		p, err := x.plan(strategy, planner.CertificateFast)
+		if err != nil {
+			return err
+		}
+		if planner.Better(p, best) {
+			return fmt.Errorf("%s is better than optimal", strategy)
+		}
+		other := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(p))
+		if other.Violated < score.Violated || other.Violated == 0 && above(score.Objective, other.Objective, x.noise) {
+			return fmt.Errorf("optimal has %+v, %s has %+v", score, strategy, other)
+		}
+	}
+	return nil
+}
+
+// tally sums up how close certificates and strategy optimal are.
+type tally struct {
+	cases, feasible, priced, infeasible int
+	reached                             int // optima by strategy optimal
+	bounds                              [2]struct {
+		exact, infeasible int
+		ratio             float64 // bound / optimum, summed
+	}
+}
+
+// add counts a plan of strategy optimal.
+func (y *tally) add(x *truth, p *planner.Plan, level planner.CertificateLevel) {
+	b := &y.bounds[0]
+	if level == planner.CertificateTight {
+		b = &y.bounds[1]
+	} else {
+		y.count(x, p)
+	}
+	if p.Certificate.Infeasible {
+		b.infeasible++
+	}
+	if x.feasible() && x.best.Objective > 0 {
+		b.ratio += min(1, p.Certificate.LowerBound/x.best.Objective)
+		if !above(x.best.Objective, p.Certificate.LowerBound*(1+1e-6), x.noise) {
+			b.exact++
+		}
+	}
+}
+
+func (y *tally) count(x *truth, p *planner.Plan) {
+	y.cases++
+	switch {
+	case !x.feasible():
+		y.infeasible++
+		return
+	case x.best.Objective > 0:
+		y.priced++
+	}
+	y.feasible++
+	score := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(p))
+	if score.Violated == 0 && !above(score.Objective, x.best.Objective, x.noise) {
+		y.reached++
+	}
+}
+
+func (y *tally) String() string {
+	var b strings.Builder
+	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
+	fmt.Fprintf(&b, "%d cases: %.1f %% feasible, of these %.1f %% not for free\n", y.cases, share(y.feasible, y.cases), share(y.priced, y.feasible))
+	fmt.Fprintf(&b, "optimal reaches the optimum in %d of %d feasible cases (%.2f %%)\n", y.reached, y.feasible, share(y.reached, y.feasible))
+	for i, level := range levels {
+		v := y.bounds[i]
+		fmt.Fprintf(&b, "certificate %-5s: bound / optimum %.4f on average, the optimum itself in %.1f %%; %.1f %% of the infeasible cases proven so\n",
+			level, v.ratio/float64(max(1, y.priced)), share(v.exact, y.priced), share(v.infeasible, y.infeasible))
+	}
+	return b.String()
+}
+
+// TestBalanceOracle does the same for the least θ within a migration limit.
+func TestBalanceOracle(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	cases, feasible, reached, exact := 0, 0, 0, 0
+	eachVaried(t, oracleCases(t, 2500), 82, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+		plannertest.LimitMigration(r, c)
+		for _, level := range levels {
+			p, best, err := judgeBalance(c, level)
+			if err != nil {
+				return "optimal, certificate " + string(level), func(d *plannertest.Case) error {
+					_, _, err := judgeBalance(d, level)
+					return err
+				}
+			}
+			mu.Lock()
+			cases++
+			if best != nil {
+				feasible++
+				if p.Theta.After <= best.Theta+1e-9 {
+					reached++
+				}
+				if p.Certificate.LowerBound >= best.Theta-1e-9 {
+					exact++
+				}
+			}
+			mu.Unlock()
+		}
+		return "", nil
+	})
+	if t.Failed() {
+		return
+	}
+	t.Logf("%d plans, %d of them feasible; optimal reaches the least θ in %d, the bound is the least θ in %d", cases, feasible, reached, exact)
+	if feasible < cases/2 {
+		t.Error("too few of the cases are feasible")
+	}
+}
+
+// judgeBalance plans a case of least θ with strategy optimal, and returns the
+// best there is, nil if nothing meets the limits, and what is wrong.
+func judgeBalance(c *plannertest.Case, level planner.CertificateLevel) (*planner.Plan, *plannertest.Balance, error) {
+	s, o := c.Snapshot(), c.Options
+	o.Certificate = level
+	p, err := planner.Run("optimal", s, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, best, ok := plannertest.OptimalTheta(s, o)
+	a := plannertest.AssignmentOf(p)
+	score := plannertest.ScoreOf(s, o, a)
+	met := score.TableExcess == 0 && plannertest.WithinMigrationLimit(s, o, a)
+	const noise = 1e-12 // θ is a difference to 1
+	x := p.Certificate
+	switch {
+	case x == nil:
+		return p, nil, errors.New("no certificate")
+	case !(x.LowerBound >= 0) || math.IsInf(x.LowerBound, 0):
+		return p, nil, fmt.Errorf("lower bound %v", x.LowerBound)
+	case x.Infeasible && (ok || x.LowerBound != 0):
+		return p, nil, fmt.Errorf("called infeasible with lower bound %v; the best is %+v (%t)", x.LowerBound, best, ok)
+	case ok && x.LowerBound > best.Theta+noise*(1+best.Theta):
+		return p, nil, fmt.Errorf("lower bound %v above the optimum %v", x.LowerBound, best.Theta)
+	case ok && !met:
+		return p, nil, fmt.Errorf("the plan does not meet the limits, but θ = %v is possible", best.Theta)
+	case x.Infeasible != (len(x.Unmet) > 0):
+		return p, nil, fmt.Errorf("infeasible %t, unmet %+v", x.Infeasible, x.Unmet)
+	}
+	if err := judgeGap(x, p.Theta.After, met); err != nil {
+		return p, nil, err
+	}
+	for _, u := range x.Unmet {
+		if err := judgeUnmetOfBalance(u, s, o); err != nil {
+			return p, nil, err
+		}
+	}
+	if !ok {
+		return p, nil, nil
+	}
+	return p, &best, nil
+}
+
+func judgeUnmetOfBalance(u planner.Unmet, s *planner.Snapshot, o planner.Options) error {
+	switch {
+	case u.Constraint == planner.ConstraintMigration:
+		least := plannertest.LeastMigration(s, o)
+		if all := plannertest.ProblemOf(s, o).AllState; o.MigrationLimit.Unit == planner.MigrationFraction && all > 0 {
+			least /= all
+		}
+		return judgeLeast(u, o.MigrationLimit.Amount, least, 1e-12*least)
+	case u.Constraint == planner.ConstraintTable && o.TableLimit != nil:
+		least := math.Inf(1)
+		if size, ok := plannertest.LeastTable(s, o); ok {
+			least = float64(size)
+		}
+		return judgeLeast(u, float64(*o.TableLimit), least, 0)
+	}
+	return fmt.Errorf("unmet %+v is no constraint of the case", u)
+}

@@ -1,0 +1,337 @@
+package planner
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// search is a local search with ejection chains and adaptive penalties, after
+// Yagiura, Ibaraki and Glover's for the generalised assignment problem (2004).
+// It walks through assignments that may violate limits. What it lowers is the
+// objective plus a penalty per unit of load above a limit and per entry above
+// the table limit; penalties grow where a limit stays violated, else they decay.
+//
+// Its keys are those of the core in ascending order of cost, ties in canonical
+// key order; they are named by their position in it. An item with a count has a
+// key for each chunk of its units. Weights are scaled as in the relaxation.
+type search struct {
+	p *problem
+	a *assignment
+
+	// By key.
+	piece      []int32
+	cost       []int64
+	weight     []float64
+	state      []int64
+	units      []int64
+	from, home []int32
+	at         []int32
+	bestAt     []int32
+	changed    []bool  // at may differ from bestAt
+	changes    []int32 // the keys that are changed
+
+	load      []int64 // by instance, that of a
+	over      []int32 // instances above their limit
+	overIndex []int32 // by instance: where it is in over, or −1
+	now, best tally
+
+	penalties
+	vicinity
+	chain  []step // shifts that are being tried
+	random *rand.Rand
+	effort int64 // evaluations left
+	owed   int64 // evaluations that the meter has not been told of
+}
+
+// tally is what the score of an assignment is made of. The score's first part is
+// up to date only where surpasses has compared it.
+type tally struct {
+	score
+	state int64
+}
+
+// step is the shift of a key from an instance to another.
+type step struct{ key, at, to int32 }
+
+// improve searches the neighbourhood of a complete assignment, which may violate
+// limits, and changes it into the best one that it meets. It moves no other
+// pieces than those of the core; nil stands for all that are not hot. y are
+// prices of the relaxation; without them it estimates some. effort bounds the
+// number of moves evaluated.
+func (p *problem) improve(a *assignment, core []int32, y *prices, effort int64) {
+	if len(p.live) < 2 {
+		return
+	}
+	s := newSearch(a, core)
+	if len(s.piece) == 0 {
+		return
+	}
+	s.effort = effort
+	s.tallyUp()
+	s.leaveDrained()
+	s.setPenalties(y)
+	s.run()
+	s.restore()
+	for k, d := range s.at {
+		a.at[s.piece[k]] = d
+	}
+}
+
+const evaluationsPerUnit = 64 // evaluations of a shift that count as one work unit
+
+// spend counts evaluations. It reports false when the search is to end.
+func (s *search) spend(n int64) bool {
+	s.effort -= n
+	s.owed += n
+	if s.owed >= evaluationsPerUnit {
+		units := s.owed / evaluationsPerUnit
+		s.owed %= evaluationsPerUnit
+		if !s.p.meter.spend(units) {
+			s.effort = 0
+		}
+	}
+	return s.effort > 0
+}
+
+// newSearch lays out the core in columns.
+func newSearch(a *assignment, core []int32) *search {
+	p := a.p
+	s := &search{p: p, a: a, load: a.load, random: rand.New(rand.NewPCG(1, 1))}
+	if core == nil {
+		core, _ = a.movable()
+	}
+	if a.units != nil {
+		core = a.chunks(core)
+	}
+	e := make([]ranked, len(core))
+	for i, piece := range core {
+		e[i] = a.rankedPiece(piece, uint64(a.unitCost(piece)*a.count(piece)))
+	}
+	slices.SortFunc(e, a.compareChunks)
+	n := len(e)
+	s.piece, s.cost, s.weight = make([]int32, n), make([]int64, n), make([]float64, n)
+	s.state, s.units = make([]int64, n), make([]int64, n)
+	s.from, s.home, s.at = make([]int32, n), make([]int32, n), make([]int32, n)
+	s.changed = make([]bool, n)
+	scale := p.unitWeight()
+	for k, x := range e {
+		item := a.item(x.piece)
+		s.piece[k], s.cost[k], s.units[k] = x.piece, int64(x.rank), a.count(x.piece)
+		s.weight[k] = scale * float64(p.weight(item)*float64(s.units[k]))
+		s.state[k] = p.state.of(p.s.state(int(item))) * s.units[k]
+		s.from[k], s.home[k], s.at[k] = p.s.Current[item], p.s.Hash[item], a.at[x.piece]
+	}
+	s.bestAt = slices.Clone(s.at)
+	return s
+}
+
+// unitWeight is the scale of weights in the relaxation.
+func (p *problem) unitWeight() float64 {
+	return 1 / scaleAbove(p.mostState+p.o.KeyOverhead)
+}
+
+// compareChunks orders ranked pieces so that the order of rows makes no
+// difference.
+func (a *assignment) compareChunks(x, y ranked) int {
+	if c := cmp.Or(cmp.Compare(x.rank, y.rank), cmp.Compare(x.tie, y.tie)); c != 0 {
+		return c
+	}
+	if i, j := a.item(x.piece), a.item(y.piece); i != j {
+		return a.p.s.Keys.compare(i, j)
+	}
+	return cmp.Or(cmp.Compare(a.count(x.piece), a.count(y.piece)), cmp.Compare(a.at[x.piece], a.at[y.piece]))
+}
+
+const chunksOfSize = 4 // so that the units of an item can go to several instances
+
+// chunks splits pieces into units, pairs, fours, …, a few of each, and a rest.
+func (a *assignment) chunks(pieces []int32) []int32 {
+	out := make([]int32, 0, 2*len(pieces))
+	for _, piece := range pieces {
+		for n := int64(1); n < a.units[piece]; n *= 2 {
+			for i := 0; i < chunksOfSize && n < a.units[piece]; i++ {
+				out = append(out, a.split(piece, n))
+			}
+		}
+		if a.units[piece] > 0 {
+			out = append(out, piece)
+		}
+	}
+	return out
+}
+
+// tallyUp counts the given assignment.
+func (s *search) tallyUp() {
+	a, p := s.a, s.p
+	s.now.score = a.score()
+	for piece, d := range a.at {
+		if i := a.item(int32(piece)); d != p.s.Current[i] {
+			s.now.state += p.state.of(p.s.state(int(i))) * a.count(int32(piece))
+		}
+	}
+	s.overIndex = make([]int32, len(s.load))
+	for d := range s.overIndex {
+		s.overIndex[d] = -1
+	}
+	for _, d := range p.live {
+		s.watch(d)
+	}
+	s.best = s.now
+	s.best.theta = s.theta()
+}
+
+// leaveDrained sends home what is still on a drained instance. That is part of
+// the assignment to improve.
+func (s *search) leaveDrained() {
+	left := false
+	for k, d := range s.at {
+		if s.p.s.Instances[d].Drained {
+			s.shift(int32(k), s.home[k])
+			left = true
+		}
+	}
+	if left {
+		s.note()
+		s.chain = s.chain[:0]
+		s.surpasses()
+		s.settle()
+	}
+}
+
+// shift puts a key somewhere else, for a try.
+func (s *search) shift(k, to int32) {
+	at := s.at[k]
+	s.chain = append(s.chain, step{k, at, to})
+	s.displace(k, at, to)
+}
+
+// unshift takes the last shift back.
+func (s *search) unshift() {
+	last := len(s.chain) - 1
+	x := s.chain[last]
+	s.chain = s.chain[:last]
+	s.displace(x.key, x.to, x.at)
+}
+
+func (s *search) displace(k, at, to int32) {
+	s.load[at] -= s.cost[k]
+	s.load[to] += s.cost[k]
+	switch s.home[k] {
+	case at:
+		s.now.table += s.units[k]
+	case to:
+		s.now.table -= s.units[k]
+	}
+	s.at[k] = to
+}
+
+// commit makes the shifts of the chain last.
+func (s *search) commit() {
+	s.note()
+	s.relist()
+	s.chain = s.chain[:0]
+	if s.surpasses() {
+		s.settle()
+	}
+}
+
+// note counts the shifts of the chain.
+func (s *search) note() {
+	for _, x := range s.chain {
+		k := x.key
+		if !s.changed[k] {
+			s.changed[k] = true
+			s.changes = append(s.changes, k)
+		}
+		switch s.from[k] {
+		case x.to:
+			s.now.state -= s.state[k]
+			s.now.moves -= s.units[k]
+		case x.at:
+			s.now.state += s.state[k]
+			s.now.moves += s.units[k]
+		}
+		s.watch(x.at)
+		s.watch(x.to)
+	}
+}
+
+// watch keeps the list of instances above their limit.
+func (s *search) watch(d int32) {
+	i, above := s.overIndex[d], s.load[d] > s.p.limit[d] && s.p.fair[d] > 0
+	switch {
+	case above && i < 0:
+		s.overIndex[d] = int32(len(s.over))
+		s.over = append(s.over, d)
+	case !above && i >= 0:
+		last := len(s.over) - 1
+		s.over[i] = s.over[last]
+		s.overIndex[s.over[i]] = i
+		s.over = s.over[:last]
+		s.overIndex[d] = -1
+	}
+}
+
+// surpasses completes the tally, as far as it takes to know whether the present
+// assignment is better than the best.
+func (s *search) surpasses() bool {
+	x, best := &s.now, &s.best
+	x.tableExcess = s.p.tableExcess(x.table)
+	x.violated = len(s.over)
+	if x.tableExcess > 0 {
+		x.violated++
+	}
+	if x.violated > best.violated {
+		return false
+	}
+	x.excess = 0
+	for _, d := range s.over {
+		x.excess = max(x.excess, relative(float64(s.load[d]), s.p.bound[d]))
+	}
+	x.objective = s.p.objective(x.state, x.moves)
+	x.theta = best.theta
+	if c := x.compare(best.score); c != 0 {
+		return c < 0
+	}
+	return s.theta() < best.theta
+}
+
+// settle makes the present assignment the best.
+func (s *search) settle() {
+	s.best = s.now
+	s.best.theta = s.theta()
+	for _, k := range s.changes {
+		s.bestAt[k] = s.at[k]
+		s.changed[k] = false
+	}
+	s.changes = s.changes[:0]
+}
+
+// restore returns to the best assignment.
+func (s *search) restore() {
+	for _, k := range s.changes {
+		if s.at[k] != s.bestAt[k] {
+			s.shift(k, s.bestAt[k])
+		}
+	}
+	s.note()
+	s.relist()
+	s.chain = s.chain[:0]
+	for _, k := range s.changes {
+		s.changed[k] = false
+	}
+	s.changes = s.changes[:0]
+}
+
+const fewInstances = 1024 // up to here, θ decides between plans that are otherwise equal
+
+func (s *search) theta() float64 {
+	theta := 0.0
+	if len(s.p.live) <= fewInstances {
+		for _, d := range s.p.live {
+			theta = max(theta, relative(float64(s.load[d]), s.p.fair[d]))
+		}
+	}
+	return theta
+}

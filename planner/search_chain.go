@@ -1,0 +1,168 @@
+package planner
+
+// candidate is a shift that may follow a chain, and what the chain with it
+// gains: less than nothing is better.
+type candidate struct {
+	gain    float64
+	key, to int32
+}
+
+const (
+	maxBeam  = 4
+	maxDepth = 4
+)
+
+// beam says how many of the best candidates are followed, by length of the chain
+// so far.
+var beam = [maxDepth]int{0: 3, 1: 2, 2: 1, 3: 1}
+
+// try looks for a chain of at most depth shifts that begins with key k and gains
+// something, and applies it.
+func (s *search) try(k int32, depth int) bool {
+	f := follow{search: s, width: maxBeam}
+	if depth > 2 {
+		f.width = beam[0]
+	}
+	for _, d := range s.places(k, -1, &f.buffer) {
+		f.consider(k, d)
+	}
+	return s.pursue(&f, depth)
+}
+
+// pursue applies the best candidate if it gains something, else looks for shifts
+// to follow one of them.
+func (s *search) pursue(f *follow, depth int) bool {
+	if !s.spend(f.evaluations) || f.n == 0 {
+		return false
+	}
+	if best := f.best[0]; best.gain < -s.epsilon {
+		s.shift(best.key, best.to)
+		s.commit()
+		return true
+	}
+	if len(s.chain)+1 >= depth {
+		return false
+	}
+	for _, c := range f.best[:f.n] {
+		s.shift(c.key, c.to)
+		next := follow{search: s, gain: c.gain, width: beam[len(s.chain)]}
+		next.all()
+		if s.pursue(&next, depth) {
+			return true
+		}
+		s.unshift()
+	}
+	return false
+}
+
+// follow collects the best shifts to follow a chain: of keys off the instances
+// that it overloads, and of keys back to where it made room.
+type follow struct {
+	*search
+	gain        float64
+	width       int
+	n           int
+	best        [maxBeam]candidate
+	evaluations int64
+	buffer      [maxPlaces]int32
+}
+
+func (f *follow) all() {
+	for i, x := range f.chain {
+		for _, d := range [2]int32{x.to, x.at} {
+			if f.seen(d, i, x) {
+				continue
+			}
+			if over := f.load[d] - f.p.limit[d]; over > 0 {
+				f.relieve(d, over)
+			} else {
+				f.fill(d, -over)
+			}
+		}
+	}
+	if f.limited && f.now.table > f.limit {
+		f.sendHome()
+	}
+}
+
+// seen reports whether instance d was dealt with before it came up as an end of
+// step i.
+func (f *follow) seen(d int32, i int, x step) bool {
+	if d == x.at && f.p.s.Instances[d].Drained {
+		return true
+	}
+	for _, y := range f.chain[:i] {
+		if d == y.at || d == y.to {
+			return true
+		}
+	}
+	return false
+}
+
+// relieve looks at keys that could leave an overloaded instance.
+func (f *follow) relieve(d int32, over int64) {
+	freed := f.chain[len(f.chain)-1].at
+	if f.p.s.Instances[freed].Drained {
+		freed = -1
+	}
+	for _, list := range [2][]int32{f.guest[d], f.stay[d]} {
+		i := f.firstCost(list, over)
+		for _, k := range list[max(0, i-beyond):min(len(list), i+window)] {
+			if f.at[k] == d {
+				for _, to := range f.places(k, freed, &f.buffer) {
+					f.consider(k, to)
+				}
+			}
+		}
+	}
+}
+
+// fill looks at keys that could come back to an instance with room.
+func (f *follow) fill(d int32, room int64) {
+	list := f.away[d]
+	i := f.firstCost(list, room+1)
+	for _, k := range list[max(0, i-window):min(len(list), i+beyond)] {
+		if f.at[k] != d {
+			f.consider(k, d)
+		}
+	}
+}
+
+// sendHome looks at some keys that have an entry.
+func (f *follow) sendHome() {
+	for range window {
+		d := f.p.live[f.random.IntN(len(f.p.live))]
+		if n := len(f.away[d]); n > 0 {
+			if k := f.away[d][f.random.IntN(n)]; f.home[k] == d && f.at[k] != d {
+				f.consider(k, d)
+			}
+		}
+	}
+}
+
+func (f *follow) consider(k, to int32) {
+	f.evaluations++
+	gain := f.gain + f.delta(k, to)
+	if f.n == f.width && gain >= f.best[f.n-1].gain || f.inChain(k) {
+		return
+	}
+	i := f.n
+	if f.n < f.width {
+		f.n++
+	} else {
+		i--
+	}
+	for ; i > 0 && gain < f.best[i-1].gain; i-- {
+		f.best[i] = f.best[i-1]
+	}
+	f.best[i] = candidate{gain, k, to}
+}
+
+func (f *follow) inChain(k int32) bool {
+	for _, x := range f.chain {
+		if x.key == k {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package planner
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// vicinity is what the search looks at: of each instance's keys, per order of
+// magnitude of their cost, the few about whose place there is most doubt.
+type vicinity struct {
+	active []bool
+	// By instance, active keys in ascending order.
+	stay  [][]int32 // they are where they were
+	guest [][]int32 // they come from elsewhere
+	away  [][]int32 // they come from, or are at home, here, but are elsewhere
+
+	byRoom []int32 // live instances by ascending limit − load
+	room   []int64 // by instance: limit − load as byRoom knows it
+
+	clock   int64
+	touched []int64 // by instance: when its load changed last
+	tried   []int64 // by key: when the last vain try began
+}
+
+const (
+	magnitudesSeen = 20 // orders of magnitude of cost, from the greatest down
+	window         = 8  // keys of a list that are looked at, from the fitting one on
+	beyond         = 2  // and on its other side
+	maxPlaces      = 8  // destinations of a key that are looked at
+)
+
+// look sets up the vicinity of the present assignment, at most width keys of an
+// instance, magnitude, and status moved or unmoved.
+func (s *search) look(width uint8) {
+	n := len(s.load)
+	if s.active == nil {
+		s.active, s.tried = make([]bool, len(s.cost)), make([]int64, len(s.cost))
+		s.stay, s.guest, s.away = make([][]int32, n), make([][]int32, n), make([][]int32, n)
+		s.room, s.touched = make([]int64, n), make([]int64, n)
+	}
+	clear(s.active)
+	for d := range n {
+		s.stay[d], s.guest[d], s.away[d] = s.stay[d][:0], s.guest[d][:0], s.away[d][:0]
+		s.room[d] = s.p.limit[d] - s.load[d]
+	}
+	top := bits.Len64(uint64(s.cost[len(s.cost)-1]))
+	seen := make([]uint8, 2*magnitudesSeen*n)
+	for _, k := range s.doubt {
+		i := 2 * (int(s.from[k])*magnitudesSeen + min(top-bits.Len64(uint64(s.cost[k])), magnitudesSeen-1))
+		if s.at[k] != s.from[k] {
+			i++
+		}
+		if seen[i] < width {
+			seen[i]++
+			s.active[k] = true
+		}
+	}
+	for k, d := range s.at {
+		if s.active[k] {
+			s.enter(int32(k), d)
+			for i, back := range [2]int32{s.from[k], s.home[k]} {
+				if back != d && (i == 0 || back != s.from[k]) {
+					s.away[back] = append(s.away[back], int32(k))
+				}
+			}
+		}
+	}
+	s.byRoom = append(s.byRoom[:0], s.p.live...)
+	slices.SortFunc(s.byRoom, s.compareRooms)
+	s.forget()
+}
+
+func (s *search) compareRooms(a, b int32) int {
+	return cmp.Or(cmp.Compare(s.room[a], s.room[b]), cmp.Compare(a, b))
+}
+
+// forget makes all keys worth trying again.
+func (s *search) forget() {
+	s.clock++
+	for _, d := range s.p.live {
+		s.touched[d] = s.clock
+	}
+}
+
+// on is the list of the keys on d to which k belongs there.
+func (s *search) on(k, d int32) *[]int32 {
+	if s.from[k] == d {
+		return &s.stay[d]
+	}
+	return &s.guest[d]
+}
+
+func (s *search) enter(k, d int32) {
+	list := s.on(k, d)
+	*list = append(*list, k)
+}
+
+// relist brings the vicinity up to date with the shifts of the chain.
+func (s *search) relist() {
+	if s.active == nil {
+		return
+	}
+	s.clock++
+	for _, x := range s.chain {
+		if k := x.key; s.active[k] {
+			remove(s.on(k, x.at), k)
+			insert(s.on(k, x.to), k)
+			if x.at == s.from[k] || x.at == s.home[k] {
+				insert(&s.away[x.at], k)
+			}
+			if x.to == s.from[k] || x.to == s.home[k] {
+				remove(&s.away[x.to], k)
+			}
+		}
+		s.relistRoom(x.at)
+		s.relistRoom(x.to)
+	}
+}
+
+func (s *search) relistRoom(d int32) {
+	s.touched[d] = s.clock
+	room := s.p.limit[d] - s.load[d]
+	if room == s.room[d] || s.p.s.Instances[d].Drained {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(s.byRoom, d, s.compareRooms)
+	s.byRoom = slices.Delete(s.byRoom, i, i+1)
+	s.room[d] = room
+	i, _ = slices.BinarySearchFunc(s.byRoom, d, s.compareRooms)
+	s.byRoom = slices.Insert(s.byRoom, i, d)
+}
+
+func insert(list *[]int32, k int32) {
+	if i, ok := slices.BinarySearch(*list, k); !ok {
+		*list = slices.Insert(*list, i, k)
+	}
+}
+
+func remove(list *[]int32, k int32) {
+	if i, ok := slices.BinarySearch(*list, k); ok {
+		*list = slices.Delete(*list, i, i+1)
+	}
+}
+
+// places lists instances worth trying for a key: where it was, its home, the
+// given one, those with the least room that is enough, and those with the most.
+// If there are only few it lists all.
+func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
+	out := buffer[:0]
+	add := func(d int32) {
+		if d != s.at[k] && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	if len(s.byRoom) <= maxPlaces-2 {
+		for _, d := range s.byRoom {
+			add(d)
+		}
+		return out
+	}
+	if d := s.from[k]; !s.p.s.Instances[d].Drained {
+		add(d)
+	}
+	add(s.home[k])
+	if also >= 0 {
+		add(also)
+	}
+	n := len(s.byRoom)
+	fit := s.firstRoom(s.cost[k])
+	for _, d := range s.byRoom[fit:min(fit+2, n)] {
+		add(d)
+	}
+	add(s.byRoom[n-1])
+	add(s.byRoom[n-2])
+	return out
+}
+
+// firstRoom is the index in byRoom of the least room that is enough.
+func (s *search) firstRoom(cost int64) int {
+	i, j := 0, len(s.byRoom)
+	for i < j {
+		m := int(uint(i+j) >> 1)
+		if s.room[s.byRoom[m]] < cost {
+			i = m + 1
+		} else {
+			j = m
+		}
+	}
+	return i
+}
+
+// firstCost is the index in a list of the cheapest key that costs at least cost.
+func (s *search) firstCost(list []int32, cost int64) int {
+	i, j := 0, len(list)
+	for i < j {
+		m := int(uint(i+j) >> 1)
+		if s.cost[list[m]] < cost {
+			i = m + 1
+		} else {
+			j = m
+		}
+	}
+	return i
+}
