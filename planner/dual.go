@@ -72,7 +72,7 @@ func criticalRatio(e []ratioed, need float64) float64 {
 	for len(e) > 0 {
 		pivot := ninther(e)
 		below, same := 0.0, 0.0
-		i, n := 0, 0 // e[:i] < pivot, e[i:n] = pivot
+		i, n := 0, 0 // e[:i] are below the pivot, e[i:n] equal to it
 		for j := range e {
 			switch {
 			case e[j].ratio < pivot:
@@ -430,17 +430,16 @@ func (d *dual) pool() {
 // newton takes one step uphill, from where slope and split stand. It reports
 // false when there is none.
 func (d *dual) newton(value float64) (float64, bool) {
-	free := make([]bool, len(d.excess))
-	any := d.limited && (d.y.table > 0 || d.slope.table > 0)
+	n := len(d.excess)
+	free := make([]bool, n+1)
 	for _, i := range d.p.live {
 		free[i] = d.y.load[i] > 0 || d.slope.load[i] > 0
-		any = any || free[i]
 	}
-	if !any {
+	free[n] = d.limited && (d.y.table > 0 || d.slope.table > 0)
+	if !slices.Contains(free, true) {
 		return value, false
 	}
-	freeTable := d.limited && (d.y.table > 0 || d.slope.table > 0)
-	d.conjugate(free, freeTable)
+	d.conjugate(free)
 	from := d.y.clone()
 	slope := gradient{slices.Clone(d.slope.load), d.slope.table}
 	for length := 1.0; length > 1e-3; length /= 3 {
@@ -466,108 +465,90 @@ func (d *dual) newton(value float64) (float64, bool) {
 }
 
 // conjugate solves −H·step = slope over the free prices by conjugate gradients,
-// H the curvature of the smoothed g. A little more curvature keeps steps bounded
-// where there is none.
-func (d *dual) conjugate(free []bool, freeTable bool) {
+// H the curvature of the smoothed g. Vectors have a component for each instance,
+// and one for the table at the end.
+func (d *dual) conjugate(free []bool) {
+	n := len(free)
+	residual, step := append(slices.Clone(d.slope.load), d.slope.table), make([]float64, n)
+	direction, product, diagonal := make([]float64, n), make([]float64, n), d.diagonal()
+	norm := 0.0
+	for i := range residual {
+		if !free[i] {
+			residual[i] = 0
+		}
+		direction[i] = residual[i] / diagonal[i]
+		norm += residual[i] * direction[i]
+	}
+	for first, turn := norm, 0; norm > 1e-8*first && turn < 3*n+10; turn++ {
+		d.curve(direction, product, diagonal)
+		along := 0.0
+		for i := range product {
+			if !free[i] {
+				product[i] = 0
+			}
+			along += direction[i] * product[i]
+		}
+		if along <= 0 {
+			break
+		}
+		next := 0.0
+		for i := range product {
+			step[i] += norm / along * direction[i]
+			residual[i] -= norm / along * product[i]
+			next += residual[i] * residual[i] / diagonal[i]
+		}
+		for i := range direction {
+			direction[i] = residual[i]/diagonal[i] + next/norm*direction[i]
+		}
+		norm = next
+	}
+	copy(d.step.load, step)
+	d.step.table = step[n-1]
+	d.bounded()
+}
+
+const ridge = 1e-6 // curvature added, relative to the diagonal
+
+// diagonal is the diagonal of −H. Where nothing is divided, it lets a step about
+// double the price.
+func (d *dual) diagonal() []float64 {
 	n := len(d.excess)
-	diag := gradient{load: make([]float64, n)}
+	diagonal := make([]float64, n+1)
 	for i := range d.split {
 		s := &d.split[i]
 		h := s.units * s.inverse * (1 - 1/float64(s.n))
 		for j := range s.n {
-			diag.load[s.at[j]] += h * s.cost * s.cost
-			diag.table += h * s.entry[j] * s.entry[j]
+			diagonal[s.at[j]] += h * s.cost * s.cost
+			diagonal[n] += h * s.entry[j] * s.entry[j]
 		}
 	}
-	// Where nothing is divided, a step may double the price.
-	for i := range diag.load {
-		diag.load[i] = max(diag.load[i], math.Abs(d.slope.load[i])/(d.y.load[i]+d.loadUnit))*(1+1e-6) + 1e-300
+	for i, slope := range d.slope.load {
+		diagonal[i] = max(diagonal[i], math.Abs(slope)/(d.y.load[i]+d.loadUnit))*(1+ridge) + 1e-300
 	}
-	diag.table = max(diag.table, math.Abs(d.slope.table)/(d.y.table+1e-3*d.leastTable()))*(1+1e-6) + 1e-300
-	ridge := 1e-6
-	residual := gradient{make([]float64, n), 0}
-	direction := gradient{make([]float64, n), 0}
-	product := gradient{make([]float64, n), 0}
-	d.step.table = 0
-	norm := 0.0
-	for i := range diag.load {
-		d.step.load[i] = 0
-		if free[i] {
-			residual.load[i] = d.slope.load[i]
-			direction.load[i] = residual.load[i] / diag.load[i]
-			norm += residual.load[i] * direction.load[i]
-		}
+	diagonal[n] = max(diagonal[n], math.Abs(d.slope.table)/(d.y.table+1e-3*d.leastTable()))*(1+ridge) + 1e-300
+	return diagonal
+}
+
+// curve sets product to −H·direction, with a little more curvature.
+func (d *dual) curve(direction, product, diagonal []float64) {
+	table := len(direction) - 1
+	for i := range product {
+		product[i] = ridge * diagonal[i] * direction[i]
 	}
-	if freeTable {
-		residual.table = d.slope.table
-		direction.table = residual.table / diag.table
-		norm += residual.table * direction.table
-	}
-	first := norm
-	for range 3*n + 10 {
-		if norm <= 1e-8*first || norm == 0 {
-			break
+	for i := range d.split {
+		s := &d.split[i]
+		var z [3]float64
+		mean := 0.0
+		for j := range s.n {
+			z[j] = float64(s.cost*direction[s.at[j]]) + float64(s.entry[j]*direction[table])
+			mean += z[j] / float64(s.n)
 		}
-		for i := range product.load {
-			product.load[i] = ridge * diag.load[i] * direction.load[i]
-		}
-		product.table = ridge * diag.table * direction.table
-		for i := range d.split {
-			s := &d.split[i]
-			var z [3]float64
-			mean := 0.0
-			for j := range s.n {
-				z[j] = s.cost*direction.load[s.at[j]] + s.entry[j]*direction.table
-				mean += z[j]
-			}
-			mean /= float64(s.n)
-			h := s.units * s.inverse
-			for j := range s.n {
-				v := h * (z[j] - mean)
-				product.load[s.at[j]] += v * s.cost
-				product.table += v * s.entry[j]
-			}
-		}
-		curve := 0.0
-		for i := range product.load {
-			if !free[i] {
-				product.load[i] = 0
-			}
-			curve += direction.load[i] * product.load[i]
-		}
-		if !freeTable {
-			product.table = 0
-		}
-		curve += direction.table * product.table
-		if curve <= 0 {
-			break
-		}
-		alpha := norm / curve
-		next := 0.0
-		for i := range product.load {
-			d.step.load[i] += alpha * direction.load[i]
-			residual.load[i] -= alpha * product.load[i]
-			if free[i] {
-				next += residual.load[i] * residual.load[i] / diag.load[i]
-			}
-		}
-		d.step.table += alpha * direction.table
-		residual.table -= alpha * product.table
-		if freeTable {
-			next += residual.table * residual.table / diag.table
-		}
-		beta := next / norm
-		norm = next
-		for i := range direction.load {
-			if free[i] {
-				direction.load[i] = residual.load[i]/diag.load[i] + beta*direction.load[i]
-			}
-		}
-		if freeTable {
-			direction.table = residual.table/diag.table + beta*direction.table
+		for j := range s.n {
+			v := s.units * s.inverse * (z[j] - mean)
+			product[s.at[j]] += v * s.cost
+			product[table] += v * s.entry[j]
 		}
 	}
-	d.bounded()
 }
 
 // bounded keeps a step from more than doubling, or making up, any price.
