@@ -77,6 +77,11 @@ func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }
 // the node's bound. It adds to the core the items that it missed, and returns
 // their number and the value over the core alone.
 func (f *proof) solve(n *node, parent *node) (added int, reached float64) {
+	keys := f.x.p.s.Keys // the order of the rows must not matter
+	byKey := func(a, b choice) int { return keys.compare(a.item, b.item) }
+	if !slices.IsSortedFunc(f.core, byKey) {
+		slices.SortFunc(f.core, byKey)
+	}
 	d := f.x.newDual(f.applied(n.fixed))
 	if parent == nil {
 		d.start()
@@ -229,24 +234,29 @@ func (x *relaxation) coreLimits() []coreLimit {
 	for i, c := range s.Cost {
 		if g := groups[s.Current[i]]; g != nil && c > 0 && len(g) < cap(g) {
 			cost := x.unitCost * float64(p.cost.of(c))
-			groups[s.Current[i]] = append(g, ratioed{x.unitWeight * p.weight(int32(i)) / cost, cost * float64(s.count(i))})
+			groups[s.Current[i]] = append(g, ratioed{x.unitWeight * p.weight(int32(i)) / cost, p.cost.of(c) * s.count(i)})
 		}
 	}
 	for d, g := range groups {
 		if g == nil {
 			continue
 		}
-		limits[d].ratio = criticalRatio(g, spareRatio*x.excess[d])
+		limits[d].ratio = criticalRatio(g, x.times(spareRatio, d))
 		limits[d].cost = math.Inf(1)
 		if !x.limited {
 			continue
 		}
 		for i := range g {
-			g[i].ratio = -g[i].cost
+			g[i].ratio = -x.unitCost * float64(g[i].cost)
 		}
-		limits[d].cost = -criticalRatio(g, spareCost*x.excess[d])
+		limits[d].cost = -criticalRatio(g, x.times(spareCost, d))
 	}
 	return limits
+}
+
+// times is some multiple of the excess of an instance, in fixed point.
+func (x *relaxation) times(factor float64, d int) int64 {
+	return int64(min(factor*x.excess[d], 1) / x.unitCost)
 }
 
 // certify proves how good any plan of p can be.

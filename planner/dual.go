@@ -59,19 +59,19 @@ type divided struct {
 // ratioed is a key on an overloaded instance as a part of a fractional knapsack.
 type ratioed struct {
 	ratio float64
-	cost  float64
+	cost  int64 // fixed point, so that sums do not depend on the order
 }
 
 // criticalRatio returns the greatest ratio that is needed to reach need when
 // those of least ratio are taken first, and how the list is divided. 0 when
 // nothing is needed, +∞ when all together do not reach it. It reorders e.
-func criticalRatio(e []ratioed, need float64) float64 {
+func criticalRatio(e []ratioed, need int64) float64 {
 	if need <= 0 {
 		return 0
 	}
 	for len(e) > 0 {
 		pivot := ninther(e)
-		below, same := 0.0, 0.0
+		below, same := int64(0), int64(0)
 		i, n := 0, 0 // e[:i] are below the pivot, e[i:n] equal to it
 		for j := range e {
 			switch {
@@ -197,7 +197,7 @@ func (d *dual) knapsacks() {
 			case k.cost > 0:
 				_, home, away := k.costs(&d.y, d.m)
 				v := max(0, min(home, away)+float64(d.y.load[k.from]*k.cost))
-				groups[k.from] = append(groups[k.from], ratioed{v / k.cost, k.cost * k.units})
+				groups[k.from] = append(groups[k.from], ratioed{v / k.cost, int64(k.cost * k.units / d.unitCost)})
 			}
 		}
 		for i, g := range groups {
@@ -205,7 +205,7 @@ func (d *dual) knapsacks() {
 				d.y.load[i] = 0
 				continue
 			}
-			d.y.load[i] = min(criticalRatio(g, need[i]), 0x1p80)
+			d.y.load[i] = min(criticalRatio(g, int64(math.Ceil(need[i]/d.unitCost))), 0x1p80)
 		}
 	}
 }
@@ -230,14 +230,15 @@ func (d *dual) entriesOver() float64 {
 // worth is g over the core, unsmoothed.
 func (d *dual) worth() float64 {
 	d.setMarket(&d.m, &d.y)
-	total := d.base(&d.y)
+	base := d.base(&d.y)
+	total := base.total()
 	for i := range d.core {
 		k := &d.core[i]
 		if o, v := k.best(&d.y, d.m); o != stay {
-			total.add(k.units*v, 0)
+			total += k.units * v
 		}
 	}
-	return total.value
+	return total
 }
 
 // note keeps the prices if they are the best so far.
@@ -301,7 +302,8 @@ func (d *dual) barred() bool {
 func (d *dual) smoothed() float64 {
 	d.setMarket(&d.m, &d.y)
 	base := d.base(&d.y)
-	value, exact := base.value, base.value
+	value := base.total()
+	exact := value
 	copy(d.slope.load, d.excess)
 	d.slope.table = d.tableExcess
 	d.split = d.split[:0]

@@ -132,9 +132,12 @@ func (p *problem) affordable(state, keys int64) bool {
 // forcedTheta is a θ that no assignment stays below: the costliest key has to be
 // somewhere.
 func (p *problem) forcedTheta() float64 {
-	forced := math.Inf(1)
+	forced, costliest := math.Inf(1), int64(0)
+	for _, c := range p.s.Cost {
+		costliest = max(costliest, p.cost.of(c))
+	}
 	for _, d := range p.live {
-		forced = min(forced, relative(float64(p.residual[d]+p.costliest), p.fair[d]))
+		forced = min(forced, relative(float64(p.residual[d]+costliest), p.fair[d]))
 	}
 	if p.total == 0 {
 		return 0

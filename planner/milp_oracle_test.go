@@ -200,7 +200,7 @@ type comparison struct {
 	name   string
 	solver milp.Result
 	plan   *planner.Plan // certificate tight
-	time   time.Duration // of planning with certificate fast
+	time   time.Duration // of planning with certificate fast, the least of three
 }
 
 func compareWithSolver(t *testing.T, d drift, limits milp.Limits) comparison {
@@ -209,9 +209,14 @@ func compareWithSolver(t *testing.T, d drift, limits milp.Limits) comparison {
 	x := comparison{name: d.String()}
 	x.solve(t, s, o, limits)
 	o.Certificate = planner.CertificateFast
-	start := time.Now()
-	fast := run(t, "optimal", s, o)
-	x.time = time.Since(start)
+	var fast *planner.Plan
+	for n := range 3 {
+		start := time.Now()
+		fast = run(t, "optimal", s, o)
+		if took := time.Since(start); n == 0 || took < x.time {
+			x.time = took
+		}
+	}
 	o.Certificate = planner.CertificateTight
 	x.plan = run(t, "optimal", s, o)
 	for _, p := range []*planner.Plan{fast, x.plan, run(t, "mixed", s, o)} {

@@ -344,7 +344,7 @@ func TestBalanceOracle(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	cases, feasible, reached, exact := 0, 0, 0, 0
-	eachVaried(t, oracleCases(t, 2500), 82, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	eachVaried(t, oracleCases(t, 400), 82, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
 		plannertest.LimitMigration(r, c)
 		for _, level := range levels {
 			p, best, err := judgeBalance(c, level)

@@ -82,11 +82,12 @@ func newRelaxation(p *problem) *relaxation {
 	if x.limited {
 		x.tableExcess = float64(entries - *p.o.TableLimit)
 	}
-	moving := int64(0)
-	for _, n := range p.namedOn {
-		moving += n
+	keys, state := int64(0), p.totalState
+	for d, n := range p.namedOn {
+		keys += n
+		state -= p.state.of(p.s.Instances[d].ResidualState)
 	}
-	x.everything = x.unitWeight * (p.state.float(p.totalState) + float64(p.o.KeyOverhead*float64(moving)))
+	x.everything = x.unitWeight * p.objective(state, keys)
 	return x
 }
 
@@ -183,21 +184,44 @@ func (k *choice) best(y *prices, m market) (option, float64) {
 	return goToMarket, away
 }
 
-// sum adds up floats with a bound on the rounding error.
+// sum adds up floats with a bound on the rounding error. Neither depends on the
+// order of the terms.
 type sum struct {
-	value, magnitude float64
-	terms            int
+	values     []float64
+	magnitudes uint64 // sum of the terms' magnitudes, rounded up, in units of 2^−20
+	huge       float64
 }
 
+// largest is above all magnitudes whose sum fits in units of 2^−20.
+const largest = 1 << 12
+
 func (s *sum) add(v, magnitude float64) {
-	s.value += v
-	s.magnitude += magnitude
-	s.terms++
+	s.values = append(s.values, v)
+	if magnitude < largest {
+		s.magnitudes += uint64(magnitude*(1<<20)) + 1
+	} else {
+		s.huge = max(s.huge, magnitude)
+	}
 }
 
 // floor is a value that the exact sum is not below.
 func (s *sum) floor() float64 {
-	return s.value - float64(float64(s.terms+32)*0x1p-51*s.magnitude)
+	slices.Sort(s.values)
+	total, n := 0.0, float64(len(s.values))
+	for _, v := range s.values {
+		total += v
+	}
+	magnitude := float64(s.magnitudes)*0x1p-20 + float64(n*s.huge)
+	return total - float64((n+32)*0x1p-51*magnitude)
+}
+
+// total is about the sum.
+func (s *sum) total() float64 {
+	total := 0.0
+	for _, v := range s.values {
+		total += v
+	}
+	return total
 }
 
 // base is the part of the Lagrangian that no choice changes.

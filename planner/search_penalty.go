@@ -69,12 +69,11 @@ func (s *search) estimate() []float64 {
 	on := make([][]ratioed, n)
 	for k, d := range s.from {
 		if need[d] > 0 && s.cost[k] > 0 {
-			c := float64(s.cost[k])
-			on[d] = append(on[d], ratioed{s.weight[k] / c, c})
+			on[d] = append(on[d], ratioed{s.weight[k] / float64(s.cost[k]), s.cost[k]})
 		}
 	}
 	for _, d := range s.p.live {
-		if u := criticalRatio(on[d], float64(need[d])); !math.IsInf(u, 1) {
+		if u := criticalRatio(on[d], need[d]); !math.IsInf(u, 1) {
 			price[d] = u
 		}
 	}

@@ -234,7 +234,7 @@ func TestLagrangianBoundByHand(t *testing.T) {
 func TestVariedCases(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 4))
-	const cases = 4000
+	const cases = 1500
 	var feasible, priced, idle, hot, drained, limited, retained, counted, tight int
 	for range cases {
 		c := Varied(r)
