@@ -39,7 +39,7 @@ var planSizes = []struct{ keys, instances int }{
 
 func BenchmarkPlan(b *testing.B) {
 	limit := int64(3000)
-	for _, name := range []string{"mixed", "minmig", "mintable", "llfd", "lpt"} {
+	for _, name := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt"} {
 		for _, size := range planSizes {
 			b.Run(fmt.Sprintf("strategy=%s/keys=%.0e/instances=%d", name, float64(size.keys), size.instances), func(b *testing.B) {
 				s := zipfSnapshot(size.keys, size.instances)
