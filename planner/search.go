@@ -58,7 +58,7 @@ type step struct{ key, at, to int32 }
 // limits, and changes it into the best one that it meets. It moves no other
 // pieces than those of the core; nil stands for all that are not hot. y are
 // prices of the relaxation; without them it estimates some. effort bounds the
-// number of moves evaluated.
+// number of shifts evaluated, but for a last look at the keys that moved.
 func (p *problem) improve(a *assignment, core []int32, y *prices, effort int64) {
 	if len(p.live) < 2 {
 		return

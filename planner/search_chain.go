@@ -14,17 +14,29 @@ const (
 
 // beam says how many of the best candidates are followed, by length of the chain
 // so far.
-var beam = [maxDepth]int{0: 3, 1: 2, 2: 1, 3: 1}
+var beam = [maxDepth]int{0: 2, 1: 2, 2: 1, 3: 1}
 
 // try looks for a chain of at most depth shifts that begins with key k and gains
-// something, and applies it.
+// something, and applies it. Long chains may always begin by bringing the key
+// back, even if other places look better.
 func (s *search) try(k int32, depth int) bool {
 	f := follow{search: s, width: maxBeam}
+	back := none
 	if depth > 2 {
 		f.width = beam[0]
+		if d := s.from[k]; d != s.at[k] && !s.p.s.Instances[d].Drained {
+			back = d
+		}
 	}
-	for _, d := range s.places(k, -1, &f.buffer) {
-		f.consider(k, d)
+	for _, d := range s.places(k, none, &f.buffer) {
+		if d != back {
+			f.consider(k, d)
+		}
+	}
+	if back != none {
+		f.evaluations++
+		f.best[f.n] = candidate{s.delta(k, back), k, back}
+		f.n++
 	}
 	return s.pursue(&f, depth)
 }
@@ -47,7 +59,7 @@ func (s *search) pursue(f *follow, depth int) bool {
 		s.shift(c.key, c.to)
 		next := follow{search: s, gain: c.gain, width: beam[len(s.chain)]}
 		next.all()
-		if s.pursue(&next, depth) {
+		if s.pursue(&next, depth) || depth > 2 && len(s.chain) == 1 && s.couple(c.gain) {
 			return true
 		}
 		s.unshift()
@@ -101,10 +113,7 @@ func (f *follow) seen(d int32, i int, x step) bool {
 
 // relieve looks at keys that could leave an overloaded instance.
 func (f *follow) relieve(d int32, over int64) {
-	freed := f.chain[len(f.chain)-1].at
-	if f.p.s.Instances[freed].Drained {
-		freed = -1
-	}
+	freed := f.freed(len(f.chain) - 1)
 	for _, list := range [2][]int32{f.guest[d], f.stay[d]} {
 		i := f.firstCost(list, over)
 		for _, k := range list[max(0, i-beyond):min(len(list), i+window)] {
@@ -115,6 +124,14 @@ func (f *follow) relieve(d int32, over int64) {
 			}
 		}
 	}
+}
+
+// freed is where step i of the chain made room.
+func (s *search) freed(i int) int32 {
+	if d := s.chain[i].at; !s.p.s.Instances[d].Drained {
+		return d
+	}
+	return none
 }
 
 // fill looks at keys that could come back to an instance with room.
@@ -143,7 +160,7 @@ func (f *follow) sendHome() {
 func (f *follow) consider(k, to int32) {
 	f.evaluations++
 	gain := f.gain + f.delta(k, to)
-	if f.n == f.width && gain >= f.best[f.n-1].gain || f.inChain(k) {
+	if f.n == f.width && gain >= f.best[f.n-1].gain || f.fixed(k) {
 		return
 	}
 	i := f.n
@@ -158,7 +175,10 @@ func (f *follow) consider(k, to int32) {
 	f.best[i] = candidate{gain, k, to}
 }
 
-func (f *follow) inChain(k int32) bool {
+func (f *follow) fixed(k int32) bool {
+	if k == f.locked {
+		return true
+	}
 	for _, x := range f.chain {
 		if x.key == k {
 			return true

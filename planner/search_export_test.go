@@ -5,42 +5,53 @@ import (
 	"slices"
 )
 
-// Improve runs the local search on a start of the given name and returns the
-// plans before and after.
-func Improve(s *Snapshot, o Options, start string, priced bool, effort int64) (before, after *Plan, err error) {
-	budget := o.WorkBudget
-	o.WorkBudget = 0
+// LocalSearch is a run of the local search alone.
+type LocalSearch struct {
+	// Start is the assignment to improve: "F", all drained keys sent home; "home",
+	// the hash assignment; "greedy", the keys of least state per cost moved off
+	// overloaded instances to the most room; "round", the prices rounded; or the
+	// plan of "mixed".
+	Start  string
+	Priced bool    // with the prices of the relaxation
+	Core   []int32 // nil: all
+	Effort int64
+}
+
+// Run returns the plans before and after, which are the same where there is
+// nothing to do. Work is counted in between only.
+func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error) {
 	p, err := newProblem(s, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	var y *prices
+	p.o.Certificate = CertificateOff
+	if p.settled() {
+		before = p.finish("start", p.unmoved())
+		return before, before, nil
+	}
+	p.meter = meter{}
 	var a *assignment
-	if f := p.prove(CertificateFast); priced && !f.infeasible() {
-		y = &f.nodes[0].y
-		if start == "round" {
+	var y *prices
+	if f := p.prove(CertificateFast); !f.infeasible() {
+		if l.Priced {
+			y = &f.nodes[0].y
+		}
+		if l.Start == "round" {
 			a = p.round(f.x, &f.nodes[0])
 		}
 	}
 	if a == nil {
-		a = searchStart(p, start)
+		a = p.searchStart(l.Start)
 	}
-	p.o.Certificate = CertificateOff
-	before = p.finish(start, a)
-	p.meter = meter{budget: budget, stop: o.Stop}
-	p.improve(a, nil, y, effort)
+	before = p.finish("start", a)
+	p.meter = meter{budget: o.WorkBudget, stop: o.Stop}
+	p.improve(a, l.Core, y, l.Effort)
 	return before, p.finish("search", a), nil
 }
 
-// searchStart makes an assignment to improve: F with all drained keys sent home,
-// the hash assignment, the plan of a strategy, or on each overloaded instance
-// the keys of least state per cost moved to the most room.
-func searchStart(p *problem, name string) *assignment {
-	switch name {
-	case "mixed":
+func (p *problem) searchStart(name string) *assignment {
+	if name == "mixed" {
 		return mixed(p)
-	case "mintable":
-		return minTable(p)
 	}
 	a := newAssignment(p)
 	list, _ := a.movable()
@@ -50,8 +61,7 @@ func searchStart(p *problem, name string) *assignment {
 		return cmp.Or(cmp.Compare(wx*cy, wy*cx), p.s.Keys.compare(a.item(x), a.item(y)))
 	})
 	for _, k := range list {
-		d := a.at[k]
-		switch {
+		switch d := a.at[k]; {
 		case name == "home" || p.s.Instances[d].Drained:
 			a.move(k, a.hash(k))
 		case name == "greedy" && a.load[d] > p.limit[d]:

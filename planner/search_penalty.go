@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -16,18 +17,22 @@ type penalties struct {
 	epsilon    float64 // what gains less is none
 	limited    bool
 	limit      int64   // on entries
-	doubt      []int32 // the keys, those first whose best two places cost about the same at the prices
+	doubt      []int32 // the keys, those first about whose place there is most doubt at the prices
+	clearest   []int32 // the keys, those first about whose place there is least doubt, the costliest first
 }
 
 // setPenalties derives the first penalties from prices: a little more than what
 // complying is worth.
 func (s *search) setPenalties(y *prices) {
-	price, entry := s.estimate(), 0.0
+	var price []float64
+	entry := 0.0
 	if y != nil && (y.table > 0 || slices.Max(y.load) > 0) {
-		for d := range price {
-			price[d] = math.Ldexp(y.load[d], -62)
-		}
 		entry = y.table
+		for _, u := range y.load {
+			price = append(price, math.Ldexp(u, -62)) // as the relaxation scales fixed-point costs
+		}
+	} else {
+		price = s.estimate()
 	}
 	weight, cost := 0.0, 0.0
 	for k, w := range s.weight {
@@ -80,18 +85,13 @@ func (s *search) estimate() []float64 {
 	return price
 }
 
-// rankDoubts orders the keys by how little their second best place differs from
-// the best when places are priced, per cost.
+// rankDoubts orders the keys by the doubt about their places.
 func (s *search) rankDoubts(price []float64, entry float64) {
 	market := s.p.live[0]
 	for _, d := range s.p.live {
 		if price[d] < price[market] {
 			market = d
 		}
-	}
-	type doubt struct {
-		difference float64
-		key        int32
 	}
 	doubts := make([]doubt, len(s.cost))
 	for k := range doubts {
@@ -115,30 +115,52 @@ func (s *search) rankDoubts(price []float64, entry float64) {
 		}
 		doubts[k] = doubt{(second - least) / float64(max(s.cost[k], 1)), int32(k)}
 	}
-	slices.SortFunc(doubts, func(a, b doubt) int {
-		return cmp.Or(cmp.Compare(a.difference, b.difference), cmp.Compare(a.key, b.key))
+	s.clearest = keysOf(doubts, func(a, b doubt) int {
+		return cmp.Or(cmp.Compare(b.difference, a.difference), cmp.Compare(b.key, a.key))
 	})
-	s.doubt = make([]int32, len(doubts))
-	for i, x := range doubts {
-		s.doubt[i] = x.key
-	}
+	s.doubt = keysOf(doubts, func(a, b doubt) int {
+		return cmp.Or(cmp.Compare(a.difference, b.difference), // then keys of all costs soon
+			cmp.Compare(bits.Reverse32(uint32(a.key)), bits.Reverse32(uint32(b.key))))
+	})
 }
 
-// raise makes what is violated dearer.
+// doubt is by how much, per cost, a key's second best place is worse than the
+// best when places are priced.
+type doubt struct {
+	difference float64
+	key        int32
+}
+
+// keysOf sorts doubts and returns their keys.
+func keysOf(doubts []doubt, compare func(a, b doubt) int) []int32 {
+	slices.SortFunc(doubts, compare)
+	keys := make([]int32, len(doubts))
+	for i, x := range doubts {
+		keys[i] = x.key
+	}
+	return keys
+}
+
+// raise makes what is violated dearer, and keys around worth trying again.
 func (s *search) raise(factor float64) {
+	s.clock++
 	for _, d := range s.over {
 		s.perLoad[d] *= factor
+		s.touched[d] = s.clock
 	}
 	if s.limited && s.now.table > s.limit {
 		s.perEntry *= factor
+		s.forget()
 	}
 }
 
-// redraw brings all penalties back to about where they started.
+// redraw brings all penalties back to about where they started. For entries,
+// which are harder to price, that follows what they came to.
 func (s *search) redraw() {
 	for _, d := range s.p.live {
 		s.perLoad[d] = s.basicLoad[d] * (0.5 + 0.7*s.random.Float64())
 	}
+	s.basicEntry += 0.25 * (s.perEntry - s.basicEntry)
 	s.perEntry = s.basicEntry * (0.5 + 0.7*s.random.Float64())
 }
 

@@ -1,19 +1,19 @@
 package planner
 
-import "slices"
-
 const (
-	vicinityWidth = 10
-	patience      = 40 // rounds without a better assignment until the search gives up
+	patience  = 120 // disturbances without a better assignment until the search gives up
+	kicks     = 5   // for each time that penalties are drawn
+	kickTries = 16  // to find a key to kick
 )
 
-// run alternates between descents to local optima and changes of the penalties,
-// until nothing better is found for some time.
+// run alternates between descents to local optima and disturbances, until
+// nothing better is found for some time.
 func (s *search) run() {
-	s.look(vicinityWidth)
+	s.openVicinity()
+	s.look()
+	s.sweepAll()
 	for vain := 0; vain < patience && s.effort > 0; vain++ {
 		before := s.best
-		s.sweepAll()
 		s.descend()
 		if s.effort <= 0 {
 			break
@@ -21,25 +21,66 @@ func (s *search) run() {
 		if s.best.compare(before.score) < 0 {
 			vain = -1
 		}
-		s.oscillate(vain)
+		s.disturb(vain)
 	}
+	s.locked = none
 	s.restore()
-	s.tidy()
+	if s.p.meter.reason == "" {
+		s.tidy()
+	}
 }
 
-// oscillate changes penalties after a descent: it drives the search across the
-// limits and back. Every other time it starts again from the best assignment.
-func (s *search) oscillate(vain int) {
-	if s.violates() && vain%4 != 3 {
+// disturb leaves a local optimum. As a rule it returns to the best assignment
+// and kicks it, that is, puts a key elsewhere and locks it there. Now and then
+// it draws other penalties instead, which drives the search across the limits
+// and back. Limits that are still violated become dearer first.
+func (s *search) disturb(vain int) {
+	s.locked = none
+	switch {
+	case s.best.violated > 0 && vain%4 != 3:
 		s.raise(2)
-	} else {
-		if vain%2 == 1 {
+		s.forget()
+	case (vain+1)%(kicks+1) == 0:
+		if s.random.IntN(2) == 0 {
 			s.restore()
 		}
-		s.look(vicinityWidth)
+		s.look()
 		s.redraw()
+		s.sweepAll()
+	default:
+		s.restore()
+		s.kick()
 	}
-	s.forget()
+}
+
+// kick sends a random key home that left, or one away that stayed, on an
+// instance that keys left.
+func (s *search) kick() {
+	for range kickTries {
+		d := s.from[s.doubt[s.random.IntN(len(s.doubt))]]
+		out, stay := s.away[d], s.stay[d]
+		switch {
+		case len(out) == 0 || s.p.s.Instances[d].Drained:
+		case s.random.IntN(2) == 0:
+			s.lock(out[s.random.IntN(len(out))], d)
+			return
+		case len(stay) > 0:
+			k := stay[s.random.IntN(len(stay))]
+			f := follow{search: s, width: 1}
+			for _, to := range s.places(k, none, &f.buffer) {
+				f.consider(k, to)
+			}
+			s.spend(f.evaluations)
+			s.lock(k, f.best[0].to)
+			return
+		}
+	}
+}
+
+func (s *search) lock(k, to int32) {
+	s.shift(k, to)
+	s.commit()
+	s.locked = k
 }
 
 func (s *search) violates() bool {
@@ -48,60 +89,73 @@ func (s *search) violates() bool {
 
 // sweepAll tries single shifts of all keys of the core, the least doubtful first.
 func (s *search) sweepAll() {
-	for i := len(s.doubt) - 1; i >= 0 && s.effort > 0; i-- {
-		s.try(s.doubt[i], 1)
+	for _, k := range s.clearest {
+		if s.effort <= 0 {
+			return
+		}
+		s.try(k, 1)
 	}
 }
 
+// depths are the lengths of the chains that a descent tries. As long as limits
+// are violated it makes that dearer some times before it tries longer ones.
+var (
+	depths = [levels]int{1, 2, maxDepth}
+	raises = [levels]int{6, 16, 0}
+	dearer = [levels]float64{1.2, 2, 1}
+)
+
+const levels = 3
+
 // descend tries ever longer chains, from each active key, until none gains
-// anything. As long as limits are violated it rather makes that dearer than to
-// try longer ones.
+// anything.
 func (s *search) descend() {
-	depths := [...]int{1, 2, maxDepth}
-	patience := [...]int{6, 16, 0}
 	raised := 0
-	for level := 0; level < len(depths) && s.effort > 0; {
+	for level := 0; level < levels && s.effort > 0; {
 		switch {
-		case s.sweep(depths[level]):
+		case s.sweep(level):
 			level = 0
-		case raised < patience[level] && s.violates():
+		case raised < raises[level] && s.violates():
 			raised++
-			s.raise(1.2)
-			s.forget()
+			s.raise(dearer[level])
 			level = 0
 		default:
 			level++
-			s.forget()
 		}
 	}
 }
 
-func (s *search) sweep(depth int) bool {
+// sweep tries chains from the active keys around which something changed since
+// they were tried last.
+func (s *search) sweep(level int) bool {
 	gained := false
+	tried := s.tried[level]
 	for _, k := range s.doubt {
 		if s.effort <= 0 {
 			return gained
 		}
-		if !s.active[k] || s.tried[k] >= max(s.touched[s.at[k]], s.touched[s.from[k]], s.touched[s.home[k]]) {
+		if !s.active[k] || tried[k] >= max(s.touched[s.at[k]], s.touched[s.from[k]], s.touched[s.home[k]]) {
 			continue
 		}
-		for s.try(k, depth) {
+		for k != s.locked && s.try(k, depths[level]) {
 			gained = true
 		}
-		s.tried[k] = s.clock
+		tried[k] = s.clock
 	}
 	return gained
 }
 
-// tidy undoes what is superfluous in the best assignment: with prohibitive
-// penalties single shifts that cost nothing remain.
+// tidy undoes what is superfluous in the best assignment: under prohibitive
+// penalties, single shifts of the keys that moved or have an entry. It is not
+// bound by the effort.
 func (s *search) tidy() {
 	for d := range s.perLoad {
 		s.perLoad[d] *= 1 << 20
 	}
 	s.perEntry *= 1 << 20
-	for _, k := range slices.Backward(s.doubt) {
-		if s.at[k] != s.from[k] {
+	for _, k := range s.clearest {
+		if s.at[k] != s.from[k] || s.at[k] != s.home[k] {
+			s.effort = max(s.effort, 2*maxPlaces)
 			s.try(k, 1)
 		}
 	}

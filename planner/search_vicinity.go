@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -10,6 +11,7 @@ import (
 // magnitude of their cost, the few about whose place there is most doubt.
 type vicinity struct {
 	active []bool
+	seen   []uint8 // active keys by instance, magnitude, and whether they moved
 	// By instance, active keys in ascending order.
 	stay  [][]int32 // they are where they were
 	guest [][]int32 // they come from elsewhere
@@ -19,55 +21,78 @@ type vicinity struct {
 	room   []int64 // by instance: limit − load as byRoom knows it
 
 	clock   int64
-	touched []int64 // by instance: when its load changed last
-	tried   []int64 // by key: when the last vain try began
+	touched []int64         // by instance: when its load changed last
+	tried   [levels][]int64 // by length of chains and key: when the last try was vain
+	locked  int32           // a key that stays where it is
 }
 
+const none int32 = -1
+
 const (
-	magnitudesSeen = 20 // orders of magnitude of cost, from the greatest down
-	window         = 8  // keys of a list that are looked at, from the fitting one on
-	beyond         = 2  // and on its other side
-	maxPlaces      = 8  // destinations of a key that are looked at
+	allActive      = 1000 // keys up to which all are active
+	activeAlike    = 10   // active keys of an instance, a magnitude, and that moved or did not
+	magnitudesSeen = 20   // orders of magnitude of cost, from the greatest down
+	window         = 8    // keys of a list that are looked at, from the fitting one on
+	beyond         = 2    // and on its other side
+	maxPlaces      = 8    // destinations of a key that are looked at
 )
 
-// look sets up the vicinity of the present assignment, at most width keys of an
-// instance, magnitude, and status moved or unmoved.
-func (s *search) look(width uint8) {
+// openVicinity makes the vicinity, in which no key is active yet.
+func (s *search) openVicinity() {
 	n := len(s.load)
-	if s.active == nil {
-		s.active, s.tried = make([]bool, len(s.cost)), make([]int64, len(s.cost))
-		s.stay, s.guest, s.away = make([][]int32, n), make([][]int32, n), make([][]int32, n)
-		s.room, s.touched = make([]int64, n), make([]int64, n)
+	s.active = make([]bool, len(s.cost))
+	for level := range s.tried {
+		s.tried[level] = make([]int64, len(s.cost))
+	}
+	s.locked = none
+	s.stay, s.guest, s.away = make([][]int32, n), make([][]int32, n), make([][]int32, n)
+	s.seen = make([]uint8, 2*magnitudesSeen*n)
+	s.room, s.touched = make([]int64, n), make([]int64, n)
+	for d, limit := range s.p.limit {
+		s.room[d] = limit - s.load[d]
+	}
+	s.byRoom = slices.Clone(s.p.live)
+	slices.SortFunc(s.byRoom, s.compareRooms)
+}
+
+// look chooses the active keys around the present assignment: among those about
+// which there is most doubt, other ones each time.
+func (s *search) look() {
+	alike := uint8(activeAlike)
+	if len(s.cost) <= allActive {
+		alike = math.MaxUint8
 	}
 	clear(s.active)
-	for d := range n {
+	clear(s.seen)
+	for d := range s.stay {
 		s.stay[d], s.guest[d], s.away[d] = s.stay[d][:0], s.guest[d][:0], s.away[d][:0]
-		s.room[d] = s.p.limit[d] - s.load[d]
 	}
 	top := bits.Len64(uint64(s.cost[len(s.cost)-1]))
-	seen := make([]uint8, 2*magnitudesSeen*n)
 	for _, k := range s.doubt {
 		i := 2 * (int(s.from[k])*magnitudesSeen + min(top-bits.Len64(uint64(s.cost[k])), magnitudesSeen-1))
 		if s.at[k] != s.from[k] {
 			i++
 		}
-		if seen[i] < width {
-			seen[i]++
+		if s.seen[i] < alike && (alike > activeAlike || s.clock == 0 || s.random.IntN(4) > 0) {
+			s.seen[i]++
 			s.active[k] = true
 		}
 	}
 	for k, d := range s.at {
-		if s.active[k] {
-			s.enter(int32(k), d)
-			for i, back := range [2]int32{s.from[k], s.home[k]} {
-				if back != d && (i == 0 || back != s.from[k]) {
-					s.away[back] = append(s.away[back], int32(k))
-				}
-			}
+		if !s.active[k] {
+			continue
+		}
+		k := int32(k)
+		list := s.on(k, d)
+		*list = append(*list, k)
+		from, home := s.from[k], s.home[k]
+		if from != d {
+			s.away[from] = append(s.away[from], k)
+		}
+		if home != d && home != from {
+			s.away[home] = append(s.away[home], k)
 		}
 	}
-	s.byRoom = append(s.byRoom[:0], s.p.live...)
-	slices.SortFunc(s.byRoom, s.compareRooms)
 	s.forget()
 }
 
@@ -89,11 +114,6 @@ func (s *search) on(k, d int32) *[]int32 {
 		return &s.stay[d]
 	}
 	return &s.guest[d]
-}
-
-func (s *search) enter(k, d int32) {
-	list := s.on(k, d)
-	*list = append(*list, k)
 }
 
 // relist brings the vicinity up to date with the shifts of the chain.
@@ -163,7 +183,7 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 		add(d)
 	}
 	add(s.home[k])
-	if also >= 0 {
+	if also != none {
 		add(also)
 	}
 	n := len(s.byRoom)
