@@ -1,6 +1,9 @@
 package planner
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // minImbalance looks for the least θ within the migration limit by bisection:
 // under a tolerance θ, strategy optimal says how little has to move, and its
@@ -8,6 +11,13 @@ import "math"
 // below that of every plan within it.
 func minImbalance(p *problem) *assignment {
 	b := &bisection{p: p, proven: p.forcedTheta(), budget: p.migrationBudget()}
+	if p.o.MigrationLimit.Unit != MigrationKeys {
+		keys := int64(0)
+		for _, n := range p.namedOn {
+			keys += n
+		}
+		b.unseen = p.unseenState(keys)
+	}
 	low, high := b.proven, p.greatestTheta()
 	defer func() { p.leastTheta = b.proven }()
 	if !b.try(high) {
@@ -38,6 +48,7 @@ const bisections = 14
 type bisection struct {
 	p        *problem
 	budget   float64     // in the unit of the sub-problems' objective
+	unseen   float64     // in that unit, by how much that of a plan may differ from the truth
 	proven   float64     // no plan within the limits has a smaller θ
 	best     *assignment // within the limits
 	reached  float64     // its θ
@@ -57,7 +68,7 @@ func (b *bisection) try(theta float64) bool {
 	a := minMigration(q)
 	p.meter.used += q.meter.used
 	p.meter.reason = q.meter.reason
-	if q.proof != nil && (q.proof.infeasible() || q.proof.bound/q.proof.x.unitWeight > b.budget*(1+1e-9)) {
+	if f := q.proof; f != nil && (f.infeasible() || f.bound/f.x.unitWeight > b.budget*(1+tolerance)+b.unseen) {
 		b.proven = max(b.proven, theta)
 	}
 	if a == nil {
@@ -107,17 +118,28 @@ func (p *problem) unweighted() *Snapshot {
 	}
 	s := *p.s
 	s.State = nil
+	s.Instances = slices.Clone(s.Instances)
+	for d := range s.Instances {
+		s.Instances[d].ResidualState = 0
+	}
 	return &s
 }
 
 // migrationBudget is the migration limit in units of state or keys.
 func (p *problem) migrationBudget() float64 {
 	m := p.o.MigrationLimit
-	if m.Unit == MigrationFraction {
-		return m.Amount * p.state.float(p.totalState)
+	switch m.Unit {
+	case MigrationKeys:
+		return m.Amount
+	case MigrationFraction:
+		return m.Amount*p.state.float(p.totalState) + p.unseenState(int64(p.s.Len()))
 	}
-	return m.Amount
+	return m.Amount + p.unseenState(int64(p.s.Len()))
 }
+
+// unseenState is how much that many states may have grown when they became
+// fixed-point numbers.
+func (p *problem) unseenState(n int64) float64 { return p.state.float(n) }
 
 // affordable reports whether so much state and so many keys are within the
 // migration limit.

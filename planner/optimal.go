@@ -44,6 +44,9 @@ func minMigration(p *problem) *assignment {
 	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
 		offer(algorithm(p))
 	}
+	if best != nil && bestScore.violated > 0 {
+		offer(minMig(p)) // else mixed began with it, or it is worse than a plan that meets the limits
+	}
 	return best
 }
 

@@ -390,8 +390,10 @@ func judgeBalance(c *plannertest.Case, level planner.CertificateLevel) (*planner
 	_, best, ok := plannertest.OptimalTheta(s, o)
 	a := plannertest.AssignmentOf(p)
 	score := plannertest.ScoreOf(s, o, a)
-	// What is below 2⁻⁶² of all state counts as nothing to the planner.
-	unseen := 0x1p-56 * plannertest.ProblemOf(s, o).AllState
+	unseen := 0.0
+	if o.MigrationLimit.Unit != planner.MigrationKeys {
+		unseen = 0x1p-56 * plannertest.ProblemOf(s, o).AllState // each state below 2⁻⁶² of all counts as nothing
+	}
 	met := score.TableExcess == 0 && plannertest.Migrated(s, o, a) <= plannertest.MigrationAllowance(s, o)*(1+1e-9)+unseen
 	const noise = 1e-12 // θ is a difference to 1
 	x := p.Certificate
