@@ -9,11 +9,16 @@ import (
 // proof is what the relaxation tells about a problem.
 type proof struct {
 	x      *relaxation
+	level  CertificateLevel
 	core   []choice
 	member []bool
 	bound  float64 // scaled; a lower bound on the objective of every plan that meets all constraints
 	root   node
 	nodes  []node // the open ones of the branching, those of least bound first
+
+	integral bool        // every objective is a whole number
+	outflow  *outflow    // nil where whole keys were not looked at
+	leaf     outflowNode // of its search, the part of least bound
 }
 
 // node is a part of the problem: some heavy keys are told to stay or to leave.
@@ -49,7 +54,7 @@ const (
 // Then it branches on heavy keys that the relaxation divides.
 func (p *problem) prove(level CertificateLevel) *proof {
 	x := newRelaxation(p)
-	f := &proof{x: x}
+	f := &proof{x: x, level: level, integral: p.wholeWeights()}
 	f.core, f.member = x.firstCore()
 	var root node
 	for pass := range corePasses {
@@ -67,8 +72,48 @@ func (p *problem) prove(level CertificateLevel) *proof {
 	}
 	f.root = root
 	f.branch(root, min(splits, work/(len(f.core)+p.s.Len()/itemsPerMember+1)))
+	f.demandWhole(level)
 	return f
 }
+
+// demandWhole raises the bound by what whole keys cost that leave overloaded
+// instances. Beside their number a single key hardly counts on large inputs.
+func (f *proof) demandWhole(level CertificateLevel) {
+	x, limit := f.x, fewItems
+	work := wholeWork + wholeWorkPerItem*x.p.s.Len()
+	if level == CertificateTight {
+		work, limit = 20*work, 10*limit
+	}
+	if f.infeasible() || x.p.s.Len() > limit || x.p.stopped() {
+		return
+	}
+	for _, y := range []prices{{make([]float64, len(x.excess)), f.root.y.table}, f.nodes[0].y} {
+		o := x.newOutflow(&y, work)
+		if o == nil {
+			f.nodes = nil
+			return
+		}
+		if root := o.root(); f.outflow == nil || root.bound > f.leaf.bound {
+			f.outflow, f.leaf = o, root
+		}
+	}
+	f.leaf = f.outflow.search(f.leaf)
+	if f.leaf.bound > x.surely() {
+		f.nodes, f.bound = nil, 0
+		return
+	}
+	f.bound = max(f.bound, f.leaf.bound)
+}
+
+// whole is an assignment of that bound, nearly a plan; nil if there is none.
+func (f *proof) whole() *assignment {
+	if f.outflow == nil || f.infeasible() {
+		return nil
+	}
+	return f.outflow.assemble(&f.leaf)
+}
+
+const wholeWork, wholeWorkPerItem = 50_000, 30 // see outflow.work
 
 // surely is what no plan's objective exceeds.
 func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }
@@ -297,11 +342,13 @@ func (p *problem) certifyMigration(c *Certificate) {
 	if p.proof == nil {
 		p.proof = p.prove(p.o.Certificate)
 	}
-	if c.Infeasible = p.proof.infeasible(); !c.Infeasible {
-		c.LowerBound = max(0, p.proof.bound/p.proof.x.unitWeight)
-		if c.LowerBound < 1<<53 && p.wholeWeights() {
-			c.LowerBound = math.Ceil(c.LowerBound)
+	if f := p.proof; p.o.Certificate == CertificateTight && f.level != CertificateTight {
+		if p.proof = p.prove(CertificateTight); !p.proof.infeasible() {
+			p.proof.bound = max(p.proof.bound, f.bound)
 		}
+	}
+	if c.Infeasible = p.proof.infeasible(); !c.Infeasible {
+		c.LowerBound = p.proof.lowerBound()
 		return
 	}
 	table, theta := p.proof.shortfall()
@@ -309,6 +356,15 @@ func (p *problem) certifyMigration(c *Certificate) {
 	if p.o.TableLimit != nil {
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTable, float64(*p.o.TableLimit), table})
 	}
+}
+
+// lowerBound is in units of the objective.
+func (f *proof) lowerBound() float64 {
+	b := max(0, f.bound/f.x.unitWeight)
+	if b < 1<<53 && f.integral {
+		return math.Ceil(b)
+	}
+	return b
 }
 
 // wholeWeights reports whether every objective is a whole number.

@@ -65,7 +65,7 @@ func (b *bisection) try(theta float64) bool {
 	if q.settled() {
 		return b.offer(q.unmoved())
 	}
-	a := minMigration(q)
+	a := minMigration(q, CertificateFast)
 	p.meter.used += q.meter.used
 	p.meter.reason = q.meter.reason
 	if f := q.proof; f != nil && (f.infeasible() || f.bound/f.x.unitWeight > b.budget*(1+tolerance)+b.unseen) {

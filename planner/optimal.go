@@ -13,11 +13,15 @@ func optimal(p *problem) *assignment {
 	if p.o.Objective == MinImbalance {
 		return minImbalance(p)
 	}
-	return minMigration(p)
+	if p.s.Len() <= fewItems {
+		return minMigration(p, CertificateTight)
+	}
+	return minMigration(p, CertificateFast)
 }
 
-func minMigration(p *problem) *assignment {
-	p.proof = p.prove(p.o.Certificate)
+// minMigration rests on a proof of the given level.
+func minMigration(p *problem, level CertificateLevel) *assignment {
+	p.proof = p.prove(level)
 	var best *assignment
 	var bestScore score
 	offer := func(a *assignment) {
@@ -29,7 +33,19 @@ func minMigration(p *problem) *assignment {
 		}
 	}
 	nodes, effort := p.proof.nodes, p.effort()
+	closed := func() bool { return bestScore.violated == 0 && bestScore.objective <= p.closeEnough() }
+	if a := p.proof.whole(); a != nil {
+		offer(a)
+		if !closed() {
+			best = nil
+			p.improve(a, a.searchCore(p.proof.x, &nodes[0].y), &nodes[0].y, effort.evaluations)
+			offer(a)
+		}
+	}
 	for i := range nodes[:min(effort.roundings, len(nodes))] {
+		if closed() {
+			break
+		}
 		n := &nodes[i]
 		a := p.round(p.proof.x, n)
 		if a == nil {
@@ -37,9 +53,6 @@ func minMigration(p *problem) *assignment {
 		}
 		p.improve(a, a.searchCore(p.proof.x, &n.y), &n.y, effort.evaluations)
 		offer(a)
-		if bestScore.violated == 0 && bestScore.objective*p.proof.x.unitWeight <= p.proof.bound*(1+closeEnough) {
-			break
-		}
 	}
 	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
 		offer(algorithm(p))
@@ -47,13 +60,49 @@ func minMigration(p *problem) *assignment {
 	if best != nil && bestScore.violated > 0 {
 		offer(minMig(p)) // else mixed began with it, or it is worse than a plan that meets the limits
 	}
+	if best != nil && bestScore.violated == 0 {
+		best.saveEntries()
+	}
 	return best
 }
 
+// saveEntries sends pieces that move anyway to their hash instances, if there is
+// room, the lightest first.
+func (a *assignment) saveEntries() {
+	var guests []ranked
+	for piece, d := range a.at {
+		piece := int32(piece)
+		h := a.hash(piece)
+		if d == h || d == a.p.s.Current[a.item(piece)] || a.p.s.Instances[h].Drained || a.p.isHot(int(a.item(piece))) {
+			continue
+		}
+		guests = append(guests, a.rankedPiece(piece, uint64(a.unitCost(piece)*a.count(piece))))
+	}
+	slices.SortFunc(guests, a.compareChunks)
+	for _, x := range guests {
+		if h := a.hash(x.piece); a.load[h]+int64(x.rank) <= a.p.limit[h] {
+			a.move(x.piece, h)
+		}
+	}
+}
+
 const (
-	searchSize  = 4096 // pieces that the local search looks at
-	closeEnough = 1e-4 // a gap that ends the search
+	searchSize = 4096 // pieces that the local search looks at
+	// gapClosed and smallGapClosed are gaps that end the search, the latter on inputs of fewItems.
+	gapClosed, smallGapClosed = 1e-4, 1e-7
+	fewItems                  = 20_000
 )
+
+// closeEnough is an objective that is not worth improving.
+func (p *problem) closeEnough() float64 {
+	switch {
+	case p.proof == nil:
+		return 0
+	case p.s.Len() <= fewItems:
+		return p.proof.lowerBound() * (1 + smallGapClosed)
+	}
+	return p.proof.lowerBound() * (1 + gapClosed)
+}
 
 // effort is how much work goes into the primal: nodes whose prices are rounded,
 // and evaluations of the local search after each.
@@ -65,7 +114,7 @@ type effort struct {
 // effort falls with the number of items, as the gap of the first rounding does.
 func (p *problem) effort() effort {
 	switch {
-	case p.s.Len() <= 20_000:
+	case p.s.Len() <= fewItems:
 		return effort{4, min(1_000_000, 5_000+200*int64(p.s.Len()))}
 	case p.s.Len() <= 200_000:
 		return effort{2, 500_000}
@@ -105,6 +154,13 @@ func (p *problem) round(x *relaxation, n *node) *assignment {
 			queue = append(queue, pending{int32(i), a.unitCost(int32(i))})
 		}
 	}
+	a.toMarket(queue)
+	return a
+}
+
+// toMarket sends pieces, the costliest first, to where there is most room.
+func (a *assignment) toMarket(queue []pending) {
+	p := a.p
 	slices.SortFunc(queue, func(x, y pending) int {
 		return cmp.Or(cmp.Compare(y.cost, x.cost), p.s.Keys.compare(a.item(x.piece), a.item(y.piece)))
 	})
@@ -118,7 +174,6 @@ func (p *problem) round(x *relaxation, n *node) *assignment {
 	for _, q := range queue {
 		a.send(q, &rooms)
 	}
-	return a
 }
 
 // searchCore gathers the pieces whose best option is least certain: half by how

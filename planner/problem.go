@@ -71,7 +71,6 @@ func (p *problem) measure() {
 	var cost, state magnitudes
 	for _, d := range s.Instances {
 		cost.add(d.ResidualCost, 1)
-		state.add(d.ResidualState, 1)
 	}
 	if s.Count == nil {
 		for _, c := range s.Cost {
@@ -88,10 +87,13 @@ func (p *problem) measure() {
 	if s.State == nil {
 		state.add(1, int64(s.Len()))
 	}
+	p.mostState, p.unitState = state.greatest, evenScale(state.greatest)
+	for _, d := range s.Instances {
+		state.add(d.ResidualState, 1)
+	}
 	p.cost, p.state = newFixed(&cost), newFixed(&state)
 	p.costliest = p.cost.of(cost.greatest)
-	p.mostState = state.greatest
-	p.unitCost, p.unitState = evenScale(cost.greatest), evenScale(state.greatest)
+	p.unitCost = evenScale(cost.greatest)
 }
 
 // sumUp adds up loads, state, keys and table entries as they are now.

@@ -15,7 +15,8 @@ type relaxation struct {
 	unitCost   float64 // fixed-point cost → scaled
 	unitWeight float64 // weight → scaled, a power of two
 
-	excess      []float64 // by instance: load above the limit if nothing but hot keys moves; 0 when drained
+	load        []int64   // by instance, in fixed point, if nothing but hot keys moves
+	excess      []float64 // by instance: load above the limit then; 0 when drained
 	room        []int64   // by instance: the costliest key that fits beside the background
 	tableExcess float64   // likewise, entries above the limit
 	limited     bool      // there is a table limit
@@ -52,7 +53,8 @@ func newRelaxation(p *problem) *relaxation {
 		excess: make([]float64, len(p.before)), room: make([]int64, len(p.before)),
 	}
 	x.unitWeight = 1 / scaleAbove(p.mostState+p.o.KeyOverhead)
-	load, background, entries := slices.Clone(p.before), slices.Clone(p.residual), p.entries
+	x.load = slices.Clone(p.before)
+	background, entries := slices.Clone(p.residual), p.entries
 	for _, h := range p.hot {
 		cost := p.cost.of(p.s.Cost[h.item]) * h.count
 		from := p.s.Current[h.item]
@@ -60,8 +62,8 @@ func newRelaxation(p *problem) *relaxation {
 		if from == h.to {
 			continue
 		}
-		load[from] -= cost
-		load[h.to] += cost
+		x.load[from] -= cost
+		x.load[h.to] += cost
 		x.hot += x.unitWeight * p.weight(h.item) * float64(h.count)
 		if from != p.s.Hash[h.item] {
 			entries -= h.count
@@ -71,7 +73,7 @@ func newRelaxation(p *problem) *relaxation {
 		}
 	}
 	for _, d := range p.live {
-		x.excess[d] = x.unitCost * float64(load[d]-p.limit[d])
+		x.excess[d] = x.unitCost * float64(x.load[d]-p.limit[d])
 		x.room[d] = p.limit[d] - background[d]
 	}
 	x.byRoom = slices.Clone(p.live)

@@ -40,8 +40,9 @@ type search struct {
 	vicinity
 	chain  []step // shifts that are being tried
 	random *rand.Rand
-	effort int64 // evaluations left
-	owed   int64 // evaluations that the meter has not been told of
+	effort int64   // evaluations left
+	enough float64 // an objective that ends the search
+	owed   int64   // evaluations that the meter has not been told of
 }
 
 // tally is what the score of an assignment is made of. The score's first part is
@@ -67,7 +68,7 @@ func (p *problem) improve(a *assignment, core []int32, y *prices, effort int64) 
 	if len(s.piece) == 0 {
 		return
 	}
-	s.effort = effort
+	s.effort, s.enough = effort, p.closeEnough()
 	s.tallyUp()
 	s.leaveDrained()
 	s.setPenalties(y)
@@ -306,6 +307,9 @@ func (s *search) settle() {
 		s.changed[k] = false
 	}
 	s.changes = s.changes[:0]
+	if s.best.violated == 0 && s.best.objective <= s.enough {
+		s.effort = 0
+	}
 }
 
 // restore returns to the best assignment.

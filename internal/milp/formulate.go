@@ -123,7 +123,7 @@ func (f *formulation) count(i int) int64 {
 
 func (f *formulation) weight(c class) float64 { return c.state + f.o.KeyOverhead }
 
-// setScales leaves whole numbers alone, which the solver takes advantage of, and
+// setScales leaves whole numbers up to some size alone, which the solver takes advantage of, and
 // brings the greatest of others to about a million.
 func (f *formulation) setScales() {
 	var costs, weights magnitude
@@ -158,7 +158,7 @@ func (m *magnitude) add(x float64) {
 }
 
 func (m *magnitude) scale() float64 {
-	if m.greatest == 0 || !m.fraction && m.greatest < 1<<40 {
+	if m.greatest == 0 || !m.fraction && m.greatest < 1<<24 {
 		return 1
 	}
 	_, e := math.Frexp(m.greatest)

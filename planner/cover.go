@@ -1,0 +1,329 @@
+package planner
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// coverItem can be taken towards a need.
+type coverItem struct {
+	cost   int64   // what it covers, ≥ 0; the sum over all items does not overflow
+	weight float64 // what it takes; finite, possibly negative
+	tie    uint32  // upper half of the key's hash: most ties end here
+	id     int32
+}
+
+// covering answers a covering problem: to reach a need at least weight.
+type covering struct {
+	// taken is a cover. It may be a part of the items as they were passed. As a set
+	// it does not depend on their order.
+	taken []coverItem
+	// weight is that of taken, but for a rounding of each item, down, by less than
+	// 2^−59 of the whole or, if that is more, 1e−323.
+	weight float64
+	// bound is proven: no cover weighs less. +∞ if there is none.
+	bound float64
+	// exact: bound and weight are the same, but for rounding.
+	exact bool
+	// feasible: all items together reach the need.
+	feasible bool
+}
+
+// coverer solves covering knapsacks: which items to take, of least weight in
+// all, so that their costs sum to a need. Items of negative weight are always
+// taken. It keeps its scratch space from one problem to the next.
+//
+// The order of the ratios weight/cost yields the relaxation, of which only the
+// item at which the need is reached is cut, and a first cover. What that item
+// leaves open is settled by dynamic programming over a core that grows from it
+// to both sides, after Pisinger (A minimal algorithm for the 0-1 knapsack
+// problem, 1997).
+type coverer struct {
+	meter     *meter               // nil: none
+	states    int                  // partial covers to look at per problem; 0: the first cover will do
+	splits    int                  // how often to divide a problem in two that was not solved otherwise
+	canonical func(a, b int32) int // the order of ids, each of which is unique, that breaks ties
+
+	used           int // partial covers looked at
+	current, spare []coverState
+	steps          []coverStep
+	bounds, sorted []int64
+}
+
+// cover solves the problem. It reorders items.
+func (c *coverer) cover(items []coverItem, need int64) covering {
+	c.used = 0
+	best, split := c.solve(items, need, coverNode{})
+	if !best.feasible || best.exact {
+		return best
+	}
+	open, closed := []coverNode{{bound: best.bound, split: split}}, best.weight
+	for splits := c.splits; splits > 0 && len(open) > 0 && !best.good() && c.spend(items); splits-- {
+		if splits == c.splits {
+			best.taken = slices.Clone(best.taken) // items are about to be reordered
+		}
+		least := 0
+		for i := range open {
+			if open[i].bound < open[least].bound {
+				least = i
+			}
+		}
+		parent := open[least]
+		open = slices.Delete(open, least, least+1)
+		for _, n := range parent.branch() {
+			got, split := c.solve(items, need, n)
+			if got.feasible && got.weight < best.weight {
+				best.weight, best.taken = got.weight, slices.Clone(got.taken)
+			}
+			n.bound, n.split = max(parent.bound, got.bound), split
+			if got.exact || !got.feasible {
+				closed = min(closed, n.bound)
+			} else {
+				open = append(open, n)
+			}
+		}
+		best.bound = min(best.weight, closed)
+		for i := range open {
+			best.bound = min(best.bound, open[i].bound)
+		}
+		best.exact = best.bound == best.weight
+	}
+	return best
+}
+
+// good reports whether weight and bound are so close that no split is worth it.
+func (x *covering) good() bool { return x.weight-x.bound <= goodCover*math.Abs(x.weight) }
+
+// goodCover is a relative difference from the bound that is not worth a split.
+const goodCover = 1e-5
+
+// coverNode is a part of a problem: what the covers have in common that take
+// some items and leave others.
+type coverNode struct {
+	take, leave []coverItem
+	bound       float64
+	split       coverItem // its break item, that divides it further
+}
+
+// branch divides a part in two. A heavy break item spoils the relaxation, where
+// it is cut, and both parts are without it.
+func (n *coverNode) branch() [2]coverNode {
+	return [2]coverNode{
+		{take: append(slices.Clone(n.take), n.split), leave: n.leave},
+		{take: n.take, leave: append(slices.Clone(n.leave), n.split)},
+	}
+}
+
+func (c *coverer) spend(items []coverItem) bool {
+	return c.meter == nil || c.meter.spend(int64(len(items)/itemsPerUnit)+1)
+}
+
+// solve looks for the best cover of a part of the problem.
+func (c *coverer) solve(items []coverItem, need int64, n coverNode) (covering, coverItem) {
+	more := c.spend(items)
+	k, ok := c.newKnapsack(items, need, n)
+	if !ok {
+		return covering{bound: math.Inf(1)}, coverItem{}
+	}
+	if k.need <= 0 {
+		weight, below := k.settled()
+		return covering{taken: items[:k.first], weight: weight, bound: below, exact: true, feasible: true}, coverItem{}
+	}
+	k.dropHeavy()
+	s := k.newSearch()
+	split := k.usable()[s.split]
+	if more {
+		s.run()
+	}
+	return s.answer(), split
+}
+
+// relax solves the relaxation in which items can be cut: ratio is weight/cost of
+// the one at which the need is reached, the price of cost, and lp the value. No
+// cover weighs less. Both are +∞ if there is no cover, ratio is 0 if the items of
+// no weight suffice. It reorders items.
+func (c *coverer) relax(items []coverItem, need int64) (ratio, lp float64) {
+	k, ok := c.newKnapsack(items, need, coverNode{})
+	if !ok {
+		return math.Inf(1), math.Inf(1)
+	}
+	_, lp = k.settled()
+	if k.need <= 0 {
+		return 0, lp
+	}
+	e := k.usable()
+	at, before := k.order.breakItem(e, k.need)
+	var m magnitudes
+	for i := range e[:at] {
+		m.add(e[i].weight, 1)
+	}
+	f, sum := newFixed(&m), int64(0)
+	for i := range e[:at] {
+		sum += floorOf(f, e[i].weight)
+	}
+	ratio = e[at].weight / float64(e[at].cost)
+	part := float64(k.need-before) / float64(e[at].cost) * (1 - 0x1p-50)
+	whole := addDown(floatBelow(f, sum), float64(e[at].weight*part))
+	// A prefix in the order of rounded ratios can be off by that much.
+	return ratio, addDown(lp, math.Nextafter(float64(whole*(1-0x1p-50)), 0))
+}
+
+// knapsack is a covering problem without the items that are no choice.
+type knapsack struct {
+	*coverer
+	items       []coverItem
+	first, last int   // items[first:last] can be taken or left; those before are taken
+	need        int64 // of items[first:last]
+	total       int64 // Σ cost of items[first:last]
+	exponent    int   // biased; those items whose weights have no greater one suffice
+	heaviest    int   // the greatest biased exponent
+	finest      int   // 2^(finest−1075) divides all weights
+	order       ratioOrder
+}
+
+func (k *knapsack) usable() []coverItem { return k.items[k.first:k.last] }
+
+// newKnapsack sifts the items. It reports false if they do not reach the need.
+func (c *coverer) newKnapsack(items []coverItem, need int64, n coverNode) (knapsack, bool) {
+	k := knapsack{coverer: c, items: items, last: len(items), need: need, finest: math.MaxInt32}
+	for _, x := range n.take {
+		i := k.first + slices.Index(items[k.first:], x)
+		items[i], items[k.first] = items[k.first], items[i]
+		k.first++
+		k.need -= x.cost
+	}
+	for _, x := range n.leave {
+		i := slices.Index(items[:k.last], x)
+		k.last--
+		items[i], items[k.last] = items[k.last], items[i]
+	}
+	var byExponent [1 << 11]int64 // Σ cost
+	divisor := k.sift(&byExponent)
+	if k.need > k.total {
+		return k, false
+	}
+	if k.need <= 0 {
+		return k, true
+	}
+	k.need = (k.need-1)/divisor*divisor + divisor // no sum of costs is in between
+	for sum := byExponent[0]; sum < k.need; sum += byExponent[k.exponent] {
+		k.exponent++
+	}
+	// Under this scale the least cover weighs at least ½, or is the least normal
+	// number or less: no ratio that matters is subnormal.
+	k.order = ratioOrder{scale: math.Ldexp(1, max(-1000, min(1022-k.exponent, 1000))), canonical: c.canonical}
+	return k, true
+}
+
+// sift puts items of negative weight first and those that only weigh last, and
+// sums up the others. It returns a divisor of all their costs, the greatest.
+func (k *knapsack) sift(byExponent *[1 << 11]int64) int64 {
+	odd, or := uint64(0), uint64(0)
+	for i := k.first; i < k.last; {
+		x := &k.items[i]
+		switch {
+		case x.weight < 0:
+			k.need -= x.cost
+			k.items[i], k.items[k.first] = k.items[k.first], k.items[i]
+			k.first++
+			i++
+		case x.cost <= 0:
+			k.last--
+			k.items[i], k.items[k.last] = k.items[k.last], k.items[i]
+		default:
+			k.total += x.cost
+			e, fine := dyadic(x.weight)
+			byExponent[e] += x.cost
+			k.heaviest = max(k.heaviest, e)
+			k.finest = min(k.finest, fine)
+			or |= uint64(x.cost)
+			if odd != 1 {
+				odd = gcd(uint64(x.cost)>>bits.TrailingZeros64(uint64(x.cost)), odd)
+			}
+			i++
+		}
+	}
+	return max(1, int64(odd<<bits.TrailingZeros64(or)))
+}
+
+// dyadic returns the biased exponent of x ≥ 0, and the greatest y so that
+// 2^(y−1075) divides it.
+func dyadic(x float64) (exponent, finest int) {
+	b := math.Float64bits(x)
+	exponent = int(b >> 52 & (1<<11 - 1))
+	b &= 1<<52 - 1
+	switch {
+	case exponent > 0:
+		return exponent, exponent + bits.TrailingZeros64(b|1<<52)
+	case b > 0:
+		return 0, 1 + bits.TrailingZeros64(b)
+	}
+	return 0, math.MaxInt32
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// dropHeavy strikes out the items that outweigh some cover.
+func (k *knapsack) dropHeavy() {
+	limit := k.exponent + bits.Len(uint(k.last-k.first))
+	if k.heaviest <= limit {
+		return
+	}
+	for i := k.first; i < k.last; {
+		if e, _ := dyadic(k.items[i].weight); e <= limit {
+			i++
+			continue
+		}
+		k.total -= k.items[i].cost
+		k.last--
+		k.items[i], k.items[k.last] = k.items[k.last], k.items[i]
+	}
+}
+
+// settled is the weight of the items that are taken anyway, and a bound below it.
+func (k *knapsack) settled() (weight, below float64) {
+	if k.first == 0 {
+		return 0, 0
+	}
+	var m magnitudes
+	for i := range k.items[:k.first] {
+		m.add(math.Abs(k.items[i].weight), 1)
+	}
+	f, sum := newFixed(&m), int64(0)
+	for i := range k.items[:k.first] {
+		sum += int64(math.Floor(k.items[i].weight * f.up * f.up2))
+	}
+	return f.float(sum), floatBelow(f, sum)
+}
+
+// floorOf is f.of, but never more than x.
+func floorOf(f fixed, x float64) int64 { return int64(x * f.up * f.up2) }
+
+// floatBelow is f.float, but never more than v.
+func floatBelow(f fixed, v int64) float64 {
+	x := float64(v)
+	if int64(x) > v { // v is less than 2^62
+		x = math.Nextafter(x, math.Inf(-1))
+	}
+	y := float64(float64(x*f.down2) * f.down)
+	if math.Abs(y) < 0x1p-1000 && y != 0 { // it may be subnormal, so rounded
+		y = math.Nextafter(y, math.Inf(-1))
+	}
+	return y
+}
+
+// addDown is a+b, rounded down.
+func addDown(a, b float64) float64 {
+	s := a + b
+	t := s - a
+	if (a-(s-t))+(b-t) < 0 { // what rounding added, exactly
+		return math.Nextafter(s, math.Inf(-1))
+	}
+	return s
+}

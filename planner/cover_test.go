@@ -1,0 +1,530 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func newCoverer(states int) *coverer {
+	return &coverer{states: states, canonical: cmp.Compare[int32]}
+}
+
+// exactSum adds without rounding.
+func exactSum(items []coverItem) *big.Float {
+	sum := new(big.Float).SetPrec(2400)
+	for _, x := range items {
+		sum.Add(sum, new(big.Float).SetFloat64(x.weight))
+	}
+	return sum
+}
+
+// leastCover tries all subsets, without rounding. Nil if none is a cover.
+func leastCover(items []coverItem, need int64) *big.Float {
+	var best *big.Float
+	sum, cost := new(big.Float).SetPrec(2400), int64(0)
+	w := make([]*big.Float, len(items))
+	for i, x := range items {
+		w[i] = new(big.Float).SetFloat64(x.weight)
+	}
+	var try func(i int)
+	try = func(i int) {
+		if i == len(items) {
+			if cost >= need && (best == nil || sum.Cmp(best) < 0) {
+				best = new(big.Float).Copy(sum)
+			}
+			return
+		}
+		try(i + 1)
+		sum.Add(sum, w[i])
+		cost += items[i].cost
+		try(i + 1)
+		sum.Sub(sum, w[i])
+		cost -= items[i].cost
+	}
+	try(0)
+	return best
+}
+
+// leastIntegerCover is leastCover for whole weights of small sum.
+func leastIntegerCover(items []coverItem, need int64) (least float64, ok bool) {
+	least = math.Inf(1)
+	for set := range uint32(1) << len(items) {
+		weight, cost := 0.0, int64(0)
+		for i := range items {
+			if set>>i&1 == 1 {
+				weight += items[i].weight
+				cost += items[i].cost
+			}
+		}
+		if cost >= need {
+			least = min(least, weight)
+		}
+	}
+	return least, !math.IsInf(least, 1)
+}
+
+// coverKinds make items that are hard in one way or another.
+var coverKinds = map[string]func(r *rand.Rand) coverItem{
+	"small":    func(r *rand.Rand) coverItem { return coverItem{cost: 1 + r.Int64N(9), weight: float64(r.IntN(10))} },
+	"medium":   func(r *rand.Rand) coverItem { return coverItem{cost: 1 + r.Int64N(1e6), weight: float64(r.IntN(1e6))} },
+	"no cost":  func(r *rand.Rand) coverItem { return coverItem{cost: r.Int64N(3), weight: float64(r.IntN(3))} },
+	"negative": func(r *rand.Rand) coverItem { return coverItem{cost: r.Int64N(20), weight: float64(r.IntN(20) - 7)} },
+	"no weight": func(r *rand.Rand) coverItem {
+		return coverItem{cost: 1 + r.Int64N(20), weight: float64(r.IntN(2) * r.IntN(9))}
+	},
+	"equal":       func(*rand.Rand) coverItem { return coverItem{cost: 7 << 50, weight: 3} },
+	"cardinality": func(r *rand.Rand) coverItem { return coverItem{cost: 1 + r.Int64N(1000), weight: 1} },
+	"subset sum": func(r *rand.Rand) coverItem {
+		c := 1 + r.Int64N(1e5)
+		return coverItem{cost: c << 40, weight: float64(64 * c)}
+	},
+	"even": func(r *rand.Rand) coverItem {
+		c := 2 * (1 + r.Int64N(50))
+		return coverItem{cost: c, weight: float64(c)}
+	},
+	"strongly correlated": func(r *rand.Rand) coverItem {
+		c := 1 + r.Int64N(1000)
+		return coverItem{cost: c, weight: float64(c + 100)}
+	},
+	"large costs": func(r *rand.Rand) coverItem {
+		return coverItem{cost: 1 + r.Int64N(1<<57), weight: float64(r.IntN(1 << 20))}
+	},
+}
+
+// wildKinds are weights whose sums round.
+var wildKinds = map[string]func(r *rand.Rand) coverItem{
+	"fractions": func(r *rand.Rand) coverItem { return coverItem{cost: 1 + r.Int64N(1<<40), weight: r.Float64()} },
+	"tenths": func(r *rand.Rand) coverItem {
+		c := 1 + r.Int64N(1000)
+		return coverItem{cost: c, weight: float64(c) * 0.1}
+	},
+	"all magnitudes": func(r *rand.Rand) coverItem {
+		return coverItem{cost: 1 + r.Int64N(1<<r.IntN(59)), weight: math.Ldexp(1+r.Float64(), r.IntN(2000)-1040)}
+	},
+	"mixed magnitudes": func(r *rand.Rand) coverItem {
+		return coverItem{cost: 1 + r.Int64N(1<<r.IntN(20)), weight: []float64{0, 5e-324, 1e-310, 1, 3, 1e16, 1e290}[r.IntN(7)]}
+	},
+	"tiny": func(r *rand.Rand) coverItem {
+		return coverItem{cost: 1 + r.Int64N(100), weight: float64(r.IntN(50)) * 5e-324}
+	},
+	"one ratio, all magnitudes": func(r *rand.Rand) coverItem {
+		c := 1 + r.Int64N(1<<r.IntN(59))
+		return coverItem{cost: c, weight: float64(c) / 3}
+	},
+	"negative fractions": func(r *rand.Rand) coverItem {
+		return coverItem{cost: r.Int64N(1 << 40), weight: (r.Float64() - 0.3) * math.Ldexp(1, r.IntN(200)-100)}
+	},
+}
+
+func coverCase(r *rand.Rand, n int, kind func(r *rand.Rand) coverItem) (items []coverItem, need int64) {
+	total := int64(0)
+	for i := range n {
+		x := kind(r)
+		if total > math.MaxInt64/2-x.cost {
+			break
+		}
+		x.id, x.tie = int32(i), r.Uint32N(3)
+		items = append(items, x)
+		total += x.cost
+	}
+	switch r.IntN(8) {
+	case 0:
+		return items, total
+	case 1:
+		return items, total + 1 - r.Int64N(3)
+	case 2:
+		return items, r.Int64N(5) - 2
+	}
+	return items, r.Int64N(total + 1)
+}
+
+// checkCover checks what holds of every answer.
+func checkCover(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, items []coverItem, need int64, got covering) {
+	t.Helper()
+	total, cost := int64(0), int64(0)
+	for _, x := range items {
+		total += x.cost
+	}
+	if got.feasible != (total >= need) {
+		t.Fatalf("feasible %t, total %d, need %d", got.feasible, total, need)
+	}
+	if !got.feasible {
+		if len(got.taken) > 0 || !math.IsInf(got.bound, 1) || got.exact {
+			t.Fatalf("infeasible, but %+v", got)
+		}
+		return
+	}
+	known, seen := map[coverItem]bool{}, map[int32]bool{}
+	for _, x := range items {
+		known[x] = true
+	}
+	whole := 0.0
+	for _, x := range got.taken {
+		if seen[x.id] || !known[x] {
+			t.Fatalf("%+v is taken twice, or changed", x)
+		}
+		seen[x.id] = true
+		cost += x.cost
+		whole += math.Abs(x.weight)
+	}
+	for _, x := range items {
+		if x.weight < 0 && !seen[x.id] {
+			t.Fatalf("%+v is left", x)
+		}
+	}
+	if cost < need {
+		t.Fatalf("covers %d of %d", cost, need)
+	}
+	subnormal := float64(len(got.taken)) * 1e-323
+	real, _ := exactSum(got.taken).Float64()
+	if off := math.Abs(got.weight - real); off > whole*1e-13+subnormal {
+		t.Fatalf("weight %v is said to be %v", real, got.weight)
+	}
+	if got.bound > got.weight {
+		t.Fatalf("bound %v above weight %v", got.bound, got.weight)
+	}
+	if off := got.weight - got.bound; got.exact && off > whole*1e-12+subnormal {
+		t.Fatalf("exact, but bound %v and weight %v", got.bound, got.weight)
+	}
+}
+
+func describeCover(items []coverItem, need int64, got covering) string {
+	return fmt.Sprintf("need %d of %+v: %+v", need, items, got)
+}
+
+func TestCoverIsLeast(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 1))
+	c := newCoverer(1 << 24) // so that none is given up
+	for name, kind := range sortedKinds(coverKinds) {
+		for n := range 12_000 {
+			size := r.IntN(9)
+			if n%400 == 0 {
+				size = 12 + r.IntN(5)
+			}
+			items, need := coverCase(r, size, kind)
+			least, _ := leastIntegerCover(items, need)
+			got := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			if got.feasible && (!got.exact || got.weight != least || got.bound != least) {
+				t.Fatalf("%s: %s, want %v", name, describeCover(items, need, got), least)
+			}
+		}
+	}
+}
+
+// However little is looked at, the bound holds.
+func TestCoverBoundHoldsWhenCut(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 2))
+	for name, kind := range sortedKinds(coverKinds) {
+		for range 3000 {
+			items, need := coverCase(r, r.IntN(10), kind)
+			least, _ := leastIntegerCover(items, need)
+			c := newCoverer(r.IntN(12))
+			c.splits = r.IntN(2) * r.IntN(6)
+			got := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			if got.bound > least || got.exact && got.weight != least {
+				t.Fatalf("%s: %s, want %v", name, describeCover(items, need, got), least)
+			}
+		}
+	}
+}
+
+func TestCoverBoundHoldsDespiteRounding(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 3))
+	for name, kind := range sortedKinds(wildKinds) {
+		for n := range 1500 {
+			items, need := coverCase(r, r.IntN(9), kind)
+			states := 1 << 20
+			if n%2 == 0 {
+				states = r.IntN(12)
+			}
+			least := leastCover(items, need)
+			c := newCoverer(states)
+			c.splits = n % 4
+			got := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			if least == nil {
+				continue
+			}
+			if new(big.Float).SetFloat64(got.bound).Cmp(least) > 0 {
+				t.Fatalf("%s: %s, bound above %v", name, describeCover(items, need, got), least)
+			}
+			if _, lp := c.relax(slices.Clone(items), need); new(big.Float).SetFloat64(lp).Cmp(least) > 0 {
+				t.Fatalf("%s: %s, relaxation %v above %v", name, describeCover(items, need, got), lp, least)
+			}
+			whole := 0.0
+			for _, x := range got.taken {
+				whole += math.Abs(x.weight)
+			}
+			over, _ := new(big.Float).Sub(exactSum(got.taken), least).Float64()
+			if states > 12 && over > whole*1e-12 && over > 1e-322 {
+				t.Fatalf("%s: %s, want %v", name, describeCover(items, need, got), least)
+			}
+		}
+	}
+}
+
+// knapsackTable is the textbook's dynamic programming over costs.
+func knapsackTable(items []coverItem, need int64) float64 {
+	least := make([]float64, need+1)
+	for c := range least[1:] {
+		least[c+1] = math.Inf(1)
+	}
+	for _, x := range items {
+		for c := need; c > 0; c-- {
+			least[c] = min(least[c], least[max(0, c-x.cost)]+x.weight)
+		}
+	}
+	return least[need]
+}
+
+func TestCoverOfMediumSize(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 4))
+	for name, kind := range map[string]func() coverItem{
+		"uncorrelated": func() coverItem { return coverItem{cost: 1 + r.Int64N(100), weight: float64(1 + r.IntN(1000))} },
+		"strongly":     func() coverItem { c := 1 + r.Int64N(100); return coverItem{cost: c, weight: float64(10*c + 100)} },
+		"inversely":    func() coverItem { c := 1 + r.Int64N(100); return coverItem{cost: c + 10, weight: float64(c)} },
+		"subset sum":   func() coverItem { c := 1 + r.Int64N(100); return coverItem{cost: c, weight: float64(c)} },
+		"heavy": func() coverItem {
+			c := int64(1) << r.IntN(10)
+			return coverItem{cost: c, weight: float64(c * (40 + r.Int64N(20)))}
+		},
+	} {
+		for range 30 {
+			items := make([]coverItem, 50+r.IntN(350))
+			total := int64(0)
+			for i := range items {
+				items[i] = kind()
+				items[i].id = int32(i)
+				total += items[i].cost
+			}
+			need := 1 + r.Int64N(total/5)
+			least := knapsackTable(items, need)
+			got := newCoverer(1<<18).cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			if !got.exact || got.weight != least || got.bound != least {
+				t.Fatalf("%s: %d items, need %d: %v ≤ %v, want %v", name, len(items), need, got.bound, got.weight, least)
+			}
+			c := newCoverer(300)
+			c.splits = 5
+			cut := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, cut)
+			if cut.bound > least || cut.weight < least || cut.exact && cut.weight != least {
+				t.Fatalf("%s: cut: %v ≤ %v, want %v", name, cut.bound, cut.weight, least)
+			}
+		}
+	}
+}
+
+func TestCoverDoesNotDependOnOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
+		kind := rapid.SampledFrom(append(sortedList(coverKinds), sortedList(wildKinds)...)).Draw(t, "kind")
+		size := rapid.IntRange(0, 300).Draw(t, "items")
+		states := rapid.SampledFrom([]int{0, 3, 200, 3000}).Draw(t, "states")
+		splits := rapid.IntRange(0, 4).Draw(t, "splits")
+		budget := rapid.Int64Range(0, 20).Draw(t, "budget")
+		type outcome struct {
+			weight, bound, ratio, lp float64
+			exact                    bool
+			used                     int64
+			taken                    []int32
+		}
+		solve := func(items []coverItem, need int64) outcome {
+			c := newCoverer(states)
+			c.splits = splits
+			c.meter = &meter{budget: budget}
+			got := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			x := outcome{weight: got.weight, bound: got.bound, exact: got.exact, used: c.meter.used}
+			for _, y := range got.taken {
+				x.taken = append(x.taken, y.id)
+			}
+			slices.Sort(x.taken)
+			x.ratio, x.lp = c.relax(slices.Clone(items), need)
+			return x
+		}
+		for range 30 {
+			items, need := coverCase(r, size, kind)
+			want := solve(items, need)
+			r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+			got := solve(items, need)
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("shuffled: %+v, want %+v", got, want)
+			}
+			if budget > 0 && got.used > budget {
+				t.Fatalf("used %d of %d", got.used, budget)
+			}
+		}
+	})
+}
+
+// Splits alone prove small covers least, or nearly.
+func TestCoverBySplits(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 8))
+	for name, kind := range sortedKinds(coverKinds) {
+		for range 300 {
+			items, need := coverCase(r, r.IntN(10), kind)
+			least, ok := leastIntegerCover(items, need)
+			c := newCoverer(0)
+			c.splits = 1 << 10
+			got := c.cover(slices.Clone(items), need)
+			checkCover(t, items, need, got)
+			if ok && (got.bound > least || got.weight-got.bound > math.Abs(got.weight)*goodCover) {
+				t.Fatalf("%s: %s, want %v", name, describeCover(items, need, got), least)
+			}
+		}
+	}
+}
+
+func TestCoverScalesWithWeights(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 6))
+	for range 300 {
+		items, need := coverCase(r, 40, coverKinds["medium"])
+		want := newCoverer(1000).cover(slices.Clone(items), need)
+		for _, factor := range []float64{0x1p-900, 0x1p+900} {
+			scaled := slices.Clone(items)
+			for i := range scaled {
+				scaled[i].weight *= factor
+			}
+			got := newCoverer(1000).cover(scaled, need)
+			if got.weight != want.weight*factor || got.bound != want.bound*factor {
+				t.Fatalf("× %v: %v ≤ %v, want %v ≤ %v", factor, got.bound, got.weight, want.bound*factor, want.weight*factor)
+			}
+		}
+	}
+}
+
+// relaxed is the relaxation by sorting.
+func relaxed(items []coverItem, need int64) (ratio, lp float64) {
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b coverItem) int {
+		return cmp.Compare(a.weight*float64(b.cost), b.weight*float64(a.cost))
+	})
+	for _, x := range items {
+		if x.weight < 0 || need > 0 && x.cost > 0 {
+			if x.weight < 0 || x.cost < need {
+				lp += x.weight
+			} else {
+				ratio = x.weight / float64(x.cost)
+				lp += ratio * float64(need)
+			}
+			need -= x.cost
+		}
+	}
+	if need > 0 {
+		return math.Inf(1), math.Inf(1)
+	}
+	return ratio, lp
+}
+
+func TestRelaxedCover(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(61, 7))
+	for _, name := range []string{"medium", "small", "no weight", "strongly correlated"} {
+		for range 2000 {
+			items, need := coverCase(r, r.IntN(300), coverKinds[name])
+			divisor := int64(0)
+			for _, x := range items {
+				if x.weight >= 0 && x.cost > 0 {
+					divisor = int64(gcd(uint64(x.cost), uint64(divisor)))
+				}
+			}
+			if divisor > 1 && need > 0 {
+				need = (need-1)/divisor*divisor + divisor
+			}
+			ratio, lp := newCoverer(0).relax(slices.Clone(items), need)
+			wantRatio, want := relaxed(items, need)
+			if ratio != wantRatio || lp > want*(1+1e-14) || lp < want*(1-1e-13) {
+				t.Fatalf("%s: ratio %v, value %v, want %v, %v\n%d %+v", name, ratio, lp, wantRatio, want, need, items)
+			}
+		}
+	}
+}
+
+// Orders that make bad samples may cost time, but neither more than sorting nor
+// the answer.
+func TestBreakItemOfAdverseOrders(t *testing.T) {
+	t.Parallel()
+	const n = 60_000
+	order := ratioOrder{scale: 1, canonical: cmp.Compare[int32]}
+	kinds := map[string]func(i int) coverItem{
+		"ascending":    func(i int) coverItem { return coverItem{cost: 1, weight: float64(i)} },
+		"descending":   func(i int) coverItem { return coverItem{cost: 1, weight: float64(n - i)} },
+		"organ pipes":  func(i int) coverItem { return coverItem{cost: 1, weight: float64(min(i, n-i))} },
+		"all the same": func(int) coverItem { return coverItem{cost: 5, weight: 5} },
+		"same item":    func(int) coverItem { return coverItem{cost: 5, weight: 5, id: 1} },
+		"one huge":     func(i int) coverItem { return coverItem{cost: 1 + int64(i/(n-1))<<40, weight: float64(i)} },
+		"powers":       func(i int) coverItem { return coverItem{cost: 1 << (i % 40), weight: 1} },
+	}
+	for name, item := range kinds {
+		for _, share := range []int64{0, 1, 100, 1000, 999_999, 1_000_000} {
+			var e []coverItem
+			total := int64(0)
+			for i := range n {
+				x := item(i)
+				if name != "same item" {
+					x.id = int32(i)
+				}
+				e = append(e, x)
+				total += x.cost
+			}
+			need := max(1, total/1_000_000*share+total%1_000_000*share/1_000_000)
+			at, before := order.breakItem(e, need)
+			sum := int64(0)
+			for i := range e {
+				if i < at {
+					sum += e[i].cost
+				}
+				if c := order.compare(&e[i], &e[at]); i < at && c > 0 || i > at && c < 0 {
+					t.Fatalf("%s: item %d is on the wrong side of %d", name, i, at)
+				}
+			}
+			if sum != before || before >= need || before+e[at].cost < need {
+				t.Fatalf("%s: %d before item %d of cost %d, need %d", name, before, at, e[at].cost, need)
+			}
+		}
+	}
+}
+
+func sortedList[T any](m map[string]T) []T {
+	var out []T
+	for _, x := range sortedKinds(m) {
+		out = append(out, x)
+	}
+	return out
+}
+
+// sortedKinds iterates in the order of names, so that a failure repeats.
+func sortedKinds[T any](m map[string]T) func(yield func(string, T) bool) {
+	return func(yield func(string, T) bool) {
+		names := make([]string, 0, len(m))
+		for name := range m {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if !yield(name, m[name]) {
+				return
+			}
+		}
+	}
+}
