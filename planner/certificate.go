@@ -16,6 +16,7 @@ type proof struct {
 	root   node
 	nodes  []node // the open ones of the branching, those of least bound first
 
+	entries  float64     // no plan has fewer; 0 where that was not looked at
 	integral bool        // every objective is a whole number
 	outflow  *outflow    // nil where whole keys were not looked at
 	leaf     outflowNode // of its search, the part of least bound
@@ -86,6 +87,12 @@ func (f *proof) demandWhole(level CertificateLevel) {
 	}
 	if f.infeasible() || x.p.s.Len() > limit || x.p.stopped() {
 		return
+	}
+	if x.limited && f.root.y.table > 0 {
+		if f.entries = x.p.leastEntries(level); f.entries > float64(*x.p.o.TableLimit) {
+			f.nodes, f.bound = nil, 0
+			return
+		}
 	}
 	for _, y := range []prices{{make([]float64, len(x.excess)), f.root.y.table}, f.nodes[0].y} {
 		o := x.newOutflow(&y, work)
@@ -395,6 +402,9 @@ func (f *proof) shortfall() (table, theta float64) {
 	theta = p.o.ThetaMax
 	if p.o.TableLimit != nil {
 		table = float64(*p.o.TableLimit) + 1
+		if !math.IsInf(f.entries, 1) {
+			table = max(table, f.entries)
+		}
 		if over := x.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && y.table > 0 && !math.IsInf(over, 1) {
 			table = max(table, math.Ceil(float64(*p.o.TableLimit)+over/y.table*(1-1e-9)))
 		}

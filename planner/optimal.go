@@ -60,6 +60,9 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	if best != nil && bestScore.violated > 0 {
 		offer(minMig(p)) // else mixed began with it, or it is worse than a plan that meets the limits
 	}
+	if bestScore.violated > 0 && p.proof.x.limited {
+		offer(p.smallTable(p.proof, effort.evaluations))
+	}
 	if best != nil && bestScore.violated == 0 {
 		best.saveEntries()
 	}
