@@ -43,53 +43,58 @@ const (
 	smallCore = 4096
 	// corePasses bounds the rounds in which the core takes in what it missed.
 	corePasses = 4
-	// splitsFast and splitsTight bound the branching; on large inputs the
-	// work does, in members of the core times splits.
-	splitsFast, splitsTight = 3, 16
-	branchWork              = 30_000
-	itemsPerMember          = 16 // items that are gone through in the time of a member of the core
+	// mostSplits bounds the branching; on large inputs the work does, in members
+	// of the core times splits.
+	mostSplits     = 16
+	branchWork     = 300_000
+	itemsPerMember = 16 // items that are gone through in the time of a member of the core
 )
 
-// prove finds good prices and evaluates them over all items. It starts with a
-// core of the items that are likely to move, and adds those that turn out to.
-// Then it branches on heavy keys that the relaxation divides.
+// prove bounds the objective as well as the level allows.
 func (p *problem) prove(level CertificateLevel) *proof {
+	f := p.newProof(level)
+	if level == CertificateTight {
+		f.branch()
+	}
+	return f
+}
+
+// newProof finds good prices and evaluates them over all items. It starts with a
+// core of the items that are likely to move, and adds those that turn out to.
+// Then it looks at what whole keys cost.
+func (p *problem) newProof(level CertificateLevel) *proof {
 	x := newRelaxation(p)
 	f := &proof{x: x, level: level, integral: p.wholeWeights()}
 	f.core, f.member = x.firstCore()
-	var root node
 	for pass := range corePasses {
 		if pass > 0 && p.stopped() {
 			break
 		}
-		added, reached := f.solve(&root, nil)
-		if added == 0 || root.bound >= reached*(1-1e-4) || root.bound > x.surely() {
+		added, reached := f.solve(&f.root, nil)
+		if added == 0 || f.root.bound >= reached*(1-1e-4) || f.root.bound > x.surely() {
 			break
 		}
 	}
-	splits, work := splitsFast, branchWork
-	if level == CertificateTight {
-		splits, work = splitsTight, 10*branchWork
+	if f.root.bound <= x.surely() {
+		f.nodes, f.bound = []node{f.root}, f.root.bound
 	}
-	f.root = root
-	f.branch(root, min(splits, work/(len(f.core)+p.s.Len()/itemsPerMember+1)))
-	f.demandWhole(level)
+	f.demandWhole()
 	return f
 }
 
 // demandWhole raises the bound by what whole keys cost that leave overloaded
 // instances. Beside their number a single key hardly counts on large inputs.
-func (f *proof) demandWhole(level CertificateLevel) {
+func (f *proof) demandWhole() {
 	x, limit := f.x, fewItems
 	work := wholeWork + wholeWorkPerItem*x.p.s.Len()
-	if level == CertificateTight {
+	if f.level == CertificateTight {
 		work, limit = 20*work, 10*limit
 	}
 	if f.infeasible() || x.p.s.Len() > limit || x.p.stopped() {
 		return
 	}
 	if x.limited && f.root.y.table > 0 {
-		if f.entries = x.p.leastEntries(level); f.entries > float64(*x.p.o.TableLimit) {
+		if f.entries = x.p.leastEntries(f.level); f.entries > float64(*x.p.o.TableLimit) {
 			f.nodes, f.bound = nil, 0
 			return
 		}
@@ -180,14 +185,10 @@ func (k *choice) apply(fixed []fixing) {
 }
 
 // branch splits the node of least bound in two, by a heavy key that stays or
-// leaves, as often as it may and as it is worth while. The least bound of the
-// nodes that are left holds for all plans.
-func (f *proof) branch(root node, splits int) {
-	f.nodes = []node{root}
-	if root.bound > f.x.surely() {
-		f.nodes = nil
-	}
-	for range splits {
+// leaves, as often as it is worth while. The least bound of the nodes that are
+// left holds for all plans.
+func (f *proof) branch() {
+	for range min(mostSplits, branchWork/(len(f.core)+f.x.p.s.Len()/itemsPerMember+1)) {
 		if len(f.nodes) == 0 || f.x.p.stopped() {
 			break
 		}
@@ -207,9 +208,11 @@ func (f *proof) branch(root node, splits int) {
 		}
 		slices.SortStableFunc(f.nodes, func(a, b node) int { return cmp.Compare(a.bound, b.bound) })
 	}
-	if len(f.nodes) > 0 {
-		f.bound = f.nodes[0].bound
+	if len(f.nodes) == 0 {
+		f.bound = 0
+		return
 	}
+	f.bound = max(f.bound, f.nodes[0].bound)
 }
 
 const (

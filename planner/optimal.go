@@ -19,9 +19,10 @@ func optimal(p *problem) *assignment {
 	return minMigration(p, CertificateFast)
 }
 
-// minMigration rests on a proof of the given level.
+// minMigration rests on a proof of the given level, which branches only if that
+// is needed.
 func minMigration(p *problem, level CertificateLevel) *assignment {
-	p.proof = p.prove(level)
+	p.proof = p.newProof(level)
 	var best *assignment
 	var bestScore score
 	offer := func(a *assignment) {
@@ -32,27 +33,32 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 			best, bestScore = a, sc
 		}
 	}
-	nodes, effort := p.proof.nodes, p.effort()
-	closed := func() bool { return bestScore.violated == 0 && bestScore.objective <= p.closeEnough() }
-	if a := p.proof.whole(); a != nil {
-		offer(a)
-		if !closed() {
-			best = nil
-			p.improve(a, a.searchCore(p.proof.x, &nodes[0].y), &nodes[0].y, effort.evaluations)
-			offer(a)
-		}
+	effort := p.effort()
+	closed := func() bool {
+		return best != nil && bestScore.violated == 0 && bestScore.objective <= p.closeEnough()
 	}
-	for i := range nodes[:min(effort.roundings, len(nodes))] {
-		if closed() {
-			break
-		}
-		n := &nodes[i]
-		a := p.round(p.proof.x, n)
+	try := func(a *assignment, y *prices) {
 		if a == nil {
+			return
+		}
+		if sc := a.score(); sc.violated > 0 || sc.objective > p.closeEnough() {
+			p.improve(a, a.searchCore(p.proof.x, y), y, effort.evaluations)
+		}
+		offer(a)
+	}
+	if !p.proof.infeasible() {
+		try(p.proof.whole(), &p.proof.root.y)
+	}
+	for i := range effort.roundings {
+		if i == 1 && level == CertificateTight && !closed() {
+			p.proof.branch()
+		}
+		at := max(0, i-1) // the root first, then its parts
+		if at >= len(p.proof.nodes) || closed() {
 			break
 		}
-		p.improve(a, a.searchCore(p.proof.x, &n.y), &n.y, effort.evaluations)
-		offer(a)
+		n := &p.proof.nodes[at]
+		try(p.round(p.proof.x, n), &n.y)
 	}
 	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
 		offer(algorithm(p))
