@@ -60,19 +60,45 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 		n := &p.proof.nodes[at]
 		try(p.round(p.proof.x, n), &n.y)
 	}
+	if best != nil && bestScore.violated == 1 && bestScore.tableExcess > 0 {
+		offer(p.undershoot(bestScore.tableExcess, effort.evaluations))
+	}
 	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
 		offer(algorithm(p))
 	}
 	if best != nil && bestScore.violated > 0 {
 		offer(minMig(p)) // else mixed began with it, or it is worse than a plan that meets the limits
 	}
-	if bestScore.violated > 0 && p.proof.x.limited {
+	if p.proof.root.y.table > 0 && (bestScore.violated > 0 || bestScore.objective > wideGap*p.proof.lowerBound()) {
 		offer(p.smallTable(p.proof, effort.evaluations))
 	}
 	if best != nil && bestScore.violated == 0 {
 		best.saveEntries()
 	}
 	return best
+}
+
+// undershoot plans for a table limit that is lower by a few entries more than a
+// plan had too many, and improves that plan under the true one.
+func (p *problem) undershoot(excess, evaluations int64) *assignment {
+	o := p.o
+	o.TableLimit = new(max(0, *p.o.TableLimit-2*excess))
+	q := *p
+	q.o = o
+	f := q.newProof(CertificateFast)
+	if f.infeasible() {
+		return nil
+	}
+	y := &f.root.y
+	a := q.round(f.x, &f.root)
+	if a == nil {
+		return nil
+	}
+	q.improve(a, a.searchCore(f.x, y), y, evaluations)
+	p.meter = q.meter
+	a = p.adopt(a)
+	p.improve(a, a.searchCore(p.proof.x, &p.proof.root.y), &p.proof.root.y, evaluations)
+	return a
 }
 
 // saveEntries sends pieces that move anyway to their hash instances, if there is
@@ -100,6 +126,7 @@ const (
 	// gapClosed and smallGapClosed are gaps that end the search, the latter on inputs of fewItems.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 	fewItems                  = 20_000
+	wideGap                   = 1.1 // times the bound: worth another start
 )
 
 // closeEnough is an objective that is not worth improving.
