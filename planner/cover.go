@@ -139,36 +139,6 @@ func (c *coverer) solve(items []coverItem, need int64, n coverNode) (covering, c
 	return s.answer(), split
 }
 
-// relax solves the relaxation in which items can be cut: ratio is weight/cost of
-// the one at which the need is reached, the price of cost, and lp the value. No
-// cover weighs less. Both are +∞ if there is no cover, ratio is 0 if the items of
-// no weight suffice. It reorders items.
-func (c *coverer) relax(items []coverItem, need int64) (ratio, lp float64) {
-	k, ok := c.newKnapsack(items, need, coverNode{})
-	if !ok {
-		return math.Inf(1), math.Inf(1)
-	}
-	_, lp = k.settled()
-	if k.need <= 0 {
-		return 0, lp
-	}
-	e := k.usable()
-	at, before := k.order.breakItem(e, k.need)
-	var m magnitudes
-	for i := range e[:at] {
-		m.add(e[i].weight, 1)
-	}
-	f, sum := newFixed(&m), int64(0)
-	for i := range e[:at] {
-		sum += floorOf(f, e[i].weight)
-	}
-	ratio = e[at].weight / float64(e[at].cost)
-	part := float64(k.need-before) / float64(e[at].cost) * (1 - 0x1p-50)
-	whole := addDown(floatBelow(f, sum), float64(e[at].weight*part))
-	// A prefix in the order of rounded ratios can be off by that much.
-	return ratio, addDown(lp, math.Nextafter(float64(whole*(1-0x1p-50)), 0))
-}
-
 // knapsack is a covering problem without the items that are no choice.
 type knapsack struct {
 	*coverer

@@ -263,9 +263,6 @@ func TestCoverBoundHoldsDespiteRounding(t *testing.T) {
 			if new(big.Float).SetFloat64(got.bound).Cmp(least) > 0 {
 				t.Fatalf("%s: %s, bound above %v", name, describeCover(items, need, got), least)
 			}
-			if _, lp := c.relax(slices.Clone(items), need); new(big.Float).SetFloat64(lp).Cmp(least) > 0 {
-				t.Fatalf("%s: %s, relaxation %v above %v", name, describeCover(items, need, got), lp, least)
-			}
 			whole := 0.0
 			for _, x := range got.taken {
 				whole += math.Abs(x.weight)
@@ -341,10 +338,10 @@ func TestCoverDoesNotDependOnOrder(t *testing.T) {
 		splits := rapid.IntRange(0, 4).Draw(t, "splits")
 		budget := rapid.Int64Range(0, 20).Draw(t, "budget")
 		type outcome struct {
-			weight, bound, ratio, lp float64
-			exact                    bool
-			used                     int64
-			taken                    []int32
+			weight, bound float64
+			exact         bool
+			used          int64
+			taken         []int32
 		}
 		solve := func(items []coverItem, need int64) outcome {
 			c := newCoverer(states)
@@ -357,7 +354,6 @@ func TestCoverDoesNotDependOnOrder(t *testing.T) {
 				x.taken = append(x.taken, y.id)
 			}
 			slices.Sort(x.taken)
-			x.ratio, x.lp = c.relax(slices.Clone(items), need)
 			return x
 		}
 		for range 30 {
@@ -408,53 +404,6 @@ func TestCoverScalesWithWeights(t *testing.T) {
 			got := newCoverer(1000).cover(scaled, need)
 			if got.weight != want.weight*factor || got.bound != want.bound*factor {
 				t.Fatalf("× %v: %v ≤ %v, want %v ≤ %v", factor, got.bound, got.weight, want.bound*factor, want.weight*factor)
-			}
-		}
-	}
-}
-
-// relaxed is the relaxation by sorting.
-func relaxed(items []coverItem, need int64) (ratio, lp float64) {
-	items = slices.Clone(items)
-	slices.SortFunc(items, func(a, b coverItem) int {
-		return cmp.Compare(a.weight*float64(b.cost), b.weight*float64(a.cost))
-	})
-	for _, x := range items {
-		if x.weight < 0 || need > 0 && x.cost > 0 {
-			if x.weight < 0 || x.cost < need {
-				lp += x.weight
-			} else {
-				ratio = x.weight / float64(x.cost)
-				lp += ratio * float64(need)
-			}
-			need -= x.cost
-		}
-	}
-	if need > 0 {
-		return math.Inf(1), math.Inf(1)
-	}
-	return ratio, lp
-}
-
-func TestRelaxedCover(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(61, 7))
-	for _, name := range []string{"medium", "small", "no weight", "strongly correlated"} {
-		for range 2000 {
-			items, need := coverCase(r, r.IntN(300), coverKinds[name])
-			divisor := int64(0)
-			for _, x := range items {
-				if x.weight >= 0 && x.cost > 0 {
-					divisor = int64(gcd(uint64(x.cost), uint64(divisor)))
-				}
-			}
-			if divisor > 1 && need > 0 {
-				need = (need-1)/divisor*divisor + divisor
-			}
-			ratio, lp := newCoverer(0).relax(slices.Clone(items), need)
-			wantRatio, want := relaxed(items, need)
-			if ratio != wantRatio || lp > want*(1+1e-14) || lp < want*(1-1e-13) {
-				t.Fatalf("%s: ratio %v, value %v, want %v, %v\n%d %+v", name, ratio, lp, wantRatio, want, need, items)
 			}
 		}
 	}

@@ -1,0 +1,81 @@
+package planner_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"plannerd/planner"
+	"plannerd/planner/plannertest"
+)
+
+// TestOutflowBounds: whatever the prices, no plan that meets the limits costs
+// less than whole keys have to, and a leaf whose keys find room is a plan.
+func TestOutflowBounds(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(91, 1))
+	placed, exact, proven := 0, 0, 0
+	for range 3000 {
+		c := plannertest.Varied(r)
+		s := c.Snapshot()
+		x := newTruth(c)
+		for range 4 {
+			got, err := planner.RandomOutflow(r, s, c.Options, 1+r.IntN(20_000))
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case got.Infeasible && x.feasible():
+				t.Fatalf("called infeasible, the optimum is %v\n%s", x.best.Objective, c)
+			case got.Infeasible:
+				proven++
+				continue
+			case x.feasible() && above(got.Bound, x.best.Objective, x.noise):
+				t.Fatalf("bound %v above the optimum %v\n%s", got.Bound, x.best.Objective, c)
+			}
+			if got.Placed > 0 {
+				placed++
+			}
+			if got.Plan == nil {
+				continue
+			}
+			if err := plannertest.Check(s, c.Options, got.Plan); err != nil {
+				t.Fatalf("%v\n%s", err, c)
+			}
+			if x.feasible() && x.best.Objective > 0 && got.Bound >= x.best.Objective*(1-1e-9) {
+				exact++
+			}
+		}
+	}
+	t.Logf("branched %d times, bound exact %d times, infeasible %d times", placed, exact, proven)
+	if placed < 100 || exact < 1000 || proven < 100 {
+		t.Error("too few cases of some kind")
+	}
+}
+
+// TestOutflowOfHeavyKeys: an instance that holds 110 has two keys of 60, and no
+// other has room for one. It takes an exchange, of weight 1 + 9.
+func TestOutflowOfHeavyKeys(t *testing.T) {
+	t.Parallel()
+	c := &plannertest.Case{
+		Options: planner.Options{ThetaMax: 0.1, Certificate: planner.CertificateFast},
+		Instances: []planner.Instance{
+			{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}, {ID: 2, Capacity: 1},
+		},
+		Items: []plannertest.Item{
+			{Key: "a", Cost: 60, State: 1, Count: 1},
+			{Key: "b", Cost: 60, State: 1, Count: 1},
+			{Key: "c", Cost: 40, State: 9, Count: 1, Current: 1, Hash: 1},
+			{Key: "d", Cost: 50, State: 100, Count: 1, Current: 1, Hash: 1},
+			{Key: "e", Cost: 20, State: 7, Count: 1, Current: 2, Hash: 2},
+			{Key: "f", Cost: 70, State: 100, Count: 1, Current: 2, Hash: 2},
+		},
+	}
+	s := c.Snapshot()
+	_, want := plannertest.Optimum(s, c.Options)
+	p, err := planner.Run("optimal", s, c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Objective != 10 || p.Migration.Objective != 10 || p.Certificate.LowerBound != 10 || *p.Certificate.Gap != 0 {
+		t.Errorf("optimum %v, plan %v, certificate %+v; want 10 of all; moves %+v", want.Objective, p.Migration.Objective, p.Certificate, p.Moves)
+	}
+}
