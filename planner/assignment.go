@@ -115,26 +115,6 @@ func (a *assignment) movable() (list []int32, start []int32) {
 	return list, start
 }
 
-// tableSize is N_A': the entries of a, retained ones of absent keys included.
-func (a *assignment) tableSize() int64 {
-	size := a.p.retained
-	if a.units == nil {
-		hash := a.p.s.Hash
-		for i, d := range a.at {
-			if d != hash[i] {
-				size++
-			}
-		}
-		return size
-	}
-	for piece, d := range a.at {
-		if d != a.hash(int32(piece)) {
-			size += a.units[piece]
-		}
-	}
-	return size
-}
-
 // places returns, for items with counts, the units of each item by instance,
 // in ascending order of item and instance, merged.
 func (a *assignment) places() []share {

@@ -39,10 +39,8 @@ type fixing struct {
 func (f *proof) infeasible() bool { return len(f.nodes) == 0 }
 
 const (
-	// smallCore is up to how many items all of them are part of the core at once.
-	smallCore = 4096
-	// corePasses bounds the rounds in which the core takes in what it missed.
-	corePasses = 4
+	// They bound the rounds in which the core takes in what it missed.
+	corePasses, childPasses = 4, 2
 	// mostSplits bounds the branching; on large inputs the work does, in members
 	// of the core times splits.
 	mostSplits     = 16
@@ -64,17 +62,9 @@ func (p *problem) prove(level CertificateLevel) *proof {
 // Then it looks at what whole keys cost.
 func (p *problem) newProof(level CertificateLevel) *proof {
 	x := newRelaxation(p)
-	f := &proof{x: x, level: level, integral: p.wholeWeights()}
-	f.core, f.member = x.firstCore()
-	for pass := range corePasses {
-		if pass > 0 && p.stopped() {
-			break
-		}
-		added, reached := f.solve(&f.root, nil)
-		if added == 0 || f.root.bound >= reached*(1-1e-4) || f.root.bound > x.surely() {
-			break
-		}
-	}
+	f := &proof{x: x, level: level, member: make([]bool, p.s.Len()), integral: p.wholeWeights()}
+	f.firstCore()
+	f.solve(&f.root, nil, corePasses)
 	if f.root.bound <= x.surely() {
 		f.nodes, f.bound = []node{f.root}, f.root.bound
 	}
@@ -117,9 +107,11 @@ func (f *proof) demandWhole() {
 	f.bound = max(f.bound, f.leaf.bound)
 }
 
-// whole is an assignment of that bound, nearly a plan; nil if there is none.
+// whole is an assignment of that bound, nearly a plan; nil if there is none or
+// the meter ran out.
 func (f *proof) whole() *assignment {
-	if f.outflow == nil || f.infeasible() {
+	p := f.x.p
+	if f.outflow == nil || f.infeasible() || !p.meter.spend(int64(p.s.Len()/itemsPerUnit)+1) {
 		return nil
 	}
 	return f.outflow.assemble(&f.leaf)
@@ -130,33 +122,41 @@ const wholeWork, wholeWorkPerItem = 50_000, 30 // see outflow.work
 // surely is what no plan's objective exceeds.
 func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }
 
-// solve finds prices for a node, beginning with those of its parent, if any, and
-// the node's bound. It adds to the core the items that it missed, and returns
-// their number and the value over the core alone.
-func (f *proof) solve(n *node, parent *node) (added int, reached float64) {
-	keys := f.x.p.s.Keys // the order of the rows must not matter
-	byKey := func(a, b choice) int { return keys.compare(a.item, b.item) }
-	if !slices.IsSortedFunc(f.core, byKey) {
-		slices.SortFunc(f.core, byKey)
+// solve finds prices for a node, beginning with the given ones, if any, and the
+// node's bound. It adds to the core the items that it missed and tries again, as
+// often as it may and as it is worth while.
+func (f *proof) solve(n *node, start *prices, passes int) {
+	for pass := range passes {
+		if pass > 0 && f.x.p.stopped() {
+			return
+		}
+		added, reached := f.ascend(n, start)
+		if added == 0 || n.bound >= reached*(1-1e-4) || n.bound > f.x.surely() {
+			return
+		}
+		if start = &n.y; n.bound < reached/2 {
+			start = nil // they rest on what the core lacked
+		}
 	}
+}
+
+// ascend is one pass of solve. It returns how many items it added to the core
+// and the value over the core alone.
+func (f *proof) ascend(n *node, start *prices) (added int, reached float64) {
 	d := f.x.newDual(f.applied(n.fixed))
-	if parent == nil {
+	if start == nil {
 		d.start()
 	} else {
-		d.y = parent.y.clone()
-		d.note(d.worth())
-		d.knapsacks()
+		d.resume(start)
 	}
 	d.climb()
-	value := f.x.evaluate(&d.best, n.fixed, f.member, func(k choice) {
-		f.core = append(f.core, k)
-		f.member[k.item] = true
-		added++
-	})
+	var missed []choice
+	value := f.x.evaluate(&d.best, n.fixed, f.member, func(k choice) { missed = append(missed, k) })
+	f.extend(missed)
 	if n.y.load == nil || value > n.bound {
 		n.bound, n.y = value, d.best
 	}
-	return added, d.bestValue
+	return len(missed), d.bestValue
 }
 
 // applied returns the core as the fixings leave it.
@@ -200,7 +200,7 @@ func (f *proof) branch() {
 		f.nodes = f.nodes[1:]
 		for _, leave := range []bool{false, true} {
 			child := node{fixed: append(slices.Clone(parent.fixed), fixing{k.item, leave})}
-			f.solve(&child, &parent)
+			f.solve(&child, &parent.y, childPasses)
 			child.bound = max(child.bound, parent.bound)
 			if child.bound <= f.x.surely() {
 				f.nodes = append(f.nodes, child)
@@ -234,84 +234,6 @@ func (f *proof) divided(n *node) (heaviest choice, ok bool) {
 		}
 	}
 	return heaviest, ok
-}
-
-// firstCore are the items that have an entry or are forced to move, and those on
-// overloaded instances that are among the cheapest to move per cost, or among
-// the costliest.
-func (x *relaxation) firstCore() (core []choice, member []bool) {
-	p, s := x.p, x.p.s
-	member = make([]bool, s.Len())
-	all := s.Len() <= smallCore
-	var limits []coreLimit
-	if !all {
-		limits = x.coreLimits()
-	}
-	for i, c := range s.Cost {
-		from := s.Current[i]
-		if !all && from == s.Hash[i] && !s.Instances[from].Drained {
-			cost := p.cost.of(c)
-			if x.excess[from] <= 0 && cost <= x.room[from] {
-				continue
-			}
-			scaled := x.unitCost * float64(cost)
-			if scaled < limits[from].cost && x.unitWeight*p.weight(int32(i)) > limits[from].ratio*scaled {
-				continue
-			}
-		}
-		if p.isHot(i) {
-			continue
-		}
-		core = append(core, x.choiceOf(i))
-		member[i] = true
-	}
-	return core, member
-}
-
-// coreLimit says which items of an instance belong to the first core: those of
-// at most that weight per cost, and those of at least that cost.
-type coreLimit struct{ ratio, cost float64 }
-
-const (
-	spareRatio = 1.25 // times what has to leave an instance, as the cheapest items
-	spareCost  = 3    // times that, as the costliest
-)
-
-func (x *relaxation) coreLimits() []coreLimit {
-	p, s := x.p, x.p.s
-	limits := make([]coreLimit, len(x.excess))
-	groups := make([][]ratioed, len(x.excess))
-	for _, d := range p.live {
-		if x.excess[d] > 0 {
-			groups[d] = make([]ratioed, 0, p.namedOn[d])
-		}
-	}
-	for i, c := range s.Cost {
-		if g := groups[s.Current[i]]; g != nil && c > 0 && len(g) < cap(g) {
-			cost := x.unitCost * float64(p.cost.of(c))
-			groups[s.Current[i]] = append(g, ratioed{x.unitWeight * p.weight(int32(i)) / cost, p.cost.of(c) * s.count(i)})
-		}
-	}
-	for d, g := range groups {
-		if g == nil {
-			continue
-		}
-		limits[d].ratio = criticalRatio(g, x.times(spareRatio, d))
-		limits[d].cost = math.Inf(1)
-		if !x.limited {
-			continue
-		}
-		for i := range g {
-			g[i].ratio = -x.unitCost * float64(g[i].cost)
-		}
-		limits[d].cost = -criticalRatio(g, x.times(spareCost, d))
-	}
-	return limits
-}
-
-// times is some multiple of the excess of an instance, in fixed point.
-func (x *relaxation) times(factor float64, d int) int64 {
-	return int64(min(factor*x.excess[d], 1) / x.unitCost)
 }
 
 // certify proves how good any plan of p can be.

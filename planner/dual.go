@@ -16,6 +16,15 @@ type prices struct {
 
 func (y *prices) clone() prices { return prices{slices.Clone(y.load), y.table} }
 
+// times is y with load so much dearer.
+func (y *prices) times(factor float64) *prices {
+	dear := y.clone()
+	for d := range dear.load {
+		dear.load[d] *= factor
+	}
+	return &dear
+}
+
 // weight is what moving one unit of the item adds to the objective: S(k)+o.
 func (p *problem) weight(item int32) float64 {
 	return p.state.float(p.state.of(p.s.state(int(item)))) + p.o.KeyOverhead
@@ -156,6 +165,16 @@ func (d *dual) start() {
 	}
 	d.y.table = (lo + hi) / 2
 	d.knapsacks()
+}
+
+// resume begins with given prices instead.
+func (d *dual) resume(y *prices) {
+	d.y = y.clone()
+	d.note(d.worth())
+	d.knapsacks()
+	if d.limited && d.y.table == 0 && d.entriesOver() > 0 {
+		d.start()
+	}
 }
 
 // leastWeight is a small weight among those of the core, to begin λ with.

@@ -23,14 +23,11 @@ func (p *problem) leastTable() *problem {
 	}
 	o := p.o
 	o.Objective, o.TableLimit, o.MigrationLimit, o.KeyOverhead = MinMigration, nil, nil, 0
-	if o.WorkBudget > 0 {
-		o.WorkBudget = max(1, o.WorkBudget-p.meter.used)
-	}
 	q, err := newProblem(&s, o)
 	if err != nil {
 		return nil
 	}
-	q.hot, q.bound, q.limit = p.hot, p.bound, p.limit
+	q.hot, q.bound, q.limit, q.meter = p.hot, p.bound, p.limit, p.meter
 	return q
 }
 
@@ -63,17 +60,16 @@ func (p *problem) leastEntries(level CertificateLevel) float64 {
 // it meets the table limit; nil if there is none.
 func (p *problem) smallTable(f *proof, effort int64) *assignment {
 	q := p.leastTable()
-	if q == nil {
+	if q == nil || p.meter.reason != "" {
 		return nil
 	}
 	a := minMigration(q, f.level)
-	p.meter.used += q.meter.used
-	p.meter.reason = q.meter.reason
+	p.meter = q.meter
 	if a == nil {
 		return nil
 	}
 	a = p.adopt(a)
-	if p.tableExcess(a.tableSize()) == 0 && !f.infeasible() {
+	if a.score().tableExcess == 0 && !f.infeasible() {
 		y := &f.nodes[0].y
 		p.improve(a, a.searchCore(f.x, y), y, effort)
 	}

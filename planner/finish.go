@@ -50,28 +50,32 @@ type finisher struct {
 // moves is Δ(F,F') in canonical key order, then by destination.
 func (a *assignment) moves() []Move {
 	s := a.p.s
-	var moves []Move
-	add := func(item, to int32, units int64) {
+	add := func(moves []Move, item, to int32, units int64) []Move {
 		if from := s.Current[item]; from != to {
 			moves = append(moves, Move{item, from, to, units, a.p.reason(item, from, to)})
 		}
+		return moves
 	}
+	var moves []Move
 	if s.Count == nil {
-		for i, to := range a.at {
-			add(int32(i), to, 1)
-		}
+		moves = collect(len(a.at), func(from, to int) (moves []Move) {
+			for i := from; i < to; i++ {
+				if a.at[i] != s.Current[i] {
+					moves = add(moves, int32(i), a.at[i], 1)
+				}
+			}
+			return moves
+		})
 	} else {
 		for _, x := range a.places() {
-			add(x.item, x.to, x.count)
+			moves = add(moves, x.item, x.to, x.count)
 		}
 	}
-	slices.SortFunc(moves, func(x, y Move) int {
-		if x.Item != y.Item {
-			return s.Keys.compare(x.Item, y.Item)
-		}
-		return cmp.Compare(x.To, y.To)
-	})
-	return moves
+	if len(moves) == 0 {
+		return nil
+	}
+	// Those of an item are in ascending order of destinations already.
+	return inOrder(moves, s.Keys, func(x *Move) int32 { return x.Item })
 }
 
 // reason says why an item goes from one instance to another.
@@ -119,7 +123,9 @@ func (f *finisher) entries() {
 	if !s.Partial {
 		f.dropAbsent()
 	}
-	slices.SortFunc(plan.Set, func(x, y Setting) int { return s.Keys.compare(x.Item, y.Item) })
+	if len(plan.Set) > 0 {
+		plan.Set = inOrder(plan.Set, s.Keys, func(x *Setting) int32 { return x.Item })
+	}
 	slices.SortFunc(plan.Unset, func(x, y Removal) int {
 		a, i := x.list(s)
 		b, j := y.list(s)

@@ -19,6 +19,29 @@ func (m *magnitudes) add(x float64, n int64) {
 	}
 }
 
+// addAll adds a range of numbers, with their counts if there are any.
+func (m *magnitudes) addAll(values []float64, counts []int64, from, to int) {
+	switch {
+	case values == nil:
+	case counts == nil:
+		for _, v := range values[from:to] {
+			m.add(v, 1)
+		}
+	default:
+		for i := from; i < to; i++ {
+			m.add(values[i], counts[i])
+		}
+	}
+}
+
+// merge adds the numbers of another one.
+func (m *magnitudes) merge(other *magnitudes) {
+	for e, n := range &other.exponents {
+		m.exponents[e] += n
+	}
+	m.greatest = max(m.greatest, other.greatest)
+}
+
 // exponent returns an e, the least or one more, for which the sum is at most 2^e.
 func (m *magnitudes) exponent() int {
 	top := len(m.exponents) - 1

@@ -22,60 +22,114 @@ func optimal(p *problem) *assignment {
 // minMigration rests on a proof of the given level, which branches only if that
 // is needed.
 func minMigration(p *problem, level CertificateLevel) *assignment {
+	b := incumbent{p: p, effort: p.effort()}
+	rivals := p.rivals(mixed, minTable)
 	p.proof = p.newProof(level)
-	var best *assignment
-	var bestScore score
-	offer := func(a *assignment) {
-		if a == nil {
-			return
-		}
-		if sc := a.score(); best == nil || a.better(sc, best, bestScore) {
-			best, bestScore = a, sc
-		}
-	}
-	effort := p.effort()
-	closed := func() bool {
-		return best != nil && bestScore.violated == 0 && bestScore.objective <= p.closeEnough()
-	}
-	try := func(a *assignment, y *prices) {
-		if a == nil {
-			return
-		}
-		if sc := a.score(); sc.violated > 0 || sc.objective > p.closeEnough() {
-			p.improve(a, a.searchCore(p.proof.x, y), y, effort.evaluations)
-		}
-		offer(a)
-	}
 	if !p.proof.infeasible() {
-		try(p.proof.whole(), &p.proof.root.y)
+		b.try(p.proof.whole(), &p.proof.root.y)
 	}
-	for i := range effort.roundings {
-		if i == 1 && level == CertificateTight && !closed() {
+	for i := range b.effort.roundings {
+		if i == 1 && level == CertificateTight && !b.closed() {
 			p.proof.branch()
 		}
 		at := max(0, i-1) // the root first, then its parts
-		if at >= len(p.proof.nodes) || closed() {
+		if at >= len(p.proof.nodes) || b.closed() {
 			break
 		}
 		n := &p.proof.nodes[at]
-		try(p.round(p.proof.x, n), &n.y)
+		b.try(p.round(p.proof.x, n), &n.y)
 	}
-	if best != nil && bestScore.violated == 1 && bestScore.tableExcess > 0 {
-		offer(p.undershoot(bestScore.tableExcess, effort.evaluations))
+	if b.best != nil && b.score.violated == 1 && b.score.tableExcess > 0 {
+		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
 	}
-	for _, algorithm := range []func(*problem) *assignment{mixed, minTable} {
-		offer(algorithm(p))
+	b.compete(rivals())
+	if b.best == nil {
+		return nil
 	}
-	if best != nil && bestScore.violated > 0 {
-		offer(minMig(p)) // else mixed began with it, or it is worse than a plan that meets the limits
+	if p.proof.root.y.table > 0 && (b.score.violated > 0 || b.score.objective > wideGap*p.proof.lowerBound()) {
+		b.offer(p.smallTable(p.proof, b.effort.evaluations))
 	}
-	if p.proof.root.y.table > 0 && (bestScore.violated > 0 || bestScore.objective > wideGap*p.proof.lowerBound()) {
-		offer(p.smallTable(p.proof, effort.evaluations))
+	if b.score.violated == 0 {
+		b.best.saveEntries()
 	}
-	if best != nil && bestScore.violated == 0 {
-		best.saveEntries()
+	return b.best
+}
+
+// incumbent is the best assignment so far; nil at first.
+type incumbent struct {
+	p      *problem
+	effort effort
+	best   *assignment
+	score  score
+}
+
+func (b *incumbent) offer(a *assignment) {
+	if a != nil {
+		b.keep(a, a.score())
 	}
-	return best
+}
+
+func (b *incumbent) keep(a *assignment, sc score) {
+	if a != nil && (b.best == nil || a.better(sc, b.best, b.score)) {
+		b.best, b.score = a, sc
+	}
+}
+
+// closed reports whether there is hardly a gap left.
+func (b *incumbent) closed() bool { return b.best != nil && b.good(b.score) }
+
+func (b *incumbent) good(sc score) bool {
+	return sc.violated == 0 && sc.objective <= b.p.closeEnough()
+}
+
+// try improves an assignment by local search, if that is needed.
+func (b *incumbent) try(a *assignment, y *prices) {
+	if a == nil {
+		return
+	}
+	if !b.good(a.score()) {
+		b.p.improve(a, a.searchCore(b.p.proof.x, y), y, b.effort.evaluations)
+	}
+	b.offer(a)
+}
+
+// compete compares with what mixed and mintable found, and with minmig.
+func (b *incumbent) compete(found []rival) {
+	for _, r := range found {
+		b.keep(r.a, r.score)
+	}
+	if p := b.p; b.best != nil && b.score.violated > 0 && found[0].score.tableExcess == 0 && p.entries > p.retained {
+		// Else minmig is worse than a plan that meets the limits, or mixed compared with it.
+		r := p.rivals(minMig)()[0]
+		b.keep(r.a, r.score)
+	}
+}
+
+// rival is what another algorithm came to; a is nil when the meter ran out.
+type rival struct {
+	a     *assignment
+	score score
+}
+
+// rivals starts other algorithms; the function that it returns waits for them.
+func (p *problem) rivals(algorithms ...func(*problem) *assignment) func() []rival {
+	found, waits := make([]rival, len(algorithms)), make([]func() *problem, len(algorithms))
+	for i, algorithm := range algorithms {
+		waits[i] = p.aside(func(q *problem) {
+			if a := algorithm(q); a != nil {
+				found[i] = rival{a, a.score()}
+				a.p = p
+			}
+		})
+	}
+	return func() []rival {
+		for _, wait := range waits {
+			if q := wait(); q != p {
+				p.meter.include(&q.meter)
+			}
+		}
+		return found
+	}
 }
 
 // undershoot plans for a table limit that is lower by a few entries more than a
@@ -92,6 +146,7 @@ func (p *problem) undershoot(excess, evaluations int64) *assignment {
 	y := &f.root.y
 	a := q.round(f.x, &f.root)
 	if a == nil {
+		p.meter = q.meter
 		return nil
 	}
 	q.improve(a, a.searchCore(f.x, y), y, evaluations)
@@ -122,11 +177,13 @@ func (a *assignment) saveEntries() {
 }
 
 const (
-	searchSize = 4096 // pieces that the local search looks at
-	// gapClosed and smallGapClosed are gaps that end the search, the latter on inputs of fewItems.
+	wholeSearch = fewItems // items up to which it looks at all that may move
+	certainly   = 2        // times the price of its load is no reason for a key to leave, then it stays
+	searchSize  = 4096     // pieces that the local search looks at
+	fewItems    = 20_000
+	wideGap     = 1.1 // times the bound: worth another start
+	// Gaps that end the search, the latter on inputs of few items.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
-	fewItems                  = 20_000
-	wideGap                   = 1.1 // times the bound: worth another start
 )
 
 // closeEnough is an objective that is not worth improving.
@@ -171,23 +228,31 @@ func (p *problem) round(x *relaxation, n *node) *assignment {
 	if !p.meter.spend(int64(p.s.Len()/itemsPerUnit) + 1) {
 		return nil
 	}
-	a, m := newAssignment(p), x.market(&n.y)
+	a, m, at := newAssignment(p), x.market(&n.y), x.glanceAt(&n.y)
+	leaving := collect(p.s.Len(), func(from, to int) (leaving []int32) {
+		for i := range at.restless(from, to) {
+			leaving = append(leaving, int32(i))
+		}
+		return leaving
+	})
+	for _, f := range n.fixed {
+		if at.stays(int(f.item)) {
+			leaving = append(leaving, f.item)
+		}
+	}
 	var queue []pending
-	for i, from := range p.s.Current {
-		if len(n.fixed) == 0 && from == p.s.Hash[i] && n.y.load[from] == 0 && !p.s.Instances[from].Drained && x.room[from] >= p.costliest {
+	for _, i := range leaving {
+		if p.isHot(int(i)) {
 			continue
 		}
-		if p.isHot(i) {
-			continue
-		}
-		k := x.choiceOf(i)
+		k := x.choiceOf(int(i))
 		k.apply(n.fixed)
 		switch o, _ := k.best(&n.y, m); {
 		case o == goHome:
-			a.move(int32(i), k.home)
+			a.move(i, k.home)
 		case o == goToMarket:
-			a.move(int32(i), nowhere)
-			queue = append(queue, pending{int32(i), a.unitCost(int32(i))})
+			a.move(i, nowhere)
+			queue = append(queue, pending{i, a.unitCost(i)})
 		}
 	}
 	a.toMarket(queue)
@@ -215,12 +280,61 @@ func (a *assignment) toMarket(queue []pending) {
 // searchCore gathers the pieces whose best option is least certain: half by how
 // much worse the second best is, half by that relative to what is at stake.
 func (a *assignment) searchCore(x *relaxation, y *prices) []int32 {
+	at := x.glanceAt(y.times(certainly))
+	if x.p.s.Len() <= wholeSearch {
+		at = nil
+	}
+	e := a.leastCertain(collect(len(a.at), func(from, to int) []uncertain { return a.uncertain(x, y, at, from, to) }))
+	core := make([]int32, len(e))
+	for i, v := range e {
+		core[i] = v.piece
+	}
+	return core
+}
+
+// uncertain is a piece with what its second best option costs more.
+type uncertain struct {
+	regret, relative float64
+	piece            int32
+	tie              uint32 // upper half of the key's hash
+}
+
+// leastCertain cuts a list down to those that belong to the search core.
+func (a *assignment) leastCertain(e []uncertain) []uncertain {
+	if len(e) <= searchSize {
+		return e
+	}
+	leastFirst(e, searchSize/2, func(v, w *uncertain) bool {
+		return v.regret < w.regret || v.regret == w.regret && a.before(v, w)
+	})
+	leastFirst(e[searchSize/2:], searchSize/2, func(v, w *uncertain) bool {
+		return v.relative < w.relative || v.relative == w.relative && a.before(v, w)
+	})
+	return e[:searchSize]
+}
+
+// before breaks ties so that the order of the rows makes no difference.
+func (a *assignment) before(v, w *uncertain) bool {
+	if v.tie != w.tie {
+		return v.tie < w.tie
+	}
+	if i, j := a.item(v.piece), a.item(w.piece); i != j {
+		return a.p.s.Keys.compare(i, j) < 0
+	}
+	return v.piece < w.piece
+}
+
+// uncertain looks at a range of pieces, but not at what stays at a glance. It
+// returns at least those that belong to the search core.
+func (a *assignment) uncertain(x *relaxation, y *prices, at *glance, begin, end int) []uncertain {
 	p, m, typical := a.p, x.market(y), x.typicalPrice(y)
 	var e []uncertain
-	for piece := range a.at {
+	regretted, related := math.Inf(1), math.Inf(1) // what is above both does not belong to it
+	for piece := begin; piece < end; piece++ {
 		item := a.item(int32(piece))
 		from := p.s.Current[item]
-		if a.at[piece] == from && from == p.s.Hash[item] && a.load[from] <= p.limit[from] && y.load[from] == 0 {
+		if a.at[piece] == from && from == p.s.Hash[item] && a.load[from] <= p.limit[from] &&
+			(y.load[from] == 0 || at != nil && at.stays(int(item))) {
 			continue
 		}
 		if p.isHot(int(item)) || a.count(int32(piece)) == 0 {
@@ -233,28 +347,23 @@ func (a *assignment) searchCore(x *relaxation, y *prices) []int32 {
 		if math.IsInf(regret, 1) || math.IsNaN(regret) {
 			regret = 0
 		}
-		e = append(e, uncertain{int32(piece), regret, regret / (k.weight + y.table + float64(typical*k.cost) + 1e-300)})
+		relative := regret / (k.weight + y.table + float64(typical*k.cost) + 1e-300)
+		if regret > regretted && relative > related {
+			continue
+		}
+		e = append(e, uncertain{regret, relative, int32(piece), uint32(p.s.Keys.hashes[item] >> 32)})
+		if len(e) == 4*searchSize {
+			e = a.leastCertain(e)
+			regretted, related = 0, 0
+			for _, v := range e[:searchSize/2] {
+				regretted = max(regretted, v.regret)
+			}
+			for _, v := range e[searchSize/2:] {
+				related = max(related, v.relative)
+			}
+		}
 	}
-	if len(e) > searchSize {
-		slices.SortFunc(e, func(v, w uncertain) int {
-			return cmp.Or(cmp.Compare(v.regret, w.regret), p.s.Keys.compare(a.item(v.piece), a.item(w.piece)), cmp.Compare(v.piece, w.piece))
-		})
-		slices.SortFunc(e[searchSize/2:], func(v, w uncertain) int {
-			return cmp.Or(cmp.Compare(v.relative, w.relative), p.s.Keys.compare(a.item(v.piece), a.item(w.piece)), cmp.Compare(v.piece, w.piece))
-		})
-		e = e[:searchSize]
-	}
-	core := make([]int32, len(e))
-	for i, v := range e {
-		core[i] = v.piece
-	}
-	return core
-}
-
-// uncertain is a piece with what its second best option costs more.
-type uncertain struct {
-	piece            int32
-	regret, relative float64
+	return a.leastCertain(e)
 }
 
 // typicalPrice is the mean price of load where it has one, else what there is to

@@ -43,7 +43,8 @@ type Options struct {
 	Objective Objective
 	// MigrationLimit bounds what may be moved under MinImbalance, which needs one.
 	MigrationLimit *MigrationLimit
-	// Stop is asked now and then; true ends planning. A strategy that has a
+	// Stop is asked now and then, from several goroutines but never at the same
+	// time; true ends planning, and should stay true. A strategy that has a
 	// complete plan returns it with EndReason EndStopped, others ErrStopped.
 	// Nil: never.
 	Stop func() bool

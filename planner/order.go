@@ -27,6 +27,30 @@ func (s *Snapshot) canonicalOrder() []int32 {
 	return order
 }
 
+// inOrder returns elements in canonical order of their keys; those of the same
+// key stay as they are.
+func inOrder[T any](e []T, keys *Keys, item func(*T) int32) []T {
+	type place struct {
+		hash  uint64
+		index int32
+	}
+	places := make([]place, len(e))
+	for i := range e {
+		places[i] = place{keys.hashes[item(&e[i])], int32(i)}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.hash != b.hash {
+			return cmp.Compare(a.hash, b.hash)
+		}
+		return cmp.Or(keys.compare(item(&e[a.index]), item(&e[b.index])), cmp.Compare(a.index, b.index))
+	})
+	ordered := make([]T, len(e))
+	for i, x := range places {
+		ordered[i] = e[x.index]
+	}
+	return ordered
+}
+
 // ranked is a piece with its rank under some criterion: lower ranks first, ties
 // in canonical key order.
 type ranked struct {
@@ -155,4 +179,59 @@ func (o *lazyOrder) pivot(e []ranked) ranked {
 	}
 	slices.SortFunc(s[:], o.compare)
 	return s[4]
+}
+
+// leastFirst reorders e so that its n least elements come first, n < len(e).
+func leastFirst[T any](e []T, n int, less func(a, b *T) bool) {
+	for work := 8 * len(e); len(e) > sortOutright; {
+		if work -= len(e); work < 0 { // bad pivots
+			break
+		}
+		k := split(e, less)
+		switch {
+		case k == n:
+			return
+		case k > n:
+			e = e[:k]
+		default:
+			e, n = e[k:], n-k
+		}
+	}
+	slices.SortFunc(e, func(a, b T) int {
+		switch {
+		case less(&a, &b):
+			return -1
+		case less(&b, &a):
+			return 1
+		}
+		return 0
+	})
+}
+
+// split puts the elements before some pivot first and returns their number,
+// which is at least 1 and less than len(e).
+func split[T any](e []T, less func(a, b *T) bool) int {
+	var s [9]T
+	step := (len(e) - 1) / 8
+	for i := range s {
+		s[i] = e[i*step]
+		for j := i; j > 0 && less(&s[j], &s[j-1]); j-- {
+			s[j], s[j-1] = s[j-1], s[j]
+		}
+	}
+	i, j, pivot := 0, len(e)-1, s[4]
+	for {
+		for less(&e[i], &pivot) {
+			i++
+		}
+		for less(&pivot, &e[j]) {
+			j--
+		}
+		if i >= j {
+			return i
+		}
+		e[i], e[j] = e[j], e[i]
+		i++
+		j--
+	}
 }

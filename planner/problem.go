@@ -72,20 +72,28 @@ func (p *problem) measure() {
 	for _, d := range s.Instances {
 		cost.add(d.ResidualCost, 1)
 	}
-	if s.Count == nil {
-		for _, c := range s.Cost {
-			cost.add(c, 1)
+	var parts [mostParts]*[2]magnitudes
+	inParts(s.Len(), func(part, from, to int) {
+		var m [2]magnitudes
+		m[0].addAll(s.Cost, s.Count, from, to)
+		m[1].addAll(s.State, s.Count, from, to)
+		parts[part] = &m
+	})
+	for _, m := range parts {
+		if m != nil {
+			cost.merge(&m[0])
+			state.merge(&m[1])
 		}
-		for _, v := range s.State {
-			state.add(v, 1)
-		}
-	}
-	for i, n := range s.Count {
-		cost.add(s.Cost[i], n)
-		state.add(s.state(i), n)
 	}
 	if s.State == nil {
-		state.add(1, int64(s.Len()))
+		keys := int64(s.Len())
+		if s.Count != nil {
+			keys = 0
+			for _, n := range s.Count {
+				keys += n
+			}
+		}
+		state.add(1, keys)
 	}
 	p.mostState, p.unitState = state.greatest, evenScale(state.greatest)
 	for _, d := range s.Instances {
@@ -96,6 +104,29 @@ func (p *problem) measure() {
 	p.unitCost = evenScale(cost.greatest)
 }
 
+// sums is what some items add up to.
+type sums struct {
+	cost, keys     []int64 // by instance
+	entries, state int64
+}
+
+// sumsOf adds up a range of items as they are now.
+func (p *problem) sumsOf(from, to int) sums {
+	s := p.s
+	x := sums{cost: make([]int64, len(s.Instances)), keys: make([]int64, len(s.Instances))}
+	current, hash := s.Current[from:to], s.Hash[from:to]
+	for i, c := range s.Cost[from:to] {
+		d, units := current[i], s.count(from+i)
+		x.cost[d] += p.cost.of(c) * units
+		x.keys[d] += units
+		if d != hash[i] {
+			x.entries += units
+		}
+		x.state += p.state.of(s.state(from+i)) * units
+	}
+	return x
+}
+
 // sumUp adds up loads, state, keys and table entries as they are now.
 func (p *problem) sumUp() {
 	s, n := p.s, len(p.s.Instances)
@@ -104,22 +135,15 @@ func (p *problem) sumUp() {
 	p.residual, p.before = make([]int64, n), make([]int64, n)
 	p.keysBefore, p.namedOn = make([]int64, n), make([]int64, n)
 
-	for i, c := range s.Cost {
-		d, units := s.Current[i], s.count(i)
-		p.before[d] += p.cost.of(c) * units
-		p.namedOn[d] += units
-		if d != s.Hash[i] {
-			p.entries += units
+	parts := make([]sums, mostParts)
+	inParts(s.Len(), func(part, from, to int) { parts[part] = p.sumsOf(from, to) })
+	for _, x := range parts {
+		for d := range x.cost {
+			p.before[d] += x.cost[d]
+			p.namedOn[d] += x.keys[d]
 		}
-	}
-	if s.State == nil {
-		for _, units := range p.namedOn {
-			p.totalState += p.state.of(1) * units
-		}
-	} else {
-		for i, v := range s.State {
-			p.totalState += p.state.of(v) * s.count(i)
-		}
+		p.entries += x.entries
+		p.totalState += x.state
 	}
 	for d, x := range s.Instances {
 		p.residual[d] = p.cost.of(x.ResidualCost)

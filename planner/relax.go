@@ -206,6 +206,13 @@ func (s *sum) add(v, magnitude float64) {
 	}
 }
 
+// merge adds the terms of t.
+func (s *sum) merge(t *sum) {
+	s.values = append(s.values, t.values...)
+	s.magnitudes += t.magnitudes
+	s.huge = max(s.huge, t.huge)
+}
+
 // floor is a value that the exact sum is not below.
 func (s *sum) floor() float64 {
 	slices.Sort(s.values)
@@ -244,33 +251,55 @@ func (x *relaxation) base(y *prices) sum {
 // satisfies the constraints and keeps to what is fixed. It calls missed for
 // every item that would move and is not a member of the core. +∞: some key fits nowhere.
 func (x *relaxation) evaluate(y *prices, fixed []fixing, member []bool, missed func(k choice)) float64 {
-	p, s := x.p, x.p.s
-	m, total := x.market(y), x.base(y)
-	for i, c := range s.Cost {
-		from := s.Current[i]
-		u := y.load[from]
-		if len(fixed) == 0 && from == s.Hash[i] && !s.Instances[from].Drained {
-			// Without an entry there is nothing to gain but the price of the load.
-			if cost := p.cost.of(c); cost <= x.least && u*x.unitCost*float64(cost) <= y.table {
-				continue
-			}
+	at, m := x.glanceAt(y), x.market(y)
+	parts := make([]leaving, mostParts)
+	inParts(x.p.s.Len(), func(part, from, to int) {
+		l := &parts[part]
+		for i := range at.restless(from, to) {
+			l.add(x, i, y, m, fixed, member)
 		}
-		if len(p.hot) > 0 && p.isHot(i) {
-			continue
+	})
+	for _, f := range fixed {
+		if i := int(f.item); at.stays(i) {
+			parts[0].add(x, i, y, m, fixed, member)
 		}
-		k := x.choiceOf(i)
-		k.apply(fixed)
-		o, v := k.best(y, m)
-		if o == stay {
-			continue
-		}
-		if math.IsInf(v, 1) {
-			return v
-		}
-		total.add(k.units*v, k.units*(k.weight+float64(u*k.cost)+y.table+math.Abs(v)))
-		if !member[i] {
+	}
+	if slices.ContainsFunc(parts, func(l leaving) bool { return l.barred }) {
+		return math.Inf(1)
+	}
+	total := x.base(y)
+	for i := range parts {
+		total.merge(&parts[i].sum)
+		for _, k := range parts[i].missed {
 			missed(k)
 		}
 	}
 	return total.floor()
+}
+
+// leaving is what some of the items add to the Lagrangian.
+type leaving struct {
+	sum    sum
+	missed []choice // those that are not members of the core
+	barred bool     // some key fits nowhere
+}
+
+func (l *leaving) add(x *relaxation, i int, y *prices, m market, fixed []fixing, member []bool) {
+	if x.p.isHot(i) {
+		return
+	}
+	k := x.choiceOf(i)
+	k.apply(fixed)
+	o, v := k.best(y, m)
+	switch {
+	case o == stay:
+		return
+	case math.IsInf(v, 1):
+		l.barred = true
+		return
+	}
+	l.sum.add(k.units*v, k.units*(k.weight+float64(y.load[k.from]*k.cost)+y.table+math.Abs(v)))
+	if !member[i] && v < 0 {
+		l.missed = append(l.missed, k)
+	}
 }

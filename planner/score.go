@@ -32,17 +32,9 @@ func (x score) compare(y score) int {
 // score judges a complete assignment.
 func (a *assignment) score() score {
 	p := a.p
-	var x score
-	state := int64(0)
-	for piece, d := range a.at {
-		if i := a.item(int32(piece)); d != p.s.Current[i] {
-			units := a.count(int32(piece))
-			x.moves += units
-			state += p.state.of(p.s.state(int(i))) * units
-		}
-	}
+	total := a.tally()
+	x, state := total.score, total.state
 	x.objective = p.objective(state, x.moves)
-	x.table = a.tableSize()
 	x.tableExcess = p.tableExcess(x.table)
 	if x.tableExcess > 0 {
 		x.violated++
@@ -56,6 +48,39 @@ func (a *assignment) score() score {
 			x.excess = max(x.excess, relative(float64(a.load[d]), p.bound[d]))
 		}
 		x.theta = max(x.theta, relative(float64(a.load[d]), p.fair[d]))
+	}
+	return x
+}
+
+// tally counts moves, moved state and table entries.
+func (a *assignment) tally() tally {
+	var parts [mostParts]tally
+	inParts(len(a.at), func(part, from, to int) { parts[part] = a.tallyOf(from, to) })
+	total := tally{score: score{table: a.p.retained}}
+	for _, x := range &parts {
+		total.moves += x.moves
+		total.state += x.state
+		total.table += x.table
+	}
+	return total
+}
+
+// tallyOf is the tally of a range of pieces.
+func (a *assignment) tallyOf(from, to int) (x tally) {
+	s := a.p.s
+	for piece := from; piece < to; piece++ {
+		d, i := a.at[piece], piece
+		if a.items != nil {
+			i = int(a.items[piece])
+		}
+		if d != s.Current[i] {
+			units := a.count(int32(piece))
+			x.moves += units
+			x.state += a.p.state.of(s.state(i)) * units
+		}
+		if d != s.Hash[i] {
+			x.table += a.count(int32(piece))
+		}
 	}
 	return x
 }
@@ -91,6 +116,9 @@ func Better(a, b *Plan) bool {
 func (a *assignment) better(x score, b *assignment, y score) bool {
 	if c := x.compare(y); c != 0 {
 		return c < 0
+	}
+	if a.units == nil && slices.Equal(a.at, b.at) {
+		return false
 	}
 	return compareMoves(a.p.s.Keys, a.moves(), b.moves()) < 0
 }

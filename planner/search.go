@@ -165,12 +165,7 @@ func (a *assignment) chunks(pieces []int32) []int32 {
 // tallyUp counts the given assignment.
 func (s *search) tallyUp() {
 	a, p := s.a, s.p
-	s.now.score = a.score()
-	for piece, d := range a.at {
-		if i := a.item(int32(piece)); d != p.s.Current[i] {
-			s.now.state += p.state.of(p.s.state(int(i))) * a.count(int32(piece))
-		}
-	}
+	s.now.score, s.now.state = a.score(), a.tally().state
 	s.overIndex = make([]int32, len(s.load))
 	for d := range s.overIndex {
 		s.overIndex[d] = -1

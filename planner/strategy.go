@@ -73,13 +73,25 @@ func strategy(name, summary, source string, algorithm func(*problem) *assignment
 		if p.settled() {
 			return p.finish(name, p.unmoved()), nil
 		}
-		a := algorithm(p)
+		a := p.run(name, algorithm)
 		if a == nil {
 			return nil, ErrStopped
 		}
 		return p.finish(name, a), nil
 	}
 	return Info{Name: name, Summary: summary, Source: source, Plan: plan}
+}
+
+// run runs an algorithm, and meanwhile proves what the certificate rests on, if
+// the algorithm does not do that itself.
+func (p *problem) run(name string, algorithm func(*problem) *assignment) *assignment {
+	if name == "optimal" || p.o.Certificate == CertificateOff || !p.concurrent() {
+		return algorithm(p)
+	}
+	wait := p.aside(func(q *problem) { q.proof = q.prove(q.o.Certificate) })
+	a := algorithm(p)
+	p.proof = wait().proof
+	return a
 }
 
 // complete runs Phases II and III on a; nil when the meter ran out.
