@@ -68,43 +68,63 @@ func (p *problem) newProof(level CertificateLevel) *proof {
 	if f.root.bound <= x.surely() {
 		f.nodes, f.bound = []node{f.root}, f.root.bound
 	}
-	f.demandWhole()
+	if p.s.Len() <= fewItems || level == CertificateTight {
+		f.demandWhole()
+	}
 	return f
 }
 
 // demandWhole raises the bound by what whole keys cost that leave overloaded
-// instances. Beside their number a single key hardly counts on large inputs.
+// instances. On large inputs it does not branch: beside their number a single
+// key hardly counts.
 func (f *proof) demandWhole() {
-	x, limit := f.x, fewItems
-	work := wholeWork + wholeWorkPerItem*x.p.s.Len()
-	if f.level == CertificateTight {
-		work, limit = 20*work, 10*limit
-	}
-	if f.infeasible() || x.p.s.Len() > limit || x.p.stopped() {
+	x, items := f.x, f.x.p.s.Len()
+	if f.outflow != nil || f.infeasible() || x.p.stopped() {
 		return
 	}
-	if x.limited && f.root.y.table > 0 {
+	if x.limited && f.root.y.table > 0 && items <= manyItems {
 		if f.entries = x.p.leastEntries(f.level); f.entries > float64(*x.p.o.TableLimit) {
 			f.nodes, f.bound = nil, 0
 			return
 		}
 	}
-	for _, y := range []prices{{make([]float64, len(x.excess)), f.root.y.table}, f.nodes[0].y} {
-		o := x.newOutflow(&y, work)
+	candidates := []prices{{make([]float64, len(x.excess)), f.root.y.table}}
+	if items <= fewItems {
+		candidates = append(candidates, f.root.y)
+	}
+	for _, y := range candidates {
+		o := x.newOutflow(&y, f.wholeWork())
 		if o == nil {
-			f.nodes = nil
+			f.nodes, f.bound = nil, 0
 			return
 		}
 		if root := o.root(); f.outflow == nil || root.bound > f.leaf.bound {
 			f.outflow, f.leaf = o, root
 		}
 	}
-	f.leaf = f.outflow.search(f.leaf)
+	if items <= manyItems {
+		f.leaf = f.outflow.search(f.leaf)
+	}
 	if f.leaf.bound > x.surely() {
 		f.nodes, f.bound = nil, 0
 		return
 	}
 	f.bound = max(f.bound, f.leaf.bound)
+	if items > manyItems {
+		f.leaf = f.outflow.dive(f.leaf)
+	}
+}
+
+// wholeWork is how much the search for whole keys may look at; see outflow.work.
+func (f *proof) wholeWork() int {
+	items := f.x.p.s.Len()
+	switch {
+	case items > manyItems:
+		return 0
+	case f.level == CertificateTight:
+		return min(1_000_000+600*items, 20_000_000)
+	}
+	return 50_000 + 30*items
 }
 
 // whole is an assignment of that bound, nearly a plan; nil if there is none or
@@ -116,8 +136,6 @@ func (f *proof) whole() *assignment {
 	}
 	return f.outflow.assemble(&f.leaf)
 }
-
-const wholeWork, wholeWorkPerItem = 50_000, 30 // see outflow.work
 
 // surely is what no plan's objective exceeds.
 func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }

@@ -25,9 +25,10 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	b := incumbent{p: p, effort: p.effort()}
 	rivals := p.rivals(mixed, minTable)
 	p.proof = p.newProof(level)
-	if !p.proof.infeasible() {
-		b.try(p.proof.whole(), &p.proof.root.y)
+	if p.proof.root.y.table == 0 {
+		p.proof.demandWhole() // the instances are knapsacks of their own
 	}
+	b.try(p.proof.whole(), &p.proof.root.y)
 	for i := range b.effort.roundings {
 		if i == 1 && level == CertificateTight && !b.closed() {
 			p.proof.branch()
@@ -38,6 +39,10 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 		}
 		n := &p.proof.nodes[at]
 		b.try(p.round(p.proof.x, n), &n.y)
+	}
+	if p.proof.outflow == nil && !b.closed() {
+		p.proof.demandWhole()
+		b.try(p.proof.whole(), &p.proof.root.y)
 	}
 	if b.best != nil && b.score.violated == 1 && b.score.tableExcess > 0 {
 		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
@@ -181,6 +186,7 @@ const (
 	certainly   = 2        // times the price of its load is no reason for a key to leave, then it stays
 	searchSize  = 4096     // pieces that the local search looks at
 	fewItems    = 20_000
+	manyItems   = 200_000
 	wideGap     = 1.1 // times the bound: worth another start
 	// Gaps that end the search, the latter on inputs of few items.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
@@ -209,7 +215,7 @@ func (p *problem) effort() effort {
 	switch {
 	case p.s.Len() <= fewItems:
 		return effort{4, min(1_000_000, 5_000+200*int64(p.s.Len()))}
-	case p.s.Len() <= 200_000:
+	case p.s.Len() <= manyItems:
 		return effort{2, 500_000}
 	}
 	return effort{1, 100_000}

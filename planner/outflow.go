@@ -21,11 +21,12 @@ type outflow struct {
 	x       *relaxation
 	y       prices
 	market  market
-	fixed   float64 // the part that no cover changes, rounded down
-	need    []int64 // by instance, in fixed point: what has to leave; negative: what has room
-	leavers [][]coverItem
-	forced  []int32 // keys that cannot stay
-	item    []int32 // by the id of a leaver, if items have counts
+	fixed   float64       // the part that no cover changes, rounded down
+	need    []int64       // by instance, in fixed point: what has to leave; negative: what has room
+	leavers [][]coverItem // by instance
+	looked  []bool        // by instance: whether its leavers are known
+	forced  []int32       // keys that cannot stay
+	item    []int32       // by the id of a leaver, if items have counts
 
 	covers  coverer
 	scratch []coverItem
@@ -55,50 +56,104 @@ const (
 	coverStates = 1 << 12 // partial covers to look at for an instance
 	coverSplits = 2
 	takenKept   = 32 // items remembered of each cover
+	deepest     = 64 // keys that a dive places
 	// A placement takes the time in which so many leavers are looked at, and more for each instance.
 	placementWork, workPerInstance = 100, 4
 )
 
-// newOutflow sets up the knapsacks under prices. It returns nil if some key fits
-// nowhere.
+// newOutflow sets up the knapsacks under prices, to be searched with that much
+// work. Without work it leaves out the keys of instances from which none has to
+// leave. It returns nil if some key fits nowhere.
 func (x *relaxation) newOutflow(y *prices, work int) *outflow {
-	p, s := x.p, x.p.s
+	p := x.p
 	o := &outflow{
 		x: x, y: y.clone(), market: x.market(y), known: map[string]covered{}, work: work,
 		need: make([]int64, len(x.excess)), leavers: make([][]coverItem, len(x.excess)),
 	}
 	o.covers = coverer{states: coverStates, splits: coverSplits, canonical: o.canonical}
+	o.looked = make([]bool, len(x.excess))
 	for _, d := range p.live {
 		o.need[d] = x.load[d] - p.limit[d]
-		o.leavers[d] = make([]coverItem, 0, p.namedOn[d])
+		o.looked[d] = o.need[d] > 0 || work > 0
 	}
 	free := x.base(&o.y)
-	for i := range s.Cost {
+	if p.s.Count != nil {
+		o.item = []int32{}
+	}
+	parts := make([]outflowPart, mostParts)
+	inParts(p.s.Len(), func(part, from, to int) { parts[part] = o.part(from, to) })
+	for i := range parts {
+		if parts[i].barred {
+			return nil
+		}
+		free.merge(&parts[i].free)
+		o.take(&parts[i])
+	}
+	o.fixed = free.floor()
+	return o
+}
+
+// outflowPart is what some of the items add to an outflow.
+type outflowPart struct {
+	free    sum
+	leaving []int64 // by instance: what has to go whatever it costs
+	leavers [][]coverItem
+	forced  []int32
+	barred  bool // some key fits nowhere
+}
+
+// part goes through a range of items.
+func (o *outflow) part(first, end int) outflowPart {
+	p, s := o.x.p, o.x.p.s
+	q := outflowPart{leaving: make([]int64, len(o.need)), leavers: make([][]coverItem, len(o.need))}
+	for i := first; i < end; i++ {
 		if p.isHot(i) {
 			continue
 		}
-		k := x.choiceOf(i)
+		k := o.x.choiceOf(i)
 		r := o.toLeave(&k)
 		cost, units := p.cost.of(s.Cost[i]), s.count(i)
 		switch {
 		case k.must && math.IsInf(r, 1):
-			return nil
+			q.barred = true
 		case k.must:
-			free.add(k.units*r, k.units*math.Abs(r))
-			if !s.Instances[k.from].Drained {
-				o.need[k.from] -= cost * units
-			}
+			q.free.add(k.units*r, k.units*math.Abs(r))
+			q.leaving[k.from] += cost * units
 			if s.Count == nil && cost > 0 {
-				o.forced = append(o.forced, k.item)
+				q.forced = append(q.forced, k.item)
 			}
-		case cost == 0 && r < 0:
-			free.add(k.units*r, k.units*-r)
-		case cost > 0 && !math.IsInf(r, 1):
-			o.addLeaver(&k, cost, r)
+		case cost == 0 || !o.looked[k.from]:
+			if r < 0 {
+				q.free.add(k.units*r, k.units*-r)
+			}
+		case !math.IsInf(r, 1):
+			q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], &k, cost, r)
 		}
 	}
-	o.fixed = free.floor()
-	return o
+	return q
+}
+
+// take adds a part. Leavers of items with counts get their ids here.
+func (o *outflow) take(q *outflowPart) {
+	o.forced = append(o.forced, q.forced...)
+	for d, list := range q.leavers {
+		if o.item != nil {
+			for i := range list {
+				o.item = append(o.item, list[i].id)
+				list[i].id = int32(len(o.item) - 1)
+			}
+		}
+		if o.leavers[d] == nil {
+			o.leavers[d] = list
+		} else {
+			o.leavers[d] = append(o.leavers[d], list...)
+		}
+	}
+	for _, d := range o.x.p.live {
+		if q.leaving != nil {
+			o.need[d] -= q.leaving[d]
+		}
+	}
 }
 
 // toLeave is what the best way to leave costs a unit beyond staying, rounded
@@ -117,16 +172,15 @@ func (o *outflow) below(k *choice, r float64) float64 {
 	return r - 0x1p-48*(math.Abs(r)+k.weight+o.y.table+float64(o.y.load[k.from]*k.cost))
 }
 
-// addLeaver adds the units of an item in chunks of 1, 2, 4, … and a rest, which
-// sum to every number of them.
-func (o *outflow) addLeaver(k *choice, cost int64, r float64) {
-	p := o.x.p
-	tie := uint32(p.s.Keys.hashes[k.item] >> 32)
-	if p.s.Count == nil {
-		o.leavers[k.from] = append(o.leavers[k.from], coverItem{cost, r, tie, k.item})
-		return
+// appendLeaver appends the units of an item in chunks of 1, 2, 4, … and a rest,
+// which sum to every number of them. Their id is the item.
+func (o *outflow) appendLeaver(e []coverItem, k *choice, cost int64, r float64) []coverItem {
+	s := o.x.p.s
+	tie := uint32(s.Keys.hashes[k.item] >> 32)
+	if s.Count == nil {
+		return append(e, coverItem{cost, r, tie, k.item})
 	}
-	left := p.s.Count[k.item]
+	left := s.Count[k.item]
 	for n := int64(1); left > 0; n *= 2 {
 		n = min(n, left)
 		left -= n
@@ -134,9 +188,9 @@ func (o *outflow) addLeaver(k *choice, cost int64, r float64) {
 		if n&(n-1) != 0 {
 			weight -= 0x1p-52 * math.Abs(weight)
 		}
-		o.leavers[k.from] = append(o.leavers[k.from], coverItem{cost * n, weight, tie, int32(len(o.item))})
-		o.item = append(o.item, k.item)
+		e = append(e, coverItem{cost * n, weight, tie, k.item})
 	}
+	return e
 }
 
 // itemOf is the item that a leaver is, or is a part of.
@@ -234,20 +288,15 @@ func (o *outflow) assemble(n *outflowNode) *assignment {
 	var queue []pending
 	for piece := range int32(len(a.at)) {
 		item := a.item(piece)
-		k := o.x.choiceOf(int(item))
 		units := leaving[item]
-		switch {
-		case p.isHot(int(item)) || a.at[piece] != k.from:
-			continue
-		case k.must:
-			units = a.count(piece)
-		case units == 0:
+		if units == 0 || a.at[piece] != p.s.Current[item] || p.isHot(int(item)) {
 			continue
 		}
 		part := piece
 		if units < a.count(piece) {
 			part = a.split(piece, units)
 		}
+		k := o.x.choiceOf(int(item))
 		if _, home, away := k.costs(&o.y, o.market); home < away {
 			a.move(part, k.home)
 			continue
@@ -259,19 +308,38 @@ func (o *outflow) assemble(n *outflowNode) *assignment {
 	return a
 }
 
-// leaving returns how many units of which items the covers take.
-func (o *outflow) leaving(n *outflowNode) map[int32]int64 {
-	units := map[int32]int64{}
+// leaving returns by item how many units leave: those that cannot stay, and what
+// the covers take.
+func (o *outflow) leaving(n *outflowNode) []int64 {
+	s, cost := o.x.p.s, o.x.p.cost
+	units := make([]int64, s.Len())
+	for _, i := range o.stranded() {
+		units[i] = s.count(int(i))
+	}
 	for _, d := range o.x.p.live {
 		for _, x := range o.covers.cover(o.without(d, o.decided(d, n)), n.need[d]).taken {
 			if item := o.itemOf(x.id); o.item == nil {
 				units[item] = 1
 			} else {
-				units[item] += x.cost / o.x.p.cost.of(o.x.p.s.Cost[item])
+				units[item] += x.cost / cost.of(s.Cost[item])
 			}
 		}
 	}
 	return units
+}
+
+// stranded are the items that cannot stay.
+func (o *outflow) stranded() []int32 {
+	p, s := o.x.p, o.x.p.s
+	return collect(s.Len(), func(from, to int) (items []int32) {
+		for i := from; i < to; i++ {
+			d := s.Current[i]
+			if s.Instances[d].Drained || p.cost.of(s.Cost[i]) > max(o.x.least, o.x.room[d]) {
+				items = append(items, int32(i))
+			}
+		}
+		return items
+	})
 }
 
 // search divides the part of least bound until that has no heavy key left that
@@ -310,6 +378,61 @@ func (o *outflow) costliest(e []coverItem) []int32 {
 		ids[i] = x.id
 	}
 	return ids
+}
+
+// dive follows one way down: it places the costliest key that leaves and has no
+// room where there is most, again and again. Its node is no bound.
+func (o *outflow) dive(n outflowNode) outflowNode {
+	n.need, n.covered = slices.Clone(n.need), slices.Clone(n.covered)
+	for range deepest {
+		item, ok := o.divisor(&n)
+		if !ok || o.x.p.stopped() {
+			break
+		}
+		k := o.x.choiceOf(int(item))
+		to, cost := none, o.x.p.cost.of(o.x.p.s.Cost[item])
+		for _, d := range o.x.p.live {
+			if d != k.from && cost <= o.x.room[d] && (to == none || n.need[d] < n.need[to]) {
+				to = d
+			}
+		}
+		if to == none {
+			break
+		}
+		n.placed = append(n.placed, placement{item, to})
+		n.need[to] += cost
+		if !k.must {
+			n.need[k.from] -= cost
+			n.covered[k.from] = o.cover(k.from, &n)
+		}
+		o.look(to)
+		n.covered[to] = o.cover(to, &n)
+	}
+	return n
+}
+
+// look makes sure that the leavers of an instance are known.
+func (o *outflow) look(d int32) {
+	if o.looked[d] {
+		return
+	}
+	s := o.x.p.s
+	o.looked[d] = true
+	list := collect(s.Len(), func(from, to int) (e []coverItem) {
+		for i, at := range s.Current[from:to] {
+			if i += from; at != d || s.Cost[i] == 0 || o.x.p.isHot(i) {
+				continue
+			}
+			k := o.x.choiceOf(i)
+			if r := o.toLeave(&k); !k.must && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
+				e = o.appendLeaver(e, &k, o.x.p.cost.of(s.Cost[i]), r)
+			}
+		}
+		return e
+	})
+	q := outflowPart{leavers: make([][]coverItem, d+1)}
+	q.leavers[d] = list
+	o.take(&q)
 }
 
 // divisor is the costliest key that leaves and is not placed yet, if the keys
