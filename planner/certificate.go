@@ -16,10 +16,10 @@ type proof struct {
 	root   node
 	nodes  []node // the open ones of the branching, those of least bound first
 
-	entries  float64     // no plan has fewer; 0 where that was not looked at
-	integral bool        // every objective is a whole number
-	outflow  *outflow    // nil where whole keys were not looked at
-	leaf     outflowNode // of its search, the part of least bound
+	entries  float64      // no plan has fewer; 0 where that was not looked at
+	integral bool         // every objective is a whole number
+	outflow  *outflow     // nil where whole keys were not looked at
+	leaf     *outflowNode // of its search: the part of least bound
 }
 
 // node is a part of the problem: some heavy keys are told to stay or to leave.
@@ -75,8 +75,7 @@ func (p *problem) newProof(level CertificateLevel) *proof {
 }
 
 // demandWhole raises the bound by what whole keys cost that leave overloaded
-// instances. On large inputs it does not branch: beside their number a single
-// key hardly counts.
+// instances.
 func (f *proof) demandWhole() {
 	x, items := f.x, f.x.p.s.Len()
 	if f.outflow != nil || f.infeasible() || x.p.stopped() {
@@ -102,17 +101,12 @@ func (f *proof) demandWhole() {
 			f.outflow, f.leaf = o, root
 		}
 	}
-	if items <= manyItems {
-		f.leaf = f.outflow.search(f.leaf)
-	}
-	if f.leaf.bound > x.surely() {
+	leaf, bound := f.outflow.search(f.leaf)
+	if bound > x.surely() {
 		f.nodes, f.bound = nil, 0
 		return
 	}
-	f.bound = max(f.bound, f.leaf.bound)
-	if items > manyItems {
-		f.leaf = f.outflow.dive(f.leaf)
-	}
+	f.leaf, f.bound = leaf, max(f.bound, bound)
 }
 
 // wholeWork is how much the search for whole keys may look at; see outflow.work.
@@ -120,7 +114,7 @@ func (f *proof) wholeWork() int {
 	items := f.x.p.s.Len()
 	switch {
 	case items > manyItems:
-		return 0
+		return items
 	case f.level == CertificateTight:
 		return min(1_000_000+600*items, 20_000_000)
 	}
@@ -134,7 +128,7 @@ func (f *proof) whole() *assignment {
 	if f.outflow == nil || f.infeasible() || !p.meter.spend(int64(p.s.Len()/itemsPerUnit)+1) {
 		return nil
 	}
-	return f.outflow.assemble(&f.leaf)
+	return f.outflow.assemble(f.leaf)
 }
 
 // surely is what no plan's objective exceeds.

@@ -25,28 +25,48 @@ type outflow struct {
 	need    []int64       // by instance, in fixed point: what has to leave; negative: what has room
 	leavers [][]coverItem // by instance
 	looked  []bool        // by instance: whether its leavers are known
-	forced  []int32       // keys that cannot stay
+	ratio   []float64     // by instance: none of its leavers has a lesser one
+	forced  []int32       // keys that cannot stay, the costliest
+	gone    []int32       // items that leave in any case, those of the covers aside
 	item    []int32       // by the id of a leaver, if items have counts
 
 	covers  coverer
 	scratch []coverItem
 	known   map[string]covered
+	initial []covered // of the root
+	view    outflowView
 	work    int // leavers that may still be looked at
 }
 
 // covered is what is known about one instance.
 type covered struct {
 	bound float64
-	taken []int32 // the costliest items of the cover, in descending order
+	taken []coverItem // nil when rough
+	rough bool        // it was not solved: the bound is one by the least ratio
 }
 
-// outflowNode is a part of the problem: some keys are placed.
+// outflowNode is a part of the problem: one more key is placed than in its parent.
 type outflowNode struct {
-	placed  []placement
+	parent   *outflowNode // nil for the root
+	placed   placement
+	adjusted [2]adjustment // against the parent: where the key was, and where it is
+	sum      float64       // of the fixed part and what the instances cost at least, rounded down
+	bound    float64
+	depth    int
+}
+
+// adjustment is what placing a key changes about an instance; none if at is none.
+type adjustment struct {
+	at   int32
+	need int64
+	covered
+}
+
+// outflowView is a node spelled out by instance.
+type outflowView struct {
 	need    []int64
-	covered []covered // by instance
-	fixed   float64
-	bound   float64
+	covered []covered
+	placed  []placement
 }
 
 // placement puts an item on an instance, maybe the one it is on.
@@ -55,15 +75,15 @@ type placement struct{ item, at int32 }
 const (
 	coverStates = 1 << 12 // partial covers to look at for an instance
 	coverSplits = 2
-	takenKept   = 32 // items remembered of each cover
-	deepest     = 64 // keys that a dive places
-	// A placement takes the time in which so many leavers are looked at, and more for each instance.
-	placementWork, workPerInstance = 100, 4
+	mostTaken   = 32 // costliest items of a cover that may be branched on
+	mostForced  = 64 // costliest ones of the keys that cannot stay
+	// To look at a node takes the time of so many leavers, and some for each instance; to make one less.
+	nodeWork, workPerInstance, childWork = 400, 4, 40
 )
 
 // newOutflow sets up the knapsacks under prices, to be searched with that much
-// work. Without work it leaves out the keys of instances from which none has to
-// leave. It returns nil if some key fits nowhere.
+// work. The keys of instances from which none has to leave are looked at later.
+// It returns nil if some key fits nowhere.
 func (x *relaxation) newOutflow(y *prices, work int) *outflow {
 	p := x.p
 	o := &outflow{
@@ -71,10 +91,10 @@ func (x *relaxation) newOutflow(y *prices, work int) *outflow {
 		need: make([]int64, len(x.excess)), leavers: make([][]coverItem, len(x.excess)),
 	}
 	o.covers = coverer{states: coverStates, splits: coverSplits, canonical: o.canonical}
-	o.looked = make([]bool, len(x.excess))
+	o.looked, o.ratio = make([]bool, len(x.excess)), slices.Repeat([]float64{math.MaxFloat64}, len(x.excess))
 	for _, d := range p.live {
 		o.need[d] = x.load[d] - p.limit[d]
-		o.looked[d] = o.need[d] > 0 || work > 0
+		o.looked[d] = o.need[d] > 0
 	}
 	free := x.base(&o.y)
 	if p.s.Count != nil {
@@ -83,12 +103,21 @@ func (x *relaxation) newOutflow(y *prices, work int) *outflow {
 	parts := make([]outflowPart, mostParts)
 	inParts(p.s.Len(), func(part, from, to int) { parts[part] = o.part(from, to) })
 	for i := range parts {
-		if parts[i].barred {
+		switch {
+		case parts[i].barred:
 			return nil
+		case parts[i].leaving == nil:
+			continue
 		}
 		free.merge(&parts[i].free)
 		o.take(&parts[i])
+		for _, d := range p.live {
+			o.need[d] -= parts[i].leaving[d]
+			o.ratio[d] = min(o.ratio[d], parts[i].ratio[d])
+		}
 	}
+	slices.SortFunc(o.forced, o.heavierFirst)
+	o.forced = o.forced[:min(len(o.forced), mostForced)]
 	o.fixed = free.floor()
 	return o
 }
@@ -96,16 +125,19 @@ func (x *relaxation) newOutflow(y *prices, work int) *outflow {
 // outflowPart is what some of the items add to an outflow.
 type outflowPart struct {
 	free    sum
-	leaving []int64 // by instance: what has to go whatever it costs
+	leaving []int64   // by instance: what goes in any case
+	ratio   []float64 // by instance: the least of its leavers, 0 if one is negative
 	leavers [][]coverItem
 	forced  []int32
+	gone    []int32
 	barred  bool // some key fits nowhere
 }
 
 // part goes through a range of items.
 func (o *outflow) part(first, end int) outflowPart {
 	p, s := o.x.p, o.x.p.s
-	q := outflowPart{leaving: make([]int64, len(o.need)), leavers: make([][]coverItem, len(o.need))}
+	n := len(o.need)
+	q := outflowPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n), leavers: make([][]coverItem, n)}
 	for i := first; i < end; i++ {
 		if p.isHot(i) {
 			continue
@@ -119,15 +151,19 @@ func (o *outflow) part(first, end int) outflowPart {
 		case k.must:
 			q.free.add(k.units*r, k.units*math.Abs(r))
 			q.leaving[k.from] += cost * units
+			q.gone = append(q.gone, k.item)
 			if s.Count == nil && cost > 0 {
 				q.forced = append(q.forced, k.item)
 			}
-		case cost == 0 || !o.looked[k.from]:
-			if r < 0 {
-				q.free.add(k.units*r, k.units*-r)
+		case r < 0 && (cost == 0 || !o.looked[k.from]): // it leaves in any case
+			q.free.add(k.units*r, k.units*-r)
+			q.leaving[k.from] += cost * units
+			q.gone = append(q.gone, k.item)
+		case cost > 0 && !math.IsInf(r, 1):
+			q.ratio[k.from] = min(q.ratio[k.from], max(0, r/float64(cost)))
+			if o.looked[k.from] {
+				q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], &k, cost, r)
 			}
-		case !math.IsInf(r, 1):
-			q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], &k, cost, r)
 		}
 	}
 	return q
@@ -135,7 +171,7 @@ func (o *outflow) part(first, end int) outflowPart {
 
 // take adds a part. Leavers of items with counts get their ids here.
 func (o *outflow) take(q *outflowPart) {
-	o.forced = append(o.forced, q.forced...)
+	o.forced, o.gone = append(o.forced, q.forced...), append(o.gone, q.gone...)
 	for d, list := range q.leavers {
 		if o.item != nil {
 			for i := range list {
@@ -147,11 +183,6 @@ func (o *outflow) take(q *outflowPart) {
 			o.leavers[d] = list
 		} else {
 			o.leavers[d] = append(o.leavers[d], list...)
-		}
-	}
-	for _, d := range o.x.p.live {
-		if q.leaving != nil {
-			o.need[d] -= q.leaving[d]
 		}
 	}
 }
@@ -206,42 +237,56 @@ func (o *outflow) canonical(a, b int32) int {
 }
 
 // root is the whole problem.
-func (o *outflow) root() outflowNode {
-	n := outflowNode{need: o.need, covered: make([]covered, len(o.need)), fixed: o.fixed}
+func (o *outflow) root() *outflowNode {
+	n := &outflowNode{placed: placement{none, none}, sum: o.fixed}
+	o.view = outflowView{need: slices.Clone(o.need), covered: make([]covered, len(o.need))}
+	o.initial = make([]covered, len(o.need))
 	for _, d := range o.x.p.live {
-		n.covered[d] = o.cover(d, &n)
+		if o.looked[d] {
+			o.initial[d] = o.cover(d)
+			n.sum = addDown(n.sum, o.initial[d].bound)
+		}
 	}
-	o.sumUp(&n)
+	n.bound = max(0, n.sum)
 	return n
 }
 
-// sumUp sets the bound of a node.
-func (o *outflow) sumUp(n *outflowNode) {
-	sum := n.fixed
-	for _, d := range o.x.p.live {
-		sum = addDown(sum, n.covered[d].bound)
+// show spells a node out in o.view.
+func (o *outflow) show(n *outflowNode) {
+	v := &o.view
+	copy(v.need, o.need)
+	copy(v.covered, o.initial)
+	v.placed = v.placed[:0]
+	chain := make([]*outflowNode, n.depth)
+	for ; n.parent != nil; n = n.parent {
+		chain[n.depth-1] = n
 	}
-	n.bound = max(n.bound, sum)
+	for _, n := range chain {
+		v.placed = append(v.placed, n.placed)
+		for _, c := range n.adjusted {
+			if c.at != none {
+				v.need[c.at], v.covered[c.at] = c.need, c.covered
+			}
+		}
+	}
 }
 
-// cover solves the knapsack of an instance.
-func (o *outflow) cover(d int32, n *outflowNode) covered {
-	left := o.decided(d, n)
+// cover solves the knapsack of an instance in the node on view.
+func (o *outflow) cover(d int32) covered {
+	need, left := o.view.need[d], o.decided(d)
 	name := make([]byte, 0, 64)
 	name = binary.LittleEndian.AppendUint32(name, uint32(d))
-	name = binary.LittleEndian.AppendUint64(name, uint64(n.need[d]))
+	name = binary.LittleEndian.AppendUint64(name, uint64(need))
 	for _, i := range left {
 		name = binary.LittleEndian.AppendUint32(name, uint32(i))
 	}
 	if c, ok := o.known[string(name)]; ok {
 		return c
 	}
-	got := o.covers.cover(o.without(d, left), n.need[d])
+	o.look(d)
+	got := o.covers.cover(o.without(d, left), need)
 	o.work -= len(o.leavers[d]) + o.covers.used
-	c := covered{bound: got.bound}
-	if o.item == nil {
-		c.taken = o.costliest(got.taken)
-	}
+	c := covered{bound: got.bound, taken: slices.Clone(got.taken)}
 	o.known[string(name)] = c
 	return c
 }
@@ -258,9 +303,9 @@ func (o *outflow) without(d int32, items []int32) []coverItem {
 }
 
 // decided returns the placed items of an instance.
-func (o *outflow) decided(d int32, n *outflowNode) []int32 {
+func (o *outflow) decided(d int32) []int32 {
 	var items []int32
-	for _, x := range n.placed {
+	for _, x := range o.view.placed {
 		if o.x.p.s.Current[x.item] == d {
 			items = append(items, x.item)
 		}
@@ -279,12 +324,13 @@ func (o *outflow) heavierFirst(a, b int32) int {
 func (o *outflow) assemble(n *outflowNode) *assignment {
 	p := o.x.p
 	a := newAssignment(p)
-	for _, x := range n.placed {
+	o.show(n)
+	for _, x := range o.view.placed {
 		if x.at != p.s.Current[x.item] {
 			a.move(x.item, x.at)
 		}
 	}
-	leaving := o.leaving(n)
+	leaving := o.leaving()
 	var queue []pending
 	for piece := range int32(len(a.at)) {
 		item := a.item(piece)
@@ -308,16 +354,16 @@ func (o *outflow) assemble(n *outflowNode) *assignment {
 	return a
 }
 
-// leaving returns by item how many units leave: those that cannot stay, and what
-// the covers take.
-func (o *outflow) leaving(n *outflowNode) []int64 {
+// leaving returns by item how many units leave in the node on view: those that
+// leave in any case, and what the covers take.
+func (o *outflow) leaving() []int64 {
 	s, cost := o.x.p.s, o.x.p.cost
 	units := make([]int64, s.Len())
-	for _, i := range o.stranded() {
+	for _, i := range o.gone {
 		units[i] = s.count(int(i))
 	}
 	for _, d := range o.x.p.live {
-		for _, x := range o.covers.cover(o.without(d, o.decided(d, n)), n.need[d]).taken {
+		for _, x := range o.view.covered[d].taken {
 			if item := o.itemOf(x.id); o.item == nil {
 				units[item] = 1
 			} else {
@@ -328,87 +374,104 @@ func (o *outflow) leaving(n *outflowNode) []int64 {
 	return units
 }
 
-// stranded are the items that cannot stay.
-func (o *outflow) stranded() []int32 {
-	p, s := o.x.p, o.x.p.s
-	return collect(s.Len(), func(from, to int) (items []int32) {
-		for i := from; i < to; i++ {
-			d := s.Current[i]
-			if s.Instances[d].Drained || p.cost.of(s.Cost[i]) > max(o.x.least, o.x.room[d]) {
-				items = append(items, int32(i))
-			}
-		}
-		return items
-	})
-}
-
-// search divides the part of least bound until that has no heavy key left that
-// leaves, or the work is used up. It returns it.
-func (o *outflow) search(root outflowNode) outflowNode {
-	open := minHeap[outflowNode]{before: func(a, b outflowNode) bool {
-		return a.bound < b.bound || a.bound == b.bound && len(a.placed) > len(b.placed)
+// search divides the part of least bound until the keys that leave there find
+// room, or the work is used up. It returns that part, and a bound on the whole.
+func (o *outflow) search(root *outflowNode) (leaf *outflowNode, bound float64) {
+	open := minHeap[*outflowNode]{before: func(a, b *outflowNode) bool {
+		return a.bound < b.bound || a.bound == b.bound && a.depth > b.depth
 	}}
 	open.push(root)
 	for {
 		n := open.e[0]
-		item, ok := o.divisor(&n)
-		if !ok || math.IsInf(n.bound, 1) || o.work <= 0 || o.x.p.stopped() {
-			return n
+		bound = n.bound
+		o.show(n)
+		o.work -= nodeWork + workPerInstance*len(o.need)
+		refined := o.refine(n)
+		switch {
+		case math.IsInf(bound, 1) || o.work <= 0 || o.x.p.stopped():
+			return n, bound
+		case refined:
+			open.sink(0)
+			continue
 		}
-		children := o.divide(&n, item)
-		o.work -= len(children) * (placementWork + workPerInstance*len(n.need))
-		open.e[0] = children[0]
-		open.sink(0)
-		for _, c := range children[1:] {
-			open.push(c)
+		item, ok := o.divisor()
+		if !ok {
+			return n, bound
 		}
-	}
-}
-
-// costliest returns the ids of the costliest items.
-func (o *outflow) costliest(e []coverItem) []int32 {
-	if len(e) > takenKept {
-		slices.SortFunc(e, func(a, b coverItem) int {
-			return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.tie, b.tie), o.canonical(a.id, b.id))
-		})
-		e = e[:takenKept]
-	}
-	ids := make([]int32, len(e))
-	for i, x := range e {
-		ids[i] = x.id
-	}
-	return ids
-}
-
-// dive follows one way down: it places the costliest key that leaves and has no
-// room where there is most, again and again. Its node is no bound.
-func (o *outflow) dive(n outflowNode) outflowNode {
-	n.need, n.covered = slices.Clone(n.need), slices.Clone(n.covered)
-	for range deepest {
-		item, ok := o.divisor(&n)
-		if !ok || o.x.p.stopped() {
-			break
-		}
-		k := o.x.choiceOf(int(item))
-		to, cost := none, o.x.p.cost.of(o.x.p.s.Cost[item])
+		open.pop()
 		for _, d := range o.x.p.live {
-			if d != k.from && cost <= o.x.room[d] && (to == none || n.need[d] < n.need[to]) {
-				to = d
+			if c := o.place(n, item, d); c != nil {
+				o.work -= childWork
+				open.push(c)
 			}
 		}
-		if to == none {
-			break
-		}
-		n.placed = append(n.placed, placement{item, to})
-		n.need[to] += cost
-		if !k.must {
-			n.need[k.from] -= cost
-			n.covered[k.from] = o.cover(k.from, &n)
-		}
-		o.look(to)
-		n.covered[to] = o.cover(to, &n)
 	}
-	return n
+}
+
+// refine solves what is rough about the node on view. It reports whether there
+// was anything.
+func (o *outflow) refine(n *outflowNode) bool {
+	refined := false
+	for i := range n.adjusted {
+		if c := &n.adjusted[i]; n.parent != nil && c.at != none && c.rough {
+			solved := o.cover(c.at)
+			solved.bound = max(solved.bound, c.bound)
+			n.replace(c.bound, solved.bound)
+			c.covered, refined = solved, true
+		}
+	}
+	n.bound = max(n.bound, n.sum)
+	return refined
+}
+
+// replace changes a term of the sum.
+func (n *outflowNode) replace(old, bound float64) {
+	if math.IsInf(bound, 1) {
+		n.sum = bound
+		return
+	}
+	n.sum = addDown(addDown(n.sum, -old), bound)
+}
+
+// place makes a child of the node on view, in which an item is on an instance;
+// nil if it cannot be there.
+func (o *outflow) place(n *outflowNode, item, d int32) *outflowNode {
+	p := o.x.p
+	k, cost := o.x.choiceOf(int(item)), p.cost.of(p.s.Cost[item])
+	if cost > o.x.room[d] || d == k.from && k.must {
+		return nil
+	}
+	c := &outflowNode{parent: n, placed: placement{item, d}, sum: n.sum, depth: n.depth + 1}
+	was := adjustment{at: none}
+	c.adjusted = [2]adjustment{was, was}
+	here := o.view.covered[k.from].bound
+	if !k.must {
+		c.adjusted[0] = adjustment{k.from, o.view.need[k.from], covered{bound: here, rough: true}}
+	}
+	if d != k.from {
+		r, least := o.at(&k, d), o.toLeave(&k)
+		there := o.view.covered[d].bound
+		x := adjustment{d, o.view.need[d] + cost, covered{bound: there, rough: true}}
+		x.bound = max(there, o.roughly(d, x.need))
+		c.adjusted[1] = x
+		c.replace(there, x.bound)
+		if k.must {
+			c.sum = addDown(addDown(c.sum, r), -least)
+		} else {
+			// Together with the key, what covers the rest covers all.
+			c.adjusted[0].need -= cost
+			c.adjusted[0].bound = addDown(here, -least)
+			c.replace(here, c.adjusted[0].bound)
+			c.sum = addDown(c.sum, r)
+		}
+	}
+	c.bound = max(n.bound, c.sum)
+	return c
+}
+
+// roughly is a bound on what it costs to reach a need.
+func (o *outflow) roughly(d int32, need int64) float64 {
+	return float64(float64(max(0, need))*o.ratio[d]) * (1 - 0x1p-40)
 }
 
 // look makes sure that the leavers of an instance are known.
@@ -435,22 +498,26 @@ func (o *outflow) look(d int32) {
 	o.take(&q)
 }
 
-// divisor is the costliest key that leaves and is not placed yet, if the keys
-// that leave do not all find room as they come, the costliest first.
-func (o *outflow) divisor(n *outflowNode) (int32, bool) {
-	s, cost := o.x.p.s, o.x.p.cost
+// divisor is, in the node on view, the costliest key that leaves and is not
+// placed yet, if the keys that leave do not all find room as they come, the
+// costliest first.
+func (o *outflow) divisor() (int32, bool) {
+	s, cost, v := o.x.p.s, o.x.p.cost, &o.view
+	if o.item != nil {
+		return none, false
+	}
 	var leaving []int32
 	for _, item := range o.forced {
-		if !slices.ContainsFunc(n.placed, func(x placement) bool { return x.item == item }) {
+		if !slices.ContainsFunc(v.placed, func(x placement) bool { return x.item == item }) {
 			leaving = append(leaving, item)
 		}
 	}
-	rooms := make([]int64, len(n.need))
+	rooms := make([]int64, len(v.need))
 	for _, d := range o.x.p.live {
-		rooms[d] = -n.need[d]
-		for _, item := range n.covered[d].taken {
-			leaving = append(leaving, item)
-			rooms[d] += cost.of(s.Cost[item])
+		rooms[d] = -v.need[d]
+		for _, x := range o.costliest(v.covered[d].taken) {
+			leaving = append(leaving, x.id)
+			rooms[d] += x.cost
 		}
 	}
 	slices.SortFunc(leaving, o.heavierFirst)
@@ -470,38 +537,15 @@ func (o *outflow) divisor(n *outflowNode) (int32, bool) {
 	return none, false
 }
 
-// divide places a key: where it is, or on each other instance.
-func (o *outflow) divide(n *outflowNode, item int32) []outflowNode {
-	k := o.x.choiceOf(int(item))
-	cost := o.x.p.cost.of(o.x.p.s.Cost[item])
-	var children []outflowNode
-	for _, d := range o.x.p.live {
-		if cost > o.x.room[d] || d == k.from && k.must {
-			continue
-		}
-		c := outflowNode{
-			placed: append(slices.Clone(n.placed), placement{item, d}),
-			need:   slices.Clone(n.need), covered: slices.Clone(n.covered), fixed: n.fixed, bound: n.bound,
-		}
-		if d != k.from {
-			c.need[d] += cost
-			r := o.at(&k, d)
-			if k.must {
-				r -= o.toLeave(&k)
-				r -= 0x1p-50 * math.Abs(r)
-			} else {
-				c.need[k.from] -= cost
-			}
-			c.fixed = addDown(c.fixed, r)
-			c.covered[d] = o.cover(d, &c)
-		}
-		if !k.must {
-			c.covered[k.from] = o.cover(k.from, &c)
-		}
-		o.sumUp(&c)
-		children = append(children, c)
+// costliest are the first of the costliest items.
+func (o *outflow) costliest(e []coverItem) []coverItem {
+	if len(e) > mostTaken {
+		slices.SortFunc(e, func(a, b coverItem) int {
+			return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.tie, b.tie), o.canonical(a.id, b.id))
+		})
+		e = e[:mostTaken]
 	}
-	return children
+	return e
 }
 
 // at is what going to an instance costs a key beyond staying, rounded down.

@@ -40,12 +40,12 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 	if flow == nil {
 		return Outflow{Infeasible: true}, nil
 	}
-	leaf := flow.search(flow.root())
-	if leaf.bound > f.x.surely() {
-		return Outflow{Infeasible: true, Placed: len(leaf.placed)}, nil
+	leaf, bound := flow.search(flow.root())
+	if bound > f.x.surely() {
+		return Outflow{Infeasible: true, Placed: leaf.depth}, nil
 	}
 	return Outflow{
-		Bound: leaf.bound / f.x.unitWeight, Placed: len(leaf.placed), Plan: p.finish("outflow", flow.assemble(&leaf)),
+		Bound: bound / f.x.unitWeight, Placed: leaf.depth, Plan: p.finish("outflow", flow.assemble(leaf)),
 	}, nil
 }
 
