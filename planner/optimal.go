@@ -30,6 +30,9 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	}
 	b.try(p.proof.whole(), &p.proof.root.y)
 	for i := range b.effort.roundings {
+		if i == 0 && p.proof.outflow != nil && p.s.Len() > manyItems {
+			continue // without a price of entries it could only do worse
+		}
 		if i == 1 && level == CertificateTight && !b.closed() {
 			p.proof.branch()
 		}
@@ -44,7 +47,7 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 		p.proof.demandWhole()
 		b.try(p.proof.whole(), &p.proof.root.y)
 	}
-	if b.best != nil && b.score.violated == 1 && b.score.tableExcess > 0 {
+	if b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+*p.o.TableLimit/justAbove {
 		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
 	}
 	b.compete(rivals())
@@ -188,6 +191,7 @@ const (
 	fewItems    = 20_000
 	manyItems   = 200_000
 	wideGap     = 1.1 // times the bound: worth another start
+	justAbove   = 50  // a table that is above its limit by less than such a part of it is worth another start
 	// Gaps that end the search, the latter on inputs of few items.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 )
