@@ -87,9 +87,13 @@ func (f *proof) demandWhole() {
 			return
 		}
 	}
-	candidates := []prices{{make([]float64, len(x.excess)), f.root.y.table}}
+	free := make([]float64, len(x.excess))
+	candidates := []prices{{free, f.root.y.table}}
 	if items <= fewItems {
 		candidates = append(candidates, f.root.y)
+		if f.root.y.table > 0 {
+			candidates = append(candidates, prices{free, 0})
+		}
 	}
 	for _, y := range candidates {
 		o := x.newOutflow(&y, f.wholeWork())
@@ -262,6 +266,9 @@ func (p *problem) certify(plan *Plan) {
 	} else {
 		p.certifyMigration(c)
 	}
+	if plan.score.violated == 0 {
+		c.LowerBound = min(c.LowerBound, reached) // which sums up in another order
+	}
 	switch {
 	case plan.score.violated > 0 || c.Infeasible:
 	case c.LowerBound > 0:
@@ -286,7 +293,7 @@ func (p *problem) certifyMigration(c *Certificate) {
 	if p.proof == nil {
 		p.proof = p.prove(p.o.Certificate)
 	}
-	if f := p.proof; p.o.Certificate == CertificateTight && f.level != CertificateTight {
+	if f := p.proof; p.o.Certificate == CertificateTight && f.level != CertificateTight && !f.infeasible() {
 		if p.proof = p.prove(CertificateTight); !p.proof.infeasible() {
 			p.proof.bound = max(p.proof.bound, f.bound)
 		}
@@ -297,7 +304,7 @@ func (p *problem) certifyMigration(c *Certificate) {
 	}
 	table, theta := p.proof.shortfall()
 	c.Unmet = append(c.Unmet[:0], Unmet{ConstraintTheta, p.o.ThetaMax, max(theta, forced)})
-	if p.o.TableLimit != nil {
+	if p.o.TableLimit != nil && !math.IsInf(p.proof.entries, 1) {
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTable, float64(*p.o.TableLimit), table})
 	}
 }
@@ -339,9 +346,7 @@ func (f *proof) shortfall() (table, theta float64) {
 	theta = p.o.ThetaMax
 	if p.o.TableLimit != nil {
 		table = float64(*p.o.TableLimit) + 1
-		if !math.IsInf(f.entries, 1) {
-			table = max(table, f.entries)
-		}
+		table = max(table, f.entries)
 		if over := x.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && y.table > 0 && !math.IsInf(over, 1) {
 			table = max(table, math.Ceil(float64(*p.o.TableLimit)+over/y.table*(1-1e-9)))
 		}

@@ -40,7 +40,6 @@ type covering struct {
 // to both sides, after Pisinger (A minimal algorithm for the 0-1 knapsack
 // problem, 1997).
 type coverer struct {
-	meter     *meter               // nil: none
 	states    int                  // partial covers to look at per problem; 0: the first cover will do
 	splits    int                  // how often to divide a problem in two that was not solved otherwise
 	canonical func(a, b int32) int // the order of ids, each of which is unique, that breaks ties
@@ -59,7 +58,7 @@ func (c *coverer) cover(items []coverItem, need int64) covering {
 		return best
 	}
 	open, closed := []coverNode{{bound: best.bound, split: split}}, best.weight
-	for splits := c.splits; splits > 0 && len(open) > 0 && !best.good() && c.spend(items); splits-- {
+	for splits := c.splits; splits > 0 && len(open) > 0 && !best.good(); splits-- {
 		if splits == c.splits {
 			best.taken = slices.Clone(best.taken) // items are about to be reordered
 		}
@@ -115,13 +114,8 @@ func (n *coverNode) branch() [2]coverNode {
 	}
 }
 
-func (c *coverer) spend(items []coverItem) bool {
-	return c.meter == nil || c.meter.spend(int64(len(items)/itemsPerUnit)+1)
-}
-
 // solve looks for the best cover of a part of the problem.
 func (c *coverer) solve(items []coverItem, need int64, n coverNode) (covering, coverItem) {
-	more := c.spend(items)
 	k, ok := c.newKnapsack(items, need, n)
 	if !ok {
 		return covering{bound: math.Inf(1)}, coverItem{}
@@ -133,9 +127,7 @@ func (c *coverer) solve(items []coverItem, need int64, n coverNode) (covering, c
 	k.dropHeavy()
 	s := k.newSearch()
 	split := k.usable()[s.split]
-	if more {
-		s.run()
-	}
+	s.run()
 	return s.answer(), split
 }
 

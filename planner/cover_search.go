@@ -158,7 +158,7 @@ func (s *coverSearch) run() {
 	s.steps = s.steps[:0]
 	s.peek(toAdd)
 	s.setRatios()
-	spent, limit := 0, (s.used+s.states)/2 // what is left is for other parts of the problem
+	limit := (s.used + s.states) / 2 // what is left is for other parts of the problem
 	for queue := toAdd; len(s.current) > 0; queue = 1 - queue {
 		if s.peek(queue) == nil {
 			queue = 1 - queue
@@ -167,7 +167,7 @@ func (s *coverSearch) run() {
 			}
 		}
 		s.used += len(s.current) + stepOverhead
-		if spent += len(s.current); s.used > limit || spent >= itemsPerUnit && !s.spendStates(&spent) {
+		if s.used > limit {
 			for _, x := range s.current {
 				s.giveUp(s.bound(x.over, x.weight))
 			}
@@ -217,13 +217,6 @@ func (s *coverSearch) fill(e []coverItem) int {
 		n++
 	}
 	return n
-}
-
-// spendStates reports whether the meter allows for more.
-func (s *coverSearch) spendStates(spent *int) bool {
-	units := *spent / itemsPerUnit
-	*spent %= itemsPerUnit
-	return s.meter == nil || s.meter.spend(int64(units))
 }
 
 // peek returns the next item of a queue that a better cover can treat otherwise

@@ -24,6 +24,9 @@ func optimal(p *problem) *assignment {
 func minMigration(p *problem, level CertificateLevel) *assignment {
 	b := incumbent{p: p, effort: p.effort()}
 	rivals := p.rivals(mixed, minTable)
+	if !p.concurrent() {
+		b.compete(rivals()) // so that there is a plan when time runs out
+	}
 	p.proof = p.newProof(level)
 	if p.proof.root.y.table == 0 {
 		p.proof.demandWhole() // the instances are knapsacks of their own
@@ -50,7 +53,9 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	if b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+*p.o.TableLimit/justAbove {
 		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
 	}
-	b.compete(rivals())
+	if p.concurrent() {
+		b.compete(rivals())
+	}
 	if b.best == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ type outflow struct {
 	need    []int64       // by instance, in fixed point: what has to leave; negative: what has room
 	leavers [][]coverItem // by instance
 	looked  []bool        // by instance: whether its leavers are known
-	ratio   []float64     // by instance: none of its leavers has a lesser one
+	ratio   []float64     // by instance: none of its leavers has a lesser one; 0: some do
 	forced  []int32       // keys that cannot stay, the costliest
 	gone    []int32       // items that leave in any case, those of the covers aside
 	item    []int32       // by the id of a leaver, if items have counts
@@ -458,7 +458,9 @@ func (o *outflow) place(n *outflowNode, item, d int32) *outflowNode {
 		r, least := o.at(&k, d), o.toLeave(&k)
 		there := o.view.covered[d].bound
 		x := adjustment{d, o.view.need[d] + cost, covered{bound: there, rough: true}}
-		x.bound = max(there, o.roughly(d, x.need))
+		if o.ratio[d] > 0 { // else keys that leave for less than nothing are on it
+			x.bound = max(there, o.roughly(d, x.need))
+		}
 		c.adjusted[1] = x
 		c.replace(there, x.bound)
 		if k.must {

@@ -1,12 +1,17 @@
 package planner
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
 
 // Outflow is what the search over whole keys says under some prices.
 type Outflow struct {
 	Bound      float64 // in units of the objective
 	Infeasible bool
 	Placed     int   // keys that it branched on
+	TooRough   bool  // a bound without solving was above some cover
 	Plan       *Plan // what the leaf stands for; nil where there is nothing to do
 }
 
@@ -40,13 +45,44 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 	if flow == nil {
 		return Outflow{Infeasible: true}, nil
 	}
-	leaf, bound := flow.search(flow.root())
-	if bound > f.x.surely() {
-		return Outflow{Infeasible: true, Placed: leaf.depth}, nil
+	root := flow.root()
+	got := Outflow{TooRough: flow.tooRough(root)}
+	leaf, bound := flow.search(root)
+	got.Placed = leaf.depth
+	if got.Infeasible = bound > f.x.surely(); !got.Infeasible {
+		got.Bound, got.Plan = bound/f.x.unitWeight, p.finish("outflow", flow.assemble(leaf))
 	}
-	return Outflow{
-		Bound: bound / f.x.unitWeight, Placed: leaf.depth, Plan: p.finish("outflow", flow.assemble(leaf)),
-	}, nil
+	return got, nil
+}
+
+// tooRough places every key everywhere.
+func (o *outflow) tooRough(root *outflowNode) bool {
+	if o.item != nil {
+		return false
+	}
+	for i := range int32(o.x.p.s.Len()) {
+		if o.x.p.isHot(int(i)) || slices.Contains(o.gone, i) {
+			continue
+		}
+		for _, d := range o.x.p.live {
+			o.show(root)
+			c := o.place(root, i, d)
+			if c == nil {
+				continue
+			}
+			o.show(c)
+			for _, a := range c.adjusted {
+				if a.at == none {
+					continue
+				}
+				o.look(a.at)
+				if x := o.covers.cover(o.without(a.at, o.decided(a.at)), a.need); x.feasible && a.bound > x.weight+0x1p-48*math.Abs(x.weight) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // leastPrice is a price of the order of weights per cost.
