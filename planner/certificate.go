@@ -136,7 +136,7 @@ func (f *proof) whole() *assignment {
 }
 
 // surely is what no plan's objective exceeds.
-func (x *relaxation) surely() float64 { return x.everything * (1 + 1e-9) }
+func (x *relaxation) surely() float64 { return float64(x.everything * (1 + 1e-9)) }
 
 // solve finds prices for a node, beginning with the given ones, if any, and the
 // node's bound. It adds to the core the items that it missed and tries again, as
@@ -348,13 +348,13 @@ func (f *proof) shortfall() (table, theta float64) {
 		table = float64(*p.o.TableLimit) + 1
 		table = max(table, f.entries)
 		if over := x.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && y.table > 0 && !math.IsInf(over, 1) {
-			table = max(table, math.Ceil(float64(*p.o.TableLimit)+over/y.table*(1-1e-9)))
+			table = max(table, math.Ceil(float64(*p.o.TableLimit)+float64(over/y.table*(1-1e-9))))
 		}
 	}
 	free := *x
 	free.least = math.MaxInt64
 	if over := free.evaluate(&y, nil, f.member, ignore) - x.surely(); over > 0 && priced > 0 {
-		theta = max(theta, p.o.ThetaMax+over/priced*(1-1e-9))
+		theta = max(theta, p.o.ThetaMax+float64(over/priced*(1-1e-9)))
 	}
 	return table, theta
 }

@@ -104,7 +104,7 @@ func (x *relaxation) sample() []choice {
 		}
 		if leaving > 0 {
 			perCost[d] = fineness / leaving
-			sum += perCost[d] * x.unitCost * float64(load)
+			sum += float64(perCost[d] * x.unitCost * float64(load))
 			others += p.namedOn[d]
 		}
 	}
@@ -135,7 +135,7 @@ func (x *relaxation) adjust(sample []choice) {
 	n := len(x.excess)
 	surely, likely := make([]float64, n), make([]float64, n) // load of those with their own units, and of others
 	for _, h := range x.p.hot {
-		surely[x.p.s.Current[h.item]] += x.unitCost * float64(x.p.cost.of(x.p.s.Cost[h.item])*h.count)
+		surely[x.p.s.Current[h.item]] += float64(x.unitCost * float64(x.p.cost.of(x.p.s.Cost[h.item])*h.count))
 	}
 	for i := range sample {
 		k := &sample[i]
@@ -148,7 +148,7 @@ func (x *relaxation) adjust(sample []choice) {
 	for i := range sample {
 		k, p := &sample[i], x.p
 		if k.units != float64(p.s.count(int(k.item))) && x.excess[k.from] > 0 && likely[k.from] > 0 {
-			all := x.unitCost * float64(p.before[k.from]-p.residual[k.from])
+			all := float64(x.unitCost * float64(p.before[k.from]-p.residual[k.from]))
 			k.units *= max(all-surely[k.from], 0) / likely[k.from]
 		}
 	}
@@ -185,7 +185,7 @@ func (x *relaxation) keepers(d *dual) *keepers {
 			groups[c.from] = append(groups[c.from], ratioed{r, int64(c.cost * c.units / x.unitCost)})
 		}
 		if o, _ := c.best(k.y, k.m); o == goHome {
-			need[c.home] += c.cost * c.units
+			need[c.home] += float64(c.cost * c.units)
 		}
 	}
 	for i, u := range k.y.load {

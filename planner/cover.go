@@ -264,9 +264,6 @@ func (k *knapsack) settled() (weight, below float64) {
 	return f.float(sum), floatBelow(f, sum)
 }
 
-// floorOf is f.of, but never more than x.
-func floorOf(f fixed, x float64) int64 { return int64(x * f.up * f.up2) }
-
 // floatBelow is f.float, but never more than v.
 func floatBelow(f fixed, v int64) float64 {
 	x := float64(v)

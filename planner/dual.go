@@ -207,12 +207,12 @@ func (d *dual) knapsacks() {
 			k := &d.core[i]
 			o, _ := k.best(&d.y, d.m)
 			if o == goHome && (d.excess[k.home] > 0 || d.y.load[k.home] > 0) {
-				need[k.home] += k.cost * k.units
+				need[k.home] += float64(k.cost * k.units)
 			}
 			switch {
 			case d.p.s.Instances[k.from].Drained:
 			case k.must:
-				need[k.from] -= k.cost * k.units
+				need[k.from] -= float64(k.cost * k.units)
 			case k.cost > 0:
 				_, home, away := k.costs(&d.y, d.m)
 				v := max(0, min(home, away)+float64(d.y.load[k.from]*k.cost))
@@ -254,7 +254,7 @@ func (d *dual) worth() float64 {
 	for i := range d.core {
 		k := &d.core[i]
 		if o, v := k.best(&d.y, d.m); o != stay {
-			total += k.units * v
+			total += float64(k.units * v)
 		}
 	}
 	return total
@@ -304,7 +304,7 @@ func (d *dual) climb() {
 			}
 			gain := next - value
 			value = next
-			if gain <= 1e-6*math.Abs(value)+1e-300 {
+			if gain <= float64(1e-6*math.Abs(value))+1e-300 {
 				break
 			}
 		}
@@ -336,8 +336,8 @@ func (d *dual) smoothed() float64 {
 		if math.IsInf(least, 1) {
 			continue
 		}
-		exact += k.units * least
-		value += k.units * d.divide(k, stays, home, away)
+		exact += float64(k.units * least)
+		value += float64(k.units * d.divide(k, stays, home, away))
 	}
 	d.pool()
 	d.note(exact)
@@ -390,18 +390,18 @@ func (d *dual) divide(k *choice, stays, home, away float64) float64 {
 	value, squares := 0.0, 0.0
 	drained := d.p.s.Instances[k.from].Drained
 	if !drained {
-		d.slope.load[k.from] -= k.cost * k.units
+		d.slope.load[k.from] -= float64(k.cost * k.units)
 	}
-	d.slope.table -= now * k.units
+	d.slope.table -= float64(now * k.units)
 	for _, x := range ends[:shares] {
 		share := 1.0
 		if shares > 1 {
 			share = (nu - x.cost) / e
 		}
-		value += share * x.cost
-		squares += share * share
-		d.slope.load[x.at] += share * k.cost * k.units
-		d.slope.table += share * x.entry * k.units
+		value += float64(share * x.cost)
+		squares += float64(share * share)
+		d.slope.load[x.at] += float64(share * k.cost * k.units)
+		d.slope.table += float64(share * x.entry * k.units)
 	}
 	if shares > 1 {
 		s := divided{cost: k.cost, units: k.units, inverse: 1 / e, n: shares}
@@ -410,7 +410,7 @@ func (d *dual) divide(k *choice, stays, home, away float64) float64 {
 		}
 		d.split = append(d.split, s)
 	}
-	return value + e/2*(squares-1)
+	return value + float64(e/2*(squares-1))
 }
 
 func b2f(b bool) float64 {
@@ -466,7 +466,7 @@ func (d *dual) newton(value float64) (float64, bool) {
 	for length := 1.0; length > 1e-3; length /= 3 {
 		least := math.Inf(1)
 		for _, i := range d.p.live {
-			d.y.load[i] = max(0, from.load[i]+length*d.step.load[i])
+			d.y.load[i] = max(0, from.load[i]+float64(length*d.step.load[i]))
 			least = min(least, d.y.load[i])
 		}
 		if least > 0 {
@@ -474,7 +474,7 @@ func (d *dual) newton(value float64) (float64, bool) {
 				d.y.load[i] -= least
 			}
 		}
-		d.y.table = max(0, from.table+length*d.step.table)
+		d.y.table = max(0, from.table+float64(length*d.step.table))
 		if next := d.smoothed(); next > value {
 			return next, true
 		}
@@ -498,7 +498,7 @@ func (d *dual) conjugate(free []bool) {
 			residual[i] = 0
 		}
 		direction[i] = residual[i] / diagonal[i]
-		norm += residual[i] * direction[i]
+		norm += float64(residual[i] * direction[i])
 	}
 	for first, turn := norm, 0; norm > 1e-8*first && turn < 3*n+10; turn++ {
 		d.curve(direction, product, diagonal)
@@ -507,19 +507,19 @@ func (d *dual) conjugate(free []bool) {
 			if !free[i] {
 				product[i] = 0
 			}
-			along += direction[i] * product[i]
+			along += float64(direction[i] * product[i])
 		}
 		if along <= 0 {
 			break
 		}
 		next := 0.0
 		for i := range product {
-			step[i] += norm / along * direction[i]
-			residual[i] -= norm / along * product[i]
+			step[i] += float64(norm / along * direction[i])
+			residual[i] -= float64(norm / along * product[i])
 			next += residual[i] * residual[i] / diagonal[i]
 		}
 		for i := range direction {
-			direction[i] = residual[i]/diagonal[i] + next/norm*direction[i]
+			direction[i] = residual[i]/diagonal[i] + float64(next/norm*direction[i])
 		}
 		norm = next
 	}
@@ -539,14 +539,15 @@ func (d *dual) diagonal() []float64 {
 		s := &d.split[i]
 		h := s.units * s.inverse * (1 - 1/float64(s.n))
 		for j := range s.n {
-			diagonal[s.at[j]] += h * s.cost * s.cost
-			diagonal[n] += h * s.entry[j] * s.entry[j]
+			diagonal[s.at[j]] += float64(h * s.cost * s.cost)
+			diagonal[n] += float64(h * s.entry[j] * s.entry[j])
 		}
 	}
 	for i, slope := range d.slope.load {
-		diagonal[i] = max(diagonal[i], math.Abs(slope)/(d.y.load[i]+d.loadUnit))*(1+ridge) + 1e-300
+		diagonal[i] = float64(max(diagonal[i], math.Abs(slope)/(d.y.load[i]+d.loadUnit))*(1+ridge)) + 1e-300
 	}
-	diagonal[n] = max(diagonal[n], math.Abs(d.slope.table)/(d.y.table+1e-3*d.leastTable()))*(1+ridge) + 1e-300
+	table := d.y.table + float64(1e-3*d.leastTable())
+	diagonal[n] = float64(max(diagonal[n], math.Abs(d.slope.table)/table)*(1+ridge)) + 1e-300
 	return diagonal
 }
 
@@ -566,8 +567,8 @@ func (d *dual) curve(direction, product, diagonal []float64) {
 		}
 		for j := range s.n {
 			v := s.units * s.inverse * (z[j] - mean)
-			product[s.at[j]] += v * s.cost
-			product[table] += v * s.entry[j]
+			product[s.at[j]] += float64(v * s.cost)
+			product[table] += float64(v * s.entry[j])
 		}
 	}
 }

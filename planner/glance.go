@@ -53,7 +53,7 @@ func (x *relaxation) glance(here, entry []float64, there float64) *glance {
 		return at
 	}
 	at.perState = x.unitWeight * (1 - cautious)
-	free := x.unitWeight * (float64(p.o.KeyOverhead*(1-cautious)) - p.state.float(1))
+	free := float64(x.unitWeight * (float64(p.o.KeyOverhead*(1-cautious)) - p.state.float(1)))
 	if p.s.State == nil {
 		at.stateless = 1
 	}
@@ -69,10 +69,10 @@ func (x *relaxation) glance(here, entry []float64, there float64) *glance {
 		at.fits[d] = p.cost.float(max(x.room[d]-1, 0)) * (1 - cautious)
 		at.cost[d] = at.fits[d]
 		if gain > 0 {
-			most := float64(entry[d]*(1-cautious))/gain - 2*x.unitCost
+			most := float64(entry[d]*(1-cautious))/gain - float64(2*x.unitCost)
 			at.cost[d] = min(at.fits[d], max(-1, most/scale*(1-cautious)))
 		}
-		at.rest[d] = free + float64(entry[d]*(1-cautious)) - gain*x.unitCost
+		at.rest[d] = free + float64(entry[d]*(1-cautious)) - float64(gain*x.unitCost)
 	}
 	return at
 }

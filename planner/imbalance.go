@@ -68,7 +68,7 @@ func (b *bisection) try(theta float64) bool {
 	a := minMigration(q, CertificateFast)
 	p.meter.used += q.meter.used
 	p.meter.reason = q.meter.reason
-	if f := q.proof; f != nil && (f.infeasible() || f.bound/f.x.unitWeight > b.budget*(1+tolerance)+b.unseen) {
+	if f := q.proof; f != nil && (f.infeasible() || f.bound/f.x.unitWeight > float64(b.budget*(1+tolerance))+b.unseen) {
 		b.proven = max(b.proven, theta)
 	}
 	if a == nil {
@@ -132,7 +132,7 @@ func (p *problem) migrationBudget() float64 {
 	case MigrationKeys:
 		return m.Amount
 	case MigrationFraction:
-		return m.Amount*p.state.float(p.totalState) + p.unseenState(int64(p.s.Len()))
+		return float64(m.Amount*p.state.float(p.totalState)) + p.unseenState(int64(p.s.Len()))
 	}
 	return m.Amount + p.unseenState(int64(p.s.Len()))
 }

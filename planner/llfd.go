@@ -203,7 +203,7 @@ func (r *llfd) unitsUntilNext(cost, n int64) int64 {
 		x := r.p.rate(d, r.load[d]+k*cost)
 		return x < level || x == level && d < other
 	}
-	estimate := (level*r.p.s.Instances[d].Capacity - float64(r.load[d])) / float64(cost)
+	estimate := (float64(level*r.p.s.Instances[d].Capacity) - float64(r.load[d])) / float64(cost)
 	units := min(n, max(1, int64(estimate)))
 	// Rounding can put the estimate off, either way.
 	for units > 1 && !first(units-1) {

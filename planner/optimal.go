@@ -391,7 +391,7 @@ func (x *relaxation) typicalPrice(y *prices) float64 {
 		}
 	}
 	if n == 0 {
-		return x.everything / (x.unitCost*float64(x.p.total) + 1e-300)
+		return x.everything / (float64(x.unitCost*float64(x.p.total)) + 1e-300)
 	}
 	return sum / n
 }

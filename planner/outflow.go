@@ -206,7 +206,7 @@ func (o *outflow) below(k *choice, r float64) float64 {
 	if math.IsInf(r, 1) || r == k.weight && o.y.table == 0 && o.y.load[k.from] == 0 {
 		return r
 	}
-	return r - 0x1p-48*(math.Abs(r)+k.weight+o.y.table+float64(o.y.load[k.from]*k.cost))
+	return r - float64(0x1p-48*(math.Abs(r)+k.weight+o.y.table+float64(o.y.load[k.from]*k.cost)))
 }
 
 // appendLeaver appends the units of an item in chunks of 1, 2, 4, … and a rest,
@@ -221,9 +221,9 @@ func (o *outflow) appendLeaver(e []coverItem, k *choice, cost int64, r float64) 
 	for n := int64(1); left > 0; n *= 2 {
 		n = min(n, left)
 		left -= n
-		weight := float64(n) * r
+		weight := float64(float64(n) * r)
 		if n&(n-1) != 0 {
-			weight -= 0x1p-52 * math.Abs(weight)
+			weight -= float64(0x1p-52 * math.Abs(weight))
 		}
 		e = append(e, coverItem{cost * n, weight, tie, k.item})
 	}
@@ -533,7 +533,7 @@ func (o *outflow) divisor() (int32, bool) {
 		k := o.x.choiceOf(int(item))
 		r, best := o.toLeave(&k), none
 		for _, d := range o.x.p.live {
-			if d != k.from && (best == none || rooms[d] > rooms[best]) && o.at(&k, d) <= r+1e-9*math.Abs(r) {
+			if d != k.from && (best == none || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
 				best = d
 			}
 		}

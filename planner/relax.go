@@ -64,7 +64,7 @@ func newRelaxation(p *problem) *relaxation {
 		}
 		x.load[from] -= cost
 		x.load[h.to] += cost
-		x.hot += x.unitWeight * p.weight(h.item) * float64(h.count)
+		x.hot += float64(x.unitWeight * p.weight(h.item) * float64(h.count))
 		if from != p.s.Hash[h.item] {
 			entries -= h.count
 		}
@@ -200,7 +200,7 @@ const largest = 1 << 12
 func (s *sum) add(v, magnitude float64) {
 	s.values = append(s.values, v)
 	if magnitude < largest {
-		s.magnitudes += uint64(magnitude*(1<<20)) + 1
+		s.magnitudes += uint64(float64(magnitude*(1<<20))) + 1
 	} else {
 		s.huge = max(s.huge, magnitude)
 	}
@@ -220,7 +220,7 @@ func (s *sum) floor() float64 {
 	for _, v := range s.values {
 		total += v
 	}
-	magnitude := float64(s.magnitudes)*0x1p-20 + float64(n*s.huge)
+	magnitude := float64(float64(s.magnitudes)*0x1p-20) + float64(n*s.huge)
 	return total - float64((n+32)*0x1p-51*magnitude)
 }
 

@@ -158,10 +158,10 @@ func (s *search) raise(factor float64) {
 // which are harder to price, that follows what they came to.
 func (s *search) redraw() {
 	for _, d := range s.p.live {
-		s.perLoad[d] = s.basicLoad[d] * (0.5 + 0.7*s.random.Float64())
+		s.perLoad[d] = s.basicLoad[d] * (0.5 + float64(0.7*s.random.Float64()))
 	}
-	s.basicEntry += 0.25 * (s.perEntry - s.basicEntry)
-	s.perEntry = s.basicEntry * (0.5 + 0.7*s.random.Float64())
+	s.basicEntry += float64(0.25 * (s.perEntry - s.basicEntry))
+	s.perEntry = s.basicEntry * (0.5 + float64(0.7*s.random.Float64()))
 }
 
 // delta is how the penalised objective changes if key k goes to instance b.
