@@ -65,6 +65,7 @@ func (b *bisection) try(theta float64) bool {
 	if q.settled() {
 		return b.offer(q.unmoved())
 	}
+	q.enough = b.budget
 	a := minMigration(q, CertificateFast)
 	p.meter.used += q.meter.used
 	p.meter.reason = q.meter.reason

@@ -31,7 +31,9 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	if p.proof.root.y.table == 0 {
 		p.proof.demandWhole() // the instances are knapsacks of their own
 	}
-	b.try(p.proof.whole(), &p.proof.root.y)
+	if !b.closed() {
+		b.try(p.proof.whole(), &p.proof.root.y)
+	}
 	for i := range b.effort.roundings {
 		if i == 0 && p.proof.outflow != nil && p.s.Len() > manyItems {
 			continue // without a price of entries it could only do worse
@@ -50,7 +52,7 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 		p.proof.demandWhole()
 		b.try(p.proof.whole(), &p.proof.root.y)
 	}
-	if b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+*p.o.TableLimit/justAbove {
+	if !b.closed() && b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+*p.o.TableLimit/justAbove {
 		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
 	}
 	if p.concurrent() {
@@ -59,7 +61,7 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	if b.best == nil {
 		return nil
 	}
-	if p.proof.root.y.table > 0 && (b.score.violated > 0 || b.score.objective > wideGap*p.proof.lowerBound()) {
+	if !b.closed() && p.proof.root.y.table > 0 && (b.score.violated > 0 || b.score.objective > wideGap*p.proof.lowerBound()) {
 		b.offer(p.smallTable(p.proof, b.effort.evaluations))
 	}
 	if b.score.violated == 0 {
@@ -88,8 +90,15 @@ func (b *incumbent) keep(a *assignment, sc score) {
 	}
 }
 
-// closed reports whether there is hardly a gap left.
-func (b *incumbent) closed() bool { return b.best != nil && b.good(b.score) }
+// closed reports whether there is hardly a gap left, or what is asked for is
+// decided.
+func (b *incumbent) closed() bool {
+	p := b.p
+	if b.best != nil && p.enough > 0 && p.proof != nil && p.proof.lowerBound() > p.enough*(1+2*tolerance) {
+		return true
+	}
+	return b.best != nil && b.good(b.score)
+}
 
 func (b *incumbent) good(sc score) bool {
 	return sc.violated == 0 && sc.objective <= b.p.closeEnough()
@@ -205,11 +214,11 @@ const (
 func (p *problem) closeEnough() float64 {
 	switch {
 	case p.proof == nil:
-		return 0
+		return p.enough
 	case p.s.Len() <= fewItems:
-		return p.proof.lowerBound() * (1 + smallGapClosed)
+		return max(p.enough, p.proof.lowerBound()*(1+smallGapClosed))
 	}
-	return p.proof.lowerBound() * (1 + gapClosed)
+	return max(p.enough, p.proof.lowerBound()*(1+gapClosed))
 }
 
 // effort is how much work goes into the primal: nodes whose prices are rounded,

@@ -39,6 +39,8 @@ type problem struct {
 	// What strategies found out on their way, for the certificate.
 	leastTheta float64 // no plan within the limits has a smaller θ
 	proof      *proof  // of the last strategy that made one; the certificate rests on it
+	// enough is an objective that is asked for, no less; 0: the least.
+	enough float64
 }
 
 // share says that count units of an item go to an instance.
