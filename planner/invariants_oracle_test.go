@@ -116,7 +116,7 @@ func TestInvariantsFloat(t *testing.T) {
 func TestInvariantsWorkBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 10))
-	for range 400 {
+	for range 150 {
 		c := plannertest.Tiny(r)
 		s := c.Snapshot()
 		for _, strategy := range names() {

@@ -219,7 +219,7 @@ func kindOf(err error) string {
 // exhaustive search.
 func TestCertificateOracle(t *testing.T) {
 	t.Parallel()
-	n := oracleCases(t, 5000)
+	n := oracleCases(t, 3000)
 	var mu sync.Mutex
 	var y tally
 	eachVaried(t, n, 81, func(_ *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
