@@ -60,6 +60,33 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkMillion plans a million keys on 40 instances, certificates included,
+// where the table limit is too low for any strategy here and where it is not.
+func BenchmarkMillion(b *testing.B) {
+	s := zipfSnapshot(1e6, 40)
+	for _, limit := range []int64{3_000, 30_000} {
+		for _, name := range []string{"mixed", "optimal"} {
+			for _, level := range []planner.CertificateLevel{planner.CertificateOff, planner.CertificateFast} {
+				b.Run(fmt.Sprintf("limit=%d/strategy=%s/certificate=%s", limit, name, level), func(b *testing.B) {
+					var plan *planner.Plan
+					for b.Loop() {
+						var err error
+						plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit, Certificate: level})
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(100*plan.Migration.Fraction, "%moved")
+					b.ReportMetric(float64(plan.TableAfter), "entries")
+					if c := plan.Certificate; c != nil && c.Gap != nil {
+						b.ReportMetric(100**c.Gap, "%gap")
+					}
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkSortFloat64s is the yardstick: the standard library sorting a million
 // random numbers.
 func BenchmarkSortFloat64s(b *testing.B) {
