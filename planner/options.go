@@ -32,8 +32,8 @@ type Options struct {
 	// WorkBudget bounds the work, in work units: one placement of a key or try to
 	// place it, one pair of instances or key of a pair that readj looks at, 256
 	// items of a trial of mixed. A strategy that has a complete plan when it
-	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. 0: no
-	// bound.
+	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. Proofs are
+	// not counted; they bound themselves. 0: no bound.
 	WorkBudget int64
 	// Certificate says how much effort goes into the proof. Empty:
 	// CertificateFast.
@@ -57,8 +57,7 @@ type CertificateLevel string
 const (
 	CertificateOff  CertificateLevel = "off"  // none
 	CertificateFast CertificateLevel = "fast" // takes no longer than the strategy itself on large inputs
-	// CertificateTight adds the best prices, integer covering knapsacks and
-	// branching on heavy keys.
+	// CertificateTight branches more, and looks at whole keys on larger inputs too.
 	CertificateTight CertificateLevel = "tight"
 )
 

@@ -460,7 +460,7 @@ type Certificate struct {
 type CertificateScope string
 
 // CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
-// `tight`: with the best prices, integer covering knapsacks and branching on heavy keys, which takes longer and gives smaller gaps.
+// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
 type CertificateLevel string
 
 // Code What went wrong, to program against.
@@ -709,7 +709,7 @@ type Parameters struct {
 	Beta Beta `json:"beta"`
 
 	// Certificate How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
-	// `tight`: with the best prices, integer covering knapsacks and branching on heavy keys, which takes longer and gives smaller gaps.
+	// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
 	Certificate CertificateLevel `json:"certificate"`
 
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
