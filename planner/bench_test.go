@@ -87,6 +87,23 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
+// BenchmarkCertificate tells what a fast certificate adds to a plan of mixed.
+func BenchmarkCertificate(b *testing.B) {
+	limit := int64(3000)
+	for _, size := range planSizes {
+		s := zipfSnapshot(size.keys, size.instances)
+		for _, level := range []planner.CertificateLevel{planner.CertificateOff, planner.CertificateFast} {
+			b.Run(fmt.Sprintf("keys=%.0e/instances=%d/certificate=%s", float64(size.keys), size.instances, level), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := planner.Run("mixed", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit, Certificate: level}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkSortFloat64s is the yardstick: the standard library sorting a million
 // random numbers.
 func BenchmarkSortFloat64s(b *testing.B) {
