@@ -83,7 +83,7 @@ func (f *proof) demandWhole() {
 	}
 	if x.limited && f.root.y.table > 0 && items <= manyItems {
 		if f.entries = x.p.leastEntries(f.level); f.entries > float64(*x.p.o.TableLimit) {
-			f.nodes, f.bound = nil, 0
+			f.disprove()
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (f *proof) demandWhole() {
 	for _, y := range candidates {
 		o := x.newOutflow(&y, f.wholeWork())
 		if o == nil {
-			f.nodes, f.bound = nil, 0
+			f.disprove()
 			return
 		}
 		if root := o.root(); f.outflow == nil || root.bound > f.leaf.bound {
@@ -107,11 +107,14 @@ func (f *proof) demandWhole() {
 	}
 	leaf, bound := f.outflow.search(f.leaf)
 	if bound > x.surely() {
-		f.nodes, f.bound = nil, 0
+		f.disprove()
 		return
 	}
 	f.leaf, f.bound = leaf, max(f.bound, bound)
 }
+
+// disprove notes that no plan meets all constraints.
+func (f *proof) disprove() { f.nodes, f.bound = nil, 0 }
 
 // wholeWork is how much the search for whole keys may look at; see outflow.work.
 func (f *proof) wholeWork() int {
@@ -225,7 +228,7 @@ func (f *proof) branch() {
 		slices.SortStableFunc(f.nodes, func(a, b node) int { return cmp.Compare(a.bound, b.bound) })
 	}
 	if len(f.nodes) == 0 {
-		f.bound = 0
+		f.disprove()
 		return
 	}
 	f.bound = max(f.bound, f.nodes[0].bound)

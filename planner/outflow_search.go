@@ -172,7 +172,8 @@ func (o *outflow) place(n *outflowNode, item, d int32) *outflowNode {
 	return c
 }
 
-// roughly is a bound on what it costs to reach a need.
+// roughly is a bound on what it costs, scaled, to reach a need. It holds where
+// no key leaves for less than nothing.
 func (o *outflow) roughly(d int32, need int64) float64 {
 	return float64(float64(max(0, need))*o.ratio[d]) * (1 - 0x1p-40)
 }
