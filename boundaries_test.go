@@ -53,7 +53,7 @@ var boundaries = []boundary{
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{
 		place:   "internal/statsio/...",
-		project: []string{"planner"},
+		project: []string{"planner", "compact"},
 		reach:   []string{anyHTTP, anySQL},
 	},
 	{
