@@ -64,7 +64,7 @@ func (f *proof) extend(missed []choice) {
 	if len(missed) > 2*samples {
 		keys := f.x.p.s.Keys
 		leastFirst(missed, 2*samples, func(a, b *choice) bool {
-			return a.cost > b.cost || a.cost == b.cost && keys.compare(a.item, b.item) < 0
+			return a.cost > b.cost || a.cost == b.cost && keys.Compare(a.item, b.item) < 0
 		})
 		missed = missed[:2*samples]
 	}

@@ -45,7 +45,7 @@ func (p *problem) hotItems() []int32 {
 		if c := cmp.Compare(p.s.Cost[b], p.s.Cost[a]); c != 0 {
 			return c
 		}
-		return p.s.Keys.compare(a, b)
+		return p.s.Keys.Compare(a, b)
 	})
 	return hot
 }

@@ -10,14 +10,7 @@ import (
 // certificate how little at the least. A θ whose bound exceeds the limit is
 // below that of every plan within it.
 func minImbalance(p *problem) *assignment {
-	b := &bisection{p: p, proven: p.forcedTheta(), budget: p.migrationBudget()}
-	if p.o.MigrationLimit.Unit != MigrationKeys {
-		keys := int64(0)
-		for _, n := range p.namedOn {
-			keys += n
-		}
-		b.unseen = p.unseenState(keys)
-	}
+	b := p.newBisection()
 	low, high := b.proven, p.greatestTheta()
 	defer func() { p.leastTheta = b.proven }()
 	if !b.try(high) {
@@ -39,6 +32,47 @@ func minImbalance(p *problem) *assignment {
 		}
 	}
 	return b.best
+}
+
+// proveTheta returns a θ that no plan within the migration limit stays below, at
+// most the given one, which some plan reaches.
+func (p *problem) proveTheta(reached float64) float64 {
+	b := p.newBisection()
+	low, high := b.proven, reached
+	for range bisections {
+		if high-low <= 1e-6*(1+high) || p.stopped() {
+			break
+		}
+		mid := (low + high) / 2
+		q, err := newProblem(p.unweighted(), p.underTheta(mid))
+		if err != nil {
+			break
+		}
+		if !q.settled() && b.disproves(q.newProof(CertificateFast)) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+func (p *problem) newBisection() *bisection {
+	b := &bisection{p: p, proven: p.forcedTheta(), budget: p.migrationBudget()}
+	if p.o.MigrationLimit.Unit != MigrationKeys {
+		keys := int64(0)
+		for _, n := range p.namedOn {
+			keys += n
+		}
+		b.unseen = p.unseenState(keys)
+	}
+	return b
+}
+
+// disproves reports whether a proof shows that every plan under its tolerance
+// exceeds the migration limit.
+func (b *bisection) disproves(f *proof) bool {
+	return f.infeasible() || f.bound/f.x.unitWeight > float64(b.budget*(1+tolerance))+b.unseen
 }
 
 // bisections bounds the steps: the interval shrinks to a thousandth or less.
@@ -69,7 +103,7 @@ func (b *bisection) try(theta float64) bool {
 	a := minMigration(q, CertificateFast)
 	p.meter.used += q.meter.used
 	p.meter.reason = q.meter.reason
-	if f := q.proof; f != nil && (f.infeasible() || f.bound/f.x.unitWeight > float64(b.budget*(1+tolerance))+b.unseen) {
+	if f := q.proof; f != nil && b.disproves(f) {
 		b.proven = max(b.proven, theta)
 	}
 	if a == nil {

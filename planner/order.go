@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// compare orders keys i and j canonically: ascending hash, then bytes. It is
+// Compare orders keys i and j canonically: ascending hash, then bytes. It is
 // how all ties are broken, so that the order of the rows never matters.
-func (k *Keys) compare(i, j int32) int {
+func (k *Keys) Compare(i, j int32) int {
 	if c := cmp.Compare(k.hashes[i], k.hashes[j]); c != 0 {
 		return c
 	}
@@ -23,7 +23,7 @@ func (s *Snapshot) canonicalOrder() []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, s.Keys.compare)
+	slices.SortFunc(order, s.Keys.Compare)
 	return order
 }
 
@@ -42,7 +42,7 @@ func inOrder[T any](e []T, keys *Keys, item func(*T) int32) []T {
 		if a.hash != b.hash {
 			return cmp.Compare(a.hash, b.hash)
 		}
-		return cmp.Or(keys.compare(item(&e[a.index]), item(&e[b.index])), cmp.Compare(a.index, b.index))
+		return cmp.Or(keys.Compare(item(&e[a.index]), item(&e[b.index])), cmp.Compare(a.index, b.index))
 	})
 	ordered := make([]T, len(e))
 	for i, x := range places {
@@ -97,7 +97,7 @@ func (o *lazyOrder) compare(a, b ranked) int {
 		i, j = o.items[i], o.items[j]
 	}
 	if i != j {
-		if c := o.keys.compare(i, j); c != 0 {
+		if c := o.keys.Compare(i, j); c != 0 {
 			return c
 		}
 	}

@@ -205,7 +205,7 @@ func (o *outflow) itemOf(id int32) int32 {
 }
 
 func (o *outflow) canonical(a, b int32) int {
-	return o.x.p.s.Keys.compare(o.itemOf(a), o.itemOf(b))
+	return o.x.p.s.Keys.Compare(o.itemOf(a), o.itemOf(b))
 }
 
 // cover solves the knapsack of an instance in the node on view.
@@ -253,7 +253,7 @@ func (o *outflow) decided(d int32) []int32 {
 
 func (o *outflow) heavierFirst(a, b int32) int {
 	s := o.x.p.s
-	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Keys.compare(a, b))
+	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Keys.Compare(a, b))
 }
 
 // assemble makes the assignment that a node stands for: what is placed, and what

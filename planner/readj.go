@@ -304,11 +304,11 @@ func (r *readjuster) better(c, d change) bool {
 		return c.other < 0
 	}
 	keys := r.p.s.Keys
-	if o := keys.compare(r.item(c.piece), r.item(d.piece)); o != 0 {
+	if o := keys.Compare(r.item(c.piece), r.item(d.piece)); o != 0 {
 		return o < 0
 	}
 	if c.other >= 0 {
-		if o := keys.compare(r.item(c.other), r.item(d.other)); o != 0 {
+		if o := keys.Compare(r.item(c.other), r.item(d.other)); o != 0 {
 			return o < 0
 		}
 	}

@@ -33,7 +33,8 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		return nil, err
 	}
 	n := stats.Len()
-	r.s.Keys, r.s.Cost, r.s.State = stats.Keys, stats.Cost, stats.State
+	r.s.Keys, r.s.Cost, r.s.State, r.s.Count = stats.Keys, stats.Cost, stats.State, stats.Count
+	r.s.Retained = base.Retained
 	r.s.Current, r.s.Hash = make([]int32, n), make([]int32, n)
 	r.s.Table, r.s.Partial, r.s.HashChanged = base.Table, stats.Partial, base.HashChanged
 	if base.Table.Len() > 0 {
@@ -59,8 +60,16 @@ type resolver struct {
 func (s *Statistics) validateColumns() error {
 	n := s.Keys.Len()
 	if len(s.Cost) != n || s.State != nil && len(s.State) != n ||
-		s.Instance != nil && len(s.Instance) != n || s.HashInstance != nil && len(s.HashInstance) != n {
+		s.Instance != nil && len(s.Instance) != n || s.HashInstance != nil && len(s.HashInstance) != n ||
+		s.Count != nil && len(s.Count) != n {
 		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
+	}
+	units := int64(0)
+	for i, count := range s.Count {
+		if count < 1 || count > MaxCount-units {
+			return &InputError{Row: i, Field: "count", Detail: mustBeCount}
+		}
+		units += count
 	}
 	return nil
 }
@@ -115,6 +124,7 @@ func (r *resolver) addResiduals() error {
 
 const (
 	mustBeAmount   = "must be ≥ 0 and at most 1e290"
+	mustBeCount    = "must be ≥ 1, and all together at most 2^53−1"
 	mustBeCapacity = "must be between 1e-6 and 1e6"
 )
 
@@ -254,6 +264,8 @@ func validateInstances(field string, instances []Instance) error {
 			return bad("capacity", mustBeCapacity)
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
+		case !isAmount(math.Abs(d.CostDeviation)):
+			return bad("cost_deviation", "must be between −1e290 and 1e290")
 		}
 		live = live || !d.Drained
 	}
@@ -285,7 +297,7 @@ func (s *Snapshot) Validate() error {
 		case s.State != nil && !isAmount(s.State[i]):
 			return bad("state", mustBeAmount)
 		case s.Count != nil && (s.Count[i] < 1 || s.Count[i] > MaxCount-units):
-			return bad("count", "must be ≥ 1, and all together at most 2^53−1")
+			return bad("count", mustBeCount)
 		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
 			return bad("instance", "is not a known instance")
 		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
@@ -297,7 +309,7 @@ func (s *Snapshot) Validate() error {
 	}
 	order := s.canonicalOrder()
 	for j := 1; j < n; j++ {
-		if s.Keys.compare(order[j-1], order[j]) == 0 {
+		if s.Keys.Compare(order[j-1], order[j]) == 0 {
 			return &InputError{Row: int(max(order[j-1], order[j])), Field: "key", Detail: "stands twice"}
 		}
 	}
@@ -331,6 +343,9 @@ func (s *Statistics) Fingerprint() [16]byte {
 			h = s.HashInstance[i]
 		}
 		add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]), state, uint64(uint32(at))<<32|uint64(uint32(h)))
+		if s.Count != nil {
+			add(3, s.Keys.Hash(i), uint64(s.Count[i]))
+		}
 	}
 	for _, r := range s.Residual {
 		add(1, uint64(uint32(r.Instance)), math.Float64bits(r.Cost), math.Float64bits(r.State), uint64(r.Keys))

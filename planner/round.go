@@ -54,7 +54,7 @@ func (p *problem) round(x *relaxation, n *node) *assignment {
 func (a *assignment) toMarket(queue []pending) {
 	p := a.p
 	slices.SortFunc(queue, func(x, y pending) int {
-		return cmp.Or(cmp.Compare(y.cost, x.cost), p.s.Keys.compare(a.item(x.piece), a.item(y.piece)))
+		return cmp.Or(cmp.Compare(y.cost, x.cost), p.s.Keys.Compare(a.item(x.piece), a.item(y.piece)))
 	})
 	rooms := minHeap[int32]{before: func(x, y int32) bool {
 		rx, ry := p.limit[x]-a.load[x], p.limit[y]-a.load[y]
@@ -110,7 +110,7 @@ func (a *assignment) before(v, w *uncertain) bool {
 		return v.tie < w.tie
 	}
 	if i, j := a.item(v.piece), a.item(w.piece); i != j {
-		return a.p.s.Keys.compare(i, j) < 0
+		return a.p.s.Keys.Compare(i, j) < 0
 	}
 	return v.piece < w.piece
 }

@@ -126,7 +126,7 @@ func (a *assignment) better(x score, b *assignment, y score) bool {
 func compareMoves(keys *Keys, a, b []Move) int {
 	return slices.CompareFunc(a, b, func(x, y Move) int {
 		if x.Item != y.Item {
-			return keys.compare(x.Item, y.Item)
+			return keys.Compare(x.Item, y.Item)
 		}
 		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(y.Count, x.Count)) // as if unit by unit
 	})

@@ -139,7 +139,7 @@ func (a *assignment) compareChunks(x, y ranked) int {
 		return c
 	}
 	if i, j := a.item(x.piece), a.item(y.piece); i != j {
-		return a.p.s.Keys.compare(i, j)
+		return a.p.s.Keys.Compare(i, j)
 	}
 	return cmp.Or(cmp.Compare(a.count(x.piece), a.count(y.piece)), cmp.Compare(a.at[x.piece], a.at[y.piece]))
 }

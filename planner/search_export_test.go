@@ -58,7 +58,7 @@ func (p *problem) searchStart(name string) *assignment {
 	slices.SortFunc(list, func(x, y int32) int {
 		wx, wy := p.weight(a.item(x)), p.weight(a.item(y))
 		cx, cy := float64(a.unitCost(x)), float64(a.unitCost(y))
-		return cmp.Or(cmp.Compare(wx*cy, wy*cx), p.s.Keys.compare(a.item(x), a.item(y)))
+		return cmp.Or(cmp.Compare(wx*cy, wy*cx), p.s.Keys.Compare(a.item(x), a.item(y)))
 	})
 	for _, k := range list {
 		switch d := a.at[k]; {

@@ -26,6 +26,10 @@ type Instance struct {
 	ResidualCost  float64
 	ResidualState float64
 	ResidualKeys  int64
+	// CostDeviation is δ of items whose costs are discretised while the load is
+	// known: what the items on this instance cost in truth beyond the sum of Cost,
+	// from −MaxAmount to MaxAmount. It stays, like residual cost.
+	CostDeviation float64
 }
 
 // Snapshot is what a strategy plans on: the items of one interval, in columns,
@@ -50,6 +54,9 @@ type Snapshot struct {
 	Table *RoutingTable
 	// Entry is each item's index in Table, or −1. Nil when Table is nil or empty.
 	Entry []int32
+	// Retained is the number of entries of other keys than the items, which stay
+	// and count, when Table is nil.
+	Retained int64
 	// Partial: the statistics do not name every key, so table entries whose key
 	// is absent stay and count. Otherwise they are dropped.
 	Partial bool

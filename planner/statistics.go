@@ -17,6 +17,9 @@ type Statistics struct {
 	// HashInstance is where the engine's own hash puts each key, or NoInstance.
 	// Nil: named on no row.
 	HashInstance []int32
+	// Count is how many keys a row stands for, all in the same place and of the
+	// same cost and state, ≥ 1: the row's key is then a name for them. Nil: 1 each.
+	Count []int64
 	// Partial: keys without a row exist; Residual sums them up.
 	Partial  bool
 	Residual []Residual
@@ -58,6 +61,9 @@ type Base struct {
 	// Table is the committed routing table. Nil: not known, then every row must
 	// say its instance or is taken to be where the hash puts it.
 	Table *RoutingTable
+	// Retained is the number of entries of keys without a row, which stay and
+	// count, when Table is nil.
+	Retained int64
 	// HashChanged: the new configuration's instances or hash function differ
 	// from Configuration's.
 	HashChanged bool

@@ -1,0 +1,86 @@
+package compact
+
+import (
+	"slices"
+
+	"plannerd/planner"
+)
+
+// NewClasses merges posted records and resolves their instances. target.Hash is
+// not asked: records carry their hash instances, which must be target's.
+// base.Table must be nil: which keys its entries are of cannot be told. The error
+// is a [planner.InputError]; its Row is an index into st.Records, its Field one of
+// instance, hash_instance, cost, state and count.
+func NewClasses(st *Statistics, target planner.Configuration, base planner.Base) (*Classes, error) {
+	if err := st.Scales.validate(smallest); err != nil {
+		return nil, err
+	}
+	if st.Degree != 0 {
+		if err := ValidateDegree(st.Degree); err != nil {
+			return nil, err
+		}
+	}
+	if row, ok := overflow(st.Records); ok {
+		return nil, &planner.InputError{Row: row, Field: "count", Detail: "must be ≥ 1, and all together at most 2^53−1"}
+	}
+	c := &Classes{Scales: st.Scales}
+	merged := slices.Clone(st.Records)
+	for i := range merged {
+		merged[i].Planned = merged[i].Current
+	}
+	c.Records = Merge(merged)
+	c.Items = &planner.Snapshot{}
+	c.describe(true)
+	rows := &planner.Statistics{
+		Keys: c.Items.Keys, Cost: c.Items.Cost, State: c.Items.State, Count: c.Items.Count,
+		Instance: make([]int32, len(c.Records)), HashInstance: make([]int32, len(c.Records)),
+		Partial: st.Partial, Residual: st.Residual,
+	}
+	for i, r := range c.Records {
+		rows.Instance[i], rows.HashInstance[i] = r.Current, r.Hash
+	}
+	target.Hash = nil
+	var err error
+	if c.Items, err = planner.NewSnapshot(rows, target, base); err != nil {
+		return nil, st.atRecord(err, c.Records)
+	}
+	return c, nil
+}
+
+// smallest is the least scale of posted records.
+const smallest = 1e-290
+
+// overflow returns the first record whose count is out of range, or brings the
+// sum of all out of it.
+func overflow(records []Record) (row int, bad bool) {
+	sum := int64(0)
+	for i, r := range records {
+		if r.Count < 1 || r.Count > planner.MaxCount-sum {
+			return i, true
+		}
+		sum += r.Count
+	}
+	return 0, false
+}
+
+// atRecord points an error about a merged record at the first that it is made of.
+func (st *Statistics) atRecord(err error, merged []Record) error {
+	input, ok := err.(*planner.InputError) //nolint:errorlint // NewSnapshot wraps nothing
+	if !ok || input.Row < 0 {
+		return err
+	}
+	at := *input
+	at.Row = slices.IndexFunc(st.Records, func(r Record) bool { return r.compareClass(merged[input.Row]) == 0 })
+	return &at
+}
+
+// Moves are the migrations of a plan of the classes' items: records with d′ ≠ d,
+// in ascending order of d, d_h, v_c, v_S and d′.
+func (c *Classes) Moves(p *planner.Plan) []Record {
+	moves := make([]Record, len(p.Moves))
+	for i, m := range p.Moves {
+		moves[i] = c.Records[m.Item]
+		moves[i].Planned, moves[i].Count = c.Items.Instances[m.To].ID, m.Count
+	}
+	return Merge(moves)
+}

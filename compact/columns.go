@@ -1,0 +1,183 @@
+package compact
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"plannerd/planner"
+)
+
+// inParallel calls work for 0 … n−1, on all processors. What it makes must not
+// depend on the order.
+func inParallel(n int, work func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				work(int(i))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// groups lists the keys by the instance on which they are.
+type groups struct {
+	keys  []int32 // ascending within each instance
+	start []int32 // those on d are keys[start[d]:start[d+1]]
+}
+
+func newGroups(s *planner.Snapshot) groups {
+	g := groups{make([]int32, s.Len()), make([]int32, len(s.Instances)+1)}
+	for _, d := range s.Current {
+		g.start[d+1]++
+	}
+	for d := range s.Instances {
+		g.start[d+1] += g.start[d]
+	}
+	next := slices.Clone(g.start)
+	for i, d := range s.Current {
+		g.keys[next[d]] = int32(i)
+		next[d]++
+	}
+	return g
+}
+
+func (g groups) of(d int) []int32 { return g.keys[g.start[d]:g.start[d+1]] }
+
+// entry is a value ≥ 0, in the bits of a float64, with its position.
+type entry struct {
+	bits uint64
+	at   int32
+}
+
+const (
+	digitBits   = 11
+	digits      = (64 + digitBits - 1) / digitBits
+	fewToSort   = 512 // elements that are compared rather than counted
+	digitValues = 1 << digitBits
+)
+
+// sortDescending sorts by value, the greatest first, and returns the result, which
+// is in e or in spare; both are overwritten. It is a radix sort that passes over
+// the digits in which all values agree.
+func sortDescending(e, spare []entry) []entry {
+	if len(e) <= fewToSort {
+		slices.SortFunc(e, func(a, b entry) int { return cmp.Compare(b.bits, a.bits) })
+		return e
+	}
+	var counts [digits][digitValues]int32
+	for _, x := range e {
+		for d := range digits {
+			counts[d][^x.bits>>(d*digitBits)&(digitValues-1)]++
+		}
+	}
+	for d := range digits {
+		shift, count := d*digitBits, &counts[d]
+		if count[^e[0].bits>>shift&(digitValues-1)] == int32(len(e)) {
+			continue
+		}
+		at := int32(0)
+		for v, n := range count {
+			count[v] = at
+			at += n
+		}
+		for _, x := range e {
+			v := ^x.bits >> shift & (digitValues - 1)
+			spare[count[v]] = x
+			count[v]++
+		}
+		e, spare = spare, e
+	}
+	return e
+}
+
+// selectLeast puts the n least of e first, in any order, 0 < n < len(e). It is
+// quickselect; no two of e may be equal.
+func selectLeast[T any](e []T, n int, compare func(a, b T) int) {
+	for len(e) > fewToSort {
+		pivot := e[len(e)/2]
+		i, j := 0, len(e)-1
+		for i <= j {
+			for compare(e[i], pivot) < 0 {
+				i++
+			}
+			for compare(pivot, e[j]) < 0 {
+				j--
+			}
+			if i <= j {
+				e[i], e[j] = e[j], e[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case n <= j+1:
+			e = e[:j+1]
+		case n >= i:
+			e, n = e[i:], n-i
+		default:
+			return
+		}
+	}
+	slices.SortFunc(e, compare)
+}
+
+// classTable numbers the classes of one instance's keys: a hash table with open
+// addressing.
+type classTable struct {
+	classes []class
+	slots   []int32 // 1 + index into classes; 0: free
+}
+
+func newClassTable() *classTable { return &classTable{slots: make([]int32, 1024)} }
+
+// add counts a key of a class and returns its number.
+func (t *classTable) add(hash int32, cost, state float64) int32 {
+	mask := uint64(len(t.slots) - 1)
+	for at := hashOf(hash, cost, state) & mask; ; at = (at + 1) & mask {
+		i := t.slots[at]
+		if i == 0 {
+			t.classes = append(t.classes, class{hash, cost, state, 1})
+			t.slots[at] = int32(len(t.classes))
+			i = int32(len(t.classes))
+			if 2*len(t.classes) > len(t.slots) {
+				t.grow()
+			}
+			return i - 1
+		}
+		if c := &t.classes[i-1]; c.hash == hash && c.cost == cost && c.state == state {
+			c.count++
+			return i - 1
+		}
+	}
+}
+
+func (t *classTable) grow() {
+	t.slots = make([]int32, 2*len(t.slots))
+	mask := uint64(len(t.slots) - 1)
+	for i, c := range t.classes {
+		at := hashOf(c.hash, c.cost, c.state) & mask
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = int32(i + 1)
+	}
+}
+
+func hashOf(hash int32, cost, state float64) uint64 {
+	hi, lo := bits.Mul64(math.Float64bits(cost)^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	x := hi ^ lo ^ uint64(hash)<<32
+	hi, lo = bits.Mul64(x^math.Float64bits(state), 0xa0761d6478bd642f)
+	return hi ^ lo
+}
+
+func (c class) compare(o class) int {
+	return cmp.Or(cmp.Compare(c.hash, o.hash), cmp.Compare(c.cost, o.cost), cmp.Compare(c.state, o.state))
+}

@@ -1,0 +1,279 @@
+package compact
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"plannerd/planner"
+)
+
+// Classes are records, merged, as strategies plan on them.
+type Classes struct {
+	// Items is the snapshot that strategies take: item i stands for the keys of
+	// Records[i], its costs and states are real values. Its keys only name items.
+	Items *planner.Snapshot
+	// Records in ascending order of d, d_h, v_c and v_S. Planned is Current.
+	Records []Record
+	Scales  Scales
+}
+
+// Compression is a snapshot of keys in compact form.
+type Compression struct {
+	Classes
+	Keys    *planner.Snapshot
+	ClassOf []int32 // by key: index into Records
+	Degree  int     // R
+}
+
+// Options say how to discretise.
+type Options struct {
+	// Degree is R: a power of two. 1 is the finest.
+	Degree int
+	// Scales. 0 in either: the smallest positive value, but at least 2^−53 of the
+	// greatest.
+	Scales Scales
+}
+
+// Validate reports the first option that is out of range as a
+// [planner.InputError].
+func (o Options) Validate() error {
+	if err := ValidateDegree(o.Degree); err != nil {
+		return err
+	}
+	return o.Scales.validate(0)
+}
+
+// validate checks that the scales are at least `least` and finite, or positive.
+func (s Scales) validate(least float64) error {
+	for _, v := range [2]struct {
+		field string
+		scale float64
+	}{{"cost_scale", s.Cost}, {"state_scale", s.State}} {
+		if !(v.scale >= least && v.scale <= planner.MaxAmount) {
+			return &planner.InputError{Row: -1, Field: v.field, Detail: "must be > 0 and at most 1e290"}
+		}
+	}
+	return nil
+}
+
+// Compress discretises the costs and states of a snapshot's keys by HLHE, walked
+// instance by instance under common levels, and makes records of keys that have
+// become equal. The loads of the result start from the real sums. The items of s
+// must be keys, without counts. The error is a [planner.InputError].
+func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Count != nil {
+		return nil, &planner.InputError{Row: -1, Field: "count", Detail: "must not be given: records are of keys"}
+	}
+	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len())}
+	cost, costLevels := scaled(s.Cost, o.Scales.Cost, o.Degree)
+	state, stateLevels := scaled(s.State, o.Scales.State, o.Degree)
+	c.Scales = Scales{cost, state}
+
+	on := newGroups(s)
+	parts := make([]part, len(s.Instances))
+	inParallel(len(parts), func(d int) {
+		parts[d] = part{keys: on.of(d), s: s}
+		parts[d].discretise(costLevels, stateLevels, c.Scales)
+		parts[d].classify(c.ClassOf)
+	})
+	c.assemble(parts)
+	return c, nil
+}
+
+// scaled returns the scale of values, the given one unless that is 0, and the
+// levels of the values under it. No values at all stand for one of 1.
+func scaled(values []float64, scale float64, degree int) (float64, Levels) {
+	if values == nil {
+		return 1, NewLevels(degree, 1)
+	}
+	greatest, least := 0.0, math.Inf(1)
+	for _, x := range values {
+		greatest = max(greatest, x)
+		if x > 0 && x < least {
+			least = x
+		}
+	}
+	switch {
+	case scale > 0:
+	case greatest == 0:
+		scale = 1
+	default:
+		scale = max(least, greatest/(1<<53), math.SmallestNonzeroFloat64)
+	}
+	return scale, NewLevels(degree, greatest/scale)
+}
+
+// part is what becomes of the keys of one instance.
+type part struct {
+	s       *planner.Snapshot
+	keys    []int32   // ascending
+	cost    []float64 // v_c, by position in keys
+	state   []float64 // v_S; nil: 1 each
+	off     float64   // δ of the costs, in real units
+	classes []class   // in ascending order
+}
+
+// class is what the keys of a record on one instance have in common.
+type class struct {
+	hash        int32
+	cost, state float64
+	count       int64
+}
+
+func (p *part) discretise(cost, state Levels, scales Scales) {
+	entries, spare := make([]entry, len(p.keys)), make([]entry, len(p.keys))
+	p.cost = make([]float64, len(p.keys))
+	p.off = p.walk(p.s.Cost, scales.Cost, cost, p.cost, entries, spare) * scales.Cost
+	if p.s.State != nil {
+		p.state = make([]float64, len(p.keys))
+		p.walk(p.s.State, scales.State, state, p.state, entries, spare)
+	}
+}
+
+// walk puts φ of the keys' values into phi and returns the final deviation.
+func (p *part) walk(values []float64, scale float64, levels Levels, phi []float64, entries, spare []entry) float64 {
+	for i, k := range p.keys {
+		entries[i] = entry{bits: math.Float64bits(values[k]/scale + 0), at: int32(i)} // −0 becomes 0
+	}
+	sorted := sortDescending(entries, spare)
+	w := Walk{Levels: levels}
+	var choices []float64
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && sorted[n].bits == sorted[0].bits {
+			n++
+		}
+		run := sorted[:n]
+		sorted = sorted[n:]
+		x := math.Float64frombits(run[0].bits)
+		choices = choices[:0]
+		differ := 0 // choices up to the last that is not as those behind it
+		for i := range run {
+			choices = append(choices, w.Next(x))
+			if i > 0 && choices[i] != choices[i-1] {
+				differ = i
+			}
+		}
+		p.leastFirst(run, differ)
+		for i, e := range run {
+			phi[e.at] = choices[i]
+		}
+	}
+	return w.Deviation
+}
+
+// leastFirst puts the first n entries in canonical key order at the front of a
+// run, in that order.
+func (p *part) leastFirst(run []entry, n int) {
+	before := func(a, b entry) int { return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at]) }
+	if n > 0 && n < len(run) {
+		selectLeast(run, n, before)
+	}
+	slices.SortFunc(run[:n], before)
+}
+
+// classify finds the classes of the keys, in ascending order, and notes for
+// every key which of them is its own.
+func (p *part) classify(classOf []int32) {
+	t := newClassTable()
+	of := make([]int32, len(p.keys))
+	for i, k := range p.keys {
+		state := 1.0
+		if p.state != nil {
+			state = p.state[i]
+		}
+		of[i] = t.add(p.s.Hash[k], p.cost[i], state)
+	}
+	order := make([]int32, len(t.classes))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return t.classes[a].compare(t.classes[b]) })
+	rank := make([]int32, len(order))
+	p.classes = make([]class, len(order))
+	for r, i := range order {
+		rank[i], p.classes[r] = int32(r), t.classes[i]
+	}
+	for i, k := range p.keys {
+		classOf[k] = rank[of[i]]
+	}
+	p.cost, p.state = nil, nil
+}
+
+// assemble makes records and items of all parts.
+func (c *Compression) assemble(parts []part) {
+	s, n := c.Keys, 0
+	for _, p := range parts {
+		first := int32(n)
+		for _, k := range p.keys {
+			c.ClassOf[k] += first
+		}
+		n += len(p.classes)
+	}
+	c.Records = make([]Record, 0, n)
+	instances := slices.Clone(s.Instances)
+	for d, p := range parts {
+		instances[d].CostDeviation += p.off
+		for _, x := range p.classes {
+			id := s.Instances[d].ID
+			c.Records = append(c.Records, Record{id, id, s.Instances[x.hash].ID, x.cost, x.state, x.count})
+		}
+	}
+	c.Items = &planner.Snapshot{
+		Instances: instances, Retained: retained(s), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
+		Current: make([]int32, 0, n), Hash: make([]int32, 0, n),
+	}
+	for d, p := range parts {
+		for _, x := range p.classes {
+			c.Items.Current, c.Items.Hash = append(c.Items.Current, int32(d)), append(c.Items.Hash, x.hash)
+		}
+	}
+	c.describe(s.State != nil)
+}
+
+// retained is the number of table entries of keys that are not in the snapshot
+// and stay.
+func retained(s *planner.Snapshot) int64 {
+	switch {
+	case s.Table == nil:
+		return s.Retained
+	case !s.Partial:
+		return 0
+	}
+	n := int64(s.Table.Len())
+	for _, e := range s.Entry {
+		if e >= 0 {
+			n--
+		}
+	}
+	return n
+}
+
+// describe fills in the names, costs, states and counts of the items.
+func (c *Classes) describe(withState bool) {
+	n, s := len(c.Records), c.Items
+	s.Keys, s.Cost, s.Count = planner.NewKeys(n), make([]float64, n), make([]int64, n)
+	if withState {
+		s.State = make([]float64, n)
+	}
+	for i, r := range c.Records {
+		s.Keys.Append(r.name())
+		s.Cost[i], s.Count[i] = r.Cost*c.Scales.Cost, r.Count
+		if withState {
+			s.State[i] = r.State * c.Scales.State
+		}
+	}
+}
+
+// name is what the items of a class are called: it breaks ties between them.
+func (r Record) name() []byte {
+	b := make([]byte, 0, 24)
+	b = binary.BigEndian.AppendUint32(b, uint32(r.Current))
+	b = binary.BigEndian.AppendUint32(b, uint32(r.Hash))
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(r.Cost))
+	return binary.BigEndian.AppendUint64(b, math.Float64bits(r.State))
+}

@@ -1,0 +1,108 @@
+package compact
+
+import (
+	"math"
+	"slices"
+
+	"plannerd/planner"
+)
+
+// Plan is a plan of keys that was made of their classes.
+type Plan struct {
+	*planner.Plan
+	// Classes is what the strategy decided about the items, without a certificate.
+	// Its loads start from the real ones and count what moves as discretised.
+	Classes *planner.Plan
+	// Error is, by instance, how far the load that the discretised costs come to
+	// is off: |estimated − actual| / actual, 0 where both are 0.
+	Error []planner.Comparison
+}
+
+// Plan plans with the strategy of that name on the classes, and brings the
+// result back to keys: figures and certificate are those of the real problem, and
+// a plan that violates what the one of the classes met is mended. The error is a
+// [planner.InputError] or [planner.ErrStopped].
+func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
+	coarse := o
+	coarse.Certificate = planner.CertificateOff
+	classes, err := planner.Run(strategy, c.Items, coarse)
+	if err != nil {
+		return nil, err
+	}
+	o.WorkBudget = 0 // what mends a plan bounds itself
+	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)))
+	if err != nil {
+		return nil, err
+	}
+	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, classes.WorkUnits
+	if classes.EndReason != planner.EndCompleted {
+		plan.EndReason = classes.EndReason
+	}
+	return &Plan{plan, classes, c.errors(plan)}, nil
+}
+
+// errors returns the relative errors of the estimated loads.
+func (c *Compression) errors(p *planner.Plan) []planner.Comparison {
+	estimated := make([]planner.Comparison, len(c.Keys.Instances))
+	for d, x := range c.Keys.Instances {
+		estimated[d] = planner.Comparison{Before: x.ResidualCost, After: x.ResidualCost}
+	}
+	for i, r := range c.Records {
+		estimated[c.Items.Current[i]].Before += float64(float64(r.Count) * c.Items.Cost[i])
+	}
+	for d := range estimated {
+		estimated[d].After = estimated[d].Before
+	}
+	for _, m := range p.Moves {
+		cost := c.Items.Cost[c.ClassOf[m.Item]]
+		estimated[m.From].After -= cost
+		estimated[m.To].After += cost
+	}
+	for d, x := range p.Instances {
+		estimated[d].Before = relativeError(estimated[d].Before, x.Before)
+		estimated[d].After = relativeError(estimated[d].After, x.After)
+	}
+	return estimated
+}
+
+// relativeError is |estimated − actual| / actual. No load at all is estimated
+// right, but for rounding.
+func relativeError(estimated, actual float64) float64 {
+	if actual == 0 {
+		return 0
+	}
+	return math.Abs(estimated-actual) / actual
+}
+
+// Resolve chooses the keys that carry out the class moves of a plan that was made
+// of c's records elsewhere, and returns them as moves of c.Keys. Counts of equal
+// records add up. A move of keys that do not exist is a [planner.InputError]; its
+// Row is an index into moves.
+func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
+	merged := make([]planner.Move, 0, len(moves))
+	left := make(map[int]int64)
+	for i, m := range moves {
+		bad := func(field, detail string) error {
+			return &planner.InputError{Row: i, Field: field, Detail: detail}
+		}
+		class, ok := slices.BinarySearchFunc(c.Records, m, Record.compareClass)
+		if !ok {
+			return nil, bad("", "is of a class without keys")
+		}
+		to := slices.IndexFunc(c.Keys.Instances, func(d planner.Instance) bool { return d.ID == m.Planned })
+		if to < 0 || c.Keys.Instances[to].Drained {
+			return nil, bad("planned", "is not a live instance")
+		}
+		if _, seen := left[class]; !seen {
+			left[class] = c.Records[class].Count
+		}
+		if m.Count < 1 || m.Count > left[class] {
+			return nil, bad("count", "must be ≥ 1, and all of a class together at most the number of its keys")
+		}
+		left[class] -= m.Count
+		if int32(to) != c.Items.Current[class] {
+			merged = append(merged, planner.Move{Item: int32(class), From: c.Items.Current[class], To: int32(to), Count: m.Count})
+		}
+	}
+	return c.keysOf(merged, make([]float64, len(c.Keys.Instances))), nil
+}

@@ -1,0 +1,185 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Complete makes a plan of moves that were decided on elsewhere, on a likeness
+// of s: they are carried out, but for those of hot keys, which go where every
+// strategy puts them. If some constraint is then unmet, the plan is mended, as far
+// as least-load fit and a local search around the moves and the instances above
+// their limits can. Only Item, To and Count of a move matter. name is what the
+// plan says about its strategy. The error is an [InputError] or [ErrStopped].
+func Complete(name string, s *Snapshot, o Options, moves []Move) (*Plan, error) {
+	p, err := newProblem(s, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.settled() {
+		return p.finish(name, p.unmoved()), nil
+	}
+	algorithm := func(p *problem) *assignment {
+		a := newAssignment(p)
+		a.carryOut(moves)
+		return a.mend()
+	}
+	var a *assignment
+	if o.Objective == MinImbalance {
+		a = algorithm(p)
+	} else {
+		a = p.run("", algorithm)
+	}
+	if a == nil {
+		return nil, ErrStopped
+	}
+	if o.Objective == MinImbalance && o.Certificate != CertificateOff {
+		p.leastTheta = p.proveTheta(a.score().theta)
+	}
+	return p.finish(name, a), nil
+}
+
+// carryOut makes moves of items that are not hot.
+func (a *assignment) carryOut(moves []Move) {
+	for _, m := range moves {
+		piece := m.Item
+		if a.p.isHot(int(piece)) {
+			continue
+		}
+		if m.Count < a.count(piece) {
+			piece = a.split(piece, m.Count)
+		}
+		a.move(piece, m.To)
+	}
+}
+
+// mend returns the assignment, changed where it violates a constraint, or nil
+// when the meter ran out before every key had left the drained instances.
+func (a *assignment) mend() *assignment {
+	if a.p.o.Objective == MinImbalance {
+		a.takeBack()
+	}
+	given := a.score()
+	if given.violated == 0 && !a.onDrained() {
+		return a
+	}
+	best := a.clone().complete(largestGamma, false)
+	if best == nil {
+		if a.onDrained() {
+			return nil
+		}
+		return a
+	}
+	for _, start := range []*assignment{a, best} {
+		if start.onDrained() {
+			continue
+		}
+		b := start.clone()
+		a.p.improve(b, b.mendingCore(), nil, mendingEffort)
+		if b.better(b.score(), best, best.score()) {
+			best = b
+		}
+	}
+	if !a.onDrained() && a.better(given, best, best.score()) {
+		return a
+	}
+	return best
+}
+
+// mendingEffort is how many shifts the search for what mends a plan evaluates.
+const mendingEffort = 100_000
+
+// onDrained reports whether some key is on a drained instance.
+func (a *assignment) onDrained() bool {
+	drained := make([]bool, len(a.load))
+	any := false
+	for d, x := range a.p.s.Instances {
+		drained[d] = x.Drained
+		any = any || x.Drained
+	}
+	return any && slices.ContainsFunc(a.at, func(d int32) bool { return drained[d] })
+}
+
+// takeBack takes moves back until the migration limit holds, the heaviest first.
+func (a *assignment) takeBack() {
+	p := a.p
+	total := a.tally()
+	if p.affordable(total.state, total.moves) {
+		return
+	}
+	var moved []ranked
+	for piece, d := range a.at {
+		item := int(a.item(int32(piece)))
+		from := p.s.Current[item]
+		if d != from && !p.s.Instances[from].Drained && !p.isHot(item) {
+			moved = append(moved, a.rankedPiece(int32(piece), descending(p.s.state(item))))
+		}
+	}
+	order := newLazyOrder(moved, p.s.Keys, a.items)
+	for e, ok := order.peek(); ok && !p.affordable(total.state, total.moves); e, ok = order.peek() {
+		order.skip()
+		item, units := a.item(e.piece), a.count(e.piece)
+		a.move(e.piece, p.s.Current[item])
+		total.moves -= units
+		total.state -= p.state.of(p.s.state(int(item))) * units
+	}
+}
+
+// mendingCore are the pieces among which the search for what mends a plan
+// chooses: on every instance above its limit those of most cost per state and
+// those whose cost is close to what is too much, and of what moves the heaviest.
+func (a *assignment) mendingCore() []int32 {
+	p, gamma := a.p, largestGamma(a.p)
+	type near struct {
+		off int64 // how far the cost is from what is too much
+		ranked
+	}
+	guests, above := []ranked{}, make([][]near, len(a.load))
+	excess, over := make([]int64, len(a.load)), 0
+	for _, d := range p.live {
+		if excess[d] = a.load[d] - p.limit[d]; excess[d] > 0 {
+			over++
+		}
+	}
+	for piece, d := range a.at {
+		piece := int32(piece)
+		item := a.item(piece)
+		if a.count(piece) == 0 || p.isHot(int(item)) {
+			continue
+		}
+		if d != p.s.Current[item] {
+			guests = append(guests, a.rankedPiece(piece, descending(p.s.state(int(item)))))
+		}
+		if excess[d] > 0 {
+			off := a.unitCost(piece) - excess[d]
+			above[d] = append(above[d], near{max(off, -off), a.rankedPiece(piece, gamma(item))})
+		}
+	}
+	canonical := func(x, y ranked) int {
+		return cmp.Or(cmp.Compare(x.rank, y.rank), a.compareChunks(ranked{piece: x.piece, tie: x.tie}, ranked{piece: y.piece, tie: y.tie}))
+	}
+	in := make(map[int32]bool)
+	var core []int32
+	take := func(piece int32) {
+		if !in[piece] {
+			in[piece] = true
+			core = append(core, piece)
+		}
+	}
+	slices.SortFunc(guests, canonical)
+	for _, x := range guests[:min(len(guests), searchSize/2)] {
+		take(x.piece)
+	}
+	for _, list := range above {
+		n := min(len(list), max(1, searchSize/4/max(1, over)))
+		slices.SortFunc(list, func(x, y near) int { return canonical(x.ranked, y.ranked) })
+		for _, x := range list[:n] {
+			take(x.piece)
+		}
+		slices.SortFunc(list, func(x, y near) int { return cmp.Or(cmp.Compare(x.off, y.off), canonical(x.ranked, y.ranked)) })
+		for _, x := range list[:n] {
+			take(x.piece)
+		}
+	}
+	return core
+}
