@@ -35,6 +35,8 @@ var (
 	ErrIntervalOutdated = errors.New("a newer interval was planned already")
 	// ErrTransition: the plan's status does not allow it.
 	ErrTransition = errors.New("the plan's status does not allow this")
+	// ErrUnresolved: which keys the plan's classes are is not known yet.
+	ErrUnresolved = errors.New("the plan's classes are not resolved to keys")
 	// ErrUnavailable: the database cannot be reached or is not migrated.
 	ErrUnavailable = errors.New("store unavailable")
 )
@@ -51,7 +53,8 @@ type Operator struct {
 	TableVersion int64
 	// TableConfigVersion is the configuration version that the committed table pins.
 	TableConfigVersion int64
-	// TableSize is the number of entries of the committed table.
+	// TableSize is the number of entries of the committed table; 0 where the
+	// engine holds the table.
 	TableSize int64
 	// LastEpoch and LastInterval are the newest that have a plan; nil before the
 	// first.
@@ -88,7 +91,7 @@ type Change struct {
 type Table struct {
 	Version       int64
 	ConfigVersion int64   // the configuration that it pins
-	Entries       []Entry // ascending bytes of the keys
+	Entries       []Entry // ascending bytes of the keys; none where the engine holds the table
 }
 
 // Status is where a plan stands in its lifecycle.
@@ -120,6 +123,16 @@ type Plan struct {
 	// fingerprint is the same plan.
 	Fingerprint string
 	CreatedAt   time.Time
+	// Classes: the plan moves classes of keys, as compact statistics name them.
+	// Which keys they are, and so its changes, is known only after ResolvePlan.
+	Classes bool
+	// EngineTable: the engine holds the routing table. Committing the plan makes
+	// a new table version, of which no entries are stored; its changes are for the
+	// record. Entries of the versions before it are history.
+	EngineTable bool
+	// ResolvedKeys is the number of keys that the resolution named; nil as long as
+	// there is none.
+	ResolvedKeys *int64
 	Figures
 }
 
@@ -143,6 +156,7 @@ type Figures struct {
 	MigrationFraction float64
 	Objective         float64
 	Certificate       []byte // JSON; nil: none
+	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
 	DriftedKeys       int64
@@ -156,12 +170,23 @@ type Figures struct {
 // NewPlan is a plan with its long parts, as it is created.
 type NewPlan struct {
 	Plan
-	// Changes turn the table of BaseVersion into the planned one.
+	// Changes turn the table of BaseVersion into the planned one. A plan of
+	// classes is created without any.
 	Changes []Change
 	// Migrations and Input are opaque to the store. Input may be nil.
 	Migrations, Input []byte
 	// Retention is applied in the same transaction.
 	Retention Retention
+}
+
+// Resolution says which keys the classes of a plan are, by what that does to the
+// table.
+type Resolution struct {
+	// Keys is the number of keys that were named, those whose entries stay as they
+	// are included.
+	Keys int64
+	// Changes turn the table of the plan's BaseVersion into the planned one.
+	Changes []Change
 }
 
 // Retention says how much of an operator's history is kept; 0 keeps all. Plans
@@ -174,7 +199,8 @@ type Retention struct {
 	Versions int // newest table versions that can still be reconstructed
 }
 
-// Transition is one step of a plan's lifecycle.
+// Transition is one step of a plan's lifecycle. A resolution is one from
+// approved to approved.
 type Transition struct {
 	From   Status // "" for the creation
 	To     Status
@@ -234,7 +260,9 @@ type Store interface {
 	// intervals anew. Refusals, the first that applies: ErrNotFound,
 	// ErrIntervalPlanned (unless the interval's plans all ended aborted or
 	// superseded), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged;
-	// and ErrTransition for any other status.
+	// and ErrTransition for any other status. A plan of classes that needs a
+	// resolution cannot be created committed: ErrUnresolved. The store sets
+	// Version and ResolvedKeys.
 	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
@@ -243,7 +271,8 @@ type Store interface {
 	// following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
-	// keys. ErrNotFound, ErrPurged.
+	// keys; nothing as long as a plan of classes is not resolved. ErrNotFound,
+	// ErrPurged.
 	Changes(ctx context.Context, plan string) ([]Change, error)
 	// Migrations returns the plan's migrations as they were given. ErrNotFound, ErrPurged.
 	Migrations(ctx context.Context, plan string) ([]byte, error)
@@ -253,11 +282,20 @@ type Store interface {
 	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
 	Transitions(ctx context.Context, plan string) ([]Transition, error)
 
+	// ResolvePlan gives an approved plan of classes its changes. As long as it is
+	// approved, a later resolution replaces an earlier one; the same one again
+	// changes nothing and succeeds. The plan's figures stay. by.From and by.To are
+	// set by the store. Refusals, the first that applies: ErrNotFound, ErrPurged,
+	// ErrTransition (also for a plan that is of keys, or with EngineTable: those
+	// need none), ErrBaseChanged.
+	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition) (Plan, error)
 	// CommitPlan makes the plan's table the operator's, under the plan's
 	// configuration version, and supersedes the operator's other approved plans.
 	// Committing a committed plan again changes nothing and succeeds; committed
 	// tells whether this call did it. to.From and to.To are set by the store.
-	// ErrNotFound, ErrPurged, ErrTransition, ErrBaseChanged.
+	// Refusals, the first that applies: ErrNotFound, ErrPurged, ErrTransition,
+	// ErrBaseChanged, ErrUnresolved (a plan of classes without a resolution, unless
+	// it has EngineTable).
 	CommitPlan(ctx context.Context, id string, to Transition, keep Retention) (p Plan, committed bool, err error)
 	// AbortPlan gives an approved plan up. Aborting an aborted plan again
 	// succeeds. ErrNotFound, ErrPurged, ErrTransition.

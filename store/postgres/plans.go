@@ -100,6 +100,14 @@ func (s statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
 }
 
+func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, keys int64) error {
+	err := s.exec(ctx, `UPDATE plans SET diff_id = $2, resolved_keys = $3 WHERE seq = $1`, p.Seq, diff, keys)
+	if err != nil {
+		return err
+	}
+	return s.dropDiffs(ctx, []*int64{p.DiffID})
+}
+
 func (s statements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
 	return collect(ctx, s, func(row pgx.Row) (t store.Transition, err error) {
 		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, at(&t.At))

@@ -83,6 +83,13 @@ func (s statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 	return s.exec(ctx, `UPDATE plans SET status = ?, version = ? WHERE seq = ?`, status, version, seq)
 }
 
+func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, keys int64) error {
+	if err := s.exec(ctx, `UPDATE plans SET diff_id = ?, resolved_keys = ? WHERE seq = ?`, diff, keys, p.Seq); err != nil {
+		return err
+	}
+	return s.dropDiffs(ctx, []*int64{p.DiffID})
+}
+
 func (s statements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
 	return collect(ctx, s, func(row scanner) (t store.Transition, err error) {
 		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, at(&t.At))

@@ -115,15 +115,15 @@ func (s statements) PurgeTableVersions(ctx context.Context, operator, upTo int64
 	return s.dropDiffs(ctx, diffs)
 }
 
-func (s statements) diffIDs(ctx context.Context, query string, args ...any) ([]sql.NullInt64, error) {
-	return collect(ctx, s, func(row scanner) (id sql.NullInt64, err error) {
+func (s statements) diffIDs(ctx context.Context, query string, args ...any) ([]*int64, error) {
+	return collect(ctx, s, func(row scanner) (id *int64, err error) {
 		err = row.Scan(&id)
 		return id, err
 	}, query, args...)
 }
 
 // dropDiffs removes those diffs that neither a plan nor a table version needs.
-func (s statements) dropDiffs(ctx context.Context, ids []sql.NullInt64) error {
+func (s statements) dropDiffs(ctx context.Context, ids []*int64) error {
 	for _, id := range ids {
 		err := s.exec(ctx,
 			`DELETE FROM diffs WHERE id = ?1

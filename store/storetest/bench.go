@@ -31,6 +31,7 @@ func Benchmark(b *testing.B, fresh func(t testing.TB) Open) {
 		})
 	}
 	run("create/changes=1e5", nil, func(b *testing.B, f *fixture) { benchCreate(b, f, sets) })
+	run("resolve/changes=1e5", nil, func(b *testing.B, f *fixture) { benchResolve(b, f, sets) })
 	run("commit=set/changes=1e5", nil, func(b *testing.B, f *fixture) { benchCommit(b, f, sets, unsets) })
 	run("commit=move/changes=1e5", sets, func(b *testing.B, f *fixture) { benchCommit(b, f, moves, back) })
 	run("commit=unset/changes=1e5", sets, func(b *testing.B, f *fixture) { benchCommit(b, f, unsets, sets) })
@@ -48,6 +49,14 @@ func Benchmark(b *testing.B, fresh func(t testing.TB) Open) {
 func benchCreate(b *testing.B, f *fixture, changes []store.Change) {
 	for b.Loop() {
 		f.create(b, f.plan(b, "clicks", f.next(b, "clicks"), store.StatusApproved, changes...))
+	}
+}
+
+// benchResolve replaces one resolution by another, over and over again.
+func benchResolve(b *testing.B, f *fixture, changes []store.Change) {
+	id := f.create(b, f.classes(b, 1)).ID
+	for keys := int64(0); b.Loop(); keys++ {
+		f.resolve(b, id, keys, changes...)
 	}
 }
 

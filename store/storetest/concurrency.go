@@ -15,6 +15,7 @@ var concurrencyCases = []testCase{
 	{name: "replicas make one table version at a time", run: oneVersionAtATime},
 	{name: "of competing plans one is committed", run: oneOfCompetingPlans},
 	{name: "a request sent to all replicas makes one plan", run: oneOfTheSamePlan},
+	{name: "a plan is committed as it was resolved last", run: committedAsResolved},
 	{name: "an operator is created once", run: operatorIsCreatedOnce},
 	{name: "configurations that arrive together are all counted", run: configurationsTogether},
 }
@@ -183,6 +184,53 @@ func oneOfTheSamePlan(t *testing.T, f *fixture) {
 	}
 	f.wantTable(t, "clicks", -1, "a=1")
 	f.wantStatuses(t, "clicks", store.StatusCommitted)
+}
+
+// committedAsResolved lets resolutions and commits of one plan meet. Each commit
+// finds all of one resolution, and none is taken after it.
+func committedAsResolved(t *testing.T, f *fixture) {
+	const n = 12 // each third is a commit
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.classes(t, 1))
+	results := make([]error, n)
+	by := f.by("x")
+	f.together(t, n, func(i int, s store.Store) {
+		if i%3 == 2 {
+			_, _, results[i] = s.CommitPlan(ctx, p.ID, by, store.Retention{})
+			return
+		}
+		own := set(fmt.Sprintf("own %d", i), int32(i))
+		_, results[i] = s.ResolvePlan(ctx, p.ID, store.Resolution{Keys: int64(i), Changes: []store.Change{set("k", int32(i)), own}}, by)
+	})
+	resolved, committed := 0, 0
+	for i, err := range results {
+		switch {
+		case i%3 == 2 && err == nil:
+			committed++
+		case i%3 == 2:
+			fails(t, "a commit before the first resolution", err, store.ErrUnresolved)
+		case err == nil:
+			resolved++
+		default:
+			fails(t, "a resolution after the commit", err, store.ErrTransition)
+		}
+	}
+	if resolved == 0 || committed == 0 && resolved != n*2/3 {
+		t.Errorf("%d resolutions and %d commits", resolved, committed)
+	}
+	got, _, err := f.CommitPlan(ctx, p.ID, by, store.Retention{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := *got.ResolvedKeys
+	f.wantTable(t, "clicks", 1, fmt.Sprintf("k=%d", last), fmt.Sprintf("own %d=%d", last, last))
+	f.wantTable(t, "clicks", 0)
+	steps, err := f.Transitions(ctx, p.ID)
+	if err != nil || len(steps) != resolved+2 || steps[len(steps)-1].To != store.StatusCommitted {
+		t.Errorf("transitions %v, error %v; want %d", steps, err, resolved+2)
+	}
+	wantDiffs(t, f, 1)
 }
 
 func operatorIsCreatedOnce(t *testing.T, f *fixture) {

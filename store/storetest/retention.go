@@ -134,6 +134,7 @@ func versionsAreKept(t *testing.T, f *fixture) {
 	if got, err := f.Transitions(t.Context(), f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)[0].ID); err != nil || len(got) != 1 {
 		t.Errorf("transitions %v, error %v", got, err)
 	}
+	wantDiffs(t, f, 1)
 }
 
 func currentPlanIsKept(t *testing.T, f *fixture) {
@@ -192,7 +193,7 @@ func retentionIsPerOperator(t *testing.T, f *fixture) {
 	f.commit(t, "other", set("b", 1))
 	f.keeping(t, store.Retention{Inputs: 1, Plans: 1, Versions: 1}, 4)
 	for what, err := range planErrors(t, f, old.ID) {
-		if err != nil && !errors.Is(err, store.ErrTransition) { // it cannot be aborted
+		if err != nil && !errors.Is(err, store.ErrTransition) { // it cannot be resolved or aborted
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 var schemaCases = []testCase{
 	{name: "up, down and up again", run: upDownUp, unmigrated: true},
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
+	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
 	{name: "reopening gives the same", run: reopeningGivesTheSame},
 	{name: "a context that ended leaves nothing behind", run: endedContext},
@@ -76,10 +77,48 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	for i := range want.Plans {
-		want.Plans[i].Plan.Certificate = nil
+		want.Plans[i].Plan.Certificate, want.Plans[i].Plan.Compaction = nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
+}
+
+// unheldIsAborted takes back the columns that tell plans of classes and of the
+// engine's table from others. What could be committed only with them no longer
+// can be; what needs them no more lives on.
+func unheldIsAborted(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("a", 1))
+	open := f.create(t, f.classes(t, 1))
+	engines := f.plan(t, "clicks", 2, store.StatusApproved, set("e", 1))
+	engines.EngineTable = true
+	f.create(t, engines)
+	resolved := f.create(t, f.classes(t, 3))
+	f.resolve(t, resolved.ID, 5, set("b", 2))
+	f.create(t, f.plan(t, "clicks", 4, store.StatusApproved))
+	for version := int64(0); version != 2; {
+		var err error
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Migrator().Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved, store.StatusApproved)
+	steps, err := f.Transitions(ctx, open.ID)
+	if err != nil || len(steps) != 2 {
+		t.Fatalf("transitions %v, error %v; want two", steps, err)
+	}
+	last := steps[1]
+	if last.From != store.StatusApproved || last.To != store.StatusAborted || last.Actor != "migration" || time.Since(last.At).Abs() > time.Hour {
+		t.Errorf("the last transition is %+v", last)
+	}
+	if _, _, err := f.CommitPlan(ctx, resolved.ID, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 }
 
 func unmigratedIsUnavailable(t *testing.T, f *fixture) {
@@ -90,7 +129,8 @@ func unmigratedIsUnavailable(t *testing.T, f *fixture) {
 }
 
 // callAll calls every method that speaks with the database, in a way that is
-// good if there is an operator "clicks" with an approved plan "plan".
+// good if there is an operator "clicks" with the approved plans "plan" and, of
+// classes, "classes".
 func callAll(ctx context.Context, s store.Store) map[string]error {
 	at := time.Unix(1_700_000_000, 0)
 	by := store.Transition{Actor: "x", At: at}
@@ -112,6 +152,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Migrations"] = s.Migrations(ctx, "plan")
 	_, failures["Input"] = s.Input(ctx, "plan")
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
+	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)
 	_, _, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
 	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", by)
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
@@ -129,10 +170,17 @@ func story(t *testing.T, f *fixture) {
 	if _, err := f.AbortPlan(t.Context(), aborted.ID, f.by("someone")); err != nil {
 		t.Fatal(err)
 	}
-	p := f.plan(t, "clicks", 22, store.StatusApproved, set("waiting", 1))
+	classes := f.classes(t, 22)
+	classes.ID = "classes"
+	f.create(t, classes)
+	f.resolve(t, f.create(t, f.classes(t, 23)).ID, 1, set(oddKeys[0], 1))
+	p := f.plan(t, "clicks", 24, store.StatusApproved, set("waiting", 1))
 	p.ID, p.Fingerprint = "plan", "fingerprint"
 	f.create(t, p)
 	f.put(t, "Other", `{}`)
+	engines := f.plan(t, "Other", 1, store.StatusCommitted, set("elsewhere", 1))
+	engines.EngineTable = true
+	f.create(t, engines)
 }
 
 func reopeningGivesTheSame(t *testing.T, f *fixture) {

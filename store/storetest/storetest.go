@@ -31,7 +31,7 @@ type Open func(t testing.TB) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, tableCases, retentionCases, concurrencyCases, schemaCases,
+		operatorCases, planCases, lifecycleCases, tableCases, classCases, retentionCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
@@ -122,6 +122,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.ID = fmt.Sprintf("plan-%s-%d", operator, f.plans)
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
+	p.Classes, p.EngineTable = false, false
 	p.CreatedAt = f.now()
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
@@ -154,7 +155,7 @@ func fill(v reflect.Value, n *int) {
 		} else {
 			v.Set(reflect.ValueOf([]string{fmt.Sprintf("cause %d", *n), `"quoted", 'twice' <&>`}))
 		}
-	case reflect.Pointer: // a version: none yet
+	case reflect.Pointer: // a version, a number of resolved keys: none yet
 	default:
 		panic("storetest: no value for a field of kind " + v.Kind().String())
 	}
@@ -274,7 +275,7 @@ func refused(t testing.TB, what string, err error) {
 
 var sentinels = []error{
 	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
-	store.ErrIntervalOutdated, store.ErrTransition, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
+	store.ErrIntervalOutdated, store.ErrTransition, store.ErrUnresolved, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
 }
 
 // contents is all that can be read of a store, to see that nothing changed.

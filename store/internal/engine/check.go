@@ -29,13 +29,19 @@ func repairTransition(t store.Transition) store.Transition {
 	return t
 }
 
-// checkPlan refuses what not every database can hold, and statuses that no plan
-// is born with.
+// checkPlan refuses what not every database can hold, and what no plan is born
+// with.
 func checkPlan(p *store.NewPlan) error {
 	switch p.Status {
 	case store.StatusNoAction, store.StatusApproved, store.StatusCommitted:
 	default:
 		return fmt.Errorf("a plan born %q: %w", p.Status, store.ErrTransition)
+	}
+	if p.Classes && len(p.Changes) > 0 {
+		return fmt.Errorf("store: plan %q: it moves classes and changes %d keys", p.ID, len(p.Changes))
+	}
+	if p.Status == store.StatusCommitted && unresolved(p.Plan) {
+		return fmt.Errorf("a plan born %q: %w", p.Status, store.ErrUnresolved)
 	}
 	for _, f := range PlanFields(&p.Plan, noTime) {
 		switch v := f.Value.(type) {

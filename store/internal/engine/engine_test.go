@@ -55,6 +55,27 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+func TestResolvable(t *testing.T) {
+	good := store.Plan{Status: store.StatusApproved, Classes: true, BaseVersion: 7}
+	for what, c := range map[string]struct {
+		spoil func(*store.Plan)
+		want  error
+	}{
+		"nothing wrong":          {func(*store.Plan) {}, nil},
+		"resolved before":        {func(p *store.Plan) { p.ResolvedKeys = new(int64(3)) }, nil},
+		"not approved any more":  {func(p *store.Plan) { p.Status, p.BaseVersion = store.StatusAborted, 6 }, store.ErrTransition},
+		"a plan of keys":         {func(p *store.Plan) { p.Classes, p.BaseVersion = false, 6 }, store.ErrTransition},
+		"of the engine's table":  {func(p *store.Plan) { p.EngineTable, p.BaseVersion = true, 6 }, store.ErrTransition},
+		"made for another table": {func(p *store.Plan) { p.BaseVersion = 6 }, store.ErrBaseChanged},
+	} {
+		p := good
+		c.spoil(&p)
+		if err := resolvable(Row{TableVersion: 7}, p); !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v, want %v", what, err, c.want)
+		}
+	}
+}
+
 func TestHistoryGoesBack(t *testing.T) {
 	h := history{}
 	for _, changes := range [][]store.Change{ // newest first

@@ -41,6 +41,9 @@ func SummaryFields(p *store.Plan, at func(*time.Time) any) []Field {
 		{"config_version", &p.ConfigVersion},
 		{"fingerprint", &p.Fingerprint},
 		{"created_at", at(&p.CreatedAt)},
+		{"classes", &p.Classes},
+		{"engine_table", &p.EngineTable},
+		{"resolved_keys", &p.ResolvedKeys},
 	}, figureFields(&p.Figures)...)
 }
 
@@ -69,6 +72,7 @@ func figureFields(f *store.Figures) []Field {
 		{"decode_ms", &f.DecodeMS},
 		{"plan_ms", &f.PlanMS},
 		{"certificate", JSON{&f.Certificate}},
+		{"compaction", JSON{&f.Compaction}},
 	}
 }
 

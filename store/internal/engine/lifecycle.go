@@ -10,6 +10,7 @@ import (
 
 // CreatePlan implements [store.Store].
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
+	in.Version, in.ResolvedKeys = nil, nil
 	if err := checkPlan(&in); err != nil {
 		return store.Plan{}, false, err
 	}
@@ -73,7 +74,6 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 // approved until commit has made it a table version.
 func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan, diff []byte, by store.Transition) (PlanRow, error) {
 	p := PlanRow{Plan: in.Plan, Input: InputNone}
-	p.Version = nil
 	if p.Status == store.StatusCommitted {
 		p.Status = store.StatusApproved
 	}
@@ -120,9 +120,14 @@ func (s *Store) CommitPlan(
 		if p.BaseVersion != r.TableVersion {
 			return store.ErrBaseChanged
 		}
-		changes, err := planChanges(ctx, q, p)
-		if err != nil {
-			return err
+		if unresolved(p.Plan) {
+			return store.ErrUnresolved
+		}
+		var changes []store.Change
+		if !p.EngineTable {
+			if changes, err = planChanges(ctx, q, p); err != nil {
+				return err
+			}
 		}
 		to.From, to.To = p.Status, store.StatusCommitted
 		if err := q.InsertTransition(ctx, p.Seq, to); err != nil {
@@ -209,7 +214,14 @@ func checkInterval(r Row, epoch, interval int64) error {
 }
 
 // commit makes an approved plan the newest table version. The caller saves r.
+// changes are the plan's; where the engine holds the table, nobody asks for them.
 func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
+	if p.EngineTable {
+		var err error
+		if changes, p.DiffID, err = handOver(ctx, q, *r); err != nil {
+			return err
+		}
+	}
 	sets, moves, unsets := split(changes)
 	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err

@@ -115,3 +115,24 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 	slices.SortFunc(old, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) })
 	return old, nil
 }
+
+// handOver returns what takes out the entries that are stored, with its diff, as
+// the engine holds the table from now on. Mostly there are none.
+func handOver(ctx context.Context, q Statements, r Row) (changes []store.Change, diffID *int64, err error) {
+	if r.TableSize == 0 {
+		return nil, nil, nil
+	}
+	entries, err := q.Entries(ctx, r.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		changes = append(changes, store.Change{Key: e.Key, Old: e.Instance, New: store.NoInstance})
+	}
+	diff, err := store.EncodeChanges(changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := q.InsertDiff(ctx, r.ID, diff)
+	return changes, &id, err
+}
