@@ -23,28 +23,42 @@ func NewClasses(st *Statistics, target planner.Configuration, base planner.Base)
 	if row, ok := overflow(st.Records); ok {
 		return nil, &planner.InputError{Row: row, Field: "count", Detail: "must be ≥ 1, and all together at most 2^53−1"}
 	}
-	c := &Classes{Scales: st.Scales}
-	merged := slices.Clone(st.Records)
-	for i := range merged {
-		merged[i].Planned = merged[i].Current
-	}
-	c.Records = Merge(merged)
-	c.Items = &planner.Snapshot{}
-	c.describe(true)
-	rows := &planner.Statistics{
-		Keys: c.Items.Keys, Cost: c.Items.Cost, State: c.Items.State, Count: c.Items.Count,
-		Instance: make([]int32, len(c.Records)), HashInstance: make([]int32, len(c.Records)),
-		Partial: st.Partial, Residual: st.Residual,
-	}
-	for i, r := range c.Records {
-		rows.Instance[i], rows.HashInstance[i] = r.Current, r.Hash
-	}
+	c, rows := st.classes()
 	target.Hash = nil
 	var err error
 	if c.Items, err = planner.NewSnapshot(rows, target, base); err != nil {
 		return nil, st.atRecord(err, c.Records)
 	}
 	return c, nil
+}
+
+// classes merges the records, and returns them also as the rows that items are
+// made of.
+func (st *Statistics) classes() (*Classes, *planner.Statistics) {
+	merged := slices.Clone(st.Records)
+	for i := range merged {
+		merged[i].Planned = merged[i].Current
+	}
+	c := &Classes{Scales: st.Scales, Records: Merge(merged)}
+	n := len(c.Records)
+	rows := &planner.Statistics{
+		Keys: planner.NewKeys(n), Cost: make([]float64, n), State: make([]float64, n), Count: make([]int64, n),
+		Instance: make([]int32, n), HashInstance: make([]int32, n),
+		Partial: st.Partial, Residual: st.Residual,
+	}
+	for i, r := range c.Records {
+		rows.Keys.Append(r.name())
+		rows.Cost[i], rows.State[i], rows.Count[i] = r.Cost*st.Scales.Cost, r.State*st.Scales.State, r.Count
+		rows.Instance[i], rows.HashInstance[i] = r.Current, r.Hash
+	}
+	return c, rows
+}
+
+// Fingerprint identifies the statistics whatever the order and the splitting of
+// their records, as [planner.Statistics.Fingerprint] does.
+func (st *Statistics) Fingerprint() [16]byte {
+	_, rows := st.classes()
+	return rows.Fingerprint()
 }
 
 // smallest is the least scale of posted records.

@@ -51,36 +51,49 @@ func newGroups(s *planner.Snapshot) groups {
 
 func (g groups) of(d int) []int32 { return g.keys[g.start[d]:g.start[d+1]] }
 
-// entry is a value ≥ 0, in the bits of a float64, with its position.
+// entry is a value ≥ 0, in the bits of a float64, of the key at a position.
 type entry struct {
 	bits uint64
+	tie  uint32 // upper half of the key's hash: the start of its canonical place
 	at   int32
 }
 
 const (
 	digitBits   = 11
-	digits      = (64 + digitBits - 1) / digitBits
-	fewToSort   = 512 // elements that are compared rather than counted
 	digitValues = 1 << digitBits
+	bitsDigits  = (64 + digitBits - 1) / digitBits
+	tieDigits   = (32 + digitBits - 1) / digitBits
+	fewToSort   = 512 // elements that are compared rather than counted
 )
 
 // sortDescending sorts by value, the greatest first, and returns the result, which
-// is in e or in spare; both are overwritten. It is a radix sort that passes over
-// the digits in which all values agree.
+// is in e or in spare; both are overwritten.
 func sortDescending(e, spare []entry) []entry {
 	if len(e) <= fewToSort {
 		slices.SortFunc(e, func(a, b entry) int { return cmp.Compare(b.bits, a.bits) })
 		return e
 	}
-	var counts [digits][digitValues]int32
-	for _, x := range e {
-		for d := range digits {
-			counts[d][^x.bits>>(d*digitBits)&(digitValues-1)]++
+	return radixSort(e, spare, bitsDigits, func(x *entry) uint64 { return ^x.bits })
+}
+
+// sortByTie sorts by tie and returns the result, which is in e or in spare.
+func sortByTie(e, spare []entry) []entry {
+	return radixSort(e, spare, tieDigits, func(x *entry) uint64 { return uint64(x.tie) })
+}
+
+// radixSort sorts by that many digits of a number. It skips the digits in which
+// all agree.
+func radixSort(e, spare []entry, digits int, number func(*entry) uint64) []entry {
+	counts := make([][digitValues]int32, digits)
+	for i := range e {
+		v := number(&e[i])
+		for d := range counts {
+			counts[d][v>>(d*digitBits)&(digitValues-1)]++
 		}
 	}
-	for d := range digits {
+	for d := range counts {
 		shift, count := d*digitBits, &counts[d]
-		if count[^e[0].bits>>shift&(digitValues-1)] == int32(len(e)) {
+		if count[number(&e[0])>>shift&(digitValues-1)] == int32(len(e)) {
 			continue
 		}
 		at := int32(0)
@@ -88,12 +101,12 @@ func sortDescending(e, spare []entry) []entry {
 			count[v] = at
 			at += n
 		}
-		for _, x := range e {
-			v := ^x.bits >> shift & (digitValues - 1)
-			spare[count[v]] = x
+		for i := range e {
+			v := number(&e[i]) >> shift & (digitValues - 1)
+			spare[count[v]] = e[i]
 			count[v]++
 		}
-		e, spare = spare, e
+		e, spare = spare[:len(e)], e
 	}
 	return e
 }

@@ -1,8 +1,10 @@
 package compact
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
 	"plannerd/planner"
@@ -11,7 +13,9 @@ import (
 // Classes are records, merged, as strategies plan on them.
 type Classes struct {
 	// Items is the snapshot that strategies take: item i stands for the keys of
-	// Records[i], its costs and states are real values. Its keys only name items.
+	// Records[i]. Its costs and states are real values: those of the record, or,
+	// where the keys are known, the means of theirs, so that loads are right and
+	// moving a whole class is, too. Its keys only name items.
 	Items *planner.Snapshot
 	// Records in ascending order of d, d_h, v_c and v_S. Planned is Current.
 	Records []Record
@@ -59,8 +63,8 @@ func (s Scales) validate(least float64) error {
 
 // Compress discretises the costs and states of a snapshot's keys by HLHE, walked
 // instance by instance under common levels, and makes records of keys that have
-// become equal. The loads of the result start from the real sums. The items of s
-// must be keys, without counts. The error is a [planner.InputError].
+// become equal. The items of s must be keys, without counts. The error is a
+// [planner.InputError].
 func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -113,8 +117,9 @@ type part struct {
 	keys    []int32   // ascending
 	cost    []float64 // v_c, by position in keys
 	state   []float64 // v_S; nil: 1 each
-	off     float64   // δ of the costs, in real units
 	classes []class   // in ascending order
+	// By class: the means of the real costs and states; state is nil for 1 each.
+	meanCost, meanState []float64
 }
 
 // class is what the keys of a record on one instance have in common.
@@ -127,19 +132,26 @@ type class struct {
 func (p *part) discretise(cost, state Levels, scales Scales) {
 	entries, spare := make([]entry, len(p.keys)), make([]entry, len(p.keys))
 	p.cost = make([]float64, len(p.keys))
-	p.off = p.walk(p.s.Cost, scales.Cost, cost, p.cost, entries, spare) * scales.Cost
+	p.walk(p.s.Cost, scales.Cost, cost, p.cost, entries, spare)
 	if p.s.State != nil {
 		p.state = make([]float64, len(p.keys))
 		p.walk(p.s.State, scales.State, state, p.state, entries, spare)
 	}
 }
 
-// walk puts φ of the keys' values into phi and returns the final deviation.
-func (p *part) walk(values []float64, scale float64, levels Levels, phi []float64, entries, spare []entry) float64 {
+// walk puts φ of the keys' values into phi.
+func (p *part) walk(values []float64, scale float64, levels Levels, phi []float64, entries, spare []entry) {
+	if len(p.keys) == 0 {
+		return
+	}
 	for i, k := range p.keys {
-		entries[i] = entry{bits: math.Float64bits(values[k]/scale + 0), at: int32(i)} // −0 becomes 0
+		value := math.Float64bits(values[k]/scale + 0) // −0 becomes 0
+		entries[i] = entry{value, uint32(p.s.Keys.Hash(int(k)) >> 32), int32(i)}
 	}
 	sorted := sortDescending(entries, spare)
+	if &sorted[0] == &spare[0] {
+		spare = entries
+	}
 	w := Walk{Levels: levels}
 	var choices []float64
 	for len(sorted) > 0 {
@@ -149,31 +161,60 @@ func (p *part) walk(values []float64, scale float64, levels Levels, phi []float6
 		}
 		run := sorted[:n]
 		sorted = sorted[n:]
-		x := math.Float64frombits(run[0].bits)
-		choices = choices[:0]
-		differ := 0 // choices up to the last that is not as those behind it
-		for i := range run {
-			choices = append(choices, w.Next(x))
-			if i > 0 && choices[i] != choices[i-1] {
-				differ = i
+		choices = w.run(math.Float64frombits(run[0].bits), n, choices[:0])
+		last := choices[len(choices)-1]
+		run = p.leastFirst(run, len(choices)-1, spare)
+		for i, e := range run {
+			if i < len(choices) {
+				phi[e.at] = choices[i]
+			} else {
+				phi[e.at] = last
 			}
 		}
-		p.leastFirst(run, differ)
-		for i, e := range run {
-			phi[e.at] = choices[i]
-		}
 	}
-	return w.Deviation
 }
 
-// leastFirst puts the first n entries in canonical key order at the front of a
-// run, in that order.
-func (p *part) leastFirst(run []entry, n int) {
-	before := func(a, b entry) int { return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at]) }
-	if n > 0 && n < len(run) {
+// run appends φ of n equal values, up to the one behind which all are the same.
+func (w *Walk) run(x float64, n int, choices []float64) []float64 {
+	lower, upper := w.Levels.Neighbours(x)
+	for range n {
+		before := w.Deviation
+		choices = append(choices, w.choose(x, lower, upper))
+		if w.Deviation == before {
+			break // for good
+		}
+	}
+	for len(choices) > 1 && choices[len(choices)-1] == choices[len(choices)-2] {
+		choices = choices[:len(choices)-1]
+	}
+	return choices
+}
+
+// leastFirst returns the run with its first n entries in canonical key order; it
+// is in run or in spare.
+func (p *part) leastFirst(run []entry, n int, spare []entry) []entry {
+	before := func(a, b entry) int {
+		if c := cmp.Compare(a.tie, b.tie); c != 0 {
+			return c
+		}
+		return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at])
+	}
+	switch {
+	case n <= 0:
+		return run
+	case n > fewToSort:
+		run = sortByTie(run, spare)
+		for i := 1; i < len(run); i++ { // hardly ever
+			for j := i; j > 0 && run[j].tie == run[j-1].tie && before(run[j], run[j-1]) < 0; j-- {
+				run[j], run[j-1] = run[j-1], run[j]
+			}
+		}
+		return run
+	case n < len(run):
 		selectLeast(run, n, before)
 	}
 	slices.SortFunc(run[:n], before)
+	return run
 }
 
 // classify finds the classes of the keys, in ascending order, and notes for
@@ -199,9 +240,36 @@ func (p *part) classify(classOf []int32) {
 		rank[i], p.classes[r] = int32(r), t.classes[i]
 	}
 	for i, k := range p.keys {
-		classOf[k] = rank[of[i]]
+		of[i] = rank[of[i]]
+		classOf[k] = of[i]
 	}
 	p.cost, p.state = nil, nil
+	p.meanCost = p.means(p.s.Cost, of)
+	if p.s.State != nil {
+		p.meanState = p.means(p.s.State, of)
+	}
+}
+
+// means returns the mean of values by class. It sums in fixed point, so that the
+// order of the keys makes no difference.
+func (p *part) means(values []float64, of []int32) []float64 {
+	greatest := 0.0
+	for _, k := range p.keys {
+		greatest = max(greatest, values[k])
+	}
+	_, e := math.Frexp(greatest)
+	e = 62 - e - bits.Len(uint(len(p.keys)))
+	// Two factors, since 2^e alone can be out of a float64's range.
+	up, up2 := math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)
+	sums := make([]int64, len(p.classes))
+	for i, k := range p.keys {
+		sums[of[i]] += int64(math.RoundToEven(values[k] * up * up2))
+	}
+	means := make([]float64, len(sums))
+	for c, sum := range sums {
+		means[c] = float64(sum) / up / up2 / float64(p.classes[c].count)
+	}
+	return means
 }
 
 // assemble makes records and items of all parts.
@@ -215,24 +283,25 @@ func (c *Compression) assemble(parts []part) {
 		n += len(p.classes)
 	}
 	c.Records = make([]Record, 0, n)
-	instances := slices.Clone(s.Instances)
-	for d, p := range parts {
-		instances[d].CostDeviation += p.off
-		for _, x := range p.classes {
-			id := s.Instances[d].ID
-			c.Records = append(c.Records, Record{id, id, s.Instances[x.hash].ID, x.cost, x.state, x.count})
-		}
-	}
 	c.Items = &planner.Snapshot{
-		Instances: instances, Retained: retained(s), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
+		Instances: s.Instances, Retained: retained(s), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
 		Current: make([]int32, 0, n), Hash: make([]int32, 0, n),
 	}
 	for d, p := range parts {
 		for _, x := range p.classes {
+			c.Records = append(c.Records, Record{s.Instances[d].ID, s.Instances[d].ID, s.Instances[x.hash].ID, x.cost, x.state, x.count})
 			c.Items.Current, c.Items.Hash = append(c.Items.Current, int32(d)), append(c.Items.Hash, x.hash)
 		}
+		c.Items.Cost, c.Items.State = append(c.Items.Cost, p.meanCost...), append(c.Items.State, p.meanState...)
 	}
-	c.describe(s.State != nil)
+	if s.State == nil {
+		c.Items.State = nil
+	}
+	c.Items.Keys, c.Items.Count = planner.NewKeys(n), make([]int64, n)
+	for i, r := range c.Records {
+		c.Items.Keys.Append(r.name())
+		c.Items.Count[i] = r.Count
+	}
 }
 
 // retained is the number of table entries of keys that are not in the snapshot
@@ -251,22 +320,6 @@ func retained(s *planner.Snapshot) int64 {
 		}
 	}
 	return n
-}
-
-// describe fills in the names, costs, states and counts of the items.
-func (c *Classes) describe(withState bool) {
-	n, s := len(c.Records), c.Items
-	s.Keys, s.Cost, s.Count = planner.NewKeys(n), make([]float64, n), make([]int64, n)
-	if withState {
-		s.State = make([]float64, n)
-	}
-	for i, r := range c.Records {
-		s.Keys.Append(r.name())
-		s.Cost[i], s.Count[i] = r.Cost*c.Scales.Cost, r.Count
-		if withState {
-			s.State[i] = r.State * c.Scales.State
-		}
-	}
 }
 
 // name is what the items of a class are called: it breaks ties between them.

@@ -46,8 +46,8 @@ func (l Levels) Neighbours(x float64) (lower, upper float64) {
 	case x < 1:
 		return 0, 1
 	case x < l.degree:
-		_, e := math.Frexp(x)
-		return math.Ldexp(1, e-1), math.Ldexp(1, e)
+		lower = math.Float64frombits(math.Float64bits(x) &^ (1<<52 - 1)) // the power of two
+		return lower, 2 * lower
 	}
 	k := math.Floor(x / l.degree) // exact: R is a power of two
 	if k >= l.steps {
@@ -68,6 +68,11 @@ type Walk struct {
 // lower one.
 func (w *Walk) Next(x float64) float64 {
 	lower, upper := w.Levels.Neighbours(x)
+	return w.choose(x, lower, upper)
+}
+
+// choose is Next for an x whose neighbours are known.
+func (w *Walk) choose(x, lower, upper float64) float64 {
 	low, high := w.Deviation+(x-lower), w.Deviation+(x-upper)
 	if math.Abs(high) < math.Abs(low) {
 		w.Deviation = high

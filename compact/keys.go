@@ -84,8 +84,8 @@ func (c *Compression) departures(moves []planner.Move) []departure {
 type chooser struct {
 	c     *Compression
 	slack []float64 // by instance
-	into  []float64 // by instance: what the plan sends there, in discretised costs
-	off   []float64 // by instance: real beyond discretised cost of what was sent there so far
+	into  []float64 // by instance: what the plan sends there, at the mean costs of classes
+	off   []float64 // by instance: real beyond mean cost of what was sent there so far
 }
 
 // choose cuts the keys of the classes on one instance down to those that leave.
@@ -95,20 +95,16 @@ type chooser struct {
 // well, as little as need be.
 func (ch *chooser) choose(d int32, departures []departure) {
 	c := ch.c
-	fixed, surplus := 0.0, 0.0 // real beyond discretised cost of whole classes; what others can take beyond the plan
+	surplus := 0.0 // what others can take beyond the plan
 	var partial []*departure
 	for i := range departures {
 		x := &departures[i]
 		for _, f := range x.flows {
 			surplus += ch.slack[f.to] * float64(f.count) * c.Items.Cost[x.class] / max(ch.into[f.to], math.SmallestNonzeroFloat64)
 		}
-		if x.count == c.Records[x.class].Count {
-			for _, k := range x.keys {
-				fixed += c.Keys.Cost[k] - c.Items.Cost[x.class]
-			}
-			continue
+		if x.count < c.Records[x.class].Count {
+			partial = append(partial, x)
 		}
-		partial = append(partial, x)
 	}
 	if len(partial) == 0 {
 		return
@@ -118,7 +114,7 @@ func (ch *chooser) choose(d int32, departures []departure) {
 		spare /= 2 // the other half is for what arrives
 	}
 	s := newSelection(c, partial)
-	s.choose(-spare-fixed, surplus-fixed)
+	s.choose(-spare, surplus)
 	for i, x := range partial {
 		x.keys = s.chosen(i)
 	}
@@ -169,7 +165,7 @@ type selection struct {
 	classes []*departure
 	ranked  [][]rankedKey // by class, the chosen ones first
 	state   float64       // the greatest of a key, or 1
-	spread  float64       // the greatest difference between the cost of a key and that of its class
+	spread  float64       // the greatest difference between the cost of a key and the mean of its class
 }
 
 // rankedKey is a key with what decides whether it leaves.
@@ -217,7 +213,7 @@ func (s *selection) chosen(i int) []int32 {
 // trials bounds the search for how much cost must count.
 const trials = 24
 
-// choose chooses keys whose real cost is above the discretised one by low to
+// choose chooses keys whose real cost is above that of their classes by low to
 // high, or by little less or more if the keys do not allow that. Of low and high,
 // low counts first.
 func (s *selection) choose(low, high float64) {
@@ -248,7 +244,7 @@ func (s *selection) choose(low, high float64) {
 
 // weigh chooses from every class the keys of least (1−|t|)·S − t·c, each in units
 // of the greatest, ties in canonical order, and returns by how much their real
-// cost is above the discretised one.
+// cost is above that of their classes.
 func (s *selection) weigh(t float64) (off float64) {
 	byState := (1 - math.Abs(t)) / s.state
 	byCost := 0.0

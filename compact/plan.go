@@ -11,10 +11,8 @@ import (
 type Plan struct {
 	*planner.Plan
 	// Classes is what the strategy decided about the items, without a certificate.
-	// Its loads start from the real ones and count what moves as discretised.
 	Classes *planner.Plan
-	// Error is, by instance, how far the load that the discretised costs come to
-	// is off: |estimated − actual| / actual, 0 where both are 0.
+	// Error is, by instance, how far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0.
 	Error []planner.Comparison
 }
 
@@ -48,13 +46,13 @@ func (c *Compression) errors(p *planner.Plan) []planner.Comparison {
 		estimated[d] = planner.Comparison{Before: x.ResidualCost, After: x.ResidualCost}
 	}
 	for i, r := range c.Records {
-		estimated[c.Items.Current[i]].Before += float64(float64(r.Count) * c.Items.Cost[i])
+		estimated[c.Items.Current[i]].Before += float64(float64(r.Count) * float64(r.Cost*c.Scales.Cost))
 	}
 	for d := range estimated {
 		estimated[d].After = estimated[d].Before
 	}
 	for _, m := range p.Moves {
-		cost := c.Items.Cost[c.ClassOf[m.Item]]
+		cost := float64(c.Records[c.ClassOf[m.Item]].Cost * c.Scales.Cost)
 		estimated[m.From].After -= cost
 		estimated[m.To].After += cost
 	}

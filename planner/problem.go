@@ -25,7 +25,7 @@ type problem struct {
 	maximum    []int64   // greatest load that counts as ≤ L_max,d
 	bound      []float64 // b_d
 	limit      []int64   // greatest load that counts as ≤ b_d
-	residual   []int64 // and deviation, so it may be negative
+	residual   []int64
 	before     []int64 // L(d,F)
 	keysBefore []int64
 	namedOn    []int64 // keys with a row, before
@@ -73,7 +73,6 @@ func (p *problem) measure() {
 	var cost, state magnitudes
 	for _, d := range s.Instances {
 		cost.add(d.ResidualCost, 1)
-		cost.add(math.Abs(d.CostDeviation), 1)
 	}
 	var parts [mostParts]*[2]magnitudes
 	inParts(s.Len(), func(part, from, to int) {
@@ -149,7 +148,7 @@ func (p *problem) sumUp() {
 		p.totalState += x.state
 	}
 	for d, x := range s.Instances {
-		p.residual[d] = p.cost.of(x.ResidualCost) + p.cost.of(x.CostDeviation)
+		p.residual[d] = p.cost.of(x.ResidualCost)
 		p.before[d] += p.residual[d]
 		p.total += p.before[d]
 		p.totalState += p.state.of(x.ResidualState)

@@ -264,8 +264,6 @@ func validateInstances(field string, instances []Instance) error {
 			return bad("capacity", mustBeCapacity)
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
-		case !isAmount(math.Abs(d.CostDeviation)):
-			return bad("cost_deviation", "must be between −1e290 and 1e290")
 		}
 		live = live || !d.Drained
 	}

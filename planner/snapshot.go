@@ -26,10 +26,6 @@ type Instance struct {
 	ResidualCost  float64
 	ResidualState float64
 	ResidualKeys  int64
-	// CostDeviation is δ of items whose costs are discretised while the load is
-	// known: what the items on this instance cost in truth beyond the sum of Cost,
-	// from −MaxAmount to MaxAmount. It stays, like residual cost.
-	CostDeviation float64
 }
 
 // Snapshot is what a strategy plans on: the items of one interval, in columns,
