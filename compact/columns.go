@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"plannerd/planner"
 )
 
 // inParallel calls work for 0 … n−1, on all processors. What it makes must not
@@ -27,34 +25,10 @@ func inParallel(n int, work func(i int)) {
 	all.Wait()
 }
 
-// groups lists the keys by the instance on which they are.
-type groups struct {
-	keys  []int32 // ascending within each instance
-	start []int32 // those on d are keys[start[d]:start[d+1]]
-}
-
-func newGroups(s *planner.Snapshot) groups {
-	g := groups{make([]int32, s.Len()), make([]int32, len(s.Instances)+1)}
-	for _, d := range s.Current {
-		g.start[d+1]++
-	}
-	for d := range s.Instances {
-		g.start[d+1] += g.start[d]
-	}
-	next := slices.Clone(g.start)
-	for i, d := range s.Current {
-		g.keys[next[d]] = int32(i)
-		next[d]++
-	}
-	return g
-}
-
-func (g groups) of(d int) []int32 { return g.keys[g.start[d]:g.start[d+1]] }
-
 // entry is a value ≥ 0, in the bits of a float64, of the key at a position.
 type entry struct {
 	bits uint64
-	tie  uint32 // upper half of the key's hash: the start of its canonical place
+	tie  uint32
 	at   int32
 }
 

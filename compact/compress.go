@@ -73,26 +73,36 @@ func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 		return nil, &planner.InputError{Row: -1, Field: "count", Detail: "must not be given: records are of keys"}
 	}
 	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len())}
-	cost, costLevels := scaled(s.Cost, o.Scales.Cost, o.Degree)
-	state, stateLevels := scaled(s.State, o.Scales.State, o.Degree)
-	c.Scales = Scales{cost, state}
+	cost, err := newScaled("cost_scale", s.Cost, o.Scales.Cost, o.Degree)
+	if err != nil {
+		return nil, err
+	}
+	state, err := newScaled("state_scale", s.State, o.Scales.State, o.Degree)
+	if err != nil {
+		return nil, err
+	}
+	c.Scales = Scales{cost.scale, state.scale}
 
-	on := newGroups(s)
-	parts := make([]part, len(s.Instances))
+	parts := newParts(s)
 	inParallel(len(parts), func(d int) {
-		parts[d] = part{keys: on.of(d), s: s}
-		parts[d].discretise(costLevels, stateLevels, c.Scales)
+		parts[d].discretise(cost, state)
 		parts[d].classify(c.ClassOf)
 	})
 	c.assemble(parts)
 	return c, nil
 }
 
-// scaled returns the scale of values, the given one unless that is 0, and the
-// levels of the values under it. No values at all stand for one of 1.
-func scaled(values []float64, scale float64, degree int) (float64, Levels) {
+// scaled is a scale with the levels of the values under it.
+type scaled struct {
+	scale  float64
+	levels Levels
+}
+
+// newScaled takes the given scale, unless that is 0. No values at all stand for
+// one of 1.
+func newScaled(field string, values []float64, scale float64, degree int) (scaled, error) {
 	if values == nil {
-		return 1, NewLevels(degree, 1)
+		return scaled{1, NewLevels(degree, 1)}, nil
 	}
 	greatest, least := 0.0, math.Inf(1)
 	for _, x := range values {
@@ -106,20 +116,60 @@ func scaled(values []float64, scale float64, degree int) (float64, Levels) {
 	case greatest == 0:
 		scale = 1
 	default:
-		scale = max(least, greatest/(1<<53), math.SmallestNonzeroFloat64)
+		scale = max(least, greatest/(1<<53))
 	}
-	return scale, NewLevels(degree, greatest/scale)
+	if greatest/scale > planner.MaxAmount {
+		return scaled{}, &planner.InputError{Row: -1, Field: field, Detail: "must not be below 1e-290 times the greatest value"}
+	}
+	return scaled{scale, NewLevels(degree, greatest/scale)}, nil
 }
 
-// part is what becomes of the keys of one instance.
+// part is the keys of one instance, in columns, and what becomes of them.
 type part struct {
-	s       *planner.Snapshot
-	keys    []int32   // ascending
-	cost    []float64 // v_c, by position in keys
-	state   []float64 // v_S; nil: 1 each
-	classes []class   // in ascending order
-	// By class: the means of the real costs and states; state is nil for 1 each.
+	s           *planner.Snapshot
+	keys        []int32 // ascending
+	hash        []int32
+	tie         []uint32 // upper half of the key's hash: the start of its canonical place
+	cost, state []float64
+	// By position in keys: v_c and v_S; the latter is nil for 1 each.
+	phiCost, phiState []float64
+	classes           []class // in ascending order
+	// By class: the means of the real costs and states; the latter are nil for 1 each.
 	meanCost, meanState []float64
+}
+
+// newParts groups the keys by the instance on which they are.
+func newParts(s *planner.Snapshot) []part {
+	n := s.Len()
+	start := make([]int, len(s.Instances)+1)
+	for _, d := range s.Current {
+		start[d+1]++
+	}
+	for d := range s.Instances {
+		start[d+1] += start[d]
+	}
+	all := part{keys: make([]int32, n), hash: make([]int32, n), tie: make([]uint32, n), cost: make([]float64, n)}
+	if s.State != nil {
+		all.state = make([]float64, n)
+	}
+	next := slices.Clone(start)
+	for i, d := range s.Current {
+		at := next[d]
+		next[d]++
+		all.keys[at], all.hash[at], all.tie[at], all.cost[at] = int32(i), s.Hash[i], uint32(s.Keys.Hash(i)>>32), s.Cost[i]
+		if s.State != nil {
+			all.state[at] = s.State[i]
+		}
+	}
+	parts := make([]part, len(s.Instances))
+	for d := range parts {
+		from, to := start[d], start[d+1]
+		parts[d] = part{s: s, keys: all.keys[from:to], hash: all.hash[from:to], tie: all.tie[from:to], cost: all.cost[from:to]}
+		if s.State != nil {
+			parts[d].state = all.state[from:to]
+		}
+	}
+	return parts
 }
 
 // class is what the keys of a record on one instance have in common.
@@ -129,30 +179,28 @@ type class struct {
 	count       int64
 }
 
-func (p *part) discretise(cost, state Levels, scales Scales) {
-	entries, spare := make([]entry, len(p.keys)), make([]entry, len(p.keys))
-	p.cost = make([]float64, len(p.keys))
-	p.walk(p.s.Cost, scales.Cost, cost, p.cost, entries, spare)
-	if p.s.State != nil {
-		p.state = make([]float64, len(p.keys))
-		p.walk(p.s.State, scales.State, state, p.state, entries, spare)
-	}
-}
-
-// walk puts φ of the keys' values into phi.
-func (p *part) walk(values []float64, scale float64, levels Levels, phi []float64, entries, spare []entry) {
+func (p *part) discretise(cost, state scaled) {
 	if len(p.keys) == 0 {
 		return
 	}
-	for i, k := range p.keys {
-		value := math.Float64bits(values[k]/scale + 0) // −0 becomes 0
-		entries[i] = entry{value, uint32(p.s.Keys.Hash(int(k)) >> 32), int32(i)}
+	entries, spare := make([]entry, len(p.keys)), make([]entry, len(p.keys))
+	p.phiCost = p.walk(p.cost, cost, entries, spare)
+	if p.state != nil {
+		p.phiState = p.walk(p.state, state, entries, spare)
+	}
+}
+
+// walk returns φ of values.
+func (p *part) walk(values []float64, on scaled, entries, spare []entry) (phi []float64) {
+	for i, x := range values {
+		entries[i] = entry{math.Float64bits(x/on.scale + 0), p.tie[i], int32(i)} // −0 becomes 0
 	}
 	sorted := sortDescending(entries, spare)
 	if &sorted[0] == &spare[0] {
 		spare = entries
 	}
-	w := Walk{Levels: levels}
+	phi = make([]float64, len(values))
+	w := Walk{Levels: on.levels}
 	var choices []float64
 	for len(sorted) > 0 {
 		n := 1
@@ -172,6 +220,7 @@ func (p *part) walk(values []float64, scale float64, levels Levels, phi []float6
 			}
 		}
 	}
+	return phi
 }
 
 // run appends φ of n equal values, up to the one behind which all are the same.
@@ -199,10 +248,7 @@ func (p *part) leastFirst(run []entry, n int, spare []entry) []entry {
 		}
 		return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at])
 	}
-	switch {
-	case n <= 0:
-		return run
-	case n > fewToSort:
+	if n > fewToSort {
 		run = sortByTie(run, spare)
 		for i := 1; i < len(run); i++ { // hardly ever
 			for j := i; j > 0 && run[j].tie == run[j-1].tie && before(run[j], run[j-1]) < 0; j-- {
@@ -210,10 +256,24 @@ func (p *part) leastFirst(run []entry, n int, spare []entry) []entry {
 			}
 		}
 		return run
-	case n < len(run):
-		selectLeast(run, n, before)
 	}
-	slices.SortFunc(run[:n], before)
+	if n == 0 {
+		return run
+	}
+	first := run[:n]
+	slices.SortFunc(first, before)
+	for i := n; i < len(run); i++ { // seldom one of the first: hashes are as good as random
+		x := run[i]
+		if x.tie > first[n-1].tie || before(x, first[n-1]) > 0 {
+			continue
+		}
+		run[i] = first[n-1]
+		j := n - 1
+		for ; j > 0 && before(x, first[j-1]) < 0; j-- {
+			first[j] = first[j-1]
+		}
+		first[j] = x
+	}
 	return run
 }
 
@@ -222,12 +282,12 @@ func (p *part) leastFirst(run []entry, n int, spare []entry) []entry {
 func (p *part) classify(classOf []int32) {
 	t := newClassTable()
 	of := make([]int32, len(p.keys))
-	for i, k := range p.keys {
+	for i, h := range p.hash {
 		state := 1.0
 		if p.state != nil {
-			state = p.state[i]
+			state = p.phiState[i]
 		}
-		of[i] = t.add(p.s.Hash[k], p.cost[i], state)
+		of[i] = t.add(h, p.phiCost[i], state)
 	}
 	order := make([]int32, len(t.classes))
 	for i := range order {
@@ -243,10 +303,9 @@ func (p *part) classify(classOf []int32) {
 		of[i] = rank[of[i]]
 		classOf[k] = of[i]
 	}
-	p.cost, p.state = nil, nil
-	p.meanCost = p.means(p.s.Cost, of)
-	if p.s.State != nil {
-		p.meanState = p.means(p.s.State, of)
+	p.meanCost = p.means(p.cost, of)
+	if p.state != nil {
+		p.meanState = p.means(p.state, of)
 	}
 }
 
@@ -254,20 +313,20 @@ func (p *part) classify(classOf []int32) {
 // order of the keys makes no difference.
 func (p *part) means(values []float64, of []int32) []float64 {
 	greatest := 0.0
-	for _, k := range p.keys {
-		greatest = max(greatest, values[k])
+	for _, x := range values {
+		greatest = max(greatest, x)
 	}
 	_, e := math.Frexp(greatest)
 	e = 62 - e - bits.Len(uint(len(p.keys)))
 	// Two factors, since 2^e alone can be out of a float64's range.
 	up, up2 := math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)
 	sums := make([]int64, len(p.classes))
-	for i, k := range p.keys {
-		sums[of[i]] += int64(math.RoundToEven(values[k] * up * up2))
+	for i, x := range values {
+		sums[of[i]] += int64(math.RoundToEven(x * up * up2))
 	}
 	means := make([]float64, len(sums))
 	for c, sum := range sums {
-		means[c] = float64(sum) / up / up2 / float64(p.classes[c].count)
+		means[c] = min(greatest, float64(sum)/up/up2/float64(p.classes[c].count))
 	}
 	return means
 }

@@ -13,7 +13,7 @@
 // discretised values of an instance differ in sum from the real ones by at most
 // R·u/2, whatever the values are, and by nothing at R = 1 if all values are
 // multiples of u. So the estimated load of an instance has a relative error of at
-// most R·u/(2·L(d)). A single value of at least u is off by a factor of less than
+// most R·u/(2·L(d)). A single value of at least u is off by a factor of at most
 // two, and by less than R·u.
 //
 // Like planner, the package is pure: it reads no clock, no file and no network.

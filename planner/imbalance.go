@@ -60,11 +60,7 @@ func (p *problem) proveTheta(reached float64) float64 {
 func (p *problem) newBisection() *bisection {
 	b := &bisection{p: p, proven: p.forcedTheta(), budget: p.migrationBudget()}
 	if p.o.MigrationLimit.Unit != MigrationKeys {
-		keys := int64(0)
-		for _, n := range p.namedOn {
-			keys += n
-		}
-		b.unseen = p.unseenState(keys)
+		b.unseen = p.unseenState(p.named())
 	}
 	return b
 }

@@ -203,7 +203,7 @@ const (
 	manyItems   = 200_000
 	wideGap     = 1.1 // times the bound: worth another start
 	justAbove   = 50  // a table that is above its limit by less than such a part of it is worth another start
-	// Gaps that end the search, the latter on inputs of few items.
+	// Gaps that end the search, the latter on inputs of few keys.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 )
 
@@ -212,7 +212,7 @@ func (p *problem) closeEnough() float64 {
 	switch {
 	case p.proof == nil:
 		return p.enough
-	case p.s.Len() <= fewItems:
+	case p.named() <= fewItems:
 		return max(p.enough, p.proof.lowerBound()*(1+smallGapClosed))
 	}
 	return max(p.enough, p.proof.lowerBound()*(1+gapClosed))

@@ -173,6 +173,15 @@ func (p *problem) sumUp() {
 	}
 }
 
+// named is the number of keys that the items stand for.
+func (p *problem) named() int64 {
+	keys := int64(0)
+	for _, n := range p.namedOn {
+		keys += n
+	}
+	return keys
+}
+
 func (p *problem) setBounds() {
 	for _, d := range p.live {
 		p.fair[d] = p.s.Instances[d].Capacity / p.capacities * float64(p.total)

@@ -84,12 +84,11 @@ func newRelaxation(p *problem) *relaxation {
 	if x.limited {
 		x.tableExcess = float64(entries - *p.o.TableLimit)
 	}
-	keys, state := int64(0), p.totalState
-	for d, n := range p.namedOn {
-		keys += n
-		state -= p.state.of(p.s.Instances[d].ResidualState)
+	state := p.totalState
+	for _, d := range p.s.Instances {
+		state -= p.state.of(d.ResidualState)
 	}
-	x.everything = x.unitWeight * p.objective(state, keys)
+	x.everything = x.unitWeight * p.objective(state, p.named())
 	return x
 }
 
