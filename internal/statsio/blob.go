@@ -17,7 +17,7 @@ import (
 // A blob is
 //
 //	magic (4 bytes), version (1), CRC-32C of all that follows (4, little endian),
-//	numbers as uvarints, and blocks.
+//	numbers as uvarints or floats (8), and blocks.
 //
 // A block is the length of a zstd frame as a uvarint and the frame. Its content
 // is a number of rows, then their values column by column. Columns of fixed
@@ -34,7 +34,7 @@ const (
 
 	blockRows     = 1 << 16
 	blockKeyBytes = 4 << 20
-	maxRowWidth   = 32 // bytes of a row besides its key
+	maxRowWidth   = 36 // bytes of a row besides its key
 	// maxBlockBytes bounds the content of a block: its keys, of which the last
 	// may exceed blockKeyBytes, and maxRowWidth bytes a row besides.
 	maxBlockBytes = 8 << 20
@@ -72,6 +72,11 @@ func newBlobWriter(magic string) *blobWriter {
 }
 
 func (w *blobWriter) number(n int) { w.out = binary.AppendUvarint(w.out, uint64(n)) }
+
+// float writes a float among the numbers.
+func (w *blobWriter) float(x float64) {
+	w.out = binary.LittleEndian.AppendUint64(w.out, math.Float64bits(x))
+}
 
 // finish returns the blob.
 func (w *blobWriter) finish() []byte {
@@ -126,10 +131,15 @@ type blobReader struct {
 	err  error
 }
 
+// isBlob tells whether a blob is of the kind that magic says, whole or not.
+func isBlob(blob []byte, magic string) bool {
+	return len(blob) >= len(magic) && string(blob[:len(magic)]) == magic
+}
+
 func newBlobReader(blob []byte, magic string) *blobReader {
 	r := &blobReader{}
 	switch {
-	case len(blob) < blobHeader || string(blob[:4]) != magic:
+	case len(blob) < blobHeader || !isBlob(blob, magic):
 		r.corrupt("not a blob of this kind")
 	case blob[4] != blobVersion:
 		r.corrupt(fmt.Sprintf("version %d", blob[4]))
@@ -159,6 +169,15 @@ func (r *blobReader) uvarint(from *[]byte, limit uint64) int {
 	}
 	*from = (*from)[n:]
 	return int(v)
+}
+
+// float reads a float among the numbers.
+func (r *blobReader) float() float64 {
+	bits := r.take(&r.rest, 8)
+	if r.err != nil {
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(bits))
 }
 
 // finish returns the first error, or one if anything is left.
@@ -237,6 +256,15 @@ func (r *blobReader) column(n, width int, value func(bits uint64)) {
 	}
 }
 
+// eachRow reads a column of as many values as there are rows.
+func eachRow[T any](r *blobReader, rows []T, width int, set func(row *T, bits uint64)) {
+	i := 0
+	r.column(len(rows), width, func(bits uint64) {
+		set(&rows[i], bits)
+		i++
+	})
+}
+
 // floats reads n floats and appends them.
 func (r *blobReader) floats(to []float64, n int) []float64 {
 	to = slices.Grow(to, n)
@@ -264,3 +292,6 @@ func blocks(n int, keyLen func(i int) int, block func(from, to, keyBytes int)) {
 		from = to
 	}
 }
+
+// noKey is the length of the keys of rows that have none.
+func noKey(int) int { return 0 }

@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 	"strconv"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
 // field is a member of a row, or a set of them.
-type field uint8
+type field uint16
 
 const (
 	fieldKey field = 1 << iota
@@ -19,7 +20,17 @@ const (
 	fieldInstance
 	fieldHashInstance
 	fieldInterval
+	fieldCount
+	fieldFrom
+	fieldTo
 	fieldUnknown
+)
+
+// Which members rows may have; in files (streams) also fieldInterval.
+const (
+	statisticsRow = fieldKey | fieldCost | fieldFrequency | fieldState | fieldInstance | fieldHashInstance
+	recordRow     = fieldInstance | fieldHashInstance | fieldCost | fieldState | fieldCount
+	resolutionRow = fieldKey | fieldFrom | fieldTo
 )
 
 // String returns the field's name in bodies.
@@ -39,13 +50,31 @@ func (f field) String() string {
 		return "hash_instance"
 	case fieldInterval:
 		return "interval"
+	case fieldCount:
+		return "count"
+	case fieldFrom:
+		return "from"
+	case fieldTo:
+		return "to"
 	}
 	return "unknown"
 }
 
-// fieldOf is the inverse of String. In files (stream) rows may name their
-// interval, and call their state state_bytes.
-func fieldOf(name []byte, stream bool) field {
+// fieldOf is the inverse of String in rows of the given fields. In files the
+// state of a key may be called state_bytes.
+func fieldOf(name []byte, fields field) field {
+	f := namedField(name)
+	const file = fieldKey | fieldInterval
+	if fields&file == file && string(name) == "state_bytes" {
+		f = fieldState
+	}
+	if f&fields == 0 {
+		return fieldUnknown
+	}
+	return f
+}
+
+func namedField(name []byte) field {
 	switch string(name) {
 	case "key":
 		return fieldKey
@@ -59,16 +88,25 @@ func fieldOf(name []byte, stream bool) field {
 		return fieldInstance
 	case "hash_instance":
 		return fieldHashInstance
-	}
-	if stream {
-		switch string(name) {
-		case "interval":
-			return fieldInterval
-		case "state_bytes":
-			return fieldState
-		}
+	case "interval":
+		return fieldInterval
+	case "count":
+		return fieldCount
+	case "from":
+		return fieldFrom
+	case "to":
+		return fieldTo
 	}
 	return fieldUnknown
+}
+
+// each yields the fields of a set.
+func (f field) each(yield func(field) bool) {
+	for ; f != 0; f &= f - 1 {
+		if !yield(f & -f) {
+			return
+		}
+	}
 }
 
 // Details of problems.
@@ -85,6 +123,10 @@ const (
 	detailRequired = "is required"
 	detailNoCost   = "is required, or frequency in its place"
 	detailBoth     = "excludes cost"
+	detailNoCount  = "excludes key"
+	detailCount    = "must be an integer from 1 to 9007199254740991"
+	detailKeyed    = "brings the keys of all records above 9007199254740991"
+	detailRecord   = "must be a list of five numbers"
 	detailState    = "is required: other rows name their state"
 )
 
@@ -94,7 +136,9 @@ type row struct {
 	key                    []byte // text as written; nil: a problem is noted already
 	cost, state            float64
 	instance, hashInstance int32
+	from, to               int32 // of a resolution
 	interval               int64
+	count                  int64 // of a record
 	seen                   field
 	broken                 bool // not a row at all, which is a problem already noted
 }
@@ -107,8 +151,9 @@ func (r *row) reset() {
 type builder struct {
 	options  Options
 	shape    shape
-	first    int // number of the first row, for pointers
-	rows     int // rows seen, also refused ones
+	fields   field // that rows may have; these also tell which kind of rows it is
+	first    int   // number of the first row, for pointers
+	rows     int   // rows seen, also refused ones
 	problems []Problem
 
 	keys                   *planner.Keys
@@ -116,6 +161,11 @@ type builder struct {
 	cost, state            column[float64]
 	instance, hashInstance column[int32]
 	withState, noState     int // first row with and without state, −1: none yet
+
+	records column[compact.Record]
+	keyed   int64 // keys that the records count
+
+	from, to column[int32]
 
 	base64 bool // keys are written in base64
 	// late: a later member may still say that keys are base64. Keys that would be
@@ -131,11 +181,15 @@ type longKey struct {
 	text []byte
 }
 
-func (b *builder) begin(o Options, s shape) {
-	*b = builder{options: o, shape: s, first: b.first + b.rows, problems: b.problems, base64: o.Base64Keys, decoded: b.decoded, withState: -1, noState: -1}
-	b.keyRoom = min(o.RowHint, chunkRows)
-	b.keys = planner.NewKeys(b.keyRoom)
+// begin starts a document of rows of the given fields, which follows what was
+// read before.
+func (b *builder) begin(o Options, s shape, fields field) {
+	*b = builder{
+		options: o, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
+		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
+	}
 	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = o.RowHint, o.RowHint, o.RowHint, o.RowHint
+	b.records.hint, b.from.hint, b.to.hint = o.RowHint, o.RowHint, o.RowHint
 }
 
 // pointer to a field of a row of this document.
@@ -182,9 +236,20 @@ func (b *builder) add(r *row) error {
 	}
 	n := b.rows
 	b.rows++
-	if r.broken {
-		return b.full()
+	switch {
+	case r.broken:
+	case b.fields&fieldCount != 0:
+		b.addRecord(n, r)
+	case b.fields&fieldFrom != 0:
+		b.addResolved(n, r)
+	default:
+		b.addStatistics(n, r)
 	}
+	return b.full()
+}
+
+// addStatistics takes a row of a key.
+func (b *builder) addStatistics(n int, r *row) {
 	switch r.seen & (fieldKey | fieldCost | fieldFrequency) {
 	case fieldKey | fieldCost, fieldKey | fieldFrequency:
 	default:
@@ -195,7 +260,7 @@ func (b *builder) add(r *row) error {
 	}
 	b.checkState(n, r.seen&fieldState != 0)
 	if len(b.problems) > 0 {
-		return b.full()
+		return
 	}
 	b.cost.add(r.cost)
 	if r.seen&fieldState != 0 {
@@ -203,7 +268,6 @@ func (b *builder) add(r *row) error {
 	}
 	b.addInstance(&b.instance, n, r.instance)
 	b.addInstance(&b.hashInstance, n, r.hashInstance)
-	return nil
 }
 
 func (b *builder) required(row int, seen field) {
@@ -215,6 +279,13 @@ func (b *builder) required(row int, seen field) {
 		b.problem(row, "cost", detailNoCost)
 	case fieldCost | fieldFrequency:
 		b.problem(row, "frequency", detailBoth)
+	}
+}
+
+// requireAll notes which fields are missing in a row of a kind that has all.
+func (b *builder) requireAll(row int, seen field) {
+	for f := range (b.fields &^ (seen | fieldInterval)).each {
+		b.problem(row, f.String(), detailRequired)
 	}
 }
 
@@ -277,7 +348,7 @@ func (b *builder) addKey(row int, text []byte) {
 // believed.
 func (b *builder) growKeys() {
 	n := b.keyRoom
-	b.keyRoom = max(firstChunkRows, 2*n)
+	b.keyRoom = max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
 	if hinted(b.options.RowHint, n) {
 		b.keyRoom = b.options.RowHint
 	}
@@ -324,8 +395,31 @@ func (b *builder) settleKeys() {
 	}
 }
 
-// statistics returns the columns, or what is wrong with them.
-func (b *builder) statistics() (*planner.Statistics, error) {
+// document returns what the rows make, or what is wrong with them.
+func (b *builder) document() (*Document, error) {
+	d := &Document{shape: b.shape, first: b.first, base64: b.base64}
+	if b.fields&fieldCount != 0 {
+		if err := b.invalid(); err != nil {
+			return nil, err
+		}
+		if d.Records = b.records.take(); d.Records == nil {
+			d.Records = []compact.Record{}
+		}
+		return d, nil
+	}
+	if err := b.checkKeys(); err != nil {
+		return nil, err
+	}
+	d.Stats = &planner.Statistics{
+		Keys: b.keys, Cost: b.cost.take(), State: b.state.take(),
+		Instance: b.instance.take(), HashInstance: b.hashInstance.take(),
+	}
+	return d, nil
+}
+
+// checkKeys brings keys into their final form, and returns what is wrong with
+// the rows.
+func (b *builder) checkKeys() error {
 	b.settleKeys()
 	if len(b.problems) == 0 {
 		for _, d := range duplicates(b.keys) {
@@ -335,11 +429,5 @@ func (b *builder) statistics() (*planner.Statistics, error) {
 			b.problem(d.later, "key", "is the same as "+b.pointer(d.earlier, "key"))
 		}
 	}
-	if err := b.invalid(); err != nil {
-		return nil, err
-	}
-	return &planner.Statistics{
-		Keys: b.keys, Cost: b.cost.take(), State: b.state.take(),
-		Instance: b.instance.take(), HashInstance: b.hashInstance.take(),
-	}, nil
+	return b.invalid()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
@@ -107,6 +108,10 @@ func TestCorruption(t *testing.T) {
 	}{
 		"input":      {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
 		"migrations": {EncodeMigrations(planOf(s, 20)), func(b []byte) error { _, err := DecodeMigrations(b); return err }},
+		"compact": {EncodeCompact(&compact.Statistics{
+			Records: recordsOf(50), Partial: true, Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}},
+		}), func(b []byte) error { _, err := DecodeCompact(b); return err }},
+		"class moves": {EncodeClassMoves(recordsOf(50)), func(b []byte) error { _, err := DecodeClassMoves(b); return err }},
 	} {
 		if err := c.decode(c.blob); err != nil {
 			t.Fatal(name, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
@@ -139,8 +140,8 @@ func sniffEncoding(r *bufio.Reader) (string, error) {
 }
 
 // Detect tells the format of a text without consuming any of it. A text that
-// starts with a brace is NDJSON if its first line is an object with neither
-// "keys" nor "columns", else JSON. An error is one of the reader's.
+// starts with a brace is NDJSON if its first line is an object with none of
+// "keys", "columns" and "compact", else JSON. An error is one of the reader's.
 func Detect(r *bufio.Reader) (Format, error) {
 	head, err := r.Peek(r.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -165,7 +166,7 @@ func isRow(line []byte) bool {
 	}
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
-		if err != nil || name.String() == "keys" || name.String() == "columns" {
+		if err != nil || slices.Contains([]string{"keys", "columns", "compact"}, name.String()) {
 			return false
 		}
 		if d.SkipValue() != nil {

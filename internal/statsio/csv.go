@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -16,13 +17,19 @@ import (
 // header and blank lines at the end are skipped. Numbers are decimal, and may
 // unlike JSON's have a plus sign, leading zeros and no digit on one side of the
 // point. An empty cell means that the row lacks the field.
+//
+// A header with the column count, and none for the key, is that of compact
+// records: instance, hash_instance, cost, state and count, all of them.
 func DecodeCSV(r io.Reader, o Options) (*Document, error) {
-	p, err := newCSV(r, o, false)
+	p, err := newCSV(r, o, statisticsRow)
 	defer p.close()
 	if err != nil {
 		return nil, err
 	}
-	return decodeRows(p, &p.builder)
+	if err := readRows(p, &p.builder); err != nil {
+		return nil, err
+	}
+	return p.document()
 }
 
 // csvParser reads the records of a CSV text.
@@ -32,17 +39,21 @@ type csvParser struct {
 	keyText []byte // what the record's key is unquoted into
 }
 
-// newCSV reads the header. The parser must be closed, also after an error.
-func newCSV(r io.Reader, o Options, stream bool) (*csvParser, error) {
+// newCSV reads the header of rows of the given fields; those of statistics may
+// turn out to be of records. The parser must be closed, also after an error.
+func newCSV(r io.Reader, o Options, fields field) (*csvParser, error) {
 	p := new(csvParser)
-	p.start(r, o, shapeRows)
+	p.start(r, o, shapeRows, fields)
 	p.context = func() string { return "" }
 	var names []string
 	if err := p.unit(func(i int) (next int, ok bool) { names, next, ok = p.header(i); return next, ok }); err != nil {
 		return p, err
 	}
 	p.context = func() string { return p.pointer(p.rows, "") }
-	err := p.setColumns(names, stream)
+	if fields&statisticsRow == statisticsRow && slices.Contains(names, "count") && !slices.Contains(names, "key") {
+		p.fields = recordRow | fields&fieldInterval
+	}
+	err := p.setColumns(names)
 	return p, err
 }
 
@@ -71,24 +82,42 @@ func (p *csvParser) header(i int) (names []string, next int, ok bool) {
 }
 
 // setColumns checks the names of the columns.
-func (p *csvParser) setColumns(names []string, stream bool) error {
+func (p *csvParser) setColumns(names []string) error {
 	var seen field
 	twice := map[string]bool{}
 	for _, name := range names {
-		f := fieldOf([]byte(name), stream)
+		f := fieldOf([]byte(name), p.fields)
 		pointer := "/" + escapePointer(name)
 		if twice[name] || f != fieldUnknown && seen&f != 0 {
 			return &Error{Malformed, []Problem{{pointer, "column stands twice"}}}
 		}
 		twice[name] = true
 		seen |= f
-		if f == fieldUnknown {
+		switch {
+		case f != fieldUnknown:
+		case name == "count" && p.fields&fieldCost != 0:
+			p.problemAt(pointer, detailNoCount)
+		default:
 			p.problemAt(pointer, "unknown column")
 		}
 		p.columns = append(p.columns, f)
 	}
-	if seen&fieldKey == 0 {
-		p.problemAt("/key", "column "+detailRequired)
+	p.checkColumns(seen)
+	return p.invalid()
+}
+
+// checkColumns notes which columns are missing.
+func (p *csvParser) checkColumns(seen field) {
+	statistics := p.fields&statisticsRow == statisticsRow
+	required := p.fields &^ fieldInterval
+	if statistics {
+		required = fieldKey
+	}
+	for f := range (required &^ seen).each {
+		p.problemAt("/"+f.String(), "column "+detailRequired)
+	}
+	if !statistics {
+		return
 	}
 	switch seen & (fieldCost | fieldFrequency) {
 	case 0:
@@ -96,7 +125,6 @@ func (p *csvParser) setColumns(names []string, stream bool) error {
 	case fieldCost | fieldFrequency:
 		p.problemAt("/frequency", detailBoth)
 	}
-	return p.invalid()
 }
 
 // next reads the next record; false at the end.
@@ -176,13 +204,15 @@ func (p *csvParser) field(i int, f field, r *row) (next int, ok bool) {
 	case fieldState:
 		r.state, next, ok = p.amount(i, f, r)
 	case fieldInstance:
-		var v int64
-		v, next, ok = p.integer(i, f, r, 1<<31-1, detailInstance)
-		r.instance = int32(v)
+		r.instance, next, ok = p.id(i, f, r)
 	case fieldHashInstance:
-		var v int64
-		v, next, ok = p.integer(i, f, r, 1<<31-1, detailInstance)
-		r.hashInstance = int32(v)
+		r.hashInstance, next, ok = p.id(i, f, r)
+	case fieldCount:
+		r.count, next, ok = p.count(i, r)
+	case fieldFrom:
+		r.from, next, ok = p.id(i, f, r)
+	case fieldTo:
+		r.to, next, ok = p.id(i, f, r)
 	case fieldInterval:
 		r.interval, next, ok = p.integer(i, f, r, maxInterval, detailInterval)
 	}
@@ -250,6 +280,21 @@ func decimal(text []byte) bool {
 		}
 	}
 	return i == n
+}
+
+// count reads the number of keys of a record.
+func (p *csvParser) count(i int, r *row) (v int64, next int, ok bool) {
+	v, next, ok = p.integer(i, fieldCount, r, maxCount, detailCount)
+	if ok && v == 0 {
+		p.problem(p.rows, fieldCount.String(), detailCount)
+	}
+	return v, next, ok
+}
+
+// id reads the id of an instance.
+func (p *csvParser) id(i int, f field, r *row) (v int32, next int, ok bool) {
+	n, next, ok := p.integer(i, f, r, 1<<31-1, detailInstance)
+	return int32(n), next, ok
 }
 
 // integer reads an integer from 0 to limit. NoInstance stands for an empty cell,

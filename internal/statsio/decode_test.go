@@ -15,11 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
 // describe writes what a decoder made of a body in one string.
-func describe(d *Document, err error) string {
+func describe(decoded any, err error) string {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
@@ -31,6 +32,30 @@ func describe(d *Document, err error) string {
 		return b.String()
 	case err != nil:
 		return "error: " + err.Error()
+	}
+	switch d := decoded.(type) {
+	case *Resolution:
+		return describeResolution(d)
+	case *Document:
+		return describeDocument(d)
+	}
+	return fmt.Sprintf("unexpected %T", decoded)
+}
+
+func describeResolution(r *Resolution) string {
+	var b strings.Builder
+	for m := range r.All() {
+		fmt.Fprintf(&b, "%q %d→%d\n", m.Key, m.From, m.To)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func describeDocument(d *Document) string {
+	switch {
+	case d.Stats != nil && d.Records != nil:
+		return "both statistics and records"
+	case d.Records != nil:
+		return strings.TrimSuffix("records\n"+describeRecords(d.Records), "\n")
 	case d.Stats == nil:
 		return "no statistics"
 	}
@@ -52,8 +77,19 @@ func describe(d *Document, err error) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+func describeRecords(records []compact.Record) string {
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, "%d: %d %d %v %v %d\n", r.Planned, r.Current, r.Hash, r.Cost, r.State, r.Count)
+	}
+	return b.String()
+}
+
 // rule is a body and what becomes of it.
 type rule struct{ name, body, want string }
+
+// exclusive is the detail of rows named twice over.
+const exclusive = `"keys", "columns" and the "records" of "compact" exclude each other`
 
 const (
 	k1024 = 1024
@@ -62,7 +98,7 @@ const (
 
 func key(n int) string { return strings.Repeat("k", n) }
 
-func checkRules(t *testing.T, decode func(io.Reader, Options) (*Document, error), o Options, rules []rule) {
+func checkRules[D any](t *testing.T, decode func(io.Reader, Options) (D, error), o Options, rules []rule) {
 	t.Helper()
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -76,7 +112,7 @@ func checkRules(t *testing.T, decode func(io.Reader, Options) (*Document, error)
 
 // checkWindows decodes a body through windows and readers that cut it
 // everywhere: the outcome must not depend on it.
-func checkWindows(t *testing.T, decode func(io.Reader, Options) (*Document, error), o Options, body []byte) {
+func checkWindows[D any](t *testing.T, decode func(io.Reader, Options) (D, error), o Options, body []byte) {
 	t.Helper()
 	want := describe(decode(bytes.NewReader(body), o))
 	check := func(how string, r io.Reader) {
@@ -150,7 +186,7 @@ func TestJSONRows(t *testing.T) {
 		{"not an object", two(`[1],"x"`), "invalid\n/keys/1: must be an object\n/keys/2: must be an object"},
 		{"keys no list", `{"keys":{}}`, "invalid\n/keys: must be a list of rows"},
 		{"keys null", `{"keys":null}`, "invalid\n/keys: must be a list of rows"},
-		{"both", `{"keys":[],"columns":{}}`, "invalid\n/columns: \"keys\" and \"columns\" exclude each other"},
+		{"both", `{"keys":[],"columns":{}}`, "invalid\n/columns: " + exclusive},
 		{"key missing", two(`{"cost":1}`), "invalid\n/keys/1/key: is required"},
 		{"key no string", two(`{"key":7,"cost":1},{"key":null,"cost":1}`), "invalid\n/keys/1/key: must be a string\n/keys/2/key: must be a string"},
 		{"key empty", two(`{"key":"","cost":1}`), "invalid\n/keys/1/key: must be 1 to 1024 bytes"},

@@ -16,10 +16,10 @@ type decoder struct {
 	context func() string
 }
 
-func (d *decoder) start(r io.Reader, o Options, s shape) {
+func (d *decoder) start(r io.Reader, o Options, s shape, fields field) {
 	o = o.withDefaults()
 	d.open(r, o.Limits.Bytes)
-	d.begin(o, s)
+	d.begin(o, s, fields)
 }
 
 // unit has parse read one thing that must lie whole in the window: from pos on,

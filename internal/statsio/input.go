@@ -17,8 +17,8 @@ const (
 	inputFlags = 1<<iota - 1
 )
 
-// EncodeInput returns statistics as a compact blob, for storing: rows keep their
-// order and every bit of their values.
+// EncodeInput returns statistics of keys, of which no row counts several, as a
+// small blob, for storing: rows keep their order and every bit of their values.
 func EncodeInput(s *planner.Statistics) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
@@ -34,8 +34,7 @@ func EncodeInput(s *planner.Statistics) []byte {
 	w.number(flags)
 	w.number(s.Len())
 	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) })
-	w.number(len(s.Residual))
-	blocks(len(s.Residual), func(int) int { return 0 }, func(from, to, _ int) { w.residualBlock(s.Residual[from:to]) })
+	w.residual(s.Residual)
 	return w.finish()
 }
 
@@ -54,6 +53,11 @@ func (w *blobWriter) inputBlock(s *planner.Statistics, from, to, keyBytes int) {
 		w.ints(s.HashInstance[from:to])
 	}
 	w.end()
+}
+
+func (w *blobWriter) residual(rs []planner.Residual) {
+	w.number(len(rs))
+	blocks(len(rs), noKey, func(from, to, _ int) { w.residualBlock(rs[from:to]) })
 }
 
 func (w *blobWriter) residualBlock(rs []planner.Residual) {
@@ -92,9 +96,7 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	for s.Len() < rows && r.err == nil {
 		r.inputBlock(s, rows-s.Len())
 	}
-	for left := r.number(math.MaxInt32); left > 0 && r.err == nil; {
-		left -= r.residualBlock(s, left)
-	}
+	s.Residual = r.residual()
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
@@ -117,18 +119,17 @@ func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
 	r.end()
 }
 
-func (r *blobReader) residualBlock(s *planner.Statistics, limit int) int {
-	n := r.begin(limit)
-	rs := make([]planner.Residual, n)
-	each := func(width int, set func(d *planner.Residual, bits uint64)) {
-		i := 0
-		r.column(n, width, func(bits uint64) { set(&rs[i], bits); i++ })
+func (r *blobReader) residual() (rs []planner.Residual) {
+	for rows := r.number(math.MaxInt32); len(rs) < rows && r.err == nil; {
+		n := r.begin(rows - len(rs))
+		first := len(rs)
+		rs = append(rs, make([]planner.Residual, n)...)
+		block := rs[first:]
+		eachRow(r, block, 4, func(d *planner.Residual, bits uint64) { d.Instance = int32(uint32(bits)) })
+		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.Cost = math.Float64frombits(bits) })
+		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.State = math.Float64frombits(bits) })
+		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.Keys = int64(bits) })
+		r.end()
 	}
-	each(4, func(d *planner.Residual, bits uint64) { d.Instance = int32(uint32(bits)) })
-	each(8, func(d *planner.Residual, bits uint64) { d.Cost = math.Float64frombits(bits) })
-	each(8, func(d *planner.Residual, bits uint64) { d.State = math.Float64frombits(bits) })
-	each(8, func(d *planner.Residual, bits uint64) { d.Keys = int64(bits) })
-	r.end()
-	s.Residual = append(s.Residual, rs...)
-	return n
+	return rs
 }

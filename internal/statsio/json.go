@@ -8,15 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeJSON reads a JSON object whose member "keys" is a list of rows or whose
-// member "columns" has a list of values per field. Its member "key_encoding",
-// when "base64", says how keys are written, wherever it stands.
+// DecodeJSON reads a JSON object whose member "keys" is a list of rows, whose
+// member "columns" has a list of values per field, or whose member "compact" has
+// a list "records" of [d, d_h, v_c, v_S, #]. Its member "key_encoding", when
+// "base64", says how keys are written, wherever it stands.
 func DecodeJSON(r io.Reader, o Options) (*Document, error) {
 	p := &jsonParser{members: map[string][]byte{}}
-	p.start(r, o, shapeKeys)
+	p.start(r, o, shapeKeys, statisticsRow)
 	defer p.close()
 	p.late = !p.base64
-	return p.document()
+	return p.body()
 }
 
 // jsonParser reads a JSON body.
@@ -25,10 +26,11 @@ type jsonParser struct {
 	members     map[string][]byte
 	rowsSeen    bool // "keys" was read
 	columnsSeen bool
+	recordsSeen bool
 }
 
-// document reads the whole body.
-func (p *jsonParser) document() (*Document, error) {
+// body reads the whole body.
+func (p *jsonParser) body() (*Document, error) {
 	p.context = func() string { return "" }
 	c, err := p.peek()
 	if err != nil {
@@ -53,14 +55,15 @@ func (p *jsonParser) document() (*Document, error) {
 }
 
 func (p *jsonParser) finish() (*Document, error) {
-	if !p.rowsSeen && !p.columnsSeen {
+	if !p.rowsSeen && !p.columnsSeen && !p.recordsSeen {
 		return &Document{Members: p.members, base64: p.base64}, p.invalid()
 	}
-	stats, err := p.statistics()
+	d, err := p.document()
 	if err != nil {
 		return nil, err
 	}
-	return &Document{Stats: stats, Members: p.members, shape: p.shape, base64: p.base64}, nil
+	d.Members = p.members
+	return d, nil
 }
 
 // object reads the members of an object up to its closing brace; the opening
@@ -134,13 +137,16 @@ func (p *jsonParser) bodyMember(name string) error {
 	switch name {
 	case "keys":
 		p.rowsSeen = true
-		return p.exclusive(p.columnsSeen, p.rowList)
+		return p.exclusive(p.columnsSeen || p.recordsSeen, p.rowList)
 	case "columns":
 		p.columnsSeen = true
-		return p.exclusive(p.rowsSeen, p.columns)
+		return p.exclusive(p.rowsSeen || p.recordsSeen, p.columns)
 	}
 	if len(p.members) == maxMembers {
-		return &Error{TooLarge, []Problem{{"", "more than " + strconv.Itoa(maxMembers) + " members"}}}
+		return tooManyMembers("")
+	}
+	if name == "compact" && p.buf[p.pos] == '{' {
+		return p.compact()
 	}
 	value, err := p.raw(maxMemberBytes)
 	if err != nil {
@@ -153,12 +159,16 @@ func (p *jsonParser) bodyMember(name string) error {
 	return nil
 }
 
-// exclusive reads "keys" or "columns", unless the other one was there.
+func tooManyMembers(pointer string) error {
+	return &Error{TooLarge, []Problem{{pointer, "more than " + strconv.Itoa(maxMembers) + " members"}}}
+}
+
+// exclusive reads "keys", "columns" or "records", unless another one was there.
 func (p *jsonParser) exclusive(other bool, read func() error) error {
 	if !other {
 		return read()
 	}
-	p.problemAt(p.context(), `"keys" and "columns" exclude each other`)
+	p.problemAt(p.context(), `"keys", "columns" and the "records" of "compact" exclude each other`)
 	return p.skip()
 }
 
@@ -193,7 +203,7 @@ func (p *jsonParser) keyEncoding(value []byte) error {
 		return p.full()
 	}
 	p.base64 = true
-	if !p.rowsSeen && !p.columnsSeen {
+	if !p.rowsSeen && !p.columnsSeen && !p.recordsSeen {
 		p.late = false
 	}
 	return nil

@@ -11,7 +11,7 @@ type columnsReader struct {
 	*jsonParser
 	seen    field
 	unknown []string
-	length  [8]int // values of each field, by the number of its bit
+	length  [6]int // values of each field, by the number of its bit
 }
 
 // columns reads the value of "columns".
@@ -36,7 +36,7 @@ func (c *columnsReader) column(name string) error {
 	defer func() { c.context = outer }()
 	pointer := "/columns/" + escapePointer(name)
 	c.context = func() string { return pointer }
-	f := fieldOf([]byte(name), false)
+	f := fieldOf([]byte(name), c.fields)
 	if f != fieldUnknown && c.seen&f != 0 || slices.Contains(c.unknown, name) {
 		c.fail(c.pos, "duplicate member")
 		return c.malformed()
@@ -115,4 +115,4 @@ func (c *columnsReader) check() {
 }
 
 // bitOf is the number of a field's bit.
-func bitOf(f field) int { return bits.TrailingZeros8(uint8(f)) }
+func bitOf(f field) int { return bits.TrailingZeros16(uint16(f)) }

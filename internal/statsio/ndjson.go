@@ -12,41 +12,36 @@ type rowSource interface {
 	next(*row) (bool, error)
 }
 
-// decodeRows reads all rows of a source into its builder.
-func decodeRows(s rowSource, b *builder) (*Document, error) {
+// readRows reads all rows of a source into its builder.
+func readRows(s rowSource, b *builder) error {
 	var r row
 	for {
 		ok, err := s.next(&r)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
+		if err != nil || !ok {
+			return err
 		}
 		if err := b.add(&r); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	stats, err := b.statistics()
-	if err != nil {
-		return nil, err
-	}
-	return &Document{Stats: stats, shape: b.shape, first: b.first, base64: b.base64}, nil
 }
 
 // DecodeNDJSON reads rows as JSON objects, one a line. Blank lines are skipped.
 func DecodeNDJSON(r io.Reader, o Options) (*Document, error) {
-	p := newNDJSON(r, o)
+	p := newNDJSON(r, o, statisticsRow)
 	defer p.close()
-	return decodeRows(p, &p.builder)
+	if err := readRows(p, &p.builder); err != nil {
+		return nil, err
+	}
+	return p.document()
 }
 
 // ndjson reads rows as JSON objects, one a line.
 type ndjson struct{ rowParser }
 
-func newNDJSON(r io.Reader, o Options) *ndjson {
+func newNDJSON(r io.Reader, o Options, fields field) *ndjson {
 	p := new(ndjson)
-	p.start(r, o, shapeRows)
+	p.start(r, o, shapeRows, fields)
 	p.context = func() string { return p.pointer(p.rows, "") }
 	return p
 }

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
@@ -33,56 +36,137 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errOracle}, args...)...)
 }
 
+// oracleBody is what a body holds: rows of keys, or records, which are not nil
+// then.
+type oracleBody struct {
+	rows    []oracleRow
+	records []compact.Record
+}
+
 // oracleJSON reads a JSON body; one without rows at all has none.
-func oracleJSON(body []byte, base64Keys bool) (rows []oracleRow, err error) {
+func oracleJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	if d.PeekKind() != '{' {
-		return nil, refuse("no object")
+		return read, refuse("no object")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, err
+		return read, err
 	}
-	var keys, columns jsontext.Value
+	var keys, columns, records jsontext.Value
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return nil, err
+			return read, err
 		}
 		field := name.String()
 		v, err := d.ReadValue()
 		if err != nil {
-			return nil, err
+			return read, err
 		}
 		switch field {
+		case "compact":
+			if members, err := oracleMembers(v); err == nil {
+				records = members["records"]
+			}
 		case "keys":
 			keys = v.Clone()
 		case "columns":
 			columns = v.Clone()
 		case "key_encoding":
 			if s, err := jsontext.AppendUnquote(nil, v); err != nil || string(s) != "base64" {
-				return nil, refuse("key_encoding")
+				return read, refuse("key_encoding")
 			}
 			base64Keys = true
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, err
+		return read, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, refuse("trailing text")
+		return read, refuse("trailing text")
 	}
 	switch {
-	case keys != nil && columns != nil:
-		return nil, refuse("both")
+	case keys != nil && columns != nil, records != nil && (keys != nil || columns != nil):
+		return read, refuse("both")
+	case records != nil:
+		read.records, err = oracleRecords(records)
+		return read, err
 	case columns != nil:
-		rows, err = oracleColumns(columns)
+		read.rows, err = oracleColumns(columns)
 	case keys != nil:
-		rows, err = oracleList(keys)
+		read.rows, err = oracleList(keys)
 	}
+	if err != nil {
+		return read, err
+	}
+	read.rows, err = oracleRows(read.rows, base64Keys)
+	return read, err
+}
+
+func oracleRecords(list jsontext.Value) ([]compact.Record, error) {
+	values, err := oracleValues(list)
 	if err != nil {
 		return nil, err
 	}
-	return oracleRows(rows, base64Keys)
+	records := []compact.Record{}
+	for _, v := range values {
+		numbers, err := oracleValues(v)
+		if err != nil {
+			return nil, err
+		}
+		cells := make([]string, len(numbers))
+		for i, n := range numbers {
+			if n.Kind() != '0' {
+				return nil, refuse("no number %s", n)
+			}
+			cells[i] = string(n)
+		}
+		r, err := oracleNumbers(cells)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, oracleCounts(records)
+}
+
+// oracleNumbers reads d, d_h, v_c, v_S and #.
+func oracleNumbers(cells []string) (r compact.Record, err error) {
+	if len(cells) != 5 {
+		return r, refuse("%d numbers", len(cells))
+	}
+	var ids [2]uint64
+	for i := range ids {
+		if ids[i], err = strconv.ParseUint(cells[i], 10, 31); err != nil {
+			return r, refuse("instance %s", cells[i])
+		}
+	}
+	r.Current, r.Hash = int32(ids[0]), int32(ids[1])
+	r.Planned = r.Current
+	if r.Cost, err = oracleFloat(cells[2]); err != nil {
+		return r, err
+	}
+	if r.State, err = oracleFloat(cells[3]); err != nil {
+		return r, err
+	}
+	n, err := strconv.ParseUint(cells[4], 10, 53)
+	if err != nil || n == 0 {
+		return r, refuse("count %s", cells[4])
+	}
+	r.Count = int64(n)
+	return r, nil
+}
+
+// oracleCounts applies the rule that concerns all records together.
+func oracleCounts(records []compact.Record) error {
+	sum := new(big.Int)
+	for _, r := range records {
+		sum.Add(sum, big.NewInt(r.Count))
+	}
+	if sum.BitLen() > 53 {
+		return refuse("%v keys", sum)
+	}
+	return nil
 }
 
 func oracleList(list jsontext.Value) (rows []oracleRow, err error) {
@@ -315,8 +399,8 @@ func oracleBase64(s string) (string, error) {
 	return string(out), nil
 }
 
-// oracleNDJSON reads lines.
-func oracleNDJSON(body []byte, base64Keys bool) (rows []oracleRow, err error) {
+// oracleLines returns the lines of NDJSON that are not blank.
+func oracleLines(body []byte) (lines []jsontext.Value, err error) {
 	for line := range bytes.SplitSeq(body, []byte("\n")) {
 		line = bytes.Trim(line, " \t\r")
 		if len(line) == 0 {
@@ -325,13 +409,90 @@ func oracleNDJSON(body []byte, base64Keys bool) (rows []oracleRow, err error) {
 		if !jsontext.Value(line).IsValid() {
 			return nil, refuse("line %q", line)
 		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// oracleNDJSON reads lines.
+func oracleNDJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
+	lines, err := oracleLines(body)
+	if err != nil {
+		return read, err
+	}
+	for _, line := range lines {
 		r, err := oracleObject(line)
+		if err != nil {
+			return read, err
+		}
+		read.rows = append(read.rows, r)
+	}
+	read.rows, err = oracleRows(read.rows, base64Keys)
+	return read, err
+}
+
+// oracleResolutionNDJSON reads lines of a resolution.
+func oracleResolutionNDJSON(body []byte, base64Keys bool) ([]KeyMove, error) {
+	lines, err := oracleLines(body)
+	if err != nil {
+		return nil, err
+	}
+	header := []string{"key", "from", "to"}
+	var records [][]string
+	for _, line := range lines {
+		members, err := oracleMembers(line)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		if len(members) != len(header) || members["key"].Kind() != '"' || members["from"].Kind() != '0' || members["to"].Kind() != '0' {
+			return nil, refuse("line %q", line)
+		}
+		k, err := oracleString(members["key"])
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, []string{k, string(members["from"]), string(members["to"])})
 	}
-	return oracleRows(rows, base64Keys)
+	return oracleResolution(header, records, base64Keys)
+}
+
+// oracleResolutionCSV reads records of a resolution.
+func oracleResolutionCSV(body []byte, base64Keys bool) ([]KeyMove, error) {
+	header, records, err := oracleTable(body)
+	if err != nil {
+		return nil, err
+	}
+	if names := slices.Sorted(slices.Values(header)); !slices.Equal(names, []string{"from", "key", "to"}) {
+		return nil, refuse("columns %q", header)
+	}
+	return oracleResolution(header, records, base64Keys)
+}
+
+func oracleResolution(header []string, records [][]string, base64Keys bool) (moves []KeyMove, err error) {
+	var rows []oracleRow
+	for _, cells := range records {
+		row := map[string]string{}
+		for i, cell := range cells {
+			row[header[i]] = cell
+		}
+		from, err := strconv.ParseUint(row["from"], 10, 31)
+		if err != nil {
+			return nil, refuse("from %q", row["from"])
+		}
+		to, err := strconv.ParseUint(row["to"], 10, 31)
+		if err != nil {
+			return nil, refuse("to %q", row["to"])
+		}
+		rows = append(rows, oracleRow{key: row["key"]})
+		moves = append(moves, KeyMove{From: int32(from), To: int32(to)})
+	}
+	if rows, err = oracleRows(rows, base64Keys); err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		moves[i].Key = []byte(r.key)
+	}
+	return moves, nil
 }
 
 var decimalPattern = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
@@ -339,42 +500,82 @@ var decimalPattern = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+
 // errUncomparable: encoding/csv reads such text otherwise than RFC 4180 does.
 var errUncomparable = errors.New("not comparable")
 
-// oracleCSV reads records with encoding/csv.
-func oracleCSV(body []byte, base64Keys bool) (rows []oracleRow, err error) {
+// oracleCSV reads rows of keys or compact records.
+func oracleCSV(body []byte, base64Keys bool) (read oracleBody, err error) {
+	header, records, err := oracleTable(body)
+	if err != nil {
+		return read, err
+	}
+	if slices.Contains(header, "count") {
+		read.records, err = oracleCSVRecords(header, records)
+		return read, err
+	}
+	if err := oracleHeader(header); err != nil {
+		return read, err
+	}
+	for _, record := range records {
+		row, err := oracleRecord(header, record)
+		if err != nil {
+			return read, err
+		}
+		read.rows = append(read.rows, row)
+	}
+	read.rows, err = oracleRows(read.rows, base64Keys)
+	return read, err
+}
+
+func oracleCSVRecords(header []string, rows [][]string) ([]compact.Record, error) {
+	if names := slices.Sorted(slices.Values(header)); !slices.Equal(names, []string{"cost", "count", "hash_instance", "instance", "state"}) {
+		return nil, refuse("columns %q", header)
+	}
+	records := []compact.Record{}
+	for _, row := range rows {
+		var cells []string
+		for _, name := range []string{"instance", "hash_instance", "cost", "state", "count"} {
+			cells = append(cells, row[slices.Index(header, name)])
+		}
+		if !decimalPattern.MatchString(cells[2]) || !decimalPattern.MatchString(cells[3]) {
+			return nil, refuse("numbers %q", cells)
+		}
+		r, err := oracleNumbers(cells)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, oracleCounts(records)
+}
+
+// oracleTable reads records with encoding/csv.
+func oracleTable(body []byte) (header []string, records [][]string, err error) {
 	if !utf8.Valid(body) {
-		return nil, refuse("not UTF-8")
+		return nil, nil, refuse("not UTF-8")
 	}
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	if bytes.Contains(bytes.ReplaceAll(body, []byte("\r\n"), nil), []byte("\r")) {
-		return nil, errUncomparable // carriage returns on their own
+		return nil, nil, errUncomparable // carriage returns on their own
 	}
 	r := csv.NewReader(bytes.NewReader(body))
-	var header []string
+	returns := bytes.Contains(body, []byte("\r"))
 	for {
 		rest := body[r.InputOffset():]
 		record, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF) && header == nil:
-			return nil, refuse("no header")
+			return nil, nil, refuse("no header")
 		case errors.Is(err, io.EOF):
-			return oracleRows(rows, base64Keys)
+			return header, records, nil
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case bytes.HasPrefix(rest, []byte("\n")) || bytes.HasPrefix(rest, []byte("\r\n")):
-			return nil, refuse("blank line")
-		case bytes.Contains(body, []byte("\r")) && strings.Contains(strings.Join(record, ""), "\n"):
-			return nil, errUncomparable // line breaks in cells, rewritten
+			return nil, nil, refuse("blank line")
+		case returns && strings.Contains(strings.Join(record, ""), "\n"):
+			return nil, nil, errUncomparable // line breaks in cells, rewritten
 		case header == nil:
-			if header, err = record, oracleHeader(record); err != nil {
-				return nil, err
-			}
-			continue
+			header = record
+		default:
+			records = append(records, record)
 		}
-		row, err := oracleRecord(header, record)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
 	}
 }
 

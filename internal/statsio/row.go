@@ -9,7 +9,6 @@ import (
 // rowParser reads rows written as JSON objects.
 type rowParser struct {
 	decoder
-	stream  bool     // rows of a file: they may name their interval
 	unknown []string // names of the present row's unknown members
 }
 
@@ -83,9 +82,17 @@ func (p *rowParser) memberName(i int, r *row) (f field, next int, ok bool) {
 		if string(b[i:i+16]) == `"hash_instance":` {
 			f, i = fieldHashInstance, i+16
 		}
+	case 'f':
+		if string(b[i:i+7]) == `"from":` {
+			f, i = fieldFrom, i+7
+		}
+	case 't':
+		if string(b[i:i+5]) == `"to":` {
+			f, i = fieldTo, i+5
+		}
 	}
-	if f == 0 {
-		if f, i, ok = p.otherName(i); !ok {
+	if f&p.fields == 0 {
+		if f, i, ok = p.otherName(start); !ok {
 			return 0, 0, false
 		}
 	}
@@ -102,7 +109,7 @@ func (p *rowParser) otherName(start int) (f field, next int, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	f = fieldOf(name, p.stream)
+	f = fieldOf(name, p.fields)
 	if f == fieldUnknown {
 		if text := string(name); slices.Contains(p.unknown, text) {
 			return 0, 0, p.failField(start, escapePointer(text), "duplicate member")
@@ -131,6 +138,10 @@ func (p *rowParser) member(i int, f field, r *row) (next int, ok bool) {
 		r.instance, next, ok = p.instanceValue(i, p.rows, f)
 	case fieldHashInstance:
 		r.hashInstance, next, ok = p.instanceValue(i, p.rows, f)
+	case fieldFrom:
+		r.from, next, ok = p.idValue(i, p.rows, f)
+	case fieldTo:
+		r.to, next, ok = p.idValue(i, p.rows, f)
 	case fieldInterval:
 		r.interval, next, ok = p.intervalValue(i)
 	default:
@@ -167,6 +178,11 @@ func (p *rowParser) instanceValue(i, row int, f field) (v int32, next int, ok bo
 		next, ok = p.literal(i, "null")
 		return planner.NoInstance, next, ok
 	}
+	return p.idValue(i, row, f)
+}
+
+// idValue reads the id of an instance; NoInstance when it is none.
+func (p *rowParser) idValue(i, row int, f field) (v int32, next int, ok bool) {
 	n, next, ok := p.integer(i, 1<<31-1)
 	if !ok {
 		next, ok = p.wrong(i, row, f, detailInstance)

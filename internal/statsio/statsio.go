@@ -1,11 +1,12 @@
-// Package statsio brings statistics of keys into dense columns while it reads
-// them, and writes plans' migrations and inputs.
+// Package statsio brings statistics of keys, or of classes of keys, into dense
+// columns while it reads them, and writes plans' migrations and inputs.
 //
-// The decoders ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream]) read a
-// body once, through a window of fixed size. A row is parsed where it lies in
-// the window and appended to columns of numbers and to [planner.Keys]; no row
-// ever becomes an object of its own. A row that the window cuts is parsed again
-// once the window has moved on, so no token is ever read in two pieces.
+// The decoders ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream],
+// [DecodeResolutionNDJSON], [DecodeResolutionCSV]) read a body once, through a
+// window of fixed size. A row is parsed where it lies in the window and appended
+// to columns of numbers and to [planner.Keys]; no row ever becomes an object of
+// its own. A row that the window cuts is parsed again once the window has moved
+// on, so no token is ever read in two pieces.
 //
 // They are strict. Text that is not what its format says (bad syntax, invalid
 // UTF-8, a missing end, anything after the end, a member twice) is [Malformed]
@@ -17,9 +18,11 @@ package statsio
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
@@ -37,6 +40,7 @@ const (
 	maxDepth       = 128      // nesting of arrays and objects in one value
 	maxProblems    = 100
 	maxInterval    = 1<<53 - 1
+	maxCount       = 1<<53 - 1 // keys of one record, and of all records
 )
 
 // Limits bound what a decoder accepts. Zero values mean the defaults.
@@ -147,13 +151,21 @@ func (f Format) String() string {
 
 // Document is what a decoder made of a body.
 type Document struct {
-	// Stats are the rows; nil for a JSON body with neither "keys" nor "columns".
-	// Keys are distinct and 1 to planner.MaxKeyBytes long; costs and states are
-	// 0 to planner.MaxAmount and never −0. Partial and Residual are not set.
+	// Stats are the rows of keys; nil for rows of records and for a JSON body with
+	// neither "keys" nor "columns". Keys are distinct and 1 to planner.MaxKeyBytes
+	// long; costs and states are 0 to planner.MaxAmount and never −0. Partial and
+	// Residual are not set.
 	Stats *planner.Statistics
+	// Records are the rows of the compact form: in JSON the "records" of
+	// "compact", in CSV rows with a count and no key. Nil when the body is not of
+	// that form, empty when it has no rows. They are in the order of the body, and
+	// several may be of one class. d′ is d; costs and states are as in Stats, counts
+	// from 1 to 2^53−1, also in sum.
+	Records []compact.Record
 	// Members holds every member of a JSON body but "keys" and "columns":
-	// verbatim, syntactically valid, without duplicates at any depth. Nil for
-	// other formats.
+	// verbatim, syntactically valid, without duplicates at any depth. An object
+	// "compact" is here without its "records" and without white space between its
+	// members. Nil for other formats.
 	Members map[string][]byte
 
 	shape  shape
@@ -181,6 +193,7 @@ const (
 	shapeRows    shape = iota // NDJSON and CSV: /17/cost
 	shapeKeys                 // /keys/17/cost
 	shapeColumns              // /columns/cost/17
+	shapeRecords              // /compact/records/17/2
 )
 
 func (s shape) pointer(row int, field string) string {
@@ -190,6 +203,11 @@ func (s shape) pointer(row int, field string) string {
 		return "/columns/" + field + "/" + n
 	case s == shapeKeys:
 		n = "keys/" + n
+	case s == shapeRecords:
+		n = "compact/records/" + n
+		if i := slices.Index(recordFields[:], field); i >= 0 {
+			field = strconv.Itoa(i)
+		}
 	}
 	if field == "" {
 		return "/" + n

@@ -8,8 +8,9 @@ import (
 
 // Stream reads a file of several intervals: CSV or NDJSON whose rows name their
 // interval in a further column or member "interval". Intervals do not decrease,
-// so the rows of one stand together. State may be called state_bytes. A file
-// that names no interval is one interval; so is a JSON document.
+// so the rows of one stand together. The state of keys may be called state_bytes.
+// A file that names no interval is one interval; so is a JSON document. CSV may
+// as well hold compact records.
 //
 // The limits hold for each interval. Pointers count rows from the start of the
 // file.
@@ -32,15 +33,14 @@ func NewStream(r io.Reader, f Format, o Options) *Stream {
 	s := &Stream{reader: r, options: o.withDefaults()}
 	switch f {
 	case CSV:
-		p, err := newCSV(r, o, true)
+		p, err := newCSV(r, o, statisticsRow|fieldInterval)
 		s.source, s.d = p, &p.decoder
 		s.has = slices.Contains(p.columns, fieldInterval)
 		if err != nil {
 			s.fail(err)
 		}
 	case NDJSON:
-		p := newNDJSON(r, o)
-		p.stream = true
+		p := newNDJSON(r, o, statisticsRow|fieldInterval)
 		s.source, s.d = p, &p.decoder
 	}
 	return s
@@ -83,8 +83,8 @@ func (s *Stream) document() (int64, *Document, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if d.Stats == nil {
-		return 0, nil, &Error{Invalid, []Problem{{"/keys", `is required, or "columns" in its place`}}}
+	if d.Stats == nil && d.Records == nil {
+		return 0, nil, &Error{Invalid, []Problem{{"/keys", `is required, or "columns" or the "records" of "compact" in its place`}}}
 	}
 	var text []byte
 	if text, s.has = d.Members["interval"]; !s.has {
@@ -112,7 +112,7 @@ func (s *Stream) rows() (int64, *Document, error) {
 		return 0, nil, io.EOF
 	}
 	s.started = true
-	b.begin(s.options, shapeRows)
+	b.begin(s.options, shapeRows, b.fields)
 	s.d.limit = s.d.base + int64(s.d.pos) + s.options.Limits.Bytes
 	interval := s.pending.interval
 	for s.held && s.belongs(interval) {
@@ -125,12 +125,12 @@ func (s *Stream) rows() (int64, *Document, error) {
 	}
 	next := slices.Clone(b.problems[s.mark:])
 	b.problems = b.problems[:s.mark]
-	stats, err := b.statistics()
+	d, err := b.document()
 	if err != nil {
 		return 0, nil, err
 	}
 	b.problems, s.mark = next, 0
-	return interval, &Document{Stats: stats, shape: b.shape, first: b.first, base64: b.base64}, nil
+	return interval, d, nil
 }
 
 // advance reads the next row.

@@ -122,7 +122,17 @@ func TestStream(t *testing.T) {
 		{"state differs between intervals", CSV, "interval,key,cost,state\n1,a,1,\n2,b,1,5\n", "1 /0/key: \"a\" 1\n2 /1/key: \"b\" 1 state=5\nend true"},
 		{"malformed", CSV, "interval,key,cost\n1,a,1\n2,b\n", "malformed\n/1: fewer than 3 cells at byte 27"},
 		{"json interval wrong", JSON, `{"interval":-1,"keys":[]}`, "invalid\n/interval: must be an integer from 0 to 9007199254740991"},
-		{"json without keys", JSON, `{"interval":1}`, "invalid\n/keys: is required, or \"columns\" in its place"},
+		{"json without keys", JSON, `{"interval":1}`, "invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
+		{"json without records", JSON, `{"interval":1,"compact":{"degree":8}}`, "invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
+
+		{"records", CSV, "count,interval,instance,hash_instance,cost,state\n5,1,0,1,2,3\n6,1,1,1,2,3\n7,4,0,0,.5,0\n", "1 /0/key: records\n0: 0 1 2 3 5\n1: 1 1 2 3 6\n4 /2/key: records\n0: 0 0 0.5 0 7\nend true"},
+		{"records without intervals", CSV, "instance,hash_instance,cost,state,count\n0,1,2,3,4\n", "0 /0/key: records\n0: 0 1 2 3 4\nend false"},
+		{"no records", CSV, "instance,hash_instance,cost,state,count\n", "0 /0/key: records\nend false"},
+		{"records of keys' names", CSV, "instance,hash_instance,cost,state_bytes,count\n", "invalid\n/state_bytes: unknown column\n/state: column is required"},
+		{"records, wrong in the second interval", CSV, "interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,1\n2,0,0,1,1,0\n2,0,,1,1,1\n", "1 /0/key: records\n0: 0 0 1 1 1\ninvalid\n/1/count: must be an integer from 1 to 9007199254740991\n/2/hash_instance: is required"},
+		{"counts of each interval", CSV, "interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,9007199254740991\n2,0,0,1,1,9007199254740991\n", "1 /0/key: records\n0: 0 0 1 1 9007199254740991\n2 /1/key: records\n0: 0 0 1 1 9007199254740991\nend true"},
+		{"records in json", JSON, `{"compact":{"records":[[0,1,2,3,4]]},"interval":7}`, "7 /compact/records/0/key: records\n0: 0 1 2 3 4\nend true"},
+		{"records in ndjson", NDJSON, `{"interval":1,"instance":0,"hash_instance":0,"cost":1,"state":1,"count":1}`, "invalid\n/0/count: unknown field\n/0/key: is required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := intervals(strings.NewReader(c.body), c.f, Options{}); got != c.want {
@@ -252,6 +262,7 @@ func TestOpen(t *testing.T) {
 		{" \n{\"key\":\"a\",\"cost\":1}", NDJSON},
 		{"{\"interval\":1,\"keys\":[]}", JSON},
 		{"{\"columns\":{}}\n", JSON},
+		{"{\"interval\":1,\"compact\":{\"records\":[]}}\n", JSON},
 		{"{\n\"keys\":[]}", JSON},
 		{"{\"keys\":[" + strings.Repeat(" ", 1<<20) + "]}", JSON},
 	} {

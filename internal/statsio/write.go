@@ -18,18 +18,19 @@ import (
 // ErrKeyText says that a key that is not valid UTF-8 was to be written as text in CSV.
 var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
-// Record is what the long lists of a plan consist of: a [Migration] or an
-// [Entry].
+// Record is what the long lists of a plan and of its resolution consist of: a
+// [Migration], a [ClassMove], an [Entry] or a [KeyMove].
 type Record interface {
-	// AppendJSON appends the record as a JSON object. With base64 its key is
+	// AppendJSON appends the record as a JSON value. With base64 its key is
 	// written in base64; without, it is text, and one that is not valid UTF-8 is
-	// written in base64 beside the member "key_encoding": "base64".
+	// written in base64 beside the member "key_encoding": "base64". A record
+	// without a key is written the same either way.
 	AppendJSON(dst []byte, base64 bool) []byte
 	// AppendCSV appends the record as a line of CSV. Without base64 its key must
 	// be valid UTF-8.
 	AppendCSV(dst []byte, base64 bool) []byte
 	csvHeader() string
-	key() []byte
+	key() []byte // nil: it has none
 }
 
 // Entry is one line of a routing table: key goes to the instance with that id.
@@ -131,7 +132,8 @@ func NeedsBase64[R Record](records iter.Seq[R]) bool {
 	return false
 }
 
-func write[R Record](w io.Writer, buf []byte, records iter.Seq[R], add func([]byte, R) ([]byte, error)) error {
+// write writes buf and behind it what add appends for each record.
+func write[R any](w io.Writer, buf []byte, records iter.Seq[R], add func([]byte, R) ([]byte, error)) error {
 	for r := range records {
 		var err error
 		if buf, err = add(buf, r); err != nil {

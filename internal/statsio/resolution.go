@@ -1,0 +1,105 @@
+package statsio
+
+import (
+	"io"
+	"iter"
+	"strconv"
+
+	"plannerd/planner"
+)
+
+// Resolution says which keys an engine took for the moves of classes, in
+// columns.
+type Resolution struct {
+	Keys     *planner.Keys // distinct, 1 to planner.MaxKeyBytes bytes each
+	From, To []int32       // ids of instances, ≥ 0
+}
+
+// Len is the number of keys.
+func (r *Resolution) Len() int { return len(r.From) }
+
+// At returns row i. Its key is shared: it must not be changed.
+func (r *Resolution) At(i int) KeyMove { return KeyMove{r.Keys.At(i), r.From[i], r.To[i]} }
+
+// All yields all rows in order.
+func (r *Resolution) All() iter.Seq[KeyMove] {
+	return func(yield func(KeyMove) bool) {
+		for i := range r.Len() {
+			if !yield(r.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Pointer returns the JSON pointer to a field of a row: /17/to.
+func (r *Resolution) Pointer(row int, field string) string { return shapeRows.pointer(row, field) }
+
+// DecodeResolutionNDJSON reads rows {"key": …, "from": …, "to": …}, one a line,
+// as [DecodeNDJSON] does. All three are required, and no key stands twice.
+func DecodeResolutionNDJSON(r io.Reader, o Options) (*Resolution, error) {
+	p := newNDJSON(r, o, resolutionRow)
+	defer p.close()
+	return readResolution(p, &p.builder)
+}
+
+// DecodeResolutionCSV reads the columns key, from and to in any order, as
+// [DecodeCSV] does. All three are required, and no key stands twice.
+func DecodeResolutionCSV(r io.Reader, o Options) (*Resolution, error) {
+	p, err := newCSV(r, o, resolutionRow)
+	defer p.close()
+	if err != nil {
+		return nil, err
+	}
+	return readResolution(p, &p.builder)
+}
+
+func readResolution(s rowSource, b *builder) (*Resolution, error) {
+	if err := readRows(s, b); err != nil {
+		return nil, err
+	}
+	if err := b.checkKeys(); err != nil {
+		return nil, err
+	}
+	return &Resolution{Keys: b.keys, From: b.from.take(), To: b.to.take()}, nil
+}
+
+// addResolved takes a row of a resolution.
+func (b *builder) addResolved(n int, r *row) {
+	b.requireAll(n, r.seen)
+	if r.key != nil {
+		b.addKey(n, r.key)
+	}
+	if len(b.problems) > 0 {
+		return
+	}
+	b.from.add(r.from)
+	b.to.add(r.to)
+}
+
+// KeyMove is one key of a [Resolution]: it goes from one instance to another.
+type KeyMove struct {
+	Key      []byte
+	From, To int32 // ids of instances
+}
+
+func (m KeyMove) key() []byte     { return m.Key }
+func (KeyMove) csvHeader() string { return "key,from,to\n" }
+
+// AppendJSON appends {"key": …, "from": …, "to": …}; see [Record].
+func (m KeyMove) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = appendKeyMember(dst, m.Key, base64)
+	dst = append(dst, `,"from":`...)
+	dst = strconv.AppendInt(dst, int64(m.From), 10)
+	dst = append(dst, `,"to":`...)
+	dst = strconv.AppendInt(dst, int64(m.To), 10)
+	return append(dst, '}')
+}
+
+// AppendCSV appends key, from and to; see [Record].
+func (m KeyMove) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, m.Key, base64), ',')
+	dst = append(strconv.AppendInt(dst, int64(m.From), 10), ',')
+	dst = strconv.AppendInt(dst, int64(m.To), 10)
+	return append(dst, '\n')
+}

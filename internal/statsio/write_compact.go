@@ -1,0 +1,144 @@
+package statsio
+
+import (
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+
+	"plannerd/compact"
+	"plannerd/planner"
+)
+
+// ClassMove is a move of a class: Count keys go from Current to Planned.
+type ClassMove compact.Record
+
+func (ClassMove) key() []byte       { return nil }
+func (ClassMove) csvHeader() string { return "planned," + recordHeader }
+
+// AppendJSON appends [d′, d, d_h, v_c, v_S, #], with null for a d′ that is
+// planner.NoInstance; see [Record].
+func (m ClassMove) AppendJSON(dst []byte, _ bool) []byte {
+	dst = append(dst, '[')
+	if m.Planned == planner.NoInstance {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, int64(m.Planned), 10)
+	}
+	dst = appendRecord(append(dst, ','), compact.Record(m))
+	return append(dst, ']')
+}
+
+// AppendCSV appends planned, empty for planner.NoInstance, instance,
+// hash_instance, cost, state and count; see [Record].
+func (m ClassMove) AppendCSV(dst []byte, _ bool) []byte {
+	if m.Planned != planner.NoInstance {
+		dst = strconv.AppendInt(dst, int64(m.Planned), 10)
+	}
+	dst = appendRecord(append(dst, ','), compact.Record(m))
+	return append(dst, '\n')
+}
+
+// ClassMovesOf yields records as moves.
+func ClassMovesOf(records []compact.Record) iter.Seq[ClassMove] {
+	return func(yield func(ClassMove) bool) {
+		for _, r := range records {
+			if !yield(ClassMove(r)) {
+				return
+			}
+		}
+	}
+}
+
+const recordHeader = "instance,hash_instance,cost,state,count\n"
+
+// appendRecord appends d, d_h, v_c, v_S and # with commas between them.
+func appendRecord(dst []byte, r compact.Record) []byte {
+	dst = append(strconv.AppendInt(dst, int64(r.Current), 10), ',')
+	dst = append(strconv.AppendInt(dst, int64(r.Hash), 10), ',')
+	dst = append(appendNumber(dst, r.Cost), ',')
+	dst = append(appendNumber(dst, r.State), ',')
+	return strconv.AppendInt(dst, r.Count, 10)
+}
+
+// WriteCompactJSON writes the body of a request with compact statistics:
+// {"interval": …, "compact": {"degree": …, "cost_scale": …, "state_scale": …,
+// "records": […]}}, without the interval when it is negative, and without a
+// degree of 0. Partial statistics also name their coverage and residual.
+func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics) error {
+	head := []byte{'{'}
+	if interval >= 0 {
+		head = append(head, `"interval":`...)
+		head = append(strconv.AppendInt(head, interval, 10), ',')
+	}
+	if s.Partial {
+		head = append(head, `"coverage":"partial","residual":[`...)
+		for i, r := range s.Residual {
+			if i > 0 {
+				head = append(head, ',')
+			}
+			head = appendResidual(head, r)
+		}
+		head = append(head, "],"...)
+	}
+	head = append(head, `"compact":{`...)
+	if s.Degree != 0 {
+		head = append(head, `"degree":`...)
+		head = append(strconv.AppendInt(head, int64(s.Degree), 10), ',')
+	}
+	head = append(head, `"cost_scale":`...)
+	head = appendNumber(head, s.Scales.Cost)
+	head = append(head, `,"state_scale":`...)
+	head = appendNumber(head, s.Scales.State)
+	head = append(head, `,"records":[`...)
+	opening := "["
+	err := write(w, head, slices.Values(s.Records), func(dst []byte, r compact.Record) ([]byte, error) {
+		dst = appendRecord(append(dst, opening...), r)
+		opening = ",["
+		return append(dst, ']'), nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "]}}")
+	return err
+}
+
+func appendResidual(dst []byte, r planner.Residual) []byte {
+	dst = append(dst, `{"instance":`...)
+	dst = strconv.AppendInt(dst, int64(r.Instance), 10)
+	dst = append(dst, `,"cost":`...)
+	dst = appendNumber(dst, r.Cost)
+	dst = append(dst, `,"state":`...)
+	dst = appendNumber(dst, r.State)
+	dst = append(dst, `,"keys":`...)
+	return append(strconv.AppendInt(dst, r.Keys, 10), '}')
+}
+
+// WriteCompactCSV writes a header and each record as a line: instance,
+// hash_instance, cost, state and count. The scales are not in it.
+func WriteCompactCSV(w io.Writer, records []compact.Record) error {
+	return write(w, []byte(recordHeader), slices.Values(records), func(dst []byte, r compact.Record) ([]byte, error) {
+		return append(appendRecord(dst, r), '\n'), nil
+	})
+}
+
+// WriteCompactIntervals writes the records of several intervals as one file, as
+// [WriteCompactCSV] does, with the interval as the first column. Intervals do
+// not decrease. All must be of the same scales.
+func WriteCompactIntervals(w io.Writer, intervals iter.Seq2[int64, []compact.Record]) error {
+	var interval []byte
+	lines := func(yield func(compact.Record) bool) {
+		for n, records := range intervals {
+			interval = append(strconv.AppendInt(interval[:0], n, 10), ',')
+			for _, r := range records {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+	return write(w, []byte("interval,"+recordHeader), lines, func(dst []byte, r compact.Record) ([]byte, error) {
+		return append(appendRecord(append(dst, interval...), r), '\n'), nil
+	})
+}
