@@ -35,7 +35,7 @@ type Options struct {
 	// Degree is R: a power of two. 1 is the finest.
 	Degree int
 	// Scales. 0 in either: the smallest positive value, but at least 2^−53 of the
-	// greatest.
+	// greatest. Keys without a state count 1 each, whatever the scale.
 	Scales Scales
 }
 
@@ -312,21 +312,23 @@ func (p *part) classify(classOf []int32) {
 // means returns the mean of values by class. It sums in fixed point, so that the
 // order of the keys makes no difference.
 func (p *part) means(values []float64, of []int32) []float64 {
-	greatest := 0.0
-	for _, x := range values {
-		greatest = max(greatest, x)
-	}
-	_, e := math.Frexp(greatest)
-	e = 62 - e - bits.Len(uint(len(p.keys)))
-	// Two factors, since 2^e alone can be out of a float64's range.
-	up, up2 := math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)
-	sums := make([]int64, len(p.classes))
+	n := len(p.classes)
+	greatest, sums, means := make([]float64, n), make([]int64, n), make([]float64, n)
 	for i, x := range values {
-		sums[of[i]] += int64(math.RoundToEven(x * up * up2))
+		greatest[of[i]] = max(greatest[of[i]], x)
 	}
-	means := make([]float64, len(sums))
+	up := make([][2]float64, n) // two factors: 2^e alone can be out of a float64's range
+	for c, x := range p.classes {
+		_, e := math.Frexp(greatest[c])
+		e = 62 - e - bits.Len64(uint64(x.count))
+		up[c] = [2]float64{math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)}
+	}
+	for i, x := range values {
+		c := of[i]
+		sums[c] += int64(math.RoundToEven(x * up[c][0] * up[c][1]))
+	}
 	for c, sum := range sums {
-		means[c] = min(greatest, float64(sum)/up/up2/float64(p.classes[c].count))
+		means[c] = min(greatest[c], float64(sum)/up[c][0]/up[c][1]/float64(p.classes[c].count))
 	}
 	return means
 }

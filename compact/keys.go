@@ -239,7 +239,9 @@ func (s *selection) choose(low, high float64) {
 			little = half
 		}
 	}
-	s.weigh(sign * much)
+	if s.weigh(sign*much) < low { // the keys allow nothing between
+		s.weigh(sign * little)
+	}
 }
 
 // weigh chooses from every class the keys of least (1−|t|)·S − t·c, each in units

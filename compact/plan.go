@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -28,7 +29,7 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 		return nil, err
 	}
 	o.WorkBudget = 0 // what mends a plan bounds itself
-	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)))
+	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), met(classes)...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +38,21 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 		plan.EndReason = classes.EndReason
 	}
 	return &Plan{plan, classes, c.errors(plan)}, nil
+}
+
+// met are the constraints that a plan meets, the migration limit always: only
+// strategies that keep to it know it.
+func met(p *planner.Plan) []planner.Constraint {
+	out := []planner.Constraint{}
+	if p.Options.Objective == planner.MinImbalance {
+		out = append(out, planner.ConstraintMigration)
+	} else if !slices.Contains(p.Causes, planner.CauseNothingMovable) {
+		out = append(out, planner.ConstraintTheta)
+	}
+	if p.TableWithinLimit {
+		out = append(out, planner.ConstraintTable)
+	}
+	return out
 }
 
 // errors returns the relative errors of the estimated loads.
@@ -102,5 +118,22 @@ func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
 			merged = append(merged, planner.Move{Item: int32(class), From: c.Items.Current[class], To: int32(to), Count: m.Count})
 		}
 	}
-	return c.keysOf(merged, make([]float64, len(c.Keys.Instances))), nil
+	return c.keysOf(mergeMoves(merged), make([]float64, len(c.Keys.Instances))), nil
+}
+
+// mergeMoves adds up moves of one class to one instance, and sorts, so that it
+// makes no difference how they were listed.
+func mergeMoves(moves []planner.Move) []planner.Move {
+	slices.SortFunc(moves, func(a, b planner.Move) int {
+		return cmp.Or(cmp.Compare(a.Item, b.Item), cmp.Compare(a.To, b.To))
+	})
+	out := moves[:0]
+	for _, m := range moves {
+		if last := len(out) - 1; last >= 0 && out[last].Item == m.Item && out[last].To == m.To {
+			out[last].Count += m.Count
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
 }

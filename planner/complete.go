@@ -7,11 +7,13 @@ import (
 
 // Complete makes a plan of moves that were decided on elsewhere, on a likeness
 // of s: they are carried out, but for those of hot keys, which go where every
-// strategy puts them. If some constraint is then unmet, the plan is mended, as far
-// as least-load fit and a local search around the moves and the instances above
-// their limits can. Only Item, To and Count of a move matter. name is what the
-// plan says about its strategy. The error is an [InputError] or [ErrStopped].
-func Complete(name string, s *Snapshot, o Options, moves []Move) (*Plan, error) {
+// strategy puts them. met are the constraints that the moves meet there. Where
+// they do not meet one here, or leave keys on drained instances, the plan is
+// mended, as far as least-load fit and a local search around the moves and the
+// instances above their limits can. Only Item, To and Count of a move matter.
+// name is what the plan says about its strategy. The error is an [InputError] or
+// [ErrStopped].
+func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constraint) (*Plan, error) {
 	p, err := newProblem(s, o)
 	if err != nil {
 		return nil, err
@@ -22,7 +24,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move) (*Plan, error) 
 	algorithm := func(p *problem) *assignment {
 		a := newAssignment(p)
 		a.carryOut(moves)
-		return a.mend()
+		return a.mend(met)
 	}
 	var a *assignment
 	if o.Objective == MinImbalance {
@@ -53,16 +55,36 @@ func (a *assignment) carryOut(moves []Move) {
 	}
 }
 
-// mend returns the assignment, changed where it violates a constraint, or nil
-// when the meter ran out before every key had left the drained instances.
-func (a *assignment) mend() *assignment {
-	if a.p.o.Objective == MinImbalance {
+// mend returns the assignment, changed where it does not meet what it has to, or
+// nil when the meter ran out before every key had left the drained instances.
+func (a *assignment) mend(met []Constraint) *assignment {
+	p, has := a.p, func(c Constraint) bool { return slices.Contains(met, c) }
+	imbalance := p.o.Objective == MinImbalance
+	if imbalance && has(ConstraintMigration) {
 		a.takeBack()
 	}
-	given := a.score()
-	if given.violated == 0 && !a.onDrained() {
+	unmet := has(ConstraintTable) && p.tableExcess(a.tally().table) > 0
+	for _, d := range p.live {
+		unmet = unmet || !imbalance && has(ConstraintTheta) && a.load[d] > p.limit[d]
+	}
+	if !unmet && !a.onDrained() {
 		return a
 	}
+	if !has(ConstraintTable) && p.o.TableLimit != nil { // it does not count
+		q := *p
+		q.o.TableLimit = nil
+		b := q.adopt(a).mended()
+		p.meter = q.meter
+		if b == nil {
+			return nil
+		}
+		return p.adopt(b)
+	}
+	return a.mended()
+}
+
+// mended is the best that mending comes to, which may be the assignment itself.
+func (a *assignment) mended() *assignment {
 	best := a.clone().complete(largestGamma, false)
 	if best == nil {
 		if a.onDrained() {
@@ -80,7 +102,7 @@ func (a *assignment) mend() *assignment {
 			best = b
 		}
 	}
-	if !a.onDrained() && a.better(given, best, best.score()) {
+	if !a.onDrained() && a.better(a.score(), best, best.score()) {
 		return a
 	}
 	return best
