@@ -84,7 +84,7 @@ var boundaries = []boundary{
 	},
 	{
 		place:   "cmd/...",
-		project: []string{"", "api", "web", "store/...", "planner/...", "internal/..."},
+		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/..."},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 }

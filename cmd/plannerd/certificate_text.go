@@ -24,12 +24,15 @@ type unmetFigures struct {
 }
 
 // certificateOf is nil where there is no certificate.
-func certificateOf(p *planner.Plan) *certificateFigures {
-	c := p.Certificate
+func certificateOf(s step) *certificateFigures {
+	c := s.Plan.Certificate
 	if c == nil {
 		return nil
 	}
 	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: []unmetFigures{}}
+	if s.classes != nil {
+		out.Scope = "classes"
+	}
 	if c.Infeasible {
 		out.LowerBound = nil
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"plannerd/internal/drive"
 	"plannerd/planner"
 )
 
@@ -19,6 +18,7 @@ type compareCmd struct {
 	Curve      curve    `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
 	operatorFlags
 	strategyFlags
+	formFlags
 	Timeout time.Duration `default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
 	Output  string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
 }
@@ -38,6 +38,9 @@ its own tables, hence its own least.
 
 With --curve each point drives its own routing table through the stream under its own
 limit, with a θ_max of 0. "At best" is the proven lower bound on θ.
+
+With --compact every strategy plans on classes of keys, as with plannerd plan: of one
+interval all on the same. Of compact records there is one interval.
 
 Strategies:
 
@@ -65,12 +68,11 @@ func (c *compareCmd) Run(env *environment) error {
 		return err
 	}
 	defer in.close()
-	summaries := make([]drive.Summary, len(drivers))
-	err = drive.Run(env.ctx, in.source(), drivers, func(i int, step drive.Step) error {
-		summaries[i].Add(step)
+	summaries := make([]summary, len(drivers))
+	err = runDrivers(env.ctx, in.source(), drivers, func(i int, s step) {
+		summaries[i].add(s)
 		next := drivers[(i+1)%len(drivers)].Operator().Strategy
-		in.progress.describe(fmt.Sprintf("interval %d: %s", step.Interval, next))
-		return nil
+		in.progress.describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
 	})
 	if err := in.wrap(err); err != nil {
 		return err
@@ -88,7 +90,7 @@ func (c *compareCmd) Run(env *environment) error {
 	})
 }
 
-func (c *compareCmd) setUp(env *environment) ([]*drive.Driver, error) {
+func (c *compareCmd) setUp(env *environment) ([]*driver, error) {
 	if c.Timeout < 0 {
 		return nil, usagef("--timeout: must be ≥ 0s")
 	}
@@ -105,14 +107,18 @@ func (c *compareCmd) setUp(env *environment) ([]*drive.Driver, error) {
 	if err := errors.Join(checkStrategies(names), checkObjective(options, names)); err != nil {
 		return nil, err
 	}
+	form, err := c.form()
+	if err != nil {
+		return nil, err
+	}
 	op, err := c.operator(options)
 	if err != nil {
 		return nil, err
 	}
-	drivers := make([]*drive.Driver, len(names))
+	drivers := make([]*driver, len(names))
 	for i, name := range names {
 		op.Strategy, op.TotalTimeout, op.Now = name, c.Timeout, env.now
-		drivers[i] = drive.New(op)
+		drivers[i] = newDriver(op, form, c.needKeys())
 	}
 	return drivers, nil
 }
@@ -130,9 +136,10 @@ type strategyFigures struct {
 	Pareto   bool   `json:"pareto"`
 	TimedOut bool   `json:"timed_out"`
 	streamSummary
+	form *compactionFigures // of the newest plan
 }
 
-func compareRows(drivers []*drive.Driver, summaries []drive.Summary) []strategyFigures {
+func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 	outcomes := make([]*planner.Outcome, len(summaries))
 	for i := range summaries {
 		outcomes[i] = summaries[i].Outcome()
@@ -145,6 +152,9 @@ func compareRows(drivers []*drive.Driver, summaries []drive.Summary) []strategyF
 			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
 			streamSummary: summaryOf(&summaries[i]),
 		}
+		if n := len(summaries[i].forms); n > 0 {
+			rows[i].form = summaries[i].forms[n-1]
+		}
 	}
 	return rows
 }
@@ -152,7 +162,12 @@ func compareRows(drivers []*drive.Driver, summaries []drive.Summary) []strategyF
 // writeTable prints the comparison for people.
 func (c *compareCmd) writeTable(w io.Writer, options planner.Options, results []strategyFigures) error {
 	intervals := results[0].Intervals
-	fmt.Fprintf(w, "%s, %s, %s\n\n", plural(intervals, "interval"), plural(len(c.Instances), "instance"), goals(options))
+	fmt.Fprintf(w, "%s, %s, %s", plural(intervals, "interval"), plural(len(c.Instances), "instance"), goals(options))
+	if i := slices.IndexFunc(results, func(r strategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
+		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
+	} else {
+		fmt.Fprintf(w, "%s\n\n", c.degreeText())
+	}
 	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"), number("keys"), number("table"), number("balanced"), number("time"), text("")}
 	if intervals > 1 {
 		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"), number("median of all"),
@@ -166,11 +181,35 @@ func (c *compareCmd) writeTable(w io.Writer, options planner.Options, results []
 			rows = append(rows, c.row(r))
 		}
 	}
+	if c.Compact > 0 {
+		columns, rows = withForms(columns, rows, results)
+	}
 	if err := writeTable(w, columns, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n%s", gapNote(results))
 	return err
+}
+
+// withForms puts the number of records of the strategies, where these can differ,
+// and the greatest error of the loads after their plans behind their names.
+func withForms(columns []column, rows [][]string, results []strategyFigures) ([]column, [][]string) {
+	titles := []column{number("load error")}
+	if results[0].Intervals > 1 {
+		titles = []column{number("median records"), number("max load error")}
+	}
+	for i, r := range results {
+		cells := make([]string, len(titles))
+		for j := range cells {
+			cells[j] = "-"
+		}
+		if f := r.Compaction; f != nil {
+			cells[0] = si(f.Records.Median)
+			cells[len(cells)-1] = errorText(f.Error.After.Max)
+		}
+		rows[i] = slices.Insert(rows[i], 2, cells...)
+	}
+	return slices.Insert(columns, 2, titles...), rows
 }
 
 // gapNote explains the column of the gaps, where there is one with a figure.
@@ -237,18 +276,27 @@ func (c *compareCmd) note(r strategyFigures) string {
 
 func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{
+	header := []string{
 		"strategy", "pareto", "timed_out", "intervals", "planned", "balanced", "table_within_limit",
 		"theta_after_median", "theta_after_max", "migrated_state", "migrated_fraction_median", "migrated_keys",
 		"lower_bound", "gap", "infeasible", "table_size_median", "table_size_max", "plan_ms",
-	}}
+	}
+	compacted := slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Compaction != nil })
+	if compacted {
+		header = append(header, "records_median", "load_error_before_max", "load_error_after_max")
+	}
+	rows := [][]string{header}
 	for _, r := range results {
-		rows = append(rows, []string{
+		row := []string{
 			r.Strategy, strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
 			strconv.Itoa(r.Intervals), strconv.Itoa(r.Planned), strconv.Itoa(r.Balanced), strconv.Itoa(r.WithinLimit),
 			exact(r.ThetaAfter.Median), exact(r.ThetaAfter.Max), exact(r.State.Total), exact(r.Fraction.Median), exact(r.Keys.Total),
 			exact(r.Proven.LowerBound.Total), optional(r.Proven.Gap, exact), strconv.Itoa(r.Proven.Infeasible), exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
-		})
+		}
+		if compacted {
+			row = append(row, r.Compaction.fields()...)
+		}
+		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
@@ -29,16 +30,15 @@ func (c *compareCmd) runCurve(env *environment) error {
 		return err
 	}
 	defer in.close()
-	source, points, err := c.points(env, in, beside[0].Operator())
+	source, points, err := c.points(env, in, beside[0])
 	if err != nil {
 		return in.wrap(err)
 	}
 	drivers := slices.Concat(points, beside)
-	summaries := make([]drive.Summary, len(drivers))
-	err = drive.Run(env.ctx, source, drivers, func(i int, step drive.Step) error {
-		summaries[i].Add(step)
-		in.progress.describe(fmt.Sprintf("interval %d: %d of %d", step.Interval, i+1, len(drivers)))
-		return nil
+	summaries := make([]summary, len(drivers))
+	err = runDrivers(env.ctx, source, drivers, func(i int, s step) {
+		summaries[i].add(s)
+		in.progress.describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
 	})
 	if err := in.wrap(err); err != nil {
 		return err
@@ -56,42 +56,44 @@ func (c *compareCmd) runCurve(env *environment) error {
 	})
 }
 
-// points returns a driver for each point of the curve, and the input as a source.
-func (c *compareCmd) points(env *environment, in *input, op drive.Operator) (drive.Source, []*drive.Driver, error) {
+// points returns a driver like that of a strategy for each point of the curve, and
+// the input as a source.
+func (c *compareCmd) points(env *environment, in *input, like *driver) (source, []*driver, error) {
+	op := like.Operator()
 	op.Strategy = strategyOptimal
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
-	source, limits := in.source(), c.Curve.limits
+	next, limits := in.source(), c.Curve.limits
 	if limits == nil {
-		interval, stats, err := source()
+		interval, document, err := next()
 		if err != nil {
 			return nil, nil, err
 		}
-		source = first(interval, stats, source)
+		next = first(interval, document, next)
 		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
 		in.progress.describe("looking for the best balance")
-		best, err := drive.New(op).Step(env.ctx, interval, stats)
+		best, err := newDriver(op, like.form, like.needKeys).step(env.ctx, interval, document)
 		if err != nil {
 			return nil, nil, &drive.StepError{Interval: interval, Strategy: op.Strategy, Err: err}
 		}
 		limits = ladder(best.Plan)
 	}
-	points := make([]*drive.Driver, len(limits))
+	points := make([]*driver, len(limits))
 	for i := range limits {
 		op.Options.MigrationLimit = &limits[i]
-		points[i] = drive.New(op)
+		points[i] = newDriver(op, like.form, like.needKeys)
 	}
-	return source, points, nil
+	return next, points, nil
 }
 
 // first puts an interval that was read already in front of a source.
-func first(interval int64, stats *planner.Statistics, rest drive.Source) drive.Source {
-	return func() (int64, *planner.Statistics, error) {
-		if stats == nil {
+func first(interval int64, document *statsio.Document, rest source) source {
+	return func() (int64, *statsio.Document, error) {
+		if document == nil {
 			return rest()
 		}
-		s := stats
-		stats = nil
-		return interval, s, nil
+		d := document
+		document = nil
+		return interval, d, nil
 	}
 }
 
@@ -152,7 +154,7 @@ type besideFigures struct {
 }
 
 // document gathers the figures; the first n drivers are the points of the curve.
-func (c *compareCmd) document(drivers []*drive.Driver, summaries []drive.Summary, n int) curveDocument {
+func (c *compareCmd) document(drivers []*driver, summaries []summary, n int) curveDocument {
 	d := curveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
 	for i := range n {
 		limit := *drivers[i].Operator().Options.MigrationLimit
@@ -190,8 +192,8 @@ func (c *compareCmd) writeCurve(w io.Writer, d curveDocument) error {
 	if intervals := d.Curve[0].Intervals; intervals > 1 {
 		median, total = "median ", "total "
 	}
-	fmt.Fprintf(w, "%s, %s%s: the least θ for the migration that is allowed\n\n",
-		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(c.TableLimit))
+	fmt.Fprintf(w, "%s, %s%s%s: the least θ for the migration that is allowed\n\n",
+		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(c.TableLimit), c.degreeText())
 	most := 0.0
 	for _, p := range d.Curve {
 		most = max(most, p.ThetaAfter.Median)

@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"plannerd/internal/drive"
 	"plannerd/planner"
 )
 
@@ -32,7 +31,7 @@ type tableSizes struct {
 // figures are what one plan reports about itself.
 type figures struct {
 	Interval         int64               `json:"interval"`
-	Keys             int                 `json:"keys"`
+	Keys             int64               `json:"keys"`
 	EndReason        string              `json:"end_reason"`
 	Causes           []planner.Cause     `json:"causes"`
 	Balanced         bool                `json:"balanced"`
@@ -42,6 +41,7 @@ type figures struct {
 	Skewness         beforeAfter         `json:"skewness"`
 	Migration        migrationFigures    `json:"migration"`
 	Certificate      *certificateFigures `json:"certificate"`
+	Compaction       *compactionFigures  `json:"compaction"`
 	RoutingTable     tableSizes          `json:"routing_table"`
 	WorkUnits        int64               `json:"work_units"`
 	PlanMS           float64             `json:"plan_ms"`
@@ -50,12 +50,17 @@ type figures struct {
 // endTimeout stands as end reason where time ran out before any plan.
 const endTimeout = "timeout"
 
-func figuresOf(step drive.Step) figures {
-	f := figures{Interval: step.Interval, EndReason: endTimeout, Causes: []planner.Cause{}, PlanMS: milliseconds(step.Elapsed)}
-	if step.Snapshot != nil {
-		f.Keys = step.Snapshot.Len()
+func figuresOf(s step) figures {
+	f := figures{
+		Interval: s.Interval, EndReason: endTimeout, Causes: []planner.Cause{}, Compaction: s.compaction, PlanMS: milliseconds(s.Elapsed),
 	}
-	p := step.Plan
+	switch {
+	case s.compaction != nil:
+		f.Keys = s.compaction.Keys
+	case s.Snapshot != nil:
+		f.Keys = int64(s.Snapshot.Len())
+	}
+	p := s.Plan
 	if p == nil {
 		return f
 	}
@@ -64,7 +69,7 @@ func figuresOf(step drive.Step) figures {
 	f.Balanced, f.TableWithinLimit = p.Balanced, p.TableWithinLimit
 	f.Theta, f.Underload, f.Skewness = beforeAfter(p.Theta), beforeAfter(p.Underload), beforeAfter(p.Skewness)
 	f.Migration = migrationFigures(p.Migration)
-	f.Certificate = certificateOf(p)
+	f.Certificate = certificateOf(s)
 	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
 	f.WorkUnits = p.WorkUnits
 	return f
@@ -100,14 +105,18 @@ type instanceFigures struct {
 	KeysAfter  int64   `json:"keys_after"`
 	StateIn    float64 `json:"state_in"`
 	StateOut   float64 `json:"state_out"`
+	// LoadError is that of the load that records made of keys come to.
+	LoadError *beforeAfter `json:"load_error,omitempty"`
 }
 
 type hotKey struct {
-	Key         string  `json:"key"`
-	Instance    int32   `json:"instance"`
-	Cost        float64 `json:"cost"`
-	Pieces      int     `json:"pieces"`
-	ForcedTheta float64 `json:"forced_theta"`
+	Key string `json:"key,omitempty"`
+	// Class is, of compact records, [d, d_h, v_c, v_S, #].
+	Class       []float64 `json:"class,omitempty"`
+	Instance    int32     `json:"instance"`
+	Cost        float64   `json:"cost"`
+	Pieces      int       `json:"pieces"`
+	ForcedTheta float64   `json:"forced_theta"`
 }
 
 type tableEntry struct {
@@ -124,10 +133,11 @@ type migration struct {
 	Reason string  `json:"reason"`
 }
 
-// planDocument is one plan with its lists.
-type planDocument struct {
+// planHead is one plan without its lists.
+type planHead struct {
 	Strategy   string     `json:"strategy"`
 	Parameters parameters `json:"parameters"`
+	Migrates   string     `json:"migrates"` // keys or classes
 	figures
 	KeyEncoding     string            `json:"key_encoding,omitempty"`
 	Instances       []instanceFigures `json:"instances"`
@@ -135,12 +145,24 @@ type planDocument struct {
 	DriftedKeys     int64             `json:"drifted_keys"`
 	InputHash       string            `json:"input_hash"`
 	PlannerRevision string            `json:"planner_revision"`
-	Table           struct {
+}
+
+// planDocument is one plan of keys.
+type planDocument struct {
+	planHead
+	Table struct {
 		tableSizes
 		Set   []tableEntry `json:"set"`
 		Unset []string     `json:"unset"`
 	} `json:"routing_table"`
 	Migrations []migration `json:"migrations"`
+}
+
+// classDocument is one plan of compact records. Their keys have no table entries
+// to list; each migration is [d', d, d_h, v_c, v_S, #].
+type classDocument struct {
+	planHead
+	Migrations [][6]float64 `json:"migrations"`
 }
 
 // keyEncoder writes keys as they are, or all in base64 when one is not UTF-8.
@@ -178,27 +200,45 @@ func encoderFor(p *planner.Plan) keyEncoder {
 	return false
 }
 
-// documentOf writes a plan out. Lists are never null.
-func documentOf(step drive.Step, inputHash [16]byte) planDocument {
-	p, s := step.Plan, step.Plan.Snapshot
-	keys := encoderFor(p)
-	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
-	d := planDocument{
-		Strategy: p.Strategy, Parameters: parametersOf(p.Options), figures: figuresOf(step),
+// headOf describes a plan; hot keys are described by hot.
+func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotKey) hotKey) planHead {
+	p, s := st.Plan, st.Plan.Snapshot
+	h := planHead{
+		Strategy: p.Strategy, Parameters: parametersOf(p.Options), Migrates: migrates, figures: figuresOf(st),
 		Instances: []instanceFigures{}, HotKeys: []hotKey{}, DriftedKeys: s.Drifted,
-		InputHash: hex.EncodeToString(inputHash[:]), PlannerRevision: planner.Revision, Migrations: []migration{},
-	}
-	if keys {
-		d.KeyEncoding = "base64"
+		InputHash: hex.EncodeToString(inputHash[:]), PlannerRevision: planner.Revision,
 	}
 	for i, l := range p.Instances {
 		in := s.Instances[i]
-		d.Instances = append(d.Instances, instanceFigures{
-			in.ID, in.Capacity, in.Drained, l.Before, l.After, l.KeysBefore, l.KeysAfter, l.StateIn, l.StateOut,
-		})
+		f := instanceFigures{
+			ID: in.ID, Capacity: in.Capacity, Drained: in.Drained, LoadBefore: l.Before, LoadAfter: l.After,
+			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		}
+		if st.loadErrors != nil {
+			f.LoadError = (*beforeAfter)(&st.loadErrors[i])
+		}
+		h.Instances = append(h.Instances, f)
 	}
-	for _, h := range p.HotKeys {
-		d.HotKeys = append(d.HotKeys, hotKey{key(h.Item), s.Instances[h.Instance].ID, h.Cost, h.Pieces, h.ForcedTheta})
+	for i := range p.HotKeys {
+		x := &p.HotKeys[i]
+		f := hot(x)
+		f.Instance, f.Cost, f.Pieces, f.ForcedTheta = s.Instances[x.Instance].ID, x.Cost, x.Pieces, x.ForcedTheta
+		h.HotKeys = append(h.HotKeys, f)
+	}
+	return h
+}
+
+// documentOf writes a plan of keys out. Lists are never null.
+func documentOf(st step, inputHash [16]byte) planDocument {
+	p, s := st.Plan, st.Plan.Snapshot
+	keys := encoderFor(p)
+	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
+	d := planDocument{
+		planHead:   headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
+		Migrations: []migration{},
+	}
+	if keys {
+		d.KeyEncoding = "base64"
 	}
 	d.Table.tableSizes, d.Table.Set, d.Table.Unset = d.RoutingTable, []tableEntry{}, []string{}
 	for _, set := range p.Set {
@@ -215,60 +255,24 @@ func documentOf(step drive.Step, inputHash [16]byte) planDocument {
 	return d
 }
 
+// classDocumentOf writes a plan of compact records out.
+func classDocumentOf(st step) classDocument {
+	d := classDocument{
+		planHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) hotKey {
+			r := st.classes.Records[h.Item]
+			return hotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}
+		}),
+		Migrations: [][6]float64{},
+	}
+	for _, r := range st.classes.Moves(st.Plan) {
+		d.Migrations = append(d.Migrations, [6]float64{float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)})
+	}
+	return d
+}
+
 func stateOf(s *planner.Snapshot, item int32) float64 {
 	if s.State == nil {
 		return 1
 	}
 	return s.State[item]
-}
-
-// spread is a figure over the intervals of a stream.
-type spread struct {
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
-}
-
-type totalSpread struct {
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
-	Total  float64 `json:"total"`
-}
-
-func spreadOf(s drive.Spread) spread { return spread{s.Median, s.Max} }
-
-// provenFigures sum the certificates of a stream up.
-type provenFigures struct {
-	Plans      int         `json:"plans"`       // that have one
-	Infeasible int         `json:"infeasible"`  // of these, those where no plan meets all limits
-	LowerBound totalSpread `json:"lower_bound"` // over the others
-	Gap        *float64    `json:"gap"`
-}
-
-// streamSummary sums a driven stream up.
-type streamSummary struct {
-	Intervals   int           `json:"intervals"`
-	Planned     int           `json:"planned"`
-	Balanced    int           `json:"balanced"`
-	WithinLimit int           `json:"table_within_limit"`
-	Acted       int           `json:"acted"`
-	Stopped     int           `json:"stopped"`
-	ThetaBefore spread        `json:"theta_before"`
-	ThetaAfter  spread        `json:"theta_after"`
-	Keys        totalSpread   `json:"migrated_keys"`
-	State       totalSpread   `json:"migrated_state"`
-	Fraction    spread        `json:"migrated_fraction"`
-	Proven      provenFigures `json:"certificates"`
-	Table       spread        `json:"table_size"`
-	PlanMS      totalSpread   `json:"plan_ms"`
-}
-
-func summaryOf(s *drive.Summary) streamSummary {
-	median, most, total := s.Time()
-	return streamSummary{
-		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted, Stopped: s.Stopped,
-		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
-		Keys: totalSpread(s.Keys()), State: totalSpread(s.State()), Fraction: spreadOf(s.Fraction()),
-		Proven: provenFigures{s.Certified, s.Infeasible, totalSpread(s.LowerBound()), s.Gap()}, Table: spreadOf(s.Table()),
-		PlanMS: totalSpread{milliseconds(median), milliseconds(most), milliseconds(total)},
-	}
 }

@@ -13,16 +13,15 @@ import (
 	"strconv"
 	"strings"
 
-	"plannerd/internal/drive"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
-// inputFlags say what plan and compare read.
+// inputFlags say what plan, compare, compact and resolve read.
 type inputFlags struct {
 	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
 	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (one interval), or auto, which looks at it. Compression is always recognised."`
-	Interval *int64 `placeholder:"N" help:"Plan only interval N of a stream, on the given routing table (default: all)."`
+	Interval *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
 }
 
 // input is an open file of statistics.
@@ -32,11 +31,11 @@ type input struct {
 	stream   *statsio.Stream
 	progress *progress
 	closers  []func() error
-	seen     int                 // intervals read
-	first    int64               // the first interval, and
-	newest   int64               // the newest one
-	last     *planner.Statistics // what source returned last
-	document *statsio.Document   // where last is from
+	seen     int               // intervals read
+	first    int64             // the first interval, and
+	newest   int64             // the newest one
+	last     *statsio.Document // what source returned last
+	keysOnly bool              // compact records are refused
 }
 
 // open opens the input and looks at its beginning.
@@ -120,8 +119,8 @@ func (in *input) close() {
 }
 
 // source yields the intervals, or only the one that --interval names.
-func (in *input) source() drive.Source {
-	return func() (int64, *planner.Statistics, error) {
+func (in *input) source() source {
+	return func() (int64, *statsio.Document, error) {
 		for {
 			interval, document, err := in.stream.Next()
 			if errors.Is(err, io.EOF) {
@@ -139,11 +138,32 @@ func (in *input) source() drive.Source {
 				return 0, nil, err
 			}
 			if only := in.flags.Interval; only == nil || *only == interval {
-				in.document, in.last = document, document.Stats
-				return interval, document.Stats, nil
+				in.last = document
+				return interval, document, in.onlyRecords(document)
 			}
 		}
 	}
+}
+
+// onlyRecords refuses a further interval beside one of compact records: what a plan
+// leaves of keys that nobody named cannot be told.
+func (in *input) onlyRecords(d *statsio.Document) error {
+	switch {
+	case d.Records == nil:
+		return nil
+	case in.keysOnly:
+		return errors.New("it holds compact records already; keys are needed")
+	case in.flags.Interval != nil:
+		return nil
+	}
+	_, _, err := in.stream.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("compact records of several intervals: without keys no routing table carries over from one to the next; plan a single one with --interval")
+	}
+	return err
 }
 
 // checkMembers refuses what a JSON document may say to the service, but files
@@ -151,8 +171,10 @@ func (in *input) source() drive.Source {
 func checkMembers(d *statsio.Document) error {
 	for name, value := range d.Members {
 		switch {
-		case name == "interval", name == "key_encoding":
+		case name == "interval", name == "key_encoding", name == "compact" && d.Records != nil:
 		case name == "coverage" && string(value) == `"complete"`:
+		case name == "compact":
+			return errors.New("compact: files cannot say how keys are compacted; --compact does")
 		default:
 			return fmt.Errorf("%s: files cannot say this; they hold the complete statistics only", name)
 		}
@@ -179,14 +201,21 @@ func (in *input) wrap(err error) error {
 		decoding *statsio.Error
 		row      *planner.InputError
 		file     *fs.PathError
+		usage    usageError
 	)
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &usage):
+		return usage
 	case errors.As(err, &decoding):
 		return fmt.Errorf("%s: %s", in.name, decodingText(decoding))
-	case errors.As(err, &row) && row.Row >= 0 && in.document != nil:
-		return fmt.Errorf("%s: %s (key %s)", in.name, pointerText(in.document.Pointer(row.Row, row.Field), row.Detail), keyText(in.last.Keys.At(row.Row)))
+	case errors.As(err, &row) && row.Row >= 0 && in.last != nil:
+		text := pointerText(in.last.Pointer(row.Row, row.Field), row.Detail)
+		if in.last.Records == nil {
+			text += " (key " + keyText(in.last.Stats.Keys.At(row.Row)) + ")"
+		}
+		return fmt.Errorf("%s: %s", in.name, text)
 	case errors.As(err, &row):
 		return asFlag(row)
 	case errors.As(err, &file):
@@ -210,6 +239,12 @@ func decodingText(err *statsio.Error) string {
 // pointerText words a JSON pointer such as /17/cost: row 18, cost.
 func pointerText(pointer, detail string) string {
 	where := strings.Split(strings.Trim(pointer, "/"), "/")
+	if record, ok := strings.CutPrefix(pointer, "/compact/records/"); ok {
+		where = strings.Split(record, "/")
+		if field, err := strconv.Atoi(where[len(where)-1]); err == nil && len(where) == 2 && field < len(recordFields) {
+			where[1] = recordFields[field]
+		}
+	}
 	if n, err := strconv.Atoi(where[0]); err == nil {
 		where[0] = "row " + strconv.Itoa(n+1)
 	}
@@ -218,6 +253,9 @@ func pointerText(pointer, detail string) string {
 	}
 	return strings.Join(where, ", ") + ": " + detail
 }
+
+// recordFields are the numbers of a compact record.
+var recordFields = []string{"instance", "hash_instance", "cost", "state", "count"}
 
 // readRoutingTable reads a CSV file with the header key,instance.
 func readRoutingTable(path string) (*planner.RoutingTable, error) {

@@ -31,6 +31,7 @@ move and the routing table stays small.
   plannerd serve                        the HTTP service
   plannerd generate | plannerd plan -   a synthetic stream, planned interval by interval
   plannerd compare stats.csv            all strategies side by side
+  plannerd compact stats.csv            what classes of keys save, and as records
 
 Every flag may be given in the environment instead: --theta-max is PLANNERD_THETA_MAX
 (and --keys of generate is PLANNERD_GENERATE_KEYS). Durations are written 500ms, 30s
@@ -44,6 +45,8 @@ type cli struct {
 	Serve    serveCmd    `cmd:"" help:"Serve the HTTP API."`
 	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
 	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Compact  compactCmd  `cmd:"" help:"Turn statistics of keys into compact records."`
+	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
 	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`

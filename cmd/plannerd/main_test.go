@@ -118,6 +118,16 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "-1"}, "unknown flag -1"},
 		{[]string{"compare", file, "--timeout", "-1s"}, "--timeout: must be ≥ 0s"},
 		{[]string{"migrate", "up", "--store-wait", "-1s"}, "--store-wait: must be ≥ 0s"},
+		{[]string{"plan", file, "--compact", "3"}, "--compact: must be a power of two"},
+		{[]string{"plan", file, "--compact", "-8"}, "--compact: must be a power of two"},
+		{[]string{"plan", file, "--compact", "8", "--cost-scale", "0"}, "--cost-scale: must be from 1e-290 to 1e290"},
+		{[]string{"plan", file, "--state-scale", "2"}, "belong to --compact, or to compact records"},
+		{[]string{"compare", file, "--compact", "12"}, "--compact: must be a power of two"},
+		{[]string{"compact", file, "--degree", "0"}, "--degree: must be a power of two"},
+		{[]string{"compact", file, "--state-scale", "NaN"}, "--state-scale: must be from 1e-290 to 1e290"},
+		{[]string{"compact", file, "--cost-scale", "1e-289"}, "--cost-scale: must not be below"},
+		{[]string{"resolve", file}, "--moves"},
+		{[]string{"resolve", "-", "--moves", "-"}, "cannot both be on standard input"},
 		{[]string{"compare", file, "--strategies", "mixed,magic"}, "there is no strategy \"magic\""},
 		{[]string{"generate", "--z=-1"}, "--z"},
 		{[]string{"generate", "--distribution", "cauchy"}, "--distribution"},
@@ -147,7 +157,7 @@ func TestUsageErrors(t *testing.T) {
 // each of its flags, and has examples.
 func TestHelp(t *testing.T) {
 	top := succeed(t, "", "--help")
-	for _, want := range []string{"serve", "plan", "compare", "generate", "migrate", "version", "Exit codes"} {
+	for _, want := range []string{"serve", "plan", "compare", "compact", "resolve", "generate", "migrate", "version", "Exit codes"} {
 		if !strings.Contains(top, want) {
 			t.Errorf("plannerd --help lacks %q", want)
 		}
@@ -157,8 +167,10 @@ func TestHelp(t *testing.T) {
 	}
 	for command, wants := range map[string][]string{
 		"serve":        {"limited in time, in bytes and in rows", "--max-rows=20000000", "head, in bytes", "--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
-		"plan":         {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "Examples", "exit with 3"},
-		"compare":      {"--strategies", "--timeout=30s", "Pareto", "Examples"},
+		"plan":         {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "--compact=0", "Examples", "exit with 3"},
+		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
+		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
+		"resolve":      {"--moves=FILE", "--degree=8", "--state-scale", "resolution", "Examples"},
 		"generate":     {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
 		"migrate up":   {"--database-url", "--store-wait=30s"},
 		"migrate down": {"--yes", "what would be lost", "Examples"},
@@ -179,7 +191,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 15, "plan": 28, "compare": 25, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 15, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

@@ -14,8 +14,8 @@ import (
 	"plannerd/planner/partitioner"
 )
 
-// operatorFlags are the settings of plan and compare that say what is planned
-// for: the operator's instances, its hash and its routing table.
+// operatorFlags are the settings of all that reads statistics that say what is
+// planned for: the operator's instances, its hash and its routing table.
 type operatorFlags struct {
 	Instances     instances `default:"8" placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
 	RoutingTable  string    `type:"path" placeholder:"FILE" group:"Operator" help:"The committed routing table: CSV with the header key,instance (default: none; keys are where the rows say, else where the hash puts them)."`
@@ -184,6 +184,14 @@ func (f *operatorFlags) operator(options planner.Options) (drive.Operator, error
 		op.Base.Table, err = readRoutingTable(f.RoutingTable)
 	}
 	return op, err
+}
+
+// needKeys are the flags given that say something about keys.
+func (f *operatorFlags) needKeys() []string {
+	if f.RoutingTable != "" {
+		return []string{"--routing-table"}
+	}
+	return nil
 }
 
 // checkStrategies reports names that are not registered.

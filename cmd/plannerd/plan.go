@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
@@ -21,6 +22,7 @@ type planCmd struct {
 	Strategy string `default:"mixed" help:"Strategy: one of those above."`
 	operatorFlags
 	strategyFlags
+	formFlags
 	Timeout time.Duration `default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
 	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
@@ -45,6 +47,13 @@ Beside each plan stands what is proven of all plans: no plan within the limits m
 less than the lower bound, and the gap is how much more this one moves. Where no plan
 can meet all limits, the certificate says which one has to give way, and how far.
 
+With --compact keys that are in the same place and of much the same cost and state are
+planned together; the plan is then brought back to keys. The input may also be compact
+records, as plannerd compact makes them: CSV with the columns instance, hash_instance,
+cost, state and count, or a JSON body with "compact". The plan then moves classes, from
+d to d', # keys of each, which plannerd resolve turns into keys. Without keys there is no
+routing table to carry from one interval to the next: of several, --interval names one.
+
 Strategies:
 
 ` + strategyHelp() + `
@@ -55,12 +64,14 @@ Examples:
     plannerd generate --keys 10000 | plannerd plan - --instances 15
     plannerd plan stats.csv --strategy optimal --certificate tight --timeout 10s
     plannerd plan stats.csv --strategy optimal --objective min_imbalance --migration-limit 5%
+    plannerd plan stats.csv --instances 16 --compact 8
+    plannerd compact stats.csv --instances 16 --output json | plannerd plan - --instances 16
     plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`
 }
 
 // Run plans the input and reports.
 func (c *planCmd) Run(env *environment) error {
-	op, err := c.setUp(env)
+	d, err := c.setUp(env)
 	if err != nil {
 		return err
 	}
@@ -69,11 +80,10 @@ func (c *planCmd) Run(env *environment) error {
 		return err
 	}
 	defer in.close()
-	driver, report := drive.New(op), planReport{cmd: c, op: op, input: in}
-	err = drive.Run(env.ctx, in.source(), []*drive.Driver{driver}, func(_ int, step drive.Step) error {
-		in.progress.describe(fmt.Sprintf("planned interval %d", step.Interval))
-		report.add(step)
-		return nil
+	report := planReport{cmd: c, op: d.Operator(), input: in}
+	err = runDrivers(env.ctx, in.source(), []*driver{d}, func(_ int, s step) {
+		in.progress.describe(fmt.Sprintf("planned interval %d", s.Interval))
+		report.add(s)
 	})
 	if err := in.wrap(err); err != nil {
 		return err
@@ -83,33 +93,44 @@ func (c *planCmd) Run(env *environment) error {
 		return err
 	}
 	if c.SaveTable != "" {
-		if err := saveRoutingTable(c.SaveTable, driver.Table()); err != nil {
+		if err := saveRoutingTable(c.SaveTable, d.Table()); err != nil {
 			return err
 		}
 	}
 	return report.check()
 }
 
-func (c *planCmd) setUp(env *environment) (drive.Operator, error) {
+func (c *planCmd) setUp(env *environment) (*driver, error) {
 	if err := checkStrategies([]string{c.Strategy}); err != nil {
-		return drive.Operator{}, err
+		return nil, err
 	}
 	if c.Top < 0 {
-		return drive.Operator{}, usagef("--top: must be ≥ 0")
+		return nil, usagef("--top: must be ≥ 0")
 	}
 	if c.Timeout < 0 {
-		return drive.Operator{}, usagef("--timeout: must be ≥ 0s")
+		return nil, usagef("--timeout: must be ≥ 0s")
 	}
 	options, err := c.options()
 	if err == nil {
 		err = checkObjective(options, []string{c.Strategy})
 	}
 	if err != nil {
-		return drive.Operator{}, err
+		return nil, err
+	}
+	form, err := c.form()
+	if err != nil {
+		return nil, err
 	}
 	op, err := c.operator(options)
+	if err != nil {
+		return nil, err
+	}
 	op.Strategy, op.PlanTimeout, op.Now = c.Strategy, c.Timeout, env.now
-	return op, err
+	needKeys := c.needKeys()
+	if c.SaveTable != "" {
+		needKeys = append(needKeys, "--save-table")
+	}
+	return newDriver(op, form, needKeys), nil
 }
 
 // buffered calls write with a buffer in front of w.
@@ -126,16 +147,16 @@ type planReport struct {
 	cmd       *planCmd
 	op        drive.Operator
 	intervals []figures
-	summary   drive.Summary
-	last      drive.Step
+	summary   summary
+	last      step
 	input     *input
 }
 
 // add takes in one step; only the newest plan is kept whole.
-func (r *planReport) add(step drive.Step) {
-	r.intervals = append(r.intervals, figuresOf(step))
-	r.summary.Add(step)
-	r.last = step
+func (r *planReport) add(s step) {
+	r.intervals = append(r.intervals, figuresOf(s))
+	r.summary.add(s)
+	r.last = s
 }
 
 // check is the verdict of --check.
@@ -152,11 +173,16 @@ func (r *planReport) write(w io.Writer) error {
 	if single && r.last.Plan == nil {
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
 	}
+	classes := single && r.last.classes != nil
 	switch {
+	case r.cmd.Output == "json" && classes:
+		return writeJSON(w, classDocumentOf(r.last))
 	case r.cmd.Output == "json" && single:
-		return writeJSON(w, documentOf(r.last, r.input.last.Fingerprint()))
+		return writeJSON(w, documentOf(r.last, r.input.last.Stats.Fingerprint()))
 	case r.cmd.Output == "json":
 		return writeJSON(w, r.streamDocument())
+	case r.cmd.Output == "csv" && classes:
+		return statsio.WriteCSV(w, statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan)), false)
 	case r.cmd.Output == "csv" && single:
 		return writeMigrationsCSV(w, r.last.Plan)
 	case r.cmd.Output == "csv":
@@ -205,19 +231,31 @@ func id(n int32) string { return strconv.Itoa(int(n)) }
 
 func writeIntervalsCSV(w io.Writer, intervals []figures) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{
+	header := []string{
 		"interval", "keys", "end_reason", "balanced", "table_within_limit", "theta_before", "theta_after",
 		"migrated_keys", "migrated_state", "migrated_fraction",
 		"lower_bound", "gap", "infeasible", "unmet", "table_size", "work_units", "plan_ms",
-	}}
+	}
+	compacted := slices.ContainsFunc(intervals, func(f figures) bool { return f.Compaction != nil })
+	if compacted {
+		header = append(header, "records", "load_error_before", "load_error_after")
+	}
+	rows := [][]string{header}
 	for _, f := range intervals {
-		rows = append(rows, slices.Concat([]string{
-			strconv.FormatInt(f.Interval, 10), strconv.Itoa(f.Keys), f.EndReason,
+		row := slices.Concat([]string{
+			strconv.FormatInt(f.Interval, 10), strconv.FormatInt(f.Keys, 10), f.EndReason,
 			strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit), exact(f.Theta.Before), exact(f.Theta.After),
 			strconv.FormatInt(f.Migration.Keys, 10), exact(f.Migration.State), exact(f.Migration.Fraction),
 		}, provenFields(f.Certificate), []string{
 			strconv.FormatInt(f.RoutingTable.After, 10), strconv.FormatInt(f.WorkUnits, 10), exact(f.PlanMS),
-		}))
+		})
+		switch {
+		case f.Compaction != nil:
+			row = append(row, strconv.Itoa(f.Compaction.Records), exact(f.Compaction.Error.Before), exact(f.Compaction.Error.After))
+		case compacted: // no plan in time
+			row = append(row, "", "", "")
+		}
+		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
 }

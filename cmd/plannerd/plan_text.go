@@ -9,24 +9,30 @@ import (
 	"strings"
 	"time"
 
+	"plannerd/compact"
 	"plannerd/planner"
 )
 
 // writePlan prints one plan for people.
 func (r *planReport) writePlan(w io.Writer) error {
 	p := r.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(p.Snapshot.Len(), "key"),
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(r.intervals[0].Keys, "key"),
 		plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
-	fmt.Fprintln(w, verdict(p))
-	if proven := certificateText(p); proven != "" {
-		fmt.Fprintln(w, proven)
+	for _, text := range []string{verdict(p), certificateText(p), r.last.compaction.text()} {
+		if text != "" {
+			fmt.Fprintln(w, text)
+		}
 	}
 	fmt.Fprintln(w)
 	if err := r.writeFigures(w, p); err != nil {
 		return err
 	}
+	migrations := r.writeMigrations
+	if r.last.classes != nil {
+		migrations = r.writeClassMoves
+	}
 	for _, part := range []func(io.Writer, *planner.Plan) error{
-		writeHotKeys, writeInstances, r.writeMigrations, r.writeTableChanges,
+		r.writeHotKeys, writeInstances, migrations, r.writeTableChanges,
 	} {
 		if err := part(w, p); err != nil {
 			return err
@@ -100,11 +106,17 @@ func (r *planReport) writeFigures(w io.Writer, p *planner.Plan) error {
 	})
 }
 
-func writeHotKeys(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeHotKeys(w io.Writer, p *planner.Plan) error {
 	if len(p.HotKeys) == 0 {
 		return nil
 	}
 	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
+	name := func(item int32) string { return keyText(p.Snapshot.Keys.At(int(item))) }
+	title := "key"
+	if classes := r.last.classes; classes != nil {
+		title = "class [d, d_h, v_c, v_S]"
+		name = func(item int32) string { return classText(classes.Records[item]) }
+	}
 	var rows [][]string
 	for _, h := range p.HotKeys {
 		pieces := "-"
@@ -112,10 +124,10 @@ func writeHotKeys(w io.Writer, p *planner.Plan) error {
 			pieces = integer(h.Pieces)
 		}
 		rows = append(rows, []string{
-			keyText(p.Snapshot.Keys.At(int(h.Item))), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
+			name(h.Item), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
 		})
 	}
-	return writeTable(w, []column{text("key"), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
+	return writeTable(w, []column{text(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
 }
 
 func writeInstances(w io.Writer, p *planner.Plan) error {
@@ -183,6 +195,33 @@ func (r *planReport) writeMigrations(w io.Writer, p *planner.Plan) error {
 	return err
 }
 
+// writeClassMoves lists the moves of classes, those of the most state first.
+func (r *planReport) writeClassMoves(w io.Writer, p *planner.Plan) error {
+	moves := r.last.classes.Moves(p)
+	if len(moves) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nMigrations: %s in %s from d to d', of cost v_c and state v_S in the scales\n\n",
+		plural(p.Migration.Keys, "key"), plural(len(moves), "move"))
+	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
+	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
+	n, more := r.shown(len(moves))
+	var rows [][]string
+	for _, m := range moves[:n] {
+		rows = append(rows, []string{id(m.Planned), id(m.Current), id(m.Hash), exact(m.Cost), exact(m.State), integer(m.Count)})
+	}
+	if err := writeTable(w, []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}, rows); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, more)
+	return err
+}
+
+// classText is what the keys of a class have in common.
+func classText(r compact.Record) string {
+	return "[" + id(r.Current) + ", " + id(r.Hash) + ", " + exact(r.Cost) + ", " + exact(r.State) + "]"
+}
+
 // writeTableChanges lists what the plan does to the routing table.
 func (r *planReport) writeTableChanges(w io.Writer, p *planner.Plan) error {
 	if len(p.Set)+len(p.Unset) == 0 {
@@ -226,63 +265,6 @@ func entryBefore(s *planner.Snapshot, item int32) string {
 		return id(s.Table.At(int(s.Entry[item])).Instance)
 	}
 	return ""
-}
-
-// writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w io.Writer) error {
-	fmt.Fprintf(w, "%s on %s, %s, %s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
-		plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options))
-	var rows [][]string
-	for _, f := range r.intervals {
-		rows = append(rows, streamRow(f))
-	}
-	s := summaryOf(&r.summary)
-	rows = append(rows,
-		[]string{"median", "", theta(s.ThetaBefore.Median), theta(s.ThetaAfter.Median), si(s.Keys.Median), si(s.State.Median),
-			percent(s.Fraction.Median), "", si(s.Table.Median), milli(s.PlanMS.Median)},
-		[]string{"max", "", theta(s.ThetaBefore.Max), theta(s.ThetaAfter.Max), si(s.Keys.Max), si(s.State.Max),
-			percent(s.Fraction.Max), "", si(s.Table.Max), milli(s.PlanMS.Max)},
-		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", gapText(s.Proven.Gap), "", milli(s.PlanMS.Total)},
-	)
-	err := writeTable(w, []column{
-		number("interval"), number("keys"), number("θ before"), number("θ after"), number("migrated"), number("state"),
-		number("of all"), number("gap"), number("table"), number("time"), text(""),
-	}, rows)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
-		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
-	return err
-}
-
-// streamRow is the line of one interval.
-func streamRow(f figures) []string {
-	interval, keys := strconv.FormatInt(f.Interval, 10), integer(f.Keys)
-	if f.EndReason == endTimeout {
-		return []string{interval, keys, "", "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
-	}
-	var notes []string
-	var gap *float64
-	if c := f.Certificate; c != nil {
-		gap = c.Gap
-		if c.Infeasible {
-			notes = append(notes, "no plan meets all limits")
-		}
-	}
-	if !f.Balanced {
-		notes = append(notes, "not balanced")
-	}
-	if !f.TableWithinLimit {
-		notes = append(notes, "table over limit")
-	}
-	if f.EndReason != string(planner.EndCompleted) {
-		notes = append(notes, "cut short")
-	}
-	return []string{
-		interval, keys, theta(f.Theta.Before), theta(f.Theta.After), integer(f.Migration.Keys), si(f.Migration.State),
-		percent(f.Migration.Fraction), gapText(gap), integer(f.RoutingTable.After), milli(f.PlanMS), strings.Join(notes, ", "),
-	}
 }
 
 // milli writes a number of milliseconds as a duration.

@@ -107,6 +107,17 @@ func theta(x float64) string { return strconv.FormatFloat(x, 'f', 4, 64) }
 // percent writes a fraction: 1.28 %.
 func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 2, 64) + " %" }
 
+// errorText writes how far a figure is off, also when that is very little.
+func errorText(x float64) string {
+	switch {
+	case x < 1e-12: // rounding
+		return "0 %"
+	case x < 1e-3:
+		return strconv.FormatFloat(100*x, 'g', 2, 64) + " %"
+	}
+	return percent(x)
+}
+
 // duration writes a duration with three significant digits.
 func duration(d time.Duration) string {
 	unit, name := time.Microsecond, "µs"

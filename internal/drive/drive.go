@@ -25,6 +25,8 @@ type Operator struct {
 	Base planner.Base
 	// Strategy is the name of a registered strategy.
 	Strategy string
+	// Plan makes the plans in its place. Nil: the strategy itself does.
+	Plan planner.Strategy
 	// Options are its parameters. Stop is set by the driver.
 	Options planner.Options
 	// PlanTimeout bounds the time of each plan, TotalTimeout that of all plans
@@ -79,19 +81,36 @@ func (d *Driver) Table() *planner.RoutingTable { return d.base.Table }
 // [planner.InputError], ctx's, or one of the strategy; running out of time is
 // none. After a step without a plan the table is the one before it.
 func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statistics) (Step, error) {
-	step := Step{Interval: interval}
 	if d.done {
-		return step, nil
+		return Step{Interval: interval}, nil
 	}
 	snapshot, err := planner.NewSnapshot(stats, d.op.Target, d.base)
 	if err != nil {
+		return Step{Interval: interval}, err
+	}
+	step, err := d.On(ctx, interval, snapshot)
+	if err != nil || step.Plan == nil {
 		return step, err
 	}
-	step.Snapshot = snapshot
+	return step, d.apply(step.Plan)
+}
+
+// On plans on a snapshot and leaves the routing table as it is. Its errors are
+// those of Step.
+func (d *Driver) On(ctx context.Context, interval int64, snapshot *planner.Snapshot) (Step, error) {
+	step := Step{Interval: interval, Snapshot: snapshot}
+	if d.done {
+		return step, nil
+	}
 	options := d.op.Options
 	start := d.op.Now()
 	options.Stop = d.stop(ctx, start)
-	step.Plan, err = planner.Run(d.op.Strategy, snapshot, options)
+	var err error
+	if d.op.Plan != nil {
+		step.Plan, err = d.op.Plan(snapshot, options)
+	} else {
+		step.Plan, err = planner.Run(d.op.Strategy, snapshot, options)
+	}
 	step.Elapsed = d.op.Now().Sub(start)
 	d.spent += step.Elapsed
 	d.done = d.op.TotalTimeout > 0 && d.spent >= d.op.TotalTimeout
@@ -101,10 +120,8 @@ func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statis
 	case errors.Is(err, planner.ErrStopped):
 		step.Plan = nil
 		return step, nil
-	case err != nil:
-		return step, err
 	}
-	return step, d.apply(step.Plan)
+	return step, err
 }
 
 // stop ends planning when ctx is done or the time of this plan is up.

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"plannerd/compact"
+	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+type compactCmd struct {
+	inputFlags
+	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
+	scaleFlags
+	operatorFlags
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
+	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
+}
+
+// Help shows examples.
+func (*compactCmd) Help() string {
+	return `Keys that are on the same instance, have the same hash instance and, after
+discretisation, the same cost and state become one record with their number: d, d_h, v_c,
+v_S, # (mixed-routing §IV). The real values are v_c and v_S times the scales. Plans of
+records move classes, which plannerd resolve turns into keys again.
+
+Where the keys are is said by the input and the flags, as for plannerd plan; of several
+intervals each stands for itself. json then has a body on each line, for POST
+/v1/operators/{operator}/plans. csv has a column interval if the input has one, but says
+nothing of scales: several intervals in it need --cost-scale and --state-scale, and
+plannerd plan has to be told them.
+
+The table compares the records with the input's rows in JSON. The load error is by how much
+the load that the records of an instance come to differs from the real one.
+
+Examples:
+
+    plannerd compact stats.csv.zst --instances 16
+    plannerd compact stats.csv --instances 16 --degree 4 --output json > body.json
+    plannerd compact stats.csv --instances 16 --output json --quiet | plannerd plan - --instances 16
+    plannerd generate | plannerd compact - --cost-scale 1 --state-scale 1 --output csv`
+}
+
+// compactor makes records of the intervals of an input.
+type compactor struct {
+	flags   *inputFlags
+	op      drive.Operator
+	options compact.Options
+}
+
+func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int) (*compactor, error) {
+	form, err := scales.form("--degree", degree)
+	if err != nil {
+		return nil, err
+	}
+	op, err := of.operator(planner.Options{})
+	return &compactor{in, op, form.options()}, err
+}
+
+// compacted is one interval in compact form.
+type compacted struct {
+	*compact.Compression
+	interval int64
+	input    *statsio.Document
+	elapsed  time.Duration // of making the records
+}
+
+// run hands visit one interval after the other.
+func (k *compactor) run(env *environment, visit func(in *input, c compacted) error) error {
+	in, err := k.flags.open(env)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	in.keysOnly = true
+	next := in.source()
+	for {
+		c := compacted{}
+		c.interval, c.input, err = next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			in.progress.describe("compacting")
+			err = k.compress(env, &c)
+		}
+		if err != nil {
+			return in.wrap(err)
+		}
+		if err := visit(in, c); err != nil {
+			return err
+		}
+		in.progress.describe("reading")
+	}
+}
+
+func (k *compactor) compress(env *environment, c *compacted) error {
+	s, err := planner.NewSnapshot(c.input.Stats, k.op.Target, k.op.Base)
+	if err != nil {
+		return err
+	}
+	start := env.now()
+	c.Compression, err = compact.Compress(s, k.options)
+	c.elapsed = env.now().Sub(start)
+	return err
+}
+
+// Run writes the records, and how they compare with the keys.
+func (c *compactCmd) Run(env *environment) error {
+	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree)
+	if err != nil {
+		return err
+	}
+	table := c.Output == "table"
+	r := &compactReport{cmd: c}
+	err = k.run(env, func(in *input, of compacted) error {
+		if !table {
+			r.records = append(r.records, recordsOf(in, of))
+		}
+		r.input = in
+		if table || !c.Quiet {
+			in.progress.describe("measuring")
+			return r.measure(of)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if table {
+		return buffered(env.stdout, r.write)
+	}
+	if err := buffered(env.stdout, r.writeRecords); err != nil {
+		return err
+	}
+	if c.Quiet {
+		return nil
+	}
+	return buffered(env.stderr, r.write)
+}
+
+// intervalRecords are the records of one interval.
+type intervalRecords struct {
+	interval int64 // −1: the input names none
+	compact.Statistics
+}
+
+func recordsOf(in *input, c compacted) intervalRecords {
+	r := intervalRecords{-1, compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}}
+	if in.stream.HasInterval() {
+		r.interval = c.interval
+	}
+	return r
+}
+
+// writeRecords writes all records as json or csv.
+func (r *compactReport) writeRecords(w io.Writer) error {
+	if r.cmd.Output == "csv" {
+		return r.writeRecordsCSV(w)
+	}
+	for _, x := range r.records {
+		if err := statsio.WriteCompactJSON(w, x.interval, &x.Statistics); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *compactReport) writeRecordsCSV(w io.Writer) error {
+	if !r.input.stream.HasInterval() {
+		return statsio.WriteCompactCSV(w, r.records[0].Records)
+	}
+	for _, x := range r.records {
+		if x.Scales != r.records[0].Scales {
+			return usagef("several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
+		}
+	}
+	return statsio.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
+		for _, x := range r.records {
+			if !yield(x.interval, x.Records) {
+				return
+			}
+		}
+	})
+}
+
+// loadOf is how well the records of an instance tell its load.
+type loadOf struct {
+	id                int32
+	keys              int64
+	records           int
+	actual, estimated float64
+}
+
+// error is |estimated − actual| / actual; 0 when there is no load.
+func (l loadOf) error() float64 {
+	if l.actual == 0 {
+		return 0
+	}
+	return math.Abs(l.estimated-l.actual) / l.actual
+}
+
+// loadsOf returns the loads by instance.
+func loadsOf(c *compact.Compression) []loadOf {
+	s := c.Keys
+	loads := make([]loadOf, len(s.Instances))
+	for d, in := range s.Instances {
+		loads[d].id = in.ID
+	}
+	for i, d := range s.Current {
+		loads[d].actual += s.Cost[i]
+	}
+	for i, r := range c.Records {
+		l := &loads[c.Items.Current[i]]
+		l.records++
+		l.keys += r.Count
+		l.estimated += float64(r.Count) * (r.Cost * c.Scales.Cost)
+	}
+	return loads
+}
+
+// worst is the instance with the greatest error.
+func worst(loads []loadOf) loadOf {
+	var w loadOf
+	for i, l := range loads {
+		if i == 0 || l.error() > w.error() {
+			w = l
+		}
+	}
+	return w
+}
+
+// scalesText shows scales.
+func scalesText(s compact.Scales) string {
+	return fmt.Sprintf("cost scale %s, state scale %s", exact(s.Cost), exact(s.State))
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+)
+
+// records are 23 keys on three instances, most of the cost on the first.
+const records = `{"interval":7,"compact":{"degree":4,"cost_scale":0.5,"state_scale":100,"records":[[0,0,8,4,6],[0,0,1,2,3],[0,1,2,2,5],[1,1,4,1,5],[2,2,1,1,4]]}}`
+
+const recordsCSV = "count,instance,hash_instance,cost,state\n6,0,0,8,4\n3,0,0,1,2\n5,0,1,2,2\n5,1,1,4,1\n4,2,2,1,1\n"
+
+func TestCompactTables(t *testing.T) {
+	for name, args := range map[string][]string{
+		"plan_compact.txt":           {"plan", intervalFile, "--instances", "4", "--compact", "4"},
+		"plan_compact_scales.txt":    {"plan", intervalFile, "--instances", "4", "--compact", "16", "--cost-scale", "2", "--state-scale", "0.5", "--routing-table", tableFile},
+		"plan_compact_stream.txt":    {"plan", streamFile, "--instances", "4", "--compact", "2", "--table-limit", "6"},
+		"plan_compact_stream.csv":    {"plan", streamFile, "--instances", "4", "--compact", "2", "--output", "csv"},
+		"plan_records.txt":           {"plan", "-", "--instances", "3"},
+		"plan_records_rescale.txt":   {"plan", "-", "--instances", "0:1,1:2,2:1,4:1", "--base-instances", "3", "--all", "--top", "1"},
+		"plan_records_hot.txt":       {"plan", "-", "--instances", "16", "--theta-max", "0"},
+		"plan_records.csv":           {"plan", "-", "--instances", "3", "--output", "csv"},
+		"compare_compact.txt":        {"compare", intervalFile, "--instances", "4", "--compact", "4"},
+		"compare_compact_stream.txt": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies", "mixed,optimal,readj"},
+		"compare_compact_stream.csv": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies", "mixed,lpt", "--output", "csv"},
+		"compare_compact_curve.txt":  {"compare", intervalFile, "--instances", "4", "--compact", "2", "--curve", "2%,10%", "--strategies", "mixed"},
+		"compare_records.txt":        {"compare", "-", "--instances", "3", "--strategies", "mixed,llfd"},
+		"compact_interval.txt":       {"compact", intervalFile, "--instances", "4"},
+		"compact_stream.txt":         {"compact", streamFile, "--instances", "4", "--degree", "2"},
+		"compact_interval.json":      {"compact", intervalFile, "--instances", "4", "--output", "json", "--quiet"},
+		"compact_stream.csv":         {"compact", streamFile, "--instances", "4", "--output", "csv", "--cost-scale", "10", "--state-scale", "100", "--quiet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, succeed(t, records, args...))
+		})
+	}
+}
+
+// decode reads a JSON document that must not say anything unknown.
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}
+
+func TestPlanCompactForPrograms(t *testing.T) {
+	var d planDocument
+	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "4", "--state-scale", "50", "--output", "json"), &d)
+	c := d.Compaction
+	if c == nil || *c.Degree != 4 || c.CostScale != 28.1 || c.StateScale != 50 || c.Keys != 30 || c.Records > 30 || c.Records < 4 {
+		t.Fatalf("compaction %+v", c)
+	}
+	var before, after float64
+	for _, in := range d.Instances {
+		before, after = max(before, in.LoadError.Before), max(after, in.LoadError.After)
+	}
+	if c.Error.Before != before || c.Error.After != after || before == 0 {
+		t.Errorf("greatest errors %+v, of instances %v and %v", c.Error, before, after)
+	}
+	if d.Migrates != "keys" || d.Certificate.Scope != "keys" || !d.Balanced || d.Keys != 30 || len(d.Table.Set) != len(d.Migrations) {
+		t.Errorf("plan %+v", d)
+	}
+	var off planDocument
+	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "0", "--output", "json"), &off)
+	if off.Compaction != nil || off.Instances[0].LoadError != nil || off.Theta.Before != d.Theta.Before {
+		t.Errorf("degree 0 plans on keys: %+v", off)
+	}
+}
+
+// On classes of keys that are truly equal a plan is as good as one on keys.
+func TestPlanDegreeOne(t *testing.T) {
+	stream := succeed(t, "", "generate", "--keys", "3000", "--instances", "6", "--intervals", "4", "--window", "1", "--tuples", "30000")
+	for _, strategy := range strategyNames() {
+		args := []string{"plan", "-", "--instances", "6", "--strategy", strategy, "--output", "json"}
+		var keys, classes streamDocument
+		decode(t, succeed(t, stream, args...), &keys)
+		decode(t, succeed(t, stream, append(args, "--compact", "1", "--cost-scale", "1", "--state-scale", "1")...), &classes)
+		for i, f := range classes.Intervals {
+			if f.Compaction.Error.Before > 1e-12 || f.Compaction.Error.After > 1e-12 || f.Compaction.Records > 1000 {
+				t.Errorf("%s, interval %d: %+v", strategy, i, f.Compaction)
+			}
+		}
+		k, c := keys.Summary, classes.Summary
+		if k.Balanced != 4 || c.Balanced != 4 || c.ThetaBefore.Max == 0 || k.Intervals != c.Intervals {
+			t.Errorf("%s: %d and %d of 4 balanced", strategy, k.Balanced, c.Balanced)
+		}
+		// The first interval is one and the same problem.
+		a, b := keys.Intervals[0], classes.Intervals[0]
+		if a.Theta.Before != b.Theta.Before || math.Abs(a.Migration.State-b.Migration.State) > 0.02*a.Migration.State {
+			t.Errorf("%s: %+v, of classes %+v", strategy, a, b)
+		}
+	}
+}
+
+// What compare says of a strategy is what plan says of it.
+func TestCompareCompact(t *testing.T) {
+	args := []string{streamFile, "--instances", "4", "--compact", "4", "--output", "json"}
+	var d comparison
+	decode(t, succeed(t, "", append([]string{"compare", "--strategies", "lpt,mixed"}, args...)...), &d)
+	var alone streamDocument
+	decode(t, succeed(t, "", append([]string{"plan"}, args...)...), &alone)
+	if alone.Summary.Compaction == nil || *alone.Summary.Compaction.Degree != 4 {
+		t.Fatalf("summary %+v", alone.Summary)
+	}
+	if diff := cmp.Diff(alone.Summary, d.Results[1].streamSummary); diff != "" {
+		t.Errorf("alone (-), compared (+):\n%s", diff)
+	}
+}
+
+// Each look at this clock takes a minute: the first plan uses all time up.
+func TestCompareCompactTimeout(t *testing.T) {
+	now := time.Time{}
+	var stdout, stderr bytes.Buffer
+	env := &environment{
+		ctx: t.Context(), getenv: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
+		now: func() time.Time { now = now.Add(time.Minute); return now },
+	}
+	args := []string{"compare", streamFile, "--compact", "2", "--strategies", "llfd,lpt", "--timeout", "90s"}
+	if code := env.run(args); code != exitOK || strings.Count(stdout.String(), "1m30s were up after ") != 2 {
+		t.Errorf("exit %d, %s:\n%s", code, stderr.String(), stdout.String())
+	}
+}
+
+func TestPlanRecordsForPrograms(t *testing.T) {
+	args := []string{"plan", "-", "--instances", "3"}
+	var d classDocument
+	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
+	c := d.Compaction
+	if d.Migrates != "classes" || d.Certificate.Scope != "classes" || d.Interval != 7 || d.Keys != 23 ||
+		*c.Degree != 4 || c.CostScale != 0.5 || c.StateScale != 100 || c.Records != 5 || c.Keys != 23 || c.Error != nil || len(d.InputHash) != 32 {
+		t.Errorf("head %+v, compaction %+v", d.planHead, c)
+	}
+	var keys, state float64
+	for _, m := range d.Migrations {
+		keys += m[5]
+		state += m[4] * m[5] * c.StateScale
+	}
+	if keys == 0 || int64(keys) != d.Migration.Keys || state != d.Migration.State || !d.Balanced {
+		t.Errorf("moved %v keys of state %v, %+v", keys, state, d.Migration)
+	}
+	lines, err := csv.NewReader(strings.NewReader(succeed(t, records, append(args, "--output", "csv")...))).ReadAll()
+	if err != nil || strings.Join(lines[0], ",") != "planned,instance,hash_instance,cost,state,count" || len(lines) != 1+len(d.Migrations) {
+		t.Fatalf("csv %q, %v", lines, err)
+	}
+	for i, m := range d.Migrations {
+		for j, x := range m {
+			if y, err := strconv.ParseFloat(lines[1+i][j], 64); err != nil || y != x {
+				t.Errorf("csv %q, json %v", lines[1+i], m)
+			}
+		}
+	}
+	var hot classDocument
+	decode(t, succeed(t, records, "plan", "-", "--instances", "16", "--output", "json"), &hot)
+	if want := []hotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2, ForcedTheta: hot.HotKeys[0].ForcedTheta}}; !cmp.Equal(hot.HotKeys, want) {
+		t.Errorf("hot %+v, want %+v", hot.HotKeys, want)
+	}
+	// The same records in CSV, told the scales, and split and in another order.
+	scales := []string{"--output", "csv", "--cost-scale", "0.5", "--state-scale", "100"}
+	want := succeed(t, records, append(args, "--output", "csv")...)
+	split := "interval,instance,hash_instance,cost,state,count\n7,2,2,1,1,4\n7,0,0,8,4,1\n7,0,0,1,2,3\n7,0,0,8,4,5\n7,0,1,2,2,5\n7,1,1,4,1,5\n"
+	for _, text := range []string{recordsCSV, split} {
+		if got := succeed(t, text, append(args, scales...)...); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestRecordsRefused(t *testing.T) {
+	several := "interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,9\n2,1,1,1,1,9\n"
+	table := filepath.Join(t.TempDir(), "t.csv")
+	for _, c := range []struct {
+		command, text string
+		args          []string
+		code          int
+		want          string
+	}{
+		{"plan", records, []string{"--routing-table", tableFile}, exitUsage, "--routing-table: needs keys"},
+		{"plan", records, []string{"--save-table", table}, exitUsage, "--save-table: needs keys"},
+		{"plan", records, []string{"--compact", "8"}, exitUsage, "--compact: the input holds compact records already"},
+		{"plan", records, []string{"--cost-scale", "2"}, exitUsage, "--cost-scale: is 2, but the input says 0.5"},
+		{"compare", records, []string{"--routing-table", tableFile}, exitUsage, "--routing-table: needs keys"},
+		{"plan", several, nil, exitFailed, "compact records of several intervals: without keys no routing table carries over"},
+		{"compare", several, nil, exitFailed, "compact records of several intervals"},
+		{"compact", "interval,key,cost\n1,a,1\n2,a,2\n", []string{"--output", "csv", "--quiet"}, exitUsage, "several intervals in CSV need the same scales"},
+		{"compact", records, nil, exitFailed, "it holds compact records already"},
+		{"compact", several, nil, exitFailed, "it holds compact records already"},
+		{"plan", strings.Replace(records, "[2,2", "[9,2", 1), nil, exitFailed, "standard input: row 5, instance: is not a known instance"},
+		{"plan", strings.Replace(recordsCSV, "4,2,2", "4,2,9", 1), nil, exitFailed, "standard input: row 5, hash_instance: is not an instance"},
+		{"plan", strings.Replace(records, ",6]", ",0]", 1), nil, exitFailed, "standard input: row 1, count: "},
+		{"plan", strings.Replace(recordsCSV, "3,0,0,1", "3,0,0,-1", 1), nil, exitFailed, "standard input: row 2, cost: "},
+		{"plan", strings.Replace(records, `"degree":4`, `"degree":5`, 1), nil, exitFailed, "compact, degree: must be a power of two"},
+		{"plan", strings.Replace(records, "0.5", "0", 1), nil, exitFailed, "compact, cost_scale: must be from 1e-290"},
+		{"plan", strings.Replace(records, `"degree"`, `"grade"`, 1), nil, exitFailed, `compact: unknown field "grade"`},
+		{"plan", `{"compact":{"degree":8},"keys":[{"key":"a","cost":1}]}`, nil, exitFailed, "--compact does"},
+		{"plan", strings.Replace(records, `{"interval"`, `{"coverage":"partial","residual":[],"interval"`, 1), nil, exitFailed, "files cannot say this"},
+	} {
+		r := exec(t, strings.NewReader(c.text), nil, append([]string{c.command, "-", "--instances", "3"}, c.args...)...)
+		if r.code != c.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s %v: exit %d, %q %q, want %d, %q", c.command, c.args, r.code, r.stdout, r.stderr, c.code, c.want)
+		}
+	}
+	if _, err := os.Stat(table); !os.IsNotExist(err) {
+		t.Errorf("a table was saved: %v", err)
+	}
+	if out := succeed(t, several, "plan", "-", "--instances", "3", "--interval", "2", "--output", "csv"); strings.Count(out, "\n") < 2 {
+		t.Errorf("one interval of several: %q", out)
+	}
+}
+
+// The records go to standard output, what people want to know to standard error.
+func TestCompactOutput(t *testing.T) {
+	args := []string{"compact", streamFile, "--instances", "4", "--degree", "2", "--output", "json"}
+	loud := exec(t, nil, nil, args...)
+	quiet := succeed(t, "", append(args, "--quiet")...)
+	table := succeed(t, "", "compact", streamFile, "--instances", "4", "--degree", "2")
+	if loud.code != exitOK || loud.stdout != quiet || loud.stderr != table {
+		t.Errorf("exit %d, %q, %q; quiet %q, table %q", loud.code, loud.stdout, loud.stderr, quiet, table)
+	}
+	bodies := strings.SplitAfter(strings.TrimSuffix(quiet, "\n"), "\n")
+	if len(bodies) != 4 {
+		t.Fatalf("%d bodies, want 4", len(bodies))
+	}
+	// Each interval stands for itself: alone it gives the same body.
+	alone := succeed(t, "", append(args, "--quiet", "--interval", "2")...)
+	if alone != bodies[2] || !strings.HasPrefix(alone, `{"interval":2,"compact":{"degree":2,"cost_scale":`) {
+		t.Errorf("alone %q, among others %q", alone, bodies[2])
+	}
+	if out := succeed(t, alone, "plan", "-", "--instances", "4", "--check"); !strings.Contains(out, "Compact form of degree 2") {
+		t.Errorf("planned: %s", out)
+	}
+	lines := strings.Split(succeed(t, "", "compact", intervalFile, "--instances", "4", "--output", "csv", "--quiet"), "\n")
+	if lines[0] != "instance,hash_instance,cost,state,count" {
+		t.Errorf("csv %q", lines)
+	}
+}
+
+// The rows that records are compared with are the input's.
+func TestWriteRows(t *testing.T) {
+	for name, text := range map[string]string{
+		"text":   `{"keys":[{"key":"a\"\\\u0001é","cost":1e-9,"state":0},{"key":"b","cost":1e22,"state":123456789012}]}`,
+		"base64": `{"key_encoding":"base64","keys":[{"key":"/w==","cost":0.1,"instance":3,"hash_instance":4}]}`,
+	} {
+		d, err := statsio.DecodeJSON(strings.NewReader(text), statsio.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := writeRows(&out, d); err != nil {
+			t.Fatal(err)
+		}
+		again, err := statsio.DecodeJSON(&out, statsio.Options{Base64Keys: d.Base64Keys()})
+		if err != nil || again.Stats.Fingerprint() != d.Stats.Fingerprint() {
+			t.Errorf("%s: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// An engine's whole way: compact, plan on the records, resolve, and count again.
+func TestCompactPlanResolve(t *testing.T) {
+	const degree, instances = "4", 5
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stats := file("stats.csv", succeed(t, "", "generate", "--keys", "4000", "--instances", "5", "--intervals", "1"))
+	const on = "--instances=5"
+	body := succeed(t, "", "compact", stats, on, "--degree", degree, "--output", "json", "--quiet")
+	var plan classDocument
+	answer := succeed(t, body, "plan", "-", on, "--output", "json", "--check")
+	decode(t, answer, &plan)
+	resolved := succeed(t, "", "resolve", stats, on, "--degree", degree, "--moves", file("plan.json", answer))
+
+	d, err := statsio.DecodeResolutionCSV(strings.NewReader(resolved), statsio.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flow struct{ from, hash, to int32 }
+	want, got := map[flow]int64{}, map[flow]int64{}
+	for _, m := range plan.Migrations {
+		want[flow{int32(m[1]), int32(m[2]), int32(m[0])}] += int64(m[5])
+	}
+	place, cost, loads, total := keysOf(t, stats, instances)
+	for m := range d.All() {
+		at, ok := place[string(m.Key)]
+		if !ok || at != m.From {
+			t.Fatalf("%s is on %d, known %v, resolved from %d", m.Key, at, ok, m.From)
+		}
+		got[flow{m.From, at, m.To}]++
+		loads[m.From] -= cost[string(m.Key)]
+		loads[m.To] += cost[string(m.Key)]
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(flow{})); diff != "" || d.Len() == 0 {
+		t.Errorf("keys per flow (-plan, +resolution):\n%s", diff)
+	}
+	for i, load := range loads {
+		if load > (1+planner.DefaultThetaMax)*total/instances {
+			t.Errorf("instance %d: load %v of %v on %d", i, load, total, instances)
+		}
+	}
+}
+
+// keysOf reads a generated file: where the ring puts each key, its cost, and what
+// that comes to.
+func keysOf(t *testing.T, path string, instances int32) (place map[string]int32, cost map[string]float64, loads []float64, total float64) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var on []partitioner.Instance
+	for i := range instances {
+		on = append(on, partitioner.Instance{ID: i})
+	}
+	hash, err := partitioner.New(partitioner.Config{Function: "ring"}, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, cost, loads = map[string]int32{}, map[string]float64{}, make([]float64, instances)
+	for _, line := range lines[1:] {
+		key := line[1]
+		if place[key], err = hash.Instance([]byte(key), planner.KeyHash([]byte(key))); err != nil {
+			t.Fatal(err)
+		}
+		if cost[key], err = strconv.ParseFloat(line[2], 64); err != nil {
+			t.Fatal(err)
+		}
+		loads[place[key]] += cost[key]
+		total += cost[key]
+	}
+	return place, cost, loads, total
+}

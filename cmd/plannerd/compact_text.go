@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/gzip"
+
+	"plannerd/compact"
+	"plannerd/internal/statsio"
+)
+
+// compactReport gathers what plannerd compact writes.
+type compactReport struct {
+	cmd       *compactCmd
+	input     *input
+	records   []intervalRecords
+	intervals []compactedFigures
+	loads     []loadOf // of the newest interval
+}
+
+// fileBytes is the length of the input, in bytes.
+func (r *compactReport) fileBytes() int64 { return r.input.progress.at.Load() }
+
+// compactedFigures are the figures of one interval.
+type compactedFigures struct {
+	interval      int64
+	keys, records int
+	scales        compact.Scales
+	worst         loadOf
+	elapsed       time.Duration
+	before, after textSize // of the rows and of the records in JSON
+}
+
+// textSize is the length of a text, in bytes.
+type textSize struct{ plain, zipped int64 }
+
+func (s textSize) add(o textSize) textSize { return textSize{s.plain + o.plain, s.zipped + o.zipped} }
+
+// measure takes in an interval.
+func (r *compactReport) measure(c compacted) error {
+	r.loads = loadsOf(c.Compression)
+	x := compactedFigures{
+		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales, worst: worst(r.loads), elapsed: c.elapsed,
+	}
+	var err error
+	if x.before, err = sizeOf(func(w io.Writer) error { return writeRows(w, c.input) }); err != nil {
+		return err
+	}
+	st := compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}
+	x.after, err = sizeOf(func(w io.Writer) error { return statsio.WriteCompactJSON(w, -1, &st) })
+	r.intervals = append(r.intervals, x)
+	return err
+}
+
+// sizeOf returns how much a text takes, plain and by gzip.
+func sizeOf(write func(io.Writer) error) (textSize, error) {
+	var plain, zipped countingWriter
+	z := gzip.NewWriter(&zipped)
+	if err := write(io.MultiWriter(&plain, z)); err != nil {
+		return textSize{}, err
+	}
+	err := z.Close()
+	return textSize{int64(plain), int64(zipped)}, err
+}
+
+// countingWriter counts what is written to it.
+type countingWriter int64
+
+func (n *countingWriter) Write(b []byte) (int, error) {
+	*n += countingWriter(len(b))
+	return len(b), nil
+}
+
+// writeRows writes the rows of an input as the JSON body of a request.
+func writeRows(w io.Writer, d *statsio.Document) error {
+	const piece = 64 << 10
+	s, row := d.Stats, make([]byte, 0, piece+4096)
+	row = append(row, `{"keys":[`...)
+	for i := range s.Len() {
+		if i > 0 {
+			row = append(row, ',')
+		}
+		row = append(row, `{"key":`...)
+		if d.Base64Keys() {
+			row = append(base64.StdEncoding.AppendEncode(append(row, '"'), s.Keys.At(i)), '"')
+		} else {
+			row, _ = jsontext.AppendQuote(row, s.Keys.At(i)) // the decoders take UTF-8 only
+		}
+		row = appendNumber(append(row, `,"cost":`...), s.Cost[i])
+		if s.State != nil {
+			row = appendNumber(append(row, `,"state":`...), s.State[i])
+		}
+		if s.Instance != nil {
+			row = strconv.AppendInt(append(row, `,"instance":`...), int64(s.Instance[i]), 10)
+		}
+		if s.HashInstance != nil {
+			row = strconv.AppendInt(append(row, `,"hash_instance":`...), int64(s.HashInstance[i]), 10)
+		}
+		row = append(row, '}')
+		if len(row) >= piece {
+			if _, err := w.Write(row); err != nil {
+				return err
+			}
+			row = row[:0]
+		}
+	}
+	_, err := w.Write(append(row, ']', '}'))
+	return err
+}
+
+// appendNumber appends x as JSON has it.
+func appendNumber(dst []byte, x float64) []byte {
+	if x != 0 && (math.Abs(x) < 1e-6 || math.Abs(x) >= 1e21) {
+		return strconv.AppendFloat(dst, x, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}
+
+// write prints the figures for people.
+func (r *compactReport) write(w io.Writer) error {
+	if len(r.intervals) == 1 {
+		return r.writeOne(w)
+	}
+	return r.writeSeveral(w)
+}
+
+func (r *compactReport) writeOne(w io.Writer) error {
+	x := r.intervals[0]
+	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", plural(x.keys, "key"), plural(x.records, "record"), r.cmd.Degree,
+		scalesText(x.scales), plural(len(r.loads), "instance"))
+	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", duration(x.elapsed), errorText(x.worst.error()), x.worst.id)
+	if err := r.writeSizes(w, x); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nInstances\n\n")
+	var rows [][]string
+	for _, l := range r.loads {
+		rows = append(rows, []string{id(l.id), integer(l.keys), integer(l.records), si(l.actual), si(l.estimated), errorText(l.error())})
+	}
+	return writeTable(w, []column{
+		number("id"), number("keys"), number("records"), number("load"), number("by records"), number("load error"),
+	}, rows)
+}
+
+// writeSizes compares the input with the records.
+func (r *compactReport) writeSizes(w io.Writer, x compactedFigures) error {
+	line := func(title string, before, after int64) []string {
+		return []string{title, integer(before), integer(after), times(before, after)}
+	}
+	return writeTable(w, []column{text(""), number("keys"), number("records"), number("smaller")}, [][]string{
+		line("rows", int64(x.keys), int64(x.records)),
+		line("JSON, bytes", x.before.plain, x.after.plain),
+		line("JSON by gzip, bytes", x.before.zipped, x.after.zipped),
+		{"the file, bytes", integer(r.fileBytes()), "", ""},
+	})
+}
+
+// times is how many times smaller something is.
+func times(before, after int64) string {
+	if after == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(before)/float64(after), 'f', 1, 64) + " ×"
+}
+
+// writeSeveral prints a line for each interval, and what they come to.
+func (r *compactReport) writeSeveral(w io.Writer) error {
+	total := compactedFigures{}
+	var rows [][]string
+	for _, x := range r.intervals {
+		rows = append(rows, []string{
+			strconv.FormatInt(x.interval, 10), integer(x.keys), integer(x.records), si(x.scales.Cost), si(x.scales.State),
+			integer(x.before.plain), integer(x.after.plain), times(x.before.plain, x.after.plain), times(x.before.zipped, x.after.zipped),
+			errorText(x.worst.error()), duration(x.elapsed),
+		})
+		total.keys += x.keys
+		total.records += x.records
+		total.before, total.after = total.before.add(x.before), total.after.add(x.after)
+		total.elapsed += x.elapsed
+	}
+	worst := slices.MaxFunc(r.intervals, func(a, b compactedFigures) int { return cmp.Compare(a.worst.error(), b.worst.error()) }).worst
+	rows = append(rows, []string{
+		"all", integer(total.keys), integer(total.records), "", "", integer(total.before.plain), integer(total.after.plain),
+		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped), errorText(worst.error()), duration(total.elapsed),
+	})
+	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", plural(len(r.intervals), "interval"), r.cmd.Degree,
+		plural(len(r.loads), "instance"), plural(r.fileBytes(), "byte"))
+	return writeTable(w, []column{
+		number("interval"), number("keys"), number("records"), number("cost scale"), number("state scale"), number("JSON bytes"),
+		number("by records"), number("smaller"), number("by gzip"), number("load error"), number("time"),
+	}, rows)
+}

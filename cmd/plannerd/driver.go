@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"plannerd/compact"
+	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// driver carries one operator through the intervals of an input as drive.Driver
+// does, whatever they hold: keys, keys that are to be compacted, or compact
+// records.
+type driver struct {
+	*drive.Driver
+	form     compactForm
+	needKeys []string // the flags given that say something about keys
+	// What came of compacting the keys that were planned on last.
+	compacted  *compact.Compression
+	loadErrors []planner.Comparison
+}
+
+func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
+	d := &driver{form: form, needKeys: needKeys}
+	if form.degree > 0 {
+		op.Plan = func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) { return d.planCompacted(op.Strategy, s, o) }
+	}
+	d.Driver = drive.New(op)
+	return d
+}
+
+// planCompacted plans on the classes of the keys.
+func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+	c, err := compact.Compress(s, d.form.options())
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.Plan(strategy, o)
+	if err != nil {
+		return nil, err
+	}
+	d.compacted, d.loadErrors = c, p.Error
+	return p.Plan, nil
+}
+
+// step is what became of one interval.
+type step struct {
+	drive.Step
+	// compaction is nil when the plan was made on keys, or there is none.
+	compaction *compactionFigures
+	// loadErrors are, by instance, those of records made of keys.
+	loadErrors []planner.Comparison
+	// classes are the records that were planned on in the place of keys; nil for keys.
+	classes *compact.Classes
+	// hash identifies them.
+	hash [16]byte
+}
+
+// step plans one interval and applies the plan.
+func (d *driver) step(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
+	switch {
+	case input.Records != nil:
+		return d.stepRecords(ctx, interval, input)
+	case d.form.degree == 0 && d.form.scales != compact.Scales{}:
+		return step{}, usagef("--cost-scale and --state-scale belong to --compact, or to compact records")
+	}
+	s, err := d.Step(ctx, interval, input.Stats)
+	out := step{Step: s}
+	if c := d.compacted; c != nil && s.Plan != nil {
+		out.loadErrors, out.compaction = d.loadErrors, compactionOf(&c.Classes, c.Degree, d.loadErrors)
+	}
+	return out, err
+}
+
+// stepRecords plans on compact records.
+func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
+	if len(d.needKeys) > 0 {
+		return step{}, usagef("%s: needs keys, and the input holds compact records", d.needKeys[0])
+	}
+	st, err := d.form.statistics(input)
+	if err != nil {
+		return step{}, err
+	}
+	op := d.Operator()
+	c, err := compact.NewClasses(st, op.Target, op.Base)
+	if err != nil {
+		return step{}, err
+	}
+	s, err := d.On(ctx, interval, c.Items)
+	out := step{Step: s, classes: c, hash: st.Fingerprint()}
+	if s.Plan != nil {
+		out.compaction = compactionOf(c, st.Degree, nil)
+	}
+	return out, err
+}
+
+// source yields one interval after the other, and io.EOF after the last.
+type source func() (interval int64, input *statsio.Document, err error)
+
+// runDrivers carries the drivers through the input side by side, reading it once.
+// visit sees each step of each driver (by its index) in order.
+func runDrivers(ctx context.Context, next source, drivers []*driver, visit func(driver int, s step)) error {
+	for {
+		interval, input, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i, d := range drivers {
+			s, err := d.step(ctx, interval, input)
+			if err != nil {
+				return &drive.StepError{Interval: interval, Strategy: d.Operator().Strategy, Err: err}
+			}
+			visit(i, s)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plannerd/compact"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// classMoves are moves of classes as a file lists them.
+type classMoves struct {
+	moves []compact.Record
+	// form is what a whole plan says about its records; nil when it is a mere list.
+	form *compactionFigures
+}
+
+// moveColumns are the numbers of a move of a class, in order.
+var moveColumns = []string{"planned", "instance", "hash_instance", "cost", "state", "count"}
+
+// readMoves reads the moves of a file, or of standard input for -.
+func readMoves(env *environment, name string) (*classMoves, error) {
+	raw := env.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--moves: %w", err)
+		}
+		defer func() { _ = file.Close() }() // only read from
+		raw = file
+	}
+	moves, err := decodeMoves(&interruptible{env, raw})
+	if err != nil {
+		return nil, fmt.Errorf("--moves %s: %w", name, err)
+	}
+	return moves, nil
+}
+
+// decodeMoves reads JSON (a list of lists, a plan, or one list a line) or CSV.
+func decodeMoves(raw io.Reader) (*classMoves, error) {
+	plain, _, err := statsio.Open(raw)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = plain.Close() }()
+	text := bufio.NewReader(plain)
+	for {
+		r, _, err := text.ReadRune()
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("it is empty; expected moves of classes as a plan lists them")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if unicode.IsSpace(r) {
+			continue
+		}
+		if err := text.UnreadRune(); err != nil {
+			return nil, err
+		}
+		if r == '[' || r == '{' {
+			return decodeMovesJSON(text)
+		}
+		moves, err := decodeMovesCSV(text)
+		return &classMoves{moves: moves}, err
+	}
+}
+
+// decodeMovesJSON reads JSON texts one after the other: each a move, a list of
+// moves or a plan.
+func decodeMovesJSON(r io.Reader) (*classMoves, error) {
+	out := &classMoves{}
+	decoder := json.NewDecoder(r)
+	for {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, fmt.Errorf("not valid JSON: %w", err)
+		}
+		if err := out.add(value); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// add takes in one JSON text.
+func (c *classMoves) add(value json.RawMessage) error {
+	if value[0] == '{' {
+		return c.addPlan(value)
+	}
+	inner := bytes.TrimLeft(value[1:], " \t\r\n")
+	if value[0] != '[' || inner[0] != '[' && inner[0] != ']' {
+		return c.addMove(value)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil {
+		return err
+	}
+	for _, move := range list {
+		if err := c.addMove(move); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPlan takes in a plan as the service or plannerd plan answers it, or a list of
+// its migrations.
+func (c *classMoves) addPlan(value json.RawMessage) error {
+	var plan struct {
+		Migrates      string             `json:"migrates"`
+		Migrations    *[]json.RawMessage `json:"migrations"`
+		Compaction    *compactionFigures `json:"compaction"`
+		NextPageToken string             `json:"next_page_token"`
+	}
+	if err := json.Unmarshal(value, &plan); err != nil {
+		return fmt.Errorf("not a plan: %w", err)
+	}
+	switch {
+	case plan.Migrates == "keys":
+		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
+	case plan.Migrations == nil:
+		return errors.New(`the plan does not list its "migrations": the service adds them with ?include=migrations`)
+	case plan.NextPageToken != "":
+		return errors.New("this is one page of several: ask the service for the whole list, with Accept: text/csv")
+	}
+	c.form = plan.Compaction
+	for _, move := range *plan.Migrations {
+		if err := c.addMove(move); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addMove takes in [d', d, d_h, v_c, v_S, #].
+func (c *classMoves) addMove(value json.RawMessage) error {
+	var numbers []json.Number
+	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
+		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1, clip(string(value)))
+	}
+	fields := make([]string, len(numbers))
+	for i, n := range numbers {
+		fields[i] = n.String()
+	}
+	move, err := parseMove(fields)
+	if err != nil {
+		return fmt.Errorf("move %d: %w", len(c.moves)+1, err)
+	}
+	c.moves = append(c.moves, move)
+	return nil
+}
+
+// clip cuts what is too long to be quoted.
+func clip(s string) string {
+	if len(s) > keyWidth {
+		return strings.ToValidUTF8(s[:keyWidth], "") + "…"
+	}
+	return s
+}
+
+// decodeMovesCSV reads the columns of a move in any order.
+func decodeMovesCSV(r io.Reader) ([]compact.Record, error) {
+	in := csv.NewReader(r)
+	header, err := in.Read()
+	if err != nil {
+		return nil, err
+	}
+	at := make([]int, len(moveColumns))
+	for i, name := range moveColumns {
+		if at[i] = slices.Index(header, name); at[i] < 0 || len(header) != len(moveColumns) {
+			return nil, errors.New("its first line must be the header " + strings.Join(moveColumns, ","))
+		}
+	}
+	moves := []compact.Record{}
+	fields := make([]string, len(at))
+	for {
+		line, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return moves, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range at {
+			fields[i] = line[at[i]]
+		}
+		move, err := parseMove(fields)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", len(moves)+1, err)
+		}
+		moves = append(moves, move)
+	}
+}
+
+// parseMove reads the numbers of a move, in the order of moveColumns.
+func parseMove(fields []string) (compact.Record, error) {
+	var m compact.Record
+	for i, instance := range []*int32{&m.Planned, &m.Current, &m.Hash} {
+		n, err := strconv.ParseInt(fields[i], 10, 32)
+		if err != nil || n < 0 {
+			return m, fmt.Errorf("%s: %q is not an id ≥ 0", moveColumns[i], fields[i])
+		}
+		*instance = int32(n)
+	}
+	for i, value := range []*float64{&m.Cost, &m.State} {
+		x, err := strconv.ParseFloat(fields[3+i], 64)
+		if err != nil || !(x >= 0 && x <= planner.MaxAmount) {
+			return m, fmt.Errorf("%s: %q is not a number from 0 to 1e290", moveColumns[3+i], fields[3+i])
+		}
+		*value = x + 0 // −0 becomes 0
+	}
+	count, err := strconv.ParseInt(fields[5], 10, 64)
+	if err != nil || count < 1 || count > planner.MaxCount {
+		return m, fmt.Errorf("count: %q is not a number of keys from 1 to 2^53−1", fields[5])
+	}
+	m.Count = count
+	return m, nil
+}

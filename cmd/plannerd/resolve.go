@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"plannerd/compact"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+)
+
+type resolveCmd struct {
+	inputFlags
+	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
+	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
+	scaleFlags
+	operatorFlags
+	Output string `enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
+}
+
+// Help shows examples.
+func (*resolveCmd) Help() string {
+	return `A plan of compact records moves classes: # keys from d to d'. This command names keys
+that do it. The statistics are those that plannerd compact made the records of, and the
+flags the ones it had. From each class it takes as many keys as the plan moves: those by
+which the loads come out as planned, and then those of least state.
+
+The output has the columns key, from and to, and hash_instance with --hash reported: the
+body of PUT /v1/plans/{id}/resolution. After a rescale it also names, with to the same as
+from, the keys that stay elsewhere than the new hash puts them.
+
+Keys that are not UTF-8 are written in base64, and so are then all: the service has to be
+told with ?key_encoding=base64.
+
+Examples:
+
+    plannerd compact stats.csv --instances 16 --output csv > records.csv
+    plannerd plan records.csv --instances 16 --output csv > moves.csv
+    plannerd resolve stats.csv --instances 16 --moves moves.csv > keys.csv
+    plannerd resolve stats.csv --instances 16 --moves plan.json --degree 4 --output ndjson`
+}
+
+// Run writes the keys.
+func (c *resolveCmd) Run(env *environment) error {
+	if c.File == "-" && c.Moves == "-" {
+		return usagef("--moves: the statistics and the moves cannot both be on standard input")
+	}
+	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree)
+	if err != nil {
+		return err
+	}
+	moves, err := readMoves(env, c.Moves)
+	if err != nil {
+		return err
+	}
+	var keys []resolvedKey
+	intervals := 0
+	err = k.run(env, func(in *input, of compacted) (err error) {
+		if intervals++; intervals > 1 {
+			return usagef("%s has several intervals: --interval says of which one the plan is", in.name)
+		}
+		in.progress.describe("resolving")
+		keys, err = c.resolve(of.Compression, moves)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	base64 := slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.Valid(k.Key) })
+	if base64 {
+		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with ?key_encoding=base64")
+	}
+	return buffered(env.stdout, func(w io.Writer) error { return c.write(w, keys, base64) })
+}
+
+// resolve names the keys that carry the moves out.
+func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) ([]resolvedKey, error) {
+	if err := c.checkForm(compression, in.form); err != nil {
+		return nil, err
+	}
+	moves, err := compression.Resolve(in.moves)
+	if row := (*planner.InputError)(nil); errors.As(err, &row) {
+		return nil, moveError(in.moves[row.Row], row)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resolvedKeys(compression.Keys, moves), nil
+}
+
+// checkForm holds what a plan says about its records against those of the flags. One
+// that does not know their degree was not told their scales either.
+func (c *resolveCmd) checkForm(compression *compact.Compression, of *compactionFigures) error {
+	mismatch := func(what string, plan, here any) error {
+		return usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
+	}
+	switch {
+	case of == nil, of.Degree == nil:
+	case *of.Degree != compression.Degree:
+		return mismatch("degree", *of.Degree, compression.Degree)
+	case of.CostScale != compression.Scales.Cost:
+		return mismatch("cost scale", of.CostScale, compression.Scales.Cost)
+	case of.StateScale != compression.Scales.State:
+		return mismatch("state scale", of.StateScale, compression.Scales.State)
+	}
+	return nil
+}
+
+// moveError says which move cannot be resolved.
+func moveError(m compact.Record, err *planner.InputError) error {
+	text := err.Detail + ": were the statistics, the instances, --degree and the scales those that the records were made with?"
+	if err.Field != "" {
+		text = err.Field + ": " + err.Detail
+	}
+	return fmt.Errorf("--moves: move %d, %s: %s", err.Row+1, statsio.ClassMove(m).AppendJSON(nil, false), text)
+}
+
+// resolvedKey is a key with its hash instance.
+type resolvedKey struct {
+	statsio.KeyMove
+	hash int32 // id
+}
+
+// resolvedKeys returns the keys that move and, when the hash changed, those that
+// stay elsewhere than it puts them, in the order of the statistics.
+func resolvedKeys(s *planner.Snapshot, moves []planner.Move) []resolvedKey {
+	to := slices.Clone(s.Current)
+	for _, m := range moves {
+		to[m.Item] = m.To
+	}
+	var keys []resolvedKey
+	for i, d := range to {
+		if d == s.Current[i] && (!s.HashChanged || d == s.Hash[i]) {
+			continue
+		}
+		keys = append(keys, resolvedKey{
+			KeyMove: statsio.KeyMove{Key: s.Keys.At(i), From: s.Instances[s.Current[i]].ID, To: s.Instances[d].ID},
+			hash:    s.Instances[s.Hash[i]].ID,
+		})
+	}
+	return keys
+}
+
+// write writes the rows of a resolution.
+func (c *resolveCmd) write(w io.Writer, keys []resolvedKey, base64 bool) error {
+	reported := c.Hash == partitioner.Reported
+	var row []byte
+	if c.Output == "csv" {
+		row = append(row, "key,from,to"...)
+		if reported {
+			row = append(row, ",hash_instance"...)
+		}
+		row = append(row, '\n')
+	}
+	for _, k := range keys {
+		if c.Output == "csv" {
+			row = k.AppendCSV(row, base64)
+			if reported {
+				row = append(strconv.AppendInt(append(row[:len(row)-1], ','), int64(k.hash), 10), '\n')
+			}
+		} else {
+			row = k.AppendJSON(row, base64)
+			if reported {
+				row = append(strconv.AppendInt(append(row[:len(row)-1], `,"hash_instance":`...), int64(k.hash), 10), '}')
+			}
+			row = append(row, '\n')
+		}
+		if _, err := w.Write(row); err != nil {
+			return err
+		}
+		row = row[:0]
+	}
+	_, err := w.Write(row) // the header, when there are no keys
+	return err
+}
