@@ -26,7 +26,9 @@ type driver struct {
 func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
 	d := &driver{form: form, needKeys: needKeys}
 	if form.degree > 0 {
-		op.Plan = func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) { return d.planCompacted(op.Strategy, s, o) }
+		op.Plan = func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+			return d.planCompacted(op.Strategy, s, o)
+		}
 	}
 	d.Driver = drive.New(op)
 	return d

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"plannerd/planner"
@@ -150,33 +149,6 @@ func (d *Driver) apply(p *planner.Plan) error {
 	}
 	d.base = planner.Base{Configuration: d.op.Target, Table: table, IgnoreInstances: true}
 	return nil
-}
-
-// Source yields one interval after the other, and io.EOF after the last.
-type Source func() (interval int64, stats *planner.Statistics, err error)
-
-// Run carries the drivers through the stream side by side, reading it once.
-// visit sees each step of each driver (by its index) in order; its error ends
-// the run and is returned.
-func Run(ctx context.Context, source Source, drivers []*Driver, visit func(driver int, step Step) error) error {
-	for {
-		interval, stats, err := source()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for i, d := range drivers {
-			step, err := d.Step(ctx, interval, stats)
-			if err == nil {
-				err = visit(i, step)
-			}
-			if err != nil {
-				return &StepError{Interval: interval, Strategy: d.op.Strategy, Err: err}
-			}
-		}
-	}
 }
 
 // StepError says at which interval of a stream, under which strategy, a run failed.

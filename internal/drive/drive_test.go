@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 	"time"
 
@@ -133,46 +132,12 @@ func TestTotalTimeout(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
-	list := []*planner.Statistics{skewed("aa", "bb"), skewed("aa", "bb", "cccc", "dddd")}
-	at := 0
-	source := func() (int64, *planner.Statistics, error) {
-		if at == len(list) {
-			return 0, nil, io.EOF
-		}
-		at++
-		return int64(at), list[at-1], nil
-	}
-	drivers := []*Driver{New(Operator{Target: two(), Strategy: "mixed"}), New(Operator{Target: two(), Strategy: "lpt"})}
-	var seen string
-	err := Run(context.Background(), source, drivers, func(i int, s Step) error {
-		seen += fmt.Sprintf("%d:%s:%v ", s.Interval, s.Plan.Strategy, i)
-		return nil
-	})
-	if want := "1:mixed:0 1:lpt:1 2:mixed:0 2:lpt:1 "; err != nil || seen != want {
-		t.Errorf("saw %q, %v; want %q", seen, err, want)
-	}
-}
-
-func TestRunEnds(t *testing.T) {
-	endless := func() (int64, *planner.Statistics, error) { return 7, skewed("aa", "bb"), nil }
-	drivers := []*Driver{New(Operator{Target: two(), Strategy: "mixed"})}
-	enough := errors.New("enough")
-	err := Run(context.Background(), endless, drivers, func(int, Step) error { return enough })
-	var step *StepError
-	if !errors.Is(err, enough) || !errors.As(err, &step) || step.Interval != 7 || step.Strategy != "mixed" {
-		t.Errorf("visit's error: %v", err)
-	}
+func TestStepEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err = Run(ctx, endless, drivers, func(int, Step) error { t.Error("visited after the end"); return enough })
+	_, err := New(Operator{Target: two(), Strategy: "mixed"}).Step(ctx, 7, skewed("aa", "bb"))
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled run: %v", err)
-	}
-	broken := errors.New("broken")
-	err = Run(context.Background(), func() (int64, *planner.Statistics, error) { return 0, nil, broken }, drivers, nil)
-	if !errors.Is(err, broken) {
-		t.Errorf("source's error: %v", err)
+		t.Errorf("a cancelled step: %v", err)
 	}
 	bad := skewed("aa", "bb")
 	bad.Instance = []int32{0, 9}
@@ -180,6 +145,23 @@ func TestRunEnds(t *testing.T) {
 	var input *planner.InputError
 	if !errors.As(err, &input) || input.Row != 1 {
 		t.Errorf("unknown instance: %v", err)
+	}
+}
+
+// A driver may have its own way to plan, and plan on a snapshot beside its stream.
+func TestOwnPlan(t *testing.T) {
+	asked := 0
+	d := New(Operator{Target: two(), Strategy: "mixed", Plan: func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+		asked++
+		return planner.Inspect(s, o)
+	}})
+	step, err := d.Step(context.Background(), 0, skewed("aa", "bb"))
+	if err != nil || asked != 1 || len(step.Plan.Moves) != 0 {
+		t.Errorf("asked %d times: %+v, %v", asked, step.Plan, err)
+	}
+	table := d.Table()
+	if beside, err := d.On(context.Background(), 1, step.Snapshot); err != nil || asked != 2 || beside.Plan == nil || d.Table() != table {
+		t.Errorf("asked %d times: %+v, %v", asked, beside, err)
 	}
 }
 
