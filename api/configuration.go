@@ -33,9 +33,10 @@ type configuration struct {
 	Instances []instance `json:"instances"` // ascending ids
 	Strategy  string     `json:"strategy"`
 	parameters
-	Hash      hash      `json:"hash"`
-	Trigger   trigger   `json:"trigger"`
-	Retention retention `json:"retention"`
+	Hash       hash            `json:"hash"`
+	Trigger    trigger         `json:"trigger"`
+	TableOwner wire.TableOwner `json:"table_owner"`
+	Retention  retention       `json:"retention"`
 }
 
 type instance struct {
@@ -74,7 +75,7 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 	}
 	c := configuration{
 		Strategy: string(or(in.Strategy, defaultStrategy)),
-		Hash:     normaliseHash(or(in.Hash, wire.Hash{})),
+		Hash:     normaliseHash(or(in.Hash, wire.Hash{})), TableOwner: or(in.TableOwner, wire.Planner),
 	}
 	var err error
 	if c.parameters, err = parametersOf(in, longest); err != nil {
@@ -213,5 +214,25 @@ func decodeConfiguration(text []byte) (configuration, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
+	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // it is older than the choice
 	return c, nil
+}
+
+// engineHolds reports whether the engine of an operator holds its routing table.
+func engineHolds(op store.Operator) (bool, error) {
+	var c struct {
+		TableOwner wire.TableOwner `json:"table_owner"`
+	}
+	if err := json.Unmarshal(op.Config, &c); err != nil {
+		return false, fmt.Errorf("reading a stored configuration: %w", err)
+	}
+	return c.TableOwner == wire.Engine, nil
+}
+
+// refuseNotHeld refuses to read the table of an operator whose engine holds it.
+func refuseNotHeld(op store.Operator) error {
+	if held, err := engineHolds(op); !held || err != nil {
+		return err
+	}
+	return conflict(wire.CodeTableNotHeld, "The engine of the operator holds the routing table.")
 }

@@ -108,14 +108,16 @@ func TestExamples(t *testing.T) {
 			for media, content := range op.RequestBody.Value.Content {
 				for name, example := range content.Examples {
 					e := newEnv(t)
-					e.operator("clicks", `{"instances":2,"theta_max":0}`)
-					p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`).plan()
-					target := strings.NewReplacer("{operator}", "clicks", "{id}", p.ID).Replace(path)
-					body, err := json.Marshal(example.Value.Value)
-					if err != nil {
-						t.Fatal(err)
+					target := e.exampleTarget(path)
+					body, text := example.Value.Value.(string)
+					if !text {
+						b, err := json.Marshal(example.Value.Value)
+						if err != nil {
+							t.Fatal(err)
+						}
+						body = string(b)
 					}
-					if a := e.do(method, target, string(body), "Content-Type: "+media); a.status >= 300 {
+					if a := e.do(method, target, body, "Content-Type: "+media); a.status >= 300 {
 						t.Errorf("%s %s, example %s: %d %s", method, path, name, a.status, a.body)
 					}
 					sent++
@@ -126,6 +128,22 @@ func TestExamples(t *testing.T) {
 	if sent < 10 {
 		t.Errorf("only %d examples", sent)
 	}
+}
+
+// exampleTarget prepares what an example for a path is about.
+func (e *env) exampleTarget(path string) string {
+	e.Helper()
+	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`, `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
+	if strings.HasSuffix(path, "/resolution") {
+		config, body = allAtHome, `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`
+	}
+	e.operator(operator, config)
+	var p struct{ ID string }
+	e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
+	if path == "/v1/operators/{operator}" {
+		operator = "other"
+	}
+	return strings.NewReplacer("{operator}", operator, "{id}", p.ID).Replace(path)
 }
 
 // TestStoreFailures: what the store reports reaches the client as documented,
@@ -152,6 +170,7 @@ func TestStoreFailures(t *testing.T) {
 		{"Plan", "GET", "/v1/plans/" + p.ID, ""},
 		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
 		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
+		{"ResolvePlan", "PUT", "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"},
 		{"CommitPlan", "POST", "/v1/plans/" + p.ID + "/commit", ""},
 		{"AbortPlan", "POST", "/v1/plans/" + p.ID + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
@@ -159,12 +178,16 @@ func TestStoreFailures(t *testing.T) {
 		t.Run(call.fault, func(t *testing.T) {
 			e := &env{TB: t, handler: e.handler}
 			f.set(call.fault, fmt.Errorf("dialing 10.1.2.3: %w", store.ErrUnavailable))
-			a := e.do(call.method, call.target, call.body).fails(http.StatusServiceUnavailable, "unavailable", "")
+			headers := []string{}
+			if call.method == "PUT" && strings.HasSuffix(call.target, "/resolution") {
+				headers = []string{csv}
+			}
+			a := e.do(call.method, call.target, call.body, headers...).fails(http.StatusServiceUnavailable, "unavailable", "")
 			if a.header.Get("Retry-After") == "" {
 				t.Error("no Retry-After")
 			}
 			f.set(call.fault, errors.New("secret of the database"))
-			b := e.do(call.method, call.target, call.body).fails(http.StatusInternalServerError, "internal", "")
+			b := e.do(call.method, call.target, call.body, headers...).fails(http.StatusInternalServerError, "internal", "")
 			for _, a := range []*answer{a, b} {
 				if strings.Contains(string(a.body), "10.1.2.3") || strings.Contains(string(a.body), "secret") {
 					t.Errorf("insides in the answer: %s", a.body)

@@ -391,6 +391,13 @@ func (f *faults) Migrations(ctx context.Context, id string) ([]byte, error) {
 	return f.Store.Migrations(ctx, id)
 }
 
+func (f *faults) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (store.Plan, error) {
+	if err := f.fault("ResolvePlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.ResolvePlan(ctx, id, r, by)
+}
+
 func (f *faults) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, bool, error) {
 	if err := f.fault("CommitPlan"); err != nil {
 		return store.Plan{}, false, err

@@ -112,7 +112,9 @@ func (m *metrics) stored(operator string, p *planner.Plan) {
 func (m *metrics) committed(p store.Plan) {
 	m.migratedState.WithLabelValues(p.Operator).Add(p.MigrationState)
 	m.migratedKeys.WithLabelValues(p.Operator).Add(float64(p.MigrationKeys))
-	m.tableSize.WithLabelValues(p.Operator).Set(float64(p.TableAfter))
+	if !p.EngineTable {
+		m.tableSize.WithLabelValues(p.Operator).Set(float64(p.TableAfter))
+	}
 }
 
 func (m *metrics) setTable(op store.Operator) {
@@ -213,6 +215,11 @@ func (s meteredStore) Changes(ctx context.Context, plan string) (changes []store
 func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte, err error) {
 	defer s.timed("migrations")(&err)
 	return s.Store.Migrations(ctx, plan)
+}
+
+func (s meteredStore) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (p store.Plan, err error) {
+	defer s.timed("resolve_plan")(&err)
+	return s.Store.ResolvePlan(ctx, id, r, by)
 }
 
 func (s meteredStore) CommitPlan(

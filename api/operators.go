@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -58,11 +59,16 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	name := c.param("operator")
+	if err := s.checkOwner(c.Context(), name, config.TableOwner); err != nil {
+		return err
+	}
 	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now())
 	if err != nil {
 		return aboutOperator(name, err)
 	}
-	s.metrics.setTable(op)
+	if config.TableOwner == wire.Planner {
+		s.metrics.setTable(op)
+	}
 	body, err := operatorBody(op)
 	if err != nil {
 		return err
@@ -74,6 +80,25 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 		w.Header().Set("Location", "/v1/operators/"+url.PathEscape(name))
 	}
 	writeBody(w, status, "application/json", body)
+	return nil
+}
+
+// checkOwner refuses to change who holds the routing table of an operator.
+func (s *server) checkOwner(ctx context.Context, name string, owner wire.TableOwner) error {
+	op, err := s.store.Operator(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	held, err := engineHolds(op)
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	if held != (owner == wire.Engine) {
+		return conflict(wire.CodeTableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
+	}
 	return nil
 }
 

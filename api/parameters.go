@@ -25,6 +25,7 @@ type parameters struct {
 	MigrationLimit *wire.MigrationLimit     `json:"migration_limit"`
 	WorkBudget     int64                    `json:"work_budget"`
 	Deadline       *duration                `json:"deadline"`
+	Compact        compactParameters        `json:"compact"`
 }
 
 // duration is a time.Duration that JSON spells as 1m30s.
@@ -67,6 +68,7 @@ func parametersOf(in wire.OperatorConfiguration, longest time.Duration) (paramet
 		Objective:      planner.Objective(or(in.Objective, wire.MinMigration)),
 		MigrationLimit: in.MigrationLimit,
 		WorkBudget:     or(in.WorkBudget, 0),
+		Compact:        compactOf(or(in.Compact, wire.Compact{})),
 	}
 	var err error
 	p.Deadline, err = parseDeadline(in.Deadline, longest)
@@ -109,7 +111,7 @@ func (p parameters) check(strategy string) error {
 	if !knows(strategy, p.Objective) {
 		return &planner.InputError{Row: -1, Field: "objective", Detail: onlyOptimal}
 	}
-	return nil
+	return p.Compact.check()
 }
 
 const onlyOptimal = "min_imbalance is known to strategy " + strategyOptimal + " only"
@@ -143,8 +145,10 @@ func (m *members) trials(strategies []string, p parameters, longest time.Duratio
 		m.refuseParameter("migration_limit", "belongs to objective min_imbalance")
 	}
 	deadlines := m.deadlines(g.Deadline, longest)
+	m.checkDegrees(g.CompactDegree)
 	combinations := len(strategies) * max(1, len(g.ThetaMax)) * max(1, len(g.TableLimit)) * max(1, len(g.Beta)) * max(1, len(g.KeyOverhead)) *
-		max(1, len(g.Certificate)) * len(objectives) * max(1, len(g.MigrationLimit)) * max(1, len(g.WorkBudget)) * max(1, len(g.Deadline))
+		max(1, len(g.Certificate)) * len(objectives) * max(1, len(g.MigrationLimit)) * max(1, len(g.WorkBudget)) * max(1, len(g.Deadline)) *
+		max(1, len(g.CompactDegree))
 	if combinations > maxCombinations {
 		m.refuse("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned", combinations, maxCombinations))
 	}
@@ -161,6 +165,7 @@ func (m *members) trials(strategies []string, p parameters, longest time.Duratio
 		all = expandObjectives(all, strategy, objectives, limits)
 		all = expand(all, g.WorkBudget, func(p *parameters, v int64) { p.WorkBudget = v })
 		all = expand(all, deadlines, func(p *parameters, v *duration) { p.Deadline = v })
+		all = expand(all, g.CompactDegree, func(p *parameters, v int32) { p.Compact = p.Compact.at(v) })
 		for _, p := range all {
 			out = append(out, trial{strategy, p})
 		}
@@ -176,8 +181,9 @@ func expand[T any](in []parameters, values []T, set func(*parameters, T)) []para
 	out := make([]parameters, 0, len(in)*len(values))
 	for _, p := range in {
 		for _, v := range values {
-			set(&p, v)
-			out = append(out, p)
+			one := p
+			set(&one, v)
+			out = append(out, one)
 		}
 	}
 	return out
@@ -223,7 +229,7 @@ func (m *members) grid() wire.ParameterGrid {
 	g := wire.ParameterGrid{
 		ThetaMax: list[float64](m, "theta_max"), Beta: list[float64](m, "beta"), KeyOverhead: list[float64](m, "key_overhead"),
 		Certificate: list[string](m, "certificate"), Objective: list[string](m, "objective"),
-		MigrationLimit: m.queriedLimits(), WorkBudget: list[int64](m, "work_budget"),
+		MigrationLimit: m.queriedLimits(), WorkBudget: list[int64](m, "work_budget"), CompactDegree: m.queriedDegrees(),
 	}
 	for _, n := range list[int64](m, "table_limit") {
 		g.TableLimit = append(g.TableLimit, &n)

@@ -83,28 +83,45 @@ func (s *server) listMigrations(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.migrations(c.Context(), c.param("id"))
+	list, err := s.migrations(c.Context(), c.param("id"))
 	if err != nil {
 		return err
 	}
+	if classes, ok := list.(classMigrations); ok {
+		return listClassMoves(w, c, classes, filter)
+	}
+	if c.query.Get("sort") == "count" {
+		return invalid().withParameter("sort", "by count is for plans of classes")
+	}
+	return listKeyMoves(w, c, list.(migrations[statsio.Migration]), filter)
+}
+
+// listKeyMoves answers with migrations of keys.
+func listKeyMoves(w http.ResponseWriter, c *call, all migrations[statsio.Migration], filter keyFilter) error {
 	var found []statsio.Migration
 	reason, anyReason := planner.ParseReason(c.query.Get("reason"))
-	for m := range all.All() {
+	for m := range all {
 		if filter.takes(m.Key, m.From, m.To) && (!anyReason || m.Reason == reason) {
 			found = append(found, m)
 		}
 	}
 	sortMigrations(found, c.query.Get("sort"))
+	return answerMigrations(w, c, found, filter.keys)
+}
+
+// answerMigrations answers with a page of the list, or with all of it as NDJSON
+// or CSV.
+func answerMigrations[R statsio.Record](w http.ResponseWriter, c *call, found []R, keys keyCoder) error {
 	if c.media == mediaNDJSON || c.media == mediaCSV {
-		return streamList(w, c, slices.Values(found), filter.keys)
+		return streamList(w, c, slices.Values(found), keys)
 	}
 	from, to, next, err := page(c, len(found))
 	if err != nil {
 		return err
 	}
 	records := slices.Values(found[from:to])
-	filter.keys.base64 = filter.keys.base64 || statsio.NeedsBase64(records)
-	return writeList(w, "migrations", statsio.AppendJSON(nil, records, filter.keys.base64), filter.keys, next)
+	keys.base64 = keys.base64 || statsio.NeedsBase64(records)
+	return writeList(w, "migrations", statsio.AppendJSON(nil, records, keys.base64), keys, next)
 }
 
 // sortMigrations orders by "cost" or "state", greatest first and ties by key, or
@@ -178,7 +195,15 @@ func (s *server) listTableChanges(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	changes, err := s.changes(c.Context(), c.param("id"))
+	id := c.param("id")
+	p, err := s.store.Plan(c.Context(), id)
+	if err != nil {
+		return aboutPlan(id, err)
+	}
+	if err := refuseUnresolved(p); err != nil {
+		return err
+	}
+	changes, err := s.changes(c.Context(), p)
 	if err != nil {
 		return err
 	}

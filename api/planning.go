@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"plannerd/api/wire"
+	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -39,15 +39,6 @@ type made struct {
 	lists
 	created bool
 	persist time.Duration
-}
-
-// base is what a plan of an operator starts from.
-type base struct {
-	op      store.Operator
-	newest  *placement // what is planned for
-	pinned  *placement // what the committed table was committed under
-	table   *planner.RoutingTable
-	changed bool // pinned and newest place some key differently
 }
 
 // makePlan makes and stores the plan of an operator's statistics, or finds the
@@ -78,89 +69,42 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
 		return m, err
 	}
-	if in.tableVersion != nil && *in.tableVersion > b.op.TableVersion {
-		return nil, conflict(wire.CodeTableVersionAhead,
-			fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", *in.tableVersion, b.op.TableVersion))
-	}
-	if in.Partial && b.changed {
-		return nil, conflict(wire.CodeCompleteCoverageRequired,
-			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
+	if err := b.admit(in); err != nil {
+		return nil, err
 	}
 	begin := s.now()
-	snapshot, err := planner.NewSnapshot(in.Statistics, b.newest.planner, planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: in.outdated(b.op.TableVersion),
-	})
+	m, err := b.material(in)
 	if err != nil {
 		return nil, in.inputProblem(err)
 	}
-	plan, err := s.decide(ctx, b, snapshot, in)
+	plan, err := s.decide(ctx, b, m, in)
 	if err != nil {
 		return nil, in.inputProblem(err)
 	}
+	b.size(plan)
 	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
-}
-
-// outdated reports whether the rows' instances are older than the table.
-func (st *statistics) outdated(version int64) bool {
-	return st.tableVersion != nil && *st.tableVersion < version
-}
-
-func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
-	op, err := s.store.Operator(ctx, operator)
-	if err != nil {
-		return nil, aboutOperator(operator, err)
-	}
-	table, err := s.store.Table(ctx, operator, nil)
-	if err != nil {
-		return nil, aboutOperator(operator, err)
-	}
-	if table.Version != op.TableVersion {
-		return nil, fmt.Errorf("reading operator %s: %w: %w", operator, errOvertaken, store.ErrBaseChanged)
-	}
-	b := &base{op: op}
-	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
-		return nil, err
-	}
-	if b.pinned, err = s.pinned(ctx, op); err != nil {
-		return nil, err
-	}
-	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
-	if b.table, err = plannerTable(table.Entries); err != nil {
-		return nil, fmt.Errorf("reading a stored routing table: %w", err)
-	}
-	return b, nil
-}
-
-// pinned returns the configuration that the committed table pins.
-func (s *server) pinned(ctx context.Context, op store.Operator) (*placement, error) {
-	text := op.Config
-	if op.TableConfigVersion != op.ConfigVersion {
-		c, err := s.store.Configuration(ctx, op.Name, op.TableConfigVersion)
-		if err != nil {
-			return nil, aboutOperator(op.Name, err)
-		}
-		text = c.Config
-	}
-	return s.placement.get(ctx, text)
-}
-
-func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
-	list := make([]planner.Entry, len(entries))
-	for i, e := range entries {
-		list[i] = planner.Entry(e)
-	}
-	return planner.NewRoutingTable(list)
 }
 
 func inputHash(in *statistics) string {
 	sum := in.Fingerprint()
+	if in.records != nil {
+		sum = in.records.Fingerprint()
+	}
 	return hex.EncodeToString(sum[:])
 }
 
-// fingerprint identifies input, configuration (hence parameters) and base
-// version of a request.
+// fingerprint identifies input, configuration (hence parameters), base version
+// and compact form of a request.
 func (st *statistics) fingerprint(hash string, config, version int64) string {
-	return fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
+	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
+	switch {
+	case st.records != nil:
+		text += fmt.Sprintf("/records-%d-%g-%g", st.records.Degree, st.records.Scales.Cost, st.records.Scales.State)
+	case st.compact != nil:
+		o := st.compact.options()
+		text += fmt.Sprintf("/compact-%d-%g-%g", o.Degree, o.Scales.Cost, o.Scales.State)
+	}
+	return text
 }
 
 // findPlan looks for the plan that was made of the same statistics before: on
@@ -203,69 +147,87 @@ func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash str
 func (s *server) load(ctx context.Context, p store.Plan) (*made, error) {
 	m := &made{Plan: p}
 	var err error
-	if m.changes, err = s.changes(ctx, p.ID); err != nil {
+	if m.changes, err = s.changes(ctx, p); err != nil {
 		return nil, err
 	}
-	migrations, err := s.migrations(ctx, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	m.migrations = migrations.All()
-	return m, nil
+	m.migrations, err = s.migrations(ctx, p.ID)
+	return m, err
 }
 
-// changes returns what a plan does to the table; never nil.
-func (s *server) changes(ctx context.Context, id string) ([]store.Change, error) {
-	changes, err := s.store.Changes(ctx, id)
+// changes returns what a plan does to the table; nil when that is not known.
+func (s *server) changes(ctx context.Context, p store.Plan) ([]store.Change, error) {
+	if p.Classes && p.ResolvedKeys == nil {
+		return nil, nil
+	}
+	changes, err := s.store.Changes(ctx, p.ID)
 	if changes == nil {
 		changes = []store.Change{}
 	}
-	return changes, aboutPlan(id, err)
+	return changes, aboutPlan(p.ID, err)
 }
 
-func (s *server) migrations(ctx context.Context, id string) (*statsio.Migrations, error) {
+// migrations returns the list of a plan's migrations.
+func (s *server) migrations(ctx context.Context, id string) (migrationList, error) {
 	blob, err := s.store.Migrations(ctx, id)
 	if err != nil {
 		return nil, aboutPlan(id, err)
+	}
+	if statsio.IsClassMoves(blob) {
+		records, err := decodeClassMoves(id, blob)
+		return classMigrations(movesOnly(records)), err
 	}
 	m, err := statsio.DecodeMigrations(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
-	return m, nil
+	return migrations[statsio.Migration](m.All()), nil
 }
 
 // decide runs the operator's strategy, unless something holds it back.
-func (s *server) decide(ctx context.Context, b *base, snapshot *planner.Snapshot, in *statistics) (*planner.Plan, error) {
-	cause, err := s.held(ctx, b, snapshot, in)
+func (s *server) decide(ctx context.Context, b *base, m *material, in *statistics) (*outcome, error) {
+	cause, err := s.held(ctx, b, m.Snapshot, in)
 	if err != nil {
 		return nil, err
 	}
 	if cause == "" {
-		return s.run(ctx, b.newest.Strategy, snapshot, b.newest.parameters)
+		return s.run(ctx, b.newest.Strategy, m, in.over(b.newest.parameters))
 	}
-	plan, err := s.compute(ctx, planner.Inspect, snapshot, b.newest.parameters)
+	plan, err := s.compute(ctx, planner.Inspect, m.Snapshot, b.newest.parameters)
 	if err != nil {
 		return nil, err
 	}
 	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
-	return plan, nil
+	return m.outcome(plan), nil
 }
 
 // run computes one plan when a slot is free.
-func (s *server) run(ctx context.Context, strategy string, snapshot *planner.Snapshot, p parameters) (*planner.Plan, error) {
+func (s *server) run(ctx context.Context, strategy string, m *material, p parameters) (*outcome, error) {
 	info, ok := planner.Lookup(strategy)
 	if !ok {
 		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
 	}
 	begin := time.Now()
-	plan, err := s.compute(ctx, info.Plan, snapshot, p)
+	var compacted *compact.Plan
+	plan, err := s.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+		if p.Compact.Degree == 0 {
+			return info.Plan(snapshot, o)
+		}
+		var err error
+		if compacted, err = m.planCompact(strategy, p.Compact, o); err != nil {
+			return nil, err
+		}
+		return compacted.Plan, nil
+	}, m.Snapshot, p)
 	if err != nil {
 		return nil, err
 	}
 	plan.Strategy = strategy
 	s.metrics.planned(strategy, time.Since(begin))
-	return plan, nil
+	out := m.outcome(plan)
+	if compacted != nil {
+		out.compacted(m.compression, compacted)
+	}
+	return out, nil
 }
 
 // compute runs a strategy when a slot is free, within the time that the
@@ -378,8 +340,8 @@ func (s *server) coolingDown(ctx context.Context, operator string, t trigger, in
 }
 
 // keep stores a plan.
-func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planner.Plan, hash string, took time.Duration) (*made, error) {
-	status := settle(plan, b.changed)
+func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcome, hash string, took time.Duration) (*made, error) {
+	status := settle(plan.Plan, b.changed)
 	f, err := figuresOf(plan)
 	if err != nil {
 		return nil, err
@@ -389,7 +351,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 	if err != nil {
 		return nil, fmt.Errorf("making an id: %w", err)
 	}
-	parameters, err := json.Marshal(b.newest.parameters)
+	parameters, err := json.Marshal(in.over(b.newest.parameters))
 	if err != nil {
 		return nil, err
 	}
@@ -400,9 +362,11 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 			ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
 			Strategy: plan.Strategy, Parameters: parameters, BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
 			Fingerprint: in.fingerprint(hash, b.op.ConfigVersion, b.op.TableVersion), CreatedAt: at, Figures: f,
+			Classes: plan.classes != nil, EngineTable: b.engineHolds(),
 		},
-		Changes: changesOf(plan), Migrations: statsio.EncodeMigrations(plan), Input: statsio.EncodeInput(in.Statistics), Retention: b.newest.keep(),
+		Changes: plan.changes(), Retention: b.newest.keep(),
 	}
+	record.Migrations, record.Input = b.lasting(in, plan)
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
@@ -410,13 +374,13 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *planne
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.metrics.stored(b.op.Name, plan)
+	s.metrics.stored(b.op.Name, plan.Plan)
 	if p.Status == store.StatusCommitted {
 		s.metrics.committed(p)
 	}
 	return &made{
 		Plan: p, created: true, persist: s.now().Sub(begin),
-		lists: lists{changes: record.Changes, migrations: statsio.MigrationsOf(plan)},
+		lists: lists{changes: record.Changes, migrations: plan.migrations()},
 	}, nil
 }
 

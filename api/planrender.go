@@ -28,6 +28,7 @@ type figures struct {
 	Skewness         wire.Comparison       `json:"skewness"`
 	Migration        wire.MigrationFigures `json:"migration"`
 	Certificate      jsontext.Value        `json:"certificate"`
+	Compaction       jsontext.Value        `json:"compaction"`
 	Instances        jsontext.Value        `json:"instances,omitzero"`
 	HotKeys          []wire.HotKey         `json:"hot_keys,omitzero"`
 	DriftedKeys      int64                 `json:"drifted_keys"`
@@ -45,6 +46,8 @@ type planHead struct {
 	BaseVersion   int64          `json:"base_version"`
 	Version       *int64         `json:"version"`
 	ConfigVersion int64          `json:"config_version"`
+	Migrates      wire.Migrates  `json:"migrates"`
+	ResolvedKeys  *int64         `json:"resolved_keys"`
 	figures
 	InputHash       string      `json:"input_hash"`
 	PlannerRevision string      `json:"planner_revision"`
@@ -56,15 +59,16 @@ type planHead struct {
 
 // hotKey is a hot key as the store keeps it: its key is in base64.
 type hotKey struct {
-	Key         []byte  `json:"key"`
-	Instance    int32   `json:"instance"`
-	Cost        float64 `json:"cost"`
-	Pieces      *int32  `json:"pieces"`
-	ForcedTheta float64 `json:"forced_theta"`
+	Key         []byte    `json:"key,omitzero"`
+	Class       []float64 `json:"class,omitzero"` // in place of the key
+	Instance    int32     `json:"instance"`
+	Cost        float64   `json:"cost"`
+	Pieces      *int32    `json:"pieces"`
+	ForcedTheta float64   `json:"forced_theta"`
 }
 
 // figuresOf brings the figures of a plan into the form that the store keeps.
-func figuresOf(p *planner.Plan) (store.Figures, error) {
+func figuresOf(p *outcome) (store.Figures, error) {
 	instances, err := json.Marshal(loadsOf(p))
 	if err != nil {
 		return store.Figures{}, fmt.Errorf("encoding the loads: %w", err)
@@ -77,6 +81,10 @@ func figuresOf(p *planner.Plan) (store.Figures, error) {
 	if err != nil {
 		return store.Figures{}, fmt.Errorf("encoding the certificate: %w", err)
 	}
+	compaction, err := p.compactionText()
+	if err != nil {
+		return store.Figures{}, fmt.Errorf("encoding the compaction: %w", err)
+	}
 	causes := make([]string, len(p.Causes))
 	for i, c := range p.Causes {
 		causes[i] = string(c)
@@ -86,17 +94,20 @@ func figuresOf(p *planner.Plan) (store.Figures, error) {
 		ThetaBefore: p.Theta.Before, ThetaAfter: p.Theta.After, UnderloadBefore: p.Underload.Before, UnderloadAfter: p.Underload.After,
 		SkewnessBefore: p.Skewness.Before, SkewnessAfter: p.Skewness.After, TableBefore: p.TableBefore, TableAfter: p.TableAfter,
 		MigrationKeys: p.Migration.Keys, MigrationState: p.Migration.State, MigrationFraction: p.Migration.Fraction, Objective: p.Migration.Objective,
-		Certificate: certificate, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
+		Certificate: certificate, Compaction: compaction, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
 	}, nil
 }
 
 // certificateOf returns the certificate of a plan as JSON; nil when there is none.
-func certificateOf(p *planner.Plan) ([]byte, error) {
+func certificateOf(p *outcome) ([]byte, error) {
 	c := p.Certificate
 	if c == nil {
 		return nil, nil
 	}
-	out := wire.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: wire.Keys, Infeasible: c.Infeasible, Unmet: make([]wire.Unmet, len(c.Unmet))}
+	out := wire.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: wire.CertificateScopeKeys, Infeasible: c.Infeasible, Unmet: make([]wire.Unmet, len(c.Unmet))}
+	if p.classes != nil {
+		out.Scope = wire.CertificateScopeClasses
+	}
 	if c.Infeasible {
 		out.LowerBound = nil
 	}
@@ -106,7 +117,7 @@ func certificateOf(p *planner.Plan) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func loadsOf(p *planner.Plan) []wire.Load {
+func loadsOf(p *outcome) []wire.Load {
 	out := make([]wire.Load, len(p.Instances))
 	for i, l := range p.Instances {
 		d := p.Snapshot.Instances[i]
@@ -117,15 +128,21 @@ func loadsOf(p *planner.Plan) []wire.Load {
 		if d.Drained {
 			out[i].Drained = &d.Drained
 		}
+		if p.loadErrors != nil {
+			out[i].LoadError = &wire.Comparison{Before: p.loadErrors[i].Before, After: p.loadErrors[i].After}
+		}
 	}
 	return out
 }
 
-func hotKeysOf(p *planner.Plan) []hotKey {
+func hotKeysOf(p *outcome) []hotKey {
 	out := make([]hotKey, len(p.HotKeys))
 	for i, h := range p.HotKeys {
-		out[i] = hotKey{
-			Key: p.Snapshot.Keys.At(int(h.Item)), Instance: p.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta,
+		out[i] = hotKey{Instance: p.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		if p.classes == nil {
+			out[i].Key = p.Snapshot.Keys.At(int(h.Item))
+		} else {
+			out[i].Class = classOf(p.classes.Records[h.Item])
 		}
 		if h.Pieces > 0 {
 			pieces := int32(h.Pieces)
@@ -167,8 +184,23 @@ func changesOf(p *planner.Plan) []store.Change {
 // lists are the long parts of a plan. A nil part is left out of the answer.
 type lists struct {
 	changes    []store.Change
-	migrations iter.Seq[statsio.Migration]
+	migrations migrationList
 }
+
+// migrationList is a list of migrations, of keys or of classes.
+type migrationList interface {
+	appendJSON(b []byte, base64 bool) []byte
+	needsBase64() bool
+}
+
+// migrations is the list of one kind.
+type migrations[R statsio.Record] iter.Seq[R]
+
+func (m migrations[R]) appendJSON(b []byte, base64 bool) []byte {
+	return statsio.AppendJSON(b, iter.Seq[R](m), base64)
+}
+
+func (m migrations[R]) needsBase64() bool { return statsio.NeedsBase64(iter.Seq[R](m)) }
 
 // figuresOut brings stored figures into an answer.
 func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
@@ -178,7 +210,7 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 		Underload:   wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
 		Skewness:    wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
 		Migration:   wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
-		Certificate: f.Certificate, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
+		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 	}
 	if f.Instances != nil {
 		out.HotKeys = make([]wire.HotKey, len(hot))
@@ -187,7 +219,13 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 		out.Causes = []string{}
 	}
 	for i, h := range hot {
-		out.HotKeys[i] = wire.HotKey{Key: keys.text(h.Key), Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
+		out.HotKeys[i] = wire.HotKey{Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
+		if h.Class != nil {
+			out.HotKeys[i].Class = &h.Class
+			continue
+		}
+		key := keys.text(h.Key)
+		out.HotKeys[i].Key = &key
 	}
 	return out
 }
@@ -209,6 +247,7 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
+		Migrates: migrates(p.Classes), ResolvedKeys: p.ResolvedKeys,
 		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
@@ -226,9 +265,17 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 	}
 	if l.migrations != nil {
 		b = append(b, `,"migrations":`...)
-		b = statsio.AppendJSON(b, l.migrations, keys.base64)
+		b = l.migrations.appendJSON(b, keys.base64)
 	}
 	return append(b, '}'), nil
+}
+
+// migrates tells what the migrations of a plan are.
+func migrates(classes bool) wire.Migrates {
+	if classes {
+		return wire.MigratesClasses
+	}
+	return wire.MigratesKeys
 }
 
 // see lets keys see every key of the lists.
@@ -237,7 +284,7 @@ func (l lists) see(keys *keyCoder) {
 		keys.see(c.Key)
 	}
 	if l.migrations != nil {
-		keys.base64 = keys.base64 || statsio.NeedsBase64(l.migrations)
+		keys.base64 = keys.base64 || l.migrations.needsBase64()
 	}
 }
 

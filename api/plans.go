@@ -68,16 +68,14 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 	var l lists
 	include := strings.Split(c.query.Get("include"), ",")
 	if slices.Contains(include, "routing_table") {
-		if l.changes, err = s.changes(c.Context(), id); err != nil {
+		if l.changes, err = s.changes(c.Context(), p); err != nil {
 			return err
 		}
 	}
 	if slices.Contains(include, "migrations") {
-		migrations, err := s.migrations(c.Context(), id)
-		if err != nil {
+		if l.migrations, err = s.migrations(c.Context(), id); err != nil {
 			return err
 		}
-		l.migrations = migrations.All()
 	}
 	body, err := planBody(p, l, askedKeys(c.query), nil)
 	if err != nil {
@@ -142,6 +140,11 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
 		if committed {
 			s.metrics.committed(after)
+			if after.Classes && !after.EngineTable { // its figure of the table is an estimate
+				if op, err := s.store.Operator(ctx, after.Operator); err == nil {
+					s.metrics.setTable(op)
+				}
+			}
 		}
 		return after, aboutPlan(before.ID, err)
 	})
@@ -173,6 +176,11 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 	if err != nil {
 		return err
 	}
+	return writeStep(w, p)
+}
+
+// writeStep answers with a plan after a step of its life, without its lists.
+func writeStep(w http.ResponseWriter, p store.Plan) error {
 	body, err := planBody(p, lists{}, keyCoder{}, nil)
 	if err != nil {
 		return err

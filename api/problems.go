@@ -142,6 +142,8 @@ func problemOf(err error) *problem {
 		return conflict(wire.CodeConfigurationChanged, "The operator's configuration changed while planning; try again.")
 	case errors.Is(err, store.ErrTransition):
 		return conflict(wire.CodeTransitionNotAllowed, "The status of the plan does not allow this.")
+	case errors.Is(err, store.ErrUnresolved):
+		return conflict(wire.CodeResolutionRequired, "Which keys the plan's classes are is not known yet.")
 	case errors.Is(err, store.ErrUnavailable):
 		return &problem{status: http.StatusServiceUnavailable, code: wire.CodeUnavailable, detail: "The store cannot be reached or is not migrated.", retryAfter: 5}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

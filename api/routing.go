@@ -25,6 +25,13 @@ type routingTable struct {
 
 func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
 	name := c.param("operator")
+	op, err := s.store.Operator(c.Context(), name)
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	if err := refuseNotHeld(op); err != nil {
+		return err
+	}
 	table, err := s.readTable(c)
 	if err != nil {
 		return err
@@ -72,9 +79,6 @@ func (s *server) readTable(c *call) (store.Table, error) {
 	if err != nil {
 		return store.Table{}, invalid().withParameter("version", outOfRange)
 	}
-	if _, err := s.store.Operator(c.Context(), name); err != nil {
-		return store.Table{}, aboutOperator(name, err)
-	}
 	table, err := s.store.Table(c.Context(), name, &version)
 	return table, aboutVersion(name, version, err)
 }
@@ -101,6 +105,9 @@ func (s *server) getRoute(w http.ResponseWriter, c *call) error {
 	op, id, found, err := s.store.Route(c.Context(), name, key)
 	if err != nil {
 		return aboutOperator(name, err)
+	}
+	if err := refuseNotHeld(op); err != nil {
+		return err
 	}
 	out := wire.Route{Operator: name, Key: keys.text(key), Instance: id, Source: wire.RouteSourceTable, Version: op.TableVersion}
 	if keys.base64 {

@@ -158,6 +158,7 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}", s.getPlan},
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
+		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
 		{"GET", "/healthz", s.healthz},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -26,14 +27,16 @@ const (
 
 // statistics is what a request says about one interval.
 type statistics struct {
-	*planner.Statistics
-	interval     *int64
-	epoch        int64
-	tableVersion *int64
-	keys         keyCoder      // how the request writes keys
-	decode       time.Duration // receiving and decoding
-	document     *statsio.Document
-	query        bool // members came as query parameters
+	*planner.Statistics                     // of keys; with records it has only what they have in common
+	records             *compact.Statistics // nil: they are of keys
+	compact             *compactParameters  // in place of the operator's; nil: not said
+	interval            *int64
+	epoch               int64
+	tableVersion        *int64
+	keys                keyCoder      // how the request writes keys
+	decode              time.Duration // receiving and decoding
+	document            *statsio.Document
+	query               bool // members came as query parameters
 }
 
 // members are the parts of a request beside its rows: members of a JSON body,
@@ -43,6 +46,8 @@ type members struct {
 	raw    map[string][]byte
 	query  map[string][]string // nil for a JSON body
 	bad    *problem            // what was found wrong so far
+	// records: the rows are compact records.
+	records bool
 }
 
 // readStatistics reads the rows of a request and returns what else it has.
@@ -70,17 +75,12 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	default:
 		return nil, nil, unsupported(howToSend)
 	}
-	body, err := s.decompressed(w, c)
+	body, options, err := s.bulkBody(w, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer body.Close()
-	bounded := &bulkReader{ReadCloser: body, call: c, slots: s.bulk, left: bulkBytes}
-	doc, err := decode(bounded, statsio.Options{
-		Limits:     s.limits.Statistics,
-		Base64Keys: c.query.Get("key_encoding") == "base64",
-		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
-	})
+	doc, err := decode(body, options)
 	if err != nil {
 		return nil, nil, readProblem(c.Context(), err)
 	}
@@ -90,13 +90,30 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	}
 	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON}
 	if st.Statistics == nil {
-		m.bad.at("/keys", "is needed, or columns")
+		if doc.Records == nil {
+			m.bad.at("/keys", "is needed, or columns, or the records of compact")
+		}
 		st.Statistics = &planner.Statistics{}
 	}
 	m.refuseUnknown()
 	st.readMembers(m)
+	st.readCompact(m)
 	st.decode = s.now().Sub(begin)
 	return st, m, nil
+}
+
+// bulkBody returns the body of a request with many rows, and how to decode them.
+func (s *server) bulkBody(w http.ResponseWriter, c *call) (io.ReadCloser, statsio.Options, error) {
+	options := statsio.Options{
+		Limits:     s.limits.Statistics,
+		Base64Keys: c.query.Get("key_encoding") == "base64",
+		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
+	}
+	body, err := s.decompressed(w, c)
+	if err != nil {
+		return nil, options, err
+	}
+	return &bulkReader{ReadCloser: body, call: c, slots: s.bulk, left: bulkBytes}, options, nil
 }
 
 // decompressed returns the body of a request without its Content-Encoding.
@@ -322,6 +339,9 @@ func (st *statistics) inputProblem(err error) error {
 		return err
 	}
 	if input.Row < 0 && st.query {
+		if strings.HasPrefix(input.Field, "compact/") {
+			return invalid().withParameter(compactParameter(input.Field), input.Detail)
+		}
 		name, _, _ := strings.Cut(input.Field, "/")
 		return invalid().withParameter(name, input.Field+": "+input.Detail)
 	}

@@ -1,15 +1,16 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"plannerd/api/wire"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
@@ -28,9 +29,10 @@ type whatIfRequest struct {
 // whatIfResult is the outcome of one strategy and parameter set, without the
 // sizes of the table and the lists, in the order of the contract.
 type whatIfResult struct {
-	Strategy   string     `json:"strategy"`
-	Parameters parameters `json:"parameters"`
-	Pareto     bool       `json:"pareto"`
+	Strategy   string        `json:"strategy"`
+	Parameters parameters    `json:"parameters"`
+	Pareto     bool          `json:"pareto"`
+	Migrates   wire.Migrates `json:"migrates"`
 	figures
 	WorkUnits int64       `json:"work_units"`
 	Timing    wire.Timing `json:"timing"`
@@ -45,19 +47,17 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := s.snapshot(c.Context(), in)
+	trialled, err := s.material(c.Context(), in)
 	if err != nil {
 		return in.inputProblem(err)
 	}
-	var plans []*planner.Plan
-	var took []time.Duration
-	for _, t := range in.trials {
+	plans, took := make([]*outcome, len(in.trials)), make([]time.Duration, len(in.trials))
+	for _, i := range in.byDegree() {
 		begin := s.now()
-		plan, err := s.run(c.Context(), t.strategy, snapshot, t.parameters)
-		if err != nil {
+		if plans[i], err = s.run(c.Context(), in.trials[i].strategy, trialled, in.trials[i].parameters); err != nil {
 			return in.inputProblem(err)
 		}
-		plans, took = append(plans, plan), append(took, s.now().Sub(begin))
+		took[i] = s.now().Sub(begin)
 	}
 	body, err := in.render(plans, took)
 	if err != nil {
@@ -65,6 +65,17 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	}
 	writeBody(w, http.StatusOK, "application/json", body)
 	return nil
+}
+
+// byDegree is an order of the trials in which those of one degree are together,
+// so that no more than one compact form is in memory.
+func (in *whatIfRequest) byDegree() []int {
+	order := make([]int, len(in.trials))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(in.trials[a].Compact.Degree, in.trials[b].Compact.Degree) })
+	return order
 }
 
 // readWhatIf reads what a what-if has beside its rows. longest is the greatest
@@ -83,7 +94,7 @@ func readWhatIf(st *statistics, m *members, longest time.Duration) (*whatIfReque
 		}
 	}
 	in.table = m.routingTable(st, in.config)
-	in.trials = m.trials(m.strategies(in.config.Strategy), in.config.parameters, longest)
+	in.trials = m.trials(m.strategies(in.config.Strategy), st.over(in.config.parameters), longest)
 	if err := m.problem(); err != nil {
 		return nil, err
 	}
@@ -184,8 +195,8 @@ func (m *members) routingTable(st *statistics, config configuration) *planner.Ro
 	if len(config.Instances) == 0 { // refused already
 		return nil
 	}
-	if st.Instance != nil {
-		m.bad.at("/routing_table", "must not be given when rows carry instance")
+	if st.Instance != nil || st.records != nil {
+		m.bad.at("/routing_table", "must not be given when rows carry instance, as compact records do")
 		return nil
 	}
 	var in []tableEntry
@@ -223,7 +234,8 @@ func (m *members) routingTable(st *statistics, config configuration) *planner.Ro
 	return table
 }
 
-func (s *server) snapshot(ctx context.Context, in *whatIfRequest) (*planner.Snapshot, error) {
+// material is what all trials plan on.
+func (s *server) material(ctx context.Context, in *whatIfRequest) (*material, error) {
 	text, err := in.config.encode()
 	if err != nil {
 		return nil, err
@@ -232,7 +244,7 @@ func (s *server) snapshot(ctx context.Context, in *whatIfRequest) (*planner.Snap
 	if err != nil {
 		return nil, err
 	}
-	return planner.NewSnapshot(in.Statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table})
+	return newMaterial(in.statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table})
 }
 
 // whatIfHead is an answer without its results, in the order of the contract.
@@ -245,17 +257,18 @@ type whatIfHead struct {
 }
 
 // render returns the answer; plans are in the order of the trials.
-func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]byte, error) {
+func (in *whatIfRequest) render(plans []*outcome, took []time.Duration) ([]byte, error) {
 	var keys keyCoder
-	all := make([]lists, len(plans))
+	all, compared := make([]lists, len(plans)), make([]*planner.Plan, len(plans))
 	total := time.Duration(0)
 	for i, p := range plans {
 		total += took[i]
-		for _, h := range p.HotKeys {
-			keys.see(p.Snapshot.Keys.At(int(h.Item)))
+		compared[i] = p.Plan
+		for _, h := range hotKeysOf(p) {
+			keys.see(h.Key)
 		}
 		if in.plans {
-			all[i] = lists{changes: changesOf(p), migrations: statsio.MigrationsOf(p)}
+			all[i] = lists{changes: p.changes(), migrations: p.migrations()}
 			all[i].see(&keys)
 		}
 	}
@@ -267,7 +280,7 @@ func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]
 		return nil, err
 	}
 	b = append(b, `,"results":[`...)
-	pareto := planner.ParetoFront(plans)
+	pareto := planner.ParetoFront(compared)
 	for i, p := range plans {
 		if i > 0 {
 			b = append(b, ',')
@@ -285,32 +298,32 @@ func (in *whatIfRequest) render(plans []*planner.Plan, took []time.Duration) ([]
 }
 
 // result returns one result as an object that is still open.
-func (in *whatIfRequest) result(p *planner.Plan, pareto bool, values parameters, took time.Duration, keys keyCoder) ([]byte, error) {
+func (in *whatIfRequest) result(p *outcome, pareto bool, values parameters, took time.Duration, keys keyCoder) ([]byte, error) {
 	f, err := figuresOf(p)
 	if err != nil {
 		return nil, err
 	}
 	return openObject(whatIfResult{
-		Strategy: p.Strategy, Parameters: values, Pareto: pareto, figures: figuresOut(f, hotKeysOf(p), keys),
+		Strategy: p.Strategy, Parameters: values, Pareto: pareto, Migrates: migrates(p.classes != nil), figures: figuresOut(f, hotKeysOf(p), keys),
 		WorkUnits: p.WorkUnits, Timing: wire.Timing{DecodeMs: milliseconds(in.decode), PlanMs: milliseconds(took)},
 	})
 }
 
 // appendOutcome closes a result with the sizes of its table and, if they are
 // given, its lists.
-func appendOutcome(b []byte, p *planner.Plan, l lists, keys keyCoder) ([]byte, error) {
+func appendOutcome(b []byte, p *outcome, l lists, keys keyCoder) ([]byte, error) {
 	b = append(b, `,"routing_table":`...)
 	b, err := lists{}.appendTable(b, p.TableBefore, p.TableAfter, keys)
 	if err != nil {
 		return nil, err
 	}
-	if l.changes != nil {
+	if l.migrations != nil {
 		b = append(b, `,"plan":{"routing_table":`...)
 		if b, err = l.appendTable(b, p.TableBefore, p.TableAfter, keys); err != nil {
 			return nil, err
 		}
 		b = append(b, `,"migrations":`...)
-		b = append(statsio.AppendJSON(b, l.migrations, keys.base64), '}')
+		b = append(l.migrations.appendJSON(b, keys.base64), '}')
 	}
 	return append(b, '}'), nil
 }

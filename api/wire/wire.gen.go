@@ -5,13 +5,16 @@ package wire
 
 // Defines values for CertificateScope.
 const (
-	Keys CertificateScope = "keys"
+	CertificateScopeClasses CertificateScope = "classes"
+	CertificateScopeKeys    CertificateScope = "keys"
 )
 
 // Valid indicates whether the value is a known member of the CertificateScope enum.
 func (e CertificateScope) Valid() bool {
 	switch e {
-	case Keys:
+	case CertificateScopeClasses:
+		return true
+	case CertificateScopeKeys:
 		return true
 	default:
 		return false
@@ -58,7 +61,12 @@ const (
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodePlanNotFound             Code = "plan_not_found"
 	CodePurged                   Code = "purged"
+	CodeResolutionNotNeeded      Code = "resolution_not_needed"
+	CodeResolutionRequired       Code = "resolution_required"
+	CodeTableNotHeld             Code = "table_not_held"
+	CodeTableOwnerFixed          Code = "table_owner_fixed"
 	CodeTableVersionAhead        Code = "table_version_ahead"
+	CodeTableVersionOutdated     Code = "table_version_outdated"
 	CodeTooLarge                 Code = "too_large"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
 	CodeUnavailable              Code = "unavailable"
@@ -103,7 +111,17 @@ func (e Code) Valid() bool {
 		return true
 	case CodePurged:
 		return true
+	case CodeResolutionNotNeeded:
+		return true
+	case CodeResolutionRequired:
+		return true
+	case CodeTableNotHeld:
+		return true
+	case CodeTableOwnerFixed:
+		return true
 	case CodeTableVersionAhead:
+		return true
+	case CodeTableVersionOutdated:
 		return true
 	case CodeTooLarge:
 		return true
@@ -234,6 +252,24 @@ func (e KeyType) Valid() bool {
 	case Long:
 		return true
 	case String:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Migrates.
+const (
+	MigratesClasses Migrates = "classes"
+	MigratesKeys    Migrates = "keys"
+)
+
+// Valid indicates whether the value is a known member of the Migrates enum.
+func (e Migrates) Valid() bool {
+	switch e {
+	case MigratesClasses:
+		return true
+	case MigratesKeys:
 		return true
 	default:
 		return false
@@ -384,6 +420,24 @@ func (e Strategy) Valid() bool {
 	}
 }
 
+// Defines values for TableOwner.
+const (
+	Engine  TableOwner = "engine"
+	Planner TableOwner = "planner"
+)
+
+// Valid indicates whether the value is a known member of the TableOwner enum.
+func (e TableOwner) Valid() bool {
+	switch e {
+	case Engine:
+		return true
+	case Planner:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UnmetConstraint.
 const (
 	UnmetConstraintMigrationLimit UnmetConstraint = "migration_limit"
@@ -449,14 +503,14 @@ type Certificate struct {
 	// LowerBound No plan that keeps to every constraint has less: of `migration.objective` under objective `min_migration`, of θ under `min_imbalance`. null when `infeasible`.
 	LowerBound *float64 `json:"lower_bound"`
 
-	// Scope What was proven over: `keys`, every single key.
+	// Scope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent.
 	Scope CertificateScope `json:"scope"`
 
 	// Unmet The constraints that cannot be met, as far as that is proven, one for each that could give way to let the others hold. Empty when some plan may meet them all and no key is hot.
 	Unmet []Unmet `json:"unmet"`
 }
 
-// CertificateScope What was proven over: `keys`, every single key.
+// CertificateScope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent.
 type CertificateScope string
 
 // CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
@@ -475,13 +529,18 @@ type CertificateLevel string
 // | `version_not_found` | 404 | no such version of the routing table |
 // | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
+// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
+// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
 // | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
+// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
+// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
+// | `table_not_held` | 409 | the engine holds the routing table |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 // | `too_large` | 413 | the body is over a limit |
@@ -491,6 +550,51 @@ type CertificateLevel string
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
 // | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
 type Code string
+
+// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
+// and the certificate of these. Values in a scale are at most 1e290.
+type Compact struct {
+	// CostScale The real cost of a discretised 1; null for the smallest positive cost of the interval. Not with degree 0.
+	CostScale *float64 `json:"cost_scale,omitempty"`
+
+	// Degree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
+	// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+	Degree CompactDegree `json:"degree"`
+
+	// StateScale The real state of a discretised 1; null for the smallest positive state of the interval. Not with degree 0.
+	StateScale *float64 `json:"state_scale,omitempty"`
+}
+
+// CompactDegree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
+// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+type CompactDegree = int32
+
+// Compaction The compact form that was planned on; null when the plan was made on keys.
+type Compaction struct {
+	// CostScale The real cost of a discretised 1.
+	CostScale float64 `json:"cost_scale"`
+
+	// Degree The degree of discretisation; null for records that came without.
+	Degree *int32 `json:"degree"`
+
+	// Error The greatest `load_error` of an instance, before and after the plan; null for records that were sent, as nobody knows the actual loads.
+	Error *CompactionError `json:"error"`
+
+	// Keys The number of keys that they count.
+	Keys int64 `json:"keys"`
+
+	// Records The number of different records.
+	Records int64 `json:"records"`
+
+	// StateScale The real state of a discretised 1.
+	StateScale float64 `json:"state_scale"`
+}
+
+// CompactionError The greatest `load_error` of an instance, before and after the plan; null for records that were sent, as nobody knows the actual loads.
+type CompactionError struct {
+	After  float64 `json:"after"`
+	Before float64 `json:"before"`
+}
 
 // Comparison defines model for Comparison.
 type Comparison struct {
@@ -506,7 +610,7 @@ type Coverage string
 // server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 type Deadline = string
 
-// DriftedKeys Keys that are elsewhere than the committed table or hash would have put them.
+// DriftedKeys Keys that are elsewhere than the committed table or hash would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
 type DriftedKeys = int64
 
 // EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
@@ -558,16 +662,20 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HotKey A key that no instance can carry within its limit.
+// HotKey A key that no instance can carry within its limit; of compact records, each of the keys of a class.
 type HotKey struct {
-	Cost float64 `json:"cost"`
+	// Class The record, `[d, d_h, v_c, v_S, #]`. Only of compact records, in place of `key`.
+	Class *[]float64 `json:"class,omitempty"`
+	Cost  float64    `json:"cost"`
 
 	// ForcedTheta The least θ that any plan has because of it.
 	ForcedTheta float64 `json:"forced_theta"`
 
 	// Instance Where the plan places it.
-	Instance int32  `json:"instance"`
-	Key      string `json:"key"`
+	Instance int32 `json:"instance"`
+
+	// Key The key. Absent of compact records.
+	Key *string `json:"key,omitempty"`
 
 	// Pieces The least number of instances that could carry it, were it split; null when all together could not.
 	Pieces *int32 `json:"pieces"`
@@ -620,6 +728,10 @@ type Load struct {
 	LoadAfter  float64    `json:"load_after"`
 	LoadBefore float64    `json:"load_before"`
 
+	// LoadError How far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
+	// actual ones then.
+	LoadError *Comparison `json:"load_error,omitempty"`
+
 	// StateIn State that comes.
 	StateIn float64 `json:"state_in"`
 
@@ -629,6 +741,9 @@ type Load struct {
 
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
 type Loads = []Load
+
+// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records.
+type Migrates string
 
 // MigrationFigures What the plan moves.
 type MigrationFigures struct {
@@ -671,6 +786,10 @@ type OperatorConfiguration struct {
 	Beta        *Beta             `json:"beta,omitempty"`
 	Certificate *CertificateLevel `json:"certificate,omitempty"`
 
+	// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. Values in a scale are at most 1e290.
+	Compact *Compact `json:"compact,omitempty"`
+
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
 	// server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline,omitempty"`
@@ -693,6 +812,7 @@ type OperatorConfiguration struct {
 
 	// TableLimit The greatest size of the routing table, in entries; null for no limit.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
+	TableOwner *TableOwner `json:"table_owner,omitempty"`
 	ThetaMax   *ThetaMax   `json:"theta_max,omitempty"`
 
 	// Trigger When imbalance alone leads to a plan. Removed instances, a changed hash and a table over its limit always do.
@@ -711,6 +831,10 @@ type Parameters struct {
 	// Certificate How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
 	// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
 	Certificate CertificateLevel `json:"certificate"`
+
+	// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. Values in a scale are at most 1e290.
+	Compact Compact `json:"compact"`
 
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
 	// server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
@@ -760,13 +884,18 @@ type Problem struct {
 	// | `version_not_found` | 404 | no such version of the routing table |
 	// | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
+	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
+	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |
+	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
+	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
+	// | `table_not_held` | 409 | the engine holds the routing table |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 	// | `too_large` | 413 | the body is over a limit |
@@ -857,6 +986,9 @@ type RoutingTableEntry struct {
 	Key string `json:"key"`
 }
 
+// Scale The real value of a discretised 1, from 1e-290 to 1e290.
+type Scale = float64
+
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
 
@@ -867,6 +999,9 @@ type Strategy string
 
 // TableLimit The greatest size of the routing table, in entries; null for no limit.
 type TableLimit = int64
+
+// TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
+type TableOwner string
 
 // TableSizes defines model for TableSizes.
 type TableSizes struct {
@@ -950,6 +1085,16 @@ type BetaValuesParameter = []Beta
 // CertificateValuesParameter defines model for CertificateValuesParameter.
 type CertificateValuesParameter = []CertificateLevel
 
+// CompactDegreeParameter The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
+// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+type CompactDegreeParameter = CompactDegree
+
+// CompactDegreeValuesParameter defines model for CompactDegreeValuesParameter.
+type CompactDegreeValuesParameter = []CompactDegree
+
+// CostScaleParameter The real value of a discretised 1, from 1e-290 to 1e290.
+type CostScaleParameter = Scale
+
 // CoverageParameter `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
 // After a change of the instances or the hash function only complete statistics can be planned on.
 type CoverageParameter = Coverage
@@ -1012,8 +1157,14 @@ type PlansParameter = bool
 // ResidualParameter defines model for ResidualParameter.
 type ResidualParameter = []string
 
+// ResolutionKeyEncodingParameter How keys are written.
+type ResolutionKeyEncodingParameter = KeyEncoding
+
 // RowCountParameter defines model for RowCountParameter.
 type RowCountParameter = int64
+
+// StateScaleParameter The real value of a discretised 1, from 1e-290 to 1e290.
+type StateScaleParameter = Scale
 
 // StatisticsIntervalParameter The number of an interval. Intervals are ordered within an epoch.
 type StatisticsIntervalParameter = Interval

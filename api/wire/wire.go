@@ -60,4 +60,13 @@ type ParameterGrid struct {
 	MigrationLimit OneOrMany[*MigrationLimit] `json:"migration_limit"`
 	WorkBudget     OneOrMany[int64]           `json:"work_budget"`
 	Deadline       OneOrMany[*string]         `json:"deadline"`
+
+	CompactDegree OneOrMany[int32] `json:"compact_degree"`
+}
+
+// CompactStatistics are the compact form of statistics, without its records.
+type CompactStatistics struct {
+	Degree     *int32   `json:"degree"`
+	CostScale  *float64 `json:"cost_scale"`
+	StateScale *float64 `json:"state_scale"`
 }

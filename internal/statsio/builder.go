@@ -30,8 +30,17 @@ const (
 const (
 	statisticsRow = fieldKey | fieldCost | fieldFrequency | fieldState | fieldInstance | fieldHashInstance
 	recordRow     = fieldInstance | fieldHashInstance | fieldCost | fieldState | fieldCount
-	resolutionRow = fieldKey | fieldFrom | fieldTo
+	resolutionRow = fieldKey | fieldFrom | fieldTo | fieldHashInstance
 )
+
+// all are the fields of rows of a kind that must have all of them: those of f,
+// but for the interval and for the hash instance of a resolution.
+func (f field) all() field {
+	if f&fieldFrom != 0 {
+		f &^= fieldHashInstance
+	}
+	return f &^ fieldInterval
+}
 
 // String returns the field's name in bodies.
 func (f field) String() string {
@@ -284,7 +293,7 @@ func (b *builder) required(row int, seen field) {
 
 // requireAll notes which fields are missing in a row of a kind that has all.
 func (b *builder) requireAll(row int, seen field) {
-	for f := range (b.fields &^ (seen | fieldInterval)).each {
+	for f := range (b.fields.all() &^ seen).each {
 		b.problem(row, f.String(), detailRequired)
 	}
 }

@@ -109,7 +109,7 @@ func (p *csvParser) setColumns(names []string) error {
 // checkColumns notes which columns are missing.
 func (p *csvParser) checkColumns(seen field) {
 	statistics := p.fields&statisticsRow == statisticsRow
-	required := p.fields &^ fieldInterval
+	required := p.fields.all()
 	if statistics {
 		required = fieldKey
 	}

@@ -44,10 +44,22 @@ func describe(decoded any, err error) string {
 
 func describeResolution(r *Resolution) string {
 	var b strings.Builder
-	for m := range r.All() {
-		fmt.Fprintf(&b, "%q %d→%d\n", m.Key, m.From, m.To)
+	for i := range r.Len() {
+		m := r.At(i)
+		fmt.Fprintf(&b, "%q %d→%d", m.Key, m.From, m.To)
+		if h := hashOf(r, i); h != planner.NoInstance {
+			fmt.Fprintf(&b, " (%d)", h)
+		}
+		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func hashOf(r *Resolution, row int) int32 {
+	if r.HashInstance == nil {
+		return planner.NoInstance
+	}
+	return r.HashInstance[row]
 }
 
 func describeDocument(d *Document) string {

@@ -67,7 +67,16 @@ func sameRecord(a, b compact.Record) bool {
 		math.Float64bits(a.Cost) == math.Float64bits(b.Cost) && math.Float64bits(a.State) == math.Float64bits(b.State)
 }
 
-func sameResolution(t *testing.T, body string, got *Resolution, want []KeyMove) {
+func sameResolution(t *testing.T, body string, got *Resolution, want oracleMoves) {
+	sameMoves(t, body, got, want.moves)
+	for i, h := range want.hash {
+		if hashOf(got, i) != h {
+			t.Fatalf("%s: row %d is of hash instance %d, want %d", body, i, hashOf(got, i), h)
+		}
+	}
+}
+
+func sameMoves(t *testing.T, body string, got *Resolution, want []KeyMove) {
 	moves := slices.Collect(got.All())
 	if !slices.EqualFunc(moves, want, func(a, b KeyMove) bool {
 		return bytes.Equal(a.Key, b.Key) && a.From == b.From && a.To == b.To
@@ -129,6 +138,7 @@ func FuzzDecodeResolutionNDJSON(f *testing.F) {
 	for _, v := range seedValues {
 		f.Add([]byte(`{"key":"a","from":`+v+`,"to":3}`+"\r\n\n"+`{"to":`+v+`,"key":"\u00e9","from":2147483647,"cost":1}`), false)
 		f.Add([]byte(`{"key":"YQ==","from":0,"to":1}`+"\n"+`{"key":"YQ=","from":0,"to":1}`+"\n"+v+"\n"), true)
+		f.Add([]byte(`{"key":"a","from":0,"to":1,"hash_instance":`+v+`}`+"\n"+`{"key":"b","from":0,"hash_instance":null,"to":1}`), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agree(t, DecodeResolutionNDJSON, oracleResolutionNDJSON, sameResolution, body, base64Keys)
@@ -139,6 +149,7 @@ func FuzzDecodeResolutionCSV(f *testing.F) {
 	for _, v := range seedValues {
 		f.Add([]byte("\uFEFFkey,from,to\r\na,"+v+",3\r\n\"b\"\"\n,\",\"2\","+v+"\r\n\r\n"), false)
 		f.Add([]byte("to,key,from\n0,YQ==,1\n"+v+",YQ==,1\n"), true)
+		f.Add([]byte("to,key,hash_instance,from\n0,a,,1\n2,b,"+v+",1\n"), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agree(t, DecodeResolutionCSV, oracleResolutionCSV, sameResolution, body, base64Keys)

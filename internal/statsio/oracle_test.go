@@ -431,44 +431,56 @@ func oracleNDJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
 	return read, err
 }
 
+// oracleMoves are the rows of a resolution.
+type oracleMoves struct {
+	moves []KeyMove
+	hash  []int32
+}
+
 // oracleResolutionNDJSON reads lines of a resolution.
-func oracleResolutionNDJSON(body []byte, base64Keys bool) ([]KeyMove, error) {
+func oracleResolutionNDJSON(body []byte, base64Keys bool) (read oracleMoves, err error) {
 	lines, err := oracleLines(body)
 	if err != nil {
-		return nil, err
+		return read, err
 	}
-	header := []string{"key", "from", "to"}
+	header := []string{"key", "from", "to", "hash_instance"}
 	var records [][]string
 	for _, line := range lines {
 		members, err := oracleMembers(line)
 		if err != nil {
-			return nil, err
+			return read, err
 		}
-		if len(members) != len(header) || members["key"].Kind() != '"' || members["from"].Kind() != '0' || members["to"].Kind() != '0' {
-			return nil, refuse("line %q", line)
+		h, hashed := members["hash_instance"]
+		if string(h) == "null" {
+			h = nil
+		}
+		if len(members) != 3 && !(hashed && len(members) == 4) || hashed && h != nil && h.Kind() != '0' ||
+			members["key"].Kind() != '"' || members["from"].Kind() != '0' || members["to"].Kind() != '0' {
+			return read, refuse("line %q", line)
 		}
 		k, err := oracleString(members["key"])
 		if err != nil {
-			return nil, err
+			return read, err
 		}
-		records = append(records, []string{k, string(members["from"]), string(members["to"])})
+		records = append(records, []string{k, string(members["from"]), string(members["to"]), string(h)})
 	}
 	return oracleResolution(header, records, base64Keys)
 }
 
 // oracleResolutionCSV reads records of a resolution.
-func oracleResolutionCSV(body []byte, base64Keys bool) ([]KeyMove, error) {
+func oracleResolutionCSV(body []byte, base64Keys bool) (read oracleMoves, err error) {
 	header, records, err := oracleTable(body)
 	if err != nil {
-		return nil, err
+		return read, err
 	}
-	if names := slices.Sorted(slices.Values(header)); !slices.Equal(names, []string{"from", "key", "to"}) {
-		return nil, refuse("columns %q", header)
+	names := slices.Sorted(slices.Values(header))
+	if !slices.Equal(names, []string{"from", "key", "to"}) && !slices.Equal(names, []string{"from", "hash_instance", "key", "to"}) {
+		return read, refuse("columns %q", header)
 	}
 	return oracleResolution(header, records, base64Keys)
 }
 
-func oracleResolution(header []string, records [][]string, base64Keys bool) (moves []KeyMove, err error) {
+func oracleResolution(header []string, records [][]string, base64Keys bool) (read oracleMoves, err error) {
 	var rows []oracleRow
 	for _, cells := range records {
 		row := map[string]string{}
@@ -477,22 +489,30 @@ func oracleResolution(header []string, records [][]string, base64Keys bool) (mov
 		}
 		from, err := strconv.ParseUint(row["from"], 10, 31)
 		if err != nil {
-			return nil, refuse("from %q", row["from"])
+			return read, refuse("from %q", row["from"])
 		}
 		to, err := strconv.ParseUint(row["to"], 10, 31)
 		if err != nil {
-			return nil, refuse("to %q", row["to"])
+			return read, refuse("to %q", row["to"])
+		}
+		hash := int64(planner.NoInstance)
+		if text := row["hash_instance"]; text != "" {
+			h, err := strconv.ParseUint(text, 10, 31)
+			if err != nil {
+				return read, refuse("hash_instance %q", text)
+			}
+			hash = int64(h)
 		}
 		rows = append(rows, oracleRow{key: row["key"]})
-		moves = append(moves, KeyMove{From: int32(from), To: int32(to)})
+		read.moves, read.hash = append(read.moves, KeyMove{From: int32(from), To: int32(to)}), append(read.hash, int32(hash))
 	}
 	if rows, err = oracleRows(rows, base64Keys); err != nil {
-		return nil, err
+		return read, err
 	}
 	for i, r := range rows {
-		moves[i].Key = []byte(r.key)
+		read.moves[i].Key = []byte(r.key)
 	}
-	return moves, nil
+	return read, nil
 }
 
 var decimalPattern = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)

@@ -13,6 +13,9 @@ import (
 type Resolution struct {
 	Keys     *planner.Keys // distinct, 1 to planner.MaxKeyBytes bytes each
 	From, To []int32       // ids of instances, ≥ 0
+	// HashInstance is where the engine's own hash puts each key, or
+	// planner.NoInstance. Nil: named on no row.
+	HashInstance []int32
 }
 
 // Len is the number of keys.
@@ -36,7 +39,8 @@ func (r *Resolution) All() iter.Seq[KeyMove] {
 func (r *Resolution) Pointer(row int, field string) string { return shapeRows.pointer(row, field) }
 
 // DecodeResolutionNDJSON reads rows {"key": …, "from": …, "to": …}, one a line,
-// as [DecodeNDJSON] does. All three are required, and no key stands twice.
+// as [DecodeNDJSON] does. All three are required, and no key stands twice. Rows
+// may have a hash_instance besides.
 func DecodeResolutionNDJSON(r io.Reader, o Options) (*Resolution, error) {
 	p := newNDJSON(r, o, resolutionRow)
 	defer p.close()
@@ -44,7 +48,8 @@ func DecodeResolutionNDJSON(r io.Reader, o Options) (*Resolution, error) {
 }
 
 // DecodeResolutionCSV reads the columns key, from and to in any order, as
-// [DecodeCSV] does. All three are required, and no key stands twice.
+// [DecodeCSV] does. All three are required, and no key stands twice. There may be
+// a column hash_instance besides.
 func DecodeResolutionCSV(r io.Reader, o Options) (*Resolution, error) {
 	p, err := newCSV(r, o, resolutionRow)
 	defer p.close()
@@ -61,7 +66,7 @@ func readResolution(s rowSource, b *builder) (*Resolution, error) {
 	if err := b.checkKeys(); err != nil {
 		return nil, err
 	}
-	return &Resolution{Keys: b.keys, From: b.from.take(), To: b.to.take()}, nil
+	return &Resolution{Keys: b.keys, From: b.from.take(), To: b.to.take(), HashInstance: b.hashInstance.take()}, nil
 }
 
 // addResolved takes a row of a resolution.
@@ -75,6 +80,7 @@ func (b *builder) addResolved(n int, r *row) {
 	}
 	b.from.add(r.from)
 	b.to.add(r.to)
+	b.addInstance(&b.hashInstance, n, r.hashInstance)
 }
 
 // KeyMove is one key of a [Resolution]: it goes from one instance to another.

@@ -1,0 +1,290 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"plannerd/api"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/store"
+)
+
+func TestRefusedResolutions(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 64 << 10, Rows: 1000} })
+	homed := e.classPlan()
+	e.operator("clicks", reported)
+	keys := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
+	e.operator("engine", `{"instances":2,"theta_max":0,"table_owner":"engine"}`)
+	engine := e.do("POST", "/v1/operators/engine/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	e.operator("reported", reported)
+	own := e.do("POST", "/v1/operators/reported/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	e.operator("numbers", `{"instances":2,"theta_max":0,"hash":{"function":"flink","key_type":"int"}}`)
+	numbers := e.do("POST", "/v1/operators/numbers/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	target := func(id string) string { return "/v1/plans/" + id + "/resolution" }
+	const head = "key,from,to\n"
+	put := func(name, body, where string) refusal {
+		return refusal{name, "PUT", target(homed.ID), body, []string{csv}, unprocessable, "invalid", where}
+	}
+	e.refused(t, []refusal{
+		put("unknown from", head+"a,0,1\nb,7,1\n", "/1/from"),
+		put("unknown to", head+"a,0,7\nb,0,1\n", "/0/to"),
+		put("key twice", head+"a,0,1\na,0,1\n", "/1/key"),
+		put("no key", head+",0,1\n", "/0/key"),
+		put("long key", head+strings.Repeat("k", 1025)+",0,1\n", "/0/key"),
+		put("negative", head+"a,0,-1\n", "/0/to"),
+		put("no column", "key,from\na,0\n", "/to"),
+		put("unknown column", "key,from,to,cost\na,0,1,1\n", "/cost"),
+		put("hash instance of a known hash", "key,from,to,hash_instance\na,0,1,\nb,0,1,0\n", "/1/hash_instance"),
+		put("too few", head+"a,0,1\n", ""),
+		put("too many", head+"a,0,1\nb,0,1\nc,0,1\n", ""),
+		put("none", head, ""),
+		put("another way", head+"a,0,1\nb,1,0\n", ""),
+		put("one that stays", head+"a,0,1\nb,0,1\nc,0,0\n", ""),
+		{"unknown member", "PUT", target(homed.ID), `{"key":"a","from":0,"to":1,"cost":1}`, []string{ndjson}, unprocessable, "invalid", "/0/cost"},
+		{"malformed", "PUT", target(homed.ID), `{"key":"a"`, []string{ndjson}, badRequest, "malformed", ""},
+		{"no gzip", "PUT", target(homed.ID), head, []string{csv, "Content-Encoding: gzip"}, badRequest, "malformed", ""},
+		{"no base64", "PUT", target(homed.ID) + "?key_encoding=base64", head + "a!,0,1\n", []string{csv}, unprocessable, "invalid", "/0/key"},
+		{"unknown parameter", "PUT", target(homed.ID) + "?interval=1", head, []string{csv}, unprocessable, "invalid", "?interval"},
+		{"JSON", "PUT", target(homed.ID), `[]`, nil, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"charset", "PUT", target(homed.ID), head, []string{"Content-Type: text/csv; charset=latin1"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"content encoding", "PUT", target(homed.ID), head, []string{csv, "Content-Encoding: br"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"accept", "PUT", target(homed.ID), head, []string{csv, "Accept: text/csv"}, http.StatusNotAcceptable, "not_acceptable", ""},
+		{"large", "PUT", target(homed.ID), head + strings.Repeat("a,0,1\n", 64<<10), []string{csv}, http.StatusRequestEntityTooLarge, "too_large", ""},
+		{"unknown plan", "PUT", target("none"), head, []string{csv}, http.StatusNotFound, "plan_not_found", ""},
+		{"plan of keys", "PUT", target(keys.ID), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
+		{"the engine's table", "PUT", target(engine.ID), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
+		{"no hash instance", "PUT", target(own.ID), head + "a,0,1\nb,0,1\n", []string{csv}, unprocessable, "invalid", "/0/hash_instance"},
+		{"one hash instance missing", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,\n", []string{csv}, unprocessable, "invalid", "/1/hash_instance"},
+		{"unknown hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,3\n", []string{csv}, unprocessable, "invalid", "/1/hash_instance"},
+		{"another hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,1\n", []string{csv}, unprocessable, "invalid", ""},
+		{"key without hash", "PUT", target(numbers.ID), head + "1,0,1\na,0,1\n", []string{csv}, unprocessable, "invalid", "/1/key"},
+	})
+	// Every way that differs is told, with both numbers.
+	a := e.do("PUT", target(homed.ID), head+"a,0,1\nb,1,0\nc,1,0\n", csv).fails(unprocessable, "invalid", "")
+	var details []string
+	for _, e := range a.problem().Errors {
+		details = append(details, e.Detail)
+	}
+	if want := []string{
+		"from 0, with hash instance 0, to 1: the plan has 2 keys, 1 are named",
+		"from 1, with hash instance 0, to 0: the plan has 0 keys, 2 are named",
+	}; !slices.Equal(details, want) {
+		t.Errorf("%q", details)
+	}
+	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+own.ID+"/commit", "").want(http.StatusOK)
+
+	e.do("POST", "/v1/plans/"+homed.ID+"/abort", "").want(http.StatusOK)
+	e.do("PUT", target(homed.ID), head+"a,0,1\nb,0,1\n", csv).fails(http.StatusConflict, "transition_not_allowed", "")
+	e.do("DELETE", "/v1/operators/homed", "").want(http.StatusNoContent)
+	e.do("PUT", target(homed.ID), head, csv).fails(http.StatusGone, "purged", "")
+}
+
+// TestResolvedChanges: entries are added, altered and removed.
+func TestResolvedChanges(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(allAtHome, `"instances":2`, `"instances":4`, 1))
+	const plans = "/v1/operators/clicks/plans"
+	// Keys a … f get entries for 1.
+	p := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d","e","f"],"cost":[1,1,1,1,1,1],"instance":[1,1,1,1,1,1]}}`).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	table := func() map[string]int32 {
+		var got struct{ Entries []entry }
+		e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).into(&got)
+		return table{Set: got.Entries}.entries()
+	}
+	before := table()
+	at := map[string]int32{}
+	for _, key := range strings.Split("abcdef", "") {
+		at[key] = before[key] // 0 where there is none
+	}
+	// The more to do, the higher the instance.
+	var records []string
+	count := map[int32]int{}
+	for _, d := range at {
+		count[d]++
+	}
+	for d, n := range count {
+		records = append(records, fmt.Sprintf("[%d,0,%d,1,%d]", d, 1+9*d, n))
+	}
+	q := e.do("POST", plans, `{"interval":2,"compact":{"records":[`+strings.Join(records, ",")+`]}}`).want(http.StatusCreated).compacted()
+	if q.Status != "approved" || q.RoutingTable.SizeBefore != int64(len(before)) {
+		t.Fatalf("%+v", q)
+	}
+	var lines []string
+	want := table()
+	for _, m := range q.classes(t) {
+		for key, d := range at {
+			if m[5] == 0 || d != int32(m[1]) {
+				continue
+			}
+			m[5]--
+			lines = append(lines, fmt.Sprintf("%s,%v,%v", key, m[1], m[0]))
+			at[key] = int32(m[0])
+			if delete(want, key); m[0] != 0 {
+				want[key] = int32(m[0])
+			}
+			if m[1] == m[0] {
+				t.Fatalf("%v", m)
+			}
+		}
+	}
+	r := e.do("PUT", "/v1/plans/"+q.ID+"/resolution", "key,from,to\n"+strings.Join(lines, "\n"), csv).want(http.StatusOK).compacted()
+	if *r.ResolvedKeys != int64(len(lines)) || len(lines) == 0 {
+		t.Errorf("%+v", r)
+	}
+	e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+	equalMaps(t, "table", table(), want)
+}
+
+// TestResolvedAlready: what the table says already is no change.
+func TestResolvedAlready(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", allAtHome)
+	const plans = "/v1/operators/clicks/plans"
+	resolve := func(id, rows string) compacted {
+		t.Helper()
+		e.do("PUT", "/v1/plans/"+id+"/resolution", "key,from,to\n"+rows, csv).want(http.StatusOK)
+		return e.do("GET", "/v1/plans/"+id+"?include=routing_table", "").want(http.StatusOK).compacted()
+	}
+	// Four keys are on 1 without entries, and two go home.
+	p := e.do("POST", plans, `{"interval":1,"compact":{"records":[[1,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	if r := resolve(p.ID, "a,1,0\nb,1,0\n"); *r.ResolvedKeys != 2 || r.RoutingTable.Set == nil || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
+		t.Errorf("%+v", r)
+	}
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	// Two keys with entries for 1 are on 0, and go where their entries say.
+	keys := e.do("POST", plans, `{"interval":2,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1],"instance":[0,0,0,0]}}`).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+keys.ID+"/commit", "").want(http.StatusOK)
+	p = e.do("POST", plans, `{"interval":3,"compact":{"records":[[0,0,1,1,4]]}}`).want(http.StatusCreated).compacted()
+	if r := resolve(p.ID, keys.Migrations[0].Key+",0,1\n"+keys.Migrations[1].Key+",0,1\n"); *r.ResolvedKeys != 2 || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if done := e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).compacted(); *done.Version != 3 {
+		t.Errorf("%+v", done)
+	}
+	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), ",1\n") != 2 {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// TestResolutionAcrossHashes: when the hash changes, keys that stay elsewhere
+// than their new hash instance need entries, so they must be named.
+func TestResolutionAcrossHashes(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0.2,"hash":{"function":"modulo"}}`)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":3,"theta_max":0.2,"hash":{"function":"modulo"}}`).want(http.StatusOK)
+	hash := func(n int32) planner.HashFunction {
+		var instances []partitioner.Instance
+		for id := range n {
+			instances = append(instances, partitioner.Instance{ID: id})
+		}
+		h, err := partitioner.New(partitioner.Config{Function: "modulo"}, instances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	two, three := hash(2), hash(3)
+	type key struct {
+		name     string
+		at, home int32
+	}
+	var keys []key
+	records := map[[2]int32]int{}
+	for i := range 300 {
+		name := fmt.Sprint("key-", i)
+		at, err := two.Instance([]byte(name), planner.KeyHash([]byte(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		home, err := three.Instance([]byte(name), planner.KeyHash([]byte(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key{name, at, home})
+		records[[2]int32{at, home}]++
+	}
+	var list []string
+	for f, n := range records {
+		list = append(list, fmt.Sprintf("[%d,%d,1,1,%d]", f[0], f[1], n))
+	}
+	statistics := func(more string) string {
+		return `{"interval":1,` + more + `"compact":{"records":[` + strings.Join(list, ",") + `]}}`
+	}
+	e.do("POST", "/v1/operators/clicks/plans", statistics(`"coverage":"partial",`)).fails(http.StatusConflict, "complete_coverage_required", "")
+	p := e.do("POST", "/v1/operators/clicks/plans", statistics("")).want(http.StatusCreated).compacted()
+	if p.Status != "approved" || !p.Balanced {
+		t.Fatalf("%+v", p)
+	}
+	left := map[[3]int32]int{}
+	for _, m := range p.classes(t) {
+		if m[0] == m[1] {
+			t.Errorf("%v moves nowhere", m)
+		}
+		left[[3]int32{int32(m[1]), int32(m[2]), int32(m[0])}] += int(m[5])
+	}
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	moved, stay, want, after := "", "", map[string]int32{}, map[string]int32{}
+	for _, k := range keys {
+		to := k.at
+		for d := range int32(3) {
+			if f := [3]int32{k.at, k.home, d}; left[f] > 0 {
+				left[f]--
+				to = d
+				moved += fmt.Sprintf("%s,%d,%d\n", k.name, k.at, d)
+				break
+			}
+		}
+		if to == k.at && to != k.home {
+			stay += fmt.Sprintf("%s,%d,%d\n", k.name, to, to)
+		}
+		if after[k.name] = to; to != k.home {
+			want[k.name] = to
+		}
+	}
+	if stay == "" || moved == "" {
+		t.Fatalf("%d bytes of keys that stay, %d of keys that move: the test tests nothing", len(stay), len(moved))
+	}
+	e.do("PUT", "/v1/plans/"+p.ID+"/resolution", "key,from,to\n"+moved, csv).fails(unprocessable, "invalid", "")
+	r := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", "key,from,to\n"+moved+stay, csv).want(http.StatusOK).compacted()
+	if r.RoutingTable.SizeAfter != int64(len(want)) || int(*r.ResolvedKeys) != strings.Count(moved+stay, "\n") {
+		t.Errorf("%+v, want %d entries", r, len(want))
+	}
+	if list := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations", "").want(http.StatusOK).compacted(); string(list.Migrations) != string(p.Migrations) {
+		t.Error("keys that stay are listed among those that move")
+	}
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	for name, d := range after {
+		var route struct{ Instance int32 }
+		e.do("GET", "/v1/operators/clicks/route?key="+name, "").want(http.StatusOK).into(&route)
+		if route.Instance != d {
+			t.Fatalf("%s is routed to %d, it is on %d", name, route.Instance, d)
+		}
+	}
+}
+
+// TestResolutionOfAnOldBase: another commit makes a resolution worthless.
+func TestResolutionOfAnOldBase(t *testing.T) {
+	f := &faults{}
+	e := newEnv(t, func(c *api.Config) {
+		f.Store = c.Store
+		c.Store = f
+	})
+	homed := e.classPlan()
+	const rows = "key,from,to\na,0,1\nb,0,1\n"
+	for code, err := range map[string]error{"base_changed": store.ErrBaseChanged, "transition_not_allowed": store.ErrTransition} {
+		f.set("ResolvePlan", err)
+		e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, code, "")
+		f.set("ResolvePlan", nil)
+	}
+	later := e.do("POST", "/v1/operators/homed/plans", `{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+later.ID+"/commit", "").want(http.StatusOK)
+	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
+}
