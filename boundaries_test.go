@@ -64,7 +64,7 @@ var boundaries = []boundary{
 	},
 	{place: "store", reach: []string{anyHTTP, anySQL, chi}},
 	{place: "store/internal/...", project: []string{"store", "migrations"}, reach: []string{chi, pgx, sqlite}},
-	{place: "store/storetest", project: []string{"store", "internal/..."}, reach: []string{chi, pgx, sqlite}},
+	{place: "store/storetest", project: []string{"store", "store/internal/...", "internal/..."}, reach: []string{chi, pgx, sqlite}},
 	{
 		place:   "store/postgres/...",
 		project: []string{"store", "store/internal/...", "migrations", "internal/..."},
