@@ -13,7 +13,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 
 	"github.com/twmb/murmur3"
 )
@@ -90,14 +89,8 @@ func place(nodes []Node) []Token {
 		n += max(node.Tokens, 0)
 	}
 	tokens := make([]Token, 0, n)
-	name := make([]byte, 0, 32)
 	for _, node := range nodes {
-		name = append(strconv.AppendInt(append(name[:0], "token-"...), int64(node.ID), 10), '-')
-		prefix := len(name)
-		for j := range node.Tokens {
-			name = strconv.AppendInt(name[:prefix], int64(j), 10)
-			tokens = append(tokens, Token{Position(name), node.ID, int32(j)})
-		}
+		tokens = appendTokens(tokens, node.ID, 0, node.Tokens)
 	}
 	return tokens
 }
@@ -124,12 +117,15 @@ func compare(a, b Token) int {
 func (r *Ring) Lookup(key []byte) int32 { return r.at(Position(key)) }
 
 // at returns the ID of the node that position p belongs to.
-func (r *Ring) at(p uint32) int32 {
+func (r *Ring) at(p uint32) int32 { return r.tokens[r.tokenAt(p)].Node }
+
+// tokenAt returns the index of the token that position p belongs to.
+func (r *Ring) tokenAt(p uint32) int32 {
 	i := r.first[p>>r.shift]
 	for r.tokens[i].Position < p {
 		i++
 	}
-	return r.tokens[i].Node
+	return i
 }
 
 // Instance is [Ring.Lookup] under the name that a planner.HashFunction has. The

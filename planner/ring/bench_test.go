@@ -1,0 +1,113 @@
+package ring
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"plannerd/planner"
+)
+
+// zipfCounts are the frequencies of keys 1…n under Zipf's law, about total together.
+func zipfCounts(n int, z float64, total float64) ([]int64, *planner.Keys) {
+	weights, sum := make([]float64, n), 0.0
+	keys := planner.NewKeys(n)
+	for i := range weights {
+		weights[i] = math.Pow(float64(i+1), -z)
+		sum += weights[i]
+		keys.Append([]byte("user:" + strconv.Itoa(i)))
+	}
+	counts := make([]int64, n)
+	for i, w := range weights {
+		counts[i] = int64(math.Round(w / sum * total))
+	}
+	return counts, keys
+}
+
+// One operation is a run without and a run with balancing.
+func BenchmarkSimulate(b *testing.B) {
+	counts, keys := zipfCounts(100_000, 0.85, 1e6)
+	s, err := NewStream(keys, counts, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		o    SimulationOptions
+	}{
+		{"method=halving/state=final_merge", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3}},
+		{"method=doubling/state=final_merge", SimulationOptions{Method: Doubling, Nodes: EqualNodes(16, 1), MaxRounds: 3}},
+		{"method=halving/state=state_forwarding", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3, State: StateForwarding}},
+	} {
+		b.Run("messages=1e6/reducers=16/"+c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var x *Simulation
+			for b.Loop() {
+				if x, err = Simulate(s, c.o); err != nil || !x.Balanced.Consistent {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N*len(s.Messages)), "ns/message")
+			b.ReportMetric(x.Baseline.Skew, "S-before")
+			b.ReportMetric(x.Balanced.Skew, "S-after")
+		})
+	}
+}
+
+func benchmarkLoad(n int) *Load {
+	counts, keys := zipfCounts(n, 0.85, 1e7)
+	l := &Load{Keys: keys, Cost: make([]float64, n), State: make([]float64, n)}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i, c := range counts {
+		l.Cost[i], l.State[i] = float64(c), float64(1+rng.IntN(1000))
+	}
+	return l
+}
+
+func benchmarkMembers(n, tokens int) []Member {
+	members := make([]Member, n)
+	for i := range members {
+		members[i] = Member{ID: int32(i), Tokens: tokens}
+	}
+	return members
+}
+
+func BenchmarkNewPlan(b *testing.B) {
+	for _, keys := range []int{10_000, 1_000_000} {
+		load := benchmarkLoad(keys)
+		for _, method := range []Method{Halving, Doubling, Fitted} {
+			tokens := 128
+			if method == Doubling {
+				tokens = 1
+			}
+			b.Run("method="+string(method)+"/keys="+strconv.Itoa(keys)+"/nodes=16", func(b *testing.B) {
+				b.ReportAllocs()
+				var p *Plan
+				for b.Loop() {
+					var err error
+					p, err = NewPlan(benchmarkMembers(16, tokens), load, PlanOptions{Method: method, ThetaMax: 0.08, MaxRounds: 3})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(p.Effect.Theta.Before, "theta-before")
+				b.ReportMetric(p.Effect.Theta.After, "theta-after")
+				b.ReportMetric(p.Effect.Fraction, "moved")
+			})
+		}
+	}
+}
+
+func BenchmarkReachable(b *testing.B) {
+	load := benchmarkLoad(10_000)
+	for _, nodes := range []int{4, 16} {
+		b.Run("keys=1e4/tokens=16/nodes="+strconv.Itoa(nodes), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Reachable(benchmarkMembers(nodes, 16), load, ReachOptions{ThetaMax: 0.08}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

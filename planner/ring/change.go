@@ -1,0 +1,256 @@
+package ring
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"plannerd/planner"
+)
+
+// MaxTokens is the greatest number of tokens on a ring, of all nodes together.
+const MaxTokens = 1 << 24
+
+// DefaultTokenLimit is the number of tokens on the ring, of all nodes together,
+// beyond which doubling is refused unless options say otherwise.
+const DefaultTokenLimit = 1 << 20
+
+// Arc is the stretch of the ring of the positions after Start up to and including
+// End, wrapping round when Start ≥ End; Start = End is the whole ring. All of it
+// changes its owner.
+type Arc struct {
+	Start    uint32 // exclusive
+	End      uint32 // inclusive
+	From, To int32  // IDs of the nodes it belongs to before and after
+	// The keys of the load that lie on it, what they cost and how much state they
+	// hold; 0 when no load was given.
+	Keys        int64
+	Cost, State float64
+}
+
+// Length is the number of positions on the arc, from 1 to 2³².
+func (a Arc) Length() uint64 {
+	if a.Start == a.End {
+		return 1 << 32
+	}
+	return uint64(a.End - a.Start) // modulo 2³²: wrapping round
+}
+
+// Contains reports whether position p lies on the arc.
+func (a Arc) Contains(p uint32) bool {
+	return a.Start == a.End || p-a.Start-1 < a.End-a.Start
+}
+
+// Change turns one ring into another.
+type Change struct {
+	// Before and After are the nodes, in ascending order of ID.
+	Before, After []Node
+	// Added and Removed are the tokens that only one of the rings has, by node,
+	// then index. [Apply] carries them out.
+	Added, Removed []Token
+	// Arcs are what changes its owner: the fewest arcs possible, in ascending order
+	// of End.
+	Arcs []Arc
+}
+
+// Empty reports whether the rings are the same.
+func (c *Change) Empty() bool { return len(c.Added) == 0 && len(c.Removed) == 0 }
+
+// Reverse returns the change from After back to Before.
+func (c *Change) Reverse() Change {
+	arcs := slices.Clone(c.Arcs)
+	for i := range arcs {
+		arcs[i].From, arcs[i].To = arcs[i].To, arcs[i].From
+	}
+	return Change{Before: c.After, After: c.Before, Added: c.Removed, Removed: c.Added, Arcs: arcs}
+}
+
+// Moved is the part of the ring's positions that change their owner, from 0 to 1.
+func (c *Change) Moved() float64 {
+	positions := uint64(0)
+	for _, a := range c.Arcs {
+		positions += a.Length()
+	}
+	return float64(positions) / (1 << 32)
+}
+
+// Diff compares two rings, given as their nodes in any order. Each ring has at
+// least one token. The error is a [planner.InputError] of field "before/…" or
+// "after/…".
+func Diff(before, after []Node) (*Change, error) {
+	if err := validateNodes("before", before); err != nil {
+		return nil, err
+	}
+	if err := validateNodes("after", after); err != nil {
+		return nil, err
+	}
+	return diff(before, after, New(before), New(after)), nil
+}
+
+// diff compares valid rings, which are also given as built.
+func diff(before, after []Node, old, now *Ring) *Change {
+	c := &Change{Before: inOrder(before), After: inOrder(after)}
+	held := make(map[int32]int, len(before))
+	for _, n := range c.Before {
+		held[n.ID] = n.Tokens
+	}
+	for _, n := range c.After {
+		c.Added = appendTokens(c.Added, n.ID, held[n.ID], n.Tokens)
+		held[n.ID] = min(held[n.ID], n.Tokens)
+	}
+	stays := make(map[int32]bool, len(after))
+	for _, n := range c.After {
+		stays[n.ID] = true
+	}
+	for _, n := range c.Before {
+		left := held[n.ID]
+		if !stays[n.ID] {
+			left = 0
+		}
+		c.Removed = appendTokens(c.Removed, n.ID, left, n.Tokens)
+	}
+	if !c.Empty() {
+		c.Arcs = movedArcs(old.Tokens(), now.Tokens())
+	}
+	return c
+}
+
+// appendTokens appends tokens from…to−1 of a node.
+func appendTokens(tokens []Token, node int32, from, to int) []Token {
+	if from >= to {
+		return tokens
+	}
+	name := append(strconv.AppendInt([]byte("token-"), int64(node), 10), '-')
+	prefix := len(name)
+	for j := from; j < to; j++ {
+		name = strconv.AppendInt(name[:prefix], int64(j), 10)
+		tokens = append(tokens, Token{Position(name), node, int32(j)})
+	}
+	return tokens
+}
+
+// movedArcs walks round both rings at once, from token position to token position.
+// Between two neighbouring positions of either ring nothing divides the keys.
+func movedArcs(old, now []Token) []Arc {
+	var arcs []Arc
+	start := max(old[len(old)-1].Position, now[len(now)-1].Position)
+	for i, j := 0, 0; i < len(old) || j < len(now); {
+		end := uint32(math.MaxUint32)
+		if i < len(old) {
+			end = old[i].Position
+		}
+		if j < len(now) {
+			end = min(end, now[j].Position)
+		}
+		from, to := old[i%len(old)].Node, now[j%len(now)].Node
+		if last := len(arcs) - 1; from == to {
+			// Nothing moves.
+		} else if last >= 0 && arcs[last].End == start && arcs[last].From == from && arcs[last].To == to {
+			arcs[last].End = end
+		} else {
+			arcs = append(arcs, Arc{Start: start, End: end, From: from, To: to})
+		}
+		for i < len(old) && old[i].Position == end {
+			i++
+		}
+		for j < len(now) && now[j].Position == end {
+			j++
+		}
+		start = end
+	}
+	// The first arc may go on where the last ends.
+	if last := len(arcs) - 1; last > 0 && arcs[0].Start == arcs[last].End && arcs[0].From == arcs[last].From && arcs[0].To == arcs[last].To {
+		arcs[0].Start = arcs[last].Start
+		arcs = arcs[:last]
+	}
+	return arcs
+}
+
+// Apply carries out a change of tokens: it returns nodes with those added and
+// without those removed, in ascending order of ID, without nodes that are left
+// with no token. Only Node and Index of a token count, their order does not. The
+// error, a [planner.InputError] of field "added" or "removed" and the row of a
+// token, says that a node does not have a token that is removed, has one already
+// that is added, or would not hold tokens 0…T−1.
+func Apply(nodes []Node, added, removed []Token) ([]Node, error) {
+	held := make(map[int32]int, len(nodes))
+	for _, n := range nodes {
+		held[n.ID] = n.Tokens
+	}
+	// The highest tokens go first, and the lowest come first.
+	if row := inTurn(removed, true, func(t Token) bool {
+		ok := int(t.Index) == held[t.Node]-1
+		held[t.Node]--
+		return ok
+	}); row >= 0 {
+		return nil, &planner.InputError{Row: row, Field: "removed", Detail: "is not the last token of its node"}
+	}
+	if row := inTurn(added, false, func(t Token) bool {
+		ok := int(t.Index) == held[t.Node]
+		held[t.Node]++
+		return ok
+	}); row >= 0 {
+		return nil, &planner.InputError{Row: row, Field: "added", Detail: "is not the next token of its node"}
+	}
+	var after []Node
+	for id, tokens := range held {
+		if tokens > 0 {
+			after = append(after, Node{id, tokens})
+		}
+	}
+	return inOrder(after), nil
+}
+
+// inTurn visits tokens by node and index, ascending or descending, until visit
+// reports false; then it returns which token that was, else −1.
+func inTurn(tokens []Token, descending bool, visit func(Token) bool) int {
+	order := make([]int, len(tokens))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		c := cmp.Or(cmp.Compare(tokens[i].Node, tokens[j].Node), cmp.Compare(tokens[i].Index, tokens[j].Index))
+		if descending {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(i, j))
+	})
+	for _, i := range order {
+		if !visit(tokens[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// inOrder returns the nodes in ascending order of ID.
+func inOrder(nodes []Node) []Node {
+	out := slices.Clone(nodes)
+	slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// validateNodes checks nodes that errors call field.
+func validateNodes(field string, nodes []Node) error {
+	total, seen := 0, make(map[int32]bool, len(nodes))
+	for i, n := range nodes {
+		at := field + "/" + strconv.Itoa(i)
+		switch {
+		case n.ID < 0:
+			return bad(at+"/id", "must be ≥ 0")
+		case seen[n.ID]:
+			return bad(at+"/id", "stands twice")
+		case n.Tokens < 0 || n.Tokens > MaxTokens:
+			return bad(at+"/tokens", "must be from 0 to "+strconv.Itoa(MaxTokens))
+		}
+		seen[n.ID] = true
+		if total += n.Tokens; total > MaxTokens {
+			return bad(field, "must not have more than "+strconv.Itoa(MaxTokens)+" tokens together")
+		}
+	}
+	if total == 0 {
+		return bad(field, "must have a token")
+	}
+	return nil
+}

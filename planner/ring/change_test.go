@@ -1,0 +1,486 @@
+package ring
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"plannerd/planner"
+)
+
+func TestJudge(t *testing.T) {
+	zero, half := 0.0, 0.5
+	for _, c := range []struct {
+		name   string
+		p      Policy
+		queues []float64
+		want   Verdict
+	}{
+		{"nobody", Policy{}, nil, Verdict{false, -1, 0, 0, 0, CauseAlone}},
+		{"alone", Policy{}, []float64{9}, Verdict{false, 0, 9, 0, 0, CauseAlone}},
+		{"all empty", Policy{}, []float64{0, 0}, Verdict{false, 0, 0, 0, 0, CauseWithinThreshold}},
+		{"a single message", Policy{}, []float64{0, 1, 0}, Verdict{true, 1, 1, 0, 0, CauseOverloaded}},
+		{"a single message is too few", Policy{MinQueue: 2}, []float64{0, 1, 0}, Verdict{false, 1, 1, 0, 0, CauseShortQueue}},
+		{"as many as asked for", Policy{MinQueue: 2}, []float64{0, 2, 0}, Verdict{true, 1, 2, 0, 0, CauseOverloaded}},
+		{"at the threshold", Policy{Tau: &half}, []float64{10, 15}, Verdict{false, 1, 15, 10, 15, CauseWithinThreshold}},
+		{"above it", Policy{Tau: &half}, []float64{16, 10, 3}, Verdict{true, 0, 16, 10, 15, CauseOverloaded}},
+		{"two longest", Policy{Tau: &zero}, []float64{3, 7, 7}, Verdict{false, 1, 7, 7, 7, CauseWithinThreshold}},
+		{"the second comes later", Policy{Tau: &zero}, []float64{8, 1, 7}, Verdict{true, 0, 8, 7, 7, CauseOverloaded}},
+		{"the second comes first", Policy{Tau: &zero}, []float64{7, 1, 8}, Verdict{true, 2, 8, 7, 7, CauseOverloaded}},
+	} {
+		if got := c.p.Judge(c.queues); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	if got := (Policy{}).Judge([]float64{12, 10}); got.Fires || got.Threshold != 12 {
+		t.Errorf("τ is not 0.2 by default: %+v", got)
+	}
+}
+
+func TestRelieve(t *testing.T) {
+	three := []Node{{0, 8}, {1, 5}, {2, 1}}
+	for _, c := range []struct {
+		name  string
+		m     Method
+		at    int
+		limit int
+		want  []Node
+		cause Cause
+	}{
+		{"half", Halving, 0, 100, []Node{{0, 4}, {1, 5}, {2, 1}}, CauseOverloaded},
+		{"tokens below 5/2", Halving, 1, 100, []Node{{0, 8}, {1, 3}, {2, 1}}, CauseOverloaded},
+		{"nothing to halve", Halving, 2, 100, three, CauseExhausted},
+		{"all others doubled", Doubling, 1, 100, []Node{{0, 16}, {1, 5}, {2, 2}}, CauseOverloaded},
+		{"just within the limit", Doubling, 1, 23, []Node{{0, 16}, {1, 5}, {2, 2}}, CauseOverloaded},
+		{"too many tokens", Doubling, 1, 22, three, CauseTokenLimit},
+	} {
+		if got, cause := c.m.relieve(three, c.at, c.limit); !slices.Equal(got, c.want) || cause != c.cause {
+			t.Errorf("%s: %v, %s; want %v, %s", c.name, got, cause, c.want, c.cause)
+		}
+	}
+	if _, cause := Doubling.relieve([]Node{{0, 3}, {1, 0}}, 0, 100); cause != CauseExhausted {
+		t.Errorf("no other node has a token to double: %s", cause)
+	}
+	if !slices.Equal(three, []Node{{0, 8}, {1, 5}, {2, 1}}) {
+		t.Errorf("the input was changed: %v", three)
+	}
+}
+
+// Every position near a token, and some others, is on an arc exactly if its owner
+// changes, and the arc says from where to where.
+func TestDiffAgreesWithEveryPosition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := drawNodes(t), drawNodes(t)
+		c, err := Diff(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkArcs(t, c)
+		positions := []uint32{0, math.MaxUint32}
+		for _, r := range []*Ring{New(before), New(after)} {
+			for _, x := range r.Tokens() {
+				positions = append(positions, x.Position-1, x.Position, x.Position+1)
+			}
+		}
+		for range 50 {
+			positions = append(positions, rapid.Uint32().Draw(t, "position"))
+		}
+		for _, p := range positions {
+			from, to := naiveOwner(before, p), naiveOwner(after, p)
+			var on []Arc
+			for _, a := range c.Arcs {
+				if a.Contains(p) {
+					on = append(on, a)
+				}
+			}
+			switch {
+			case from == to && len(on) == 0:
+			case from != to && len(on) == 1 && on[0].From == from && on[0].To == to:
+			default:
+				t.Fatalf("position %d moves from %d to %d; it is on %v", p, from, to, on)
+			}
+		}
+		back := c.Reverse()
+		if want, _ := Diff(after, before); !cmp.Equal(&back, want) {
+			t.Fatalf("the way back: %s", cmp.Diff(want, &back))
+		}
+	})
+}
+
+// checkArcs: in order, disjoint, and none that could be one with the next.
+func checkArcs(t *rapid.T, c *Change) {
+	positions := uint64(0)
+	for i, a := range c.Arcs {
+		positions += a.Length()
+		next := c.Arcs[(i+1)%len(c.Arcs)]
+		switch {
+		case i > 0 && a.End <= c.Arcs[i-1].End, i > 0 && a.Start >= a.End:
+			t.Fatalf("arcs are not in order: %v", c.Arcs)
+		case len(c.Arcs) > 1 && a.End == next.Start && a.From == next.From && a.To == next.To:
+			t.Fatalf("arcs %v and %v are one", a, next)
+		}
+	}
+	if positions > 1<<32 || c.Moved() != float64(positions)/(1<<32) {
+		t.Fatalf("arcs of %d positions, %v of the ring", positions, c.Moved())
+	}
+}
+
+func TestTokensOfAChangeCanBeAppliedAndReversed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := drawNodes(t), drawNodes(t)
+		c, err := Diff(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := map[Token]bool{}
+		for _, x := range New(before).Tokens() {
+			set[x] = true
+		}
+		for _, x := range c.Removed {
+			if !set[x] {
+				t.Fatalf("%v is removed but was not there", x)
+			}
+			delete(set, x)
+		}
+		for _, x := range c.Added {
+			if set[x] {
+				t.Fatalf("%v is added but was there", x)
+			}
+			set[x] = true
+		}
+		want := map[Token]bool{}
+		for _, x := range New(after).Tokens() {
+			want[x] = true
+		}
+		if !cmp.Equal(set, want) {
+			t.Fatal("the tokens added and removed do not turn one ring into the other")
+		}
+		shuffle := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle
+		added, removed := slices.Clone(c.Added), slices.Clone(c.Removed)
+		shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
+		shuffle(len(removed), func(i, j int) { removed[i], removed[j] = removed[j], removed[i] })
+		there, err := Apply(before, added, removed)
+		if err != nil || !slices.Equal(there, holders(after)) {
+			t.Fatalf("applied: %v, %v; want %v", there, err, holders(after))
+		}
+		back, err := Apply(there, removed, added)
+		if err != nil || !slices.Equal(back, holders(before)) {
+			t.Fatalf("reversed: %v, %v; want %v", back, err, holders(before))
+		}
+	})
+}
+
+// holders are the nodes with tokens, by ID.
+func holders(nodes []Node) []Node {
+	return inOrder(slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Tokens == 0 }))
+}
+
+func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
+	nodes := []Node{{1, 2}, {4, 1}}
+	for _, c := range []struct {
+		field          string
+		added, removed []Token
+	}{
+		{"removed", nil, []Token{{Node: 1, Index: 0}}},
+		{"removed", nil, []Token{{Node: 4, Index: 1}}},
+		{"removed", nil, []Token{{Node: 7, Index: 0}}},
+		{"removed", nil, []Token{{Node: 4, Index: 0}, {Node: 4, Index: 0}}},
+		{"added", []Token{{Node: 1, Index: 1}}, nil},
+		{"added", []Token{{Node: 1, Index: 3}}, nil},
+		{"added", []Token{{Node: 2, Index: 1}}, nil},
+	} {
+		_, err := Apply(nodes, c.added, c.removed)
+		wantInputError(t, err, c.field)
+	}
+}
+
+func TestWholeRingMoves(t *testing.T) {
+	c, err := Diff([]Node{{1, 1}}, []Node{{2, 1}})
+	if err != nil || len(c.Arcs) != 1 || c.Arcs[0].Length() != 1<<32 || c.Moved() != 1 || !c.Arcs[0].Contains(12345) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, _ := Diff([]Node{{1, 3}}, []Node{{1, 5}}); len(c.Arcs) != 0 || len(c.Added) != 2 || c.Empty() {
+		t.Errorf("one node alone: %+v", c)
+	}
+}
+
+// drawLoad draws keys with whole costs and states, which plain sums add up exactly.
+func drawLoad(t *rapid.T) *Load {
+	n := rapid.IntRange(0, 60).Draw(t, "keys")
+	l := &Load{Keys: planner.NewKeys(n)}
+	for i := range n {
+		l.Keys.Append([]byte("key-" + strconv.Itoa(i)))
+		l.Cost = append(l.Cost, float64(rapid.IntRange(0, 1000).Draw(t, "cost")))
+		l.State = append(l.State, float64(rapid.IntRange(0, 1000).Draw(t, "state")))
+	}
+	if rapid.Bool().Draw(t, "no state") {
+		l.State = nil
+	}
+	return l
+}
+
+func drawMembers(t *rapid.T) []Member {
+	var members []Member
+	for _, n := range drawNodes(t) {
+		m := Member{ID: n.ID, Tokens: n.Tokens + 1, Capacity: rapid.SampledFrom([]float64{0, 1, 0.5, 2, 3}).Draw(t, "capacity")}
+		if len(members) > 1 { // two that stay
+			switch rapid.IntRange(0, 3).Draw(t, "rescale") {
+			case 0:
+				m.Joins = true
+			case 1:
+				m.Leaves = true
+			}
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// checkEffect recounts an effect key by key.
+func checkEffect(t *rapid.T, members []Member, before, after []Node, load *Load, c *Change, e *Effect) {
+	state := func(k int) float64 {
+		if load.State == nil {
+			return 1
+		}
+		return load.State[k]
+	}
+	want := map[int32]*NodeLoad{}
+	for _, m := range members {
+		want[m.ID] = &NodeLoad{ID: m.ID, Capacity: max(m.Capacity, 0)}
+		if m.Capacity == 0 {
+			want[m.ID].Capacity = 1
+		}
+	}
+	for _, n := range before {
+		want[n.ID].TokensBefore = n.Tokens
+	}
+	for _, n := range after {
+		want[n.ID].TokensAfter = n.Tokens
+	}
+	var moves []KeyMove
+	arcs := slices.Clone(c.Arcs)
+	for i := range arcs {
+		arcs[i].Keys, arcs[i].Cost, arcs[i].State = 0, 0, 0
+	}
+	cost, moved, all := 0.0, 0.0, 0.0
+	for k := range load.Keys.Len() {
+		p := Position(load.Keys.At(k))
+		from, to := naiveOwner(before, p), naiveOwner(after, p)
+		want[from].Before += load.Cost[k]
+		want[from].KeysBefore++
+		want[to].After += load.Cost[k]
+		want[to].KeysAfter++
+		all += state(k)
+		if from == to {
+			continue
+		}
+		cost += load.Cost[k]
+		moved += state(k)
+		want[from].StateOut += state(k)
+		want[to].StateIn += state(k)
+		arc := slices.IndexFunc(arcs, func(a Arc) bool { return a.Contains(p) })
+		arcs[arc].Keys++
+		arcs[arc].Cost += load.Cost[k]
+		arcs[arc].State += state(k)
+		moves = append(moves, KeyMove{int32(k), int32(arc), from, to})
+	}
+	slices.SortFunc(moves, func(a, b KeyMove) int { return load.Keys.Compare(a.Key, b.Key) })
+	if !slices.Equal(moves, e.Moves) || !slices.Equal(arcs, c.Arcs) {
+		t.Fatalf("moves %v on %v, want %v on %v", e.Moves, c.Arcs, moves, arcs)
+	}
+	if e.Cost != cost || e.State != moved || all > 0 && e.Fraction != moved/all {
+		t.Fatalf("moved cost %v, state %v, fraction %v; want %v, %v of %v", e.Cost, e.State, e.Fraction, cost, moved, all)
+	}
+	for _, n := range e.Nodes {
+		if n != *want[n.ID] {
+			t.Fatalf("node %+v, want %+v", n, *want[n.ID])
+		}
+	}
+	if len(e.Nodes) != len(members) || !slices.IsSortedFunc(e.Nodes, func(a, b NodeLoad) int { return int(a.ID - b.ID) }) {
+		t.Fatalf("nodes %+v", e.Nodes)
+	}
+	checkTheta(t, members, want, e)
+}
+
+func checkTheta(t *rapid.T, members []Member, loads map[int32]*NodeLoad, e *Effect) {
+	total, capacity := 0.0, 0.0
+	var before, after planner.Comparison // the greatest overloads; the greatest and all messages
+	for _, m := range members {
+		total += loads[m.ID].Before
+		if !m.Leaves {
+			capacity += loads[m.ID].Capacity
+		}
+	}
+	theta := planner.Comparison{}
+	for _, m := range members {
+		if n := loads[m.ID]; !m.Leaves && total > 0 {
+			fair := n.Capacity / capacity * total
+			theta.Before, theta.After = max(theta.Before, n.Before/fair-1), max(theta.After, n.After/fair-1)
+		}
+	}
+	if math.Abs(theta.Before-e.Theta.Before) > 1e-9 || math.Abs(theta.After-e.Theta.After) > 1e-9 {
+		t.Fatalf("θ %+v, want %+v", e.Theta, theta)
+	}
+	nodesBefore, nodesAfter := 0.0, 0.0
+	for _, m := range members {
+		n := loads[m.ID]
+		if !m.Joins {
+			nodesBefore++
+			before.Before = max(before.Before, n.Before)
+		}
+		if !m.Leaves {
+			nodesAfter++
+			after.After = max(after.After, n.After)
+		}
+	}
+	skew := func(w, r float64) float64 {
+		if u := math.Ceil(total / r); total > u {
+			return max(0, (w-u)/(total-u))
+		}
+		return 0
+	}
+	if s := (planner.Comparison{Before: skew(before.Before, nodesBefore), After: skew(after.After, nodesAfter)}); s != e.Skew {
+		t.Fatalf("S %+v, want %+v", e.Skew, s)
+	}
+}
+
+func TestRedistributeAgreesWithRecount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, load := append(drawNodes(t), Node{2000, 3}), drawLoad(t)
+		queues := make([]float64, len(nodes))
+		members := make([]Member, len(nodes))
+		for i, n := range nodes {
+			queues[i] = float64(rapid.IntRange(0, 30).Draw(t, "queue"))
+			members[i] = Member{ID: n.ID, Tokens: n.Tokens}
+		}
+		o := RedistributeOptions{Method: rapid.SampledFrom([]Method{"", Halving, Doubling}).Draw(t, "method")}
+		r, err := Redistribute(nodes, queues, o, load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict != o.Policy.Judge(queues) {
+			t.Fatalf("verdict %+v", r.Verdict)
+		}
+		after := slices.Clone(nodes)
+		if q := sortedQueues(queues); q[0] > 1.2*q[1] {
+			at := slices.Index(queues, q[0])
+			for i := range after {
+				if o.Method == Doubling && i != at {
+					after[i].Tokens *= 2
+				}
+				if o.Method != Doubling && i == at {
+					after[i].Tokens -= after[i].Tokens / 2
+				}
+			}
+			if want := !slices.Equal(after, nodes); want != (r.Cause == CauseOverloaded) || !want && r.Cause != CauseExhausted {
+				t.Fatalf("cause %s", r.Cause)
+			}
+		} else if r.Cause != CauseWithinThreshold {
+			t.Fatalf("cause %s of %v", r.Cause, queues)
+		}
+		if !slices.Equal(r.Change.After, inOrder(after)) || !slices.Equal(r.Change.Before, inOrder(nodes)) {
+			t.Fatalf("%+v, want %v", r.Change, after)
+		}
+		checkEffect(t, members, nodes, after, load, &r.Change, r.Effect)
+	})
+}
+
+func sortedQueues(queues []float64) []float64 {
+	q := slices.Sorted(slices.Values(queues))
+	slices.Reverse(q)
+	return q
+}
+
+func TestRescaleAgreesWithRecount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		members, load := drawMembers(t), drawLoad(t)
+		r, err := Rescale(members, load)
+		if err != nil {
+			t.Skip(err)
+		}
+		var before, after []Node
+		for _, m := range members {
+			if !m.Joins {
+				before = append(before, Node{m.ID, m.Tokens})
+			}
+			if !m.Leaves {
+				after = append(after, Node{m.ID, m.Tokens})
+			}
+		}
+		checkEffect(t, members, before, after, load, &r.Change, r.Effect)
+		// Consistent hashing: what moves comes from a node that leaves or goes to one
+		// that joins.
+		role := map[int32]Member{}
+		for _, m := range members {
+			role[m.ID] = m
+		}
+		for _, a := range r.Change.Arcs {
+			if !role[a.From].Leaves && !role[a.To].Joins {
+				t.Fatalf("arc %+v moves for no reason", a)
+			}
+		}
+	})
+}
+
+func TestRedistributeInputErrors(t *testing.T) {
+	two, queues := EqualNodes(2, 4), []float64{1, 2}
+	negative := -1.0
+	for _, c := range []struct {
+		field  string
+		nodes  []Node
+		queues []float64
+		o      RedistributeOptions
+		load   *Load
+	}{
+		{"method", two, queues, RedistributeOptions{Method: Fitted}, nil},
+		{"tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}, nil},
+		{"token_limit", two, queues, RedistributeOptions{TokenLimit: -1}, nil},
+		{"nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}, nil},
+		{"nodes", EqualNodes(2, 0), queues, RedistributeOptions{}, nil},
+		{"nodes/1/tokens", []Node{{0, 1}, {1, -1}}, queues, RedistributeOptions{}, nil},
+		{"nodes/1/id", []Node{{7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
+		{"nodes/0/id", []Node{{-7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
+		{"queues", two, []float64{1}, RedistributeOptions{}, nil},
+		{"queues/1", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
+		{"cost", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
+		{"state", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
+		{"keys", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a")}},
+	} {
+		_, err := Redistribute(c.nodes, c.queues, c.o, c.load)
+		wantInputError(t, err, c.field)
+	}
+	for field, members := range map[string][]Member{
+		"nodes":            {{ID: 1, Tokens: 3, Joins: true}},
+		"nodes/0":          {{ID: 1, Tokens: 3, Joins: true, Leaves: true}},
+		"nodes/1/capacity": {{ID: 1, Tokens: 3}, {ID: 2, Tokens: 3, Capacity: -1}},
+	} {
+		_, err := Rescale(members, nil)
+		wantInputError(t, err, field)
+	}
+	_, err := Rescale([]Member{{ID: 1, Tokens: 3, Leaves: true}}, nil)
+	wantInputError(t, err, "nodes")
+	_, err = Diff(two, nil)
+	wantInputError(t, err, "after")
+}
+
+func TestSkew(t *testing.T) {
+	for _, c := range []struct {
+		loads []float64
+		want  float64
+	}{
+		{nil, 0}, {[]float64{0, 0}, 0}, {[]float64{1, 0, 0, 0}, 0}, {[]float64{5}, 0},
+		{[]float64{25, 25, 25, 25}, 0}, {[]float64{100, 0, 0, 0}, 1}, {[]float64{85, 15, 0, 0}, 0.8},
+		{[]float64{4, 3, 3}, 0},      // U = ⌈10/3⌉ = 4
+		{[]float64{2.5, 0, 0, 0}, 1}, // U = 0.625
+		{[]float64{1.5, 0.5}, 0.5}, {[]float64{0.25, 0.25}, 0},
+	} {
+		if got := Skew(c.loads); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("S of %v is %v, want %v", c.loads, got, c.want)
+		}
+	}
+}

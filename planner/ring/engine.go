@@ -1,0 +1,283 @@
+package ring
+
+import (
+	"math/rand/v2"
+
+	"plannerd/planner"
+)
+
+// The actors of a simulation, in the order in which they act within a tick. After
+// these come the reducers, the reducers' report timers, and the mappers.
+const (
+	messageNetwork = iota
+	reportNetwork
+	joining
+	staging
+	fixedActors
+)
+
+// askEvery is the number of events between two calls of Stop and Progress.
+const askEvery = 1 << 14
+
+// simulation is a discrete-event simulation under way.
+type simulation struct {
+	o      SimulationOptions // with defaults
+	stream *Stream
+	schedule
+	now int64
+
+	owner    []int32 // by key: the index of the reducer that the ring gives it to
+	position []uint32
+	queued   messages
+	states   states
+	reducers []reducer
+	mappers  []mapper
+	flying   pipe[flight]
+	reports  pipe[report]
+	balancer balancer
+	stage    stage
+
+	fed        int   // messages that mappers have taken
+	processed  int64 // messages
+	lastMapped int64 // tick
+	slow       bool  // the last event took long: time to ask whether to go on
+}
+
+type reducer struct {
+	queue, held queue // held: put back during a stage
+	message     int32 // that it works on, or none
+	forwardTo   int32 // where it forwards the message, or none when it processes it
+	rng         rand.PCG
+	began       int64 // its work on the message
+	idleSince   int64 // tick since which it waits although there are messages; never if not
+
+	processed, forwarded, busy, maxQueue int64
+}
+
+type mapper struct {
+	message int32 // that it works on
+	rng     rand.PCG
+}
+
+// flight is a message on its way.
+type flight struct {
+	at          int64
+	message, to int32
+}
+
+// report is a reducer's queue length on its way to the load balancer.
+type report struct {
+	at, length int64
+	reducer    int32
+}
+
+// newSimulation prepares a simulation with valid options and their defaults.
+// Reducers that join stand after those there from the beginning.
+func newSimulation(s *Stream, o SimulationOptions) *simulation {
+	reducers := len(o.Nodes) + len(o.Joins)
+	sim := &simulation{
+		o: o, stream: s, schedule: *newSchedule(fixedActors + 2*reducers + o.Mappers),
+		owner: make([]int32, s.Keys.Len()), position: make([]uint32, s.Keys.Len()),
+		queued: make(messages, len(s.Messages)), states: newStates(s.Keys.Len()),
+		reducers: make([]reducer, reducers), mappers: make([]mapper, o.Mappers),
+	}
+	for k := range sim.position {
+		sim.position[k] = Position(s.Keys.At(k))
+	}
+	sim.balancer = newBalancer(o, reducers)
+	sim.locate(sim.owner)
+	for i := range sim.reducers {
+		r := &sim.reducers[i]
+		r.message, r.idleSince = none, never
+		r.rng.Seed(o.Seed, 2*uint64(i)+1)
+		if i < len(o.Nodes) {
+			sim.startReports(i)
+		}
+	}
+	for i := range sim.mappers {
+		sim.mappers[i].rng.Seed(o.Seed, 2*uint64(i)+2)
+		sim.feed(i)
+	}
+	if len(o.Joins) > 0 {
+		sim.set(joining, o.Joins[0].Tick)
+	}
+	return sim
+}
+
+func (s *simulation) reducerActor(i int) int { return fixedActors + i }
+
+func (s *simulation) timerActor(i int) int { return fixedActors + len(s.reducers) + i }
+
+func (s *simulation) mapperActor(i int) int { return fixedActors + 2*len(s.reducers) + i }
+
+// run simulates to the end.
+func (s *simulation) run() error {
+	for n := 0; !s.done(); n++ {
+		if n%askEvery == 0 || s.slow {
+			if s.slow = false; !s.proceed() {
+				return planner.ErrStopped
+			}
+		}
+		s.step()
+	}
+	s.proceed()
+	return nil
+}
+
+// done: a reducer stops only when all are done, since until then it may be sent
+// messages.
+func (s *simulation) done() bool { return s.processed == int64(len(s.stream.Messages)) }
+
+// proceed tells the progress and asks whether to go on.
+func (s *simulation) proceed() bool {
+	if s.o.Progress != nil {
+		s.o.Progress(s.processed, int64(len(s.stream.Messages)))
+	}
+	return s.o.Stop == nil || !s.o.Stop()
+}
+
+// step is one event.
+func (s *simulation) step() {
+	actor := s.first()
+	s.now = s.at[actor]
+	switch i := actor - fixedActors; {
+	case actor == messageNetwork:
+		s.deliver()
+	case actor == reportNetwork:
+		s.receiveReport()
+	case actor == joining:
+		s.join()
+	case actor == staging:
+		s.advance()
+	case i < len(s.reducers):
+		s.finish(i)
+	case i < 2*len(s.reducers):
+		s.takeReport(i - len(s.reducers))
+	default:
+		s.send(i - 2*len(s.reducers))
+	}
+}
+
+// feed gives a mapper the next message of the stream, if there is one.
+func (s *simulation) feed(i int) {
+	if s.fed == len(s.stream.Messages) {
+		s.set(s.mapperActor(i), never)
+		return
+	}
+	m := &s.mappers[i]
+	m.message = int32(s.fed)
+	s.fed++
+	s.set(s.mapperActor(i), s.now+s.jittered(s.o.Timing.Map, &m.rng))
+}
+
+// send lets a mapper send its message to the reducer that owns the key now.
+func (s *simulation) send(i int) {
+	m := s.mappers[i].message
+	s.lastMapped = s.now
+	s.transmit(m, s.owner[s.stream.Messages[m]])
+	s.feed(i)
+}
+
+// transmit puts a message on its way.
+func (s *simulation) transmit(m, to int32) {
+	s.flying.push(flight{s.now + s.o.Timing.Network, m, to})
+	if s.flying.n == 1 {
+		s.set(messageNetwork, s.flying.front().at)
+	}
+}
+
+// deliver puts a message into the queue that it was sent to.
+func (s *simulation) deliver() {
+	f := s.flying.pop()
+	next := int64(never)
+	if s.flying.n > 0 {
+		next = s.flying.front().at
+	}
+	s.set(messageNetwork, next)
+	r := &s.reducers[f.to]
+	s.queued.push(&r.queue, f.message)
+	r.maxQueue = max(r.maxQueue, r.queue.length+r.held.length)
+	if r.message == none {
+		s.begin(int(f.to))
+	}
+}
+
+// begin lets an idle reducer take up the next message that it may.
+func (s *simulation) begin(i int) {
+	r := &s.reducers[i]
+	m := none
+	if s.stage.phase != agreeing {
+		m = s.next(i)
+	}
+	if m == none {
+		if r.idleSince == never && r.queue.length+r.held.length > 0 {
+			r.idleSince = s.now
+		}
+		return
+	}
+	if r.idleSince != never {
+		s.stage.waited += s.now - r.idleSince
+		r.idleSince = never
+	}
+	r.message, r.forwardTo, r.began = m, none, s.now
+	ticks := s.o.Timing.Forward
+	if to := s.owner[s.stream.Messages[m]]; to != int32(i) {
+		r.forwardTo = to
+	} else {
+		ticks = s.jittered(s.processing(m), &r.rng)
+	}
+	s.set(s.reducerActor(i), s.now+ticks)
+}
+
+// next takes the first message off a reducer's queue that it may work on now; what
+// it may not is put back.
+func (s *simulation) next(i int) int32 {
+	r := &s.reducers[i]
+	for r.queue.length > 0 {
+		m := s.queued.pop(&r.queue)
+		if s.stage.phase != exchanging || s.stays(s.stream.Messages[m], int32(i)) {
+			return m
+		}
+		s.queued.push(&r.held, m)
+		s.stage.heldBack++
+	}
+	return none
+}
+
+// processing is how long a message takes on average.
+func (s *simulation) processing(m int32) int64 {
+	if s.stream.Cost == nil {
+		return s.o.Timing.Process
+	}
+	return max(1, int64(float64(s.stream.Cost[m]*float64(s.o.Timing.Process))+0.5))
+}
+
+// jittered draws a duration of the given mean.
+func (s *simulation) jittered(mean int64, rng *rand.PCG) int64 {
+	spread := int64(*s.o.Timing.Jitter * float64(mean))
+	if spread == 0 {
+		return mean
+	}
+	return mean - spread + int64(below(rng, uint64(2*spread+1)))
+}
+
+// finish ends a reducer's work on a message.
+func (s *simulation) finish(i int) {
+	r := &s.reducers[i]
+	m := r.message
+	r.message = none
+	s.set(s.reducerActor(i), never)
+	if r.forwardTo != none {
+		r.forwarded++
+		s.transmit(m, r.forwardTo)
+	} else {
+		r.processed++
+		r.busy += s.now - r.began
+		s.processed++
+		s.states.add(s.stream.Messages[m], int32(i))
+	}
+	if s.stage.phase == agreeing {
+		s.agree()
+	}
+	s.begin(i)
+}

@@ -1,0 +1,154 @@
+package ring
+
+import (
+	"math"
+	"math/bits"
+
+	"plannerd/planner"
+)
+
+// Load is what keys cost and hold, in columns as long as Keys.
+type Load struct {
+	// Keys are distinct, 1 to planner.MaxKeyBytes bytes.
+	Keys *planner.Keys
+	// Cost is c(k), from 0 to planner.MaxAmount, in any unit: messages, say.
+	Cost []float64
+	// State is S(k), from 0 to planner.MaxAmount, in any unit. Nil: 1 each.
+	State []float64
+}
+
+// Validate reports the first row that is out of range as a [planner.InputError].
+func (l *Load) Validate() error {
+	n := l.Keys.Len()
+	if len(l.Cost) != n || l.State != nil && len(l.State) != n {
+		return bad("keys", "the columns differ in length")
+	}
+	for i := range n {
+		bad := func(field, detail string) error { return &planner.InputError{Row: i, Field: field, Detail: detail} }
+		switch {
+		case len(l.Keys.At(i)) == 0:
+			return bad("key", "must not be empty")
+		case !isAmount(l.Cost[i]):
+			return bad("cost", mustBeAmount)
+		case l.State != nil && !isAmount(l.State[i]):
+			return bad("state", mustBeAmount)
+		}
+	}
+	return nil
+}
+
+// fixed converts a quantity into integers under a power-of-two scale, so that
+// its sums do not depend on their order and do not overflow.
+type fixed struct{ exponent int }
+
+// newFixed returns the scale under which the values add up to at most 2⁶². Whole
+// numbers stay exact as long as they add up to less than 2⁶⁰.
+func newFixed(values []float64) fixed {
+	greatest := 0.0
+	for _, v := range values {
+		greatest = max(greatest, v)
+	}
+	if greatest == 0 {
+		return fixed{}
+	}
+	_, e := math.Frexp(greatest)
+	coarse := fixed{62 - e - bits.Len(uint(len(values)))} // with room for all to be the greatest
+	sum := uint64(0)
+	for _, v := range values {
+		sum += uint64(coarse.of(v)) + 1
+	}
+	return fixed{coarse.exponent + 62 - bits.Len64(sum)}
+}
+
+func (f fixed) of(x float64) int64 { return int64(math.RoundToEven(math.Ldexp(x, f.exponent))) }
+
+func (f fixed) float(v int64) float64 { return math.Ldexp(float64(v), -f.exponent) }
+
+// measured is a load ready for sums: where each key lies, and its cost and state
+// in fixed point.
+type measured struct {
+	*Load
+	position         []uint32
+	costs, states    []int64
+	cost, state      fixed
+	total, allStates int64
+}
+
+func measure(l *Load) *measured {
+	n := l.Keys.Len()
+	m := &measured{Load: l, position: make([]uint32, n), costs: make([]int64, n), states: make([]int64, n)}
+	m.cost, m.state = newFixed(l.Cost), newFixed(l.State)
+	one := m.state.of(1)
+	for i := range n {
+		m.position[i] = Position(l.Keys.At(i))
+		m.costs[i], m.states[i] = m.cost.of(l.Cost[i]), one
+		if l.State != nil {
+			m.states[i] = m.state.of(l.State[i])
+		}
+		m.total += m.costs[i]
+		m.allStates += m.states[i]
+	}
+	return m
+}
+
+// Skew is S = (W−U)/(M−U) of the messages that each node processed: W of the
+// node with most, M of all R nodes together, U = ⌈M/R⌉; 0 if M = U ("DPA Load
+// Balancer" §6.1.1). Loads that are not all whole numbers have U = M/R.
+func Skew(loads []float64) float64 {
+	m, w, whole := 0.0, 0.0, true
+	for _, l := range loads {
+		m += l
+		w = max(w, l)
+		whole = whole && l == math.Trunc(l)
+	}
+	if len(loads) == 0 {
+		return 0
+	}
+	u := m / float64(len(loads))
+	if whole {
+		u = math.Ceil(u)
+	}
+	if m <= u {
+		return 0
+	}
+	return max(0, (w-u)/(m-u))
+}
+
+// tolerance is the relative slack with which loads are compared to bounds, as in
+// package planner.
+const tolerance = 1e-9
+
+// balance judges loads by the capacities of their nodes.
+type balance struct {
+	capacity []float64
+	whole    float64 // Σκ
+}
+
+func newBalance(capacity []float64) balance {
+	b := balance{capacity: capacity}
+	for _, c := range capacity {
+		b.whole += c
+	}
+	return b
+}
+
+// theta is max_d L(d)/L̄_d − 1, ≥ 0, of nodes that share a total load, some of
+// which may be elsewhere; 0 without any load.
+func (b balance) theta(loads []int64, total int64) float64 {
+	most := 0.0
+	for i, l := range loads {
+		most = max(most, float64(l)/b.capacity[i])
+	}
+	return b.thetaOf(most, total)
+}
+
+// thetaOf is the θ of a greatest load per capacity.
+func (b balance) thetaOf(most float64, total int64) float64 {
+	if total == 0 {
+		return 0
+	}
+	return max(0, most/(float64(total)/b.whole)-1)
+}
+
+// within reports whether θ counts as ≤ θ_max.
+func within(theta, thetaMax float64) bool { return 1+theta <= (1+thetaMax)*(1+tolerance) }

@@ -1,0 +1,405 @@
+package ring
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// naive is a second simulation: it goes from tick to tick, asks everyone what there is
+// to do, keeps messages in slices and states in maps, and looks for the owner of a key
+// among all tokens. It shares the options and the meaning of seeds with Simulate, no
+// code.
+type naive struct {
+	o      SimulationOptions
+	stream *Stream
+	tick   int64
+
+	nodes    []Node // of the ring, by reducer
+	adopted  []Node // those that reducers and mappers go by
+	previous []Node // those before, while states are exchanged
+	reducers []*naiveReducer
+	mappers  []*naiveMapper
+	flying   []naiveFlight
+	reports  []naiveReport
+	queues   []float64
+	unread   []int32
+	joins    []Join
+
+	phase                string // "", "announced", "agreeing", "exchanging"
+	until                int64  // the end of the phase; 0 when it is not known
+	since                int64
+	processed            int64
+	out                  Run
+	sync                 Stages
+	owners               map[string]int32
+	ownersOf             []Node
+	previousOwners       map[string]int32
+	previousOwnersOf     []Node
+	lastMapped, lastDone int64
+}
+
+type naiveReducer struct {
+	id             int32
+	queue, held    []int32
+	working        bool
+	message        int32
+	forwardTo      int32
+	began, until   int64
+	rng            *rand.PCG
+	nextReport     int64
+	state          map[int32]int64
+	rounds         int
+	done, fwd      int64
+	busy, maxQueue int64
+}
+
+type naiveMapper struct {
+	working bool
+	message int32
+	until   int64
+	rng     *rand.PCG
+}
+
+type naiveFlight struct {
+	at      int64
+	message int32
+	to      int32
+}
+
+type naiveReport struct {
+	at, length int64
+	reducer    int
+}
+
+func naiveRun(s *Stream, o SimulationOptions) Run {
+	o = o.withDefaults()
+	n := &naive{o: o, stream: s, nodes: o.Nodes, adopted: o.Nodes, joins: o.Joins, queues: make([]float64, len(o.Nodes))}
+	for m := range s.Messages {
+		n.unread = append(n.unread, int32(m))
+	}
+	for _, x := range o.Nodes {
+		n.addReducer(x)
+	}
+	for i := range o.Mappers {
+		n.mappers = append(n.mappers, &naiveMapper{rng: rand.NewPCG(o.Seed, 2*uint64(i)+2)})
+		n.read(n.mappers[i])
+	}
+	for n.processed < int64(len(s.Messages)) {
+		n.tick++
+		n.oneTick()
+	}
+	return n.result()
+}
+
+func (n *naive) addReducer(x Node) {
+	r := &naiveReducer{id: x.ID, rng: rand.NewPCG(n.o.Seed, 2*uint64(len(n.reducers))+1), state: map[int32]int64{}}
+	if n.o.Method != None {
+		high, _ := bits.Mul64(r.rng.Uint64(), uint64(n.o.Timing.Report))
+		r.nextReport = n.tick + 1 + int64(high)
+	}
+	n.reducers = append(n.reducers, r)
+}
+
+func (n *naive) duration(mean int64, rng *rand.PCG) int64 {
+	spread := int64(*n.o.Timing.Jitter * float64(mean))
+	if spread == 0 {
+		return mean
+	}
+	high, _ := bits.Mul64(rng.Uint64(), uint64(2*spread+1))
+	return mean - spread + int64(high)
+}
+
+func (n *naive) read(m *naiveMapper) {
+	if m.working = len(n.unread) > 0; m.working {
+		m.message, n.unread = n.unread[0], n.unread[1:]
+		m.until = n.tick + n.duration(n.o.Timing.Map, m.rng)
+	}
+}
+
+// owner is the index of the reducer of a message's key under the adopted ring.
+func (n *naive) owner(m int32) int32 {
+	if !slices.Equal(n.ownersOf, n.adopted) {
+		n.owners, n.ownersOf = map[string]int32{}, n.adopted
+	}
+	return n.find(n.owners, n.adopted, m)
+}
+
+func (n *naive) previousOwner(m int32) int32 {
+	if !slices.Equal(n.previousOwnersOf, n.previous) {
+		n.previousOwners, n.previousOwnersOf = map[string]int32{}, n.previous
+	}
+	return n.find(n.previousOwners, n.previous, m)
+}
+
+func (n *naive) find(memo map[string]int32, nodes []Node, m int32) int32 {
+	key := n.stream.Keys.At(int(n.stream.Messages[m]))
+	if i, ok := memo[string(key)]; ok {
+		return i
+	}
+	id := naiveOwner(nodes, Position(key))
+	i := int32(slices.IndexFunc(nodes, func(x Node) bool { return x.ID == id }))
+	memo[string(key)] = i
+	return i
+}
+
+func (n *naive) oneTick() {
+	for len(n.flying) > 0 && n.flying[0].at == n.tick {
+		f := n.flying[0]
+		n.flying = n.flying[1:]
+		r := n.reducers[f.to]
+		r.queue = append(r.queue, f.message)
+		r.maxQueue = max(r.maxQueue, int64(len(r.queue)+len(r.held)))
+		n.takeUp(int(f.to))
+	}
+	for len(n.reports) > 0 && n.reports[0].at == n.tick {
+		r := n.reports[0]
+		n.reports = n.reports[1:]
+		n.consider(r)
+	}
+	joined := false
+	if len(n.joins) > 0 && n.joins[0].Tick <= n.tick && n.phase == "" {
+		x := n.joins[0].Node
+		n.joins = n.joins[1:]
+		n.addReducer(x)
+		n.queues = append(n.queues, 0)
+		n.change(append(slices.Clone(n.nodes), x), Event{Node: x.ID, Join: true})
+		joined = true
+	}
+	if !joined && n.phase != "" && n.until == n.tick {
+		n.nextPhase()
+	}
+	for i, r := range n.reducers {
+		if r.working && r.until == n.tick {
+			n.complete(i, r)
+		}
+	}
+	for i, r := range n.reducers {
+		if r.nextReport == n.tick {
+			n.reports = append(n.reports, naiveReport{n.tick + n.o.Timing.Network, int64(len(r.queue) + len(r.held)), i})
+			r.nextReport += n.o.Timing.Report
+		}
+	}
+	for _, m := range n.mappers {
+		if m.working && m.until == n.tick {
+			n.lastMapped = n.tick
+			n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, m.message, n.owner(m.message)})
+			n.read(m)
+		}
+	}
+	for _, r := range n.reducers {
+		if !r.working && len(r.queue)+len(r.held) > 0 {
+			n.sync.Waited++
+		}
+	}
+}
+
+// takeUp lets a reducer begin a message if it may.
+func (n *naive) takeUp(i int) {
+	r := n.reducers[i]
+	if r.working || n.phase == "agreeing" {
+		return
+	}
+	for len(r.queue) > 0 {
+		m := r.queue[0]
+		r.queue = r.queue[1:]
+		to := n.owner(m)
+		if n.phase == "exchanging" && (to != int32(i) || n.previousOwner(m) != int32(i)) {
+			r.held = append(r.held, m)
+			n.sync.HeldBack++
+			continue
+		}
+		r.working, r.message, r.forwardTo, r.began = true, m, to, n.tick
+		if to != int32(i) {
+			r.until = n.tick + n.o.Timing.Forward
+			return
+		}
+		mean := n.o.Timing.Process
+		if n.stream.Cost != nil {
+			mean = max(1, int64(float64(n.stream.Cost[m]*float64(mean))+0.5))
+		}
+		r.until = n.tick + n.duration(mean, r.rng)
+		return
+	}
+}
+
+func (n *naive) complete(i int, r *naiveReducer) {
+	r.working = false
+	if r.forwardTo != int32(i) {
+		r.fwd++
+		n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, r.message, r.forwardTo})
+	} else {
+		r.done++
+		r.busy += n.tick - r.began
+		r.state[n.stream.Messages[r.message]]++
+		n.processed++
+		n.lastDone = n.tick
+	}
+	n.settleIfIdle()
+	n.takeUp(i)
+}
+
+// settleIfIdle: once nobody works any more, agreement takes one more message.
+func (n *naive) settleIfIdle() {
+	if n.phase == "agreeing" && !slices.ContainsFunc(n.reducers, func(r *naiveReducer) bool { return r.working }) {
+		n.until = n.tick + n.o.Timing.Network
+	}
+}
+
+func (n *naive) consider(r naiveReport) {
+	n.queues[r.reducer] = float64(r.length)
+	if n.phase != "" {
+		return
+	}
+	first := slices.Max(n.queues)
+	at := slices.Index(n.queues, first)
+	rest := slices.Delete(slices.Clone(n.queues), at, at+1)
+	second := slices.Max(rest)
+	tau := 0.2
+	if n.o.Policy.Tau != nil {
+		tau = *n.o.Policy.Tau
+	}
+	if at != r.reducer || first <= second*(1+tau) || first < n.o.Policy.MinQueue {
+		return
+	}
+	if n.reducers[at].rounds == n.o.MaxRounds {
+		n.out.OutOfRounds++
+		return
+	}
+	after, total, same := slices.Clone(n.nodes), 0, true
+	for i := range after {
+		if n.o.Method == Halving && i == at {
+			kept := 0
+			for j := range after[i].Tokens {
+				if 2*j < after[i].Tokens {
+					kept++
+				}
+			}
+			same = same && kept == after[i].Tokens
+			after[i].Tokens = kept
+		}
+		if n.o.Method == Doubling && i != at {
+			after[i].Tokens += after[i].Tokens
+			same = false
+		}
+		total += after[i].Tokens
+	}
+	switch {
+	case same:
+		n.out.Exhausted++
+	case total > n.o.TokenLimit:
+		n.out.OverTokenLimit++
+	default:
+		n.reducers[at].rounds++
+		n.change(after, Event{Node: n.nodes[at].ID, Max: first, Second: second})
+	}
+}
+
+func (n *naive) change(after []Node, e Event) {
+	e.Tick = n.tick
+	for _, x := range after {
+		e.Tokens = append(e.Tokens, x.Tokens)
+	}
+	for k := range n.stream.Keys.Len() {
+		p := Position(n.stream.Keys.At(k))
+		if naiveOwner(n.nodes, p) != naiveOwner(after, p) {
+			e.Keys++
+		}
+	}
+	n.out.History = append(n.out.History, e)
+	n.nodes = after
+	if n.o.State == FinalMerge {
+		n.adopted = after
+		return
+	}
+	n.phase, n.until = "announced", n.tick+n.o.Timing.Network
+}
+
+func (n *naive) nextPhase() {
+	switch n.phase {
+	case "announced":
+		n.phase, n.until, n.since = "agreeing", 0, n.tick
+		n.sync.Stages++
+		n.settleIfIdle()
+	case "agreeing":
+		n.phase = "exchanging"
+		n.sync.AgreeTicks += n.tick - n.since
+		n.since = n.tick
+		n.previous, n.adopted = n.adopted, n.nodes
+		longest := int64(0)
+		moves := make([]map[int32]int64, len(n.reducers))
+		for i, r := range n.reducers {
+			sent := int64(0)
+			moves[i] = map[int32]int64{}
+			for k, count := range r.state {
+				id := naiveOwner(n.adopted, Position(n.stream.Keys.At(int(k))))
+				if id != r.id {
+					moves[i][k] = count
+					sent++
+					n.sync.StatesMoved++
+					n.sync.MessagesMoved += count
+				}
+			}
+			longest = max(longest, sent)
+		}
+		for i, states := range moves {
+			for k, count := range states {
+				delete(n.reducers[i].state, k)
+				id := naiveOwner(n.adopted, Position(n.stream.Keys.At(int(k))))
+				to := slices.IndexFunc(n.reducers, func(r *naiveReducer) bool { return r.id == id })
+				n.reducers[to].state[k] += count
+			}
+		}
+		n.until = n.tick + longest*n.o.Timing.State + n.o.Timing.Network
+		for i := range n.reducers {
+			n.takeUp(i)
+		}
+	case "exchanging":
+		n.phase = ""
+		n.sync.ExchangeTicks += n.tick - n.since
+		for _, r := range n.reducers {
+			r.queue, r.held = append(r.held, r.queue...), nil
+		}
+		for i := range n.reducers {
+			n.takeUp(i)
+		}
+	}
+}
+
+func (n *naive) result() Run {
+	r := n.out
+	r.Counts = make([]int64, n.stream.Keys.Len())
+	holders := make([]int64, n.stream.Keys.Len())
+	most, total := int64(0), int64(0)
+	for i, x := range n.reducers {
+		for k, count := range x.state {
+			r.Counts[k] += count
+			holders[k]++
+		}
+		r.Forwarded += x.fwd
+		most, total = max(most, x.done), total+x.done
+		r.Reducers = append(r.Reducers, Reducer{x.id, n.nodes[i].Tokens, x.rounds, x.done, x.fwd, x.busy, x.maxQueue})
+	}
+	ideal := (total + int64(len(n.reducers)) - 1) / int64(len(n.reducers))
+	if total > ideal {
+		r.Skew = float64(most-ideal) / float64(total-ideal)
+	}
+	for _, h := range holders {
+		if h > 1 {
+			r.SplitKeys++
+			r.Merges += h - 1
+		}
+	}
+	direct := make([]int64, len(r.Counts))
+	for _, k := range n.stream.Messages {
+		direct[k]++
+	}
+	r.Consistent = slices.Equal(direct, r.Counts)
+	r.Mapped, r.Processed = n.lastMapped, n.lastDone
+	r.MergeTicks = r.Merges * n.o.Timing.Merge
+	r.Ticks = r.Processed + r.MergeTicks
+	if n.o.State == StateForwarding {
+		r.Stages = &n.sync
+	}
+	return r
+}

@@ -1,0 +1,213 @@
+package ring
+
+import (
+	"math"
+	"slices"
+
+	"plannerd/planner"
+)
+
+// Workload is one of the workloads of "DPA Load Balancer" §6.2. The paper tells
+// how skewed each is on the initial rings, but not its letters: these are letters
+// with exactly that skew on rings of four nodes with 16 tokens (halving) or one
+// (doubling). WL3 is the paper's own.
+type Workload struct {
+	Name    string
+	Letters *planner.Keys
+	Counts  []int64 // messages by letter, 100 together
+}
+
+// PaperWorkloads returns WL1 to WL5.
+func PaperWorkloads() []Workload {
+	return []Workload{
+		{"WL1", planner.KeysOf("b", "e", "i", "p"), []int64{25, 25, 25, 25}},
+		{"WL2", planner.KeysOf("b", "c", "l", "v"), []int64{25, 25, 25, 25}},
+		{"WL3", planner.KeysOf("a"), []int64{100}},
+		{"WL4", planner.KeysOf("b", "e", "l"), []int64{15, 23, 62}},
+		{"WL5", planner.KeysOf("a", "b", "i", "l"), []int64{26, 14, 20, 40}},
+	}
+}
+
+// published is Table 1 of the paper: S without and with one round of balancing,
+// by workload, for halving, then doubling.
+var published = [][2][2]float64{
+	{{0.00, 0.08}, {1.00, 0.20}},
+	{{0.00, 0.00}, {0.00, 0.08}},
+	{{1.00, 1.00}, {1.00, 0.75}},
+	{{0.80, 0.52}, {0.49, 0.11}},
+	{{0.20, 0.20}, {0.55, 0.12}},
+}
+
+// PaperOptions are the parameters of [Paper].
+type PaperOptions struct {
+	// MaxRounds are the greatest numbers of rounds per reducer to try, each ≥ 1. Nil:
+	// 1, as in Table 1. Fig. 3 sweeps them.
+	MaxRounds []int
+	// Runs is how many seeds are tried, 0, 1, …; each shuffles the letters anew. 0:
+	// 101.
+	Runs int
+	// Timing is that of the simulations; the paper's is not known.
+	Timing Timing
+	// Stop is asked now and then; true ends with planner.ErrStopped. Nil: never.
+	Stop func() bool
+	// Progress is told how many rows of how many are done. Nil: nobody.
+	Progress func(done, total int64)
+}
+
+// PaperRow compares one cell of the paper's experiments to simulations of it.
+type PaperRow struct {
+	Workload  string
+	Method    Method
+	MaxRounds int
+	// PublishedBaseline and PublishedBalanced are the S of Table 1 without and with
+	// balancing. The latter is nil when MaxRounds is not 1: Fig. 3 has no numbers.
+	PublishedBaseline float64
+	PublishedBalanced *float64
+	// Baseline is S without balancing, the same for every seed.
+	Baseline float64
+	// Median, Least and Most are S with balancing over all seeds. Of an even number
+	// of seeds the median is the lower one.
+	Median, Least, Most float64
+	// Floor is proven: on these rings no timing, no order of the letters and no τ leads
+	// to a smaller S. A published S below it says that the paper's letters were others.
+	Floor float64
+	// Forwarded, SplitKeys and Rounds are medians too: messages forwarded, keys with
+	// state on more than one reducer, rounds used.
+	Forwarded, SplitKeys, Rounds int64
+}
+
+// Paper repeats the experiments of "DPA Load Balancer" §6: four mappers, four
+// reducers, τ = 0.2, both methods on five workloads, for several seeds, since the
+// result depends on when the balancer looks. The rows are in the order of
+// MaxRounds, then of Table 1. The error is a [planner.InputError] or
+// planner.ErrStopped.
+func Paper(o PaperOptions) ([]PaperRow, error) {
+	if o.MaxRounds == nil {
+		o.MaxRounds = []int{DefaultMaxRounds}
+	}
+	if o.Runs == 0 {
+		o.Runs = 101
+	}
+	if o.Runs < 0 {
+		return nil, bad("runs", "must be ≥ 0")
+	}
+	var rows []PaperRow
+	for _, rounds := range o.MaxRounds {
+		if rounds < 1 {
+			return nil, bad("max_rounds", "must be ≥ 1")
+		}
+		for w, workload := range PaperWorkloads() {
+			for m, method := range []Method{Halving, Doubling} {
+				row := PaperRow{Workload: workload.Name, Method: method, MaxRounds: rounds, PublishedBaseline: published[w][m][0]}
+				if rounds == 1 {
+					row.PublishedBalanced = &published[w][m][1]
+				}
+				if err := row.simulate(workload, o); err != nil {
+					return nil, err
+				}
+				rows = append(rows, row)
+				if o.Progress != nil {
+					o.Progress(int64(len(rows)), int64(len(o.MaxRounds)*2*len(published)))
+				}
+			}
+		}
+	}
+	return rows, nil
+}
+
+// simulate fills in the figures of a row.
+func (row *PaperRow) simulate(w Workload, o PaperOptions) error {
+	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, Stop: o.Stop}
+	var skews []float64
+	var forwarded, split, rounds []int64
+	for seed := range uint64(o.Runs) {
+		options.Seed = seed
+		stream, err := NewStream(w.Letters, w.Counts, seed)
+		if err != nil {
+			return err
+		}
+		x, err := Simulate(stream, options)
+		if err != nil {
+			return err
+		}
+		row.Baseline = x.Baseline.Skew
+		skews = append(skews, x.Balanced.Skew)
+		forwarded = append(forwarded, x.Balanced.Forwarded)
+		split = append(split, x.Balanced.SplitKeys)
+		rounds = append(rounds, int64(len(x.Balanced.History)))
+	}
+	row.floor(w)
+	row.Least, row.Most = slices.Min(skews), slices.Max(skews)
+	row.Median = median(skews)
+	row.Forwarded, row.SplitKeys, row.Rounds = median(forwarded), median(split), median(rounds)
+	return nil
+}
+
+// maxFloorDoublings is how often a node may be doubled on rings that floor looks at.
+const maxFloorDoublings = 15
+
+// floor computes the least S that any run can end with. A letter's messages are
+// processed by nodes that own it on some ring that the rounds lead to, and only a node
+// that may have had messages is ever relieved; however the letters are split over such
+// nodes, every set of nodes has to process all letters that no other node may own. The
+// floor stays 0 when there are too many rounds to look at all rings.
+func (row *PaperRow) floor(w Workload) {
+	tokens, limit := DefaultTokens, 0
+	if row.Method == Doubling {
+		doublings := row.MaxRounds * (DefaultReducers - 1) // in the rounds of all others
+		if doublings > maxFloorDoublings {
+			return
+		}
+		tokens, limit = 1, 1<<doublings
+	}
+	load := &Load{Keys: w.Letters}
+	whole := int64(0)
+	for _, n := range w.Counts {
+		load.Cost = append(load.Cost, float64(n))
+		whole += n
+	}
+	var members []Member
+	for _, n := range EqualNodes(DefaultReducers, tokens) {
+		members = append(members, Member{ID: n.ID, Tokens: n.Tokens})
+	}
+	l, m := newLattice(row.Method, tokensOfStaying(members), limit, row.MaxRounds), measure(load)
+	s := newSpace(members, l, m)
+	sets := make([]int64, 1<<len(members))
+	for i, owners := range possibleOwners(s, l) {
+		sets[owners] += int64(m.cost.float(s.atoms[i].cost))
+	}
+	ideal := math.Ceil(float64(whole) / DefaultReducers)
+	row.Floor = (max(math.Ceil(s.bySets(sets)), ideal) - ideal) / (float64(whole) - ideal)
+}
+
+// possibleOwners returns, for every atom, the set of nodes that own it on some point of
+// the lattice that rounds lead to of which each relieves a node that may have had
+// messages before: one that owns an atom on such a point.
+func possibleOwners(s *space, l *lattice) []int {
+	for busy := 0; ; { // the nodes that may have had messages
+		owners, all := make([]int, len(s.atoms)), 0
+		l.each(func(x, counts []int) bool {
+			for i, rounds := range x {
+				if rounds > 0 && busy&(1<<i) == 0 {
+					return true
+				}
+			}
+			for i := range s.atoms {
+				owner := 1 << s.owner(&s.atoms[i], counts)
+				owners[i] |= owner
+				all |= owner
+			}
+			return true
+		})
+		if all == busy {
+			return owners
+		}
+		busy = all
+	}
+}
+
+// median returns the (lower) median, and sorts its argument.
+func median[T int64 | float64](x []T) T {
+	slices.Sort(x)
+	return x[(len(x)-1)/2]
+}

@@ -1,0 +1,210 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"plannerd/planner"
+)
+
+// The skew that the paper gives each workload on the initial rings, exactly.
+func TestPaperWorkloadsStartAsPublished(t *testing.T) {
+	exact := map[string][2]float64{ // halving, doubling
+		"WL1": {0, 1}, "WL2": {0, 0}, "WL3": {1, 1}, "WL4": {60.0 / 75, 37.0 / 75}, "WL5": {15.0 / 75, 41.0 / 75},
+	}
+	for i, w := range PaperWorkloads() {
+		total := int64(0)
+		for _, n := range w.Counts {
+			total += n
+		}
+		if total != 100 {
+			t.Errorf("%s has %d messages", w.Name, total)
+		}
+		for m, method := range []Method{Halving, Doubling} {
+			s, err := NewStream(w.Letters, w.Counts, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := Simulate(s, SimulationOptions{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := x.Baseline.Skew, exact[w.Name][m]; got != want {
+				t.Errorf("%s, %s: S = %v, want %v", w.Name, method, got, want)
+			}
+			if got, want := x.Baseline.Skew, published[i][m][0]; math.Abs(got-want) > 0.005 {
+				t.Errorf("%s, %s: S = %v, published %v", w.Name, method, got, want)
+			}
+		}
+	}
+}
+
+// Table 1 with our runs beside it: median, range and floor, as they come out on every
+// machine. Where the published S is below the floor, the paper's letters or its hash
+// were others: WL3 is the paper's own workload, but on the ring of its §4.2 no round that
+// letter a brings about ever takes it from its node.
+const table1 = `
+WL1 halving  published 0.00 → 0.08  ours 0.00 → 0.00 [0.00, 0.32] ≥ 0.00  forwarded   0 split 0 rounds 3
+WL1 doubling published 1.00 → 0.20  ours 1.00 → 0.65 [0.31, 0.67] ≥ 0.17  forwarded 122 split 2 rounds 2
+WL2 halving  published 0.00 → 0.00  ours 0.00 → 0.00 [0.00, 0.00] ≥ 0.00  forwarded   0 split 0 rounds 2
+WL2 doubling published 0.00 → 0.08  ours 0.00 → 0.00 [0.00, 0.32] ≥ 0.00  forwarded  33 split 0 rounds 3
+WL3 halving  published 1.00 → 1.00  ours 1.00 → 0.97 [0.96, 0.99] ≥ 0.33  forwarded 196 split 1 rounds 2
+WL3 doubling published 1.00 → 0.75  ours 1.00 → 1.00 [1.00, 1.00] ≥ 1.00  forwarded   0 split 0 rounds 1
+WL4 halving  published 0.80 → 0.52  ours 0.80 → 0.80 [0.80, 0.80] ≥ 0.80  forwarded   0 split 0 rounds 2
+WL4 doubling published 0.49 → 0.11  ours 0.49 → 0.49 [0.48, 0.77] ≥ 0.08  forwarded  92 split 2 rounds 3
+WL5 halving  published 0.20 → 0.20  ours 0.20 → 0.20 [0.20, 0.44] ≥ 0.20  forwarded  19 split 1 rounds 3
+WL5 doubling published 0.55 → 0.12  ours 0.55 → 0.24 [0.17, 0.55] ≥ 0.00  forwarded  76 split 2 rounds 3
+`
+
+func TestTable1(t *testing.T) {
+	rows, err := Paper(PaperOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%s %-8s published %.2f → %.2f  ours %.2f → %.2f [%.2f, %.2f] ≥ %.2f  forwarded %3d split %d rounds %d\n",
+			r.Workload, r.Method, r.PublishedBaseline, *r.PublishedBalanced, r.Baseline, r.Median, r.Least, r.Most, r.Floor, r.Forwarded, r.SplitKeys, r.Rounds)
+	}
+	if b.String() != table1 {
+		t.Errorf("Table 1 is now%s", b.String())
+	}
+}
+
+// Fig. 3: what can be said of more rounds on these rings.
+func TestMoreRounds(t *testing.T) {
+	rows, err := Paper(PaperOptions{MaxRounds: []int{1, 2, 3}, Runs: 25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := map[string]PaperRow{}
+	for _, r := range rows {
+		s[fmt.Sprintf("%s %s %d", r.Workload, r.Method, r.MaxRounds)] = r
+		if r.Least < r.Floor || r.Median < r.Least || r.Most < r.Median {
+			t.Errorf("S from %v to %v, median %v, but never below %v", r.Least, r.Most, r.Median, r.Floor)
+		}
+		if (r.PublishedBalanced != nil) != (r.MaxRounds == 1) {
+			t.Errorf("%+v: Table 1 has numbers of one round", r)
+		}
+	}
+	// A second round parts the two letters of WL4 that share a node, and finishes what
+	// the first began for WL1.
+	if s["WL4 halving 1"].Median != 0.8 || s["WL4 halving 2"].Median > 0.5 {
+		t.Errorf("WL4, halving: %v, then %v", s["WL4 halving 1"].Median, s["WL4 halving 2"].Median)
+	}
+	if s["WL1 doubling 2"].Median > 0.1 {
+		t.Errorf("WL1, doubling: %v after two rounds", s["WL1 doubling 2"].Median)
+	}
+	// "Additional rounds never hurt the halving method": nearly so.
+	for _, w := range PaperWorkloads() {
+		one, three := s[w.Name+" halving 1"], s[w.Name+" halving 3"]
+		if three.Median > one.Median+0.02 {
+			t.Errorf("%s, halving: %v after one round, %v after three", w.Name, one.Median, three.Median)
+		}
+	}
+	// "But can be detrimental to doubling."
+	if s["WL4 doubling 3"].Median <= s["WL4 doubling 1"].Median {
+		t.Errorf("WL4, doubling: %v, then %v", s["WL4 doubling 1"].Median, s["WL4 doubling 3"].Median)
+	}
+}
+
+// The floors of one round, against every ring that can come about: sets of relieved
+// nodes, each of which must have owned a letter before.
+func TestFloorOfOneRound(t *testing.T) {
+	rows, err := Paper(PaperOptions{Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range PaperWorkloads() {
+		for m, method := range []Method{Halving, Doubling} {
+			start := EqualNodes(4, []int{16, 1}[m])
+			owners := make([]map[int32]bool, w.Letters.Len())
+			for k := range owners {
+				owners[k] = map[int32]bool{}
+			}
+			for grown := true; grown; {
+				grown = false
+				for set := range 16 {
+					if !allOwn(set, owners) {
+						continue
+					}
+					nodes := EqualNodes(4, 0)
+					for n := range nodes {
+						nodes[n].Tokens = start[n].Tokens
+						for r := range 4 {
+							if set&(1<<r) != 0 && (method == Doubling) != (r == n) {
+								nodes[n].Tokens = map[Method]int{Halving: 8, Doubling: 2 * nodes[n].Tokens}[method]
+							}
+						}
+					}
+					for k := range owners {
+						id := naiveOwner(nodes, Position(w.Letters.At(k)))
+						grown = grown || !owners[k][id]
+						owners[k][id] = true
+					}
+				}
+			}
+			if got, want := rows[2*i+m].Floor, leastSkew(w.Counts, owners); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s, %s: floor %v, want %v", w.Name, method, got, want)
+			}
+		}
+	}
+}
+
+// allOwn reports whether every node of the set owns some letter.
+func allOwn(set int, owners []map[int32]bool) bool {
+	for n := range int32(4) {
+		owns := false
+		for _, o := range owners {
+			owns = owns || o[n]
+		}
+		if set&(1<<n) != 0 && !owns {
+			return false
+		}
+	}
+	return true
+}
+
+// leastSkew splits the letters over their possible owners as evenly as it can: the
+// least maximum W for which every set of nodes can take the letters it must.
+func leastSkew(counts []int64, owners []map[int32]bool) float64 {
+	for w := 25; ; w++ {
+		fits := true
+		for set := range 16 {
+			must, room := int64(0), 0
+			for n := range int32(4) {
+				if set&(1<<n) != 0 {
+					room += w
+				}
+			}
+			for k, c := range counts {
+				inside := true
+				for n := range owners[k] {
+					inside = inside && set&(1<<n) != 0
+				}
+				if inside {
+					must += c
+				}
+			}
+			fits = fits && must <= int64(room)
+		}
+		if fits {
+			return float64(w-25) / 75
+		}
+	}
+}
+
+func TestPaperInputErrorsAndStop(t *testing.T) {
+	_, err := Paper(PaperOptions{Runs: -1})
+	wantInputError(t, err, "runs")
+	_, err = Paper(PaperOptions{MaxRounds: []int{1, 0}, Runs: 1})
+	wantInputError(t, err, "max_rounds")
+	_, err = Paper(PaperOptions{Stop: func() bool { return true }})
+	if !errors.Is(err, planner.ErrStopped) {
+		t.Errorf("error %v", err)
+	}
+}

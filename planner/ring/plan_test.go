@@ -1,0 +1,214 @@
+package ring
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"plannerd/planner"
+)
+
+var planMethods = []Method{"", Halving, Doubling, Fitted}
+
+func TestPlanAgreesWithRecount(t *testing.T) {
+	causes, adopted, reasons := map[Cause]int{}, 0, map[planner.Reason]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 4 {
+			members, load := drawMembers(t), drawLoad(t)
+			o := PlanOptions{
+				ThetaMax: rapid.Float64Range(0, 0.5).Draw(t, "θ_max"), Method: rapid.SampledFrom(planMethods).Draw(t, "method"),
+				MaxRounds: rapid.IntRange(0, 4).Draw(t, "rounds"), MaxStates: 300, TokenLimit: rapid.SampledFrom([]int{0, 16, 64}).Draw(t, "limit"),
+			}
+			p, err := NewPlan(members, load, o)
+			if err != nil {
+				continue // members that do not form rings
+			}
+			var before []Node
+			for _, m := range members {
+				if !m.Joins {
+					before = append(before, Node{m.ID, m.Tokens})
+				}
+			}
+			checkEffect(t, members, before, p.Change.After, load, &p.Change, &p.Effect)
+			checkPlan(t, members, load, p)
+			causes[p.Cause]++
+			adopted += p.Adopted
+			for _, a := range p.Change.Arcs {
+				reasons[p.Reason(a)]++
+			}
+		}
+	})
+	t.Logf("%v, %d rounds, %v", causes, adopted, reasons)
+	if adopted == 0 || causes[CauseBalanced] == 0 || causes[CauseNoImprovement] == 0 || causes[CauseWithinThreshold] == 0 ||
+		causes[CauseMaxRounds] == 0 || causes[CauseTokenLimit] == 0 || reasons[planner.ReasonDrain] == 0 ||
+		reasons[planner.ReasonFill] == 0 || reasons[planner.ReasonOverload] == 0 || reasons[planner.ReasonExchange] == 0 {
+		t.Error("something was not tried")
+	}
+}
+
+func checkPlan(t *rapid.T, members []Member, load *Load, p *Plan) {
+	left := map[int32]bool{}
+	for _, m := range members {
+		left[m.ID] = m.Leaves
+	}
+	for _, n := range p.Change.After {
+		if left[n.ID] {
+			t.Fatalf("node %d leaves but holds %d tokens", n.ID, n.Tokens)
+		}
+	}
+	there, err := Apply(p.Change.Before, p.Change.Added, p.Change.Removed)
+	if err != nil || !slices.Equal(there, holders(p.Change.After)) {
+		t.Fatalf("the tokens lead to %v, %v; want %v", there, err, p.Change.After)
+	}
+	// Never worse than only letting members join and leave.
+	r, err := Rescale(members, load)
+	if err != nil || p.Effect.Theta.After > r.Effect.Theta.After {
+		t.Fatalf("θ %v, without any round %v, %v", p.Effect.Theta.After, r.Effect.Theta.After, err)
+	}
+	if p.Balanced != within(p.Effect.Theta.After, p.Options.ThetaMax) || p.Balanced != (p.Cause == CauseBalanced) {
+		t.Fatalf("balanced %v, cause %s, θ %v", p.Balanced, p.Cause, p.Effect.Theta)
+	}
+	if p.Adopted > 0 && p.Tried[p.Adopted-1].Theta != p.Effect.Theta.After {
+		t.Fatalf("after round %d of %v, θ is %v", p.Adopted, p.Tried, p.Effect.Theta.After)
+	}
+	if within(r.Effect.Theta.After, p.Options.ThetaMax) && !slices.Equal(p.Change.After, r.Change.After) {
+		t.Fatalf("balanced already, but %v becomes %v", r.Change.After, p.Change.After)
+	}
+}
+
+func TestPlanDoesNotDependOnOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for range 60 {
+		members, load := randomMembers(rng, 2+rng.IntN(5), 16), randomLoad(rng, 100)
+		for i := range load.Cost {
+			load.Cost[i] *= rng.Float64() // sums that depend on the order of their terms
+		}
+		for _, method := range planMethods {
+			o := PlanOptions{Method: method, MaxRounds: 3, MaxStates: 500, ThetaMax: 0.05}
+			p, err := NewPlan(members, load, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := &Load{Keys: planner.NewKeys(0)}
+			for _, k := range rng.Perm(load.Keys.Len()) {
+				other.Keys.Append(load.Keys.At(k))
+				other.Cost, other.State = append(other.Cost, load.Cost[k]), append(other.State, load.State[k])
+			}
+			shuffled := slices.Clone(members)
+			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			q, err := NewPlan(shuffled, other, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(p.Change.Arcs, q.Change.Arcs) || !slices.Equal(p.Change.Added, q.Change.Added) ||
+				!slices.Equal(p.Effect.Nodes, q.Effect.Nodes) || p.Effect.Theta != q.Effect.Theta || !slices.Equal(p.Tried, q.Tried) {
+				t.Fatalf("%s: the order of the input matters:\n%+v\n%+v", method, p.Change, q.Change)
+			}
+			for i, m := range p.Effect.Moves {
+				n := q.Effect.Moves[i]
+				if m.Key, n.Key = 0, 0; m != n || !slices.Equal(load.Keys.At(int(p.Effect.Moves[i].Key)), other.Keys.At(int(q.Effect.Moves[i].Key))) {
+					t.Fatalf("%s: move %d differs", method, i)
+				}
+			}
+		}
+	}
+}
+
+// Planning again on the planned ring finds nothing to do once it is balanced.
+func TestPlanIsStable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	balanced := 0
+	for range 100 {
+		members, load := randomMembers(rng, 4, 16), randomLoad(rng, 400)
+		o := PlanOptions{Method: planMethods[rng.IntN(4)], MaxRounds: 3, MaxStates: 1000, ThetaMax: 0.3}
+		p, err := NewPlan(members, load, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Balanced || p.Empty() {
+			continue
+		}
+		balanced++
+		next := slices.Clone(p.Members)
+		for i := range next {
+			next[i].Tokens = p.Change.After[i].Tokens
+		}
+		if q, err := NewPlan(next, load, o); err != nil || !q.Empty() || q.Cause != CauseBalanced {
+			t.Fatalf("%+v, %v", q, err)
+		}
+	}
+	if balanced < 10 {
+		t.Errorf("only %d plans balanced anything", balanced)
+	}
+}
+
+func TestPlanSaysWhyItStops(t *testing.T) {
+	one := &Load{Keys: planner.KeysOf("a"), Cost: []float64{1}}
+	two := &Load{Keys: planner.KeysOf("b", "c", "e"), Cost: []float64{10, 10, 1}} // each on a node of its own
+	for _, c := range []struct {
+		cause   Cause
+		members []Member
+		load    *Load
+		o       PlanOptions
+	}{
+		{CauseBalanced, membersOf(EqualNodes(4, 16)), &Load{Keys: planner.NewKeys(0)}, PlanOptions{}},
+		{CauseExhausted, membersOf(EqualNodes(4, 1)), one, PlanOptions{}},
+		{CauseTokenLimit, membersOf(EqualNodes(4, 1)), one, PlanOptions{Method: Doubling, TokenLimit: 6}},
+		{CauseShortQueue, membersOf(EqualNodes(4, 16)), one, PlanOptions{Policy: Policy{MinQueue: 2}}},
+		{CauseWithinThreshold, membersOf(EqualNodes(4, 16)), two, PlanOptions{}},
+		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, PlanOptions{}},
+		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, PlanOptions{Method: Fitted}},
+	} {
+		p, err := NewPlan(c.members, c.load, c.o)
+		if err != nil || p.Cause != c.cause || !p.Empty() {
+			t.Errorf("%+v, %v; want cause %s", p, err, c.cause)
+		}
+	}
+}
+
+// Fitted on the ring of the paper's WL4: it cannot part the heavy letter, but the two
+// that share a node.
+func TestFittedPartsWhatCanBeParted(t *testing.T) {
+	w := PaperWorkloads()[3]
+	load := &Load{Keys: w.Letters, Cost: []float64{15, 23, 62}, State: []float64{1, 1, 5}}
+	p, err := NewPlan(membersOf(EqualNodes(4, 16)), load, PlanOptions{Method: Fitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Effect.Theta != (planner.Comparison{Before: 2.4, After: 1.48}) || p.Effect.State != 1 || p.Balanced || p.Cause != CauseNoImprovement {
+		t.Errorf("θ %+v, state %v, %s", p.Effect.Theta, p.Effect.State, p.Cause)
+	}
+}
+
+func TestPlanInputErrorsAndStop(t *testing.T) {
+	load := randomLoad(rand.New(rand.NewPCG(1, 1)), 100)
+	two := membersOf(EqualNodes(2, 4))
+	for _, c := range []struct {
+		field   string
+		members []Member
+		o       PlanOptions
+	}{
+		{"method", two, PlanOptions{Method: None}},
+		{"theta_max", two, PlanOptions{ThetaMax: math.Inf(1)}},
+		{"max_rounds", two, PlanOptions{MaxRounds: -1}},
+		{"max_states", two, PlanOptions{MaxStates: -1}},
+		{"min_queue", two, PlanOptions{Policy: Policy{MinQueue: -1}}},
+		{"token_limit", two, PlanOptions{TokenLimit: -1}},
+		{"token_limit", two, PlanOptions{Method: Fitted, TokenLimit: 1 << 17}},
+		{"nodes/0/id", []Member{{ID: -1, Tokens: 1}}, PlanOptions{}},
+		{"nodes/1/tokens", []Member{{ID: 3, Tokens: 1}, {ID: 1}}, PlanOptions{Method: Fitted}},
+	} {
+		_, err := NewPlan(c.members, load, c.o)
+		wantInputError(t, err, c.field)
+	}
+	for _, method := range planMethods {
+		_, err := NewPlan(two, load, PlanOptions{Method: method, Stop: func() bool { return true }})
+		if !errors.Is(err, planner.ErrStopped) {
+			t.Errorf("%s: error %v", method, err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package ring
+
+import (
+	"slices"
+	"strconv"
+)
+
+// MaxTicks is the longest that any single action of a simulation may take.
+const MaxTicks = 1_000_000_000
+
+// Defaults of [SimulationOptions]: those of the paper's experiments, where it
+// tells them.
+const (
+	DefaultMappers   = 4
+	DefaultReducers  = 4
+	DefaultTokens    = 16 // of a node under halving; under doubling 1
+	DefaultMaxRounds = 1
+)
+
+// Timing says how long each action takes, in ticks of no particular length. The
+// paper gives no times. The defaults are those of compute-heavy reducers, for
+// which it is made: mappers send so much faster than reducers process that queues
+// build up at once, and a reducer reports its queue about once per message.
+//
+// Within a tick, in this order: messages arrive in the order in which they were
+// sent; reports reach the load balancer; one node joins; a stage of state
+// forwarding begins, adopts the new ring or ends; reducers finish messages, lower
+// IDs first, and take up the next; reports are taken; mappers send, lower numbers
+// first.
+type Timing struct {
+	// Map is how long a mapper works on a message, the lookup of its reducer
+	// included. 0: 1.
+	Map int64
+	// Process is how long a reducer works on a message of cost 1, lookup included.
+	// 0: 100.
+	Process int64
+	// Forward is how long a reducer is busy with a message that it no longer owns.
+	// 0: 1.
+	Forward int64
+	// Network is how long a message, a report or a state is under way. 0: 1.
+	Network int64
+	// Report is the time between two reports of a reducer's queue; the first one is
+	// taken after a random part of it. 0: 100.
+	Report int64
+	// Merge is how long the final merge takes for each partial state beyond a key's
+	// first. 0: 10.
+	Merge int64
+	// State is how long a reducer is sending one key's state under StateForwarding.
+	// 0: 10.
+	State int64
+	// Jitter is the random deviation of Map and Process, as a fraction of them:
+	// uniform within ±Jitter, 0 ≤ Jitter < 1. Nil: DefaultJitter.
+	Jitter *float64
+}
+
+// DefaultJitter is the default of Timing.Jitter.
+const DefaultJitter = 0.2
+
+// withDefaults fills in what is 0.
+func (t Timing) withDefaults() Timing {
+	for _, f := range []struct {
+		field    *int64
+		standard int64
+	}{{&t.Map, 1}, {&t.Process, 100}, {&t.Forward, 1}, {&t.Network, 1}, {&t.Report, 100}, {&t.Merge, 10}, {&t.State, 10}} {
+		if *f.field == 0 {
+			*f.field = f.standard
+		}
+	}
+	if t.Jitter == nil {
+		jitter := DefaultJitter
+		t.Jitter = &jitter
+	}
+	return t
+}
+
+func (t Timing) validate() error {
+	for _, f := range []struct {
+		name  string
+		ticks int64
+	}{{"map", t.Map}, {"process", t.Process}, {"forward", t.Forward}, {"network", t.Network}, {"report", t.Report}, {"merge", t.Merge}, {"state", t.State}} {
+		if f.ticks < 0 || f.ticks > MaxTicks {
+			return bad("timing/"+f.name, "must be from 0 to "+strconv.Itoa(MaxTicks))
+		}
+	}
+	if t.Jitter != nil && !(*t.Jitter >= 0 && *t.Jitter < 1) {
+		return bad("timing/jitter", "must be ≥ 0 and < 1")
+	}
+	return nil
+}
+
+// StateScheme says what becomes of a key's state when the key changes its node.
+type StateScheme string
+
+// The schemes.
+const (
+	// FinalMerge leaves the state where it is; partial states are merged at the end
+	// ("DPA Load Balancer" §1).
+	FinalMerge StateScheme = "final_merge"
+	// StateForwarding moves the state along, in stages on which all reducers agree
+	// ("DPA Load Balancer" §7): no reducer begins a message until all have finished
+	// theirs and agree on the new ring, which mappers go by from then on; states are
+	// exchanged, and meanwhile messages to forward and those of keys that change their
+	// node are put back; then all goes on, what was put back first. A key's state
+	// always is on one node, and nothing is to merge.
+	StateForwarding StateScheme = "state_forwarding"
+)
+
+// Join is a node that joins while a simulation runs.
+type Join struct {
+	Tick int64 // ≥ 1
+	Node Node  // its ID is new; its tokens, ≥ 1, are those it claims
+}
+
+// SimulationOptions are the parameters of [Simulate].
+type SimulationOptions struct {
+	// Nodes are the reducers at the beginning, with a token each at least. Nil:
+	// DefaultReducers nodes with DefaultTokens tokens, with 1 under Doubling.
+	Nodes []Node
+	// Mappers is their number, ≥ 1. 0: DefaultMappers.
+	Mappers int
+	// Method is Halving, Doubling or None. Empty: Halving.
+	Method Method
+	Policy Policy
+	// MaxRounds is how often each node may be relieved, ≥ 1. 0: DefaultMaxRounds.
+	MaxRounds int
+	// TokenLimit is the number of tokens on the ring, at most MaxTokens, beyond
+	// which doubling is refused. 0: DefaultTokenLimit.
+	TokenLimit int
+	Timing     Timing
+	// State is the scheme for the state of keys that move. Empty: FinalMerge.
+	State StateScheme
+	// Joins are nodes that join later, in ascending order of Tick. A join later than
+	// the end never happens.
+	Joins []Join
+	// Seed decides over what is left to chance: the same seed, the same simulation.
+	Seed uint64
+	// Stop is asked now and then; true ends the simulation with planner.ErrStopped.
+	// Nil: never.
+	Stop func() bool
+	// Progress is told now and then how many messages of how many have been
+	// processed. Nil: nobody.
+	Progress func(done, total int64)
+}
+
+const maxActors = 1 << 16 // mappers; reducers
+
+// Validate reports the first field that is out of range as a
+// [planner.InputError].
+func (o SimulationOptions) Validate() error {
+	switch {
+	case !slices.Contains([]Method{"", Halving, Doubling, None}, o.Method):
+		return bad("method", "must be halving, doubling or none")
+	case o.Mappers < 0 || o.Mappers > maxActors:
+		return bad("mappers", "must be from 0 to "+strconv.Itoa(maxActors))
+	case o.MaxRounds < 0 || o.MaxRounds > 1<<20:
+		return bad("max_rounds", "must be from 0 to "+strconv.Itoa(1<<20))
+	case !slices.Contains([]StateScheme{"", FinalMerge, StateForwarding}, o.State):
+		return bad("state", "must be final_merge or state_forwarding")
+	}
+	if err := o.Policy.Validate(); err != nil {
+		return err
+	}
+	if err := validateTokenLimit(o.TokenLimit); err != nil {
+		return err
+	}
+	if err := o.Timing.validate(); err != nil {
+		return err
+	}
+	return o.validateNodes()
+}
+
+func (o SimulationOptions) validateNodes() error {
+	all := slices.Clone(o.Nodes)
+	if all == nil {
+		all = o.withDefaults().Nodes
+	}
+	for i, n := range all {
+		if n.Tokens < 1 {
+			return bad("nodes/"+strconv.Itoa(i)+"/tokens", "must be ≥ 1")
+		}
+	}
+	switch {
+	case len(all) < 2:
+		return bad("nodes", "must be at least two")
+	case len(all)+len(o.Joins) > maxActors:
+		return bad("nodes", "must be at most "+strconv.Itoa(maxActors)+" with those that join")
+	}
+	for i, j := range o.Joins {
+		at := "joins/" + strconv.Itoa(i)
+		switch {
+		case j.Tick < 1 || i > 0 && j.Tick < o.Joins[i-1].Tick:
+			return bad(at+"/tick", "must be ≥ 1 and ascend")
+		case j.Node.Tokens < 1:
+			return bad(at+"/tokens", "must be ≥ 1")
+		}
+		all = append(all, j.Node)
+	}
+	return validateNodes("nodes", all)
+}
+
+// EqualNodes returns nodes 0…n−1 with as many tokens each.
+func EqualNodes(n, tokens int) []Node {
+	nodes := make([]Node, n)
+	for i := range nodes {
+		nodes[i] = Node{int32(i), tokens}
+	}
+	return nodes
+}
+
+func (o SimulationOptions) withDefaults() SimulationOptions {
+	if o.Method == "" {
+		o.Method = Halving
+	}
+	if o.Nodes == nil {
+		tokens := DefaultTokens
+		if o.Method == Doubling {
+			tokens = 1
+		}
+		o.Nodes = EqualNodes(DefaultReducers, tokens)
+	}
+	if o.Mappers == 0 {
+		o.Mappers = DefaultMappers
+	}
+	if o.MaxRounds == 0 {
+		o.MaxRounds = DefaultMaxRounds
+	}
+	if o.TokenLimit == 0 {
+		o.TokenLimit = DefaultTokenLimit
+	}
+	if o.State == "" {
+		o.State = FinalMerge
+	}
+	o.Nodes = inOrder(o.Nodes)
+	o.Timing = o.Timing.withDefaults()
+	return o
+}
