@@ -12,7 +12,7 @@ import (
 // is a [planner.InputError]; its Row is an index into st.Records, its Field one of
 // instance, hash_instance, cost, state and count.
 func NewClasses(st *Statistics, target planner.Configuration, base planner.Base) (*Classes, error) {
-	if err := st.Scales.validate(smallest); err != nil {
+	if err := st.Scales.Validate(); err != nil {
 		return nil, err
 	}
 	if st.Degree != 0 {
@@ -64,9 +64,6 @@ func (st *Statistics) Fingerprint() [16]byte {
 	_, rows := st.classes()
 	return rows.Fingerprint()
 }
-
-// smallest is the least scale of posted records.
-const smallest = 1e-290
 
 // overflow returns the first record whose count is out of range, or brings the
 // sum of all out of it.

@@ -45,20 +45,18 @@ func (o Options) Validate() error {
 	if err := ValidateDegree(o.Degree); err != nil {
 		return err
 	}
-	return o.Scales.validate(0)
+	return o.Scales.orOne().Validate()
 }
 
-// validate checks that the scales are at least `least` and finite, or positive.
-func (s Scales) validate(least float64) error {
-	for _, v := range [2]struct {
-		field string
-		scale float64
-	}{{"cost_scale", s.Cost}, {"state_scale", s.State}} {
-		if !(v.scale >= least && v.scale <= planner.MaxAmount) {
-			return &planner.InputError{Row: -1, Field: v.field, Detail: "must be > 0 and at most 1e290"}
-		}
+// orOne puts 1 in the place of 0.
+func (s Scales) orOne() Scales {
+	if s.Cost == 0 {
+		s.Cost = 1
 	}
-	return nil
+	if s.State == 0 {
+		s.State = 1
+	}
+	return s
 }
 
 // Compress discretises the costs and states of a snapshot's keys by HLHE, walked

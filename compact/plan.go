@@ -18,8 +18,9 @@ type Plan struct {
 }
 
 // Plan plans with the strategy of that name on the classes, and brings the
-// result back to keys: figures and certificate are those of the real problem, and
-// a plan that violates what the one of the classes met is mended. The error is a
+// result back to keys: figures and certificate are those of the real problem. A
+// plan that violates what the one of the classes met is mended; if that does not
+// help, the strategy plans on the keys themselves. The error is a
 // [planner.InputError] or [planner.ErrStopped].
 func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 	coarse := o
@@ -29,9 +30,15 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 		return nil, err
 	}
 	o.WorkBudget = 0 // what mends a plan bounds itself
-	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), met(classes)...)
+	goals := goalsMet(classes)
+	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), goals...)
 	if err != nil {
 		return nil, err
+	}
+	if proven := plan.Certificate != nil && plan.Certificate.Infeasible; !proven && len(goalsMet(plan)) < len(goals) {
+		if own, err := planner.Run(strategy, c.Keys, o); err == nil && planner.Better(own, plan) {
+			plan = own
+		}
 	}
 	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, classes.WorkUnits
 	if classes.EndReason != planner.EndCompleted {
@@ -40,19 +47,27 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 	return &Plan{plan, classes, c.errors(plan)}, nil
 }
 
-// met are the constraints that a plan meets, the migration limit always: only
-// strategies that keep to it know it.
-func met(p *planner.Plan) []planner.Constraint {
-	out := []planner.Constraint{}
+// goalsMet are the constraints that a plan meets, as far as its strategy could do
+// anything about them. Whoever knows a migration limit keeps to it.
+func goalsMet(p *planner.Plan) []planner.Constraint {
+	goals := []planner.Constraint{}
 	if p.Options.Objective == planner.MinImbalance {
-		out = append(out, planner.ConstraintMigration)
+		goals = append(goals, planner.ConstraintMigration)
 	} else if !slices.Contains(p.Causes, planner.CauseNothingMovable) {
-		out = append(out, planner.ConstraintTheta)
+		goals = append(goals, planner.ConstraintTheta)
 	}
 	if p.TableWithinLimit {
-		out = append(out, planner.ConstraintTable)
+		goals = append(goals, planner.ConstraintTable)
 	}
-	return out
+	return goals
+}
+
+// GreatestError is the greatest error of any instance.
+func (p *Plan) GreatestError() (greatest planner.Comparison) {
+	for _, e := range p.Error {
+		greatest.Before, greatest.After = max(greatest.Before, e.Before), max(greatest.After, e.After)
+	}
+	return greatest
 }
 
 // errors returns the relative errors of the estimated loads.

@@ -55,6 +55,20 @@ type Scales struct {
 	Cost, State float64
 }
 
+// Validate reports the first scale that is not from 1e-290 to 1e290 as a
+// [planner.InputError] of field cost_scale or state_scale.
+func (s Scales) Validate() error {
+	for _, v := range [2]struct {
+		field string
+		scale float64
+	}{{"cost_scale", s.Cost}, {"state_scale", s.State}} {
+		if !(v.scale >= 1/planner.MaxAmount && v.scale <= planner.MaxAmount) {
+			return &planner.InputError{Row: -1, Field: v.field, Detail: "must be from 1e-290 to 1e290"}
+		}
+	}
+	return nil
+}
+
 // Statistics is one interval in compact form, as an engine posts it. d′ of its
 // records says nothing.
 type Statistics struct {

@@ -71,6 +71,21 @@ func (a *assignment) split(piece int32, units int64) int32 {
 	return int32(len(a.at) - 1)
 }
 
+// dropLast takes the last piece back, which has no units left.
+func (a *assignment) dropLast() {
+	last := len(a.at) - 1
+	a.items, a.units, a.at = a.items[:last], a.units[:last], a.at[:last]
+}
+
+// join gives units of a piece that is nowhere to another piece of the same item.
+func (a *assignment) join(piece, other int32, units int64) {
+	a.units[piece] -= units
+	a.units[other] += units
+	if d := a.at[other]; d != nowhere {
+		a.load[d] += a.unitCost(other) * units
+	}
+}
+
 // move puts a piece somewhere else, or nowhere, and keeps the loads.
 func (a *assignment) move(piece, to int32) {
 	cost := a.unitCost(piece) * a.count(piece)

@@ -44,6 +44,13 @@ func (h *minHeap[T]) sink(i int) {
 	}
 }
 
+// heapify restores the order after any elements changed.
+func (h *minHeap[T]) heapify() {
+	for i := len(h.e)/2 - 1; i >= 0; i-- {
+		h.sink(i)
+	}
+}
+
 // second is the element that follows the first, if there is one.
 func (h *minHeap[T]) second() (x T, ok bool) {
 	switch len(h.e) {

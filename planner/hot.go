@@ -13,22 +13,55 @@ func (p *problem) placeHot() {
 	background := slices.Clone(p.residual)
 	classes := p.classesByCapacity(background)
 	for _, i := range hot {
-		c := p.cost.of(p.s.Cost[i])
-		for range p.s.count(int(i)) {
+		c, units := p.cost.of(p.s.Cost[i]), p.s.count(int(i))
+		first := len(p.hot)
+		if units > 1 {
+			units -= p.pourHot(i, c, units, background)
+			classes = p.classesByCapacity(background)
+		}
+		for range units {
 			to := p.leastHot(i, c, background, classes)
 			background[to] += c
 			classes.grown(to)
-			if last := len(p.hot) - 1; last >= 0 && p.hot[last].item == i && p.hot[last].to == to {
-				p.hot[last].count++
-			} else {
-				p.hot = append(p.hot, share{i, to, 1})
-			}
+			p.addHot(first, share{i, to, 1})
 		}
 	}
 	for _, d := range p.live {
 		p.bound[d] = max(p.bound[d], float64(background[d]))
 		p.limit[d] = max(p.maximum[d], tolerant(float64(background[d])))
 	}
+}
+
+// pourHot places most units of a hot item that has many, and returns how many.
+func (p *problem) pourHot(item int32, c, units int64, background []int64) int64 {
+	if units < manyUnits*int64(len(p.live)) {
+		return 0
+	}
+	vessels := make([]vessel, len(p.live))
+	for i, d := range p.live {
+		vessels[i] = vessel{instance: d, base: background[d] + c, weight: p.s.Instances[d].Capacity, most: units}
+	}
+	pour(vessels, units-1, c)
+	poured := int64(0)
+	for _, v := range vessels {
+		if v.units > 0 {
+			background[v.instance] += v.units * c
+			poured += v.units
+			p.hot = append(p.hot, share{item, v.instance, v.units})
+		}
+	}
+	return poured
+}
+
+// addHot adds to the shares of an item, which begin at first.
+func (p *problem) addHot(first int, x share) {
+	for i := range p.hot[first:] {
+		if h := &p.hot[first+i]; h.to == x.to {
+			h.count += x.count
+			return
+		}
+	}
+	p.hot = append(p.hot, x)
 }
 
 // hotItems returns the hot items by descending cost.

@@ -68,3 +68,60 @@ func TestLiteralMedium(t *testing.T) {
 		})
 	}
 }
+
+// Many equal keys are placed at once, but as if one after the other.
+func TestLiteralManyUnits(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []string{"llfd", "lpt", "mintable", "minmig", "mixed"} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(23, 23))
+			for n := range casesOf(150) {
+				c := plannertest.Tiny(r)
+				c.Counted = true
+				for i := range c.Items {
+					if r.IntN(2) == 0 {
+						c.Items[i].Count = 1 + r.Int64N(1500)
+					}
+				}
+				if r.IntN(3) == 0 { // all equal, where ties are the rule
+					for i := range c.Items {
+						c.Items[i].Cost = 1
+					}
+				}
+				if err := differs(strategy, c); err != nil {
+					t.Fatalf("case %d: %v\n%s", n, err, c)
+				}
+			}
+		})
+	}
+}
+
+// The effort depends on the number of records, not on that of the keys they stand
+// for.
+func TestCountsCostNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt", "readj"} {
+		for shape, change := range []func(*planner.Snapshot){
+			func(*planner.Snapshot) {},
+			func(s *planner.Snapshot) { s.Instances[0].Drained, s.Hash[0] = true, 1 },
+			func(s *planner.Snapshot) { s.Instances[2].ResidualCost = 1e18 }, // every key is hot
+			func(s *planner.Snapshot) { s.Instances[1].Capacity = 3 },
+		} {
+			s := &planner.Snapshot{
+				Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{1}, Count: []int64{planner.MaxCount},
+				Current: []int32{0}, Hash: []int32{0},
+				Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}, {ID: 2, Capacity: 1}},
+			}
+			change(s)
+			limit := int64(planner.MaxCount / 3)
+			p, err := planner.Run(name, s, planner.Options{TableLimit: &limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.WorkUnits > 100_000 || len(p.Moves) > len(s.Instances) {
+				t.Errorf("%s, shape %d: %d moves after %d work units", name, shape, len(p.Moves), p.WorkUnits)
+			}
+		}
+	}
+}

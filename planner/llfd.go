@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // llfd is one run of Phases II and III on an assignment: Least-Load Fit
 // Decreasing, mixed-routing §III-A, Algorithm 1.
 type llfd struct {
@@ -11,7 +13,32 @@ type llfd struct {
 	gone    []bool   // by piece of list: it entered C. Each does at most once.
 	sources []source // by instance
 	queue   candidates
+	waiting map[int32]int32 // item → the piece of it in queue that exchanges add to
 	byLoad
+	*parts
+}
+
+// parts are the pieces of a candidate that were placed already, by instance, so
+// that there is one for each at most, however many units it has.
+type parts struct {
+	on     []int32 // piece, or nowhere
+	placed []int32 // the instances that have one
+}
+
+func newParts(instances int) *parts {
+	p := &parts{on: make([]int32, instances)}
+	for d := range p.on {
+		p.on[d] = nowhere
+	}
+	return p
+}
+
+// forget is for the next candidate.
+func (p *parts) forget() {
+	for _, d := range p.placed {
+		p.on[d] = nowhere
+	}
+	p.placed = p.placed[:0]
 }
 
 // byLoad yields the live instances in ascending L̂/κ, ties by id.
@@ -39,6 +66,7 @@ func (a *assignment) rebalance(psi criterion, byCost bool) bool {
 		assignment: a, rank: psi(a.p), byCost: byCost,
 		gone:    make([]bool, len(a.at)),
 		sources: make([]source, len(a.load)),
+		waiting: make(map[int32]int32), parts: newParts(len(a.load)),
 	}
 	r.list, r.start = a.movable()
 	r.prepare()
@@ -128,6 +156,9 @@ func (r *llfd) assign() bool {
 		if !ok {
 			return true
 		}
+		if r.units != nil && r.waiting[r.items[piece]] == piece {
+			delete(r.waiting, r.items[piece])
+		}
 		if !r.place(piece) {
 			return false
 		}
@@ -140,9 +171,14 @@ func (r *llfd) assign() bool {
 func (r *llfd) place(piece int32) bool {
 	cost := r.unitCost(piece)
 	defer r.forgive()
-	for len(r.tried.e) > 0 {
+	defer r.forget()
+	for pourable := true; len(r.tried.e) > 0; {
 		if !r.p.meter.spend(1) {
 			return false
+		}
+		if pourable {
+			r.pour(piece, cost)
+			pourable = false
 		}
 		d, units := r.tried.e[0], int64(0)
 		if room := r.p.limit[d] - r.load[d]; cost <= room {
@@ -156,6 +192,7 @@ func (r *llfd) place(piece int32) bool {
 		}
 		if units == 0 {
 			r.refused = append(r.refused, r.tried.pop())
+			pourable = true
 			continue
 		}
 		done := r.put(piece, d, units)
@@ -165,6 +202,14 @@ func (r *llfd) place(piece int32) bool {
 		}
 	}
 	return r.placeAnyway(piece, cost)
+}
+
+// pour places most units of a candidate that has many.
+func (r *llfd) pour(piece int32, cost int64) {
+	room := func(d int32) int64 { return max(0, (r.p.limit[d]-r.load[d])/cost) }
+	if r.pourInto(r.tried.e, piece, room, 0, func(d int32, units int64) { r.put(piece, d, units) }) {
+		r.tried.heapify()
+	}
 }
 
 // forgive makes the instances that refused a candidate available to the next.
@@ -178,10 +223,15 @@ func (r *llfd) forgive() {
 // put places units of a candidate on d and reports whether these were all.
 func (r *llfd) put(piece, d int32, units int64) bool {
 	done := units == r.count(piece)
-	if !done {
-		r.move(r.split(piece, units), d)
-	} else {
+	switch part := r.on[d]; {
+	case done:
 		r.move(piece, d)
+	case part != nowhere:
+		r.join(piece, part, units)
+	default:
+		part = r.split(piece, units)
+		r.move(part, d)
+		r.on[d], r.placed = part, append(r.placed, d)
 	}
 	r.rate[d] = r.p.rate(d, r.load[d])
 	return done
@@ -233,12 +283,32 @@ func (r *llfd) exchange(d int, candidate int32, need int64) bool {
 			s.psi.skip()
 			continue
 		}
-		piece, cost := r.displace(s, e.piece, need)
+		cost := r.add(s, e.piece, need)
 		need -= cost
 		s.eligible -= cost
-		r.queue.added.push(r.byCostRank(piece))
 	}
 	return true
+}
+
+// add displaces units of a piece into C, and returns their cost. Those of an item
+// that waits there already join it.
+func (r *llfd) add(s *source, piece int32, need int64) int64 {
+	if r.units == nil {
+		piece, cost := r.displace(s, piece, need)
+		r.queue.added.push(r.byCostRank(piece))
+		return cost
+	}
+	item, known := r.items[piece], int32(len(r.at))
+	taken, cost := r.displace(s, piece, need)
+	other, ok := r.waiting[item]
+	if !ok || taken < known { // else it was just split off
+		r.waiting[item] = taken
+		r.queue.added.push(r.byCostRank(taken))
+		return cost
+	}
+	r.join(taken, other, r.units[taken])
+	r.dropLast()
+	return cost
 }
 
 // sum sets up what exchange needs to know: the keys that cost less than rank.
@@ -286,11 +356,20 @@ func (r *llfd) forgetCostly(s *source, rank uint64) {
 // placeAnyway places the units of a candidate that every instance refused where
 // the resulting relative load is least.
 func (r *llfd) placeAnyway(piece int32, cost int64) bool {
-	for done := false; !done; {
+	if r.count(piece) == 1 {
+		return r.p.meter.spend(1) && r.put(piece, r.leastLoadedWith(cost), 1)
+	}
+	r.pourInto(r.p.live, piece, unlimited, 1, func(d int32, units int64) { r.put(piece, d, units) })
+	with := minHeap[int32]{e: slices.Clone(r.p.live), before: func(x, y int32) bool {
+		a, b := r.p.rate(x, r.load[x]+cost), r.p.rate(y, r.load[y]+cost)
+		return a < b || a == b && x < y
+	}}
+	with.heapify()
+	for done := false; !done; with.sink(0) {
 		if !r.p.meter.spend(1) {
 			return false
 		}
-		done = r.put(piece, r.leastLoadedWith(cost), 1)
+		done = r.put(piece, with.e[0], 1)
 	}
 	return true
 }

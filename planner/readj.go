@@ -57,6 +57,7 @@ func (a *assignment) evacuate() bool {
 	for e, ok := order.peek(); ok; e, ok = order.peek() {
 		order.skip()
 		piece, cost := e.piece, a.unitCost(e.piece)
+		pourable := true
 		for left := true; left; {
 			if !a.p.meter.spend(1) {
 				return false
@@ -64,6 +65,10 @@ func (a *assignment) evacuate() bool {
 			h, units := a.hash(piece), int64(1)
 			to := h
 			if room := a.p.limit[h] - a.load[h]; cost > room {
+				if pourable {
+					pourable = false
+					a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) })
+				}
 				to = a.leastLoadedWith(cost)
 			} else if cost > 0 {
 				units = min(a.count(piece), room/cost)

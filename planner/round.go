@@ -174,9 +174,18 @@ func (x *relaxation) typicalPrice(y *prices) float64 {
 
 // send places all units of a piece, each where there is most room.
 func (a *assignment) send(q pending, rooms *minHeap[int32]) {
+	pourable := true
 	for piece := q.piece; ; {
 		to, units := rooms.e[0], a.count(piece)
-		if room := a.p.limit[to] - a.load[to]; units > 1 && q.cost > 0 {
+		room := a.p.limit[to] - a.load[to]
+		if pourable && room < q.cost { // nowhere is room
+			pourable = false
+			if a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) }) {
+				rooms.heapify()
+				continue
+			}
+		}
+		if units > 1 && q.cost > 0 {
 			units = min(units, max(1, room/q.cost))
 		}
 		part := piece

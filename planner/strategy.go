@@ -210,13 +210,18 @@ func longestProcessingTime(p *problem) *assignment {
 		}
 	}
 	order := newLazyOrder(e, p.s.Keys, a.items)
-	r := &llfd{assignment: a, byLoad: a.instancesByLoad()}
+	r := &llfd{assignment: a, byLoad: a.instancesByLoad(), parts: newParts(len(a.load))}
 	for {
 		e, ok := order.peek()
 		if !ok {
 			return a
 		}
 		order.skip()
+		r.forget()
+		put := func(d int32, units int64) { r.put(e.piece, d, units) }
+		if r.pourInto(r.tried.e, e.piece, unlimited, 0, put) {
+			r.tried.heapify()
+		}
 		for done := false; !done; {
 			if !p.meter.spend(1) {
 				return nil

@@ -50,8 +50,8 @@ func (c *config) stream(w io.Writer, name string) error {
 				return err
 			}
 			t := &tallies[i]
-			before, after := greatest(p)
-			t.before, t.after = max(t.before, before), max(t.after, after)
+			worst := p.GreatestError()
+			t.before, t.after = max(t.before, worst.Before), max(t.after, worst.After)
 			t.records += len(com.Records)
 			t.keys += kase.Snapshot.Len()
 			t.moved += p.Migration.State

@@ -142,17 +142,9 @@ func (c *config) compactForm(kase *cases.Case, degree int) (f form, err error) {
 	})
 	if err == nil {
 		f.theta, f.table, f.moved = p.Theta.After, p.TableAfter, p.Migration.Fraction
-		f.before, f.after = greatest(p)
+		f.before, f.after = p.GreatestError().Before, p.GreatestError().After
 	}
 	return f, err
-}
-
-// greatest returns the greatest errors of an instance's load estimate.
-func greatest(p *compact.Plan) (before, after float64) {
-	for _, e := range p.Error {
-		before, after = max(before, e.Before), max(after, e.After)
-	}
-	return before, after
 }
 
 // timed returns the median time of some repetitions.
