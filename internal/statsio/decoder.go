@@ -46,12 +46,21 @@ func (d *decoder) unitUpTo(size int, parse func(i int) (next int, ok bool)) erro
 	}
 }
 
+// over skips white space and tells whether nothing follows.
+func (d *decoder) over() (bool, error) {
+	if err := d.skipSpace(); err != nil {
+		return false, d.explain(err, 0)
+	}
+	return d.pos == d.end, nil
+}
+
 // peek skips white space and returns the byte after it, unread.
 func (d *decoder) peek() (byte, error) {
-	if err := d.skipSpace(); err != nil {
-		return 0, d.explain(err, 0)
+	over, err := d.over()
+	if err != nil {
+		return 0, err
 	}
-	if d.pos == d.end {
+	if over {
 		d.fail(d.pos, "")
 		return 0, d.malformed()
 	}

@@ -13,11 +13,9 @@ import (
 // a list "records" of [d, d_h, v_c, v_S, #]. Its member "key_encoding", when
 // "base64", says how keys are written, wherever it stands.
 func DecodeJSON(r io.Reader, o Options) (*Document, error) {
-	p := &jsonParser{members: map[string][]byte{}}
-	p.start(r, o, shapeKeys, statisticsRow)
+	p := newJSON(r, o)
 	defer p.close()
-	p.late = !p.base64
-	return p.body()
+	return p.body(p.lastEnd)
 }
 
 // jsonParser reads a JSON body.
@@ -29,8 +27,24 @@ type jsonParser struct {
 	recordsSeen bool
 }
 
-// body reads the whole body.
-func (p *jsonParser) body() (*Document, error) {
+func newJSON(r io.Reader, o Options) *jsonParser {
+	o = o.withDefaults()
+	p := new(jsonParser)
+	p.open(r, o.Limits.Bytes)
+	p.renew(o)
+	return p
+}
+
+// renew makes the parser ready for a document that follows what was read before.
+func (p *jsonParser) renew(o Options) {
+	*p = jsonParser{rowParser: rowParser{decoder: decoder{scanner: p.scanner}}, members: map[string][]byte{}}
+	p.limit = p.base + int64(p.pos) + o.Limits.Bytes
+	p.begin(o, shapeKeys, statisticsRow)
+	p.late = !p.base64
+}
+
+// body reads a whole body; end reads what may follow it.
+func (p *jsonParser) body(end func() error) (*Document, error) {
 	p.context = func() string { return "" }
 	c, err := p.peek()
 	if err != nil {
@@ -44,15 +58,28 @@ func (p *jsonParser) body() (*Document, error) {
 	if err := p.object(p.bodyMember); err != nil {
 		return nil, err
 	}
-	if err := p.skipSpace(); err != nil {
-		return nil, p.explain(err, 0)
-	}
-	if p.pos < p.end {
-		p.fail(p.pos, "text after the document")
-		return nil, p.malformed()
+	if err := end(); err != nil {
+		return nil, err
 	}
 	return p.finish()
 }
+
+// lastEnd is the end of a body that nothing may follow.
+func (p *jsonParser) lastEnd() error {
+	over, err := p.over()
+	if err != nil || over {
+		return err
+	}
+	p.fail(p.pos, detailAfter)
+	return p.malformed()
+}
+
+// lineEnd is the end of a body that others may follow, on lines of their own.
+func (p *jsonParser) lineEnd() error {
+	return p.unit(func(i int) (int, bool) { return p.endOfLine(i, detailAfter) })
+}
+
+const detailAfter = "text after the document"
 
 func (p *jsonParser) finish() (*Document, error) {
 	if !p.rowsSeen && !p.columnsSeen && !p.recordsSeen {

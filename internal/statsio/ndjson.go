@@ -48,11 +48,9 @@ func newNDJSON(r io.Reader, o Options, fields field) *ndjson {
 
 // next reads the next row; false at the end.
 func (p *ndjson) next(r *row) (bool, error) {
-	if err := p.skipSpace(); err != nil {
-		return false, p.explain(err, 0)
-	}
-	if p.pos == p.end {
-		return false, nil
+	over, err := p.over()
+	if over || err != nil {
+		return false, err
 	}
 	return true, p.unit(func(i int) (int, bool) { return p.line(i, r) })
 }
@@ -67,14 +65,5 @@ func (p *ndjson) line(i int, r *row) (next int, ok bool) {
 	if k := bytes.IndexByte(b[i:next], '\n'); k >= 0 {
 		return 0, p.fail(i+k, "line break in a row")
 	}
-	for b[next] == ' ' || b[next] == '\t' || b[next] == '\r' {
-		next++
-	}
-	if b[next] == '\n' {
-		return next + 1, true
-	}
-	if next < p.end || !p.eof {
-		return 0, p.fail(next, "expected the end of the line")
-	}
-	return next, true
+	return p.endOfLine(next, "expected the end of the line")
 }

@@ -30,6 +30,21 @@ func (s *scanner) failField(at int, field, why string) bool {
 	return false
 }
 
+// endOfLine reads the rest of a line, which must be blank, or fails with why.
+func (s *scanner) endOfLine(i int, why string) (next int, ok bool) {
+	b := s.buf
+	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' {
+		i++
+	}
+	if b[i] == '\n' {
+		return i + 1, true
+	}
+	if i < s.end || !s.eof {
+		return 0, s.fail(i, why)
+	}
+	return i, true
+}
+
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080

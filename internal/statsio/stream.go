@@ -7,31 +7,36 @@ import (
 )
 
 // Stream reads a file of several intervals: CSV or NDJSON whose rows name their
-// interval in a further column or member "interval". Intervals do not decrease,
-// so the rows of one stand together. The state of keys may be called state_bytes.
-// A file that names no interval is one interval; so is a JSON document. CSV may
-// as well hold compact records.
+// interval in a further column or member "interval", or JSON documents that do so,
+// each from a line of its own. The intervals of rows do not decrease, so those of
+// one stand together; those of documents increase. The state of rows may be called
+// state_bytes. A file that names no interval is one interval. CSV may as well hold
+// compact records.
 //
 // The limits hold for each interval. Pointers count rows from the start of the
-// file.
+// file, in JSON from that of the document.
 type Stream struct {
-	source  rowSource // nil for JSON
-	d       *decoder  // that of source
-	reader  io.Reader // of a JSON document
+	source  rowSource   // nil for JSON
+	json    *jsonParser // nil for rows
+	d       *decoder    // that of source or json
 	options Options
 
 	started bool
 	has     bool
-	pending row  // read, but not yet part of an interval
-	held    bool // there is a pending row
-	mark    int  // problems noted before the pending row
+	newest  int64 // interval of the last JSON document
+	pending row   // read, but not yet part of an interval
+	held    bool  // there is a pending row
+	mark    int   // problems noted before the pending row
 	err     error
 }
 
 // NewStream returns a stream of the text that r holds.
 func NewStream(r io.Reader, f Format, o Options) *Stream {
-	s := &Stream{reader: r, options: o.withDefaults()}
+	s := &Stream{options: o.withDefaults()}
 	switch f {
+	case JSON:
+		s.json = newJSON(r, o)
+		s.d = &s.json.decoder
 	case CSV:
 		p, err := newCSV(r, o, statisticsRow|fieldInterval)
 		s.source, s.d = p, &p.decoder
@@ -55,7 +60,7 @@ func (s *Stream) Next() (interval int64, d *Document, err error) {
 	if s.err != nil {
 		return 0, nil, s.err
 	}
-	if s.source == nil {
+	if s.json != nil {
 		interval, d, err = s.document()
 	} else {
 		interval, d, err = s.rows()
@@ -73,28 +78,56 @@ func (s *Stream) fail(err error) {
 	}
 }
 
-// document reads a JSON document as the only interval.
+// document reads a JSON document as an interval.
 func (s *Stream) document() (int64, *Document, error) {
+	p := s.json
 	if s.started {
-		return 0, nil, io.EOF
+		over, err := p.over()
+		if err != nil {
+			return 0, nil, err
+		}
+		if over {
+			return 0, nil, io.EOF
+		}
+		p.renew(s.options)
 	}
-	s.started = true
-	d, err := DecodeJSON(s.reader, s.options)
+	d, err := p.body(func() error {
+		if _, named := p.members["interval"]; named || s.has {
+			return p.lineEnd()
+		}
+		return p.lastEnd()
+	})
 	if err != nil {
 		return 0, nil, err
 	}
 	if d.Stats == nil && d.Records == nil {
 		return 0, nil, &Error{Invalid, []Problem{{"/keys", `is required, or "columns" or the "records" of "compact" in its place`}}}
 	}
-	var text []byte
-	if text, s.has = d.Members["interval"]; !s.has {
-		return 0, d, nil
+	if err := s.nextInterval(d.Members["interval"]); err != nil {
+		return 0, nil, err
+	}
+	s.started = true
+	return s.newest, d, nil
+}
+
+// nextInterval takes the interval of a JSON document, nil when it names none.
+func (s *Stream) nextInterval(text []byte) error {
+	wrong := func(detail string) error { return &Error{Invalid, []Problem{{"/interval", detail}}} }
+	if text == nil {
+		if s.started {
+			return wrong(detailRequired)
+		}
+		return nil
 	}
 	n, err := strconv.ParseUint(string(text), 10, 64)
-	if err != nil || n > maxInterval {
-		return 0, nil, &Error{Invalid, []Problem{{"/interval", detailInterval}}}
+	switch {
+	case err != nil || n > maxInterval:
+		return wrong(detailInterval)
+	case s.started && int64(n) <= s.newest:
+		return wrong("must be greater than in the document before")
 	}
-	return int64(n), d, nil
+	s.has, s.newest = true, int64(n)
+	return nil
 }
 
 // rows reads the rows of one interval, and the first of the next one.
