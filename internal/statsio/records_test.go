@@ -363,9 +363,6 @@ func TestWriteCompactJSON(t *testing.T) {
 		{42, compact.Statistics{Records: records, Degree: 8, Scales: compact.Scales{Cost: 0.25, State: 1 << 20}}, `{"interval":42,"compact":{"degree":8,"cost_scale":0.25,"state_scale":1048576,` + list + `}}`},
 		{-1, compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}}, `{"compact":{"cost_scale":1,"state_scale":1,` + list + `}}`},
 		{0, compact.Statistics{Scales: compact.Scales{Cost: 1e-9, State: 1}}, `{"interval":0,"compact":{"cost_scale":1e-09,"state_scale":1,"records":[]}}`},
-		{1, compact.Statistics{Partial: true, Scales: compact.Scales{Cost: 1, State: 1}}, `{"interval":1,"coverage":"partial","residual":[],"compact":{"cost_scale":1,"state_scale":1,"records":[]}}`},
-		{1, compact.Statistics{Partial: true, Residual: []planner.Residual{{Instance: 3, Cost: 1.5, State: 2, Keys: 4}, {Instance: 5}}, Scales: compact.Scales{Cost: 1, State: 1}},
-			`{"interval":1,"coverage":"partial","residual":[{"instance":3,"cost":1.5,"state":2,"keys":4},{"instance":5,"cost":0,"state":0,"keys":0}],"compact":{"cost_scale":1,"state_scale":1,"records":[]}}`},
 	} {
 		var b bytes.Buffer
 		if err := WriteCompactJSON(&b, c.interval, &c.s); err != nil {

@@ -61,25 +61,15 @@ func appendRecord(dst []byte, r compact.Record) []byte {
 	return strconv.AppendInt(dst, r.Count, 10)
 }
 
-// WriteCompactJSON writes the body of a request with compact statistics:
-// {"interval": …, "compact": {"degree": …, "cost_scale": …, "state_scale": …,
-// "records": […]}}, without the interval when it is negative, and without a
-// degree of 0. Partial statistics also name their coverage and residual.
+// WriteCompactJSON writes the body of a request with compact statistics, which
+// must be complete: {"interval": …, "compact": {"degree": …, "cost_scale": …,
+// "state_scale": …, "records": […]}}, without the interval when it is negative,
+// and without a degree of 0.
 func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics) error {
 	head := []byte{'{'}
 	if interval >= 0 {
 		head = append(head, `"interval":`...)
 		head = append(strconv.AppendInt(head, interval, 10), ',')
-	}
-	if s.Partial {
-		head = append(head, `"coverage":"partial","residual":[`...)
-		for i, r := range s.Residual {
-			if i > 0 {
-				head = append(head, ',')
-			}
-			head = appendResidual(head, r)
-		}
-		head = append(head, "],"...)
 	}
 	head = append(head, `"compact":{`...)
 	if s.Degree != 0 {
@@ -102,17 +92,6 @@ func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics) error 
 	}
 	_, err = io.WriteString(w, "]}}")
 	return err
-}
-
-func appendResidual(dst []byte, r planner.Residual) []byte {
-	dst = append(dst, `{"instance":`...)
-	dst = strconv.AppendInt(dst, int64(r.Instance), 10)
-	dst = append(dst, `,"cost":`...)
-	dst = appendNumber(dst, r.Cost)
-	dst = append(dst, `,"state":`...)
-	dst = appendNumber(dst, r.State)
-	dst = append(dst, `,"keys":`...)
-	return append(strconv.AppendInt(dst, r.Keys, 10), '}')
 }
 
 // WriteCompactCSV writes a header and each record as a line: instance,
