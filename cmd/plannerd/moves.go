@@ -126,6 +126,7 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 		Migrations    *[]json.RawMessage `json:"migrations"`
 		Compaction    *compactionFigures `json:"compaction"`
 		NextPageToken string             `json:"next_page_token"`
+		refusal
 	}
 	if err := json.Unmarshal(value, &plan); err != nil {
 		return fmt.Errorf("not a plan: %w", err)
@@ -133,6 +134,8 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 	switch {
 	case plan.Migrates == "keys":
 		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
+	case plan.Code != "":
+		return fmt.Errorf("it holds no plan, but why the service made none: %s", &plan.refusal)
 	case plan.Migrations == nil:
 		return errors.New(`the plan does not list its "migrations": the service adds them with ?include=migrations`)
 	case plan.NextPageToken != "":
@@ -145,6 +148,26 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// refusal is what the service answers in the place of a plan.
+type refusal struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Errors []struct {
+		Pointer   string `json:"pointer"`
+		Parameter string `json:"parameter"`
+		Detail    string `json:"detail"`
+	} `json:"errors"`
+}
+
+// String is the detail, and the first thing that is wrong.
+func (r *refusal) String() string {
+	if len(r.Errors) == 0 {
+		return r.Detail
+	}
+	first := r.Errors[0]
+	return fmt.Sprintf("%s %s: %s", r.Detail, first.Pointer+first.Parameter, first.Detail)
 }
 
 // addMove takes in [d', d, d_h, v_c, v_S, #].
