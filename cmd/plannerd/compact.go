@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"plannerd/compact"
@@ -31,9 +33,9 @@ records move classes, which plannerd resolve turns into keys again.
 
 Where the keys are is said by the input and the flags, as for plannerd plan; of several
 intervals each stands for itself. json then has a body on each line, for POST
-/v1/operators/{operator}/plans. csv has a column interval if the input has one, but says
-nothing of scales: several intervals in it need --cost-scale and --state-scale, and
-plannerd plan has to be told them.
+/v1/operators/{operator}/plans or plannerd plan with --interval. csv has a column interval
+if the input has one and --interval does not pick one, but says nothing of scales: several
+intervals in it need --cost-scale and --state-scale, and plannerd plan has to be told them.
 
 The table compares the records with the input's rows in JSON. The load error is by how much
 the load that the records of an instance come to differs from the real one.
@@ -175,7 +177,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 }
 
 func (r *compactReport) writeRecordsCSV(w io.Writer) error {
-	if !r.input.stream.HasInterval() {
+	if !r.input.stream.HasInterval() || r.cmd.Interval != nil {
 		return statsio.WriteCompactCSV(w, r.records[0].Records)
 	}
 	for _, x := range r.records {
@@ -227,15 +229,9 @@ func loadsOf(c *compact.Compression) []loadOf {
 	return loads
 }
 
-// worst is the instance with the greatest error.
-func worst(loads []loadOf) loadOf {
-	var w loadOf
-	for i, l := range loads {
-		if i == 0 || l.error() > w.error() {
-			w = l
-		}
-	}
-	return w
+// greatest is the first of xs, at least one, whose figure no other exceeds.
+func greatest[T any](xs []T, figure func(T) float64) T {
+	return slices.MaxFunc(xs, func(a, b T) int { return cmp.Compare(figure(a), figure(b)) })
 }
 
 // scalesText shows scales.

@@ -245,9 +245,41 @@ func TestCompactOutput(t *testing.T) {
 	if out := succeed(t, alone, "plan", "-", "--instances", "4", "--check"); !strings.Contains(out, "Compact form of degree 2") {
 		t.Errorf("planned: %s", out)
 	}
-	lines := strings.Split(succeed(t, "", "compact", intervalFile, "--instances", "4", "--output", "csv", "--quiet"), "\n")
-	if lines[0] != "instance,hash_instance,cost,state,count" {
-		t.Errorf("csv %q", lines)
+	for _, args := range [][]string{{intervalFile}, {streamFile, "--interval", "2"}} {
+		lines := strings.Split(succeed(t, "", append([]string{"compact", "--instances", "4", "--output", "csv", "--quiet"}, args...)...), "\n")
+		if lines[0] != "instance,hash_instance,cost,state,count" {
+			t.Errorf("csv %q", lines)
+		}
+	}
+}
+
+// Of the bodies of several intervals the other commands take one, too.
+func TestSeveralBodies(t *testing.T) {
+	on := []string{"-", "--instances", "4"}
+	bodies := succeed(t, "", "compact", streamFile, "--instances", "4", "--output", "json", "--quiet")
+	alone := succeed(t, "", "compact", streamFile, "--instances", "4", "--output", "json", "--quiet", "--interval", "2")
+	for _, command := range []string{"plan", "compare"} {
+		args := append([]string{command, "--output", "csv"}, on...)
+		want := succeed(t, alone, args...)
+		if got := succeed(t, bodies, append(args, "--interval", "2")...); command == "plan" && got != want || strings.Count(got, "\n") != strings.Count(want, "\n") {
+			t.Errorf("%s: %s\nwant %s", command, got, want)
+		}
+		for text, refusal := range map[string]string{
+			bodies: "standard input: compact records of several intervals",
+			strings.Replace(bodies, `"records":[[`, `"records":[[-`, 3):                     "standard input: row 1, instance: ",
+			alone + `{"interval":3,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,0]]}}` + "\n": "standard input, document 2: row 2, count: ",
+			alone + `{"interval":2,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,1]]}}` + "\n": "standard input, document 2: interval: must be greater",
+		} {
+			r := exec(t, strings.NewReader(text), nil, args...)
+			if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, refusal) {
+				t.Errorf("%s: exit %d, %q %q, want %q", command, r.code, r.stdout, r.stderr, refusal)
+			}
+		}
+	}
+	keys := `{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}` + "\n" + `{"interval":2,"keys":[{"key":"b","cost":1}]}`
+	r := exec(t, strings.NewReader(keys), nil, append([]string{"plan", "--hash", "reported"}, on...)...)
+	if r.code != exitFailed || !strings.Contains(r.stderr, "standard input, document 2: ") || !strings.Contains(r.stderr, "(key b)") {
+		t.Errorf("keys: exit %d, %q", r.code, r.stderr)
 	}
 }
 

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -48,7 +46,7 @@ func (s textSize) add(o textSize) textSize { return textSize{s.plain + o.plain, 
 func (r *compactReport) measure(c compacted) error {
 	r.loads = loadsOf(c.Compression)
 	x := compactedFigures{
-		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales, worst: worst(r.loads), elapsed: c.elapsed,
+		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales, worst: greatest(r.loads, loadOf.error), elapsed: c.elapsed,
 	}
 	var err error
 	if x.before, err = sizeOf(func(w io.Writer) error { return writeRows(w, c.input) }); err != nil {
@@ -186,7 +184,7 @@ func (r *compactReport) writeSeveral(w io.Writer) error {
 		total.before, total.after = total.before.add(x.before), total.after.add(x.after)
 		total.elapsed += x.elapsed
 	}
-	worst := slices.MaxFunc(r.intervals, func(a, b compactedFigures) int { return cmp.Compare(a.worst.error(), b.worst.error()) }).worst
+	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
 	rows = append(rows, []string{
 		"all", integer(total.keys), integer(total.records), "", "", integer(total.before.plain), integer(total.after.plain),
 		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped), errorText(worst.error()), duration(total.elapsed),

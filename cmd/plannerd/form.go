@@ -182,10 +182,9 @@ func compactionOf(c *compact.Classes, degree int, errors []planner.Comparison) *
 		f.Keys += r.Count
 	}
 	if errors != nil {
-		f.Error = &beforeAfter{}
-		for _, e := range errors {
-			f.Error.Before, f.Error.After = max(f.Error.Before, e.Before), max(f.Error.After, e.After)
-		}
+		before := func(e planner.Comparison) float64 { return e.Before }
+		after := func(e planner.Comparison) float64 { return e.After }
+		f.Error = &beforeAfter{greatest(errors, before).Before, greatest(errors, after).After}
 	}
 	return f
 }

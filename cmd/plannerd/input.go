@@ -20,7 +20,7 @@ import (
 // inputFlags say what plan, compare, compact and resolve read.
 type inputFlags struct {
 	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
-	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (one interval), or auto, which looks at it. Compression is always recognised."`
+	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), or auto, which looks at it. Compression is always recognised."`
 	Interval *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
 }
 
@@ -28,6 +28,7 @@ type inputFlags struct {
 type input struct {
 	flags    *inputFlags
 	name     string // for messages
+	format   statsio.Format
 	stream   *statsio.Stream
 	progress *progress
 	closers  []func() error
@@ -92,7 +93,7 @@ func (in *input) decode(raw io.Reader) error {
 	case "json":
 		format = statsio.JSON
 	}
-	in.stream = statsio.NewStream(ahead, format, statsio.Options{})
+	in.format, in.stream = format, statsio.NewStream(ahead, format, statsio.Options{})
 	return nil
 }
 
@@ -209,19 +210,27 @@ func (in *input) wrap(err error) error {
 	case errors.As(err, &usage):
 		return usage
 	case errors.As(err, &decoding):
-		return fmt.Errorf("%s: %s", in.name, decodingText(decoding))
+		return fmt.Errorf("%s: %s", in.document(in.seen+1), decodingText(decoding))
 	case errors.As(err, &row) && row.Row >= 0 && in.last != nil:
 		text := pointerText(in.last.Pointer(row.Row, row.Field), row.Detail)
 		if in.last.Records == nil {
 			text += " (key " + keyText(in.last.Stats.Keys.At(row.Row)) + ")"
 		}
-		return fmt.Errorf("%s: %s", in.name, text)
+		return fmt.Errorf("%s: %s", in.document(in.seen), text)
 	case errors.As(err, &row):
 		return asFlag(row)
 	case errors.As(err, &file):
 		err = file.Err // in.name is its path
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
+}
+
+// document names document n of the input, where there are several.
+func (in *input) document(n int) string {
+	if in.format == statsio.JSON && n > 1 {
+		return fmt.Sprintf("%s, document %d", in.name, n)
+	}
+	return in.name
 }
 
 // decodingText is the first problem of a refused input.
