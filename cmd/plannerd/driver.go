@@ -19,8 +19,8 @@ type driver struct {
 	form     compactForm
 	needKeys []string // the flags given that say something about keys
 	// What came of compacting the keys that were planned on last.
-	compacted  *compact.Compression
-	loadErrors []planner.Comparison
+	compacted *compact.Compression
+	planned   *compact.Plan
 }
 
 func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
@@ -44,7 +44,7 @@ func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.O
 	if err != nil {
 		return nil, err
 	}
-	d.compacted, d.loadErrors = c, p.Error
+	d.compacted, d.planned = c, p
 	return p.Plan, nil
 }
 
@@ -72,7 +72,8 @@ func (d *driver) step(ctx context.Context, interval int64, input *statsio.Docume
 	s, err := d.Step(ctx, interval, input.Stats)
 	out := step{Step: s}
 	if c := d.compacted; c != nil && s.Plan != nil {
-		out.loadErrors, out.compaction = d.loadErrors, compactionOf(&c.Classes, c.Degree, d.loadErrors)
+		greatest := d.planned.GreatestError()
+		out.loadErrors, out.compaction = d.planned.Error, compactionOf(&c.Classes, c.Degree, &greatest)
 	}
 	return out, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,26 +68,25 @@ func (f *formFlags) degreeText() string {
 }
 
 func (f *scaleFlags) scales() (compact.Scales, error) {
-	var s compact.Scales
-	for _, v := range []struct {
-		flag  string
-		given *float64
-		scale *float64
-	}{{"--cost-scale", f.CostScale, &s.Cost}, {"--state-scale", f.StateScale, &s.State}} {
-		if v.given == nil {
-			continue
-		}
-		if !isScale(*v.given) {
-			return s, usagef("%s: %s", v.flag, notAScale)
-		}
-		*v.scale = *v.given
-	}
-	return s, nil
+	s, err := scalesOf(f.CostScale, f.StateScale)
+	return s, asFlag(err)
 }
 
-const notAScale = "must be from 1e-290 to 1e290"
+// scalesOf are the scales that are given, checked; 0 for nil.
+func scalesOf(cost, state *float64) (compact.Scales, error) {
+	s := compact.Scales{Cost: given(cost, 1), State: given(state, 1)}
+	if err := s.Validate(); err != nil {
+		return compact.Scales{}, err
+	}
+	return compact.Scales{Cost: given(cost, 0), State: given(state, 0)}, nil
+}
 
-func isScale(x float64) bool { return x >= 1/planner.MaxAmount && x <= planner.MaxAmount }
+func given(x *float64, otherwise float64) float64 {
+	if x == nil {
+		return otherwise
+	}
+	return *x
+}
 
 // detail is what an input error says without its field.
 func detail(err error) string {
@@ -151,11 +151,8 @@ func namedForm(input *statsio.Document) (named namedScales, err error) {
 			return named, fmt.Errorf("compact, degree: %s", detail(err))
 		}
 	}
-	if named.CostScale != nil && !isScale(*named.CostScale) {
-		return named, fmt.Errorf("compact, cost_scale: %s", notAScale)
-	}
-	if named.StateScale != nil && !isScale(*named.StateScale) {
-		return named, fmt.Errorf("compact, state_scale: %s", notAScale)
+	if _, err := scalesOf(named.CostScale, named.StateScale); err != nil {
+		return named, errors.New("compact, " + err.Error())
 	}
 	return named, nil
 }
@@ -171,9 +168,9 @@ type compactionFigures struct {
 	Error      *beforeAfter `json:"error"` // the greatest of an instance; null: the actual loads are not known
 }
 
-// compactionOf describes classes. errors are those of their loads by instance, or
+// compactionOf describes classes. greatest is the greatest error of their loads, or
 // nil where the keys are not known.
-func compactionOf(c *compact.Classes, degree int, errors []planner.Comparison) *compactionFigures {
+func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *compactionFigures {
 	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: len(c.Records)}
 	if degree > 0 {
 		f.Degree = &degree
@@ -181,11 +178,7 @@ func compactionOf(c *compact.Classes, degree int, errors []planner.Comparison) *
 	for _, r := range c.Records {
 		f.Keys += r.Count
 	}
-	if errors != nil {
-		before := func(e planner.Comparison) float64 { return e.Before }
-		after := func(e planner.Comparison) float64 { return e.After }
-		f.Error = &beforeAfter{greatest(errors, before).Before, greatest(errors, after).After}
-	}
+	f.Error = (*beforeAfter)(greatest)
 	return f
 }
 
