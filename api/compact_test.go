@@ -20,7 +20,7 @@ type compacted struct {
 	ID, Status, Strategy, Migrates, InputHash string
 	BaseVersion                               int64
 	Version, ResolvedKeys                     *int64
-	Balanced                                  bool
+	Balanced, TableWithinLimit                bool
 	Causes                                    []string
 	Theta                                     struct{ Before, After float64 }
 	Migration                                 struct {
