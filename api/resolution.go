@@ -51,6 +51,8 @@ func resolvable(p store.Plan) error {
 		return conflict(wire.CodeResolutionNotNeeded, "The plan moves keys, not classes of them.")
 	case p.EngineTable:
 		return conflict(wire.CodeResolutionNotNeeded, "The engine holds the routing table: it alone has to know the keys.")
+	case p.Status == store.StatusNoAction:
+		return conflict(wire.CodeTransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
 	case p.Status != store.StatusApproved:
 		return aboutPlan(p.ID, store.ErrTransition)
 	}

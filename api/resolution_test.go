@@ -77,6 +77,11 @@ func TestRefusedResolutions(t *testing.T) {
 	}; !slices.Equal(details, want) {
 		t.Errorf("%q", details)
 	}
+	idle := e.do("POST", "/v1/operators/reported/plans", `{"interval":2,"compact":{"records":[[0,0,1,1,1],[1,0,1,1,1]]}}`).want(http.StatusCreated).compacted()
+	e.do("PUT", target(idle.ID), head, csv).fails(http.StatusConflict, "transition_not_allowed", "")
+	if detail := e.do("PUT", target(idle.ID), head, csv).problem().Detail; idle.Status != "no_action" || detail != "There is nothing to resolve: the plan is no_action." {
+		t.Errorf("resolving a plan that is %s: %q", idle.Status, detail)
+	}
 	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+own.ID+"/commit", "").want(http.StatusOK)
 
