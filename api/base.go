@@ -115,8 +115,12 @@ func (b *base) material(in *statistics) (*material, error) {
 }
 
 // retained is the number of entries of the committed table that cannot be those
-// of the keys that records count: keys that nobody can name, so they stay.
+// of the keys that records count: keys that nobody can name, so they stay. When
+// the hash changes none does, as every key that needs an entry is named then.
 func (b *base) retained(st *compact.Statistics) int64 {
+	if b.changed {
+		return 0
+	}
 	n := int64(b.table.Len())
 	for _, r := range st.Records {
 		if r.Current != r.Hash {

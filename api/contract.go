@@ -138,7 +138,11 @@ func parameterProblem(err error) error {
 			return malformed("A parameter cannot be read.").withParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
 		}
 		found := schemaProblems(request.Err, "")
-		if len(found) == 0 {
+		switch {
+		case len(found) > 0:
+		case errors.Is(one, openapi3.ErrSchemaInputNaN), errors.Is(one, openapi3.ErrSchemaInputInf):
+			p.atParameter(name, "must be a finite number")
+		default:
 			p.atParameter(name, "is needed and must not be empty")
 		}
 		for _, f := range found {

@@ -105,14 +105,12 @@ func countOf(records []compact.Record) (n int64) {
 
 // compacted notes that the plan was made on the compact form of its keys.
 func (o *outcome) compacted(c *compact.Compression, p *compact.Plan) {
-	degree, worst := int32(c.Degree), wire.CompactionError{}
+	degree, worst := int32(c.Degree), p.GreatestError()
 	o.loadErrors = p.Error
-	for _, e := range p.Error {
-		worst.Before, worst.After = max(worst.Before, e.Before), max(worst.After, e.After)
-	}
 	o.compaction = &wire.Compaction{
 		Degree: &degree, CostScale: c.Scales.Cost, StateScale: c.Scales.State,
-		Records: int64(len(c.Records)), Keys: int64(c.Keys.Len()), Error: &worst,
+		Records: int64(len(c.Records)), Keys: int64(c.Keys.Len()),
+		Error: &wire.CompactionError{Before: worst.Before, After: worst.After},
 	}
 }
 

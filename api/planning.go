@@ -94,12 +94,13 @@ func inputHash(in *statistics) string {
 }
 
 // fingerprint identifies input, configuration (hence parameters), base version
-// and compact form of a request.
+// and compact form of a request. The degree that records are said to have makes
+// no difference to the plan, so it makes none here.
 func (st *statistics) fingerprint(hash string, config, version int64) string {
 	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
 	switch {
 	case st.records != nil:
-		text += fmt.Sprintf("/records-%d-%g-%g", st.records.Degree, st.records.Scales.Cost, st.records.Scales.State)
+		text += fmt.Sprintf("/records-%g-%g", st.records.Scales.Cost, st.records.Scales.State)
 	case st.compact != nil:
 		o := st.compact.options()
 		text += fmt.Sprintf("/compact-%d-%g-%g", o.Degree, o.Scales.Cost, o.Scales.State)

@@ -140,11 +140,6 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
 		if committed {
 			s.metrics.committed(after)
-			if after.Classes && !after.EngineTable { // its figure of the table is an estimate
-				if op, err := s.store.Operator(ctx, after.Operator); err == nil {
-					s.metrics.setTable(op)
-				}
-			}
 		}
 		return after, aboutPlan(before.ID, err)
 	})

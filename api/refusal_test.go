@@ -407,3 +407,28 @@ func TestDeadline(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 }
+
+// TestNumbersThatAreNone: of a number in the query that is none it is said.
+func TestNumbersThatAreNone(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2}`)
+	for _, target := range []string{
+		"/v1/operators/clicks/plans?interval=1&compact_degree=4&state_scale=NaN",
+		"/v1/operators/clicks/plans?interval=1&compact_degree=4&cost_scale=-Inf",
+		"/v1/what-if?instances=2&compact_degree=4&cost_scale=nan",
+		"/v1/what-if?instances=2&theta_max=0.1,Inf",
+		"/v1/what-if?instances=2&beta=infinity",
+	} {
+		name := target[strings.LastIndexAny(target, "?&")+1 : strings.LastIndexByte(target, '=')]
+		p := e.do("POST", target, "key,cost\na,1\n", csv).fails(unprocessable, "invalid", "?"+name).problem()
+		if len(p.Errors) != 1 || p.Errors[0].Detail != "must be a finite number" {
+			t.Errorf("%s: %+v", target, p.Errors)
+		}
+	}
+	for _, target := range []string{"/v1/operators/clicks/plans?interval=1&state_scale=", "/v1/what-if?instances=2&theta_max="} {
+		p := e.do("POST", target, "key,cost\na,1\n", csv).fails(unprocessable, "invalid", "").problem()
+		if len(p.Errors) != 1 || p.Errors[0].Detail != "is needed and must not be empty" {
+			t.Errorf("%s: %+v", target, p.Errors)
+		}
+	}
+}

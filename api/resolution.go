@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"plannerd/api/wire"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -49,6 +51,8 @@ func resolvable(p store.Plan) error {
 		return conflict(wire.CodeResolutionNotNeeded, "The plan moves keys, not classes of them.")
 	case p.EngineTable:
 		return conflict(wire.CodeResolutionNotNeeded, "The engine holds the routing table: it alone has to know the keys.")
+	case p.Status == store.StatusNoAction:
+		return conflict(wire.CodeTransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
 	case p.Status != store.StatusApproved:
 		return aboutPlan(p.ID, store.ErrTransition)
 	}
@@ -100,10 +104,12 @@ type resolver struct {
 	planned *placement            // the plan's configuration
 	pinned  *placement            // that of its base version
 	table   *planner.RoutingTable // of its base version
+	changed bool                  // pinned and planned place some key differently
 	want    map[flow]int64        // keys that the plan counts
 	bad     *problem
 
 	got     map[flow]int64
+	named   []bool // by entry of table: its key was named
 	changes []store.Change
 }
 
@@ -127,10 +133,14 @@ func (s *server) resolution(ctx context.Context, p store.Plan, in *statsio.Resol
 	if err != nil {
 		return store.Resolution{}, aboutOperator(p.Operator, err)
 	}
-	r := &resolver{in: in, pinned: b.pinned, table: b.table, want: map[flow]int64{}, got: map[flow]int64{}, bad: invalid()}
+	r := &resolver{
+		in: in, pinned: b.pinned, table: b.table, named: make([]bool, b.table.Len()),
+		want: map[flow]int64{}, got: map[flow]int64{}, bad: invalid(),
+	}
 	if r.planned, err = s.placement.get(ctx, stored.Config); err != nil {
 		return store.Resolution{}, err
 	}
+	r.changed = !samePlacement(r.pinned.configuration, r.planned.configuration)
 	blob, err := s.store.Migrations(ctx, p.ID)
 	if err != nil {
 		return store.Resolution{}, aboutPlan(p.ID, err)
@@ -150,7 +160,35 @@ func (s *server) resolution(ctx context.Context, p store.Plan, in *statsio.Resol
 	if err := r.resolve(ctx); err != nil {
 		return store.Resolution{}, err
 	}
-	return store.Resolution{Keys: int64(in.Len()), Changes: r.changes}, nil
+	out := store.Resolution{Keys: int64(in.Len()), Changes: r.changes, TableAfter: r.tableAfter()}
+	out.TableWithinLimit, err = withinLimit(p, out.TableAfter)
+	return out, err
+}
+
+// tableAfter is the number of entries of the table that the changes make.
+func (r *resolver) tableAfter() int64 {
+	n := int64(r.table.Len())
+	for _, c := range r.changes {
+		switch store.NoInstance {
+		case c.Old:
+			n++
+		case c.New:
+			n--
+		}
+	}
+	return n
+}
+
+// withinLimit reports whether a table of that size is within the limit under
+// which the plan was made.
+func withinLimit(p store.Plan, size int64) (bool, error) {
+	var under struct {
+		TableLimit *int64 `json:"table_limit"`
+	}
+	if err := json.Unmarshal(p.Parameters, &under); err != nil {
+		return false, fmt.Errorf("reading the stored parameters of plan %s: %w", p.ID, err)
+	}
+	return under.TableLimit == nil || size <= *under.TableLimit, nil
 }
 
 // resolve goes through the keys.
@@ -169,7 +207,24 @@ func (r *resolver) resolve(ctx context.Context) error {
 	if err := r.bad.orNil(); err != nil {
 		return err
 	}
-	return r.compare()
+	if err := r.compare(); err != nil {
+		return err
+	}
+	if r.changed {
+		r.unsetOthers()
+	}
+	return nil
+}
+
+// unsetOthers removes the entries of keys that were not named. Those keys are
+// where their new hash puts them, or are no more: every other one had to be named.
+func (r *resolver) unsetOthers() {
+	for i, named := range r.named {
+		if !named {
+			e := r.table.At(i)
+			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, New: store.NoInstance})
+		}
+	}
 }
 
 // home is the hash instance of a key under the plan's configuration.
@@ -214,7 +269,7 @@ func (r *resolver) key(row int, home int32) {
 	key := r.in.Keys.At(row)
 	c := store.Change{Key: key, Old: store.NoInstance, New: store.NoInstance}
 	if entry := r.table.Find(key, r.in.Keys.Hash(row)); entry >= 0 {
-		c.Old = r.table.At(entry).Instance
+		c.Old, r.named[entry] = r.table.At(entry).Instance, true
 	}
 	if to != home {
 		c.New = to

@@ -77,6 +77,11 @@ func TestRefusedResolutions(t *testing.T) {
 	}; !slices.Equal(details, want) {
 		t.Errorf("%q", details)
 	}
+	idle := e.do("POST", "/v1/operators/reported/plans", `{"interval":2,"compact":{"records":[[0,0,1,1,1],[1,0,1,1,1]]}}`).want(http.StatusCreated).compacted()
+	e.do("PUT", target(idle.ID), head, csv).fails(http.StatusConflict, "transition_not_allowed", "")
+	if detail := e.do("PUT", target(idle.ID), head, csv).problem().Detail; idle.Status != "no_action" || detail != "There is nothing to resolve: the plan is no_action." {
+		t.Errorf("resolving a plan that is %s: %q", idle.Status, detail)
+	}
 	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+own.ID+"/commit", "").want(http.StatusOK)
 
@@ -287,4 +292,134 @@ func TestResolutionOfAnOldBase(t *testing.T) {
 	later := e.do("POST", "/v1/operators/homed/plans", `{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+later.ID+"/commit", "").want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
+}
+
+// entries returns the committed table of an operator.
+func (e *env) entries(operator string) map[string]int32 {
+	e.Helper()
+	var got struct{ Entries []entry }
+	e.do("GET", "/v1/operators/"+operator+"/routing-table", "").want(http.StatusOK).into(&got)
+	return table{Set: got.Entries}.entries()
+}
+
+// spread makes an operator "clicks" of three instances with nine keys, k0 … k8,
+// whose hash instance is 0, and returns the six of them that have entries.
+func (e *env) spread() map[string]int32 {
+	e.Helper()
+	e.operator("clicks", `{"instances":3,"theta_max":0.1,"hash":{"function":"reported"}}`)
+	var rows []string
+	for i := range 9 {
+		rows = append(rows, fmt.Sprintf(`{"key":"k%d","cost":10,"hash_instance":0}`, i))
+	}
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[`+strings.Join(rows, ",")+`]}`).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	entries := e.entries("clicks")
+	if len(entries) != 6 {
+		e.Fatalf("%v", entries)
+	}
+	return entries
+}
+
+// TestEntriesAcrossHashes: when the hash changes, the new table has the entries
+// that the resolution names and no other: not those of keys that their hash now
+// puts where they are, nor those of keys that are no more, on an instance that is
+// no more.
+func TestEntriesAcrossHashes(t *testing.T) {
+	e := newEnv(t)
+	on := map[int32][]string{}
+	for key, d := range e.spread() {
+		on[d] = append(on[d], key)
+	}
+	// Of the keys on 2, which is removed, one is left. Those on 1 are at home now.
+	const two = `{"instances":[{"id":0},{"id":1}],"theta_max":0.1,"table_limit":2,"hash":{"function":"reported"}}`
+	e.do("PUT", "/v1/operators/clicks", two).want(http.StatusOK)
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":2,"compact":{"records":[[0,0,10,10,3],[0,1,10,10,1],[1,1,10,10,3],[2,0,10,10,1]]}}`).want(http.StatusCreated).compacted()
+	keys := map[[2]float64][]string{{0, 0}: {"a", "b", "c"}, {0, 1}: {"d"}, {1, 1}: on[1], {2, 0}: on[2][:1]}
+	rows, want := "key,from,to,hash_instance\n", map[string]int32{}
+	name := func(from, home, to float64) {
+		of := [2]float64{from, home}
+		key := keys[of][0]
+		keys[of] = keys[of][1:]
+		rows += fmt.Sprintf("%s,%v,%v,%v\n", key, from, to, home)
+		if to != home {
+			want[key] = int32(to)
+		}
+	}
+	for _, m := range p.classes(t) {
+		for range int(m[5]) {
+			name(m[1], m[2], m[0])
+		}
+	}
+	for len(keys[[2]float64{0, 1}]) > 0 { // it stays, and needs an entry
+		name(0, 1, 0)
+	}
+	if p.Status != "approved" || p.RoutingTable.SizeBefore != 6 || p.RoutingTable.SizeAfter != int64(len(want)) || !p.TableWithinLimit || len(want) == 0 {
+		t.Fatalf("want %v: %+v", want, p)
+	}
+	r := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", rows, csv).want(http.StatusOK).compacted()
+	if r.RoutingTable.SizeAfter != int64(len(want)) || !r.TableWithinLimit {
+		t.Errorf("%+v", r)
+	}
+	// A later configuration makes no difference, not even one with the old hash.
+	e.do("PUT", "/v1/operators/clicks", `{"instances":3,"hash":{"function":"reported"}}`).want(http.StatusOK)
+	e.do("PUT", "/v1/plans/"+p.ID+"/resolution", rows, csv).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	equalMaps(t, "table", e.entries("clicks"), want)
+	// The statistics of keys that were gone are taken again.
+	e.do("PUT", "/v1/operators/clicks", two).want(http.StatusOK)
+	e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":3,"keys":[{"key":%q,"cost":10,"hash_instance":0}]}`, on[2][1])).want(http.StatusCreated)
+}
+
+// TestSizeOfTheResolvedTable: a resolution makes the size of the table known, and
+// is taken also when that is over the limit.
+func TestSizeOfTheResolvedTable(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(allAtHome, `"theta_max":0`, `"theta_max":0,"table_limit":2`, 1))
+	const plans = "/v1/operators/clicks/plans"
+	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1]}}`).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+first.ID+"/commit", "").want(http.StatusOK)
+	var there, home []string // keys with and without entries
+	for _, key := range strings.Split("abcd", "") {
+		if _, ok := e.entries("clicks")[key]; ok {
+			there = append(there, key)
+		} else {
+			home = append(home, key)
+		}
+	}
+	p := e.do("POST", plans, `{"interval":2,"compact":{"records":[[0,0,3,1,2],[1,0,1,1,2]]}}`).want(http.StatusCreated).compacted()
+	if len(there) != 2 || p.RoutingTable.SizeBefore != 2 || p.RoutingTable.SizeAfter != 2 || !p.TableWithinLimit || len(p.classes(t)) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	check := func(at string, got compacted, size int64, within bool) {
+		t.Helper()
+		if got.RoutingTable.SizeBefore != 2 || got.RoutingTable.SizeAfter != size || got.TableWithinLimit != within {
+			t.Errorf("%s: %+v, within the limit: %t; want %d entries, %t", at, got.RoutingTable, got.TableWithinLimit, size, within)
+		}
+	}
+	for _, c := range []struct {
+		out, back string
+		size      int64
+		within    bool
+	}{
+		{home[0], "nobody", 3, false}, // no entry is removed
+		{there[0], there[1], 1, true}, // none is added, and one removed
+		{home[0], there[0], 2, true},  // as planned
+		{"new", "nobody", 3, false},
+	} {
+		put := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", fmt.Sprintf("key,from,to\n%s,0,1\n%s,1,0\n", c.out, c.back), csv).want(http.StatusOK)
+		check("resolved", put.compacted(), c.size, c.within)
+		get := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK)
+		check("read", get.compacted(), c.size, c.within)
+		if get.header.Get("ETag") != put.header.Get("ETag") {
+			t.Error("the answer is not the plan as it is read")
+		}
+		var list struct{ Plans []compacted }
+		e.do("GET", plans, "").want(http.StatusOK).into(&list)
+		check("listed", list.Plans[0], c.size, c.within)
+	}
+	check("committed", e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).compacted(), 3, false)
+	equalMaps(t, "table", e.entries("clicks"), map[string]int32{there[0]: 1, there[1]: 1, "new": 1})
+	if metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, `plannerd_routing_table_entries{operator="clicks"} 3`) {
+		t.Error("the metrics have another size of the table")
+	}
 }

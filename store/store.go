@@ -187,6 +187,10 @@ type Resolution struct {
 	Keys int64
 	// Changes turn the table of the plan's BaseVersion into the planned one.
 	Changes []Change
+	// TableAfter and TableWithinLimit take the place of the plan's figures: with
+	// the keys known, the size of the planned table is.
+	TableAfter       int64
+	TableWithinLimit bool
 }
 
 // Retention says how much of an operator's history is kept; 0 keeps all. Plans
@@ -284,10 +288,11 @@ type Store interface {
 
 	// ResolvePlan gives an approved plan of classes its changes. As long as it is
 	// approved, a later resolution replaces an earlier one; the same one again
-	// changes nothing and succeeds. The plan's figures stay. by.From and by.To are
-	// set by the store. Refusals, the first that applies: ErrNotFound, ErrPurged,
-	// ErrTransition (also for a plan that is of keys, or with EngineTable: those
-	// need none), ErrBaseChanged.
+	// changes nothing and succeeds. Of the plan's figures TableAfter and
+	// TableWithinLimit become the resolution's, the others stay. by.From and by.To
+	// are set by the store. Refusals, the first that applies: ErrNotFound,
+	// ErrPurged, ErrTransition (also for a plan that is of keys, or with
+	// EngineTable: those need none), ErrBaseChanged.
 	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition) (Plan, error)
 	// CommitPlan makes the plan's table the operator's, under the plan's
 	// configuration version, and supersedes the operator's other approved plans.

@@ -551,8 +551,9 @@ type CertificateLevel string
 // | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
 type Code string
 
-// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
-// and the certificate of these. Values in a scale are at most 1e290.
+// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
+// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
+// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
 type Compact struct {
 	// CostScale The real cost of a discretised 1; null for the smallest positive cost of the interval. Not with degree 0.
 	CostScale *float64 `json:"cost_scale,omitempty"`
@@ -786,8 +787,9 @@ type OperatorConfiguration struct {
 	Beta        *Beta             `json:"beta,omitempty"`
 	Certificate *CertificateLevel `json:"certificate,omitempty"`
 
-	// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
-	// and the certificate of these. Values in a scale are at most 1e290.
+	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
+	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
 	Compact *Compact `json:"compact,omitempty"`
 
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
@@ -832,8 +834,9 @@ type Parameters struct {
 	// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
 	Certificate CertificateLevel `json:"certificate"`
 
-	// Compact How the service compacts statistics of keys before it plans, to plan faster on very many: the strategy decides about records, and the plan is brought back to keys, with the figures
-	// and the certificate of these. Values in a scale are at most 1e290.
+	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
+	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
 	Compact Compact `json:"compact"`
 
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
@@ -1012,7 +1015,7 @@ type TableSizes struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
-// TableWithinLimit The planned table is within its limit.
+// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
 type TableWithinLimit = bool
 
 // Theta The largest relative overload of an instance, load over fair load minus 1.

@@ -23,9 +23,10 @@ type engine struct {
 	workload   *workload.Generator
 	open       func(*testing.T) store.Store
 	home, at   []int32 // by key: where the hash puts it, and where it is
-	instances  []planner.Instance
+	gone       []bool  // by key: it has no statistics any more
 	statistics *planner.Statistics
-	degree     int // of the compact form
+	rows       []int // by row of the statistics: the key
+	degree     int   // of the compact form
 }
 
 // newEngine makes an operator of eight instances on the default hash.
@@ -38,41 +39,66 @@ func newEngine(t *testing.T, kind, operator, config string) *engine {
 		t.Fatal(err)
 	}
 	e := &engine{drive: drive{t: t, operator: operator, table: map[string]int32{}}, workload: g, open: opener(t, kind)}
-	var nodes []partitioner.Instance
-	for _, id := range ids(driveInstances) {
-		nodes = append(nodes, partitioner.Instance{ID: id})
-		e.instances = append(e.instances, planner.Instance{ID: id, Capacity: 1})
-	}
-	hash, err := partitioner.New(partitioner.Config{}, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.home, err = g.Assign(hash); err != nil {
-		t.Fatal(err)
-	}
-	e.at = slices.Clone(e.home)
-	e.wanted = layout{ids(driveInstances), hash}
-	e.pinned = e.wanted
+	e.place(driveInstances)
+	e.at, e.gone, e.pinned = slices.Clone(e.home), make([]bool, len(e.home)), e.wanted
 	e.start(e.open)
 	e.call("PUT", "/v1/operators/"+operator, "application/json", []byte(config), 201, nil)
 	return e
 }
 
+// place makes the hash one of n instances.
+func (e *engine) place(n int32) {
+	e.t.Helper()
+	var nodes []partitioner.Instance
+	for _, id := range ids(n) {
+		nodes = append(nodes, partitioner.Instance{ID: id})
+	}
+	hash, err := partitioner.New(partitioner.Config{}, nodes)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if e.home, err = e.workload.Assign(hash); err != nil {
+		e.t.Fatal(err)
+	}
+	e.wanted = layout{ids(n), hash}
+}
+
+// configuration is a layout as the planner takes it.
+func (l layout) configuration() planner.Configuration {
+	c := planner.Configuration{Hash: l.hash}
+	for _, id := range l.instances {
+		c.Instances = append(c.Instances, planner.Instance{ID: id, Capacity: 1})
+	}
+	return c
+}
+
 // next begins an interval.
 func (e *engine) next() {
 	e.t.Helper()
-	var err error
-	if e.statistics, err = e.workload.Next(e.at); err != nil {
+	all, err := e.workload.Next(e.at)
+	if err != nil {
 		e.t.Fatal(err)
 	}
-	e.at = slices.Clone(e.at)
-	e.statistics.Instance = e.at
+	e.rows, e.statistics = nil, &planner.Statistics{Keys: planner.NewKeys(len(e.at))}
+	for k, d := range e.at {
+		if e.gone[k] {
+			continue
+		}
+		e.rows = append(e.rows, k)
+		s := e.statistics
+		s.Keys.Append(all.Keys.At(k))
+		s.Cost, s.State, s.Instance = append(s.Cost, all.Cost[k]), append(s.State, all.State[k]), append(s.Instance, d)
+	}
 }
 
-// compression is the compact form of the interval, as the engine makes it.
+// compression is the compact form of the interval, as the engine makes it, of the
+// keys where they are now.
 func (e *engine) compression() *compact.Compression {
 	e.t.Helper()
-	s, err := planner.NewSnapshot(e.statistics, planner.Configuration{Instances: e.instances, Hash: e.wanted.hash}, planner.Base{})
+	for i, k := range e.rows {
+		e.statistics.Instance[i] = e.at[k]
+	}
+	s, err := planner.NewSnapshot(e.statistics, e.wanted.configuration(), planner.Base{Configuration: e.pinned.configuration(), HashChanged: e.rescaled()})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -82,6 +108,9 @@ func (e *engine) compression() *compact.Compression {
 	}
 	return c
 }
+
+// rescaled reports whether the hash is no longer that of the committed table.
+func (e *engine) rescaled() bool { return len(e.wanted.instances) != len(e.pinned.instances) }
 
 // classPlan is a plan of classes as the service answers it.
 type classPlan struct {
@@ -127,8 +156,9 @@ func (e *engine) post(number int64, c *compact.Compression) (p classPlan) {
 }
 
 // carryOut chooses keys for the moves of a plan and moves them; it returns them
-// as the body of a resolution.
-func (e *engine) carryOut(c *compact.Compression, p *classPlan) []byte {
+// as the body of a resolution, and their number. After a rescale it names as well
+// those that stay elsewhere than the new hash puts them.
+func (e *engine) carryOut(c *compact.Compression, p *classPlan) (resolution []byte, keys int64) {
 	e.t.Helper()
 	moves, err := c.Resolve(p.moves())
 	if err != nil {
@@ -140,17 +170,23 @@ func (e *engine) carryOut(c *compact.Compression, p *classPlan) []byte {
 	var body bytes.Buffer
 	body.WriteString("key,from,to\n")
 	for _, m := range moves {
-		fmt.Fprintf(&body, "%s,%d,%d\n", c.Keys.Keys.At(int(m.Item)), m.From, m.To)
-		e.at[m.Item] = m.To
+		e.at[e.rows[m.Item]] = c.Keys.Instances[m.To].ID
 	}
-	return body.Bytes()
+	for i, from := range e.statistics.Instance {
+		k := e.rows[i]
+		if to := e.at[k]; to != from || e.rescaled() && to != e.home[k] {
+			fmt.Fprintf(&body, "%s,%d,%d\n", e.statistics.Keys.At(i), from, to)
+			keys++
+		}
+	}
+	return body.Bytes(), keys
 }
 
 // entries is the table that the places of the keys need.
 func (e *engine) entries() map[string]int32 {
 	out := map[string]int32{}
 	for k, d := range e.at {
-		if d != e.home[k] {
+		if d != e.home[k] && !e.gone[k] {
 			out[string(e.workload.Keys().At(k))] = d
 		}
 	}
@@ -159,10 +195,10 @@ func (e *engine) entries() map[string]int32 {
 
 // theta is the largest overload of an instance, recounted.
 func (e *engine) theta() (theta float64) {
-	load, total := make([]float64, len(e.instances)), 0.0
-	for k, d := range e.at {
-		load[d] += e.statistics.Cost[k]
-		total += e.statistics.Cost[k]
+	load, total := make([]float64, len(e.wanted.instances)), 0.0
+	for i, cost := range e.statistics.Cost {
+		load[e.at[e.rows[i]]] += cost
+		total += cost
 	}
 	for _, l := range load {
 		theta = max(theta, l/total*float64(len(load))-1)
@@ -175,7 +211,7 @@ func (e *engine) theta() (theta float64) {
 // and not at all at R = 1, as costs are whole numbers.
 func (e *engine) checkTheta(number int64, c *compact.Compression, p *classPlan) {
 	e.t.Helper()
-	moved, total := make([]float64, len(e.instances)), 0.0
+	moved, total := make([]float64, driveInstances), 0.0
 	for _, m := range p.moves() {
 		moved[m.Planned] += float64(m.Count)
 		moved[m.Current] += float64(m.Count)
@@ -185,7 +221,8 @@ func (e *engine) checkTheta(number int64, c *compact.Compression, p *classPlan) 
 	}
 	off := 1e-9
 	if e.degree > 1 {
-		off += float64(e.degree) * (0.5 + slices.Max(moved)) / (total / float64(len(e.instances)))
+		n := len(e.wanted.instances)
+		off += float64(e.degree) * (0.5 + slices.Max(moved[:n])) / (total / float64(n))
 	}
 	got := e.theta()
 	if math.Abs(got-p.Theta.After) > off {
@@ -210,8 +247,8 @@ func TestCompactedKeys(t *testing.T) {
 func (e *engine) comparePlans(n int64) {
 	e.t.Helper()
 	s := situation{keys: map[string]key{}, table: e.table, capacity: map[int32]float64{}, thetaMax: driveThetaMax, tableLimit: -1}
-	for _, d := range e.instances {
-		s.capacity[d.ID] = 1
+	for _, id := range e.wanted.instances {
+		s.capacity[id] = 1
 	}
 	body, index := bytes.NewBufferString("key,cost,state\n"), map[string]int{}
 	for k, cost := range e.statistics.Cost {
@@ -289,13 +326,13 @@ func (e *engine) resolved(number int64) {
 	if p.Status != "approved" || !p.Balanced || p.RoutingTable.SizeBefore != int64(len(e.table)) {
 		e.t.Fatalf("interval %d: status %s, θ %v, table %+v", number, p.Status, p.Theta, p.RoutingTable)
 	}
-	body := e.carryOut(c, &p)
+	body, keys := e.carryOut(c, &p)
 	path := "/v1/plans/" + p.ID
 	for range 2 {
 		var resolved classPlan
 		e.call("PUT", path+"/resolution", "text/csv", body, 200, &resolved)
-		if resolved.ResolvedKeys == nil || *resolved.ResolvedKeys != p.Migration.Keys {
-			e.t.Fatalf("interval %d: %+v", number, resolved)
+		if resolved.ResolvedKeys == nil || *resolved.ResolvedKeys != keys || resolved.RoutingTable != p.RoutingTable {
+			e.t.Fatalf("interval %d: %+v, want %d keys and a table of %+v", number, resolved, keys, p.RoutingTable)
 		}
 	}
 	for range 2 {
@@ -307,6 +344,59 @@ func (e *engine) resolved(number int64) {
 		e.t.Errorf("interval %d: %d entries, the plan said %d", number, len(e.table), p.RoutingTable.SizeAfter)
 	}
 	e.checkTheta(number, c, &p)
+}
+
+// TestClassesRescaled does the same while an instance is removed and added again
+// and keys vanish: the table has no entry that no key needs.
+func TestClassesRescaled(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(t, kind, "rescaled", `{"instances":8}`)
+			e.degree = 8
+			for i := range int64(3) {
+				e.next()
+				e.resolved(i)
+			}
+			for i, n := range []int32{driveInstances - 1, driveInstances} {
+				e.vanish()
+				e.rescale(n)
+				e.next()
+				e.resolved(int64(3 + i))
+			}
+			e.restart(e.open)
+		})
+	}
+}
+
+// vanish lets every second key with an entry vanish, of those on each instance.
+func (e *engine) vanish() {
+	e.t.Helper()
+	entries, seen := e.entries(), make([]int, driveInstances)
+	for k, d := range e.at {
+		if _, ok := entries[string(e.workload.Keys().At(k))]; ok {
+			e.gone[k] = seen[d]%2 == 0
+			seen[d]++
+		}
+	}
+	if last := seen[len(e.wanted.instances)-1]; last == 0 {
+		e.t.Fatal("the last instance has no entries: the test tests nothing")
+	}
+}
+
+// rescale makes it n instances. When one is removed, its hash puts some keys where
+// they are already.
+func (e *engine) rescale(n int32) {
+	e.t.Helper()
+	entries, fewer := e.entries(), int(n) < len(e.wanted.instances)
+	e.place(n)
+	for key := range e.entries() {
+		delete(entries, key)
+	}
+	if fewer && len(entries) == 0 {
+		e.t.Fatal("every key with an entry still needs one: the test tests nothing")
+	}
+	e.call("PUT", "/v1/operators/"+e.operator, "application/json", fmt.Appendf(nil, `{"instances":%d}`, n), 200, nil)
 }
 
 // TestEnginesTable does the same where the engine holds the table: nothing is to

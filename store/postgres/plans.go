@@ -100,8 +100,9 @@ func (s statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
 }
 
-func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, keys int64) error {
-	err := s.exec(ctx, `UPDATE plans SET diff_id = $2, resolved_keys = $3 WHERE seq = $1`, p.Seq, diff, keys)
+func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, r store.Resolution) error {
+	err := s.exec(ctx, `UPDATE plans SET diff_id = $2, resolved_keys = $3, table_after = $4, table_within_limit = $5 WHERE seq = $1`,
+		p.Seq, diff, r.Keys, r.TableAfter, r.TableWithinLimit)
 	if err != nil {
 		return err
 	}

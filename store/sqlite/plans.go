@@ -83,8 +83,10 @@ func (s statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 	return s.exec(ctx, `UPDATE plans SET status = ?, version = ? WHERE seq = ?`, status, version, seq)
 }
 
-func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, keys int64) error {
-	if err := s.exec(ctx, `UPDATE plans SET diff_id = ?, resolved_keys = ? WHERE seq = ?`, diff, keys, p.Seq); err != nil {
+func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, r store.Resolution) error {
+	err := s.exec(ctx, `UPDATE plans SET diff_id = ?, resolved_keys = ?, table_after = ?, table_within_limit = ? WHERE seq = ?`,
+		diff, r.Keys, r.TableAfter, r.TableWithinLimit, p.Seq)
+	if err != nil {
 		return err
 	}
 	return s.dropDiffs(ctx, []*int64{p.DiffID})

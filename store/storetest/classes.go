@@ -14,6 +14,7 @@ var classCases = []testCase{
 	{name: "a plan keeps what it is of", run: planKeepsKind},
 	{name: "a plan of classes is resolved to keys", run: classesAreResolved},
 	{name: "a later resolution replaces an earlier one", run: resolutionIsReplaced},
+	{name: "a resolution tells the size of the table", run: resolutionTellsTable},
 	{name: "the same resolution again changes nothing", run: sameResolution},
 	{name: "a plan of classes is not committed unresolved", run: unresolvedIsNotCommitted},
 	{name: "refusals of a resolution come in their order", run: resolutionRefusals},
@@ -128,11 +129,11 @@ func classesAreResolved(t *testing.T, f *fixture) {
 
 	unsorted := []store.Change{set("c", 3), unset("b", 1), move("a", 1, 2)}
 	by := f.by("someone")
-	got, err := f.ResolvePlan(ctx, want.ID, store.Resolution{Keys: 5, Changes: unsorted}, by)
+	got, err := f.ResolvePlan(ctx, want.ID, store.Resolution{Keys: 5, Changes: unsorted, TableAfter: 2, TableWithinLimit: true}, by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.ResolvedKeys = new(int64(5))
+	want.ResolvedKeys, want.TableAfter, want.TableWithinLimit = new(int64(5)), 2, true
 	same(t, "resolved plans", want, got)
 	f.wantChanges(t, want.ID, move("a", 1, 2), unset("b", 1), set("c", 3))
 	same(t, "the caller's changes", []store.Change{set("c", 3), unset("b", 1), move("a", 1, 2)}, unsorted)
@@ -189,6 +190,54 @@ func resolutionIsReplaced(t *testing.T, f *fixture) {
 	f.resolve(t, still.ID, 0)
 	f.commitPlan(t, still.ID)
 	f.wantTable(t, "clicks", 2, "c=1")
+}
+
+// resolutionTellsTable: what is said of the table is the newest resolution's, all
+// else about the plan stays.
+func resolutionTellsTable(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	want := f.create(t, f.classes(t, 1))
+	for i, r := range []store.Resolution{
+		{Keys: 2, Changes: []store.Change{set("a", 1), set("b", 1)}, TableAfter: 2},
+		{Keys: 2, Changes: []store.Change{set("a", 1)}, TableAfter: 1, TableWithinLimit: true},
+		{Keys: 2, Changes: []store.Change{set("a", 1)}, TableAfter: 1}, // told differently, it is another one
+		{Keys: 2, Changes: []store.Change{set("a", 1)}, TableAfter: 3},
+		{TableWithinLimit: true},
+	} {
+		want.ResolvedKeys, want.TableAfter, want.TableWithinLimit = new(r.Keys), r.TableAfter, r.TableWithinLimit
+		for range 2 {
+			got, err := f.ResolvePlan(t.Context(), want.ID, r, f.by("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "resolved plans", want, got)
+			if got, err = f.Plan(t.Context(), want.ID); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "plans", want, got)
+			listed, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "plans listed", summaries([]store.Plan{want}), listed)
+		}
+		steps, err := f.Transitions(t.Context(), want.ID)
+		if err != nil || len(steps) != 2+i {
+			t.Errorf("%d transitions, error %v; want %d", len(steps), err, 2+i)
+		}
+	}
+	// A resolution that is refused says nothing.
+	if _, err := f.AbortPlan(t.Context(), want.ID, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	want.Status = store.StatusAborted
+	_, err := f.ResolvePlan(t.Context(), want.ID, store.Resolution{TableAfter: 7}, f.by("x"))
+	fails(t, "resolving an aborted plan", err, store.ErrTransition)
+	got, err := f.Plan(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "plans", want, got)
 }
 
 func sameResolution(t *testing.T, f *fixture) {

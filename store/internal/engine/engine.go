@@ -86,9 +86,9 @@ type Statements interface {
 	// InsertPlan returns the number that orders plans by their creation.
 	InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error)
 	SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error
-	// SetResolution gives a plan another diff, removing the one it has, and the
-	// number of keys that were named.
-	SetResolution(ctx context.Context, p PlanRow, diff *int64, keys int64) error
+	// SetResolution gives a plan another diff, removing the one it has, and what
+	// else the resolution says of it.
+	SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error
 	Transitions(ctx context.Context, seq int64) ([]store.Transition, error)
 	InsertTransition(ctx context.Context, seq int64, t store.Transition) error
 	Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error)

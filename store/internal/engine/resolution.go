@@ -23,25 +23,25 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 		if err := resolvable(row, p.Plan); err != nil {
 			return err
 		}
-		same, err := resolvedAs(ctx, q, p, r.Keys, diff)
+		same, err := resolvedAs(ctx, q, p, r, diff)
 		if same || err != nil {
 			return err
 		}
-		return resolve(ctx, q, row, p, r.Keys, diff, by)
+		return resolve(ctx, q, row, p, r, diff, by)
 	})
 }
 
-// resolve gives a plan its changes, encoded; nil: none.
-func resolve(ctx context.Context, q Statements, r Row, p PlanRow, keys int64, diff []byte, by store.Transition) error {
+// resolve gives a plan its resolution; diff is its changes, encoded, nil: none.
+func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Resolution, diff []byte, by store.Transition) error {
 	var diffID *int64
 	if diff != nil {
-		id, err := q.InsertDiff(ctx, r.ID, diff)
+		id, err := q.InsertDiff(ctx, row.ID, diff)
 		if err != nil {
 			return err
 		}
 		diffID = &id
 	}
-	if err := q.SetResolution(ctx, p, diffID, keys); err != nil {
+	if err := q.SetResolution(ctx, p, diffID, r); err != nil {
 		return err
 	}
 	by.From, by.To = p.Status, p.Status
@@ -49,8 +49,9 @@ func resolve(ctx context.Context, q Statements, r Row, p PlanRow, keys int64, di
 }
 
 // resolvedAs tells whether the plan has this resolution already.
-func resolvedAs(ctx context.Context, q Statements, p PlanRow, keys int64, diff []byte) (bool, error) {
-	if p.ResolvedKeys == nil || *p.ResolvedKeys != keys || (p.DiffID == nil) != (diff == nil) {
+func resolvedAs(ctx context.Context, q Statements, p PlanRow, r store.Resolution, diff []byte) (bool, error) {
+	if p.ResolvedKeys == nil || *p.ResolvedKeys != r.Keys || p.TableAfter != r.TableAfter || p.TableWithinLimit != r.TableWithinLimit ||
+		(p.DiffID == nil) != (diff == nil) {
 		return false, nil
 	}
 	if diff == nil {
