@@ -1,0 +1,120 @@
+package grouping
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Streams long enough for sketches to be looked at and for keys to lose their
+// counters, with heads of several sizes.
+func TestHeadIsLiteral(t *testing.T) {
+	for _, z := range []float64{0.8, 1.2, 1.6, 2.2} {
+		s := ordered(t, zipf(t, 400, z, 6000, 3))
+		for _, o := range []Options{
+			{Scheme: DChoices, Workers: 8},
+			{Scheme: DChoices, Workers: 30, Choices: 3, Distinct: true},
+			{Scheme: DChoices, Workers: 40, Epsilon: new(0.01)},
+			{Scheme: WChoices, Workers: 8, Sources: 3, LoadInformation: Local},
+			{Scheme: DChoices, Workers: 8, Head: HeadSketch, SketchCounters: 40},
+			{Scheme: DChoices, Workers: 12, Head: HeadSketch, SketchCounters: 60, Sources: 2, LoadInformation: Local},
+			{Scheme: WChoices, Workers: 7, Head: HeadSketch, SketchCounters: 35, Sources: 3, LoadInformation: LocalProbing, ProbePeriod: 50},
+			{Scheme: DChoices, Workers: 9, Head: HeadSketch},
+		} {
+			t.Run(fmt.Sprintf("z=%v/%s/workers=%d/%s", z, o.Scheme, o.Workers, o.Head), func(t *testing.T) {
+				keys, sources := messagesOf(s, max(o.Sources, 1))
+				want := runLiteral(keys, sources, o)
+				if got := decisionsOf(t, s, o); !slices.Equal(got, want.to) {
+					i := 0
+					for got[i] == want.to[i] {
+						i++
+					}
+					t.Fatalf("message %d goes to %d, want %d", i, got[i], want.to[i])
+				}
+				r, err := Run(s, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkHolds(t, r)
+				checkHead(t, r, s, want)
+			})
+		}
+	}
+}
+
+func checkHead(t *testing.T, r *Result, s *Stream, l *literalRun) {
+	t.Helper()
+	w := r.Options.Workers
+	inHead, most := 0, min(r.Options.Choices, w)
+	for k, d := range l.offered {
+		_, exact := l.head[k]
+		if l.o.Head == HeadSketch && d != l.o.Choices || l.o.Head == HeadExact && exact {
+			inHead++
+		}
+		if d == 0 {
+			d = w
+		}
+		most = max(most, d)
+	}
+	// With a sketch, a head whose keys have no more choices than others does not
+	// show in what was offered.
+	if r.Head.Choices != most || r.Head.Keys != inHead && (r.Options.Head == HeadExact || most > r.Options.Choices) {
+		t.Errorf("%+v, want %d keys with up to %d choices", *r.Head, inHead, most)
+	}
+	for _, h := range r.Heavy {
+		d := l.offered[keyOf(s, h.Key)]
+		if d == 0 {
+			d = w
+		}
+		if h.Choices != d || h.Candidates > d || h.Candidates < 1 {
+			t.Errorf("%+v, want %d choices", h, d)
+		}
+	}
+}
+
+// A sketch finds every key of the head and counts none too low.
+func TestSketchErrsUpwardOnly(t *testing.T) {
+	s := ordered(t, zipf(t, 5000, 1, 50_000, 3))
+	const counters = 100
+	sketch := newSpaceSaving(counters)
+	for _, k := range s.sample {
+		sketch.add(k)
+	}
+	sum := int64(0)
+	for slot, k := range sketch.key {
+		n := sketch.count[slot]
+		sum += n
+		if n < s.counts[k] || n > s.counts[k]+s.messages/counters {
+			t.Errorf("key %d counted %d times, it has %d", k, n, s.counts[k])
+		}
+	}
+	if sum != s.messages {
+		t.Errorf("%d messages counted of %d", sum, s.messages)
+	}
+	for _, k := range s.above(s.messages / counters) {
+		if _, ok := sketch.slotOf[k]; !ok {
+			t.Errorf("key %d with %d messages has no counter", k, s.counts[k])
+		}
+	}
+}
+
+// The head is balanced with far less than all workers, which is what D-Choices is
+// for: more choices than two, fewer than W.
+func TestHeadKeysOfAZipfStream(t *testing.T) {
+	s := zipf(t, 10_000, 1.2, 1_000_000, 1)
+	for _, c := range []struct{ workers, least, most int }{{5, 2, 5}, {50, 11, 40}, {100, 21, 80}} {
+		keys, d := s.HeadKeys(c.workers, 2, DefaultEpsilon)
+		t.Logf("W = %d: %d keys in the head, d = %d, p1·W = %.1f", c.workers, len(keys), d, s.P1()*float64(c.workers))
+		if d < c.least || d > c.most || keys[0] != int32(s.Top()) {
+			t.Errorf("W = %d: %d choices", c.workers, d)
+		}
+		for i, k := range keys {
+			if s.Count(int(k))*5*int64(c.workers) <= s.Len() || i > 0 && s.Count(int(k)) > s.Count(int(keys[i-1])) {
+				t.Errorf("key %d with %d messages is number %d of the head", k, s.Count(int(k)), i)
+			}
+		}
+	}
+	if keys, d := zipf(t, 10_000, 0, 100_000, 1).HeadKeys(100, 3, DefaultEpsilon); len(keys) > 0 || d != 3 {
+		t.Errorf("%d keys in the head of a uniform stream, %d choices", len(keys), d)
+	}
+}

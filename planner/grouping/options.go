@@ -1,0 +1,222 @@
+package grouping
+
+import (
+	"errors"
+	"slices"
+
+	"plannerd/planner"
+)
+
+// ErrStopped is returned when Options.Stop asked to stop.
+var ErrStopped = errors.New("grouping: stopped before the analysis was complete")
+
+// The bounds of what can be simulated: within them no sum overflows.
+const (
+	MaxMessages = 1<<32 - 1
+	MaxWorkers  = 1 << 16
+	MaxSources  = 1 << 16
+	MaxChoices  = 1 << 16
+	// maxCells bounds Sources·Workers, the cells of all local estimates.
+	maxCells = 1 << 26
+)
+
+// Defaults of [Options].
+const (
+	DefaultChoices = 2
+	DefaultPoints  = 200
+	DefaultEpsilon = 1e-4
+	// DefaultCountersPerWorker times W is the default of Options.SketchCounters.
+	DefaultCountersPerWorker = 50
+)
+
+// Scheme is how a source chooses the worker of a message.
+type Scheme string
+
+// The schemes. All but Shuffle, PKG, DChoices and WChoices keep every key on a
+// single worker.
+const (
+	// Hash is key grouping (KG): candidate 0.
+	Hash Scheme = "hash"
+	// Shuffle is shuffle grouping (SG): every source goes round the workers,
+	// whatever the key. Source j begins with worker ⌊j·W/S⌋.
+	Shuffle Scheme = "shuffle"
+	// PoTC is the power of d choices without key splitting: the first message of
+	// a key goes to the least loaded of its d candidates, and all later ones of
+	// the key follow it, from every source.
+	PoTC Scheme = "potc"
+	// OnGreedy sends the first message of a key to the least loaded of all
+	// workers, and all later ones of the key after it.
+	OnGreedy Scheme = "on_greedy"
+	// OffGreedy knows the stream in advance: keys in descending frequency are put
+	// on the worker of least total frequency, and stay there.
+	OffGreedy Scheme = "off_greedy"
+	// PKG is partial key grouping, Greedy-d with key splitting: every message
+	// goes to the candidate of its key, out of d, that is least loaded then.
+	PKG Scheme = "pkg"
+	// DChoices is PKG with more candidates for the keys of the head, as many as
+	// its constraints ask for (see [HeadKeys]); W-Choices where that is not less
+	// than W.
+	DChoices Scheme = "d_choices"
+	// WChoices is PKG but for the keys of the head, each message of which goes to
+	// the least loaded of all workers.
+	WChoices Scheme = "w_choices"
+)
+
+// Schemes lists all schemes.
+func Schemes() []Scheme {
+	return []Scheme{Hash, Shuffle, PoTC, OnGreedy, OffGreedy, PKG, DChoices, WChoices}
+}
+
+// LoadInformation is what a source knows of the loads (partial-key-grouping
+// §3.2, §6.2 Q2).
+type LoadInformation string
+
+// The kinds of load information.
+const (
+	Global LoadInformation = "global" // G: the true loads
+	// Local: L, the messages that the source itself has sent to each worker.
+	Local LoadInformation = "local"
+	// LocalProbing: LP, as Local, but after every ProbePeriod messages of all
+	// sources together each estimate is set to the true loads.
+	LocalProbing LoadInformation = "local_probing"
+)
+
+// HeadDetection is how DChoices and WChoices know the keys of the head.
+type HeadDetection string
+
+// The ways to know the head.
+const (
+	// HeadExact: from the frequencies of the whole stream, known in advance.
+	HeadExact HeadDetection = "exact"
+	// HeadSketch: from a SpaceSaving sketch at each source of the messages it has
+	// sent, looked at after every 100·W of them. Until the first time no key is
+	// in the head.
+	HeadSketch HeadDetection = "sketch"
+)
+
+// Options are the parameters of a run.
+type Options struct {
+	// Scheme defaults to PKG.
+	Scheme Scheme
+	// Workers is W, from 1 to MaxWorkers.
+	Workers int
+	// Sources is S, from 1 to MaxSources. Message i = 0, 1, … comes from source
+	// i mod S, or, in a stream with source keys, from the source that the first
+	// half of murmur3_x64_128 with seed 0 of its source key, modulo S, says.
+	// Defaults to 1.
+	Sources int
+	// Choices is d, from 1 to MaxChoices, the number of candidates of a key under
+	// PoTC and PKG, and of a key outside of the head under DChoices and WChoices.
+	// The others do not use it. Defaults to DefaultChoices, or to the only worker.
+	Choices int
+	// Distinct moves a candidate c that is one of the candidates before it to
+	// (c+1) mod W, (c+2) mod W, … until it is none. Choices must not exceed
+	// Workers then.
+	Distinct bool
+	// HashSeed is the seed of candidate 0. Defaults to 0.
+	HashSeed uint32
+	// LoadInformation is what the sources know under PKG, DChoices and WChoices.
+	// The others do not use it: their decisions are global. Defaults to Global.
+	LoadInformation LoadInformation
+	// ProbePeriod is T_p ≥ 1 of LocalProbing, in messages of all sources.
+	ProbePeriod int64
+	// CompareGlobal runs the scheme with global information alongside, and tells
+	// how far its decisions agree; it takes twice the time. Only with local
+	// information.
+	CompareGlobal bool
+	// AggregationPeriod is the number of messages after which the workers send on
+	// what they have of each key and forget it. Defaults to 0, once at the end.
+	AggregationPeriod int64
+	// Head is how DChoices and WChoices know the head. Defaults to HeadExact.
+	Head HeadDetection
+	// SketchCounters is the number of counters of each source's sketch, which
+	// errs by at most messages/counters. From 5·Workers up, so that no key of
+	// the head can be missing. Defaults to DefaultCountersPerWorker·Workers.
+	SketchCounters int
+	// Epsilon is ε > 0 of the constraints of DChoices. Nil: DefaultEpsilon.
+	Epsilon *float64
+	// Points bounds the number of points of the series, ≥ 0. Nil: DefaultPoints.
+	Points *int
+	// Stop is asked now and then; true ends the run with ErrStopped. Nil: never.
+	Stop func() bool
+	// Progress is told now and then how many messages of how many are done. Nil:
+	// nobody.
+	Progress func(done, total int64)
+}
+
+// Validate reports the first field that is out of range as a
+// [planner.InputError].
+func (o Options) Validate() error {
+	switch o = o.withDefaults(); {
+	case !slices.Contains(Schemes(), o.Scheme):
+		return bad("scheme", "must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
+	case o.Workers < 1 || o.Workers > MaxWorkers:
+		return bad("workers", "must be from 1 to 65536")
+	case o.Sources < 1 || o.Sources > MaxSources:
+		return bad("sources", "must be from 1 to 65536")
+	case o.Sources*o.Workers > maxCells:
+		return bad("sources", "times workers must not exceed 67108864")
+	case o.Choices < 1 || o.Choices > MaxChoices:
+		return bad("choices", "must be from 1 to 65536")
+	case o.Distinct && o.Choices > o.Workers:
+		return bad("choices", "must not exceed workers when distinct")
+	case !slices.Contains([]LoadInformation{Global, Local, LocalProbing}, o.LoadInformation):
+		return bad("load_information", "must be global, local or local_probing")
+	case o.LoadInformation == LocalProbing && o.ProbePeriod < 1:
+		return bad("probe_period", "must be ≥ 1 with local_probing")
+	case o.LoadInformation != LocalProbing && o.ProbePeriod != 0:
+		return bad("probe_period", "belongs to local_probing")
+	case o.AggregationPeriod < 0:
+		return bad("aggregation_period", "must be ≥ 0")
+	case o.Head != HeadExact && o.Head != HeadSketch:
+		return bad("head", "must be exact or sketch")
+	case o.SketchCounters < 5*o.Workers || o.SketchCounters > maxCells:
+		return bad("sketch_counters", "must be from 5 times workers to 67108864")
+	case !(*o.Epsilon > 0 && *o.Epsilon <= 1):
+		return bad("epsilon", "must be above 0 and at most 1")
+	case *o.Points < 0 || *o.Points > 1_000_000:
+		return bad("points", "must be from 0 to 1000000")
+	}
+	return nil
+}
+
+func bad(field, detail string) error {
+	return &planner.InputError{Row: -1, Field: field, Detail: detail}
+}
+
+func (o Options) withDefaults() Options {
+	set(&o.Scheme, PKG)
+	set(&o.Sources, 1)
+	if o.Choices == 0 {
+		o.Choices = DefaultChoices
+		if o.Distinct && o.Workers == 1 {
+			o.Choices = 1
+		}
+	}
+	set(&o.LoadInformation, Global)
+	set(&o.Head, HeadExact)
+	set(&o.SketchCounters, DefaultCountersPerWorker*o.Workers)
+	if o.Epsilon == nil {
+		o.Epsilon = new(DefaultEpsilon)
+	}
+	if o.Points == nil {
+		o.Points = new(DefaultPoints)
+	}
+	return o
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// splits reports whether the scheme estimates loads for every message.
+func (o Options) splits() bool {
+	return o.Scheme == PKG || o.Scheme == DChoices || o.Scheme == WChoices
+}
+
+func (o Options) local() bool { return o.splits() && o.LoadInformation != Global }
+
+func (o Options) stopped() bool { return o.Stop != nil && o.Stop() }

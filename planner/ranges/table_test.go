@@ -1,0 +1,174 @@
+package ranges
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"plannerd/planner"
+)
+
+// The proposal's own figures: one follower that becomes two, two that become three,
+// and the limits.
+func TestFormulas(t *testing.T) {
+	for _, x := range []struct{ got, want float64 }{
+		{JoinShare(1, 0), 1. / 2}, {JoinShare(1, 1), 1. / 3}, {JoinShare(2, 0), 1. / 2}, {JoinShare(25, 25), 52. / 204},
+		{JoinShare(50, 0), 1. / 2}, {LeaveShare(0, 1), 1. / 2}, {LeaveShare(1, 1), 1. / 3}, {LeaveShare(49, 0), 1. / 2},
+	} {
+		if math.Abs(x.got-x.want) > 1e-15 {
+			t.Errorf("%g, want %g", x.got, x.want)
+		}
+	}
+}
+
+// The proposal's formulas at every place for 1 to 50 followers, on real keys:
+// exactly planned, and planned by a sketch but measured by all keys.
+func TestTableOnRealKeys(t *testing.T) {
+	for _, s := range realStreams(t) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			truth := s.cdf(t)
+			checkTable(t, "all keys", truth, truth, 50)
+			checkTable(t, "sketch", s.sketched(t, 256), truth, 25)
+		})
+	}
+}
+
+// sketched is the distribution by a sketch of all keys.
+func (s stream) sketched(t testing.TB, k int) *CDF {
+	t.Helper()
+	sketch := newSketch(t, k, 1)
+	for i, w := range s.weights {
+		if err := sketch.Add(s.keys.At(i), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cdfOf(t, sketch)
+}
+
+func checkTable(t *testing.T, name string, c, truth *CDF, n int) {
+	t.Helper()
+	rows, err := Table(c, TableOptions{Truth: truth, MostFollowers: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != n*(n+1)+n-1 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	atom := math.Max(truth.share(truth.heaviest), c.share(c.heaviest))
+	var quantile, join, leave []float64 // by how much they are off
+	for _, r := range rows {
+		if math.Abs(r.Quantile-r.Formula) > r.Slack+1e-9 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		// Beside the formula: what the shares are off to begin with, and half a key at
+		// each end of a transfer.
+		off := math.Abs(r.MinMovement - r.Least)
+		if allowed := c.slack(r.Followers) + float64(r.Transfers)*(atom+2*c.Error()); off > allowed+1e-9 {
+			t.Errorf("%s: least movement %+v, allowed %g", name, r, allowed)
+		}
+		// All keys known, a join moves what it has to but for one of them.
+		if gap := math.Abs(r.MinMovement - r.LowerBound); r.Status == Joined && c.Error() == 0 && gap > atom {
+			t.Errorf("%s: least movement %+v, off its bound by %g", name, r, gap)
+		}
+		quantile = append(quantile, math.Abs(r.Quantile-r.Formula))
+		if r.Status == Joined {
+			join = append(join, off)
+		} else {
+			leave = append(leave, off)
+		}
+	}
+	half := func(x []float64) (median, most float64) {
+		slices.Sort(x)
+		return x[len(x)/2], x[len(x)-1]
+	}
+	for what, x := range map[string][]float64{"quantiles": quantile, "least movement, joins": join, "least movement, leaves": leave} {
+		median, most := half(x)
+		if c.Error() == 0 && median > atom {
+			t.Errorf("%s: off by %g in the median", what, median)
+		}
+		t.Logf("%s, error %.5f, heaviest key %.4f: %s off by %.5f, at most %.5f", name, c.Error(), atom, what, median, most)
+	}
+}
+
+// What a plan says of its transfers and loads holds for all keys within the error
+// that it states.
+func TestSharesAreWithinTheirErrors(t *testing.T) {
+	for _, s := range realStreams(t) {
+		truth, c := s.cdf(t), s.sketched(t, 128)
+		for n := 2; n <= 20; n += 3 {
+			before := mustPlan(t, c, nil, followersOf(n), Options{Method: Quantile}).After
+			f := append(followersOf(n), Follower{ID: int32(n), Status: Joined})
+			f[n/2].Status = Crashed
+			for _, method := range []Method{Quantile, MinMovement} {
+				p := mustPlan(t, c, before, f, Options{Method: method, ThetaMax: 0.05})
+				for _, x := range p.Transfers {
+					if off := math.Abs(truth.Share(x.Interval) - x.Share); off > x.ShareError+1e-9 {
+						t.Errorf("%s n=%d: %+v is off by %g", s.name, n, x, off)
+					}
+				}
+				for i, l := range p.Loads {
+					share := 0.0
+					for _, v := range p.After.Of(f[i].ID) {
+						share += truth.Share(v)
+					}
+					if off := math.Abs(share - l.After); off > l.AfterError+1e-9 {
+						t.Errorf("%s n=%d: %+v is off by %g", s.name, n, l, off)
+					}
+				}
+				if off := math.Abs(truth.moved(p.Transfers) - p.Moved); off > p.MovedError+1e-9 {
+					t.Errorf("%s n=%d: moved is off by %g", s.name, n, off)
+				}
+			}
+		}
+	}
+}
+
+// With next to no atoms the formulas come out to four digits, and least movement
+// as well, up to the greatest number of followers.
+func TestTableOnEvenKeys(t *testing.T) {
+	c := even(1 << 20).cdf(t)
+	last := int64(0)
+	rows, err := Table(c, TableOptions{MostFollowers: 24, Progress: func(done, total int64) {
+		if done <= last || done > total {
+			t.Errorf("%d of %d after %d", done, total, last)
+		}
+		last = done
+	}})
+	if err != nil || last != int64(len(rows)) {
+		t.Fatalf("%v; %d rows, told %d", err, len(rows), last)
+	}
+	for _, r := range rows {
+		if math.Abs(r.Quantile-r.Formula) > 1e-4 || math.Abs(r.MinMovement-r.Least) > 1e-4 || r.Intervals > DefaultMaxIntervals {
+			t.Errorf("%+v", r)
+		}
+		if r.ThetaQuantile > 1e-3 || r.ThetaMinMovement > 1e-3 {
+			t.Errorf("not balanced: %+v", r)
+		}
+	}
+}
+
+// With one interval each the least movement of a join is that of the best place.
+func TestOneIntervalEachMovesWhatTheMiddleDoes(t *testing.T) {
+	c := even(1 << 20).cdf(t)
+	for n := 1; n <= 40; n++ {
+		before := mustPlan(t, c, nil, followersOf(n), Options{}).After
+		p := mustPlan(t, c, before, append(followersOf(n), Follower{ID: 99, Status: Joined}), Options{MaxIntervals: 1})
+		if want := JoinShare(n/2, n-n/2); math.Abs(p.Moved-want) > 1e-3 || p.Theta.After > 1e-3 {
+			t.Errorf("n=%d: moves %.5f, want %.5f; θ %.5f", n, p.Moved, want, p.Theta.After)
+		}
+	}
+}
+
+func TestTableStops(t *testing.T) {
+	asked := 0
+	_, err := Table(even(100).cdf(t), TableOptions{Stop: func() bool { asked++; return asked > 3 }})
+	if !errors.Is(err, planner.ErrStopped) || asked != 4 {
+		t.Errorf("%v after %d", err, asked)
+	}
+	var input *planner.InputError
+	if _, err := Table(even(100).cdf(t), TableOptions{MostFollowers: MaxMostFollowers + 1}); !errors.As(err, &input) {
+		t.Error(err)
+	}
+}
