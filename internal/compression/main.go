@@ -16,6 +16,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"plannerd/internal/quality/cases"
 )
@@ -52,12 +54,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&c.repetitions, "repetitions", 5, "times that everything timed is done; the median counts")
 	flags.StringVar(&c.streams, "streams", filepath.FromSlash("../shared/data"), "folder of recorded streams; empty: none")
 	flags.Int64Var(&c.streamTable, "stream-table", 300, "table limit on streams")
-	small := flags.Bool("quick", false, "the smaller workload only, and no streams")
+	flags.Func("keys", "numbers of keys of the Zipf workloads, comma-separated (default 1e5,1e6)", func(text string) error {
+		c.keys = nil
+		for part := range strings.SplitSeq(text, ",") {
+			n, err := strconv.ParseFloat(part, 64)
+			if err != nil || !(n >= 1 && n <= 1e8) {
+				return fmt.Errorf("%q is not from 1 to 1e8", part)
+			}
+			c.keys = append(c.keys, int(n))
+		}
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return 2
-	}
-	if *small {
-		c.keys, c.streams = c.keys[:1], ""
 	}
 	if err := c.measure(stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "compression:", err)
