@@ -22,6 +22,7 @@ type metrics struct {
 	requests      *prometheus.CounterVec
 	latency       *prometheus.HistogramVec
 	planning      *prometheus.HistogramVec
+	analysing     *prometheus.HistogramVec
 	built         prometheus.Counter
 	migratedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
@@ -41,6 +42,9 @@ func newMetrics() *metrics {
 		planning: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plannerd_plan_duration_seconds", Help: "Time that a strategy took for a plan.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"strategy"}),
+		analysing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plannerd_analysis_duration_seconds", Help: "Time that an analysis took.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 12)}, []string{"analysis"}),
 		built: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "plannerd_hash_functions_built_total", Help: "Hash functions built; those used last are kept."}),
 		migratedState: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -55,7 +59,7 @@ func newMetrics() *metrics {
 			Name: "plannerd_store_duration_seconds", Help: "Time that the store took for an operation.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.planning, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
+	m.registry.MustRegister(m.requests, m.latency, m.planning, m.analysing, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -215,6 +219,11 @@ func (s meteredStore) Changes(ctx context.Context, plan string) (changes []store
 func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte, err error) {
 	defer s.timed("migrations")(&err)
 	return s.Store.Migrations(ctx, plan)
+}
+
+func (s meteredStore) Input(ctx context.Context, plan string) (blob []byte, err error) {
+	defer s.timed("input")(&err)
+	return s.Store.Input(ctx, plan)
 }
 
 func (s meteredStore) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (p store.Plan, err error) {

@@ -180,6 +180,16 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.allow != "" {
 		h.Set("Allow", p.allow)
 	}
+	body, err := json.Marshal(p.document())
+	if err != nil {
+		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"The service failed.","code":"internal"}`)
+		p.status = http.StatusInternalServerError
+	}
+	writeBody(w, p.status, "application/problem+json", body)
+}
+
+// document returns the problem as it stands in an answer.
+func (p *problem) document() wire.Problem {
 	out := wire.Problem{Type: "about:blank", Title: http.StatusText(p.status), Status: int32(p.status), Detail: p.detail, Code: p.code}
 	if len(p.errors) > 0 {
 		list := p.errors[:min(len(p.errors), maxFieldErrors)]
@@ -193,10 +203,5 @@ func (p *problem) write(w http.ResponseWriter) {
 		out.Errors = &list
 	}
 	out.Detail = strings.ToValidUTF8(out.Detail, "\uFFFD")
-	body, err := json.Marshal(out)
-	if err != nil {
-		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"The service failed.","code":"internal"}`)
-		p.status = http.StatusInternalServerError
-	}
-	writeBody(w, p.status, "application/problem+json", body)
+	return out
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"plannerd/api/wire"
+	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -33,15 +34,15 @@ type Limits struct {
 	// Statistics bound the bodies of statistics: decoded bytes (1 GiB) and rows
 	// (20 million).
 	Statistics statsio.Limits
-	// Plans is how many plans are computed at the same time. Defaults to
-	// GOMAXPROCS.
+	// Plans is how many plans and analyses are computed at the same time. Defaults
+	// to GOMAXPROCS.
 	Plans int
-	// PlanTime is how long one plan may take, and the greatest deadline that a
-	// client may set. Defaults to 10 minutes.
+	// PlanTime is how long one plan or analysis may take, and the greatest deadline
+	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
-	// Bulk is how many requests with more than 1 MiB of statistics are read or
-	// planned at the same time; others wait for a second. Defaults to four times
-	// GOMAXPROCS.
+	// Bulk is how many requests with more than 1 MiB of statistics are read,
+	// planned or analysed at the same time; others wait for a second. Defaults to
+	// four times GOMAXPROCS.
 	Bulk int
 }
 
@@ -147,6 +148,10 @@ func (s *server) router() (http.Handler, error) {
 		handle       handler
 	}{
 		{"POST", "/v1/what-if", s.whatIf},
+		{"POST", "/v1/analyses/ring", analysed(s, "ring", analyses.RunRing, unbounded)},
+		{"POST", "/v1/analyses/pkg", analysed(s, "pkg", analyses.RunPKG, boundPKG)},
+		{"POST", "/v1/analyses/ranges", analysed(s, "ranges", analyses.RunRanges, unbounded)},
+		{"POST", "/v1/analyses/schemes", analysed(s, "schemes", analyses.RunSchemes, boundSchemes)},
 		{"GET", "/v1/operators", s.listOperators},
 		{"PUT", "/v1/operators/{operator}", s.putOperator},
 		{"GET", "/v1/operators/{operator}", s.getOperator},

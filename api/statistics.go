@@ -7,6 +7,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -61,12 +62,8 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	decode, isJSON := statsio.DecodeJSON, media == "application/json"
 	switch media {
 	case "application/json":
-		if len(c.query) > 0 {
-			p := invalid()
-			for name := range c.query {
-				p.atParameter(name, "belongs into the body when that is application/json")
-			}
-			return nil, nil, p
+		if err := inBodyOnly(c.query); err != nil {
+			return nil, nil, err
 		}
 	case "application/x-ndjson":
 		decode = statsio.DecodeNDJSON
@@ -100,6 +97,15 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	st.readCompact(m)
 	st.decode = s.now().Sub(begin)
 	return st, m, nil
+}
+
+// inBodyOnly refuses query parameters beside a JSON body.
+func inBodyOnly(query url.Values) error {
+	p := invalid()
+	for name := range query {
+		p.atParameter(name, "belongs into the body when that is application/json")
+	}
+	return p.orNil()
 }
 
 // bulkBody returns the body of a request with many rows, and how to decode them.

@@ -50,10 +50,12 @@ const (
 	CodeConfigurationChanged     Code = "configuration_changed"
 	CodeHashNotKnown             Code = "hash_not_known"
 	CodeInternal                 Code = "internal"
+	CodeIntervalNotFound         Code = "interval_not_found"
 	CodeIntervalOutdated         Code = "interval_outdated"
 	CodeIntervalPlanned          Code = "interval_planned"
 	CodeInvalid                  Code = "invalid"
 	CodeInvalidPageToken         Code = "invalid_page_token"
+	CodeKeysNotKnown             Code = "keys_not_known"
 	CodeMalformed                Code = "malformed"
 	CodeMethodNotAllowed         Code = "method_not_allowed"
 	CodeNotAcceptable            Code = "not_acceptable"
@@ -70,6 +72,7 @@ const (
 	CodeTooLarge                 Code = "too_large"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
 	CodeUnavailable              Code = "unavailable"
+	CodeUnfinished               Code = "unfinished"
 	CodeUnsupportedMediaType     Code = "unsupported_media_type"
 	CodeVersionNotFound          Code = "version_not_found"
 )
@@ -89,6 +92,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeInternal:
 		return true
+	case CodeIntervalNotFound:
+		return true
 	case CodeIntervalOutdated:
 		return true
 	case CodeIntervalPlanned:
@@ -96,6 +101,8 @@ func (e Code) Valid() bool {
 	case CodeInvalid:
 		return true
 	case CodeInvalidPageToken:
+		return true
+	case CodeKeysNotKnown:
 		return true
 	case CodeMalformed:
 		return true
@@ -128,6 +135,8 @@ func (e Code) Valid() bool {
 	case CodeTransitionNotAllowed:
 		return true
 	case CodeUnavailable:
+		return true
+	case CodeUnfinished:
 		return true
 	case CodeUnsupportedMediaType:
 		return true
@@ -527,6 +536,7 @@ type CertificateLevel string
 // | `operator_not_found` | 404 | no such operator |
 // | `plan_not_found` | 404 | no such plan |
 // | `version_not_found` | 404 | no such version of the routing table |
+// | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 // | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
@@ -541,11 +551,13 @@ type CertificateLevel string
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
+// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 // | `too_large` | 413 | the body is over a limit |
 // | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
 // | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
@@ -627,7 +639,7 @@ type FieldError struct {
 	// Parameter The name of the path, query or header parameter, when it is about one.
 	Parameter *string `json:"parameter,omitempty"`
 
-	// Pointer JSON pointer (RFC 6901) into the body. Rows of NDJSON and CSV are `/0`, `/1`, …
+	// Pointer JSON pointer (RFC 6901) into the body. Rows of NDJSON and CSV, and lines of text, are `/0`, `/1`, …
 	Pointer *string `json:"pointer,omitempty"`
 }
 
@@ -885,6 +897,7 @@ type Problem struct {
 	// | `operator_not_found` | 404 | no such operator |
 	// | `plan_not_found` | 404 | no such plan |
 	// | `version_not_found` | 404 | no such version of the routing table |
+	// | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 	// | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
@@ -899,11 +912,13 @@ type Problem struct {
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
+	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 	// | `too_large` | 413 | the body is over a limit |
 	// | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
 	// | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
@@ -1081,6 +1096,9 @@ type WorkBudget = int64
 
 // WorkUnits The work that planning took; the same input always takes the same.
 type WorkUnits = int64
+
+// AnalysisKeyEncodingParameter How keys are written.
+type AnalysisKeyEncodingParameter = KeyEncoding
 
 // BetaValuesParameter defines model for BetaValuesParameter.
 type BetaValuesParameter = []Beta

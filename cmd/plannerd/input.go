@@ -41,6 +41,19 @@ type input struct {
 
 // open opens the input and looks at its beginning.
 func (f *inputFlags) open(env *environment) (*input, error) {
+	in, raw, err := f.openRaw(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.decode(raw); err != nil {
+		in.close()
+		return nil, in.wrap(err)
+	}
+	return in, nil
+}
+
+// openRaw opens the input, and watches how much of it is read.
+func (f *inputFlags) openRaw(env *environment) (*input, io.Reader, error) {
 	in := &input{flags: f, name: f.File}
 	raw, size := env.stdin, int64(-1)
 	if f.File == "-" {
@@ -51,7 +64,7 @@ func (f *inputFlags) open(env *environment) (*input, error) {
 	} else {
 		file, err := os.Open(f.File)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the statistics: %w", err)
+			return nil, nil, fmt.Errorf("cannot read the statistics: %w", err)
 		}
 		in.closers = append(in.closers, file.Close)
 		raw = file
@@ -61,11 +74,7 @@ func (f *inputFlags) open(env *environment) (*input, error) {
 	}
 	in.progress = startProgress(env.stderr, size)
 	in.progress.describe("reading")
-	if err := in.decode(&interruptible{env, in.progress.reader(raw)}); err != nil {
-		in.close()
-		return nil, in.wrap(err)
-	}
-	return in, nil
+	return in, &interruptible{env, in.progress.reader(raw)}, nil
 }
 
 // errEmpty refuses an input without any text.

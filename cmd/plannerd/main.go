@@ -32,10 +32,11 @@ move and the routing table stays small.
   plannerd generate | plannerd plan -   a synthetic stream, planned interval by interval
   plannerd compare stats.csv            all strategies side by side
   plannerd compact stats.csv            what classes of keys save, and as records
+  plannerd analyze schemes stats.csv    which scheme to use: hashing, a routing table or another
 
 Every flag may be given in the environment instead: --theta-max is PLANNERD_THETA_MAX
-(and --keys of generate is PLANNERD_GENERATE_KEYS). Durations are written 500ms, 30s
-or 2m. A flag without a default is off.
+(and --keys of generate is PLANNERD_GENERATE_KEYS, --seed of analyze PLANNERD_ANALYZE_SEED).
+Durations are written 500ms, 30s or 2m. A flag without a default is off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
 not balanced or exceeds the table limit.`
@@ -46,6 +47,7 @@ type cli struct {
 	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
 	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
 	Compact  compactCmd  `cmd:"" help:"Turn statistics of keys into compact records."`
+	Analyze  analyzeCmd  `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
 	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
@@ -204,11 +206,12 @@ func seeHelp(err error) string {
 // variables are the names of the flags' environment variables.
 type variables map[*kong.Flag]string
 
-// collect names the flags of a command and those below it. What generate's flags
-// mean is its own: they are not to be set along with those of plan and compare.
+// collect names the flags of a command and those below it. What the flags of generate
+// and analyze mean is their own: they are not to be set along with those of plan and
+// compare.
 func (v variables) collect(node *kong.Node, prefix string) {
-	if node.Name == "generate" {
-		prefix += "GENERATE_"
+	if node.Name == "generate" || node.Name == "analyze" {
+		prefix += strings.ToUpper(node.Name) + "_"
 	}
 	for _, flag := range node.Flags {
 		if flag.Name != "help" {

@@ -1,0 +1,259 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+const howToAnalyse = "This operation takes application/json, application/x-ndjson, text/csv, and text/plain with a stream of one key a line: " +
+	"curl -H 'Content-Type: text/plain' --data-binary @keys.txt."
+
+// maxAnalysisFields is how long a request may be without its keys, in bytes: it
+// may name each node, or each interval of a division.
+const maxAnalysisFields = 8 << 20
+
+// mediaText is a stream of one key a line.
+const mediaText = "text/plain"
+
+// analysisRequest is what a request for an analysis says.
+type analysisRequest struct {
+	// fields are the members of a JSON body without those that hold keys, or the
+	// query parameters, as a JSON object within the contract.
+	fields []byte
+	query  bool // they came as query parameters
+	source analysisSource
+	input  *analyses.Input // keys of the body; nil: it has none
+	// pointer is where a row of the input is in the body.
+	pointer func(row int, field string) string
+}
+
+// analysisSource names the stored statistics that are to be analysed.
+type analysisSource struct {
+	Operator *string `json:"operator"`
+	Interval *int64  `json:"interval"`
+	Epoch    *int64  `json:"epoch"`
+}
+
+// readAnalysis reads a request for an analysis and holds it against the contract.
+func (s *server) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest, error) {
+	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
+	if err != nil || !isUTF8(params) {
+		return nil, unsupported(howToAnalyse)
+	}
+	switch media {
+	case "application/json":
+		return s.readAnalysisJSON(w, c)
+	case mediaNDJSON, mediaCSV, mediaText:
+		return s.readAnalysisRows(w, c, media)
+	}
+	return nil, unsupported(howToAnalyse)
+}
+
+// readAnalysisJSON reads a request that is all in its body.
+func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequest, error) {
+	if err := inBodyOnly(c.query); err != nil {
+		return nil, err
+	}
+	body, options, err := s.bulkBody(w, c)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	doc, err := statsio.DecodeJSON(body, options)
+	if err != nil {
+		return nil, readProblem(c.Context(), err)
+	}
+	stream, streamed := doc.Members["stream"]
+	delete(doc.Members, "stream")
+	r := &analysisRequest{pointer: doc.Pointer}
+	if err := r.readFields(doc.Members, c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value); err != nil {
+		return nil, err
+	}
+	if err := r.checkSource(streamed, doc.Stats != nil); err != nil {
+		return nil, err
+	}
+	if streamed {
+		r.input, err = decodeStream(stream, s.limits.Statistics, keyCoder{doc.Base64Keys()})
+		r.pointer = func(row int, _ string) string { return "/stream/" + strconv.Itoa(row) }
+		return r, err
+	}
+	if err := r.takeRows(doc); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// readFields reads the members of a JSON body beside its keys.
+func (r *analysisRequest) readFields(raw map[string][]byte, schema *openapi3.Schema) error {
+	members, size := make(map[string]jsontext.Value, len(raw)), 0
+	for name, text := range raw {
+		members[name] = text
+		size += len(text)
+	}
+	if size > maxAnalysisFields {
+		return tooLarge(fmt.Sprintf("The request is longer than %d bytes beside its keys.", maxAnalysisFields))
+	}
+	var err error
+	if r.fields, err = json.Marshal(members, json.Deterministic(true)); err != nil {
+		return err
+	}
+	var checked jsontext.Value
+	if err := decodeStrict(r.fields, &checked, "", schema); err != nil {
+		return err
+	}
+	return json.Unmarshal(r.fields, &r.source)
+}
+
+// checkSource sees to it that the keys come from one place.
+func (r *analysisRequest) checkSource(streamed, rows bool) error {
+	const exclusive = `"stream", "keys", "columns" and "operator" with "interval" exclude each other`
+	stored := r.source != analysisSource{}
+	p := invalid()
+	switch {
+	case streamed && rows:
+		p.at("/stream", exclusive)
+	case stored && (streamed || rows):
+		p.at("/operator", exclusive)
+	case stored && r.source.Operator == nil:
+		p.at("/operator", "is needed with interval and epoch")
+	case stored && r.source.Interval == nil:
+		p.at("/interval", "is needed with operator")
+	}
+	return p.orNil()
+}
+
+// takeRows takes the rows of a body for the input.
+func (r *analysisRequest) takeRows(doc *statsio.Document) error {
+	if doc.Stats == nil {
+		return nil
+	}
+	var err error
+	if r.input, err = analyses.FromStatistics(doc.Stats); err != nil {
+		return r.problem(err)
+	}
+	r.input.Base64 = doc.Base64Keys()
+	return nil
+}
+
+// readAnalysisRows reads a request whose body has keys only.
+func (s *server) readAnalysisRows(w http.ResponseWriter, c *call, media string) (*analysisRequest, error) {
+	r := &analysisRequest{query: true}
+	var err error
+	if r.fields, err = queriedFields(c); err != nil {
+		return nil, err
+	}
+	body, options, err := s.bulkBody(w, c)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if media == mediaText {
+		r.pointer = func(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
+		r.input, err = decodeLines(body, s.limits.Statistics, keyCoder{options.Base64Keys})
+		if err != nil {
+			return nil, readProblem(c.Context(), err)
+		}
+		r.input.Base64 = options.Base64Keys
+		return r, nil
+	}
+	decode := statsio.DecodeNDJSON
+	if media == mediaCSV {
+		decode = statsio.DecodeCSV
+	}
+	doc, err := decode(body, options)
+	if err != nil {
+		return nil, readProblem(c.Context(), err)
+	}
+	r.pointer = doc.Pointer
+	if doc.Records != nil {
+		return nil, invalid().with("", "has compact records; an analysis needs keys")
+	}
+	if err := r.takeRows(doc); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// queriedFields returns the query parameters as a JSON object. They are within
+// the contract.
+func queriedFields(c *call) ([]byte, error) {
+	p, fields := invalid(), map[string]any{}
+	for name := range c.query {
+		if name == "key_encoding" && c.query.Get(name) == "utf8" {
+			continue // it says nothing
+		}
+		schema := c.route.Operation.Parameters.GetByInAndName("query", name).Schema.Value
+		v, ok := queriedValue(schema, c.query.Get(name))
+		if !ok {
+			p.atParameter(name, outOfRange)
+		}
+		fields[name] = v
+	}
+	if err := p.orNil(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields, json.Deterministic(true))
+}
+
+// queriedValue is what a query parameter of that schema stands for.
+func queriedValue(schema *openapi3.Schema, text string) (v any, ok bool) {
+	switch {
+	case schema.Type.Is("array"):
+		var list []any
+		for part := range strings.SplitSeq(text, ",") {
+			v, ok := queriedValue(schema.Items.Value, part)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, v)
+		}
+		return list, true
+	case schema.Type.Is("integer"):
+		v, ok = scalar[int64](text)
+	case schema.Type.Is("number"):
+		v, ok = scalar[float64](text)
+	case schema.Type.Is("boolean"):
+		v, ok = scalar[bool](text)
+	default:
+		v, ok = text, true
+	}
+	return v, ok
+}
+
+func scalar[T any](text string) (v T, ok bool) {
+	ok = parseScalar(text, &v)
+	return v, ok
+}
+
+// problem points an error of an analysis at the row or field of the request that
+// it is about.
+func (r *analysisRequest) problem(err error) error {
+	var input *planner.InputError
+	switch {
+	case !errors.As(err, &input):
+		return err
+	case input.Row >= 0 && r.pointer != nil:
+		return invalid().with(r.pointer(input.Row, input.Field), input.Detail)
+	case input.Row >= 0: // of stored statistics
+		return invalid().with("/interval", input.Error())
+	case !r.query:
+		return invalid().with("/"+input.Field, input.Detail)
+	}
+	name, rest, _ := strings.Cut(input.Field, "/")
+	if rest != "" {
+		return invalid().withParameter(name, input.Field+": "+input.Detail)
+	}
+	return invalid().withParameter(name, input.Detail)
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+type analyzeCmd struct {
+	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, what it can reach at all."`
+	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over workers."`
+	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how followers divide the ordered keys, and what joins and leaves move."`
+	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
+}
+
+// Help says what all analyses read.
+func (*analyzeCmd) Help() string {
+	return `The input is what plannerd plan reads: CSV, NDJSON or a JSON document with the columns
+key, cost and optionally state; of a file of several intervals --interval names one.
+With --stream it is a stream in its order, one key a line. Both may be compressed.
+
+Examples:
+
+    plannerd analyze schemes stats.csv --instances 16
+    plannerd analyze pkg keys.txt.gz --stream --workers 10 --choices 2,3
+    plannerd analyze ring stats.csv --nodes 8 --plan --reach
+    plannerd analyze ranges stats.csv --followers 8 --event join --position 4`
+}
+
+// analysisInput says what an analysis reads.
+type analysisInput struct {
+	File     string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
+	Stream   bool   `help:"The input is a stream in its order, one key a line."`
+	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
+	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
+}
+
+// analysisOutput says what an analysis prints.
+type analysisOutput struct {
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+}
+
+// analysis is an input that was read, for messages about it.
+type analysis struct {
+	*input // nil: there is none
+	env    *environment
+	data   *analyses.Input
+}
+
+// read reads all of the input. Without a file there is none, if that may be.
+func (f *analysisInput) read(env *environment, needed bool) (*analysis, error) {
+	a := &analysis{env: env}
+	switch {
+	case f.File == "" && needed:
+		return nil, usagef("an input is needed: a file, or - for standard input")
+	case f.File == "" && (f.Stream || f.Interval != nil):
+		return nil, usagef("--stream and --interval need an input: a file, or - for standard input")
+	case f.File == "":
+		return a, nil
+	case f.Stream && f.Interval != nil:
+		return nil, usagef("--interval: a stream has no intervals")
+	case f.Stream && f.Format != "auto":
+		return nil, usagef("--format: a stream is one key a line")
+	}
+	flags := &inputFlags{File: f.File, Format: f.Format, Interval: f.Interval}
+	read := a.readStatistics
+	if f.Stream {
+		read = a.readStream
+	}
+	err := read(flags)
+	if a.input != nil {
+		a.close()
+	}
+	err = a.wrap(err)
+	return a, err
+}
+
+// readStream reads one key a line.
+func (a *analysis) readStream(flags *inputFlags) error {
+	in, raw, err := flags.openRaw(a.env)
+	if err != nil {
+		return err
+	}
+	a.input = in
+	text, _, err := statsio.Open(raw)
+	if err != nil {
+		return err
+	}
+	in.closers = append(in.closers, text.Close)
+	if a.data, err = analyses.ReadStream(text, statsio.Limits{}); err != nil {
+		return err
+	}
+	if a.data.Len() == 0 {
+		return errors.New("the input is empty; expected one key a line")
+	}
+	return nil
+}
+
+// readStatistics reads the rows of one interval.
+func (a *analysis) readStatistics(flags *inputFlags) error {
+	in, err := flags.open(a.env)
+	if err != nil {
+		return err
+	}
+	a.input = in
+	in.keysOnly = true
+	next := in.source()
+	_, document, err := next()
+	if err != nil {
+		return err
+	}
+	if flags.Interval == nil {
+		switch _, _, err := next(); {
+		case errors.Is(err, io.EOF):
+		case err != nil:
+			return err
+		default:
+			return errors.New("it has several intervals: name one with --interval")
+		}
+	}
+	a.data, err = statisticsInput(document)
+	return err
+}
+
+// statisticsInput takes a document for frequencies.
+func statisticsInput(d *statsio.Document) (*analyses.Input, error) {
+	if d.Stats == nil || d.Stats.Len() == 0 {
+		return nil, errors.New("it has no rows: nothing to analyse")
+	}
+	data, err := analyses.FromStatistics(d.Stats)
+	if err == nil {
+		data.Base64 = d.Base64Keys()
+	}
+	return data, err
+}
+
+// wrap words an error in terms of the input and the flags.
+func (a *analysis) wrap(err error) error {
+	var wrong *planner.InputError
+	if errors.As(err, &wrong) && wrong.Row < 0 {
+		return fieldAsFlag(wrong)
+	}
+	if a.input == nil {
+		return err
+	}
+	return a.input.wrap(err)
+}
+
+// fieldAsFlag words an error about a field of a request as one about its flag.
+func fieldAsFlag(err *planner.InputError) error {
+	path := strings.Split(err.Field, "/")
+	if path[0] == "keys" {
+		return usagef("the input: %s", err.Detail)
+	}
+	flag := "--" + strings.ReplaceAll(path[0], "_", "-")
+	for i, part := range path[1:] {
+		if n, e := strconv.Atoi(part); e == nil {
+			path[i+1] = "number " + strconv.Itoa(n+1)
+		}
+	}
+	path[0] = flag
+	return usagef("%s: %s", strings.Join(path, ", "), err.Detail)
+}
+
+// watched runs an analysis and shows how far it is.
+func (a *analysis) watched(run func(analyses.Progress) error) error {
+	const steps = 1000
+	bar := startProgress(a.env.stderr, steps)
+	defer bar.stop()
+	err := run(func(phase string, done, total int64) {
+		bar.describe(phase)
+		bar.at.Store(int64(float64(done) / float64(max(1, total)) * steps))
+	})
+	return a.wrap(err)
+}
+
+// print writes a result in the form that was asked for.
+func (f *analysisOutput) print(env *environment, result any, table func(io.Writer) error, rows func() [][]string) error {
+	return buffered(env.stdout, func(w io.Writer) error {
+		switch f.Output {
+		case "json":
+			if err := json.MarshalWrite(w, result, jsontext.WithIndent("  ")); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, "\n")
+			return err
+		case "csv":
+			return csv.NewWriter(w).WriteAll(rows())
+		}
+		return table(w)
+	})
+}
+
+// titled writes a table under a title, after an empty line.
+func titled(w io.Writer, title string, columns []column, rows [][]string) error {
+	if _, err := fmt.Fprintf(w, "\n%s\n\n", title); err != nil {
+		return err
+	}
+	return writeTable(w, columns, rows)
+}
+
+func number64(n int64) string { return strconv.FormatInt(n, 10) }
+func count(n int) string      { return strconv.Itoa(n) }
+
+// shown is a key of a result on one line.
+func shown(key string) string { return keyText([]byte(key)) }
+
+// yesNo words a verdict.
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

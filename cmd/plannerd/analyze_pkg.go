@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plannerd/internal/analyses"
+	"plannerd/planner/grouping"
+)
+
+type analyzePKGCmd struct {
+	analysisInput
+	Workers           int      `default:"8" help:"W, the number of workers."`
+	Schemes           []string `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
+	Choices           []int    `default:"2" help:"d, the candidates of a key: one or several values."`
+	Sources           []int    `default:"1" help:"S, the number of sources: one or several values."`
+	LoadInformation   []string `default:"global" help:"What sources know of the loads: global, local, local_probing; one or several."`
+	ProbePeriod       int64    `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
+	Distinct          bool     `help:"Move candidates of a key that coincide apart."`
+	HashSeed          uint32   `default:"0" help:"Seed of the first candidate's hash."`
+	CompareGlobal     bool     `help:"Tell how far decisions by local information agree with those by global one."`
+	AggregationPeriod int64    `default:"0" help:"Messages after which workers send on what they have; 0: once at the end."`
+	Head              string   `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
+	SketchCounters    int      `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each worker)."`
+	Epsilon           *float64 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Order             string   `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
+	Messages          int64    `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
+	Seed              uint64   `default:"0" help:"The same seed gives the same stream."`
+	Seeds             int      `default:"1" help:"By how many seeds the imbalance is judged."`
+
+	Target     *float64 `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this fraction of the messages (default: no advice)."`
+	Trials     int      `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      float64  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the workers, with --distinct the workers)."`
+
+	analysisOutput
+	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
+}
+
+// Help shows the schemes and examples.
+func (*analyzePKGCmd) Help() string {
+	return `Schemes:
+
+    hash       key grouping: the one candidate of a key
+    shuffle    shuffle grouping: round the workers, whatever the key
+    potc       the less loaded of d candidates for a key's first message, then always that
+    on_greedy  the least loaded of all workers for a key's first message, then always that
+    off_greedy keys in descending frequency, known in advance
+    pkg        partial key grouping: each message to the less loaded of its d candidates
+    d_choices  pkg, with more candidates for heavy keys
+    w_choices  pkg, with all workers for heavy keys
+
+Each scheme is run with each d, S and kind of load information that it uses. I(m) is the
+load of the most loaded worker above the mean one, m the number of messages. "At best"
+is what no splitting of the keys over the same candidates comes below.
+
+csv has a line for each run.
+
+Examples:
+
+    plannerd analyze pkg keys.txt.gz --stream --workers 10 --sources 1,5,10
+    plannerd analyze pkg keys.txt --stream --schemes pkg --sources 5 --load-information local
+    plannerd analyze pkg stats.csv --workers 50 --seeds 20 --target 1e-4`
+}
+
+// Run analyses the stream and reports.
+func (c *analyzePKGCmd) Run(env *environment) error {
+	a, err := c.read(env, true)
+	if err != nil {
+		return err
+	}
+	request := c.request()
+	var result *analyses.PKGResult
+	err = a.watched(func(p analyses.Progress) (err error) {
+		result, err = analyses.RunPKG(env.ctx, a.data, request, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(env, result, func(w io.Writer) error { return writePKG(w, result) }, func() [][]string { return pkgRows(result) })
+}
+
+func (c *analyzePKGCmd) request() analyses.PKGRequest {
+	r := analyses.PKGRequest{
+		Workers: c.Workers, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: grouping.HeadDetection(c.Head),
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon, Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+		Target: c.Target, Trials: c.Trials, Share: c.Share, MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
+	}
+	for _, s := range c.Schemes {
+		r.Schemes = append(r.Schemes, grouping.Scheme(s))
+	}
+	for _, l := range c.LoadInformation {
+		r.LoadInformation = append(r.LoadInformation, grouping.LoadInformation(l))
+	}
+	return r
+}
+
+// writePKG prints the runs for people.
+func writePKG(w io.Writer, r *analyses.PKGResult) error {
+	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"), plural(r.Workers, "worker"), percent(r.P1))
+	columns := []column{
+		text("scheme"), number("d"), number("S"), text("loads known"), number("I(m)/m"), number("average"), number("peak"),
+		number("at best"), number("θ"), number("pairs held"), number("sent on"),
+	}
+	seeds := len(r.Runs) > 0 && r.Seeds > 1
+	if seeds {
+		columns = append(columns, number("median I(m)/m"), number("greatest"))
+	}
+	agree := false
+	for _, x := range r.Runs {
+		agree = agree || x.Agreement != nil
+	}
+	if agree {
+		columns = append(columns, number("as global"))
+	}
+	var rows [][]string
+	for _, x := range r.Runs {
+		row := []string{
+			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance), imbalance(x.AverageImbalance),
+			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), theta(x.Theta), integer(x.Memory.Pairs),
+			si(x.Aggregation.PerPeriod),
+		}
+		if seeds {
+			row = append(row, imbalance(x.OverSeeds.Median), imbalance(x.OverSeeds.Greatest))
+		}
+		switch {
+		case x.Agreement != nil:
+			row = append(row, percent(float64(x.Agreement.Same)/float64(max(1, r.Messages))))
+		case agree:
+			row = append(row, "")
+		}
+		rows = append(rows, row)
+	}
+	if err := writeTable(w, columns, rows); err != nil {
+		return err
+	}
+	if err := writeHeavyKeys(w, r); err != nil {
+		return err
+	}
+	return writeAdvice(w, r)
+}
+
+func choicesText(d int) string {
+	if d == 0 {
+		return ""
+	}
+	return count(d)
+}
+
+func loadsText(x *analyses.PKGRun) string {
+	if x.ProbePeriod > 0 {
+		return fmt.Sprintf("%s, every %s", x.LoadInformation, integer(x.ProbePeriod))
+	}
+	return string(x.LoadInformation)
+}
+
+func writeHeavyKeys(w io.Writer, r *analyses.PKGResult) error {
+	if r.HeavyKeyCount == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, k := range r.HeavyKeys {
+		rows = append(rows, []string{shown(k.Key), integer(k.Messages), percent(k.Share), integer(k.LeastWorkers)})
+	}
+	return titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", plural(r.HeavyKeyCount, "key")),
+		[]column{text("key"), number("messages"), number("of all"), number("workers at least")}, rows)
+}
+
+func writeAdvice(w io.Writer, r *analyses.PKGResult) error {
+	a := r.Advice
+	if a == nil {
+		return nil
+	}
+	take := "no d that was thought of keeps I(m)/m within"
+	if a.Choices != nil {
+		take = fmt.Sprintf("d = %d keeps I(m)/m within", *a.Choices)
+	}
+	var rows [][]string
+	for _, t := range a.Tried {
+		rows = append(rows, []string{
+			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least), imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
+		})
+	}
+	err := titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 workers (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
+		[]column{number("d"), number("seeds within"), number("least"), number("median"), number("greatest")}, rows)
+	if err != nil || a.KeyCount == 0 {
+		return err
+	}
+	names := make([]string, len(a.Keys))
+	for i, k := range a.Keys {
+		names[i] = fmt.Sprintf("%s (%d)", shown(k.Key), k.Choices)
+	}
+	_, err = fmt.Fprintf(w, "\n%s more than two choices: %s\n", need(a.KeyCount), strings.Join(names, ", "))
+	return err
+}
+
+func need(n int) string {
+	if n == 1 {
+		return "1 key needs"
+	}
+	return plural(n, "key") + " need"
+}
+
+// pkgRows are the runs in CSV.
+func pkgRows(r *analyses.PKGResult) [][]string {
+	rows := [][]string{{
+		"scheme", "choices", "sources", "load_information", "probe_period", "messages", "max_load", "theta", "imbalance", "average_imbalance", "peak_imbalance",
+		"over_seeds_least", "over_seeds_median", "over_seeds_greatest", "top_key_bound", "split_bound", "least_max_load", "sources_bound",
+		"pairs", "key_grouping_pairs", "shuffle_grouping_pairs", "remembered", "aggregation_messages", "aggregation_per_period", "same_as_global", "jaccard",
+	}}
+	for _, x := range r.Runs {
+		probe, same, jaccard := "", "", ""
+		if x.ProbePeriod > 0 {
+			probe = number64(x.ProbePeriod)
+		}
+		if x.Agreement != nil {
+			same, jaccard = number64(x.Agreement.Same), exact(x.Agreement.Jaccard)
+		}
+		rows = append(rows, []string{
+			string(x.Scheme), choicesText(x.Choices), count(x.Sources), string(x.LoadInformation), probe, number64(r.Messages), number64(x.MaxLoad),
+			exact(x.Theta), exact(x.Imbalance), exact(x.AverageImbalance), exact(x.PeakImbalance),
+			exact(x.OverSeeds.Least), exact(x.OverSeeds.Median), exact(x.OverSeeds.Greatest),
+			exact(x.Bounds.TopKey), exact(x.Bounds.Split), number64(x.Bounds.LeastMaxLoad), exact(x.Bounds.Sources),
+			number64(x.Memory.Pairs), number64(x.Memory.KeyGrouping), number64(x.Memory.ShuffleGrouping), number64(x.Memory.Remembered),
+			number64(x.Aggregation.Messages), exact(x.Aggregation.PerPeriod), same, jaccard,
+		})
+	}
+	return rows
+}

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/statsio"
+	"plannerd/planner/ranges"
+)
+
+type analyzeRangesCmd struct {
+	analysisInput
+	Followers      instances `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Followers in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Owners         string    `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,follower (default: by quantiles for the same keys)."`
+	BaseInterval   *int64    `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
+	Event          string    `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
+	Position       *int      `placeholder:"N" help:"join: how many followers are before the new one (default: all)."`
+	EventFollowers []int32   `placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
+	Methods        []string  `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
+	ThetaMax       float64   `default:"0.08" help:"θ_max, a fraction of the fair load: a follower may carry (1+θ_max) times its own."`
+	MaxIntervals   int       `default:"32" help:"Greatest number of intervals of each follower under min_movement."`
+
+	SketchK    int     `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each follower, merged (default: by all keys)."`
+	Sketches   int     `placeholder:"N" group:"Sketch" help:"How many followers report one (default: all)."`
+	Confidence float64 `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64  `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+
+	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
+	TableFollowers int  `placeholder:"N" group:"Table" help:"Up to how many followers (default 50)."`
+
+	analysisOutput
+}
+
+// Help shows the methods and examples.
+func (*analyzeRangesCmd) Help() string {
+	return `Methods:
+
+    quantile      one interval for each follower, in their order
+    min_movement  several intervals for each, so that as little as possible moves
+
+Shares are parts of the cost of all keys. "At least" is what no division moves less of in
+which all are within the tolerance and who joins has its fair share. By a sketch, figures are by what it knows, ± its error; what they
+are for all keys stands beside them.
+
+csv has the owners by the first method, as --owners reads them, or with --table its rows.
+
+Examples:
+
+    plannerd analyze ranges stats.csv --followers 8
+    plannerd analyze ranges stats.csv --followers 8 --event join --position 4
+    plannerd analyze ranges stats.csv --event crash --event-followers 2,3
+    plannerd analyze ranges stream.csv --base-interval 0 --interval 5
+    plannerd analyze ranges keys.txt.gz --stream --sketch-k 1024
+    plannerd analyze ranges stats.csv --table --table-followers 20`
+}
+
+// Run divides the keys and reports.
+func (c *analyzeRangesCmd) Run(env *environment) error {
+	request, err := c.request()
+	if err != nil {
+		return err
+	}
+	var base *analyses.Input
+	a, err := c.readBoth(env, &base)
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		if err := c.divideBase(env, a, base, &request); err != nil {
+			return err
+		}
+	}
+	var result *analyses.RangesResult
+	err = a.watched(func(p analyses.Progress) (err error) {
+		result, err = analyses.RunRanges(env.ctx, a.data, request, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
+		switch {
+		case result.KeyEncoding != "":
+			return statsio.ErrKeyText
+		case p.OwnerCount > len(p.Owners):
+			return fmt.Errorf("%s are too many for csv", plural(p.OwnerCount, "interval"))
+		}
+	}
+	return c.print(env, result, func(w io.Writer) error { return c.writeRanges(w, result) }, func() [][]string { return rangesRows(result) })
+}
+
+func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
+	top := c.Top
+	if c.Output == "csv" {
+		top = analyses.MaxTop
+	}
+	r := analyses.RangesRequest{
+		Event: analyses.Event(c.Event), Position: c.Position, EventFollowers: c.EventFollowers, ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals,
+		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: c.Confidence, Seed: c.Seed, Table: c.Table, TableFollowers: c.TableFollowers, Top: &top,
+	}
+	for _, x := range c.Followers {
+		r.Followers = append(r.Followers, analyses.Follower{ID: x.ID, Capacity: x.Capacity})
+	}
+	for _, m := range c.Methods {
+		r.Methods = append(r.Methods, ranges.Method(m))
+	}
+	if c.BaseInterval != nil && c.Owners != "" {
+		return r, usagef("--base-interval and --owners both say what the present division is")
+	}
+	if c.BaseInterval != nil && (c.Interval == nil || c.Stream || *c.Interval <= *c.BaseInterval) {
+		return r, usagef("--base-interval: needs an --interval that comes after it")
+	}
+	var err error
+	if c.Owners != "" {
+		r.Owners, err = readOwners(c.Owners)
+	}
+	return r, err
+}
+
+// readBoth reads the interval, and the one before it that the present division is for.
+func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*analysis, error) {
+	if c.BaseInterval == nil {
+		return c.read(env, true)
+	}
+	flags := &inputFlags{File: c.File, Format: c.Format, Interval: c.BaseInterval}
+	a := &analysis{env: env}
+	if c.File == "" {
+		return nil, usagef("an input is needed: a file, or - for standard input")
+	}
+	in, err := flags.open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	in.keysOnly, a.input = true, in
+	next := in.source()
+	for _, x := range []struct {
+		interval *int64
+		data     **analyses.Input
+	}{{c.BaseInterval, base}, {c.Interval, &a.data}} {
+		flags.Interval, in.last = x.interval, nil
+		_, document, err := next()
+		if err == nil {
+			*x.data, err = statisticsInput(document)
+		}
+		if err != nil {
+			return nil, a.wrap(err)
+		}
+	}
+	return a, nil
+}
+
+// divideBase makes the present division.
+func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analyses.Input, request *analyses.RangesRequest) error {
+	all := analyses.MaxTop
+	if len(request.Followers) > all {
+		return usagef("--base-interval: is for %d followers at most", all)
+	}
+	first, err := analyses.RunRanges(env.ctx, base, analyses.RangesRequest{
+		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
+	}, nil)
+	if err != nil {
+		return a.wrap(err)
+	}
+	request.Owners, request.KeyEncoding = first.Plans[0].Owners, first.KeyEncoding
+	return nil
+}
+
+// readOwners reads a CSV file with the header low,follower.
+func readOwners(path string) ([]analyses.Owner, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--owners: %w", err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	owners, err := parseOwners(file)
+	if reading := (*fs.PathError)(nil); errors.As(err, &reading) {
+		err = reading.Err // the path is in front
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--owners %s: %w", path, err)
+	}
+	return owners, nil
+}
+
+func parseOwners(r io.Reader) ([]analyses.Owner, error) {
+	plain, _, err := statsio.Open(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = plain.Close() }()
+	in := csv.NewReader(plain)
+	in.FieldsPerRecord = 2
+	header, err := in.Read()
+	if err != nil || header[0] != "low" || header[1] != "follower" {
+		return nil, errors.New("its first line must be the header low,follower")
+	}
+	var owners []analyses.Owner
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return owners, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		follower, err := strconv.ParseInt(record[1], 10, 32)
+		if err != nil || follower < 0 {
+			return nil, fmt.Errorf("row %d: follower: %q is not an id ≥ 0", len(owners)+1, record[1])
+		}
+		owners = append(owners, analyses.Owner{Low: record[0], Follower: int32(follower)})
+	}
+}
+
+// writeRanges prints the division for people.
+func (c *analyzeRangesCmd) writeRanges(w io.Writer, r *analyses.RangesResult) error {
+	event := string(r.Event)
+	if event == "" {
+		event = "change"
+	}
+	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Followers), "follower"), plural(r.Keys, "key"), si(r.Cost))
+	if s := r.Sketch; s != nil {
+		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth within %s\n",
+			plural(s.Sketches, "follower"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError), percent(s.Confidence), percent(s.ActualError))
+	}
+	fmt.Fprintln(w)
+	if err := writeDivisions(w, r); err != nil {
+		return err
+	}
+	for i := range r.Plans {
+		if err := c.writeDivision(w, &r.Plans[i]); err != nil {
+			return err
+		}
+	}
+	return writeRangesTable(w, r.Table)
+}
+
+// writeDivisions prints the methods side by side.
+func writeDivisions(w io.Writer, r *analyses.RangesResult) error {
+	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"), number("at least"), number("sent"), number("lost"),
+		number("formula"), number("keys"), number("state of all"), number("transfers"), number("intervals")}
+	if r.Sketch != nil {
+		columns = append(columns, number("true θ after"), number("truly moved"))
+	}
+	var rows [][]string
+	for _, p := range r.Plans {
+		formula, before := "", theta(p.Theta.Before)
+		if p.Formula != nil {
+			formula = percent(*p.Formula)
+		}
+		if r.Event == analyses.EventCreate {
+			before = "" // nobody has anything
+		}
+		row := []string{
+			string(p.Method), yesNo(p.Balanced), before, theta(p.Theta.After), percent(p.Moved), percent(math.Max(0, p.LowerBound)),
+			percent(p.Sent), percent(p.Lost), formula, integer(p.KeysMoved), percent(p.StateFraction), integer(p.TransferCount), integer(p.OwnerCount),
+		}
+		if p.Actual != nil {
+			row = append(row, theta(p.Actual.Theta.After), percent(p.Actual.Moved))
+		}
+		rows = append(rows, row)
+	}
+	return writeTable(w, columns, rows)
+}
+
+// writeDivision prints the followers of one plan, and what they hand over.
+func (c *analyzeRangesCmd) writeDivision(w io.Writer, p *analyses.RangesPlan) error {
+	var rows [][]string
+	for _, f := range p.Followers {
+		rows = append(rows, []string{
+			id(f.ID), string(f.Status), percent(f.Fair), percent(f.Before), percent(f.After), percent(f.In), percent(f.Out),
+			count(f.IntervalsBefore), count(f.IntervalsAfter), integer(f.KeysAfter),
+		})
+	}
+	err := titled(w, fmt.Sprintf("By %s", p.Method), []column{
+		number("follower"), text(""), number("fair"), number("before"), number("after"), number("in"), number("out"),
+		number("intervals"), number("after"), number("keys after"),
+	}, rows)
+	if err != nil || len(p.Transfers) == 0 {
+		return err
+	}
+	rows = nil
+	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
+		source, high := "lost", "the end"
+		if t.Source != nil {
+			source = id(*t.Source)
+		}
+		if t.High != nil {
+			high = shown(*t.High)
+		}
+		rows = append(rows, []string{id(t.From), id(t.To), source, shown(t.Low), high, percent(t.Share), integer(t.Keys), si(t.State)})
+	}
+	return titled(w, fmt.Sprintf("%s, the greatest first", plural(p.TransferCount, "transfer")), []column{
+		number("from"), number("to"), number("sent by"), text("from key"), text("up to below"), number("share"), number("keys"), number("state"),
+	}, rows)
+}
+
+// writeRangesTable prints the rows of --table.
+func writeRangesTable(w io.Writer, table []analyses.RangesRow) error {
+	if len(table) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, x := range table {
+		rows = append(rows, []string{
+			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), percent(x.Formula), percent(x.Quantile), percent(x.Slack),
+			percent(x.Least), percent(x.MinMovement), percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
+		})
+	}
+	return titled(w, "What every join and leave moves", []column{
+		text(""), number("n"), number("i"), number("j"), number("formula"), number("quantile"), number("±"), number("1/(n+1), 1/n"),
+		number("min_movement"), number("at least"), number("transfers"), number("intervals"),
+	}, rows)
+}
+
+// rangesRows are the rows of the table, or the owners by the first method.
+func rangesRows(r *analyses.RangesResult) [][]string {
+	if r.Table != nil {
+		rows := [][]string{{
+			"event", "followers", "left", "right", "formula", "quantile", "slack", "least", "min_movement", "lower_bound", "transfers", "intervals",
+			"theta_quantile", "theta_min_movement",
+		}}
+		for _, x := range r.Table {
+			rows = append(rows, []string{
+				string(x.Event), count(x.Followers), count(x.Left), count(x.Right), exact(x.Formula), exact(x.Quantile), exact(x.Slack), exact(x.Least),
+				exact(x.MinMovement), exact(x.LowerBound), count(x.Transfers), count(x.Intervals), exact(x.ThetaQuantile), exact(x.ThetaMinMovement),
+			})
+		}
+		return rows
+	}
+	rows := [][]string{{"low", "follower"}}
+	for _, o := range r.Plans[0].Owners {
+		rows = append(rows, []string{o.Low, id(o.Follower)})
+	}
+	return rows
+}

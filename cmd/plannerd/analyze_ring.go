@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/analyses"
+	"plannerd/planner/ring"
+)
+
+type analyzeRingCmd struct {
+	analysisInput
+	Nodes             nodes     `default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Nodes of the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
+	TokensPerInstance int       `placeholder:"N" help:"Tokens of a node that does not name its own (default 16, under doubling 1)."`
+	Join              nodeList  `placeholder:"ID:TOKENS:CAPACITY,…" help:"Nodes that join (default: none)."`
+	Leave             []int32   `placeholder:"ID" help:"Nodes that leave (default: none)."`
+	Method            string    `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
+	Tau               float64   `default:"0.2" help:"τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
+	MinQueue          float64   `default:"0" help:"Least length of a queue that is relieved."`
+	Queues            []float64 `placeholder:"LENGTH" help:"Queue lengths, one for each node (default: the loads per capacity)."`
+	ThetaMax          float64   `default:"0.08" help:"θ_max of --plan and --reach, a fraction of the fair load."`
+	MaxRounds         int       `placeholder:"N" help:"How often a node may be relieved (default 1; for --reach any number of times)."`
+	TokenLimit        int       `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
+	NodeTokenLimit    int       `placeholder:"N" help:"Greatest number of tokens of one node that fitted and --reach consider (default 256)."`
+	MaxStates         int64     `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
+	Seed              uint64    `default:"0" help:"The same seed gives the same simulation."`
+
+	Plan       bool   `group:"Analyses" help:"Plan a new ring for the loads."`
+	Reach      bool   `group:"Analyses" help:"Tell whether the ring alone can balance the loads, and what a routing table on top of it would cost."`
+	TableLimit *int64 `placeholder:"N" group:"Analyses" help:"Greatest size of that table (default: no limit)."`
+
+	Simulate     bool      `group:"Simulation" help:"Simulate the stream, without and with balancing."`
+	StateSchemes []string  `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding (default: both)."`
+	Mappers      int       `default:"4" group:"Simulation" help:"Number of mappers."`
+	Timing       timing    `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
+	Joins        ringJoins `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Nodes that join while it runs (default: none)."`
+	Messages     int64     `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
+
+	Paper          bool  `group:"Paper" help:"Repeat the experiments of DPA Load Balancer. They need no input."`
+	PaperMaxRounds []int `default:"1" group:"Paper" help:"Greatest numbers of rounds to try: 1 is Table 1; several are Fig. 3."`
+	PaperRuns      int   `default:"101" group:"Paper" help:"By how many seeds each figure is judged."`
+
+	analysisOutput
+}
+
+// Help shows what is analysed, and examples.
+func (*analyzeRingCmd) Help() string {
+	return `Always shown are the loads of the nodes, what the policy says to them (or to --queues), one
+round of redistribution if it fires, and what nodes that --join and --leave change. S is
+the skew of DPA Load Balancer: 0 is even, 1 is all on one node.
+
+csv has the nodes, or of what was asked for the last of: the nodes as --plan changes them,
+the methods of --reach, the runs of --simulate, the rows of --paper.
+
+Examples:
+
+    plannerd analyze ring stats.csv --nodes 8 --tokens-per-instance 64 --plan --method fitted
+    plannerd analyze ring stats.csv --nodes 8 --join 8:64 --leave 2
+    plannerd analyze ring stats.csv --reach --theta-max 0.05
+    plannerd analyze ring keys.txt.gz --stream --simulate --joins 5000:4
+    plannerd analyze ring --queues 900,310,305,298
+    plannerd analyze ring --paper`
+}
+
+// nodes is the value of --nodes.
+type nodes analyses.Nodes
+
+// UnmarshalText reads "8" or "0:16,1:32:1.5".
+func (v *nodes) UnmarshalText(b []byte) error {
+	if n, err := strconv.Atoi(string(b)); err == nil {
+		if n < 1 || n > analyses.MaxNodes {
+			return fmt.Errorf("the number of nodes must be 1 to %d, not %d", analyses.MaxNodes, n)
+		}
+		*v = nodes(analyses.Count[analyses.Node](n))
+		return nil
+	}
+	return (*nodeList)(v).UnmarshalText(b)
+}
+
+// nodeList is the value of --join.
+type nodeList []analyses.Node
+
+// UnmarshalText reads "8,9:16:1.5".
+func (v *nodeList) UnmarshalText(b []byte) error {
+	*v = nil
+	for part := range strings.SplitSeq(string(b), ",") {
+		n, err := parseNode(strings.TrimSpace(part))
+		if err != nil {
+			return err
+		}
+		*v = append(*v, n)
+	}
+	return nil
+}
+
+// parseNode reads "id", "id:tokens" or "id:tokens:capacity".
+func parseNode(s string) (n analyses.Node, err error) {
+	bad := fmt.Errorf("%q is no node: write id, id:tokens or id:tokens:capacity", s)
+	parts := strings.Split(s, ":")
+	id, err := strconv.ParseInt(parts[0], 10, 32)
+	if err != nil || id < 0 || len(parts) > 3 {
+		return n, bad
+	}
+	n.ID = int32(id)
+	if len(parts) > 1 {
+		if n.Tokens, err = strconv.Atoi(parts[1]); err != nil || n.Tokens < 1 {
+			return n, bad
+		}
+	}
+	if len(parts) > 2 {
+		if n.Capacity, err = strconv.ParseFloat(parts[2], 64); err != nil || !(n.Capacity > 0 && n.Capacity <= math.MaxFloat64) {
+			return n, bad
+		}
+	}
+	return n, nil
+}
+
+// ringJoins is the value of --joins.
+type ringJoins []analyses.Join
+
+// UnmarshalText reads "5000:4:16,9000:5".
+func (v *ringJoins) UnmarshalText(b []byte) error {
+	*v = nil
+	for part := range strings.SplitSeq(string(b), ",") {
+		at, node, _ := strings.Cut(strings.TrimSpace(part), ":")
+		tick, err := strconv.ParseInt(at, 10, 64)
+		n, bad := parseNode(node)
+		if err != nil || bad != nil || n.Capacity != 0 {
+			return fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", part)
+		}
+		*v = append(*v, analyses.Join{Tick: tick, ID: n.ID, Tokens: n.Tokens})
+	}
+	return nil
+}
+
+// timing is the value of --timing.
+type timing analyses.Timing
+
+// UnmarshalText reads "process=50,jitter=0.1".
+func (v *timing) UnmarshalText(b []byte) error {
+	*v = timing{}
+	actions := map[string]*int64{
+		"map": &v.Map, "process": &v.Process, "forward": &v.Forward, "network": &v.Network, "report": &v.Report, "merge": &v.Merge, "state": &v.State,
+	}
+	for part := range strings.SplitSeq(string(b), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		ticks, known := actions[name]
+		var err error
+		switch {
+		case name == "jitter":
+			v.Jitter = new(float64)
+			*v.Jitter, err = strconv.ParseFloat(value, 64)
+		case !known:
+			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter", name)
+		default:
+			*ticks, err = strconv.ParseInt(value, 10, 64)
+			if err == nil && *ticks < 1 {
+				return fmt.Errorf("%s must take 1 tick at least", name)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %q is no number", name, value)
+		}
+	}
+	return nil
+}
+
+// Run analyses the ring and reports.
+func (c *analyzeRingCmd) Run(env *environment) error {
+	a, err := c.read(env, c.Plan || c.Reach || c.Simulate)
+	if err != nil {
+		return err
+	}
+	request, err := c.request()
+	if err != nil {
+		return err
+	}
+	var result *analyses.RingResult
+	err = a.watched(func(p analyses.Progress) (err error) {
+		result, err = analyses.RunRing(env.ctx, a.data, request, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(env, result,
+		func(w io.Writer) error { return writeRing(w, result, a.data != nil || c.Queues != nil) },
+		func() [][]string { return ringRows(result) })
+}
+
+func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
+	r := analyses.RingRequest{
+		Nodes: analyses.Nodes(c.Nodes), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: &c.Tau, MinQueue: c.MinQueue,
+		Queues: c.Queues, ThetaMax: &c.ThetaMax, MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.NodeTokenLimit,
+		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
+		Mappers: c.Mappers, Timing: analyses.Timing(c.Timing), Joins: c.Joins, Messages: c.Messages,
+		Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
+	}
+	for _, s := range c.StateSchemes {
+		r.StateSchemes = append(r.StateSchemes, ring.StateScheme(s))
+	}
+	for _, id := range c.Leave {
+		found := false
+		for i := range r.Nodes {
+			if r.Nodes[i].ID == id {
+				r.Nodes[i].Leaves, found = true, true
+			}
+		}
+		if !found {
+			return r, usagef("--leave: there is no node %d", id)
+		}
+	}
+	for _, n := range c.Join {
+		n.Joins = true
+		r.Nodes = append(r.Nodes, n)
+		if r.Queues != nil {
+			r.Queues = append(r.Queues, 0) // it has none yet
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,254 @@
+package analyses
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// Input is what is analysed: a stream of keys, or what keys cost. It is not changed
+// and may be analysed several times, at once too.
+type Input struct {
+	// Keys are distinct, 1 to planner.MaxKeyBytes bytes.
+	Keys *planner.Keys
+	// Cost is what each key costs, in any unit: its frequency, say. Of a stream it may be
+	// nil: the sum of what the key's messages cost.
+	Cost []float64
+	// State is how much state each key holds, in any unit. Nil: 1 each.
+	State []float64
+	// Messages are the keys of a stream's messages in their order, as indices into Keys.
+	// Nil: there is no order, only frequencies.
+	Messages []int32
+	// MessageCost is what each message costs, parallel to Messages. Nil: 1 each.
+	MessageCost []float64
+	// Base64 asks for results with keys in base64.
+	Base64 bool
+}
+
+// FromStatistics takes the rows of one interval for frequencies: key, cost and state.
+// Where the rows say that a key is does not matter to any analysis. The error is a
+// planner.InputError: partial statistics and rows of several keys are refused.
+func FromStatistics(s *planner.Statistics) (*Input, error) {
+	switch {
+	case s.Partial || len(s.Residual) > 0:
+		return nil, bad("coverage", "must be complete for an analysis")
+	case s.Count != nil:
+		return nil, bad("compact", "an analysis needs keys, not classes of them")
+	}
+	return &Input{Keys: s.Keys, Cost: s.Cost, State: s.State}, nil
+}
+
+// Len is the number of keys, 0 of a nil input.
+func (in *Input) Len() int {
+	if in == nil {
+		return 0
+	}
+	return in.Keys.Len()
+}
+
+// check returns the input with the costs of its keys, frequencies in canonical key
+// order, so that the order of the rows makes no difference, or says what is wrong.
+func (in *Input) check() (*Input, error) {
+	n := in.Len()
+	switch {
+	case n == 0:
+		return nil, bad("keys", "must not be empty")
+	case in.Messages == nil && len(in.Cost) != n, in.Cost != nil && len(in.Cost) != n, in.State != nil && len(in.State) != n,
+		in.MessageCost != nil && len(in.MessageCost) != len(in.Messages):
+		return nil, bad("keys", "the columns differ in length")
+	}
+	if err := errors.Join(checkAmounts("cost", in.Cost), checkAmounts("state", in.State)); err != nil {
+		return nil, err
+	}
+	if in.Messages == nil {
+		return in.sorted()
+	}
+	if in.Cost != nil {
+		return in, nil
+	}
+	filled := *in
+	filled.Cost = make([]float64, n)
+	for i, k := range in.Messages {
+		cost := 1.0
+		if in.MessageCost != nil {
+			cost = in.MessageCost[i]
+		}
+		filled.Cost[k] = min(filled.Cost[k]+cost, planner.MaxAmount)
+	}
+	return &filled, nil
+}
+
+// checkAmounts reports the first row out of range.
+func checkAmounts(field string, amounts []float64) error {
+	for i, x := range amounts {
+		if !(x >= 0 && x <= planner.MaxAmount) {
+			return &planner.InputError{Row: i, Field: field, Detail: "must be ≥ 0 and finite"}
+		}
+	}
+	return nil
+}
+
+// sorted returns the rows in canonical key order.
+func (in *Input) sorted() (*Input, error) {
+	order := make([]int32, in.Keys.Len())
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, in.Keys.Compare)
+	out := &Input{Keys: planner.NewKeys(len(order)), Cost: make([]float64, 0, len(order)), Base64: in.Base64}
+	for i, row := range order {
+		key := in.Keys.At(int(row))
+		switch {
+		case len(key) == 0:
+			return nil, &planner.InputError{Row: int(row), Field: "key", Detail: "must not be empty"}
+		case i > 0 && in.Keys.Compare(order[i-1], row) == 0:
+			return nil, &planner.InputError{Row: int(max(row, order[i-1])), Field: "key", Detail: "stands twice"}
+		}
+		out.Keys.Append(key)
+		out.Cost = append(out.Cost, in.Cost[row])
+		if in.State != nil {
+			out.State = append(out.State, in.State[row])
+		}
+	}
+	return out, nil
+}
+
+// total adds up amounts in ascending order, so that the order of the rows makes no
+// difference. Nil: each counts 1.
+func total(amounts []float64, n int) float64 {
+	if amounts == nil {
+		return float64(n)
+	}
+	sum := 0.0
+	for _, x := range slices.Sorted(slices.Values(amounts)) {
+		sum += x
+	}
+	return sum
+}
+
+// StreamBuilder makes an Input of messages in their order.
+type StreamBuilder struct {
+	limits statsio.Limits
+	in     Input
+	index  map[string]int32
+	bytes  int64
+	costs  bool
+}
+
+// NewStreamBuilder returns a builder of a stream within the limits: rows are messages,
+// bytes those of their keys.
+func NewStreamBuilder(limits statsio.Limits) *StreamBuilder {
+	if limits.Rows <= 0 {
+		limits.Rows = statsio.DefaultRows
+	}
+	if limits.Bytes <= 0 {
+		limits.Bytes = statsio.DefaultBytes
+	}
+	return &StreamBuilder{limits: limits, in: Input{Keys: planner.NewKeys(0)}, index: map[string]int32{}}
+}
+
+// Add appends a message of the given cost ≥ 0, usually 1. The error is a
+// *statsio.Error whose pointer is that of the message, such as /17/key.
+func (b *StreamBuilder) Add(key []byte, cost float64) error {
+	row := len(b.in.Messages)
+	b.bytes += int64(len(key))
+	switch {
+	case row >= b.limits.Rows:
+		return refuse(statsio.TooLarge, "", "more than "+strconv.Itoa(b.limits.Rows)+" messages")
+	case b.bytes > b.limits.Bytes:
+		return refuse(statsio.TooLarge, "", "more than "+strconv.FormatInt(b.limits.Bytes, 10)+" bytes")
+	case len(key) == 0 || len(key) > planner.MaxKeyBytes:
+		return refuse(statsio.Invalid, pointer(row, "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+	case !(cost >= 0 && cost <= planner.MaxAmount):
+		return refuse(statsio.Invalid, pointer(row, "cost"), "must be ≥ 0 and finite")
+	}
+	k, ok := b.index[string(key)]
+	if !ok {
+		k = int32(b.in.Keys.Len())
+		b.index[string(key)] = k
+		b.in.Keys.Append(key)
+	}
+	if cost != 1 && !b.costs {
+		b.costs = true
+		b.in.MessageCost = make([]float64, row, row+1)
+		for i := range b.in.MessageCost {
+			b.in.MessageCost[i] = 1
+		}
+	}
+	if b.costs {
+		b.in.MessageCost = append(b.in.MessageCost, cost)
+	}
+	b.in.Messages = append(b.in.Messages, k)
+	return nil
+}
+
+// Input returns the stream; the builder must not be used any more.
+func (b *StreamBuilder) Input() *Input { return &b.in }
+
+func pointer(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
+
+func refuse(kind statsio.Kind, pointer, detail string) error {
+	return &statsio.Error{Kind: kind, Problems: []statsio.Problem{{Pointer: pointer, Detail: detail}}}
+}
+
+// ReadStream reads a stream of one key a line. Lines end in LF or CRLF; empty ones at
+// the end are skipped. Bytes are taken as they are. The error is a *statsio.Error, or
+// one of the reader.
+func ReadStream(r io.Reader, limits statsio.Limits) (*Input, error) {
+	b := NewStreamBuilder(limits)
+	lines := bufio.NewReaderSize(r, 64<<10)
+	empty := 0
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, refuse(statsio.Invalid, pointer(len(b.in.Messages)+empty, "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+		}
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return nil, fmt.Errorf("reading keys: %w", err)
+		}
+		key := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		switch {
+		case len(key) == 0 && len(line) > 0:
+			empty++
+		case len(key) > 0 && empty > 0:
+			return nil, refuse(statsio.Invalid, pointer(len(b.in.Messages), "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+		case len(key) > 0:
+			if err := b.Add(key, 1); err != nil {
+				return nil, err
+			}
+		}
+		if ended {
+			return b.Input(), nil
+		}
+	}
+}
+
+// bad is an input error that is not about a row.
+func bad(field, detail string) error {
+	return &planner.InputError{Row: -1, Field: field, Detail: detail}
+}
+
+// encoder writes keys as text, or all in base64.
+type encoder struct{ base64 bool }
+
+// encoderOf looks at all keys of the input.
+func encoderOf(in *Input) encoder {
+	if in == nil || in.Base64 {
+		return encoder{in != nil}
+	}
+	for i := range in.Keys.Len() {
+		if !utf8.Valid(in.Keys.At(i)) {
+			return encoder{true}
+		}
+	}
+	return encoder{}
+}

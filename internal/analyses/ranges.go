@@ -1,0 +1,299 @@
+package analyses
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"slices"
+	"strconv"
+
+	"plannerd/planner"
+	"plannerd/planner/ranges"
+)
+
+// Defaults and bounds of a RangesRequest.
+const (
+	DefaultFollowers = 8
+	MaxSketches      = 4096
+)
+
+// RunRanges divides the key space among followers, or anew after an event.
+func RunRanges(ctx context.Context, in *Input, r RangesRequest, progress Progress) (*RangesResult, error) {
+	if in == nil {
+		return nil, bad("keys", "must not be empty")
+	}
+	j, err := newJob(ctx, in, r.Top, progress)
+	if err != nil {
+		return nil, err
+	}
+	a := rangesJob{job: j, r: r}
+	if r.KeyEncoding == EncodingBase64 {
+		a.keys.base64 = true
+	}
+	a.out = &RangesResult{KeyEncoding: a.keys.encoding()}
+	for _, step := range []func() error{a.prepare, a.present, a.summarize, a.divideFirst, a.planAll, a.table} {
+		if err := step(); err != nil {
+			return nil, a.failure(err, nil)
+		}
+		if a.stop() {
+			return nil, ctx.Err()
+		}
+	}
+	return a.out, nil
+}
+
+// rangesJob is one analysis of key ranges.
+type rangesJob struct {
+	job
+	r         RangesRequest
+	followers []ranges.Follower // present and future, with what becomes of them
+	owners    ranges.Owners     // before; nil: none yet
+	formula   *float64
+	exact     *ranges.CDF // by all keys; nil until it is needed
+	sketch    *ranges.CDF // nil: planned by all keys
+	out       *RangesResult
+}
+
+// prepare fills in defaults, and finds out what is to happen.
+func (a *rangesJob) prepare() error {
+	r := &a.r
+	if r.Followers == nil {
+		r.Followers = Count[Follower](DefaultFollowers)
+	}
+	if r.ThetaMax == nil {
+		theta := DefaultThetaMax
+		r.ThetaMax = &theta
+	}
+	if r.Methods == nil {
+		r.Methods = []ranges.Method{ranges.MinMovement, ranges.Quantile}
+	}
+	switch {
+	case len(r.Followers) == 0 || len(r.Followers) > MaxNodes:
+		return bad("followers", "must be from 1 to "+strconv.Itoa(MaxNodes))
+	case r.KeyEncoding != "" && r.KeyEncoding != EncodingBase64:
+		return bad("key_encoding", "must be base64, or left out")
+	case len(r.Methods) > 2:
+		return bad("methods", "must be two at most")
+	case slices.Contains(r.Methods, ""):
+		return bad("methods", "must be min_movement or quantile")
+	case r.Sketches < 0 || r.Sketches > MaxSketches:
+		return bad("sketches", "must be from 1 to "+strconv.Itoa(MaxSketches))
+	case r.SketchK == 0 && (r.Sketches != 0 || r.Confidence != 0):
+		return bad("sketch_k", "is needed for sketches")
+	case !(r.Confidence >= 0 && r.Confidence < 1):
+		return bad("confidence", "must be above 0 and below 1")
+	case r.TableFollowers != 0 && !r.Table:
+		return bad("table_followers", "belongs to table")
+	}
+	if err := checkSeed(r.Seed); err != nil {
+		return err
+	}
+	for _, f := range r.Followers {
+		a.followers = append(a.followers, ranges.Follower(f))
+	}
+	if err := a.decodeOwners(); err != nil {
+		return err
+	}
+	return a.happen()
+}
+
+// decodeOwners reads the posted division.
+func (a *rangesJob) decodeOwners() error {
+	for i, o := range a.r.Owners {
+		low := []byte(o.Low)
+		if a.r.KeyEncoding == EncodingBase64 {
+			var err error
+			if low, err = base64.StdEncoding.Strict().DecodeString(o.Low); err != nil {
+				return bad("owners/"+strconv.Itoa(i)+"/low", "must be base64 (standard alphabet, padded)")
+			}
+		}
+		if len(low) > planner.MaxKeyBytes {
+			return bad("owners/"+strconv.Itoa(i)+"/low", "must have at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+		}
+		a.owners = append(a.owners, ranges.Owner{Low: low, Follower: o.Follower})
+	}
+	return nil
+}
+
+// happen applies the event to the followers.
+func (a *rangesJob) happen() error {
+	r := &a.r
+	given := slices.ContainsFunc(a.followers, func(f ranges.Follower) bool { return f.Status != ranges.Live })
+	switch {
+	case given && r.Event != "":
+		return bad("event", "must be left out when followers have a status")
+	case r.Event == "" && !given && a.owners != nil:
+		r.Event = EventDrift
+	case r.Event == "" && !given:
+		r.Event = EventCreate
+	}
+	switch {
+	case !slices.Contains([]Event{"", EventCreate, EventJoin, EventLeave, EventCrash, EventDrift}, r.Event):
+		return bad("event", "must be create, join, leave, crash or drift")
+	case r.Event == EventCreate && a.owners != nil:
+		return bad("owners", "cannot be there yet on create")
+	case r.Event == EventDrift && a.owners == nil:
+		return bad("owners", "are needed by drift: they were made for other keys")
+	case r.Position != nil && r.Event != EventJoin:
+		return bad("position", "belongs to event join")
+	case r.EventFollowers != nil && r.Event != EventLeave && r.Event != EventCrash:
+		return bad("event_followers", "belong to event leave and crash")
+	}
+	a.out.Event = r.Event
+	switch r.Event {
+	case EventJoin:
+		return a.join()
+	case EventLeave:
+		return a.leave(ranges.Left)
+	case EventCrash:
+		return a.leave(ranges.Crashed)
+	}
+	return nil
+}
+
+// join adds a follower.
+func (a *rangesJob) join() error {
+	n := len(a.followers)
+	at := n
+	if a.r.Position != nil {
+		at = *a.r.Position
+	}
+	if at < 0 || at > n {
+		return bad("position", "must be from 0 to "+strconv.Itoa(n))
+	}
+	newest := slices.MaxFunc(a.followers, func(x, y ranges.Follower) int { return cmp.Compare(x.ID, y.ID) })
+	if newest.ID == 1<<31-1 {
+		return bad("followers", "leave no id for another one")
+	}
+	if a.simple() {
+		share := ranges.JoinShare(at, n-at)
+		a.formula = &share
+	}
+	a.followers = slices.Insert(a.followers, at, ranges.Follower{ID: newest.ID + 1, Status: ranges.Joined})
+	return nil
+}
+
+// leave marks those that go.
+func (a *rangesJob) leave(status ranges.Status) error {
+	n := len(a.followers)
+	going := a.r.EventFollowers
+	if going == nil {
+		going = []int32{a.followers[n-1].ID}
+	}
+	for i, id := range going {
+		at := slices.IndexFunc(a.followers, func(f ranges.Follower) bool { return f.ID == id })
+		if at < 0 || a.followers[at].Status != ranges.Live {
+			return bad("event_followers/"+strconv.Itoa(i), "must be one of the followers, once")
+		}
+		if a.simple() && len(going) == 1 && n > 1 {
+			share := ranges.LeaveShare(at, n-1-at)
+			a.formula = &share
+		}
+		a.followers[at].Status = status
+	}
+	return nil
+}
+
+// simple tells whether the proposal's formulas are about this: a division by quantiles
+// among followers of equal capacity, a new one included.
+func (a *rangesJob) simple() bool {
+	capacity := cmp.Or(a.followers[0].Capacity, 1)
+	for _, f := range a.followers {
+		if cmp.Or(f.Capacity, 1) != capacity {
+			return false
+		}
+	}
+	return a.owners == nil && (a.r.Event != EventJoin || capacity == 1)
+}
+
+// present tells what the input is.
+func (a *rangesJob) present() error {
+	in := a.input
+	a.out.Keys, a.out.Cost, a.out.State = int64(in.Len()), total(in.Cost, 0), total(in.State, in.Len())
+	return nil
+}
+
+// statistics are the keys as package ranges knows them.
+func (a *rangesJob) statistics() ranges.Statistics {
+	return ranges.Statistics{Keys: a.input.Keys, Cost: a.input.Cost, State: a.input.State}
+}
+
+// divideFirst makes the present division where none was posted: by quantiles.
+func (a *rangesJob) divideFirst() error {
+	if a.owners != nil || a.r.Event == EventCreate {
+		return nil
+	}
+	var there []ranges.Follower
+	for _, f := range a.followers {
+		if f.Status != ranges.Joined {
+			f.Status = ranges.Live
+			there = append(there, f)
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	d, err := a.divide(nil, there, ranges.Options{Method: ranges.Quantile})
+	if err != nil {
+		return err
+	}
+	a.owners = d.After
+	return nil
+}
+
+// divide plans by the sketch, if there is one, else by all keys.
+func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower, o ranges.Options) (*ranges.Division, error) {
+	if a.sketch == nil {
+		return ranges.PlanKeys(a.statistics(), owners, followers, o)
+	}
+	d, err := ranges.Plan(a.sketch, owners, followers, o)
+	if err == nil {
+		a.account(d)
+	}
+	return d, err
+}
+
+// planAll plans by each method.
+func (a *rangesJob) planAll() error {
+	for i, method := range a.r.Methods {
+		a.tell("plan")(int64(i), int64(len(a.r.Methods)))
+		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax, MaxIntervals: a.r.MaxIntervals})
+		if err != nil {
+			return a.failure(err, map[string]string{"method": "methods/" + strconv.Itoa(i)})
+		}
+		a.out.Plans = append(a.out.Plans, a.planOf(d))
+	}
+	return nil
+}
+
+// table compares the methods for all joins and leaves.
+func (a *rangesJob) table() error {
+	if !a.r.Table {
+		return nil
+	}
+	by, truth := a.sketch, a.exact
+	if by == nil {
+		if err := a.know(); err != nil {
+			return err
+		}
+		by, truth = a.exact, nil
+	}
+	rows, err := ranges.Table(by, ranges.TableOptions{
+		MostFollowers: a.r.TableFollowers, MaxIntervals: a.r.MaxIntervals, Truth: truth, Stop: a.stop, Progress: a.tell("table"),
+	})
+	if err != nil {
+		return a.failure(err, map[string]string{"most_followers": "table_followers"})
+	}
+	for _, x := range rows {
+		event := EventJoin
+		if x.Status == ranges.Left {
+			event = EventLeave
+		}
+		a.out.Table = append(a.out.Table, RangesRow{
+			Event: event, Followers: x.Followers, Left: x.Left, Right: x.Right, Formula: x.Formula, Quantile: x.Quantile, Slack: x.Slack,
+			Least: x.Least, MinMovement: x.MinMovement, LowerBound: x.LowerBound, Transfers: x.Transfers, Intervals: x.Intervals,
+			ThetaQuantile: x.ThetaQuantile, ThetaMinMovement: x.ThetaMinMovement,
+		})
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package analyses
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"plannerd/planner/ranges"
+)
+
+// planOf describes a division.
+func (a *rangesJob) planOf(d *ranges.Division) RangesPlan {
+	out := RangesPlan{
+		Method: d.Options.Method, Balanced: d.Balanced, Causes: d.Causes,
+		Theta: Comparison(d.Theta), ThetaError: Comparison(d.ThetaError), Underload: Comparison(d.Underload), Skewness: Comparison(d.Skewness),
+		Moved: d.Moved, MovedError: d.MovedError, Sent: d.Sent, Lost: d.Lost, LowerBound: d.LowerBound, LowerBoundError: d.LowerBoundError,
+		TransferCount: len(d.Transfers), OwnerCount: len(d.After), HeavyKeyCount: len(d.HeavyKeys),
+	}
+	if d.Options.Method == ranges.Quantile {
+		out.Formula = a.formula
+	}
+	for _, t := range d.Transfers {
+		out.KeysMoved += t.Keys
+		out.StateMoved += t.State
+	}
+	if a.out.State > 0 {
+		out.StateFraction = out.StateMoved / a.out.State
+	}
+	if a.sketch != nil {
+		out.Actual = a.actual(d)
+	}
+	for i, f := range d.Followers {
+		l := &d.Loads[i]
+		out.Followers = append(out.Followers, RangesLoad{
+			ID: f.ID, Capacity: cmp.Or(f.Capacity, 1), Status: f.Status, Fair: l.Fair, Before: l.Before, After: l.After,
+			BeforeError: l.BeforeError, AfterError: l.AfterError, IntervalsBefore: l.IntervalsBefore, IntervalsAfter: l.IntervalsAfter,
+			In: l.In, Out: l.Out, KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		})
+	}
+	a.lists(d, &out)
+	return out
+}
+
+// lists fills in the lists of keys and intervals.
+func (a *rangesJob) lists(d *ranges.Division, out *RangesPlan) {
+	transfers := slices.Clone(d.Transfers)
+	slices.SortFunc(transfers, func(x, y ranges.Transfer) int {
+		return cmp.Or(cmp.Compare(y.Share, x.Share), bytes.Compare(x.Interval.Low, y.Interval.Low))
+	})
+	for _, t := range transfers[:min(a.top, len(transfers))] {
+		x := RangesTransfer{
+			From: t.From, To: t.To, Low: a.keys.encode(t.Interval.Low), High: a.keyOrNil(t.Interval.High),
+			Share: t.Share, ShareError: t.ShareError, Keys: t.Keys, Cost: t.Cost, State: t.State,
+		}
+		if t.Source != ranges.Nobody {
+			x.Source = &t.Source
+		}
+		out.Transfers = append(out.Transfers, x)
+	}
+	for _, o := range d.After[:min(a.top, len(d.After))] {
+		out.Owners = append(out.Owners, Owner{a.keys.encode(o.Low), o.Follower})
+	}
+	for _, e := range d.Empty {
+		out.Empty = append(out.Empty, RangesEmpty{e.Follower, a.keyOrNil(e.Key), e.Share})
+	}
+	for _, h := range d.HeavyKeys[:min(a.top, len(d.HeavyKeys))] {
+		out.HeavyKeys = append(out.HeavyKeys, RangesHeavyKey{a.keys.encode(h.Key), h.Follower, h.Share, h.ForcedTheta})
+	}
+}
+
+// keyOrNil encodes a key, if there is one.
+func (a *rangesJob) keyOrNil(key []byte) *string {
+	if key == nil {
+		return nil
+	}
+	s := a.keys.encode(key)
+	return &s
+}
+
+// actual measures a plan by the sketch with all keys.
+func (a *rangesJob) actual(d *ranges.Division) *RangesActual {
+	theta := func(owners ranges.Owners) float64 {
+		shares := make(map[int32]float64, len(d.Followers))
+		for i, o := range owners {
+			shares[o.Follower] += a.exact.Share(owners.Interval(i))
+		}
+		most := 0.0
+		for i, f := range d.Followers {
+			if fair := d.Loads[i].Fair; fair > 0 {
+				most = max(most, shares[f.ID]/fair-1)
+			}
+		}
+		return most
+	}
+	out := &RangesActual{Theta: Comparison{theta(d.Before), theta(d.After)}}
+	for _, t := range d.Transfers {
+		out.Moved += a.exact.Share(t.Interval)
+	}
+	return out
+}

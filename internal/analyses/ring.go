@@ -1,0 +1,308 @@
+package analyses
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"plannerd/planner"
+	"plannerd/planner/ring"
+)
+
+// RunRing analyses a token ring. The input may be nil where the request needs none.
+func RunRing(ctx context.Context, in *Input, r RingRequest, progress Progress) (*RingResult, error) {
+	j, err := newJob(ctx, in, r.Top, progress)
+	if err != nil {
+		return nil, err
+	}
+	a := ringJob{job: j, r: r, out: &RingResult{KeyEncoding: j.keys.encoding()}}
+	if err := a.prepare(); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{a.present, a.redistribute, a.rescale, a.plan, a.reach, a.simulate, a.paper} {
+		if err := step(); err != nil {
+			return nil, a.failure(err, nil)
+		}
+		if a.stop() {
+			return nil, ctx.Err()
+		}
+	}
+	return a.out, nil
+}
+
+// ringJob is one analysis of a ring.
+type ringJob struct {
+	job
+	r       RingRequest
+	members []ring.Member // as posted
+	load    *ring.Load    // nil without an input
+	queues  []float64     // of the nodes that do not join; nil: not known
+	out     *RingResult
+}
+
+// prepare fills in defaults and checks what no package would.
+func (a *ringJob) prepare() error {
+	r := &a.r
+	if r.Method == "" {
+		r.Method = ring.Halving
+	}
+	tokens := cmp.Or(r.TokensPerInstance, ring.DefaultTokens)
+	if r.Method == ring.Doubling {
+		tokens = cmp.Or(r.TokensPerInstance, 1)
+	}
+	if r.Nodes == nil {
+		r.Nodes = Count[Node](ring.DefaultReducers)
+	}
+	switch {
+	case len(r.Nodes) == 0 || len(r.Nodes) > MaxNodes:
+		return bad("nodes", "must be from 1 to "+strconv.Itoa(MaxNodes))
+	case r.TokensPerInstance < 0 || r.TokensPerInstance > ring.MaxTokens:
+		return bad("tokens_per_instance", "must be from 1 to "+strconv.Itoa(ring.MaxTokens))
+	case !slices.Contains([]ring.Method{ring.Halving, ring.Doubling, ring.Fitted, ring.None}, r.Method):
+		return bad("method", "must be halving, doubling, fitted or none")
+	case r.Queues != nil && len(r.Queues) != len(r.Nodes):
+		return bad("queues", "must be one for each node")
+	case r.ThetaMax == nil:
+		theta := DefaultThetaMax
+		r.ThetaMax = &theta
+	}
+	if err := checkSeed(r.Seed); err != nil {
+		return err
+	}
+	for _, n := range r.Nodes {
+		a.members = append(a.members, ring.Member{
+			ID: n.ID, Tokens: cmp.Or(n.Tokens, tokens), Capacity: n.Capacity, Joins: n.Joins, Leaves: n.Leaves,
+		})
+	}
+	r.Joins = slices.Clone(r.Joins)
+	for i := range r.Joins {
+		r.Joins[i].Tokens = cmp.Or(r.Joins[i].Tokens, tokens)
+	}
+	return a.needInput()
+}
+
+// needInput says what there must be for what is asked.
+func (a *ringJob) needInput() error {
+	r := &a.r
+	if a.input != nil {
+		a.load = &ring.Load{Keys: a.input.Keys, Cost: a.input.Cost, State: a.input.State}
+		return nil
+	}
+	for _, x := range []struct {
+		asked bool
+		what  string
+	}{{r.Plan, "plan"}, {r.Reach, "reach"}, {r.Simulate, "simulate"}} {
+		if x.asked {
+			return bad("keys", "are needed: "+x.what+" looks at what they cost")
+		}
+	}
+	if r.Queues == nil && !r.Paper && !slices.ContainsFunc(a.members, func(m ring.Member) bool { return m.Joins || m.Leaves }) {
+		return bad("keys", "are needed, or queues, or nodes that join or leave, or paper")
+	}
+	return nil
+}
+
+// nodes are those that do not join, as a ring knows them.
+func (a *ringJob) nodes() []ring.Node {
+	var out []ring.Node
+	for _, m := range a.members {
+		if !m.Joins {
+			out = append(out, ring.Node{ID: m.ID, Tokens: m.Tokens})
+		}
+	}
+	return out
+}
+
+// present tells how the ring is.
+func (a *ringJob) present() error {
+	out := a.out
+	if a.input != nil {
+		out.Keys, out.Cost, out.State = int64(a.input.Len()), total(a.input.Cost, 0), total(a.input.State, a.input.Len())
+	}
+	at, err := ring.Rescale(a.members, a.load) // which checks them all
+	if err != nil {
+		return err
+	}
+	loads := map[int32]ring.NodeLoad{}
+	if e := at.Effect; e != nil {
+		out.Skew = e.Skew.Before
+		for _, n := range e.Nodes {
+			loads[n.ID] = n
+		}
+	}
+	shares := shares(ring.New(a.nodes()).Tokens())
+	for i, m := range a.members {
+		capacity := cmp.Or(m.Capacity, 1)
+		n := NodeLoad{
+			ID: m.ID, Tokens: m.Tokens, Capacity: capacity, Share: shares[m.ID], Load: loads[m.ID].Before, Keys: loads[m.ID].KeysBefore,
+		}
+		if n.Queue = n.Load / capacity; a.r.Queues != nil {
+			n.Queue = a.r.Queues[i]
+		}
+		if !m.Joins && (a.r.Queues != nil || a.load != nil) {
+			a.queues = append(a.queues, n.Queue)
+		}
+		out.Nodes = append(out.Nodes, n)
+	}
+	out.Theta = a.theta()
+	return nil
+}
+
+// theta is the largest overload as the ring is, before anybody joins or leaves.
+func (a *ringJob) theta() float64 {
+	there := slices.DeleteFunc(slices.Clone(a.out.Nodes), func(n NodeLoad) bool {
+		return slices.ContainsFunc(a.members, func(m ring.Member) bool { return m.ID == n.ID && m.Joins })
+	})
+	return overload(there, func(n NodeLoad) (float64, float64, bool) { return n.Load, n.Capacity, true })
+}
+
+// shares is the part of the ring that each node has.
+func shares(tokens []ring.Token) map[int32]float64 {
+	positions := map[int32]uint64{}
+	for i, t := range tokens {
+		before := tokens[(i+len(tokens)-1)%len(tokens)].Position
+		length := uint64(t.Position - before) // wraps round
+		if length == 0 && (len(tokens) == 1 || i == 0 && tokens[len(tokens)-1].Position == t.Position) {
+			length = 1 << 32
+		}
+		positions[t.Node] += length
+	}
+	out := make(map[int32]float64, len(positions))
+	for id, n := range positions {
+		out[id] = float64(n) / (1 << 32)
+	}
+	return out
+}
+
+func (a *ringJob) policy() ring.Policy { return ring.Policy{Tau: a.r.Tau, MinQueue: a.r.MinQueue} }
+
+// redistribute asks the policy, and relieves a node once.
+func (a *ringJob) redistribute() error {
+	if err := a.policy().Validate(); err != nil {
+		return err
+	}
+	for i, q := range a.r.Queues {
+		if !(q >= 0 && q <= planner.MaxAmount) {
+			return bad("queues/"+strconv.Itoa(i), "must be ≥ 0 and finite")
+		}
+	}
+	if a.queues == nil {
+		return nil
+	}
+	nodes := a.nodes()
+	v := a.policy().Judge(a.queues)
+	a.out.Verdict = &RingVerdict{Fires: v.Fires, Longest: v.Max, Second: v.Second, Threshold: v.Threshold, Cause: v.Cause}
+	if v.At >= 0 && (v.Max != v.Second || len(nodes) == 1) {
+		a.out.Verdict.Node = &nodes[v.At].ID
+	}
+	if len(nodes) < 2 || a.r.Method == ring.Fitted || a.r.Method == ring.None {
+		return nil
+	}
+	d, err := ring.Redistribute(nodes, a.queues, ring.RedistributeOptions{Method: a.r.Method, Policy: a.policy(), TokenLimit: a.r.TokenLimit}, a.load)
+	if err != nil {
+		return err
+	}
+	c := a.change(&d.Change, d.Effect)
+	c.Cause = d.Cause
+	a.out.Redistribution = &c
+	return nil
+}
+
+// rescale lets nodes join and leave.
+func (a *ringJob) rescale() error {
+	if !slices.ContainsFunc(a.members, func(m ring.Member) bool { return m.Joins || m.Leaves }) {
+		return nil
+	}
+	d, err := ring.Rescale(a.members, a.load)
+	if err != nil {
+		return err
+	}
+	c := a.change(&d.Change, d.Effect)
+	a.out.Rescale = &c
+	return nil
+}
+
+// plan makes a new ring.
+func (a *ringJob) plan() error {
+	if !a.r.Plan {
+		return nil
+	}
+	if a.r.Method == ring.None {
+		return bad("method", "none is for simulations only")
+	}
+	limit := a.r.TokenLimit
+	if a.r.Method == ring.Fitted {
+		limit = a.r.NodeTokenLimit
+	}
+	p, err := ring.NewPlan(a.members, a.load, ring.PlanOptions{
+		ThetaMax: *a.r.ThetaMax, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds, TokenLimit: limit,
+		MaxStates: a.r.MaxStates, Stop: a.stop, Progress: a.tell("plan"),
+	})
+	if err != nil {
+		return a.failure(err, a.limitName(a.r.Method == ring.Fitted))
+	}
+	out := &RingPlan{
+		Method: a.r.Method, Balanced: p.Balanced, Cause: p.Cause, Adopted: p.Adopted, Searched: p.Searched,
+		Change: a.change(&p.Change, &p.Effect),
+	}
+	for _, r := range p.Tried {
+		out.Rounds = append(out.Rounds, RingRound(r))
+	}
+	a.out.Plan = out
+	return nil
+}
+
+// limitName is what the packages' token limit is called here.
+func (a *ringJob) limitName(node bool) map[string]string {
+	if node {
+		return map[string]string{"token_limit": "node_token_limit"}
+	}
+	return nil
+}
+
+// reach asks what a ring can do at all, once nodes have joined and left.
+func (a *ringJob) reach() error {
+	if !a.r.Reach {
+		return nil
+	}
+	var members []ring.Member
+	for _, m := range a.members {
+		if m.Joins = false; !m.Leaves {
+			members = append(members, m)
+		}
+	}
+	x, err := ring.Reachable(members, a.load, ring.ReachOptions{
+		ThetaMax: *a.r.ThetaMax, TokenLimit: a.r.NodeTokenLimit, MaxRounds: a.r.MaxRounds, MaxStates: a.r.MaxStates,
+		TableLimit: a.r.TableLimit, Stop: a.stop, Progress: a.tell("reach"),
+	})
+	if err != nil {
+		return a.failure(err, a.limitName(true))
+	}
+	p := x.Table
+	out := &RingReach{
+		Theta: x.Theta, HeaviestCost: x.HeaviestCost, HeaviestTheta: x.HeaviestTheta,
+		Table: RingTable{
+			Balanced: p.Balanced, TableWithinLimit: p.TableWithinLimit, Theta: p.Theta.After, Entries: p.TableAfter,
+			Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction,
+		},
+	}
+	if x.Heaviest >= 0 {
+		out.HeaviestKey = a.keys.encode(a.input.Keys.At(int(x.Heaviest)))
+	}
+	if c := p.Certificate; c != nil && !c.Infeasible {
+		out.Table.LowerBound = &c.LowerBound
+	}
+	for _, m := range x.Methods {
+		row := RingReachMethod{
+			Method: m.Method, Balances: m.Balances, Theta: m.Theta, LowerBound: m.LowerBound, Evidence: m.Evidence,
+			TokenLimit: m.TokenLimit, States: m.States, Searched: m.Searched,
+		}
+		for _, n := range m.Nodes {
+			row.Nodes = append(row.Nodes, NodeTokens(n))
+		}
+		out.Methods = append(out.Methods, row)
+	}
+	a.out.Reach = out
+	return nil
+}

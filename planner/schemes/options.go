@@ -1,0 +1,198 @@
+package schemes
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plannerd/planner"
+	"plannerd/planner/grouping"
+	"plannerd/planner/partitioner"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
+)
+
+// Scheme is a way of spreading keys over instances.
+type Scheme string
+
+// The schemes.
+const (
+	// HashModulo is planner.KeyHash modulo the number of instances.
+	HashModulo Scheme = "hash_modulo"
+	// HashRing is a token ring with as many tokens for each instance.
+	HashRing Scheme = "hash_ring"
+	// Ring is that ring after redistribution: the best of halving, doubling and fitted
+	// token counts.
+	Ring Scheme = "ring"
+	// PKG is partial key grouping with the fewest choices that keep θ within θ_max, else
+	// with those of the least θ. Candidates of a key are distinct.
+	PKG Scheme = "pkg"
+	// Mixed is a routing table over the plain hash by strategy mixed.
+	Mixed Scheme = "mixed"
+	// Optimal is one by strategy optimal.
+	Optimal Scheme = "optimal"
+	// Ranges is intervals of the ordered keys, several for each instance, by
+	// min_movement.
+	Ranges Scheme = "ranges"
+)
+
+// Schemes lists all schemes in the order of a [Comparison].
+func Schemes() []Scheme {
+	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Ranges}
+}
+
+// Defaults and bounds of Options.
+const (
+	DefaultMaxRounds = 8
+	DefaultSeeds     = 5
+	MaxSeeds         = 1000
+	// MostChoices bounds the default of Options.MaxChoices.
+	MostChoices = 16
+	// maxStates is how many token counts Ring evaluates under fitted.
+	maxStates = 1 << 14
+)
+
+// Options are the parameters of [Compare].
+type Options struct {
+	// Instances in strictly ascending order of ID. Only ID and Capacity count.
+	Instances []planner.Instance
+	// ThetaMax is the tolerance θ_max ≥ 0. Defaults to 0.
+	ThetaMax float64
+	// Hash is HashRing or HashModulo: where keys are before, which is what moved state
+	// and routing tables are relative to. Empty: HashRing.
+	Hash Scheme
+	// TokensPerInstance of the ring. 0: partitioner.DefaultTokensPerInstance.
+	TokensPerInstance int
+	// TableLimit is A_max of the routing table. Nil: no limit.
+	TableLimit *int64
+	// Whole: a key must be on one instance, since partial results of it cannot be
+	// merged. [Recommend] then never says PKG.
+	Whole bool
+	// MaxChoices is the most choices of PKG to try, from 1 to the number of instances.
+	// 0: that number, at most MostChoices.
+	MaxChoices int
+	// Sources is S of PKG, LoadInformation what they know (Global or Local), and
+	// AggregationPeriod its messages between two aggregations: see grouping.Options.
+	Sources           int
+	LoadInformation   grouping.LoadInformation
+	AggregationPeriod int64
+	// Seeds is by how many seeds PKG is judged: the hash seeds are 2¹⁶ apart, and of a
+	// stream that is generated each has the next order. 0: DefaultSeeds.
+	Seeds int
+	// Seed is the one that the stream was generated with, if it was.
+	Seed uint64
+	// MaxRounds is how often each instance may be relieved under Ring, ≥ 1. 0:
+	// DefaultMaxRounds.
+	MaxRounds int
+	// MaxIntervals of each instance under Ranges, ≥ 1. 0: ranges.DefaultMaxIntervals.
+	MaxIntervals int
+	// Stop is asked now and then; true ends with planner.ErrStopped. Nil: never.
+	Stop func() bool
+	// Progress is told which scheme is being looked at, and how much of how much of it
+	// is done; of what cannot be told, 0 of 1. Nil: nobody.
+	Progress func(scheme Scheme, done, total int64)
+}
+
+// Validate reports the first field that is out of range as a [planner.InputError].
+func (o Options) Validate() error {
+	switch {
+	case len(o.Instances) == 0 || len(o.Instances) > grouping.MaxWorkers:
+		return bad("instances", "must be from 1 to "+strconv.Itoa(grouping.MaxWorkers))
+	case !(o.ThetaMax >= 0 && o.ThetaMax <= planner.MaxAmount):
+		return bad("theta_max", "must be ≥ 0 and finite")
+	case !slices.Contains([]Scheme{"", HashRing, HashModulo}, o.Hash):
+		return bad("hash", "must be ring or modulo")
+	case o.TableLimit != nil && *o.TableLimit < 0:
+		return bad("table_limit", "must be ≥ 0")
+	case o.MaxChoices < 0 || o.MaxChoices > len(o.Instances):
+		return bad("max_choices", "must be from 1 to the number of instances")
+	case !slices.Contains([]grouping.LoadInformation{"", grouping.Global, grouping.Local}, o.LoadInformation):
+		return bad("load_information", "must be global or local")
+	case o.Sources < 0 || o.Sources > grouping.MaxSources:
+		return bad("sources", "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
+	case o.AggregationPeriod < 0:
+		return bad("aggregation_period", "must be ≥ 0")
+	case o.Seeds < 0 || o.Seeds > MaxSeeds:
+		return bad("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
+	case o.MaxRounds < 0:
+		return bad("max_rounds", "must be ≥ 1")
+	case o.MaxIntervals < 0:
+		return bad("max_intervals", "must be ≥ 1")
+	}
+	for i, x := range o.Instances {
+		at := "instances/" + strconv.Itoa(i)
+		switch {
+		case x.ID < 0:
+			return bad(at+"/id", "must be ≥ 0")
+		case i > 0 && x.ID <= o.Instances[i-1].ID:
+			return bad(at+"/id", "must be in ascending order")
+		case !(x.Capacity >= planner.MinCapacity && x.Capacity <= planner.MaxCapacity):
+			return bad(at+"/capacity", "must be from 1e-6 to 1e6")
+		}
+	}
+	var wrong *planner.InputError
+	err := partitioner.Validate(o.ringConfig(), o.hashed())
+	if errors.As(err, &wrong) {
+		return bad(strings.TrimPrefix(wrong.Field, "hash/"), wrong.Detail)
+	}
+	return err
+}
+
+func bad(field, detail string) error {
+	return &planner.InputError{Row: -1, Field: field, Detail: detail}
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	if o.Hash == "" {
+		o.Hash = HashRing
+	}
+	for _, x := range []struct {
+		field    *int
+		standard int
+	}{
+		{&o.TokensPerInstance, partitioner.DefaultTokensPerInstance},
+		{&o.MaxChoices, min(len(o.Instances), MostChoices)},
+		{&o.Sources, 1}, {&o.Seeds, DefaultSeeds}, {&o.MaxRounds, DefaultMaxRounds},
+		{&o.MaxIntervals, ranges.DefaultMaxIntervals},
+	} {
+		if *x.field == 0 {
+			*x.field = x.standard
+		}
+	}
+	return o
+}
+
+func (o Options) ringConfig() partitioner.Config {
+	return partitioner.Config{Function: partitioner.Ring, TokensPerInstance: o.TokensPerInstance}
+}
+
+// hashed are the instances for a hash function.
+func (o Options) hashed() []partitioner.Instance {
+	out := make([]partitioner.Instance, len(o.Instances))
+	for i, x := range o.Instances {
+		out[i].ID = x.ID
+	}
+	return out
+}
+
+// members are the instances as nodes of a ring.
+func (o Options) members() []ring.Member {
+	out := make([]ring.Member, len(o.Instances))
+	for i, x := range o.Instances {
+		out[i] = ring.Member{ID: x.ID, Tokens: o.TokensPerInstance, Capacity: x.Capacity}
+	}
+	return out
+}
+
+func (o Options) stopped() bool { return o.Stop != nil && o.Stop() }
+
+// tell reports progress with a scheme.
+func (o Options) tell(s Scheme) func(done, total int64) {
+	return func(done, total int64) {
+		if o.Progress != nil {
+			o.Progress(s, done, total)
+		}
+	}
+}
