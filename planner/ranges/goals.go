@@ -62,7 +62,8 @@ type goals struct {
 	aim   []float64 // perfect balance beside the heavy keys; 0 for one that does not stay
 	load  []int64   // once the heavy keys are where they go
 	goal  []int64   // the load it is to end with
-	moved float64   // at the least, heavy keys included
+	moved float64   // at the least, heavy keys included, if joined ones get their fair share
+	must  float64   // at the least, whatever joined ones get
 }
 
 func (d *division) newGoals(load, heavyOn []int64, heavyMoved int64) *goals {
@@ -83,7 +84,8 @@ func (d *division) newGoals(load, heavyOn []int64, heavyMoved int64) *goals {
 			lacking += math.Max(0, x.aim[i]-float64(load[i]))
 		}
 	}
-	x.moved = float64(heavyMoved) + math.Max(drained+over, lacking)
+	x.must = float64(heavyMoved) + drained + over
+	x.moved = math.Max(x.must, float64(heavyMoved)+lacking)
 	if d.g.cdf.Total() > 0 {
 		x.settle(d.followers, drained, over, lacking)
 	}
@@ -229,7 +231,14 @@ func (d *division) reportHeavy(p *Division) {
 		return
 	}
 	x := d.newGoals(load, on, moved)
-	p.LowerBound = x.moved / math.Max(1, float64(c.Total()))
+	got := float64(moved)
+	for i, f := range d.followers { // lumps may leave joined ones with less than their fair share
+		if f.Status == Joined {
+			after := float64(p.Loads[i].After * float64(c.Total()))
+			got += math.Max(0, math.Min(x.aim[i], after)-float64(load[i]))
+		}
+	}
+	p.LowerBound = math.Min(x.moved, math.Max(x.must, got)) / math.Max(1, float64(c.Total()))
 	for i, l := range p.Loads {
 		if d.followers[i].stays() {
 			p.Loads[i].Bound = x.bound[i] / math.Max(1, float64(c.Total()))

@@ -91,8 +91,8 @@ type Division struct {
 	// there as a replica; Lost is the part that is lost.
 	Moved, MovedError, Sent, Lost float64
 	// LowerBound: no division, however many intervals it has, moves less in which
-	// each follower is within its Bound, each joined one has its fair share, and
-	// those that left or crashed have nothing: every follower has to give away what
+	// each follower is within its Bound, each joined one has its fair share, or as
+	// much as here if that is less, and those that left or crashed have nothing: every follower has to give away what
 	// exceeds its bound, or has everything to give away, and what joined ones lack
 	// has to come from others. Heavy keys are where the plan put them.
 	// LowerBoundError bounds by how much this is off.
