@@ -196,9 +196,9 @@ func (b *base) schemeOutcome(in *statistics, next *replanned) (*outcome, error) 
 		fromNobody(p)
 	}
 	p.WorkUnits = next.work
-	out := &outcome{Plan: p, shift: next.shift, changed: changesTo(next.after, b.stored)}
-	if len(out.changed) == 0 {
-		out.changed = nil
+	out := &outcome{Plan: p, shift: next.shift}
+	if len(changesTo(next.after, b.layout.entries())) > 0 {
+		out.changed = changesTo(next.after, b.stored)
 	}
 	p.Causes = next.causes(p)
 	out.certificate = next.certificate(p)
