@@ -46,7 +46,8 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 		return nil, err
 	}
 	if b.newest.Scheme != wire.SchemeTable {
-		return b, b.readScheme(table)
+		err := b.readScheme(table)
+		return b, err
 	}
 	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
 	if b.engineHolds() {

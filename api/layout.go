@@ -1,7 +1,7 @@
 package api
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -46,14 +46,14 @@ func readLayout(config configuration, entries []store.Entry) (layout, error) {
 func changesTo(after layout, stored []store.Entry) []store.Change {
 	changes, now := []store.Change{}, after.entries()
 	for len(stored) > 0 || len(now) > 0 {
-		order := 0
+		var order int
 		switch {
 		case len(stored) == 0:
 			order = 1
 		case len(now) == 0:
 			order = -1
 		default:
-			order = cmp.Compare(string(stored[0].Key), string(now[0].Key))
+			order = bytes.Compare(stored[0].Key, now[0].Key)
 		}
 		c := store.Change{Old: store.NoInstance, New: store.NoInstance}
 		if order <= 0 {
@@ -151,7 +151,7 @@ func readOwners(entries []store.Entry) (owners, error) {
 	out := make(ranges.Owners, len(entries))
 	for i, e := range entries {
 		out[i] = ranges.Owner{Low: e.Key, Follower: e.Instance}
-		if string(e.Key) == string(lowest) {
+		if bytes.Equal(e.Key, lowest) {
 			out[i].Low = []byte{}
 		}
 	}
@@ -164,7 +164,7 @@ func readOwners(entries []store.Entry) (owners, error) {
 // aboveLowest leaves out what holds no key, the range below the byte 0, and lets
 // the range from there on begin at the end of the key space.
 func aboveLowest(o ranges.Owners) owners {
-	if len(o) > 1 && string(o[1].Low) == string(lowest) {
+	if len(o) > 1 && bytes.Equal(o[1].Low, lowest) {
 		o = slices.Clone(o[1:])
 		o[0].Low = []byte{}
 	}

@@ -185,17 +185,16 @@ func (s *server) routeScheme(c *call, key []byte, out *wire.Route) error {
 		return err
 	}
 	out.Version, out.Source = table.Version, wire.RouteSourceRange
-	place := planner.HashFunction(nil)
 	if held, ok := read.(tokens); ok {
 		out.Source = wire.RouteSourceRing
-		place, err = s.ring(c.Context(), config, held)
-	} else {
-		place = read.placed()
-	}
-	if err != nil {
+		place, err := s.ring(c.Context(), config, held)
+		if err != nil {
+			return err
+		}
+		out.Instance, err = place.Instance(key, planner.KeyHash(key))
 		return err
 	}
-	out.Instance, err = place.Instance(key, planner.KeyHash(key))
+	out.Instance, err = read.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
 		return conflict(wire.CodeNobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
 	}

@@ -434,7 +434,7 @@ func TestRangesLife(t *testing.T) {
 	for _, m := range drift.Migrations {
 		moved += m.Cost
 	}
-	if c := drift.Certificate; *c.LowerBound <= 0 || math.Abs(*c.Gap-(moved-*c.LowerBound) / *c.LowerBound) > 1e-6 {
+	if c := drift.Certificate; *c.LowerBound <= 0 || math.Abs(*c.Gap - (moved-*c.LowerBound) / *c.LowerBound) > 1e-6 {
 		t.Errorf("%v moved, certificate %v and gap %v", moved, *c.LowerBound, *c.Gap)
 	}
 	e.do("POST", "/v1/plans/"+drift.ID+"/commit", "").want(http.StatusOK)
