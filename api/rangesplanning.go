@@ -16,9 +16,12 @@ import (
 const causeGranularity planner.Cause = "granularity"
 
 // replanRanges divides the key space.
-func (b *base) replanRanges(held owners, in *statistics) (*replanned, error) {
-	p, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, ranges.Owners(held), b.followers(held),
-		b.newest.Ranges.options(b.newest.ThetaMax))
+func (b *base) replanRanges(held owners, in *statistics, stop func() bool) (*replanned, error) {
+	o := b.newest.Ranges.options(b.newest.ThetaMax, len(b.newest.Instances))
+	if len(held) > 0 { // to create a division takes no time
+		o.Stop = stop
+	}
+	p, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, ranges.Owners(held), b.followers(held), o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strconv"
+
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api/wire"
@@ -51,9 +53,17 @@ func (p *ringParameters) options(thetaMax float64, instances int) ring.PlanOptio
 	return o
 }
 
-func (p *rangesParameters) options(thetaMax float64) ranges.Options {
-	return ranges.Options{Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount), MaxIntervals: p.MaxIntervals}
+// options are those of a plan of the ranges for so many instances, without Stop:
+// there are never more ranges than can be planned on.
+func (p *rangesParameters) options(thetaMax float64, instances int) ranges.Options {
+	return ranges.Options{
+		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount), MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
+	}
 }
+
+// maxRangesInstances is the greatest number of instances under the scheme ranges: a
+// plan is about those that are there and those that are to be.
+const maxRangesInstances = ranges.MaxFollowers / 2
 
 // checkScheme refuses what means nothing under the scheme of a configuration.
 func checkScheme(in wire.OperatorConfiguration, prefix string) error {
@@ -81,7 +91,8 @@ func checkScheme(in wire.OperatorConfiguration, prefix string) error {
 	h, r, q := or(in.Hash, wire.Hash{}), or(in.Ring, wire.RingOptions{}), or(in.Ranges, wire.RangesOptions{})
 	refuse(scheme == wire.SchemeRing && or(h.Function, wire.HashFunctionRing) != wire.HashFunctionRing, "hash/function", "must be ring under the scheme ring")
 	refuse(scheme == wire.SchemeRanges && in.Hash != nil, "hash", under)
-	refuse(scheme == wire.SchemeRanges && in.Deadline != nil, "deadline", under)
+	refuse(scheme == wire.SchemeRanges && len(in.Instances) > maxRangesInstances, "instances",
+		"must be at most "+strconv.Itoa(maxRangesInstances)+" under the scheme ranges")
 	if ringParametersOf(r).Method == ring.Fitted {
 		refuse(r.Tau != nil, "ring/tau", "means nothing with the method fitted")
 		refuse(r.MaxRounds != nil, "ring/max_rounds", "means nothing with the method fitted")
@@ -141,17 +152,13 @@ func (c configuration) nodes() []ring.Node {
 // schemeParameters are the parameters of scheme ring or ranges, and only those.
 type schemeParameters struct {
 	ThetaMax float64           `json:"theta_max"`
-	Deadline **duration        `json:"deadline,omitzero"` // nil: the scheme knows none
+	Deadline *duration         `json:"deadline"`
 	Ring     *ringParameters   `json:"ring,omitzero"`
 	Ranges   *rangesParameters `json:"ranges,omitzero"`
 }
 
 func (p parameters) ofScheme() schemeParameters {
-	out := schemeParameters{ThetaMax: p.ThetaMax, Ring: p.Ring, Ranges: p.Ranges}
-	if p.Ring != nil {
-		out.Deadline = &p.Deadline
-	}
-	return out
+	return schemeParameters{ThetaMax: p.ThetaMax, Deadline: p.Deadline, Ring: p.Ring, Ranges: p.Ranges}
 }
 
 // encode returns the parameters as JSON: those that their scheme knows.

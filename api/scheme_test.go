@@ -659,6 +659,54 @@ func TestSchemeUnfinished(t *testing.T) {
 	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"unfinished"}) || p.EndReason != "stopped" || p.Theta.Before != p.Theta.After {
 		t.Errorf("%+v", p)
 	}
+	e.operator("ranges", rangesConfig)
+	create := e.do("POST", "/v1/operators/ranges/plans", load(1, 1, 1, 1, 1)).want(http.StatusCreated).shifted()
+	e.do("POST", "/v1/plans/"+create.ID+"/commit", "").want(http.StatusOK)
+	// One has gone, and yet all stays where it is.
+	e.do("PUT", "/v1/operators/ranges", strings.Replace(rangesConfig, `"instances":3`, `"instances":2`, 1)).want(http.StatusOK)
+	q := e.do("POST", "/v1/operators/ranges/plans", load(2, 9, 1, 1, 1)).want(http.StatusCreated).shifted()
+	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"unfinished"}) || len(q.Ranges.Owners) != len(create.Ranges.Owners) || q.Balanced || len(q.Instances) != 3 {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestSchemePinned: a plan may be committed after its operator was configured anew;
+// the next one leads on from there.
+func TestSchemePinned(t *testing.T) {
+	e := newEnv(t)
+	costs := heavyFirst(40)
+	for operator, config := range map[string]string{"ring": ringConfig, "ranges": rangesConfig} {
+		e.operator(operator, config)
+		plans := "/v1/operators/" + operator + "/plans"
+		commit := func(p shifted) {
+			t.Helper()
+			e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		}
+		more := strings.NewReplacer(`"instances":4`, `"instances":6`, `"instances":3`, `"instances":6`).Replace(config)
+		fewer := strings.NewReplacer(`"instances":4`, `"instances":[{"id":1},{"id":5}]`, `"instances":3`, `"instances":[{"id":1},{"id":5}]`).Replace(config)
+		if p := e.do("POST", plans, load(1, costs...)).want(http.StatusCreated).shifted(); p.Status == "approved" {
+			commit(p)
+		}
+		e.do("PUT", "/v1/operators/"+operator, more).want(http.StatusOK)
+		grown := e.do("POST", plans, load(2, costs...)).want(http.StatusCreated).shifted()
+		e.do("PUT", "/v1/operators/"+operator, fewer).want(http.StatusOK)
+		commit(grown)
+		shrunk := e.do("POST", plans, load(3, costs...)).want(http.StatusCreated).shifted()
+		for _, x := range shrunk.Instances {
+			if (x.KeysAfter == 0) == (x.ID == 1 || x.ID == 5) || x.Drained == (x.ID == 1 || x.ID == 5) {
+				t.Errorf("%s: %+v", operator, x)
+			}
+		}
+		if len(shrunk.Instances) != 6 {
+			t.Errorf("%s: %+v", operator, shrunk.Instances)
+		}
+		commit(shrunk)
+		for i := range costs {
+			if at, _ := e.routed(operator, fmt.Sprintf("k%03d", i)); at != 1 && at != 5 {
+				t.Errorf("%s: k%03d goes to %d", operator, i, at)
+			}
+		}
+	}
 }
 
 // TestRefusedSchemes: what means nothing under a scheme is refused, and so are
@@ -685,7 +733,7 @@ func TestRefusedSchemes(t *testing.T) {
 	put(`{"instances":2,"scheme":"ring","ranges":{}}`, "/ranges")
 	put(`{"instances":2,"scheme":"ranges","ring":{}}`, "/ring")
 	put(`{"instances":2,"scheme":"ranges","hash":{}}`, "/hash")
-	put(`{"instances":2,"scheme":"ranges","deadline":"1s"}`, "/deadline")
+	put(`{"instances":2049,"scheme":"ranges"}`, "/instances")
 	put(`{"instances":[{"id":0,"tokens":3}],"scheme":"ranges"}`, "/instances/0/tokens")
 	put(`{"instances":2,"scheme":"ring","hash":{"function":"modulo"}}`, "/hash/function")
 	put(`{"instances":2,"scheme":"ring","hash":{"partitions":4}}`, "/hash/partitions")
@@ -718,9 +766,37 @@ func TestRefusedSchemes(t *testing.T) {
 	}
 	cases = append(cases, refusal{"what-if", "POST", "/v1/what-if", `{"operator":{"instances":2,"scheme":"ring"},"keys":[]}`, nil, unprocessable, "invalid", "/operator/scheme"})
 	e.refused(t, cases)
-	// Rows that are older than the committed version say nothing about where keys are.
+	// A new operator of that name may be of another scheme.
 	e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
 	e.do("PUT", "/v1/operators/clicks", rangesConfig).want(http.StatusCreated)
+}
+
+// TestSchemeDrift: where rows say that keys are counts only when they are of the
+// committed version.
+func TestSchemeDrift(t *testing.T) {
+	e := newEnv(t)
+	e.operator("ranges", rangesConfig)
+	const plans = "/v1/operators/ranges/plans"
+	rows := func(interval int, more string, at ...int) string {
+		var keys []string
+		for i, id := range at {
+			keys = append(keys, fmt.Sprintf(`{"key":"k%d","cost":1,"instance":%d}`, i, id))
+		}
+		return fmt.Sprintf(`{"interval":%d%s,"keys":[%s]}`, interval, more, strings.Join(keys, ","))
+	}
+	// Nobody owns anything: no key is elsewhere.
+	p := e.do("POST", plans, rows(1, "", 2, 2, 2)).want(http.StatusCreated).shifted()
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	for i, c := range []struct {
+		body   string
+		drifts int64
+	}{
+		{rows(2, "", 0, 1, 2), 0}, {rows(3, "", 0, 0, 0), 2}, {rows(4, `,"table_version":1`, 0, 0, 2), 1}, {rows(5, `,"table_version":0`, 0, 0, 99), 0},
+	} {
+		if q := e.do("POST", plans, c.body).want(http.StatusCreated).shifted(); p.DriftedKeys != 0 || q.DriftedKeys != c.drifts || q.Status != "no_action" {
+			t.Errorf("%d: %+v", i, q)
+		}
+	}
 }
 
 func manyInstances(n int) string {

@@ -73,8 +73,9 @@ func (s *server) planScheme(ctx context.Context, b *base, in *statistics) (*outc
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
-	case errors.Is(err, planner.ErrStopped): // only a ring is searched
-		stay, err := b.snapshot(in, b.layout, tokens(b.newest.nodes()))
+	case errors.Is(err, planner.ErrStopped):
+		// Where keys would go makes no difference, but that it is there.
+		stay, err := b.snapshot(in, b.layout, owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}})
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +165,7 @@ func (b *base) replan(in *statistics, stop func() bool) (*replanned, error) {
 	if held, ok := b.layout.(tokens); ok {
 		return b.replanRing(held, in, stop)
 	}
-	return b.replanRanges(b.layout.(owners), in)
+	return b.replanRanges(b.layout.(owners), in, stop)
 }
 
 // schemeOutcome works out the figures of a new layout.

@@ -579,7 +579,7 @@ type Beta = float64
 // Causes Coded reasons why the plan does not do or reach something: `balanced`, within all limits already; `cooldown`, too soon after the last plan that migrated
 // keys; `nothing_movable`, some instance stays above its bound and nothing that fits can be moved; `hot_key`, a single key exceeds what any instance may carry;
 // `table_limit`, no plan was found within the table limit; `unfinished`, the work budget or the time was up before any plan was complete, so everything
-// stays where it is. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy; `alone`, there is only one;
+// stays where it is. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
 // `exhausted`, the overloaded one has one token left; `token_limit`, there would be too many; `max_rounds`, it was relieved as often as it may be; `no_improvement`, what was tried is not
 // better. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
 type Causes = []string
@@ -1045,7 +1045,7 @@ type RangesMethod string
 
 // RangesOptions The parameters of scheme `ranges`.
 type RangesOptions struct {
-	// MaxIntervals The most ranges that an instance may own. Not with `quantile`.
+	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
 	MaxIntervals *int32        `json:"max_intervals,omitempty"`
 	Method       *RangesMethod `json:"method,omitempty"`
 }
@@ -1138,7 +1138,7 @@ type Scale = float64
 //
 // Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
 // `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
-// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash`, no `tokens` and no `deadline`.
+// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 type Scheme string
 
 // Skewness Greatest load over mean load; 1 without any cost.
