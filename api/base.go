@@ -19,6 +19,10 @@ type base struct {
 	pinned  *placement            // what the committed table was committed under
 	table   *planner.RoutingTable // nil: the engine holds it
 	changed bool                  // pinned and newest place some key differently
+	// Under the schemes ring and ranges there is no routing table: the layout is
+	// what the entries that the store holds say.
+	layout layout
+	stored []store.Entry
 }
 
 // loadBase reads what a plan of the operator starts from.
@@ -40,6 +44,10 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 	}
 	if b.pinned, err = s.pinned(ctx, op); err != nil {
 		return nil, err
+	}
+	if b.newest.Scheme != wire.SchemeTable {
+		err := b.readScheme(table)
+		return b, err
 	}
 	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
 	if b.engineHolds() {
@@ -82,6 +90,8 @@ func (b *base) admit(in *statistics) error {
 	case in.tableVersion != nil && *in.tableVersion > committed:
 		return conflict(wire.CodeTableVersionAhead,
 			fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", *in.tableVersion, committed))
+	case b.layout != nil:
+		return b.admitScheme(in)
 	case in.outdated(committed) && (in.records != nil || b.engineHolds()):
 		return conflict(wire.CodeTableVersionOutdated,
 			fmt.Sprintf("The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.", *in.tableVersion, committed))
@@ -159,6 +169,8 @@ func (b *base) enginesTable(in *statistics) (*planner.RoutingTable, error) {
 // size corrects the sizes of the table where the planner could not know it.
 func (b *base) size(o *outcome) {
 	switch {
+	case o.shift != nil:
+		return
 	case o.classes != nil && !b.engineHolds():
 		o.TableBefore = int64(b.table.Len())
 	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.planner.Hash == nil:
@@ -181,6 +193,9 @@ func (b *base) size(o *outcome) {
 // classes have those beside them that stay and need an entry, where the hash
 // changes: these must be named too.
 func (b *base) lasting(in *statistics, o *outcome) (migrations, input []byte) {
+	if o.shift != nil {
+		return o.shift.encode(), statsio.EncodeInput(in.Statistics)
+	}
 	if o.classes == nil {
 		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInput(in.Statistics)
 	}

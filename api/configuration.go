@@ -14,6 +14,7 @@ import (
 	"plannerd/api/wire"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/planner/ring"
 	"plannerd/store"
 )
 
@@ -30,8 +31,9 @@ const (
 // JSON is what the store keeps, and is compared byte for byte: equal
 // configurations have equal JSON.
 type configuration struct {
-	Instances []instance `json:"instances"` // ascending ids
-	Strategy  string     `json:"strategy"`
+	Scheme    wire.Scheme `json:"scheme"`
+	Instances []instance  `json:"instances"` // ascending ids
+	Strategy  string      `json:"strategy"`
 	parameters
 	Hash       hash            `json:"hash"`
 	Trigger    trigger         `json:"trigger"`
@@ -73,7 +75,11 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 	if err := checkRules(in, prefix); err != nil {
 		return configuration{}, err
 	}
+	if err := checkScheme(in, prefix); err != nil {
+		return configuration{}, err
+	}
 	c := configuration{
+		Scheme:   or(in.Scheme, wire.SchemeTable),
 		Strategy: string(or(in.Strategy, defaultStrategy)),
 		Hash:     normaliseHash(or(in.Hash, wire.Hash{})), TableOwner: or(in.TableOwner, wire.Planner),
 	}
@@ -98,6 +104,7 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 		Plans:    int(or(r.Plans, defaultKeptPlans)),
 		Versions: int(or(r.Versions, defaultKeptVersions)),
 	}
+	c = c.ofScheme(in)
 	if err := c.check(); err != nil {
 		return configuration{}, inBody(err, prefix, order)
 	}
@@ -126,6 +133,9 @@ func or[T any](p *T, fallback T) T {
 // check finds what is wrong with the parameters and the hash function, and sees
 // that a strategy of that name exists.
 func (c configuration) check() error {
+	if c.Scheme != wire.SchemeTable {
+		return c.checkTokens()
+	}
 	if _, ok := planner.Lookup(c.Strategy); !ok {
 		return &planner.InputError{Row: -1, Field: "strategy", Detail: "is not a strategy"}
 	}
@@ -183,7 +193,7 @@ func (c configuration) partitioner() (partitioner.Config, []partitioner.Instance
 
 // planner returns the configuration as the planner takes it.
 func (c configuration) planner() (planner.Configuration, error) {
-	h, err := partitioner.New(c.partitioner())
+	h, err := c.hashFunction()
 	if err != nil {
 		return planner.Configuration{}, err
 	}
@@ -192,6 +202,18 @@ func (c configuration) planner() (planner.Configuration, error) {
 		out.Instances[i] = planner.Instance{ID: d.ID, Capacity: d.Capacity}
 	}
 	return out, nil
+}
+
+// hashFunction returns what places keys without an entry; nil: it is not known, or
+// there is none.
+func (c configuration) hashFunction() (planner.HashFunction, error) {
+	switch c.Scheme {
+	case wire.SchemeRing:
+		return ring.New(c.nodes()), nil
+	case wire.SchemeRanges:
+		return nil, nil
+	}
+	return partitioner.New(c.partitioner())
 }
 
 // samePlacement reports whether two configurations place every key alike.
@@ -206,7 +228,12 @@ func (c configuration) keep() store.Retention {
 }
 
 // encode returns the configuration as the store keeps it.
-func (c configuration) encode() ([]byte, error) { return json.Marshal(c) }
+func (c configuration) encode() ([]byte, error) {
+	if c.Scheme != wire.SchemeTable {
+		return json.Marshal(c.view())
+	}
+	return json.Marshal(c)
+}
 
 // decodeConfiguration is the inverse of encode.
 func decodeConfiguration(text []byte) (configuration, error) {
@@ -215,23 +242,27 @@ func decodeConfiguration(text []byte) (configuration, error) {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // it is older than the choice
+	c.Scheme = cmp.Or(c.Scheme, wire.SchemeTable)
 	return c, nil
 }
 
-// engineHolds reports whether the engine of an operator holds its routing table.
-func engineHolds(op store.Operator) (bool, error) {
-	var c struct {
-		TableOwner wire.TableOwner `json:"table_owner"`
+// fixed is what is decided about an operator when it is created.
+type fixed struct {
+	Scheme     wire.Scheme     `json:"scheme"`
+	TableOwner wire.TableOwner `json:"table_owner"`
+}
+
+func fixedOf(op store.Operator) (fixed, error) {
+	var f fixed
+	if err := json.Unmarshal(op.Config, &f); err != nil {
+		return f, fmt.Errorf("reading a stored configuration: %w", err)
 	}
-	if err := json.Unmarshal(op.Config, &c); err != nil {
-		return false, fmt.Errorf("reading a stored configuration: %w", err)
-	}
-	return c.TableOwner == wire.Engine, nil
+	return fixed{cmp.Or(f.Scheme, wire.SchemeTable), cmp.Or(f.TableOwner, wire.Planner)}, nil
 }
 
 // refuseNotHeld refuses to read the table of an operator whose engine holds it.
 func refuseNotHeld(op store.Operator) error {
-	if held, err := engineHolds(op); !held || err != nil {
+	if f, err := fixedOf(op); f.TableOwner != wire.Engine || err != nil {
 		return err
 	}
 	return conflict(wire.CodeTableNotHeld, "The engine of the operator holds the routing table.")

@@ -77,6 +77,11 @@ type outcome struct {
 	classes    *compact.Classes     // what its items are; nil: keys
 	compaction *wire.Compaction     // nil: it was made on keys
 	loadErrors []planner.Comparison // by instance; nil: not known
+
+	// Of scheme ring or ranges:
+	shift       shift             // nil: it is of a routing table
+	changed     []store.Change    // of the entries that the store holds
+	certificate *wire.Certificate // nil: nothing is proven
 }
 
 // outcome tells what a plan was made of.
@@ -124,6 +129,9 @@ func (o *outcome) compactionText() ([]byte, error) {
 
 // changes returns what the plan does to the table; nil when nobody can tell.
 func (o *outcome) changes() []store.Change {
+	if o.shift != nil {
+		return o.changed
+	}
 	if o.classes != nil {
 		return nil
 	}
@@ -132,6 +140,9 @@ func (o *outcome) changes() []store.Change {
 
 // migrations is the list of what the plan moves.
 func (o *outcome) migrations() migrationList {
+	if o.shift != nil {
+		return o.shift.migrations()
+	}
 	if o.classes != nil {
 		return classMigrations(o.classes.Moves(o.Plan))
 	}

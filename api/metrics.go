@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"plannerd/api/wire"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -116,7 +117,7 @@ func (m *metrics) stored(operator string, p *planner.Plan) {
 func (m *metrics) committed(p store.Plan) {
 	m.migratedState.WithLabelValues(p.Operator).Add(p.MigrationState)
 	m.migratedKeys.WithLabelValues(p.Operator).Add(float64(p.MigrationKeys))
-	if !p.EngineTable {
+	if !p.EngineTable && schemeOf(p.Strategy) != wire.SchemeRing {
 		m.tableSize.WithLabelValues(p.Operator).Set(float64(p.TableAfter))
 	}
 }

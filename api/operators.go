@@ -13,11 +13,8 @@ import (
 	"plannerd/store"
 )
 
-// operator is an operator as the contract shows it: its configuration, and how
-// it stands.
-type operator struct {
-	Name string `json:"name"`
-	configuration
+// standing is how an operator stands, beside its configuration.
+type standing struct {
 	ConfigVersion      int64     `json:"config_version"`
 	TableVersion       int64     `json:"table_version"`
 	TableConfigVersion int64     `json:"table_config_version"`
@@ -29,20 +26,15 @@ type operator struct {
 	UpdatedAt          time.Time `json:"updated_at"`
 }
 
-func operatorOf(op store.Operator) (operator, error) {
-	c, err := decodeConfiguration(op.Config)
-	if err != nil {
-		return operator{}, err
-	}
-	out := operator{
-		Name: op.Name, configuration: c,
+func standingOf(op store.Operator) standing {
+	out := standing{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
 		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {
 		out.CurrentPlan = &op.CurrentPlan
 	}
-	return out, nil
+	return out
 }
 
 func (s *server) putOperator(w http.ResponseWriter, c *call) error {
@@ -59,14 +51,14 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	name := c.param("operator")
-	if err := s.checkOwner(c.Context(), name, config.TableOwner); err != nil {
+	if err := s.checkFixed(c.Context(), name, fixed{config.Scheme, config.TableOwner}); err != nil {
 		return err
 	}
 	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now())
 	if err != nil {
 		return aboutOperator(name, err)
 	}
-	if config.TableOwner == wire.Planner {
+	if config.TableOwner == wire.Planner && config.Scheme != wire.SchemeRing {
 		s.metrics.setTable(op)
 	}
 	body, err := operatorBody(op)
@@ -83,8 +75,8 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-// checkOwner refuses to change who holds the routing table of an operator.
-func (s *server) checkOwner(ctx context.Context, name string, owner wire.TableOwner) error {
+// checkFixed refuses to change what was decided when an operator was created.
+func (s *server) checkFixed(ctx context.Context, name string, wanted fixed) error {
 	op, err := s.store.Operator(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -92,22 +84,43 @@ func (s *server) checkOwner(ctx context.Context, name string, owner wire.TableOw
 	if err != nil {
 		return aboutOperator(name, err)
 	}
-	held, err := engineHolds(op)
-	if err != nil {
+	was, err := fixedOf(op)
+	switch {
+	case err != nil:
 		return aboutOperator(name, err)
-	}
-	if held != (owner == wire.Engine) {
+	case was.Scheme != wanted.Scheme:
+		return conflict(wire.CodeSchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
+	case was.TableOwner != wanted.TableOwner:
 		return conflict(wire.CodeTableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
 	}
 	return nil
 }
 
+// operatorBody renders an operator as the contract shows it: its name, its
+// configuration, and how it stands.
 func operatorBody(op store.Operator) ([]byte, error) {
-	out, err := operatorOf(op)
+	config, err := decodeConfiguration(op.Config)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	text, err := config.encode()
+	if err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(standingOf(op))
+	if err != nil {
+		return nil, err
+	}
+	b, err := openObject(struct {
+		Name string `json:"name"`
+	}{op.Name})
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range [][]byte{text, rest} {
+		b = append(append(b, ','), part[1:len(part)-1]...)
+	}
+	return append(b, '}'), nil
 }
 
 func (s *server) getOperator(w http.ResponseWriter, c *call) error {

@@ -26,6 +26,8 @@ type parameters struct {
 	WorkBudget     int64                    `json:"work_budget"`
 	Deadline       *duration                `json:"deadline"`
 	Compact        compactParameters        `json:"compact"`
+	Ring           *ringParameters          `json:"ring,omitzero"`   // of scheme ring only
+	Ranges         *rangesParameters        `json:"ranges,omitzero"` // of scheme ranges only
 }
 
 // duration is a time.Duration that JSON spells as 1m30s.

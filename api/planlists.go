@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/api/wire"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -83,7 +84,19 @@ func (s *server) listMigrations(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.migrations(c.Context(), c.param("id"))
+	id := c.param("id")
+	p, err := s.store.Plan(c.Context(), id)
+	if err != nil {
+		return aboutPlan(id, err)
+	}
+	if schemeOf(p.Strategy) != wire.SchemeTable {
+		all, err := s.shift(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		return listShift(w, c, all, filter)
+	}
+	list, err := s.migrations(c.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -199,6 +212,9 @@ func (s *server) listTableChanges(w http.ResponseWriter, c *call) error {
 	p, err := s.store.Plan(c.Context(), id)
 	if err != nil {
 		return aboutPlan(id, err)
+	}
+	if scheme := schemeOf(p.Strategy); scheme != wire.SchemeTable {
+		return conflict(wire.CodeNoRoutingTable, "Under the scheme "+string(scheme)+" a plan changes no routing table; GET the plan with include=routing_table.")
 	}
 	if err := refuseUnresolved(p); err != nil {
 		return err

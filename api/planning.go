@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"plannerd/api/wire"
 	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -73,16 +73,24 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, err
 	}
 	begin := s.now()
-	m, err := b.material(in)
-	if err != nil {
-		return nil, in.inputProblem(err)
-	}
-	plan, err := s.decide(ctx, b, m, in)
+	plan, err := s.plan(ctx, b, in)
 	if err != nil {
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
 	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
+}
+
+// plan plans by the operator's scheme.
+func (s *server) plan(ctx context.Context, b *base, in *statistics) (*outcome, error) {
+	if b.layout != nil {
+		return s.planScheme(ctx, b, in)
+	}
+	m, err := b.material(in)
+	if err != nil {
+		return nil, err
+	}
+	return s.decide(ctx, b, m, in)
 }
 
 func inputHash(in *statistics) string {
@@ -148,6 +156,13 @@ func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash str
 func (s *server) load(ctx context.Context, p store.Plan) (*made, error) {
 	m := &made{Plan: p}
 	var err error
+	if schemeOf(p.Strategy) != wire.SchemeTable {
+		if m.shift, err = s.shift(ctx, p); err != nil {
+			return nil, err
+		}
+		m.migrations = m.shift.migrations()
+		return m, nil
+	}
 	if m.changes, err = s.changes(ctx, p); err != nil {
 		return nil, err
 	}
@@ -239,20 +254,32 @@ func (s *server) compute(ctx context.Context, strategy planner.Strategy, snapsho
 		return nil, err
 	}
 	defer release()
-	end, late := s.now().Add(p.time(s.limits.PlanTime)), false
-	options := p.options()
-	options.Stop = func() bool {
-		late = late || !s.now().Before(end)
-		return late || ctx.Err() != nil
-	}
+	w, options := s.watch(ctx, p), p.options()
+	options.Stop = w.stop
 	plan, err := strategy(snapshot, options)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		return unfinished(snapshot, p.options(), late)
+		return unfinished(snapshot, p.options(), w.late)
 	}
 	return plan, err
+}
+
+// watch tells a plan when it has to stop.
+type watch struct {
+	late bool // its time is up
+	stop func() bool
+}
+
+// watch starts the time that the parameters and the server allow for a plan.
+func (s *server) watch(ctx context.Context, p parameters) *watch {
+	w, end := &watch{}, s.now().Add(p.time(s.limits.PlanTime))
+	w.stop = func() bool {
+		w.late = w.late || !s.now().Before(end)
+		return w.late || ctx.Err() != nil
+	}
+	return w
 }
 
 // unfinished is the plan of a strategy that had none when its time or its work
@@ -342,7 +369,7 @@ func (s *server) coolingDown(ctx context.Context, operator string, t trigger, in
 
 // keep stores a plan.
 func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcome, hash string, took time.Duration) (*made, error) {
-	status := settle(plan.Plan, b.changed)
+	status := plan.settle(b.changed)
 	f, err := figuresOf(plan)
 	if err != nil {
 		return nil, err
@@ -352,7 +379,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if err != nil {
 		return nil, fmt.Errorf("making an id: %w", err)
 	}
-	parameters, err := json.Marshal(in.over(b.newest.parameters))
+	parameters, err := in.over(b.newest.parameters).encode()
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +408,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	}
 	return &made{
 		Plan: p, created: true, persist: s.now().Sub(begin),
-		lists: lists{changes: record.Changes, migrations: plan.migrations()},
+		lists: lists{changes: record.Changes, migrations: plan.migrations(), shift: plan.shift},
 	}, nil
 }
 
@@ -397,7 +424,18 @@ func overtaken(err error) error {
 	return err
 }
 
-// settle tells what becomes of a plan. One that moves nothing, under an unchanged
+// settle tells what becomes of a plan.
+func (o *outcome) settle(changed bool) store.Status {
+	switch {
+	case o.shift == nil:
+		return settle(o.Plan, changed)
+	case len(o.changed) > 0:
+		return store.StatusApproved
+	}
+	return store.StatusNoAction
+}
+
+// settle tells what becomes of a plan of a routing table. One that moves nothing, under an unchanged
 // hash and with a table within its limit, is no action: it leaves even the
 // entries of drifted keys alone. If it drops entries of absent keys it needs
 // nobody's consent, and one that was not finished changes nothing whatever the

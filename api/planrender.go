@@ -100,6 +100,9 @@ func figuresOf(p *outcome) (store.Figures, error) {
 
 // certificateOf returns the certificate of a plan as JSON; nil when there is none.
 func certificateOf(p *outcome) ([]byte, error) {
+	if p.certificate != nil {
+		return json.Marshal(p.certificate)
+	}
 	c := p.Certificate
 	if c == nil {
 		return nil, nil
@@ -185,6 +188,7 @@ func changesOf(p *planner.Plan) []store.Change {
 type lists struct {
 	changes    []store.Change
 	migrations migrationList
+	shift      shift // in place of changes, under the schemes ring and ranges
 }
 
 // migrationList is a list of migrations, of keys or of classes.
@@ -247,7 +251,7 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
-		Migrates: migrates(p.Classes), ResolvedKeys: p.ResolvedKeys,
+		Migrates: migratesOf(p), ResolvedKeys: p.ResolvedKeys,
 		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
@@ -259,8 +263,7 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 	if err != nil {
 		return nil, err
 	}
-	b = append(b, `,"routing_table":`...)
-	if b, err = l.appendTable(b, p.TableBefore, p.TableAfter, keys); err != nil {
+	if b, err = l.appendChange(b, p, keys); err != nil {
 		return nil, err
 	}
 	if l.migrations != nil {
@@ -270,7 +273,27 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 	return append(b, '}'), nil
 }
 
-// migrates tells what the migrations of a plan are.
+// appendChange appends what a plan does to the table, or to what there is in its
+// place.
+func (l lists) appendChange(b []byte, p store.Plan, keys keyCoder) ([]byte, error) {
+	if schemeOf(p.Strategy) != wire.SchemeTable {
+		return l.appendShift(b, p, keys)
+	}
+	return l.appendTable(append(b, `,"routing_table":`...), p.TableBefore, p.TableAfter, keys)
+}
+
+// migratesOf tells what the migrations of a stored plan are.
+func migratesOf(p store.Plan) wire.Migrates {
+	switch schemeOf(p.Strategy) {
+	case wire.SchemeRing:
+		return wire.MigratesArcs
+	case wire.SchemeRanges:
+		return wire.MigratesRanges
+	}
+	return migrates(p.Classes)
+}
+
+// migrates tells what the migrations of a plan of a routing table are.
 func migrates(classes bool) wire.Migrates {
 	if classes {
 		return wire.MigratesClasses
@@ -285,6 +308,9 @@ func (l lists) see(keys *keyCoder) {
 	}
 	if l.migrations != nil {
 		keys.base64 = keys.base64 || l.migrations.needsBase64()
+	}
+	if l.shift != nil {
+		keys.base64 = keys.base64 || l.shift.needsBase64()
 	}
 }
 

@@ -67,21 +67,48 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 	}
 	var l lists
 	include := strings.Split(c.query.Get("include"), ",")
-	if slices.Contains(include, "routing_table") {
-		if l.changes, err = s.changes(c.Context(), p); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(include, "migrations") {
-		if l.migrations, err = s.migrations(c.Context(), id); err != nil {
-			return err
-		}
+	if err := s.include(c.Context(), p, &l, slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")); err != nil {
+		return err
 	}
 	body, err := planBody(p, l, askedKeys(c.query), nil)
 	if err != nil {
 		return err
 	}
 	writeTagged(w, c.Request, "application/json", body)
+	return nil
+}
+
+// include reads the lists of a plan that are asked for.
+func (s *server) include(ctx context.Context, p store.Plan, l *lists, changes, migrations bool) (err error) {
+	if schemeOf(p.Strategy) != wire.SchemeTable {
+		return s.includeShift(ctx, p, l, changes, migrations)
+	}
+	if changes {
+		if l.changes, err = s.changes(ctx, p); err != nil {
+			return err
+		}
+	}
+	if migrations {
+		l.migrations, err = s.migrations(ctx, p.ID)
+	}
+	return err
+}
+
+// includeShift is include under the schemes ring and ranges.
+func (s *server) includeShift(ctx context.Context, p store.Plan, l *lists, changes, migrations bool) error {
+	if !changes && !migrations {
+		return nil
+	}
+	found, err := s.shift(ctx, p)
+	if err != nil {
+		return err
+	}
+	if changes {
+		l.shift = found
+	}
+	if migrations {
+		l.migrations = found.migrations()
+	}
 	return nil
 }
 

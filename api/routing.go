@@ -1,9 +1,12 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"plannerd/api/wire"
@@ -14,13 +17,14 @@ import (
 
 // routingTable is a routing table without its entries, in the order of the contract.
 type routingTable struct {
-	Operator      string     `json:"operator"`
-	Version       int64      `json:"version"`
-	ConfigVersion int64      `json:"config_version"`
-	Hash          hash       `json:"hash"`
-	Instances     []instance `json:"instances"`
-	Pending       *struct{}  `json:"pending"` // no table is rolled out beside another
-	KeyEncoding   string     `json:"key_encoding,omitzero"`
+	Operator      string      `json:"operator"`
+	Scheme        wire.Scheme `json:"scheme"`
+	Version       int64       `json:"version"`
+	ConfigVersion int64       `json:"config_version"`
+	Hash          *hash       `json:"hash,omitzero"` // nil under the schemes ring and ranges
+	Instances     []instance  `json:"instances"`
+	Pending       *struct{}   `json:"pending"` // no table is rolled out beside another
+	KeyEncoding   string      `json:"key_encoding,omitzero"`
 }
 
 func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
@@ -37,34 +41,68 @@ func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	w.Header().Set("Plannerd-Table-Version", strconv.FormatInt(table.Version, 10))
-	keys, entries := askedKeys(c.query), entriesOf(table)
+	if f, err := fixedOf(op); f.Scheme != wire.SchemeTable || err != nil {
+		return s.getLayout(w, c, table)
+	}
+	return writeTable(w, c, s, table, "entries", entriesOf(table))
+}
+
+// writeTable answers with a version of the table, whose records are what name
+// says.
+func writeTable[R statsio.Record](w http.ResponseWriter, c *call, s *server, table store.Table, name string, records iter.Seq[R]) error {
+	operator, keys := c.param("operator"), askedKeys(c.query)
 	if c.media == mediaNDJSON || c.media == mediaCSV {
 		// A version never changes, nor does its text.
 		if notModified(w, c.Request, fmt.Sprintf(`"%d-%s-%t"`, table.Version, c.media, keys.base64)) {
 			return nil
 		}
-		return streamList(w, c, entries, keys)
+		return streamList(w, c, records, keys)
 	}
-	stored, err := s.store.Configuration(c.Context(), name, table.ConfigVersion)
-	if err != nil {
-		return aboutOperator(name, err)
-	}
-	config, err := decodeConfiguration(stored.Config)
+	config, err := s.configuration(c.Context(), operator, table.ConfigVersion)
 	if err != nil {
 		return err
 	}
-	keys.base64 = keys.base64 || statsio.NeedsBase64(entries)
-	body, err := openObject(routingTable{
-		Operator: name, Version: table.Version, ConfigVersion: table.ConfigVersion,
-		Hash: config.Hash, Instances: config.Instances, KeyEncoding: keys.member(),
-	})
+	keys.base64 = keys.base64 || statsio.NeedsBase64(records)
+	head := routingTable{
+		Operator: operator, Scheme: config.Scheme, Version: table.Version, ConfigVersion: table.ConfigVersion,
+		Instances: config.Instances, KeyEncoding: keys.member(),
+	}
+	if config.Scheme == wire.SchemeTable {
+		head.Hash = &config.Hash
+	}
+	body, err := openObject(head)
 	if err != nil {
 		return err
 	}
-	body = append(body, `,"entries":`...)
-	body = append(statsio.AppendJSON(body, entries, keys.base64), '}')
+	body = append(body, `,"`+name+`":`...)
+	body = append(statsio.AppendJSON(body, records, keys.base64), '}')
 	writeTagged(w, c.Request, "application/json", body)
 	return nil
+}
+
+// configuration reads a version of an operator's configuration.
+func (s *server) configuration(ctx context.Context, operator string, version int64) (configuration, error) {
+	stored, err := s.store.Configuration(ctx, operator, version)
+	if err != nil {
+		return configuration{}, aboutOperator(operator, err)
+	}
+	return decodeConfiguration(stored.Config)
+}
+
+// getLayout is getRoutingTable under the schemes ring and ranges.
+func (s *server) getLayout(w http.ResponseWriter, c *call, table store.Table) error {
+	config, err := s.configuration(c.Context(), c.param("operator"), table.ConfigVersion)
+	if err != nil {
+		return err
+	}
+	read, err := readLayout(config, table.Entries)
+	if err != nil {
+		return err
+	}
+	if held, ok := read.(tokens); ok {
+		return writeTable(w, c, s, table, "tokens", slices.Values(held.records()))
+	}
+	return writeTable(w, c, s, table, "owners", slices.Values(read.(owners).records()))
 }
 
 // readTable reads the version of the table that the query asks for.
@@ -114,13 +152,71 @@ func (s *server) getRoute(w http.ResponseWriter, c *call) error {
 		encoding := wire.RouteKeyEncodingBase64
 		out.KeyEncoding = &encoding
 	}
-	if !found {
+	f, err := fixedOf(op)
+	switch {
+	case err != nil:
+		return err
+	case f.Scheme != wire.SchemeTable:
+		if err := s.routeScheme(c, key, &out); err != nil {
+			return err
+		}
+	case !found:
 		if out.Instance, err = s.hashed(c, op, key); err != nil {
 			return err
 		}
 		out.Source = wire.RouteSourceHash
 	}
 	return writeJSON(w, out)
+}
+
+// routeScheme says where the tokens or the owners put a key.
+func (s *server) routeScheme(c *call, key []byte, out *wire.Route) error {
+	name := c.param("operator")
+	table, err := s.store.Table(c.Context(), name, nil)
+	if err != nil {
+		return aboutOperator(name, err)
+	}
+	config, err := s.configuration(c.Context(), name, table.ConfigVersion)
+	if err != nil {
+		return err
+	}
+	read, err := readLayout(config, table.Entries)
+	if err != nil {
+		return err
+	}
+	out.Version, out.Source = table.Version, wire.RouteSourceRange
+	if held, ok := read.(tokens); ok {
+		out.Source = wire.RouteSourceRing
+		place, err := s.ring(c.Context(), config, held)
+		if err != nil {
+			return err
+		}
+		out.Instance, err = place.Instance(key, planner.KeyHash(key))
+		return err
+	}
+	out.Instance, err = read.placed().Instance(key, planner.KeyHash(key))
+	if errors.Is(err, errNobody) {
+		return conflict(wire.CodeNobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
+	}
+	return err
+}
+
+// ring returns a ring that is kept beside those of configurations: building a
+// large one takes long.
+func (s *server) ring(ctx context.Context, config configuration, held tokens) (planner.HashFunction, error) {
+	config.Instances = make([]instance, len(held))
+	for i, n := range held {
+		config.Instances[i] = instance{ID: n.ID, Capacity: 1, Tokens: n.Tokens}
+	}
+	text, err := config.encode()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.placement.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return p.planner.Hash, nil
 }
 
 // hashed returns where the pinned hash function puts a key without an entry.

@@ -84,13 +84,15 @@ func readWhatIf(st *statistics, m *members, longest time.Duration) (*whatIfReque
 	in := &whatIfRequest{statistics: st, plans: or(member[bool](m, "plans"), false)}
 	operator, prefix := m.operator()
 	if st.HashInstance != nil && (operator.Hash == nil || *operator.Hash == wire.Hash{}) {
-		function := wire.Reported
+		function := wire.HashFunctionReported
 		operator.Hash = &wire.Hash{Function: &function}
 	}
 	if len(m.bad.errors) == 0 {
 		var err error
 		if in.config, err = normalise(operator, prefix, longest); err != nil {
 			m.addConfiguration(err)
+		} else if in.config.Scheme != wire.SchemeTable {
+			m.bad.at(prefix+"/scheme", "must be table: a what-if plans routing tables")
 		}
 	}
 	in.table = m.routingTable(st, in.config)

@@ -72,7 +72,8 @@ type Configuration struct {
 	CreatedAt time.Time
 }
 
-// Entry is one line of a routing table.
+// Entry is one line of a routing table. What keys and instances are is the caller's
+// business: a table may as well hold tokens or ranges.
 type Entry struct {
 	Key      []byte
 	Instance int32

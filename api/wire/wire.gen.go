@@ -7,6 +7,7 @@ package wire
 const (
 	CertificateScopeClasses CertificateScope = "classes"
 	CertificateScopeKeys    CertificateScope = "keys"
+	CertificateScopeRanges  CertificateScope = "ranges"
 )
 
 // Valid indicates whether the value is a known member of the CertificateScope enum.
@@ -15,6 +16,8 @@ func (e CertificateScope) Valid() bool {
 	case CertificateScopeClasses:
 		return true
 	case CertificateScopeKeys:
+		return true
+	case CertificateScopeRanges:
 		return true
 	default:
 		return false
@@ -58,6 +61,8 @@ const (
 	CodeKeysNotKnown             Code = "keys_not_known"
 	CodeMalformed                Code = "malformed"
 	CodeMethodNotAllowed         Code = "method_not_allowed"
+	CodeNoRoutingTable           Code = "no_routing_table"
+	CodeNobodyOwns               Code = "nobody_owns"
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotFound                 Code = "not_found"
 	CodeOperatorNotFound         Code = "operator_not_found"
@@ -65,6 +70,7 @@ const (
 	CodePurged                   Code = "purged"
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
+	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
 	CodeTableVersionAhead        Code = "table_version_ahead"
@@ -108,6 +114,10 @@ func (e Code) Valid() bool {
 		return true
 	case CodeMethodNotAllowed:
 		return true
+	case CodeNoRoutingTable:
+		return true
+	case CodeNobodyOwns:
+		return true
 	case CodeNotAcceptable:
 		return true
 	case CodeNotFound:
@@ -121,6 +131,8 @@ func (e Code) Valid() bool {
 	case CodeResolutionNotNeeded:
 		return true
 	case CodeResolutionRequired:
+		return true
+	case CodeSchemeFixed:
 		return true
 	case CodeTableNotHeld:
 		return true
@@ -188,25 +200,25 @@ func (e EndReason) Valid() bool {
 
 // Defines values for HashFunction.
 const (
-	Flink    HashFunction = "flink"
-	Kafka    HashFunction = "kafka"
-	Modulo   HashFunction = "modulo"
-	Reported HashFunction = "reported"
-	Ring     HashFunction = "ring"
+	HashFunctionFlink    HashFunction = "flink"
+	HashFunctionKafka    HashFunction = "kafka"
+	HashFunctionModulo   HashFunction = "modulo"
+	HashFunctionReported HashFunction = "reported"
+	HashFunctionRing     HashFunction = "ring"
 )
 
 // Valid indicates whether the value is a known member of the HashFunction enum.
 func (e HashFunction) Valid() bool {
 	switch e {
-	case Flink:
+	case HashFunctionFlink:
 		return true
-	case Kafka:
+	case HashFunctionKafka:
 		return true
-	case Modulo:
+	case HashFunctionModulo:
 		return true
-	case Reported:
+	case HashFunctionReported:
 		return true
-	case Ring:
+	case HashFunctionRing:
 		return true
 	default:
 		return false
@@ -269,16 +281,22 @@ func (e KeyType) Valid() bool {
 
 // Defines values for Migrates.
 const (
+	MigratesArcs    Migrates = "arcs"
 	MigratesClasses Migrates = "classes"
 	MigratesKeys    Migrates = "keys"
+	MigratesRanges  Migrates = "ranges"
 )
 
 // Valid indicates whether the value is a known member of the Migrates enum.
 func (e Migrates) Valid() bool {
 	switch e {
+	case MigratesArcs:
+		return true
 	case MigratesClasses:
 		return true
 	case MigratesKeys:
+		return true
+	case MigratesRanges:
 		return true
 	default:
 		return false
@@ -330,6 +348,24 @@ func (e PlanStatus) Valid() bool {
 	}
 }
 
+// Defines values for RangesMethod.
+const (
+	MinMovement RangesMethod = "min_movement"
+	Quantile    RangesMethod = "quantile"
+)
+
+// Valid indicates whether the value is a known member of the RangesMethod enum.
+func (e RangesMethod) Valid() bool {
+	switch e {
+	case MinMovement:
+		return true
+	case Quantile:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Reason.
 const (
 	Drain    Reason = "drain"
@@ -360,6 +396,27 @@ func (e Reason) Valid() bool {
 	}
 }
 
+// Defines values for RingMethod.
+const (
+	Doubling RingMethod = "doubling"
+	Fitted   RingMethod = "fitted"
+	Halving  RingMethod = "halving"
+)
+
+// Valid indicates whether the value is a known member of the RingMethod enum.
+func (e RingMethod) Valid() bool {
+	switch e {
+	case Doubling:
+		return true
+	case Fitted:
+		return true
+	case Halving:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RouteKeyEncoding.
 const (
 	RouteKeyEncodingBase64 RouteKeyEncoding = "base64"
@@ -378,6 +435,8 @@ func (e RouteKeyEncoding) Valid() bool {
 // Defines values for RouteSource.
 const (
 	RouteSourceHash  RouteSource = "hash"
+	RouteSourceRange RouteSource = "range"
+	RouteSourceRing  RouteSource = "ring"
 	RouteSourceTable RouteSource = "table"
 )
 
@@ -386,7 +445,32 @@ func (e RouteSource) Valid() bool {
 	switch e {
 	case RouteSourceHash:
 		return true
+	case RouteSourceRange:
+		return true
+	case RouteSourceRing:
+		return true
 	case RouteSourceTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Scheme.
+const (
+	SchemeRanges Scheme = "ranges"
+	SchemeRing   Scheme = "ring"
+	SchemeTable  Scheme = "table"
+)
+
+// Valid indicates whether the value is a known member of the Scheme enum.
+func (e Scheme) Valid() bool {
+	switch e {
+	case SchemeRanges:
+		return true
+	case SchemeRing:
+		return true
+	case SchemeTable:
 		return true
 	default:
 		return false
@@ -495,12 +579,14 @@ type Beta = float64
 // Causes Coded reasons why the plan does not do or reach something: `balanced`, within all limits already; `cooldown`, too soon after the last plan that migrated
 // keys; `nothing_movable`, some instance stays above its bound and nothing that fits can be moved; `hot_key`, a single key exceeds what any instance may carry;
 // `table_limit`, no plan was found within the table limit; `unfinished`, the work budget or the time was up before any plan was complete, so everything
-// stays where it is. More may come.
+// stays where it is. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
+// `exhausted`, the overloaded one has one token left; `token_limit`, there would be too many; `max_rounds`, it was relieved as often as it may be; `no_improvement`, what was tried is not
+// better. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
 type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 // and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-// placed. null when `certificate` was `off`, and with the cause `unfinished`.
+// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 type Certificate struct {
 	// Gap (objective − lower_bound) / lower_bound of this plan: 0.02 means that no plan is more than 2 % better. 0 when both are 0; null when only the bound is 0,
 	// or when this plan violates a constraint.
@@ -512,14 +598,16 @@ type Certificate struct {
 	// LowerBound No plan that keeps to every constraint has less: of `migration.objective` under objective `min_migration`, of θ under `min_imbalance`. null when `infeasible`.
 	LowerBound *float64 `json:"lower_bound"`
 
-	// Scope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent.
+	// Scope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent; `ranges`, all divisions of the key space in
+	// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
 	Scope CertificateScope `json:"scope"`
 
 	// Unmet The constraints that cannot be met, as far as that is proven, one for each that could give way to let the others hold. Empty when some plan may meet them all and no key is hot.
 	Unmet []Unmet `json:"unmet"`
 }
 
-// CertificateScope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent.
+// CertificateScope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent; `ranges`, all divisions of the key space in
+// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
 type CertificateScope string
 
 // CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
@@ -539,10 +627,11 @@ type CertificateLevel string
 // | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 // | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
+// | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -552,6 +641,8 @@ type CertificateLevel string
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
 // | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
+// | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
+// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 // | `too_large` | 413 | the body is over a limit |
@@ -623,7 +714,7 @@ type Coverage string
 // server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 type Deadline = string
 
-// DriftedKeys Keys that are elsewhere than the committed table or hash would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
 type DriftedKeys = int64
 
 // EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
@@ -708,7 +799,7 @@ type Instance struct {
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`
 
-	// Tokens Its number of ring tokens. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
+	// Tokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
 	Tokens *int32 `json:"tokens,omitempty"`
 }
 
@@ -755,7 +846,7 @@ type Load struct {
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
 type Loads = []Load
 
-// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records.
+// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 type Migrates string
 
 // MigrationFigures What the plan moves.
@@ -820,16 +911,23 @@ type OperatorConfiguration struct {
 	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
 	Objective      *Objective      `json:"objective,omitempty"`
 
+	// Ranges The parameters of scheme `ranges`.
+	Ranges *RangesOptions `json:"ranges,omitempty"`
+
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 	Retention *Retention `json:"retention,omitempty"`
-	Strategy  *Strategy  `json:"strategy,omitempty"`
+
+	// Ring The parameters of scheme `ring`.
+	Ring     *RingOptions `json:"ring,omitempty"`
+	Scheme   *Scheme      `json:"scheme,omitempty"`
+	Strategy *Strategy    `json:"strategy,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries; null for no limit.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
 	TableOwner *TableOwner `json:"table_owner,omitempty"`
 	ThetaMax   *ThetaMax   `json:"theta_max,omitempty"`
 
-	// Trigger When imbalance alone leads to a plan. Removed instances, a changed hash and a table over its limit always do.
+	// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
 	Trigger    *Trigger    `json:"trigger,omitempty"`
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
 }
@@ -900,10 +998,11 @@ type Problem struct {
 	// | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 	// | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
+	// | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed: only complete statistics tell what moves |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -913,6 +1012,8 @@ type Problem struct {
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
 	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
+	// | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
+	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 	// | `too_large` | 413 | the body is over a limit |
@@ -936,6 +1037,17 @@ type Problem struct {
 
 	// Type Always `about:blank`; `code` tells more.
 	Type string `json:"type"`
+}
+
+// RangesMethod How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
+// cost as possible changes its owner.
+type RangesMethod string
+
+// RangesOptions The parameters of scheme `ranges`.
+type RangesOptions struct {
+	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
+	MaxIntervals *int32        `json:"max_intervals,omitempty"`
+	Method       *RangesMethod `json:"method,omitempty"`
 }
 
 // Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
@@ -970,6 +1082,20 @@ type Retention struct {
 	Versions *int32 `json:"versions,omitempty"`
 }
 
+// RingMethod How a plan changes the ring. `halving`: an overloaded instance gives up half of its tokens; `doubling`: all others double theirs (DPA Load Balancer §4.2), one instance after the other is
+// relieved; `fitted`: whatever token counts meet `theta_max`, or else come closest to it, with least state moved, of those that a search finds.
+type RingMethod string
+
+// RingOptions The parameters of scheme `ring`.
+type RingOptions struct {
+	// MaxRounds How often a plan may relieve each instance. Not with `fitted`.
+	MaxRounds *int32      `json:"max_rounds,omitempty"`
+	Method    *RingMethod `json:"method,omitempty"`
+
+	// Tau τ of the policy: an instance is overloaded when its load per capacity exceeds (1+τ) times the second greatest. Not with `fitted`.
+	Tau *float64 `json:"tau,omitempty"`
+}
+
 // Route defines model for Route.
 type Route struct {
 	// Instance Where the key goes.
@@ -982,7 +1108,7 @@ type Route struct {
 	// Operator The name of an operator.
 	Operator OperatorName `json:"operator"`
 
-	// Source `table`: an entry says so; `hash`: it has none, and its hash says so.
+	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in.
 	Source RouteSource `json:"source"`
 
 	// Version The version of the committed routing table.
@@ -992,7 +1118,7 @@ type Route struct {
 // RouteKeyEncoding Present when the key of this answer is base64.
 type RouteKeyEncoding string
 
-// RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so.
+// RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in.
 type RouteSource string
 
 // RoutingTableEntry defines model for RoutingTableEntry.
@@ -1006,6 +1132,14 @@ type RoutingTableEntry struct {
 
 // Scale The real value of a discretised 1, from 1e-290 to 1e290.
 type Scale = float64
+
+// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
+// `ranges`: intervals of the key space, which plans hand over.
+//
+// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+type Scheme string
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
@@ -1060,7 +1194,7 @@ type Transition struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// Trigger When imbalance alone leads to a plan. Removed instances, a changed hash and a table over its limit always do.
+// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
 type Trigger struct {
 	// CooldownIntervals Not within this many intervals after one whose plan migrated keys and was committed.
 	CooldownIntervals *int64 `json:"cooldown_intervals,omitempty"`

@@ -33,6 +33,12 @@ func TestReadme(t *testing.T) {
 		t.Errorf("user:3 is routed to instance %d", route.Instance)
 	}
 
+	reader.follow(section(t, string(text), "Rings and ranges"))
+	reader.answer(&route)
+	if route.Instance != 1 {
+		t.Errorf("user:3 is in a range of instance %d", route.Instance)
+	}
+
 	reader.follow(section(t, string(text), "Millions of keys in a few kilobytes"))
 	var plan struct {
 		Operator     string

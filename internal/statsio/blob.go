@@ -34,7 +34,7 @@ const (
 
 	blockRows     = 1 << 16
 	blockKeyBytes = 4 << 20
-	maxRowWidth   = 36 // bytes of a row besides its key
+	maxRowWidth   = 41 // bytes of a row besides its key
 	// maxBlockBytes bounds the content of a block: its keys, of which the last
 	// may exceed blockKeyBytes, and maxRowWidth bytes a row besides.
 	maxBlockBytes = 8 << 20
@@ -228,6 +228,11 @@ func (r *blobReader) take(from *[]byte, n int) []byte {
 
 // keys reads n keys and appends them.
 func (r *blobReader) keys(to *planner.Keys, n int) {
+	r.texts(n, func(_ int, key []byte) { to.Append(key) })
+}
+
+// texts reads n keys. They are shared with the block.
+func (r *blobReader) texts(n int, take func(i int, key []byte)) {
 	lengths := r.take(&r.raw, 2*n)
 	for i := 0; i < n && r.err == nil; i++ {
 		size := int(lengths[i]) | int(lengths[n+i])<<8
@@ -236,7 +241,7 @@ func (r *blobReader) keys(to *planner.Keys, n int) {
 			return
 		}
 		if key := r.take(&r.raw, size); r.err == nil {
-			to.Append(key)
+			take(i, key)
 		}
 	}
 }

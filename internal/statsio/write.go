@@ -19,7 +19,8 @@ import (
 var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
 // Record is what the long lists of a plan and of its resolution consist of: a
-// [Migration], a [ClassMove], an [Entry] or a [KeyMove].
+// [Migration], a [ClassMove], an [ArcMove], a [RangeMove], an [Entry], a
+// [RingTokens], a [RangeOwner] or a [KeyMove].
 type Record interface {
 	// AppendJSON appends the record as a JSON value. With base64 its key is
 	// written in base64; without, it is text, and one that is not valid UTF-8 is
@@ -153,21 +154,21 @@ func write[R any](w io.Writer, buf []byte, records iter.Seq[R], add func([]byte,
 
 // appendKeyMember opens an object with its key.
 func appendKeyMember(dst, key []byte, base64 bool) []byte {
-	dst = append(dst, `{"key":`...)
-	if !base64 {
-		start := len(dst)
-		var err error
-		if dst, err = jsontext.AppendQuote(dst, key); err == nil {
-			return dst
-		}
-		dst = dst[:start]
-	}
-	dst = append(dst, '"')
-	dst = appendBase64(dst, key)
-	dst = append(dst, '"')
-	if !base64 {
+	mixed := !base64 && !utf8.Valid(key)
+	dst = appendText(append(dst, `{"key":`...), key, base64 || mixed)
+	if mixed {
 		dst = append(dst, `,"key_encoding":"base64"`...)
 	}
+	return dst
+}
+
+// appendText appends a key as a JSON string. Without base64 it must be valid
+// UTF-8.
+func appendText(dst, key []byte, base64 bool) []byte {
+	if base64 {
+		return append(appendBase64(append(dst, '"'), key), '"')
+	}
+	dst, _ = jsontext.AppendQuote(dst, key) // it fails on invalid UTF-8 only
 	return dst
 }
 

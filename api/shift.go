@@ -1,0 +1,162 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"plannerd/api/wire"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/ring"
+	"plannerd/store"
+)
+
+// shift is what a plan of scheme ring or ranges changes, in place of entries of a
+// routing table.
+type shift interface {
+	encode() []byte
+	migrations() migrationList
+	// appendJSON appends its lists as further members of an object.
+	appendJSON(b []byte, base64 bool) []byte
+	needsBase64() bool
+}
+
+type (
+	ringShift   struct{ statsio.RingPlan }
+	rangesShift struct{ statsio.RangesPlan }
+)
+
+func (s ringShift) encode() []byte            { return s.Encode() }
+func (s ringShift) migrations() migrationList { return listOf(s.Arcs) }
+func (ringShift) needsBase64() bool           { return false }
+
+func (s rangesShift) encode() []byte            { return s.Encode() }
+func (s rangesShift) migrations() migrationList { return listOf(s.Moves) }
+func (s rangesShift) needsBase64() bool         { return statsio.NeedsBase64(slices.Values(s.Owners)) }
+
+func listOf[R statsio.Record](records []R) migrationList {
+	return migrations[R](slices.Values(records))
+}
+
+func (s ringShift) appendJSON(b []byte, _ bool) []byte {
+	b = appendTokens(append(b, `,"tokens_added":[`...), s.Tokens, func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After })
+	b = appendTokens(append(b, `],"tokens_removed":[`...), s.Tokens, func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before })
+	return append(b, ']')
+}
+
+// appendTokens appends the tokens of each change that span names.
+func appendTokens(b []byte, changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) []byte {
+	first := true
+	for _, c := range changes {
+		from, to := span(c)
+		name := append(strconv.AppendInt([]byte("token-"), int64(c.Instance), 10), '-')
+		for j := from; j < to; j++ {
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b = strconv.AppendInt(append(b, `{"instance":`...), int64(c.Instance), 10)
+			b = strconv.AppendInt(append(b, `,"index":`...), int64(j), 10)
+			at := ring.Position(strconv.AppendInt(name[:len(name):len(name)], int64(j), 10))
+			b = append(strconv.AppendUint(append(b, `,"position":`...), uint64(at), 10), '}')
+		}
+	}
+	return b
+}
+
+func (s rangesShift) appendJSON(b []byte, base64 bool) []byte {
+	return statsio.AppendJSON(append(b, `,"owners":`...), slices.Values(s.Owners), base64)
+}
+
+// shift reads what a plan of scheme ring or ranges changes.
+func (s *server) shift(ctx context.Context, p store.Plan) (shift, error) {
+	blob, err := s.store.Migrations(ctx, p.ID)
+	if err != nil {
+		return nil, aboutPlan(p.ID, err)
+	}
+	var out shift
+	if schemeOf(p.Strategy) == wire.SchemeRing {
+		var r statsio.RingPlan
+		r, err = statsio.DecodeRingPlan(blob)
+		out = ringShift{r}
+	} else {
+		var r statsio.RangesPlan
+		r, err = statsio.DecodeRangesPlan(blob)
+		out = rangesShift{r}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
+	}
+	return out, nil
+}
+
+// appendShift appends the sizes and, when they are given, the lists of what a plan
+// of scheme ring or ranges changes.
+func (l lists) appendShift(b []byte, p store.Plan, keys keyCoder) ([]byte, error) {
+	name := schemeOf(p.Strategy)
+	b = append(append(append(b, ',', '"'), name...), `":`...)
+	sizes, err := openObject(wire.TableSizes{SizeBefore: p.TableBefore, SizeAfter: p.TableAfter})
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, sizes...)
+	if l.shift != nil {
+		b = l.shift.appendJSON(b, keys.base64)
+	}
+	return append(b, '}'), nil
+}
+
+// moveOf is what moves of arcs and of ranges are filtered and sorted by.
+type moveOf struct {
+	from, to    int32
+	keys        int64
+	cost, state float64
+	reason      planner.Reason
+}
+
+// listShift answers with the migrations of a plan of scheme ring or ranges.
+func listShift(w http.ResponseWriter, c *call, all shift, filter keyFilter) error {
+	if c.query.Has("key_prefix") {
+		return invalid().withParameter("key_prefix", "is for plans of keys")
+	}
+	if c.query.Get("sort") == "key" {
+		return invalid().withParameter("sort", "by key is for plans of keys")
+	}
+	if arcs, ok := all.(ringShift); ok {
+		if c.query.Has("key_encoding") {
+			return invalid().withParameter("key_encoding", "is for plans with keys")
+		}
+		return listMoves(w, c, arcs.Arcs, filter, func(m statsio.ArcMove) moveOf { return moveOf{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} })
+	}
+	return listMoves(w, c, all.(rangesShift).Moves, filter, func(m statsio.RangeMove) moveOf { return moveOf{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} })
+}
+
+func listMoves[R statsio.Record](w http.ResponseWriter, c *call, all []R, filter keyFilter, of func(R) moveOf) error {
+	var found []R
+	reason, anyReason := planner.ParseReason(c.query.Get("reason"))
+	for _, m := range all {
+		if x := of(m); filter.takes(nil, x.from, x.to) && (!anyReason || x.reason == reason) {
+			found = append(found, m)
+		}
+	}
+	by := c.query.Get("sort")
+	slices.SortStableFunc(found, func(a, b R) int { return of(a).compare(of(b), by) })
+	return answerMigrations(w, c, found, filter.keys)
+}
+
+// compare orders by "cost", "state" or "count", greatest first.
+func (m moveOf) compare(n moveOf, by string) int {
+	switch by {
+	case "cost":
+		return cmp.Compare(n.cost, m.cost)
+	case "state":
+		return cmp.Compare(n.state, m.state)
+	case "count":
+		return cmp.Compare(n.keys, m.keys)
+	}
+	return 0
+}

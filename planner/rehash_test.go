@@ -1,0 +1,63 @@
+package planner_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"plannerd/planner"
+)
+
+// TestRehash recounts plans that follow a changed hash, hot keys and drained
+// instances included.
+func TestRehash(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := 1 + r.IntN(30)
+		s := &planner.Snapshot{
+			Instances: []planner.Instance{{ID: 1, Capacity: 1}, {ID: 4, Capacity: 2, Drained: true}, {ID: 6, Capacity: 3, Added: true}},
+			Keys:      planner.NewKeys(n), HashChanged: true,
+		}
+		for i := range n {
+			s.Keys.Append([]byte{byte(i)})
+			s.Cost = append(s.Cost, float64(r.IntN(5)*r.IntN(40)))
+			s.State = append(s.State, float64(r.IntN(9)))
+			s.Current = append(s.Current, int32(r.IntN(3)))
+			s.Hash = append(s.Hash, int32(2*r.IntN(2)))
+		}
+		p, err := planner.Rehash(s, planner.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var load [3]float64
+		keys, state, total := int64(0), 0.0, 0.0
+		for i, to := range s.Hash {
+			load[to] += s.Cost[i]
+			total += s.Cost[i]
+			if s.Current[i] != to {
+				keys++
+				state += s.State[i]
+			}
+		}
+		for d, l := range load {
+			if p.Instances[d].After != l {
+				t.Fatalf("instance %d carries %v, not %v", d, p.Instances[d].After, l)
+			}
+		}
+		theta := 0.0
+		if total > 0 {
+			theta = max(load[0]/(total/4), load[2]/(total*3/4)) - 1
+		}
+		if p.Migration.Keys != keys || p.Migration.State != state || math.Abs(p.Theta.After-theta) > 1e-12 || p.Certificate != nil {
+			t.Fatalf("%+v, want %d keys of state %v and θ %v", p.Migration, keys, state, theta)
+		}
+		if len(p.Set) > 0 || p.TableAfter != 0 {
+			t.Fatalf("%d entries", len(p.Set))
+		}
+		for _, h := range p.HotKeys {
+			if h.Instance != s.Hash[h.Item] {
+				t.Fatalf("hot key %d is said to be on %d", h.Item, h.Instance)
+			}
+		}
+	}
+}
