@@ -17,7 +17,7 @@ type analyzeSchemesCmd struct {
 	TokensPerInstance int       `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
 	TableLimit        *int64    `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
 	Whole             bool      `help:"Partial results of one key cannot be merged: a key must be on one instance."`
-	MaxChoices        int       `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 16)."`
+	MaxChoices        int       `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 256)."`
 	Sources           int       `default:"1" help:"Sources of the stream, S, under pkg."`
 	LoadInformation   string    `enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
 	AggregationPeriod int64     `default:"0" help:"Messages after which parts of split keys are merged; 0: once at the end."`

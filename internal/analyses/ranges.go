@@ -233,7 +233,7 @@ func (a *rangesJob) divideFirst() error {
 	if len(there) == 0 {
 		return nil
 	}
-	d, err := a.divide(nil, there, ranges.Options{Method: ranges.Quantile})
+	d, err := a.divide(nil, there, ranges.Options{Method: ranges.Quantile, Stop: a.stop})
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower, o 
 func (a *rangesJob) planAll() error {
 	for i, method := range a.r.Methods {
 		a.tell("plan")(int64(i), int64(len(a.r.Methods)))
-		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax, MaxIntervals: a.r.MaxIntervals})
+		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax, MaxIntervals: a.r.MaxIntervals, Stop: a.stop})
 		if err != nil {
 			return a.failure(err, map[string]string{"method": "methods/" + strconv.Itoa(i)})
 		}

@@ -60,6 +60,11 @@ func (a *rangesJob) lists(d *ranges.Division, out *RangesPlan) {
 	for _, o := range d.After[:min(a.top, len(d.After))] {
 		out.Owners = append(out.Owners, Owner{a.keys.encode(o.Low), o.Follower})
 	}
+	for _, o := range d.Before[:min(a.top, len(d.Before))] {
+		if o.Follower != ranges.Nobody {
+			out.OwnersBefore = append(out.OwnersBefore, Owner{a.keys.encode(o.Low), o.Follower})
+		}
+	}
 	for _, e := range d.Empty {
 		out.Empty = append(out.Empty, RangesEmpty{e.Follower, a.keyOrNil(e.Key), e.Share})
 	}

@@ -153,9 +153,12 @@ type RangesPlan struct {
 	Transfers     []RangesTransfer `json:"transfers"`
 	// OwnerCount is the number of intervals; Owners are the first top, from the lowest
 	// key on. With a top as great as owner_count they can be posted again.
-	OwnerCount int           `json:"owner_count"`
-	Owners     []Owner       `json:"owners"`
-	Empty      []RangesEmpty `json:"empty"` // followers that stay and get no known key
+	OwnerCount int     `json:"owner_count"`
+	Owners     []Owner `json:"owners"`
+	// OwnersBefore are the first top of the old ones, which transfers start from; none
+	// where nobody owned anything.
+	OwnersBefore []Owner       `json:"owners_before"`
+	Empty        []RangesEmpty `json:"empty"` // followers that stay and get no known key
 	// HeavyKeys weigh more than any follower may; the first top of heavy_key_count.
 	HeavyKeyCount int              `json:"heavy_key_count"`
 	HeavyKeys     []RangesHeavyKey `json:"heavy_keys"`

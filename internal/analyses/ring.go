@@ -70,10 +70,14 @@ func (a *ringJob) prepare() error {
 	if err := checkSeed(r.Seed); err != nil {
 		return err
 	}
+	all := 0
 	for _, n := range r.Nodes {
 		a.members = append(a.members, ring.Member{
 			ID: n.ID, Tokens: cmp.Or(n.Tokens, tokens), Capacity: n.Capacity, Joins: n.Joins, Leaves: n.Leaves,
 		})
+		if all += max(0, cmp.Or(n.Tokens, tokens)); all > mostTokens {
+			return bad("nodes", "have more than "+strconv.Itoa(mostTokens)+" tokens together")
+		}
 	}
 	r.Joins = slices.Clone(r.Joins)
 	for i := range r.Joins {
@@ -81,6 +85,9 @@ func (a *ringJob) prepare() error {
 	}
 	return a.needInput()
 }
+
+// mostTokens bounds the ring, which is built several times.
+const mostTokens = 1 << 22
 
 // needInput says what there must be for what is asked.
 func (a *ringJob) needInput() error {
@@ -151,9 +158,11 @@ func (a *ringJob) present() error {
 
 // theta is the largest overload as the ring is, before anybody joins or leaves.
 func (a *ringJob) theta() float64 {
-	there := slices.DeleteFunc(slices.Clone(a.out.Nodes), func(n NodeLoad) bool {
-		return slices.ContainsFunc(a.members, func(m ring.Member) bool { return m.ID == n.ID && m.Joins })
-	})
+	joins := make(map[int32]bool)
+	for _, m := range a.members {
+		joins[m.ID] = m.Joins
+	}
+	there := slices.DeleteFunc(slices.Clone(a.out.Nodes), func(n NodeLoad) bool { return joins[n.ID] })
 	return overload(there, func(n NodeLoad) (float64, float64, bool) { return n.Load, n.Capacity, true })
 }
 

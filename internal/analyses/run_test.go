@@ -447,6 +447,7 @@ func TestInputErrors(t *testing.T) {
 		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1}, {ID: 1}}}), "nodes/1/id"},
 		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1, Capacity: -1}}}), "nodes/0/capacity"},
 		{ringOf(in, RingRequest{TokensPerInstance: -1}), "tokens_per_instance"},
+		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1, Tokens: 1 << 22}, {ID: 2}}}), "nodes"},
 		{ringOf(in, RingRequest{Method: "thirds"}), "method"},
 		{ringOf(in, RingRequest{Method: ring.None, Plan: true}), "method"},
 		{ringOf(in, RingRequest{Method: ring.Fitted, Simulate: true}), "method"},

@@ -33,7 +33,7 @@ type SchemesRequest struct {
 	// so that keys may be split. Defaults to true.
 	Mergeable *bool `json:"mergeable,omitzero"`
 	// MaxChoices is the most choices of pkg to try. Defaults to the number of instances,
-	// at most 16.
+	// at most 256.
 	MaxChoices int `json:"max_choices,omitzero"`
 	// Sources is S of pkg. Defaults to 1.
 	Sources int `json:"sources,omitzero"`

@@ -115,9 +115,13 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 	return rows, nil
 }
 
+// paperTokens bounds the ring of doubling, of four nodes and at most four keys. Up
+// to four rounds of each reducer stay below, five seldom do not.
+const paperTokens = 1 << 16
+
 // simulate fills in the figures of a row.
 func (row *PaperRow) simulate(w Workload, o PaperOptions) error {
-	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, Stop: o.Stop}
+	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, TokenLimit: paperTokens, Stop: o.Stop}
 	var skews []float64
 	var forwarded, split, rounds []int64
 	for seed := range uint64(o.Runs) {

@@ -163,22 +163,31 @@ func closer(a, b *Figures) bool {
 	return cmp.Or(cmp.Compare(a.Theta, b.Theta), cmp.Compare(a.State, b.State)) < 0
 }
 
-// pkg runs partial key grouping with more and more choices until it is balanced.
+// pkg runs partial key grouping with twice as many choices each time until it is
+// balanced, and then looks for the fewest between the last two.
 func (l *ledger) pkg(stream *grouping.Stream) (best Figures, err error) {
-	first := min(grouping.DefaultChoices, l.o.MaxChoices)
-	for d := first; d <= l.o.MaxChoices; d++ {
+	for d, tooFew, enough := min(grouping.DefaultChoices, l.o.MaxChoices), 0, 0; ; {
 		f, err := l.choices(stream, d)
 		if err != nil {
 			return best, err
 		}
-		if d == first || closer(&f, &best) {
+		if tooFew+enough == 0 || closer(&f, &best) || f.Balanced {
 			best = f
 		}
 		if f.Balanced {
-			break
+			enough = d
+		} else {
+			tooFew = d
+		}
+		switch {
+		case enough == 0 && d == l.o.MaxChoices, enough > 0 && (enough-tooFew <= 1 || tooFew == 0):
+			return best, nil
+		case enough == 0:
+			d = min(2*d, l.o.MaxChoices)
+		default:
+			d = (tooFew + enough) / 2
 		}
 	}
-	return best, nil
 }
 
 // choices runs partial key grouping with d choices by all seeds.
@@ -258,7 +267,7 @@ func (l *ledger) ranges() (Figures, error) {
 		followers[i] = ranges.Follower{ID: x.ID, Capacity: x.Capacity}
 		index[x.ID] = int32(i)
 	}
-	o := ranges.Options{Method: ranges.MinMovement, ThetaMax: l.o.ThetaMax, MaxIntervals: l.o.MaxIntervals}
+	o := ranges.Options{Method: ranges.MinMovement, ThetaMax: l.o.ThetaMax, MaxIntervals: l.o.MaxIntervals, Stop: l.o.Stop}
 	d, err := ranges.PlanKeys(ranges.Statistics(l.load), nil, followers, o)
 	if err != nil {
 		return Figures{}, err

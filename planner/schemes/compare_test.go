@@ -199,6 +199,15 @@ func TestPKG(t *testing.T) {
 	}
 }
 
+// The fewest choices that balance are found however many it takes.
+func TestManyChoices(t *testing.T) {
+	l := Load{Keys: planner.KeysOf("a", "b"), Cost: []float64{10_000, 10_000}}
+	f := compare(t, l, Options{Instances: equal(40), ThetaMax: 0.5, Seeds: 3}).Of(PKG)
+	if !f.Balanced || f.Choices < 14 || f.Choices > 20 { // 40 instances, 27 of which have to share
+		t.Errorf("%+v", f)
+	}
+}
+
 // No scheme that keeps keys whole beats what the costliest key forces.
 func TestLeastTheta(t *testing.T) {
 	for seed := range uint64(8) {

@@ -48,7 +48,7 @@ const (
 	DefaultSeeds     = 5
 	MaxSeeds         = 1000
 	// MostChoices bounds the default of Options.MaxChoices.
-	MostChoices = 16
+	MostChoices = 256
 	// maxStates is how many token counts Ring evaluates under fitted.
 	maxStates = 1 << 14
 )
