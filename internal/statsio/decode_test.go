@@ -147,6 +147,13 @@ func checkWindows[D any](t *testing.T, decode func(io.Reader, Options) (D, error
 	}
 }
 
+func TestKeysAreText(t *testing.T) {
+	d, err := DecodeJSON(strings.NewReader(`{"key_encoding":"utf8","keys":[{"key":"YQ==","cost":1}]}`), Options{})
+	if err != nil || d.Base64Keys() || string(d.Stats.Keys.At(0)) != "YQ==" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestJSONRows(t *testing.T) {
 	row := func(s string) string { return `{"keys":[` + s + `]}` }
 	two := func(s string) string { return row(`{"key":"a","cost":1},` + s) }
@@ -217,8 +224,8 @@ func TestJSONRows(t *testing.T) {
 			"invalid\n/keys/2/key: is the same as /keys/0/key\n/keys/3/key: is the same as /keys/1/key\n/keys/4/key: is the same as /keys/0/key"},
 		{"several in a row", row(`{"cost":-1,"instance":-1}`), "invalid\n/keys/0/cost: must be ≥ 0 and finite\n/keys/0/instance: must be an integer from 0 to 2147483647\n/keys/0/key: is required"},
 		{"malformed behind invalid", row(`{"cost":-1},x`), "malformed\n/keys/1: expected a value at byte 21"},
-		{"key_encoding unknown", `{"key_encoding":"hex","keys":[{"key":"a","cost":1}]}`, "invalid\n/key_encoding: must be \"base64\""},
-		{"key_encoding no string", `{"keys":[],"key_encoding":null}`, "invalid\n/key_encoding: must be \"base64\""},
+		{"key_encoding unknown", `{"key_encoding":"hex","keys":[{"key":"a","cost":1}]}`, "invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
+		{"key_encoding no string", `{"keys":[],"key_encoding":null}`, "invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
 	})
 }
 

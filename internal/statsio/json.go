@@ -225,8 +225,11 @@ func (p *jsonParser) skip() error {
 
 func (p *jsonParser) keyEncoding(value []byte) error {
 	encoding, err := jsontext.AppendUnquote(nil, value)
+	if err == nil && string(encoding) == "utf8" {
+		return nil
+	}
 	if err != nil || string(encoding) != "base64" {
-		p.problemAt("/key_encoding", `must be "base64"`)
+		p.problemAt("/key_encoding", `must be "utf8" or "base64"`)
 		return p.full()
 	}
 	p.base64 = true

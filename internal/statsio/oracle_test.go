@@ -73,7 +73,11 @@ func oracleJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
 		case "columns":
 			columns = v.Clone()
 		case "key_encoding":
-			if s, err := jsontext.AppendUnquote(nil, v); err != nil || string(s) != "base64" {
+			encoding, err := jsontext.AppendUnquote(nil, v)
+			if err == nil && string(encoding) == "utf8" {
+				continue
+			}
+			if err != nil || string(encoding) != "base64" {
 				return read, refuse("key_encoding")
 			}
 			base64Keys = true
