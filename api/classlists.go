@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -67,15 +66,6 @@ func listClassMoves(w http.ResponseWriter, c *call, all classMigrations, filter 
 // sortClassMoves orders by "cost", "state" or "count", greatest first. Ties, and
 // all without it, stay in the order of the plan.
 func sortClassMoves(list []statsio.ClassMove, by string) {
-	slices.SortStableFunc(list, func(a, b statsio.ClassMove) int {
-		switch by {
-		case "cost":
-			return cmp.Compare(b.Cost, a.Cost)
-		case "state":
-			return cmp.Compare(b.State, a.State)
-		case "count":
-			return cmp.Compare(b.Count, a.Count)
-		}
-		return 0
-	})
+	of := func(m statsio.ClassMove) moveOf { return moveOf{keys: m.Count, cost: m.Cost, state: m.State} }
+	slices.SortStableFunc(list, func(a, b statsio.ClassMove) int { return of(a).compare(of(b), by) })
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"os"
-	"strconv"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
@@ -190,33 +188,12 @@ func readOwners(path string) ([]analyses.Owner, error) {
 	return owners, nil
 }
 
-func parseOwners(r io.Reader) ([]analyses.Owner, error) {
-	plain, _, err := statsio.Open(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = plain.Close() }()
-	in := csv.NewReader(plain)
-	in.FieldsPerRecord = 2
-	header, err := in.Read()
-	if err != nil || header[0] != "low" || header[1] != "follower" {
-		return nil, errors.New("its first line must be the header low,follower")
-	}
-	var owners []analyses.Owner
-	for {
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return owners, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		follower, err := strconv.ParseInt(record[1], 10, 32)
-		if err != nil || follower < 0 {
-			return nil, fmt.Errorf("row %d: follower: %q is not an id ≥ 0", len(owners)+1, record[1])
-		}
-		owners = append(owners, analyses.Owner{Low: record[0], Follower: int32(follower)})
-	}
+func parseOwners(r io.Reader) (owners []analyses.Owner, err error) {
+	err = readPairs(r, "low", "follower", func(low string, follower int32) error {
+		owners = append(owners, analyses.Owner{Low: low, Follower: follower})
+		return nil
+	})
+	return owners, err
 }
 
 // writeRanges prints the division for people.

@@ -296,34 +296,45 @@ func readRoutingTable(path string) (*planner.RoutingTable, error) {
 	return table, err
 }
 
-func parseRoutingTable(r io.Reader) ([]planner.Entry, error) {
+func parseRoutingTable(r io.Reader) (entries []planner.Entry, err error) {
+	err = readPairs(r, "key", "instance", func(key string, instance int32) error {
+		if n := len(key); n == 0 || n > planner.MaxKeyBytes {
+			return fmt.Errorf("key: must have 1 to %d bytes", planner.MaxKeyBytes)
+		}
+		entries = append(entries, planner.Entry{Key: []byte(key), Instance: instance})
+		return nil
+	})
+	return entries, err
+}
+
+// readPairs reads CSV, compressed or not, whose rows are a text and an id under a
+// header that names them.
+func readPairs(r io.Reader, text, id string, add func(text string, id int32) error) error {
 	plain, _, err := statsio.Open(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = plain.Close() }()
 	in := csv.NewReader(plain)
 	in.FieldsPerRecord = 2
 	header, err := in.Read()
-	if err != nil || header[0] != "key" || header[1] != "instance" {
-		return nil, errors.New("its first line must be the header key,instance")
+	if err != nil || header[0] != text || header[1] != id {
+		return fmt.Errorf("its first line must be the header %s,%s", text, id)
 	}
-	var entries []planner.Entry
-	for {
+	for row := 1; ; row++ {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return entries, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		instance, err := strconv.ParseInt(record[1], 10, 32)
-		if err != nil || instance < 0 {
-			return nil, fmt.Errorf("row %d: instance: %q is not an id ≥ 0", len(entries)+1, record[1])
+		value, err := strconv.ParseInt(record[1], 10, 32)
+		if err != nil || value < 0 {
+			return fmt.Errorf("row %d: %s: %q is not an id ≥ 0", row, id, record[1])
 		}
-		if n := len(record[0]); n == 0 || n > planner.MaxKeyBytes {
-			return nil, fmt.Errorf("row %d: key: must have 1 to %d bytes", len(entries)+1, planner.MaxKeyBytes)
+		if err := add(record[0], int32(value)); err != nil {
+			return fmt.Errorf("row %d: %w", row, err)
 		}
-		entries = append(entries, planner.Entry{Key: []byte(record[0]), Instance: int32(instance)})
 	}
 }

@@ -132,7 +132,7 @@ type RangesPlan struct {
 	Sent       float64 `json:"sent"` // part of it that crosses the network
 	Lost       float64 `json:"lost"` // part of it that is lost
 	// LowerBound: no division moves a smaller share in which all are within the tolerance
-	// and those that join have their fair share.
+	// and those that join have their fair share, or as much as here if that is less.
 	LowerBound      float64 `json:"lower_bound"`
 	LowerBoundError float64 `json:"lower_bound_error"`
 	// Formula is the share that a single join or leave of quantiles moves if every key
@@ -196,7 +196,9 @@ type RangesTransfer struct {
 	From int32 `json:"from"`
 	To   int32 `json:"to"`
 	// Source is who sends it: from, after a crash its replica; to when nothing has to be
-	// sent; null when it is lost.
+	// sent; null when it is lost. Where keys are asked for (the get phase) it is the
+	// authority on these until to, and to's replica, have them; then to is, at once when
+	// nothing is sent or it is lost. While keys are put in, nobody is.
 	Source     *int32  `json:"source"`
 	Low        string  `json:"low"`
 	High       *string `json:"high"` // null: up to the end

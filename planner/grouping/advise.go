@@ -101,7 +101,8 @@ type Trials struct {
 	Choices int
 	// Trials were made, Met of them met the target. Fewer than asked for were made
 	// when too many had failed.
-	Trials, Met             int
+	Trials, Met int
+	// Median is the lower one of an even number.
 	Least, Median, Greatest float64
 }
 
@@ -240,7 +241,7 @@ func (a *adviceSearch) try(d int) (bool, error) {
 	slices.Sort(imbalances)
 	a.advice.Tried = append(a.advice.Tried, Trials{
 		Choices: d, Trials: len(imbalances), Met: met,
-		Least: imbalances[0], Median: imbalances[len(imbalances)/2], Greatest: imbalances[len(imbalances)-1],
+		Least: imbalances[0], Median: imbalances[(len(imbalances)-1)/2], Greatest: imbalances[len(imbalances)-1],
 	})
 	return met >= needed, nil
 }
