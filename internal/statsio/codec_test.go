@@ -106,7 +106,11 @@ func TestCorruption(t *testing.T) {
 		blob   []byte
 		decode func([]byte) error
 	}{
-		"input":      {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"input": {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"report": {EncodeReport(s), func(b []byte) error {
+			_, err := MergeReports(t.Context(), []Report{{Blob: b}}, nil, nil)
+			return err
+		}},
 		"migrations": {EncodeMigrations(planOf(s, 20)), func(b []byte) error { _, err := DecodeMigrations(b); return err }},
 		"compact": {EncodeCompact(&compact.Statistics{
 			Records: recordsOf(50), Partial: true, Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}},
