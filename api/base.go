@@ -87,9 +87,8 @@ func (b *base) engineHolds() bool { return b.newest.TableOwner == wire.Engine }
 func (b *base) admit(in *statistics) error {
 	committed := b.op.TableVersion
 	switch {
-	case in.tableVersion != nil && *in.tableVersion > committed:
-		return conflict(wire.CodeTableVersionAhead,
-			fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", *in.tableVersion, committed))
+	case in.ahead(committed):
+		return tableAhead(*in.tableVersion, committed)
 	case b.layout != nil:
 		return b.admitScheme(in)
 	case in.outdated(committed) && (in.records != nil || b.engineHolds()):
@@ -100,6 +99,15 @@ func (b *base) admit(in *statistics) error {
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
 	}
 	return nil
+}
+
+// ahead reports whether the statistics are of a newer table than the committed one.
+func (st *statistics) ahead(version int64) bool {
+	return st.tableVersion != nil && *st.tableVersion > version
+}
+
+func tableAhead(said, committed int64) error {
+	return conflict(wire.CodeTableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", said, committed))
 }
 
 // outdated reports whether the rows' instances are older than the table.

@@ -38,6 +38,7 @@ type configuration struct {
 	Hash       hash            `json:"hash"`
 	Trigger    trigger         `json:"trigger"`
 	TableOwner wire.TableOwner `json:"table_owner"`
+	Reports    reportOptions   `json:"reports"`
 	Retention  retention       `json:"retention"`
 }
 
@@ -98,6 +99,7 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 	slices.SortFunc(c.Instances, func(a, b instance) int { return cmp.Compare(a.ID, b.ID) })
 	t := or(in.Trigger, wire.Trigger{})
 	c.Trigger = trigger{Theta: or(t.Theta, c.ThetaMax), CooldownIntervals: or(t.CooldownIntervals, 0)}
+	c.Reports = reportOptionsOf(or(in.Reports, wire.ReportOptions{}))
 	r := or(in.Retention, wire.Retention{})
 	c.Retention = retention{
 		Inputs:   int(or(r.Inputs, defaultKeptInputs)),
@@ -224,7 +226,9 @@ func samePlacement(a, b configuration) bool {
 }
 
 func (c configuration) keep() store.Retention {
-	return store.Retention{Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions}
+	return store.Retention{
+		Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions, ReportAge: c.Reports.MaxAge,
+	}
 }
 
 // encode returns the configuration as the store keeps it.
@@ -243,6 +247,7 @@ func decodeConfiguration(text []byte) (configuration, error) {
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // it is older than the choice
 	c.Scheme = cmp.Or(c.Scheme, wire.SchemeTable)
+	c.Reports = reportOptions{cmp.Or(c.Reports.Missing, defaultMissing), cmp.Or(c.Reports.MaxAge, defaultReportAge)}
 	return c, nil
 }
 

@@ -65,9 +65,18 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	if err != nil {
 		return nil, err
 	}
-	hash := inputHash(in)
+	hash := ""
+	if in.reports == nil {
+		hash = inputHash(in)
+	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
 		return m, err
+	}
+	if in.reports != nil {
+		if in, err = s.merge(ctx, b, in); err != nil {
+			return nil, err
+		}
+		hash = inputHash(in)
 	}
 	if err := b.admit(in); err != nil {
 		return nil, err
@@ -78,6 +87,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
+	in.mark(plan)
 	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
 }
 
@@ -103,8 +113,12 @@ func inputHash(in *statistics) string {
 
 // fingerprint identifies input, configuration (hence parameters), base version
 // and compact form of a request. The degree that records are said to have makes
-// no difference to the plan, so it makes none here.
+// no difference to the plan, so it makes none here. Neither do reports: they are
+// closed once the interval has its plan, so it has one of them.
 func (st *statistics) fingerprint(hash string, config, version int64) string {
+	if st.reports != nil {
+		hash = "reports"
+	}
 	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
 	switch {
 	case st.records != nil:
@@ -374,6 +388,9 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if err != nil {
 		return nil, err
 	}
+	if f.Reports, err = in.reportsText(); err != nil {
+		return nil, fmt.Errorf("encoding the reports: %w", err)
+	}
 	f.InputHash, f.DecodeMS, f.PlanMS = hash, milliseconds(in.decode), milliseconds(took)
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -393,6 +410,9 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 			Classes: plan.classes != nil, EngineTable: b.engineHolds(),
 		},
 		Changes: plan.changes(), Retention: b.newest.keep(),
+	}
+	if in.reports != nil {
+		record.LastReports = in.reports.last
 	}
 	record.Migrations, record.Input = b.lasting(in, plan)
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
@@ -415,7 +435,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 // overtaken marks the refusals of CreatePlan that another attempt may answer.
 func overtaken(err error) error {
 	for _, changed := range []error{
-		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated,
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrReportsChanged,
 	} {
 		if errors.Is(err, changed) {
 			return fmt.Errorf("%w: %w", errOvertaken, err)

@@ -49,12 +49,13 @@ type planHead struct {
 	Migrates      wire.Migrates  `json:"migrates"`
 	ResolvedKeys  *int64         `json:"resolved_keys"`
 	figures
-	InputHash       string      `json:"input_hash"`
-	PlannerRevision string      `json:"planner_revision"`
-	WorkUnits       int64       `json:"work_units"`
-	Timing          wire.Timing `json:"timing"`
-	CreatedAt       time.Time   `json:"created_at"`
-	KeyEncoding     string      `json:"key_encoding,omitzero"`
+	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
+	InputHash       string         `json:"input_hash"`
+	PlannerRevision string         `json:"planner_revision"`
+	WorkUnits       int64          `json:"work_units"`
+	Timing          wire.Timing    `json:"timing"`
+	CreatedAt       time.Time      `json:"created_at"`
+	KeyEncoding     string         `json:"key_encoding,omitzero"`
 }
 
 // hotKey is a hot key as the store keeps it: its key is in base64.
@@ -254,6 +255,11 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 		Migrates: migratesOf(p), ResolvedKeys: p.ResolvedKeys,
 		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
+	}
+	if p.Instances != nil {
+		if head.Reports = p.Reports; head.Reports == nil {
+			head.Reports = jsontext.Value("null")
+		}
 	}
 	if persist != nil {
 		ms := milliseconds(*persist)

@@ -19,7 +19,7 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
 		return aboutOperator(name, err)
 	}
-	in, m, err := s.readStatistics(w, c)
+	in, m, err := s.readPlanRequest(w, c)
 	if err != nil {
 		return err
 	}

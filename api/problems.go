@@ -25,8 +25,9 @@ type problem struct {
 	code       wire.Code
 	detail     string
 	errors     []wire.FieldError
-	retryAfter int    // seconds; 0: no Retry-After
-	allow      string // for 405
+	retryAfter int     // seconds; 0: no Retry-After
+	allow      string  // for 405
+	missing    []int32 // instances, for reports_missing
 }
 
 func (p *problem) Error() string { return string(p.code) + ": " + p.detail }
@@ -140,6 +141,8 @@ func problemOf(err error) *problem {
 		return conflict(wire.CodeBaseChanged, "The committed routing table is no longer the one that the plan changes.")
 	case errors.Is(err, store.ErrConfigurationChanged):
 		return conflict(wire.CodeConfigurationChanged, "The operator's configuration changed while planning; try again.")
+	case errors.Is(err, store.ErrReportsChanged):
+		return conflict(wire.CodeReportsChanged, "Reports of the interval keep coming while planning; try again.")
 	case errors.Is(err, store.ErrTransition):
 		return conflict(wire.CodeTransitionNotAllowed, "The status of the plan does not allow this.")
 	case errors.Is(err, store.ErrUnresolved):
@@ -191,6 +194,9 @@ func (p *problem) write(w http.ResponseWriter) {
 // document returns the problem as it stands in an answer.
 func (p *problem) document() wire.Problem {
 	out := wire.Problem{Type: "about:blank", Title: http.StatusText(p.status), Status: int32(p.status), Detail: p.detail, Code: p.code}
+	if p.missing != nil {
+		out.Missing = &p.missing
+	}
 	if len(p.errors) > 0 {
 		list := p.errors[:min(len(p.errors), maxFieldErrors)]
 		for i := range list {

@@ -23,12 +23,15 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 }
 
 // writeJSON answers 200 with v.
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+// writeStatus answers with v.
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, "application/json", body)
+	writeBody(w, status, "application/json", body)
 	return nil
 }
 

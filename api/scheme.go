@@ -175,14 +175,15 @@ type schemeConfiguration struct {
 	Scheme    wire.Scheme `json:"scheme"`
 	Instances []instance  `json:"instances"`
 	schemeParameters
-	Hash      *hash     `json:"hash,omitzero"`
-	Trigger   trigger   `json:"trigger"`
-	Retention retention `json:"retention"`
+	Hash      *hash         `json:"hash,omitzero"`
+	Trigger   trigger       `json:"trigger"`
+	Reports   reportOptions `json:"reports"`
+	Retention retention     `json:"retention"`
 }
 
 func (c configuration) view() schemeConfiguration {
 	out := schemeConfiguration{
-		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, Retention: c.Retention,
+		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, Reports: c.Reports, Retention: c.Retention,
 	}
 	if c.Scheme == wire.SchemeRing {
 		out.Hash = &c.Hash

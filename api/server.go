@@ -158,6 +158,8 @@ func (s *server) router() (http.Handler, error) {
 		{"DELETE", "/v1/operators/{operator}", s.deleteOperator},
 		{"POST", "/v1/operators/{operator}/plans", s.createPlan},
 		{"GET", "/v1/operators/{operator}/plans", s.listPlans},
+		{"GET", "/v1/operators/{operator}/intervals/{interval}/reports", s.listReports},
+		{"PUT", "/v1/operators/{operator}/intervals/{interval}/reports/{instance}", s.putReport},
 		{"GET", "/v1/operators/{operator}/routing-table", s.getRoutingTable},
 		{"GET", "/v1/operators/{operator}/route", s.getRoute},
 		{"GET", "/v1/plans/{id}", s.getPlan},

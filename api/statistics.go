@@ -37,7 +37,9 @@ type statistics struct {
 	keys                keyCoder      // how the request writes keys
 	decode              time.Duration // receiving and decoding
 	document            *statsio.Document
-	query               bool // members came as query parameters
+	query               bool      // members came as query parameters
+	bare                bool      // there are neither keys nor records
+	reports             *reported // what they are made of; nil: they came whole
 }
 
 // members are the parts of a request beside its rows: members of a JSON body,
@@ -81,22 +83,31 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	if err != nil {
 		return nil, nil, readProblem(c.Context(), err)
 	}
-	m := &members{schema: c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value, raw: doc.Members, bad: invalid()}
+	m := &members{schema: c.bodySchema(), raw: doc.Members, bad: invalid()}
 	if !isJSON {
 		m.query = c.query
 	}
 	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON}
 	if st.Statistics == nil {
-		if doc.Records == nil {
-			m.bad.at("/keys", "is needed, or columns, or the records of compact")
-		}
-		st.Statistics = &planner.Statistics{}
+		st.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
 	}
 	m.refuseUnknown()
 	st.readMembers(m)
 	st.readCompact(m)
 	st.decode = s.now().Sub(begin)
 	return st, m, nil
+}
+
+// needRows refuses a request without rows.
+func (st *statistics) needRows(m *members) {
+	if st.bare {
+		m.bad.at("/keys", "is needed, or columns, or the records of compact")
+	}
+}
+
+// bodySchema is that of a request's JSON body.
+func (c *call) bodySchema() *openapi3.Schema {
+	return c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value
 }
 
 // inBodyOnly refuses query parameters beside a JSON body.
@@ -343,6 +354,9 @@ func (st *statistics) inputProblem(err error) error {
 	var input *planner.InputError
 	if !errors.As(err, &input) {
 		return err
+	}
+	if st.reports != nil {
+		return mergedProblem(st, input)
 	}
 	if input.Row < 0 && st.query {
 		if strings.HasPrefix(input.Field, "compact/") {

@@ -43,6 +43,7 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	st.needRows(m)
 	in, err := readWhatIf(st, m, s.limits.PlanTime)
 	if err != nil {
 		return err
