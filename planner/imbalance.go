@@ -213,7 +213,7 @@ func (p *problem) greatestTheta() float64 {
 // objective MinImbalance.
 func (p *problem) cannotImprove() bool {
 	for d, x := range p.s.Instances {
-		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > tolerant(p.fair[d]) {
+		if !x.Live() && p.namedOn[d] > 0 || x.Live() && p.before[d] > tolerant(p.fair[d]) {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ type problem struct {
 	capacities float64 // Σκ over live instances
 
 	// Per instance:
-	fair       []float64 // L̄_d; 0 when drained
+	fair       []float64 // L̄_d; 0 when not live
 	maximum    []int64   // greatest load that counts as ≤ L_max,d
 	bound      []float64 // b_d
 	limit      []int64   // greatest load that counts as ≤ b_d
@@ -153,25 +153,17 @@ func (p *problem) sumUp() {
 		p.total += p.before[d]
 		p.totalState += p.state.of(x.ResidualState)
 		p.keysBefore[d] = p.namedOn[d] + x.ResidualKeys
-		if !x.Drained {
+		if x.Live() {
 			p.live = append(p.live, int32(d))
 			p.capacities += x.Capacity
 		}
 	}
-	if s.Table == nil {
-		p.retained = s.Retained
-		p.entries += p.retained
-	}
-	if s.Partial && s.Table.Len() > 0 {
-		p.retained = int64(s.Table.Len())
-		for _, e := range s.Entry {
-			if e >= 0 {
-				p.retained--
-			}
-		}
-		p.entries += p.retained
-	}
+	p.retained = s.RetainedEntries()
+	p.entries += p.retained
 }
+
+// isLive reports whether keys may be placed on an instance.
+func (p *problem) isLive(d int32) bool { return p.s.Instances[d].Live() }
 
 // named is the number of keys that the items stand for.
 func (p *problem) named() int64 {
@@ -202,7 +194,7 @@ func (p *problem) settled() bool {
 		return p.cannotImprove()
 	}
 	for d, x := range p.s.Instances {
-		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > p.maximum[d] {
+		if !x.Live() && p.namedOn[d] > 0 || x.Live() && p.before[d] > p.maximum[d] {
 			return false
 		}
 	}
