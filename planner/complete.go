@@ -116,11 +116,7 @@ func (a *assignment) onClosed() bool {
 	if len(a.p.live) == len(a.load) {
 		return false
 	}
-	closed := make([]bool, len(a.load))
-	for d, x := range a.p.s.Instances {
-		closed[d] = !x.Live()
-	}
-	return slices.ContainsFunc(a.at, func(d int32) bool { return closed[d] })
+	return slices.ContainsFunc(a.at, func(d int32) bool { return !a.p.isLive[d] })
 }
 
 // takeBack takes moves back until the migration limit holds, the heaviest first.
@@ -134,7 +130,7 @@ func (a *assignment) takeBack() {
 	for piece, d := range a.at {
 		item := int(a.item(int32(piece)))
 		from := p.s.Current[item]
-		if d != from && p.isLive(from) && !p.isHot(item) {
+		if d != from && p.isLive[from] && !p.isHot(item) {
 			moved = append(moved, a.rankedPiece(int32(piece), descending(p.s.state(item))))
 		}
 	}

@@ -68,7 +68,7 @@ func TestNewSnapshotRefusesCoverage(t *testing.T) {
 		"all frozen": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.PartialOn, s.Frozen = nil, []int32{0, 1, 2}
 		}, -1, "frozen"},
-		"all live ones frozen": {func(s *planner.Statistics, c *planner.Configuration, b *planner.Base) {
+		"all live ones frozen": {func(s *planner.Statistics, c *planner.Configuration, _ *planner.Base) {
 			c.Instances = instances(1, 2)
 			s.PartialOn, s.Frozen = nil, []int32{1, 2}
 		}, -1, "frozen"},

@@ -216,16 +216,19 @@ func (f *finisher) table() {
 }
 
 func (f *finisher) causes() {
-	plan := f.plan
-	defer func() {
-		if slices.ContainsFunc(f.p.s.Instances, func(d Instance) bool { return d.Frozen }) {
-			plan.Causes = append(plan.Causes, CauseFrozen)
-		}
-	}()
 	if f.p.settled() {
-		plan.Causes = append(plan.Causes, CauseBalanced)
-		return
+		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
+	} else {
+		f.unreached()
 	}
+	if slices.ContainsFunc(f.p.s.Instances, func(d Instance) bool { return d.Frozen }) {
+		f.plan.Causes = append(f.plan.Causes, CauseFrozen)
+	}
+}
+
+// unreached says why the plan misses a goal.
+func (f *finisher) unreached() {
+	plan := f.plan
 	if len(plan.HotKeys) > 0 {
 		plan.Causes = append(plan.Causes, CauseHotKey)
 	}

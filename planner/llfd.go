@@ -89,8 +89,8 @@ func (a *assignment) instancesByLoad() byLoad {
 // until the rest fits, and all off those that are not live.
 func (r *llfd) prepare() {
 	var taken []ranked
-	for d, x := range r.p.s.Instances {
-		if !x.Live() {
+	for d := range r.p.s.Instances {
+		if !r.p.isLive[d] {
 			for _, piece := range r.list[r.start[d]:r.start[d+1]] {
 				r.move(piece, nowhere)
 				r.gone[piece] = true

@@ -21,6 +21,7 @@ type problem struct {
 	capacities float64 // Σκ over live instances
 
 	// Per instance:
+	isLive     []bool    // keys may be placed on it
 	fair       []float64 // L̄_d; 0 when not live
 	maximum    []int64   // greatest load that counts as ≤ L_max,d
 	bound      []float64 // b_d
@@ -132,7 +133,7 @@ func (p *problem) sumsOf(from, to int) sums {
 // sumUp adds up loads, state, keys and table entries as they are now.
 func (p *problem) sumUp() {
 	s, n := p.s, len(p.s.Instances)
-	p.fair, p.bound = make([]float64, n), make([]float64, n)
+	p.isLive, p.fair, p.bound = make([]bool, n), make([]float64, n), make([]float64, n)
 	p.maximum, p.limit = make([]int64, n), make([]int64, n)
 	p.residual, p.before = make([]int64, n), make([]int64, n)
 	p.keysBefore, p.namedOn = make([]int64, n), make([]int64, n)
@@ -154,6 +155,7 @@ func (p *problem) sumUp() {
 		p.totalState += p.state.of(x.ResidualState)
 		p.keysBefore[d] = p.namedOn[d] + x.ResidualKeys
 		if x.Live() {
+			p.isLive[d] = true
 			p.live = append(p.live, int32(d))
 			p.capacities += x.Capacity
 		}
@@ -161,9 +163,6 @@ func (p *problem) sumUp() {
 	p.retained = s.RetainedEntries()
 	p.entries += p.retained
 }
-
-// isLive reports whether keys may be placed on an instance.
-func (p *problem) isLive(d int32) bool { return p.s.Instances[d].Live() }
 
 // named is the number of keys that the items stand for.
 func (p *problem) named() int64 {
@@ -193,8 +192,8 @@ func (p *problem) settled() bool {
 	if p.o.Objective == MinImbalance {
 		return p.cannotImprove()
 	}
-	for d, x := range p.s.Instances {
-		if !x.Live() && p.namedOn[d] > 0 || x.Live() && p.before[d] > p.maximum[d] {
+	for d := range p.s.Instances {
+		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > p.maximum[d] {
 			return false
 		}
 	}

@@ -20,9 +20,9 @@ func Rehash(s *Snapshot, o Options) (*Plan, error) {
 	var homeless []ranked
 	for i, home := range s.Hash {
 		switch {
-		case p.isLive(home):
+		case p.isLive[home]:
 			a.move(int32(i), home)
-		case !p.isLive(s.Current[i]):
+		case !p.isLive[s.Current[i]]:
 			homeless = append(homeless, a.byCostRank(int32(i)))
 		}
 	}

@@ -107,12 +107,12 @@ func (x *relaxation) choiceOf(item int) choice {
 		cost: x.unitCost * float64(cost), weight: x.unitWeight * p.weight(int32(item)), units: float64(p.s.count(item)),
 		from: from, home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
 	}
-	k.must = !p.isLive(from)
+	k.must = !p.isLive[from]
 	if cost > x.least {
 		k.fitting = int32(x.fitting(cost))
 		k.must = k.must || cost > x.room[from]
 	}
-	if home == from || !p.isLive(home) || cost > x.least && cost > x.room[home] {
+	if home == from || !p.isLive[home] || cost > x.least && cost > x.room[home] {
 		k.home = -1
 	}
 	return k

@@ -273,7 +273,7 @@ func validateInstances(field string, instances []Instance) error {
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
 		case d.Frozen && (d.ResidualCost > 0 || d.ResidualState > 0 || d.ResidualKeys > 0):
-			return bad("residual", isFrozen)
+			return bad("residual", "must be 0 on a frozen instance")
 		case d.Frozen && !d.Partial:
 			return bad("partial", "must be set on a frozen instance")
 		}

@@ -183,11 +183,11 @@ func (s *search) tallyUp() {
 func (s *search) leaveClosed() {
 	left := false
 	for k, d := range s.at {
-		if s.p.isLive(d) {
+		if s.p.isLive[d] {
 			continue
 		}
 		to := s.home[k]
-		if !s.p.isLive(to) {
+		if !s.p.isLive[to] {
 			to = s.a.leastLoadedWith(s.cost[k])
 		}
 		s.shift(int32(k), to)

@@ -141,7 +141,7 @@ func (s *search) relist() {
 func (s *search) relistRoom(d int32) {
 	s.touched[d] = s.clock
 	room := s.p.limit[d] - s.load[d]
-	if room == s.room[d] || !s.p.isLive(d) {
+	if room == s.room[d] || !s.p.isLive[d] {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(s.byRoom, d, s.compareRooms)
@@ -180,7 +180,7 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 		return out
 	}
 	for _, d := range [2]int32{s.from[k], s.home[k]} {
-		if s.p.isLive(d) {
+		if s.p.isLive[d] {
 			add(d)
 		}
 	}
