@@ -86,11 +86,11 @@ func (a *assignment) instancesByLoad() byLoad {
 }
 
 // prepare is Phase II: it takes keys off overloaded instances in the order ψ
-// until the rest fits, and all off drained ones.
+// until the rest fits, and all off those that are not live.
 func (r *llfd) prepare() {
 	var taken []ranked
-	for d, x := range r.p.s.Instances {
-		if x.Drained {
+	for d := range r.p.s.Instances {
+		if !r.p.isLive[d] {
 			for _, piece := range r.list[r.start[d]:r.start[d+1]] {
 				r.move(piece, nowhere)
 				r.gone[piece] = true

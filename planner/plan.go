@@ -120,7 +120,7 @@ const (
 
 // Load is what a plan does to one instance. Loads are in units of cost.
 type Load struct {
-	Fair                  float64 // L̄_d; 0 on a drained instance
+	Fair                  float64 // L̄_d; 0 on an instance that is not live
 	Max                   float64 // L_max,d = (1+θ_max)·L̄_d
 	Bound                 float64 // b_d = max(L_max,d, background_d)
 	Before, After         float64

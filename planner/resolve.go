@@ -29,6 +29,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		}
 	}
 	r.mergeInstances()
+	if err := r.markCoverage(); err != nil {
+		return nil, err
+	}
 	if err := r.addResiduals(); err != nil {
 		return nil, err
 	}
@@ -44,6 +47,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		if err := r.row(i); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.refuseFrozen(); err != nil {
+		return nil, err
 	}
 	return &r.s, nil
 }
@@ -108,6 +114,8 @@ func (r *resolver) addResiduals() error {
 			return bad("instance", "is not a known instance")
 		case seen[v.Instance]:
 			return bad("instance", "stands twice")
+		case r.s.Instances[at].Frozen:
+			return bad("instance", isFrozen)
 		case !isAmount(v.Cost):
 			return bad("cost", mustBeAmount)
 		case !isAmount(v.State):
@@ -264,11 +272,15 @@ func validateInstances(field string, instances []Instance) error {
 			return bad("capacity", mustBeCapacity)
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
+		case d.Frozen && (d.ResidualCost > 0 || d.ResidualState > 0 || d.ResidualKeys > 0):
+			return bad("residual", "must be 0 on a frozen instance")
+		case d.Frozen && !d.Partial:
+			return bad("partial", "must be set on a frozen instance")
 		}
-		live = live || !d.Drained
+		live = live || d.Live()
 	}
 	if !live {
-		return &InputError{Row: -1, Field: field, Detail: "must have one that is not drained"}
+		return &InputError{Row: -1, Field: field, Detail: "must have one that is neither drained nor frozen"}
 	}
 	return nil
 }
@@ -298,8 +310,10 @@ func (s *Snapshot) Validate() error {
 			return bad("count", mustBeCount)
 		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
 			return bad("instance", "is not a known instance")
+		case s.Instances[s.Current[i]].Frozen:
+			return bad("instance", isFrozen)
 		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
-			return bad("hash_instance", "is not a live instance")
+			return bad("hash_instance", "is neither a live nor a frozen instance")
 		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() || !bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
 			return bad("key", "names an entry of the routing table that is not its own")
 		}
@@ -350,6 +364,12 @@ func (s *Statistics) Fingerprint() [16]byte {
 	}
 	if s.Partial {
 		add(2)
+	}
+	for _, id := range s.PartialOn {
+		add(4, uint64(uint32(id)))
+	}
+	for _, id := range s.Frozen {
+		add(5, uint64(uint32(id)))
 	}
 	var out [16]byte
 	for i := range 8 {

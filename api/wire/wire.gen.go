@@ -625,7 +625,8 @@ type CarriedReport struct {
 // Causes Coded reasons why the plan does not do or reach something: `balanced`, within all limits already; `cooldown`, too soon after the last plan that migrated
 // keys; `nothing_movable`, some instance stays above its bound and nothing that fits can be moved; `hot_key`, a single key exceeds what any instance may carry;
 // `table_limit`, no plan was found within the table limit; `unfinished`, the work budget or the time was up before any plan was complete, so everything
-// stays where it is. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
+// stays where it is; `frozen`, of some instances nothing is known in this interval, so that what is on them stays there, even where they are to be emptied, and
+// nothing is placed on them. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
 // `exhausted`, the overloaded one has one token left; `token_limit`, there would be too many; `max_rounds`, it was relieved as often as it may be; `no_improvement`, what was tried is not
 // better. Of plans made of reports also `carried`: last reports stood in for missing ones; `frozen`: nothing is known of some instances, so what is there stays there. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
 type Causes = []string

@@ -89,8 +89,15 @@ func TestInputRoundTrip(t *testing.T) {
 	for i := range 70_000 {
 		rest.Residual = append(rest.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(), Keys: r.Int64()})
 	}
+	little := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{2}, PartialOn: []int32{3}}
+	for i := range int32(70_000) { // several blocks
+		little.Frozen = append(little.Frozen, 7+2*i)
+	}
+	frozen := &planner.Statistics{Keys: planner.NewKeys(0), Frozen: []int32{0, math.MaxInt32}}
 	empty := &planner.Statistics{Keys: planner.NewKeys(0)}
-	for name, s := range map[string]*planner.Statistics{"many": big, "long keys": long, "residual": rest, "empty": empty} {
+	for name, s := range map[string]*planner.Statistics{
+		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
+	} {
 		got, err := DecodeInput(EncodeInput(s))
 		if err != nil {
 			t.Fatal(name, err)
@@ -102,6 +109,7 @@ func TestInputRoundTrip(t *testing.T) {
 // TestCorruption changes, cuts and extends blobs everywhere.
 func TestCorruption(t *testing.T) {
 	s := statisticsOf(zipfRows(50))
+	s.PartialOn, s.Frozen = []int32{2, 5}, []int32{3}
 	for name, c := range map[string]struct {
 		blob   []byte
 		decode func([]byte) error
@@ -234,5 +242,23 @@ func TestWriteErrors(t *testing.T) {
 		if err := WriteNDJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
+	}
+}
+
+// Where every instance says all there is, a blob is what it was before instances
+// could say less: stored ones stay readable, also by builds that know no better.
+func TestInputWithoutLists(t *testing.T) {
+	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true, Residual: []planner.Residual{{Instance: 2, Cost: 3}}}
+	plain := EncodeInput(s)
+	if flags := plain[blobHeader]; flags != inputPartial {
+		t.Errorf("flags %b, want %b", flags, inputPartial)
+	}
+	s.PartialOn, s.Frozen = []int32{}, []int32{}
+	if !bytes.Equal(EncodeInput(s), plain) {
+		t.Error("empty lists change the blob")
+	}
+	s.PartialOn, s.Frozen = []int32{1}, []int32{4}
+	if with := EncodeInput(s); !bytes.HasPrefix(with[blobHeader+1:], plain[blobHeader+1:]) {
+		t.Errorf("%q does not begin as %q", with, plain)
 	}
 }
