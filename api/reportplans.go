@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -171,7 +172,7 @@ func idsText(ids []int32) string {
 	const most = 20
 	text := make([]string, min(len(ids), most))
 	for i := range text {
-		text[i] = fmt.Sprint(ids[i])
+		text[i] = strconv.Itoa(int(ids[i]))
 	}
 	out := strings.Join(text, ", ")
 	if len(ids) == 1 {
@@ -258,8 +259,8 @@ func instanceBy(h planner.HashFunction, key []byte, hash uint64) int32 {
 }
 
 // mark notes on a plan what it was made of, if that is reports.
-func (in *statistics) mark(o *outcome) {
-	r := in.reports
+func (st *statistics) mark(o *outcome) {
+	r := st.reports
 	if r == nil {
 		return
 	}
@@ -274,8 +275,8 @@ func (in *statistics) mark(o *outcome) {
 
 // reportsText is what a plan was made of as JSON; nil for statistics that came
 // whole.
-func (in *statistics) reportsText() ([]byte, error) {
-	r := in.reports
+func (st *statistics) reportsText() ([]byte, error) {
+	r := st.reports
 	if r == nil {
 		return nil, nil
 	}
@@ -291,7 +292,7 @@ func (in *statistics) reportsText() ([]byte, error) {
 
 // mergedProblem tells which key of merged reports the planner refuses: no body has
 // it.
-func mergedProblem(st *statistics, err *planner.InputError) error {
+func (st *statistics) mergedProblem(err *planner.InputError) error {
 	detail := err.Field + ": " + err.Detail
 	if err.Row >= 0 {
 		detail = fmt.Sprintf("key %q: %s", st.Keys.At(err.Row), detail)

@@ -356,7 +356,7 @@ func (st *statistics) inputProblem(err error) error {
 		return err
 	}
 	if st.reports != nil {
-		return mergedProblem(st, input)
+		return st.mergedProblem(input)
 	}
 	if input.Row < 0 && st.query {
 		if strings.HasPrefix(input.Field, "compact/") {

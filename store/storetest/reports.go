@@ -116,18 +116,18 @@ func planClosesReports(t *testing.T, f *fixture) {
 	p := f.plan(t, "clicks", 2, store.StatusApproved)
 	p.LastReports = []store.Report{first}
 	made := f.create(t, p)
-	put := func(epoch, interval int64) error {
-		_, _, err := f.PutReport(ctx, "clicks", store.Report{Epoch: epoch, Interval: interval, Instance: 0, At: f.now()}, []byte("x"), 0)
+	put := func(interval int64) error {
+		_, _, err := f.PutReport(ctx, "clicks", store.Report{Interval: interval, Instance: 0, At: f.now()}, []byte("x"), 0)
 		return err
 	}
-	fails(t, "a report after the plan", put(0, 2), store.ErrIntervalPlanned)
-	fails(t, "a report of an older interval", put(0, 1), store.ErrIntervalOutdated)
+	fails(t, "a report after the plan", put(2), store.ErrIntervalPlanned)
+	fails(t, "a report of an older interval", put(1), store.ErrIntervalOutdated)
 	f.wantReports(t, 0, 2, first)
 	if _, err := f.AbortPlan(ctx, made.ID, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	again := f.reportAgain(t, store.Report{Interval: 2, Instance: 0, At: f.now()}, false)
-	fails(t, "an older interval still", put(0, 1), store.ErrIntervalOutdated)
+	fails(t, "an older interval still", put(1), store.ErrIntervalOutdated)
 	p = f.plan(t, "clicks", 2, store.StatusNoAction)
 	p.LastReports = []store.Report{again}
 	f.create(t, p)
@@ -135,7 +135,7 @@ func planClosesReports(t *testing.T, f *fixture) {
 	next := f.plan(t, "clicks", 1, store.StatusNoAction)
 	next.Epoch = 1
 	f.create(t, next)
-	fails(t, "a report of a lower epoch", put(0, 3), store.ErrIntervalOutdated)
+	fails(t, "a report of a lower epoch", put(3), store.ErrIntervalOutdated)
 	f.wantReports(t, 0, 9)
 }
 
