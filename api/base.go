@@ -189,19 +189,31 @@ func (b *base) size(o *outcome) {
 	}
 }
 
-// lasting returns the long parts of a plan as the store keeps them. The moves of
-// classes have those beside them that stay and need an entry, where the hash
-// changes: these must be named too.
-func (b *base) lasting(in *statistics, o *outcome) (migrations, input []byte) {
-	if o.shift != nil {
-		return o.shift.encode(), statsio.EncodeInput(in.Statistics)
-	}
-	if o.classes == nil {
-		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInput(in.Statistics)
+// lastingMigrations returns the migrations of a plan as the store keeps them. The
+// moves of classes have those beside them that stay and need an entry, where the
+// hash changes: these must be named too.
+func (b *base) lastingMigrations(o *outcome) []byte {
+	switch {
+	case o.shift != nil:
+		return o.shift.encode()
+	case o.classes == nil:
+		return statsio.EncodeMigrations(o.Plan)
 	}
 	named := o.classes.Moves(o.Plan)
 	if b.changed && !b.engineHolds() {
 		named = compact.Merge(append(named, o.stays()...))
 	}
-	return statsio.EncodeClassMoves(named), statsio.EncodeCompact(in.records)
+	return statsio.EncodeClassMoves(named)
+}
+
+// lastingInput returns the statistics as the store keeps them; nil when it is to
+// keep none.
+func (b *base) lastingInput(in *statistics) []byte {
+	switch {
+	case !b.newest.StoreInputs:
+		return nil
+	case in.records != nil:
+		return statsio.EncodeCompact(in.records)
+	}
+	return statsio.EncodeInput(in.Statistics)
 }
