@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"plannerd/planner"
 )
@@ -17,6 +18,8 @@ type duplicate struct{ later, earlier int }
 const (
 	sieveRounds = 4
 	sieveBits   = 8 // bits of the table per row
+	// sieveParallel rows are worth a second goroutine.
+	sieveParallel = 1 << 16
 )
 
 // duplicates returns the rows whose key stands in an earlier row, in ascending
@@ -62,28 +65,68 @@ func sieve(keys *planner.Keys, rows []int32, round int) []int32 {
 	if n < 2 {
 		return nil
 	}
-	width := bits.Len(uint(n*sieveBits - 1))
-	once, twice := make([]uint64, 1<<width/64+1), make([]uint64, 1<<width/64+1)
-	mask := uint64(1)<<width - 1
-	at := func(i int) int {
+	t := newSieveTable(n, round*64/sieveRounds)
+	row := func(i int) int32 {
 		if round == 0 {
-			return i
+			return int32(i)
 		}
-		return int(rows[i])
+		return rows[i]
 	}
-	shift := round * 64 / sieveRounds
-	for i := range n {
-		h := bits.RotateLeft64(keys.Hash(at(i)), shift) & mask
-		bit := uint64(1) << (h & 63)
-		twice[h>>6] |= once[h>>6] & bit
-		once[h>>6] |= bit
-	}
-	var left []int32
-	for i := range n {
-		h := bits.RotateLeft64(keys.Hash(at(i)), shift) & mask
-		if twice[h>>6]>>(h&63)&1 != 0 {
-			left = append(left, int32(at(i)))
+	t.inHalves(n, func(half uint64) {
+		for i := range n {
+			if h := t.place(keys.Hash(int(row(i)))); h>>t.top == half {
+				t.add(h)
+			}
 		}
-	}
-	return left
+	})
+	var left [2][]int32
+	t.inHalves(n, func(half uint64) {
+		for i := int(half) * n / 2; i < (int(half)+1)*n/2; i++ {
+			if t.shared(t.place(keys.Hash(int(row(i))))) {
+				left[half] = append(left[half], row(i))
+			}
+		}
+	})
+	return append(left[0], left[1]...)
 }
+
+// sieveTable tells which places were taken once, and which more often.
+type sieveTable struct {
+	once, twice []uint64
+	shift       int // of hashes
+	mask        uint64
+	top         int // the highest bit of a place tells its half
+}
+
+// newSieveTable makes a table for n rows.
+func newSieveTable(n, shift int) *sieveTable {
+	width := max(7, bits.Len(uint(n*sieveBits-1))) // halves share no word
+	return &sieveTable{
+		once: make([]uint64, 1<<width/64), twice: make([]uint64, 1<<width/64),
+		shift: shift, mask: uint64(1)<<width - 1, top: width - 1,
+	}
+}
+
+// inHalves does the work for each half of the table, at the same time when there
+// are many rows.
+func (t *sieveTable) inHalves(rows int, work func(half uint64)) {
+	if rows < sieveParallel {
+		work(0)
+		work(1)
+		return
+	}
+	var other sync.WaitGroup
+	other.Go(func() { work(1) })
+	work(0)
+	other.Wait()
+}
+
+func (t *sieveTable) place(hash uint64) uint64 { return bits.RotateLeft64(hash, t.shift) & t.mask }
+
+func (t *sieveTable) add(place uint64) {
+	bit := uint64(1) << (place & 63)
+	t.twice[place>>6] |= t.once[place>>6] & bit
+	t.once[place>>6] |= bit
+}
+
+func (t *sieveTable) shared(place uint64) bool { return t.twice[place>>6]>>(place&63)&1 != 0 }
