@@ -88,6 +88,18 @@ func (k *Keys) Len() int {
 	return len(k.refs)
 }
 
+// Bytes is about how much memory the list takes.
+func (k *Keys) Bytes() int {
+	if k == nil {
+		return 0
+	}
+	size := 8 * (cap(k.refs) + cap(k.hashes))
+	for _, b := range k.blocks {
+		size += cap(b)
+	}
+	return size
+}
+
 // At returns key i. The slice is shared: it must not be changed.
 func (k *Keys) At(i int) []byte {
 	r := k.refs[i]

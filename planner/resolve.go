@@ -150,7 +150,9 @@ const (
 
 // row resolves F and h of row i, and tells whether the key drifted.
 func (r *resolver) row(i int) (drifts bool, err error) {
-	bad := func(field, detail string) (bool, error) { return false, &InputError{Row: i, Field: field, Detail: detail} }
+	bad := func(field, detail string) (bool, error) {
+		return false, &InputError{Row: i, Field: field, Detail: detail}
+	}
 	if !isAmount(r.stats.Cost[i]) {
 		return bad("cost", mustBeAmount)
 	}

@@ -13,11 +13,13 @@ import (
 // duplicate says that the key of row later stands in row earlier too.
 type duplicate struct{ later, earlier int }
 
-// sieveRounds and sieveBits: each round leaves about one of sieveBits rows that
-// have no twin, looking at other bits of the hash.
+// sieveRounds and sieveBits: each round leaves less than one of sieveBits rows
+// that have no twin, looking at other bits of the hash.
 const (
 	sieveRounds = 4
-	sieveBits   = 8 // bits of the table per row
+	sieveBits   = 8 // places per row
+	// sieveFewerMarks: there is one mark for 2^sieveFewerMarks places.
+	sieveFewerMarks = 2
 	// sieveParallel rows are worth a second goroutine.
 	sieveParallel = 1 << 16
 )
@@ -25,7 +27,7 @@ const (
 // duplicates returns the rows whose key stands in an earlier row, in ascending
 // order, each with the first row of its key.
 //
-// Rows are sieved by a table of bits over their hashes, which leaves next to
+// Rows are sieved by tables of bits over their hashes, which leave next to
 // none of those that are alone; the rest is sorted and compared byte by byte.
 // No table of all keys is built, and colliding hashes cost no more than a sort.
 func duplicates(keys *planner.Keys) []duplicate {
@@ -55,62 +57,39 @@ func duplicates(keys *planner.Keys) []duplicate {
 	return found
 }
 
-// sieve returns those of the rows (all, when nil and round is 0) that share
-// their bit of the table with another row.
+// sieve returns those of the rows (all, when nil) that may have a twin among them:
+// all that have, and next to none of the others.
 func sieve(keys *planner.Keys, rows []int32, round int) []int32 {
-	n := len(rows)
-	if round == 0 {
-		n = keys.Len()
+	s := sieving{keys: keys, rows: rows, n: len(rows), shift: round * 64 / sieveRounds}
+	if rows == nil {
+		s.n = keys.Len()
 	}
-	if n < 2 {
+	if s.n < 2 {
 		return nil
 	}
-	t := newSieveTable(n, round*64/sieveRounds)
-	row := func(i int) int32 {
-		if round == 0 {
-			return int32(i)
-		}
-		return rows[i]
+	s.width = max(7, bits.Len(uint(s.n*sieveBits-1)))
+	var twice [2][]uint64
+	s.inHalves(func(half int) { twice[half] = s.takenTwice(uint64(half)) })
+	for i, word := range twice[1] {
+		twice[0][i] |= word
 	}
-	t.inHalves(n, func(half uint64) {
-		for i := range n {
-			if h := t.place(keys.Hash(int(row(i)))); h>>t.top == half {
-				t.add(h)
-			}
-		}
-	})
 	var left [2][]int32
-	t.inHalves(n, func(half uint64) {
-		for i := int(half) * n / 2; i < (int(half)+1)*n/2; i++ {
-			if t.shared(t.place(keys.Hash(int(row(i))))) {
-				left[half] = append(left[half], row(i))
-			}
-		}
-	})
+	s.inHalves(func(half int) { left[half] = s.marked(half*s.n/2, (half+1)*s.n/2, twice[0]) })
 	return append(left[0], left[1]...)
 }
 
-// sieveTable tells which places were taken once, and which more often.
-type sieveTable struct {
-	once, twice []uint64
-	shift       int // of hashes
-	mask        uint64
-	top         int // the highest bit of a place tells its half
+// sieving is one round of the sieve.
+type sieving struct {
+	keys  *planner.Keys
+	rows  []int32 // nil: all
+	n     int     // rows
+	shift int     // of hashes
+	width int     // bits of a hash that tell its place
 }
 
-// newSieveTable makes a table for n rows.
-func newSieveTable(n, shift int) *sieveTable {
-	width := max(7, bits.Len(uint(n*sieveBits-1))) // halves share no word
-	return &sieveTable{
-		once: make([]uint64, 1<<width/64), twice: make([]uint64, 1<<width/64),
-		shift: shift, mask: uint64(1)<<width - 1, top: width - 1,
-	}
-}
-
-// inHalves does the work for each half of the table, at the same time when there
-// are many rows.
-func (t *sieveTable) inHalves(rows int, work func(half uint64)) {
-	if rows < sieveParallel {
+// inHalves does the work twice, at the same time when there are many rows.
+func (s *sieving) inHalves(work func(half int)) {
+	if s.n < sieveParallel {
 		work(0)
 		work(1)
 		return
@@ -121,12 +100,48 @@ func (t *sieveTable) inHalves(rows int, work func(half uint64)) {
 	other.Wait()
 }
 
-func (t *sieveTable) place(hash uint64) uint64 { return bits.RotateLeft64(hash, t.shift) & t.mask }
-
-func (t *sieveTable) add(place uint64) {
-	bit := uint64(1) << (place & 63)
-	t.twice[place>>6] |= t.once[place>>6] & bit
-	t.once[place>>6] |= bit
+// hash returns row i and its hash.
+func (s *sieving) hash(i int) (row int32, h uint64) {
+	row = int32(i)
+	if s.rows != nil {
+		row = s.rows[i]
+	}
+	return row, bits.RotateLeft64(s.keys.Hash(int(row)), s.shift)
 }
 
-func (t *sieveTable) shared(place uint64) bool { return t.twice[place>>6]>>(place&63)&1 != 0 }
+// markWidth is the number of a hash's highest bits that tell its mark.
+func (s *sieving) markWidth() int { return max(6, s.width-sieveFewerMarks) }
+
+// takenTwice marks the rows whose place some row before has taken. A place is
+// told by the lowest bits of a hash, a mark by the highest: a row and its twin
+// share both, others one of them at most, mostly. It looks at places of one half
+// only, those with that highest bit.
+func (s *sieving) takenTwice(half uint64) (marks []uint64) {
+	top := s.width - 1
+	taken := make([]uint64, 1<<top/64)
+	marks = make([]uint64, 1<<s.markWidth()/64)
+	places, beyond := uint64(len(taken)-1), 64-s.markWidth()
+	for i := range s.n {
+		_, h := s.hash(i)
+		if h>>top&1 != half {
+			continue
+		}
+		word, bit := &taken[h>>6&places], uint64(1)<<(h&63)
+		if *word&bit != 0 {
+			marks[h>>beyond>>6] |= 1 << (h >> beyond & 63)
+		}
+		*word |= bit
+	}
+	return marks
+}
+
+// marked returns the rows of a range that have a mark.
+func (s *sieving) marked(from, to int, marks []uint64) (rows []int32) {
+	beyond := 64 - s.markWidth()
+	for i := from; i < to; i++ {
+		if row, h := s.hash(i); marks[h>>beyond>>6]>>(h>>beyond&63)&1 != 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
