@@ -43,7 +43,8 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b, b.readScheme(table)
+		err = b.readScheme(table)
+		return b, err
 	}
 	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
 	if b.engineHolds() {
