@@ -628,7 +628,7 @@ type CarriedReport struct {
 // stays where it is; `frozen`, of some instances nothing is known in this interval, so that what is on them stays there, even where they are to be emptied, and
 // nothing is placed on them. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
 // `exhausted`, the overloaded one has one token left; `token_limit`, there would be too many; `max_rounds`, it was relieved as often as it may be; `no_improvement`, what was tried is not
-// better. Of plans made of reports also `carried`: last reports stood in for missing ones; `frozen`: nothing is known of some instances, so what is there stays there. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
+// better. Of plans made of reports also `carried`: last reports stood in for missing ones. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
 type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
@@ -978,9 +978,12 @@ type OperatorConfiguration struct {
 	Retention *Retention `json:"retention,omitempty"`
 
 	// Ring The parameters of scheme `ring`.
-	Ring     *RingOptions `json:"ring,omitempty"`
-	Scheme   *Scheme      `json:"scheme,omitempty"`
-	Strategy *Strategy    `json:"strategy,omitempty"`
+	Ring   *RingOptions `json:"ring,omitempty"`
+	Scheme *Scheme      `json:"scheme,omitempty"`
+
+	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+	StoreInputs *StoreInputs `json:"store_inputs,omitempty"`
+	Strategy    *Strategy    `json:"strategy,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries; null for no limit.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
@@ -1301,6 +1304,9 @@ type Scheme string
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
+
+// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+type StoreInputs = bool
 
 // Strategy How to plan. `llfd` (least load fit decreasing, mixed-routing Algorithm 1); `lpt` (all keys in descending cost onto the least loaded
 // instance, a baseline); `mintable` (Algorithm 2, the smallest table); `minmig` (Algorithm 3, the least migration); `mixed` (Algorithm 4, both within the table limit); `mixed_bf`
