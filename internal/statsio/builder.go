@@ -347,21 +347,21 @@ func (b *builder) addKey(row int, text []byte) {
 	}
 	if len(b.problems) == 0 {
 		if b.keys.Len() == b.keyRoom {
-			b.growKeys()
+			b.growKeys(1)
 		}
 		b.keys.Append(key)
 	}
 }
 
 // growKeys doubles the room for keys, or follows the hint once it can be
-// believed.
-func (b *builder) growKeys() {
-	n := b.keyRoom
-	b.keyRoom = max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
-	if hinted(b.options.RowHint, n) {
-		b.keyRoom = b.options.RowHint
+// believed. There will be room for more keys than there are, which are at hand.
+func (b *builder) growKeys(more int) {
+	n, least := b.keyRoom, b.keys.Len()+more
+	b.keyRoom = max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n, least)
+	if hint := b.options.RowHint; hinted(hint, least-1) {
+		b.keyRoom = hint
 	}
-	b.keys.Grow(b.keyRoom - n)
+	b.keys.Grow(b.keyRoom - b.keys.Len())
 }
 
 // decode returns the bytes that text stands for, valid until the next call.
