@@ -250,6 +250,10 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 	if h.Decode(b) != nil || h.Skippable {
 		return 0, false
 	}
+	window = h.WindowSize
+	if h.SingleSegment {
+		window = h.FrameContentSize
+	}
 	for i := h.HeaderSize; i+3 <= len(b); {
 		block := int(b[i]) | int(b[i+1])<<8 | int(b[i+2])<<16
 		last, kind, size := block&1 != 0, block>>1&3, block>>3
@@ -266,7 +270,7 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 		if h.HasCheckSum {
 			i += 4
 		}
-		return h.WindowSize, i == len(b)
+		return window, i == len(b)
 	}
 	return 0, false
 }
