@@ -88,17 +88,22 @@ func bodyOf(format string, rows []testRow) []byte {
 		for _, r := range rows {
 			fmt.Fprintf(&b, "%s,%s,%s,%d\n", r.key, number(r.cost), number(r.state), r.instance)
 		}
+	case "arrow":
+		w := NewArrowWriter(&b)
+		if err := errors.Join(w.Write(-1, statisticsOf(rows)), w.Close()); err != nil {
+			panic(err)
+		}
 	}
 	return b.Bytes()
 }
 
 var decoders = map[string]func(io.Reader, Options) (*Document, error){
-	"json_rows": DecodeJSON, "json_columns": DecodeJSON, "ndjson": DecodeNDJSON, "csv": DecodeCSV,
+	"json_rows": DecodeJSON, "json_columns": DecodeJSON, "ndjson": DecodeNDJSON, "csv": DecodeCSV, "arrow": DecodeArrow,
 }
 
 func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{1e4, 1e6} {
-		for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv"} {
+		for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv", "arrow"} {
 			body := bodyOf(format, zipfRows(n)) // the rows must not burden the garbage collector
 			for _, hint := range []int{0, n} {
 				name := fmt.Sprintf("format=%s/keys=%.0e/hint=%t", format, float64(n), hint > 0)
