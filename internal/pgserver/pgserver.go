@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrNotInstalled: the machine has no server.
+// ErrNotInstalled says that the machine has no server.
 var ErrNotInstalled = errors.New("no PostgreSQL server found: install one (on Debian and Ubuntu: apt-get install postgresql) " +
 	"so that initdb and pg_ctl are on the PATH or in /usr/lib/postgresql/*/bin")
 

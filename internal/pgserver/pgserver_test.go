@@ -1,6 +1,9 @@
 package pgserver
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestWithDatabase(t *testing.T) {
 	for server, want := range map[string]string{
@@ -11,7 +14,7 @@ func TestWithDatabase(t *testing.T) {
 			t.Errorf("WithDatabase(%q) = %q, %v, want %q", server, got, err, want)
 		}
 	}
-	if got, err := WithDatabase("postgres://u:secret@h:port/x", "new"); err != errNoURL {
+	if got, err := WithDatabase("postgres://u:secret@h:port/x", "new"); !errors.Is(err, errNoURL) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
