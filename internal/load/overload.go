@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -71,8 +72,13 @@ func (o *overload) run(ctx context.Context, b *bench) error {
 
 func (o *overload) measure(ctx context.Context, b *bench, s *server, t *markdown, store string, bodies []*body) (note string, err error) {
 	fits, configuration := o.fits, map[string]any{"instances": o.instances}
+	told, _, err := s.metric(ctx, budgetMetric)
+	if err != nil {
+		return "", err
+	}
+	budget := cmp.Or(o.budget, int64(told))
 	if fits == 0 {
-		if fits, err = o.admitted(ctx, b, s, configuration, bodies[0]); err != nil {
+		if fits, err = o.admitted(ctx, b, s, configuration, bodies[0], budget); err != nil {
 			return "", err
 		}
 	}
@@ -103,24 +109,25 @@ func (o *overload) measure(ctx context.Context, b *bench, s *server, t *markdown
 			fmt.Sprintf("%.2f", float64(seen.attempts())/float64(max(1, len(seen.posts)))), mb(peak-idle.peak), yesNo(len(faults) == 0))
 		wrong = append(wrong, append(seen.wrong, faults...)...)
 	}
-	if peak := s.memory().peak; o.budget > 0 && peak > 0 {
-		note = fmt.Sprintf("\n%s, %s: the peak of %s is within the budget of %s and the idle server's %s: %s.\n", store, bodies[0].format,
-			mb(peak), mb(o.budget), mb(idle.peak), yesNo(peak <= o.budget+idle.peak))
+	if peak := s.memory().peak; budget > 0 && peak > 0 {
+		note = fmt.Sprintf("\n%s, %s: the peak of %s is within the budget of %s plus the idle server's %s: %s.\n", store, bodies[0].format,
+			mb(peak), mb(budget), mb(idle.peak), yesNo(peak <= budget+idle.peak))
 	}
 	return note, shown(wrong)
 }
 
-// reserved is the metric of what requests have reserved of the budget.
-const reserved = "plannerd_memory_reserved_bytes"
+// What the server tells of its memory budget, and of what requests reserve of it.
+const (
+	budgetMetric   = "plannerd_memory_budget_bytes"
+	reservedMetric = "plannerd_memory_reserved_bytes"
+)
 
-// admitted is how many requests with such a body the budget has room for. It
-// sends one but for its last byte, and looks what it reserves.
-func (o *overload) admitted(ctx context.Context, b *bench, s *server, configuration map[string]any, like *body) (int, error) {
-	if o.budget == 0 {
-		return 0, errors.New("give --memory-budget, or --fits")
-	}
-	if _, ok, err := s.metric(ctx, reserved); !ok {
-		return 0, errors.Join(err, fmt.Errorf("the server has no metric %s: give --fits", reserved))
+// admitted is how many requests with such a body the budget has room for: by the
+// most that one request is seen to reserve. It is sent but for its last byte at
+// first, for long enough to be looked at.
+func (o *overload) admitted(ctx context.Context, b *bench, s *server, configuration map[string]any, like *body, budget int64) (int, error) {
+	if _, ok, err := s.metric(ctx, reservedMetric); !ok || budget == 0 {
+		return 0, errors.Join(err, errors.New("the server does not tell its budget and what is reserved of it: give --fits"))
 	}
 	const operator = "load-probe"
 	if err := s.put(ctx, operator, configuration); err != nil {
@@ -146,16 +153,35 @@ func (o *overload) admitted(ctx context.Context, b *bench, s *server, configurat
 		finished <- err
 	}()
 	_, copied := io.CopyN(writer, content, length-1)
-	most, err := s.settled(ctx, reserved)
+	reading, err := s.settled(ctx, reservedMetric)
 	_, last := io.Copy(writer, content)
-	if err := errors.Join(copied, err, last, writer.Close(), <-finished); err != nil {
+	planning, ended := s.most(ctx, reservedMetric, finished)
+	if err := errors.Join(copied, err, last, writer.Close(), ended); err != nil {
 		return 0, fmt.Errorf("measuring what a request reserves: %w", err)
 	}
-	b.progress("a request reserves %s", mb(int64(most)))
-	return max(1, int(float64(o.budget)/most)), nil
+	most := max(reading, planning)
+	b.progress("a request reserves %s of %s", mb(int64(most)), mb(budget))
+	return max(1, int(float64(budget)/most)), nil
 }
 
-// settled returns a metric as soon as it is above zero and stays so.
+// most returns the greatest value seen of a metric until something is finished,
+// and with what error that did.
+func (c *client) most(ctx context.Context, name string, finished <-chan error) (greatest float64, err error) {
+	for {
+		select {
+		case err := <-finished:
+			return greatest, err
+		default:
+		}
+		value, _, err := c.metric(ctx, name)
+		if err != nil {
+			return 0, errors.Join(err, <-finished)
+		}
+		greatest = max(greatest, value)
+	}
+}
+
+// settled returns a metric as soon as it is above zero and stays as it is.
 func (c *client) settled(ctx context.Context, name string) (float64, error) {
 	const samples, pause = 5, 50 * time.Millisecond
 	ticker := time.NewTicker(pause)
