@@ -86,13 +86,9 @@ func breakdown(all []measured) *markdown {
 	t := &markdown{head: []string{"store", "store_inputs", "format", "encoding", "sent", "time", "least", "receive, decode", "plan", "persist", "rest",
 		"decoded MB/s", "ns/key", "peak, first", "peak", "of columns", "≤ " + strconv.Itoa(mostOfColumns)}}
 	for _, m := range all {
-		inputs := m.storeInputs
-		if inputs == "" {
-			inputs = "default"
-		}
 		median := m.total.median()
 		of := ratio(m.growth(), m.columns)
-		t.add(m.store, inputs, m.format, m.encoding, mb(m.length), ms(median), ms(m.total.least()),
+		t.add(m.store, m.inputs(), m.format, m.encoding, mb(m.length), ms(median), ms(m.total.least()),
 			ms(m.decode.median()), ms(m.plan.median()), ms(m.persist.median()), ms(m.rest.median()),
 			fmt.Sprintf("%.0f", float64(m.plain)/1e6/median.Seconds()), fmt.Sprintf("%.0f", float64(median.Nanoseconds())/float64(m.count)),
 			mb(m.first.peak-m.idle.peak), mb(m.growth()), fmt.Sprintf("%.2f", of), yesNo(of <= mostOfColumns))
@@ -103,7 +99,7 @@ func breakdown(all []measured) *markdown {
 // targets compares uncompressed JSON rows with the reference, and Arrow with
 // them, on each store.
 func targets(all []measured) *markdown {
-	t := &markdown{head: []string{"store", "store_inputs", "what", "time", "of", "ratio", "target", "met"}}
+	t := &markdown{head: []string{"store", "store_inputs", "what", "against", "ratio", "target", "met"}}
 	of := func(like measured, format string) *measured {
 		i := slices.IndexFunc(all, func(m measured) bool {
 			return m.store == like.store && m.storeInputs == like.storeInputs && m.format == format && m.encoding == identity
@@ -118,7 +114,7 @@ func targets(all []measured) *markdown {
 			continue
 		}
 		compare := func(what, other string, r, most float64) {
-			t.add(rows.store, rows.storeInputs, what, "", other, fmt.Sprintf("%.2f", r), fmt.Sprintf("≤ %v", most), yesNo(r <= most))
+			t.add(rows.store, rows.inputs(), what, other, fmt.Sprintf("%.2f", r), fmt.Sprintf("≤ %v", most), yesNo(r <= most))
 		}
 		compare("JSON rows, "+ms(rows.total.median()), "goccy/go-json, decoding alone, "+ms(rows.goccy.median())+
 			" (encoding/json "+ms(rows.encodingJSON.median())+")", ratio(rows.total.median(), rows.goccy.median()), mostOfGoccy)

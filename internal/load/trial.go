@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,9 @@ func (t trial) String() string {
 	}
 	return text
 }
+
+// inputs is the operator's store_inputs, as shown.
+func (t trial) inputs() string { return cmp.Or(t.storeInputs, "default") }
 
 // outcome is what a trial measured.
 type outcome struct {
