@@ -24,7 +24,7 @@ func TestListsGolden(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { c.Now = func() time.Time { return noon } })
 	ids := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	head := regexp.MustCompile(`\{"(?:id|strategy)":.*?,"(routing_table|ring|ranges)":\{`) // it says nothing of the lists
-	tokens := regexp.MustCompile(`"next_page_token":"[^"]+"`) // they are of a plan's path
+	tokens := regexp.MustCompile(`"next_page_token":"[^"]+"`)                              // they are of a plan's path
 	var out strings.Builder
 	show := func(a *answer, what string) {
 		t.Helper()
