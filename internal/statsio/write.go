@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -220,12 +221,14 @@ func flush(w io.Writer, out *bufio.Writer) error {
 
 // appendKeyMember opens an object with its key.
 func appendKeyMember(dst, key []byte, base64 bool) []byte {
-	mixed := !base64 && !utf8.Valid(key)
-	dst = appendText(append(dst, `{"key":`...), key, base64 || mixed)
-	if mixed {
-		dst = append(dst, `,"key_encoding":"base64"`...)
+	dst = append(dst, `{"key":`...)
+	if !base64 {
+		if text, err := jsontext.AppendQuote(dst, key); err == nil { // it is valid UTF-8
+			return text
+		}
+		return append(appendText(dst, key, true), `,"key_encoding":"base64"`...)
 	}
-	return dst
+	return appendText(dst, key, true)
 }
 
 // appendText appends a key as a JSON string. Without base64 it must be valid
@@ -245,7 +248,7 @@ func appendCell(dst, key []byte, base64 bool) []byte {
 	if base64 {
 		return appendBase64(dst, key)
 	}
-	if !bytes.ContainsAny(key, "\",\r\n") {
+	if !slices.ContainsFunc(key, isQuoted) {
 		return append(dst, key...)
 	}
 	dst = append(dst, '"')
@@ -258,6 +261,9 @@ func appendCell(dst, key []byte, base64 bool) []byte {
 	return append(dst, '"')
 }
 
+// isQuoted tells whether a cell with this byte stands in quotes.
+func isQuoted(c byte) bool { return c == '"' || c == ',' || c == '\r' || c == '\n' }
+
 // appendNumber appends x in the shortest form that reads back the same, valid in
 // JSON and CSV. x is finite.
 func appendNumber(dst []byte, x float64) []byte {
@@ -265,8 +271,21 @@ func appendNumber(dst []byte, x float64) []byte {
 	if a < 1<<53 && x == math.Trunc(x) {
 		return strconv.AppendInt(dst, int64(x), 10)
 	}
+	// Most numbers have few decimals. One of at most 15 digits that reads back the
+	// same is the only one, so that no search is needed.
+	if thousands := math.Round(x * 1000); x > 0 && thousands < 1e15 && thousands/1000 == x {
+		return appendThousands(dst, uint64(thousands))
+	}
 	if a < 1e-6 || a >= 1e21 {
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
 	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}
+
+// appendThousands appends n/1000, which is no whole number.
+func appendThousands(dst []byte, n uint64) []byte {
+	dst = strconv.AppendUint(dst, n/1000, 10)
+	rest := n % 1000
+	dst = append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	return bytes.TrimRight(dst, "0")
 }
