@@ -54,16 +54,10 @@ func listClassMoves(w http.ResponseWriter, c *call, all classMigrations, filter 
 	if err := bad.orNil(); err != nil {
 		return err
 	}
+	of := func(i int) moveOf { return moveOf{keys: all[i].Count, cost: all[i].Cost, state: all[i].State} }
 	return selection[statsio.ClassMove]{
 		n: len(all), at: func(i int) statsio.ClassMove { return statsio.ClassMove(all[i]) },
 		takes: func(m statsio.ClassMove) bool { return filter.takes(nil, m.Planned, m.Current) },
-		order: classOrder(by),
+		order: func(i, j int) int { return of(i).compare(of(j), by) },
 	}.answer(w, c, "migrations", keyCoder{})
-}
-
-// classOrder is the order of moves by "cost", "state" or "count", greatest first;
-// without it they stay in the order of the plan.
-func classOrder(by string) func(a, b statsio.ClassMove) int {
-	of := func(m statsio.ClassMove) moveOf { return moveOf{keys: m.Count, cost: m.Cost, state: m.State} }
-	return func(a, b statsio.ClassMove) int { return of(a).compare(of(b), by) }
 }

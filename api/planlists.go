@@ -99,24 +99,28 @@ func listKeyMoves(w http.ResponseWriter, c *call, all keyMigrations, filter keyF
 		takes: func(m statsio.Migration) bool {
 			return filter.takes(m.Key, m.From, m.To) && (!anyReason || m.Reason == reason)
 		},
-		order: keyOrder(c.query.Get("sort")),
+		order: all.order(c.query.Get("sort")),
 	}.answer(w, c, "migrations", filter.keys)
 }
 
-// keyOrder is the order of migrations by "cost" or "state", greatest first and ties
-// by key, or by ascending key.
-func keyOrder(by string) func(a, b statsio.Migration) int {
+// order is that by "cost" or "state", greatest first and ties by key, or by ascending
+// key.
+func (m keyMigrations) order(by string) func(i, j int) int {
+	keys := func(i, j int) int { return bytes.Compare(m.Key(i), m.Key(j)) }
+	of := m.Cost
 	switch by {
 	case "cost":
-		return func(a, b statsio.Migration) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), bytes.Compare(a.Key, b.Key))
-		}
 	case "state":
-		return func(a, b statsio.Migration) int {
-			return cmp.Or(cmp.Compare(b.State, a.State), bytes.Compare(a.Key, b.Key))
-		}
+		of = m.State
+	default:
+		return keys
 	}
-	return func(a, b statsio.Migration) int { return bytes.Compare(a.Key, b.Key) }
+	return func(i, j int) int {
+		if order := cmp.Compare(of(j), of(i)); order != 0 {
+			return order
+		}
+		return keys(i, j)
+	}
 }
 
 // streamList answers with all records as NDJSON or CSV. Everything that may

@@ -15,7 +15,7 @@ type selection[R statsio.Record] struct {
 	n     int
 	at    func(i int) R
 	takes func(R) bool
-	order func(a, b R) int // ties stay as they are; nil: all do
+	order func(i, j int) int // of indices; ties stay as they are; nil: all do
 }
 
 // indices yields where the records that are wanted are, in their order.
@@ -31,20 +31,18 @@ func (s selection[R]) indices() iter.Seq[int32] {
 		return wanted
 	}
 	return slices.Values(slices.SortedFunc(wanted, func(i, j int32) int {
-		return cmp.Or(s.order(s.at(int(i)), s.at(int(j))), cmp.Compare(i, j))
+		return cmp.Or(s.order(int(i), int(j)), cmp.Compare(i, j))
 	}))
 }
 
-// ordered reports whether records are in order as they are.
+// ordered reports whether what is at the indices is in order as it is.
 func (s selection[R]) ordered(indices iter.Seq[int32]) bool {
-	var last R
-	first := true
+	last := int32(-1)
 	for i := range indices {
-		next := s.at(int(i))
-		if !first && s.order(last, next) > 0 {
+		if last >= 0 && s.order(int(last), int(i)) > 0 {
 			return false
 		}
-		last, first = next, false
+		last = i
 	}
 	return true
 }

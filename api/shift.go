@@ -141,7 +141,7 @@ func listMoves[R statsio.Record](w http.ResponseWriter, c *call, all []R, filter
 			x := of(m)
 			return filter.takes(nil, x.from, x.to) && (!anyReason || x.reason == reason)
 		},
-		order: func(a, b R) int { return of(a).compare(of(b), by) },
+		order: func(i, j int) int { return of(all[i]).compare(of(all[j]), by) },
 	}.answer(w, c, "migrations", filter.keys)
 }
 
