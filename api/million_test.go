@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +20,8 @@ import (
 	"plannerd/store"
 )
 
-// hugeStore is a store all plans and tables of which have very long lists.
+// hugeStore is a store in which, once it is filled, all plans and tables have very
+// long lists.
 type hugeStore struct {
 	store.Store
 	migrations []byte
@@ -27,9 +29,10 @@ type hugeStore struct {
 	entries    []store.Entry
 }
 
-// newHugeStore makes lists of n records, in the order of the keys or in none.
-func newHugeStore(n int) *hugeStore {
-	s := &hugeStore{changes: make([]store.Change, n), entries: make([]store.Entry, n)}
+// fill makes lists of n records: changes and entries in the order of their keys,
+// migrations in the opposite one.
+func (s *hugeStore) fill(n int) {
+	s.changes, s.entries = make([]store.Change, n), make([]store.Entry, n)
 	snapshot := &planner.Snapshot{Keys: planner.NewKeys(n), Cost: make([]float64, n)}
 	for i := range 40 {
 		snapshot.Instances = append(snapshot.Instances, planner.Instance{ID: int32(i), Capacity: 1})
@@ -44,7 +47,6 @@ func newHugeStore(n int) *hugeStore {
 		plan.Moves[n-1-i] = planner.Move{Item: int32(i), From: from, To: to, Count: 1}
 	}
 	s.migrations = statsio.EncodeMigrations(plan)
-	return s
 }
 
 func (s *hugeStore) Migrations(context.Context, string) ([]byte, error) { return s.migrations, nil }
@@ -53,7 +55,9 @@ func (s *hugeStore) Changes(context.Context, string) ([]store.Change, error) { r
 
 func (s *hugeStore) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
 	t, err := s.Store.Table(ctx, operator, version)
-	t.Entries = s.entries
+	if s.entries != nil {
+		t.Entries = s.entries
+	}
 	return t, err
 }
 
@@ -83,9 +87,11 @@ func liveHeap() int {
 // buffers, never themselves.
 func TestMillion(t *testing.T) {
 	const n, mega = 1_000_000, 1 << 20
-	s := newHugeStore(n)
+	s := &hugeStore{}
 	e := newEnv(t, func(c *api.Config) { s.Store = c.Store; c.Store = s })
 	e.operator("clicks", reported)
+	id := "/v1/plans/" + e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan().ID
+	s.fill(n)
 	var at *heapAt
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at = &heapAt{ResponseWriter: w, after: mega / 4}
@@ -94,7 +100,6 @@ func TestMillion(t *testing.T) {
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	defer client.CloseIdleConnections()
-	id := "/v1/plans/" + e.planID()
 
 	for _, c := range []struct {
 		target, accept, coding string
@@ -127,12 +132,6 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// planID returns the id of a new plan.
-func (e *env) planID() string {
-	e.Helper()
-	return e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan().ID
-}
-
 // drain reads an answer to its end, decoded, and counts its bytes and lines.
 func drain(t *testing.T, a *http.Response) (size, lines int) {
 	t.Helper()
@@ -155,7 +154,7 @@ func drain(t *testing.T, a *http.Response) (size, lines int) {
 		n, err = r.Read(buf)
 		size, lines = size+n, lines+bytes.Count(buf[:n], []byte{'\n'})
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	return size, lines

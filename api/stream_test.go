@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,15 +51,8 @@ func streaming() http.Handler {
 				return nil
 			}
 			records := numbered(n, r.URL.Query().Has("breaks"))
-			c := &call{Request: r, media: r.Header.Get("Accept"), query: url.Values{}}
-			body := func(out *bufio.Writer) error { return statsio.WriteJSON(out, records, false) }
-			switch c.media {
-			case mediaNDJSON:
-				body = func(out *bufio.Writer) error { return statsio.WriteNDJSON(out, records, false) }
-			case mediaCSV:
-				body = func(out *bufio.Writer) error { return statsio.WriteCSV(out, records, false) }
-			}
-			return writeStream(w, r, http.StatusOK, c.media, body)
+			media := r.Header.Get("Accept")
+			return writeStream(w, r, http.StatusOK, media, func(out *bufio.Writer) error { return writeAs(out, media, records) })
 		})
 	}))
 }
@@ -149,16 +142,7 @@ func TestStreams(t *testing.T) {
 func streamed(t *testing.T, media string, n int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	var err error
-	switch media {
-	case mediaNDJSON:
-		err = statsio.WriteNDJSON(&b, numbered(n, false), false)
-	case mediaCSV:
-		err = statsio.WriteCSV(&b, numbered(n, false), false)
-	default:
-		b.Write(statsio.AppendJSON(nil, numbered(n, false), false))
-	}
-	if err != nil {
+	if err := writeAs(&b, media, numbered(n, false)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -247,51 +231,68 @@ func TestChooseCoding(t *testing.T) {
 	}
 }
 
-// BenchmarkCompress measures the coding of an answer with a million entries, by
-// bytes of what is coded.
-func BenchmarkCompress(b *testing.B) {
-	var body bytes.Buffer
-	if err := statsio.WriteNDJSON(&body, numbered(1_000_000, false), false); err != nil {
-		b.Fatal(err)
+// BenchmarkStream measures answers with a million migrations, up to the connection.
+func BenchmarkStream(b *testing.B) {
+	const n = 1_000_000
+	all := make([]statsio.Migration, n)
+	for i := range all {
+		x := uint32(i) * 2654435761
+		all[i] = statsio.Migration{Key: fmt.Appendf(nil, "user:%07d", x%1e7), From: int32(x % 40), To: int32(x % 39), Cost: float64(x%1e6) / 100, State: float64(x % 65536)}
 	}
-	for _, coding := range streamedCodings {
-		b.Run("coding="+coding, func(b *testing.B) {
-			h := compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_ = writeStream(w, r, http.StatusOK, mediaNDJSON, func(out *bufio.Writer) error {
-					for rest := body.Bytes(); len(rest) > 0; rest = rest[min(len(rest), streamBytes):] {
-						if _, err := out.Write(rest[:min(len(rest), streamBytes)]); err != nil {
-							return err
-						}
+	records := slices.Values(all)
+	for _, media := range streamedMedia {
+		for _, coding := range streamedCodings {
+			b.Run(fmt.Sprintf("media=%s/coding=%s/moves=1e6", media[strings.IndexByte(media, '/')+1:], coding), func(b *testing.B) {
+				plain := 0
+				h := compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					to := &counted{ResponseWriter: w}
+					if err := writeStream(to, r, http.StatusOK, media, func(out *bufio.Writer) error { return writeAs(out, media, records) }); err != nil {
+						b.Error(err)
 					}
-					return nil
-				})
-			}))
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.Header.Set("Accept-Encoding", coding)
-			w := &counted{header: http.Header{}}
-			b.SetBytes(int64(body.Len()))
-			b.ReportAllocs()
-			for b.Loop() {
-				clear(w.header)
-				w.n, w.writes = 0, 0
-				h.ServeHTTP(w, r)
-			}
-			b.ReportMetric(float64(w.n)/float64(body.Len()), "ratio")
-			b.ReportMetric(float64(w.writes), "writes")
-		})
+					plain = to.n
+				}))
+				r := httptest.NewRequest(http.MethodGet, "/", nil)
+				r.Header.Set("Accept-Encoding", coding)
+				var w *counted
+				b.ReportAllocs()
+				for b.Loop() {
+					w = &counted{ResponseWriter: discard{}}
+					h.ServeHTTP(w, r)
+				}
+				b.SetBytes(int64(plain))
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+				b.ReportMetric(float64(w.n)/float64(plain), "ratio")
+				b.ReportMetric(float64(w.writes), "writes")
+			})
+		}
 	}
+}
+
+// writeAs writes records in the way that media names.
+func writeAs[R statsio.Record](out io.Writer, media string, records iter.Seq[R]) error {
+	switch media {
+	case mediaNDJSON:
+		return statsio.WriteNDJSON(out, records, false)
+	case mediaCSV:
+		return statsio.WriteCSV(out, records, false)
+	}
+	return statsio.WriteJSON(out, records, false)
 }
 
 // counted counts what is written.
 type counted struct {
-	header    http.Header
+	http.ResponseWriter
 	n, writes int
 }
 
-func (c *counted) Header() http.Header { return c.header }
-func (c *counted) WriteHeader(int)     {}
-
 func (c *counted) Write(p []byte) (int, error) {
 	c.n, c.writes = c.n+len(p), c.writes+1
-	return len(p), nil
+	return c.ResponseWriter.Write(p)
 }
+
+// discard is a client that takes everything.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) WriteHeader(int)             {}
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
