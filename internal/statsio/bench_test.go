@@ -216,7 +216,8 @@ func BenchmarkEncode(b *testing.B) {
 	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _ = DecodeInput(input) })
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
-	w := bufio.NewWriter(io.Discard)
+	w := bufio.NewWriterSize(io.Discard, writeBytes)
+	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = WriteJSON(w, MigrationsOf(p), false) })
 	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = WriteNDJSON(w, MigrationsOf(p), false) })
 	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = WriteCSV(w, MigrationsOf(p), false) })
 }
