@@ -26,7 +26,8 @@ func oracleArrow(body []byte, base64Keys bool) (read oracleBody, err error) {
 		}
 	}()
 	in := bytes.NewReader(body)
-	r, err := ipc.NewReader(in)
+	bounded := &arrowMessages{Allocator: memory.NewGoAllocator(), limit: 16 << 20}
+	r, err := ipc.NewReader(in, ipc.WithAllocator(bounded))
 	if err != nil {
 		return read, err
 	}
