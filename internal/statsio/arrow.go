@@ -66,7 +66,8 @@ func newArrow(r io.Reader, o Options, fields field) (*arrowReader, error) {
 	p.allow(o.Limits.Bytes)
 	var err error
 	if p.reader, err = ipc.NewReaderFromMessageReader(p.messages, ipc.WithAllocator(p.messages)); err != nil {
-		return p, p.explain()
+		err = p.explain()
+		return p, err
 	}
 	if err := p.setTypes(p.reader.Schema()); err != nil {
 		p.close()

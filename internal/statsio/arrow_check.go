@@ -130,9 +130,39 @@ type arrowHeader struct {
 
 // arrowField is a column of a schema.
 type arrowField struct {
-	name   string
-	kind   int
-	nested bool
+	name       string
+	kind       int // of the values, also of a dictionary's
+	nested     bool
+	dictionary bool
+}
+
+// buffers is how many buffers the column has in a batch, those aside that views
+// lie in.
+func (c arrowField) buffers() int {
+	switch c.kind {
+	case arrowNull:
+		return 0
+	case arrowBinary, arrowUTF8, arrowLargeBytes, arrowLargeUTF8:
+		return 3
+	}
+	return 2
+}
+
+func (c arrowField) isView() bool { return c.kind == arrowBytesView || c.kind == arrowUTF8View }
+
+// columnsOf returns the columns of a batch: of a record batch those of the schema,
+// with indices in place of a dictionary's values; of a dictionary its values. Only
+// the key may have one.
+func (h arrowHeader) columnsOf(schema []arrowField) (columns []arrowField) {
+	for _, c := range schema {
+		if c.dictionary && h.kind == arrowRecord {
+			c.kind = arrowInt
+		}
+		if c.dictionary || h.kind == arrowRecord {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // header reads a message's metadata.
@@ -176,23 +206,44 @@ func (f *flatbuffer) schema(table int) (fields []arrowField) {
 		}
 		_, children := f.vector(column, 5, 4)
 		c.nested = children > 0
+		c.dictionary = f.slot(column, 4) > 0
 		f.notes(column, 6)
 		fields = append(fields, c)
 	}
 	return fields
 }
 
-// record checks that the buffers of a record batch lie within its body, and
-// that those which are compressed do not ask for more memory than the codec may.
-func (f *flatbuffer) record(table int, body []byte) *Error {
-	f.vector(table, 1, 16)
-	buffers, count := f.vector(table, 2, 16)
-	views, columns := f.vector(table, 4, 8)
-	for i := range columns {
-		if n := f.i64(views + 8*i); n < 0 || n > int64(count) {
+// parts checks that a batch has all that its columns consist of, which the library
+// takes for granted. It returns where its buffers are listed, and their number.
+func (f *flatbuffer) parts(table int, columns []arrowField) (first, count int) {
+	_, nodes := f.vector(table, 1, 16)
+	first, count = f.vector(table, 2, 16)
+	views, viewColumns := f.vector(table, 4, 8)
+	needed := 0
+	for _, c := range columns {
+		needed += c.buffers()
+		if !c.isView() {
+			continue
+		}
+		if viewColumns == 0 {
+			f.broken = true
+			break
+		}
+		n := f.i64(views)
+		if n < 0 || n > int64(count) {
 			f.broken = true
 		}
+		needed += int(n)
+		views, viewColumns = views+8, viewColumns-1
 	}
+	f.broken = f.broken || nodes < len(columns) || count < needed
+	return first, count
+}
+
+// record checks that the buffers of a record batch lie within its body, and
+// that those which are compressed do not ask for more memory than the codec may.
+func (f *flatbuffer) record(table int, columns []arrowField, body []byte) *Error {
+	buffers, count := f.parts(table, columns)
 	codec := -1
 	if compression := f.child(table, 3); compression > 0 {
 		codec = 0
@@ -278,7 +329,7 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 // flat tells whether columns of a kind have one value a row, of a type that some
 // field may have.
 func (c arrowField) flat() bool {
-	return !c.nested && slices.Contains([]int{
+	return !c.nested && (!c.dictionary || c.name == fieldKey.String()) && slices.Contains([]int{
 		arrowNull, arrowInt, arrowFloat, arrowBinary, arrowUTF8, arrowLargeBytes, arrowLargeUTF8, arrowBytesView, arrowUTF8View,
 	}, c.kind)
 }

@@ -15,10 +15,13 @@ const detailNotUTF8 = "is not UTF-8"
 
 // String names the type of a column of a schema.
 func (c arrowField) String() string {
-	if c.kind < len(arrowTypes) {
-		return arrowTypes[c.kind]
+	switch {
+	case c.kind >= len(arrowTypes):
+		return "of a type that is not known"
+	case c.dictionary:
+		return "dictionary of " + arrowTypes[c.kind]
 	}
-	return "of a type that is not known"
+	return arrowTypes[c.kind]
 }
 
 // typesOf says which types the column of a field may have.

@@ -28,6 +28,7 @@ type arrowMessages struct {
 	bytes  int64 // Limits.Bytes, for the message
 	accept func([]arrowField) error
 
+	columns    []arrowField
 	meta, body []byte // of the present message
 	started    bool   // the schema was read
 	ended      bool   // the end of the stream was read
@@ -113,7 +114,7 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 		return nil, m.malformed("not an Arrow message")
 	}
 	if h.kind == arrowSchema {
-		m.started = true
+		m.started, m.columns = true, h.fields
 		if err := m.accept(h.fields); err != nil {
 			return nil, err
 		}
@@ -123,7 +124,7 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 		return nil, err
 	}
 	if h.kind != arrowSchema {
-		if err := f.record(h.record, body); err != nil {
+		if err := f.record(h.record, h.columnsOf(m.columns), body); err != nil {
 			return nil, err
 		}
 	}
