@@ -31,13 +31,6 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 	if err != nil {
 		return nil, aboutOperator(operator, err)
 	}
-	table, err := s.store.Table(ctx, operator, nil)
-	if err != nil {
-		return nil, aboutOperator(operator, err)
-	}
-	if table.Version != op.TableVersion {
-		return nil, fmt.Errorf("reading operator %s: %w: %w", operator, errOvertaken, store.ErrBaseChanged)
-	}
 	b := &base{op: op}
 	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
 		return nil, err
@@ -46,17 +39,56 @@ func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
 		return nil, err
 	}
 	if b.newest.Scheme != wire.SchemeTable {
-		err := b.readScheme(table)
+		table, err := s.committed(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		err = b.readScheme(table)
 		return b, err
 	}
 	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
 	if b.engineHolds() {
 		return b, nil
 	}
-	if b.table, err = plannerTable(table.Entries); err != nil {
+	b.table, err = s.table(ctx, op)
+	return b, err
+}
+
+// committed reads the committed routing table of an operator as it was read.
+func (s *server) committed(ctx context.Context, op store.Operator) (store.Table, error) {
+	table, err := s.store.Table(ctx, op.Name, nil)
+	if err == nil && table.Version != op.TableVersion {
+		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, errOvertaken, store.ErrBaseChanged)
+	}
+	return table, aboutOperator(op.Name, err)
+}
+
+// tableKey names a version of a routing table, which never changes.
+type tableKey struct {
+	operator string
+	version  int64
+}
+
+// maxTableBytes is about how much memory the routing tables that are kept may
+// take, in bytes.
+const maxTableBytes = 64 << 20
+
+// table is the committed routing table as the planner takes it.
+func (s *server) table(ctx context.Context, op store.Operator) (*planner.RoutingTable, error) {
+	key := tableKey{op.Name, op.TableVersion}
+	if t, ok := s.tables.get(key); ok {
+		return t, nil
+	}
+	table, err := s.committed(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	t, err := plannerTable(table.Entries)
+	if err != nil {
 		return nil, fmt.Errorf("reading a stored routing table: %w", err)
 	}
-	return b, nil
+	s.tables.put(key, t)
+	return t, nil
 }
 
 // pinned returns the configuration that the committed table pins.
@@ -189,19 +221,31 @@ func (b *base) size(o *outcome) {
 	}
 }
 
-// lasting returns the long parts of a plan as the store keeps them. The moves of
-// classes have those beside them that stay and need an entry, where the hash
-// changes: these must be named too.
-func (b *base) lasting(in *statistics, o *outcome) (migrations, input []byte) {
-	if o.shift != nil {
-		return o.shift.encode(), statsio.EncodeInput(in.Statistics)
-	}
-	if o.classes == nil {
-		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInput(in.Statistics)
+// lastingMigrations returns the migrations of a plan as the store keeps them. The
+// moves of classes have those beside them that stay and need an entry, where the
+// hash changes: these must be named too.
+func (b *base) lastingMigrations(o *outcome) []byte {
+	switch {
+	case o.shift != nil:
+		return o.shift.encode()
+	case o.classes == nil:
+		return statsio.EncodeMigrations(o.Plan)
 	}
 	named := o.classes.Moves(o.Plan)
 	if b.changed && !b.engineHolds() {
 		named = compact.Merge(append(named, o.stays()...))
 	}
-	return statsio.EncodeClassMoves(named), statsio.EncodeCompact(in.records)
+	return statsio.EncodeClassMoves(named)
+}
+
+// lastingInput returns the statistics as the store keeps them; nil when it is to
+// keep none.
+func (b *base) lastingInput(in *statistics) []byte {
+	switch {
+	case !b.newest.StoreInputs:
+		return nil
+	case in.records != nil:
+		return statsio.EncodeCompact(in.records)
+	}
+	return statsio.EncodeInput(in.Statistics)
 }

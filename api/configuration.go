@@ -39,6 +39,8 @@ type configuration struct {
 	Trigger    trigger         `json:"trigger"`
 	TableOwner wire.TableOwner `json:"table_owner"`
 	Retention  retention       `json:"retention"`
+	// StoreInputs: the statistics of each interval are stored beside its plan.
+	StoreInputs bool `json:"store_inputs"`
 }
 
 type instance struct {
@@ -104,6 +106,7 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 		Plans:    int(or(r.Plans, defaultKeptPlans)),
 		Versions: int(or(r.Versions, defaultKeptVersions)),
 	}
+	c.StoreInputs = or(in.StoreInputs, true)
 	c = c.ofScheme(in)
 	if err := c.check(); err != nil {
 		return configuration{}, inBody(err, prefix, order)
@@ -237,11 +240,11 @@ func (c configuration) encode() ([]byte, error) {
 
 // decodeConfiguration is the inverse of encode.
 func decodeConfiguration(text []byte) (configuration, error) {
-	var c configuration
+	c := configuration{StoreInputs: true} // it is older than the choice
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
-	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // it is older than the choice
+	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, wire.SchemeTable)
 	return c, nil
 }

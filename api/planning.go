@@ -393,8 +393,8 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 			Classes: plan.classes != nil, EngineTable: b.engineHolds(),
 		},
 		Changes: plan.changes(), Retention: b.newest.keep(),
+		Migrations: b.lastingMigrations(plan), Input: b.lastingInput(in),
 	}
-	record.Migrations, record.Input = b.lasting(in, plan)
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))

@@ -26,6 +26,7 @@ import (
 	"plannerd/api/wire"
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -75,6 +76,7 @@ type server struct {
 	slots     chan struct{} // for planning
 	bulk      chan struct{} // for large bodies
 	placement *placementCache
+	tables    *cache[tableKey, *planner.RoutingTable]
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -107,6 +109,7 @@ func New(c Config) (http.Handler, error) {
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
 		contract: spec, metrics: m, slots: slots, bulk: make(chan struct{}, c.Limits.Bulk), placement: newPlacementCache(slots, m),
+		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
 }

@@ -115,6 +115,9 @@ func (s *server) bulkBody(w http.ResponseWriter, c *call) (io.ReadCloser, statsi
 		Base64Keys: c.query.Get("key_encoding") == "base64",
 		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
 	}
+	if c.Header.Get("Content-Encoding") == "" {
+		options.Size = max(0, c.ContentLength)
+	}
 	body, err := s.decompressed(w, c)
 	if err != nil {
 		return nil, options, err

@@ -19,7 +19,7 @@ const keyBlockBytes = 1 << 20
 type Keys struct {
 	blocks [][]byte
 	refs   []uint64 // block<<32 | offset<<11 | length
-	hashes []uint64
+	hashes []uint64 // fewer than refs until HashAppended
 }
 
 // NewKeys returns an empty list with room for n keys.
@@ -36,14 +36,20 @@ func KeysOf(keys ...string) *Keys {
 	return k
 }
 
-// Grow makes room for n more keys, so that appending them copies no others.
-func (k *Keys) Grow(n int) {
-	k.refs, k.hashes = slices.Grow(k.refs, n), slices.Grow(k.hashes, n)
-}
+// GrowUnhashed makes room for n more keys, so that AppendUnhashed copies no
+// others.
+func (k *Keys) GrowUnhashed(n int) { k.refs = slices.Grow(k.refs, n) }
 
 // Append copies key to the end of the list. It panics when key is longer than
 // [MaxKeyBytes]: decoders check that before.
 func (k *Keys) Append(key []byte) {
+	k.AppendUnhashed(key)
+	k.hashes = append(k.hashes, KeyHash(key))
+}
+
+// AppendUnhashed is Append, but leaves the key's hash to HashAppended, which must
+// follow before anything else is done with the list.
+func (k *Keys) AppendUnhashed(key []byte) {
 	if len(key) > MaxKeyBytes {
 		panic("planner: key longer than MaxKeyBytes")
 	}
@@ -59,7 +65,19 @@ func (k *Keys) Append(key []byte) {
 	b := k.blocks[last]
 	k.refs = append(k.refs, uint64(last)<<32|uint64(len(b))<<11|uint64(len(key)))
 	k.blocks[last] = append(b, key...)
-	k.hashes = append(k.hashes, KeyHash(key))
+}
+
+// HashAppended computes the hashes that AppendUnhashed left out, on all
+// processors.
+func (k *Keys) HashAppended() {
+	done := len(k.hashes)
+	more := len(k.refs) - done
+	k.hashes = slices.Grow(k.hashes, more)[:done+more]
+	inParts(more, func(_, from, to int) {
+		for i := done + from; i < done+to; i++ {
+			k.hashes[i] = KeyHash(k.At(i))
+		}
+	})
 }
 
 // Len is the number of keys.
@@ -68,6 +86,18 @@ func (k *Keys) Len() int {
 		return 0
 	}
 	return len(k.refs)
+}
+
+// Bytes is about how much memory the list takes.
+func (k *Keys) Bytes() int {
+	if k == nil {
+		return 0
+	}
+	size := 8 * (cap(k.refs) + cap(k.hashes))
+	for _, b := range k.blocks {
+		size += cap(b)
+	}
+	return size
 }
 
 // At returns key i. The slice is shared: it must not be changed.

@@ -46,7 +46,8 @@ type Residual struct {
 func (s *Statistics) Len() int { return len(s.Cost) }
 
 // HashFunction is h: it places every key on one of the live instances of its
-// configuration. Implementations are in planner/partitioner.
+// configuration, any number of keys at the same time. Implementations are in
+// planner/partitioner.
 type HashFunction interface {
 	// Instance returns the id of the instance of key, whose [KeyHash] is hash. An
 	// error says why the function cannot place this key (a key that is no

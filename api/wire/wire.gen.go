@@ -919,9 +919,12 @@ type OperatorConfiguration struct {
 	Retention *Retention `json:"retention,omitempty"`
 
 	// Ring The parameters of scheme `ring`.
-	Ring     *RingOptions `json:"ring,omitempty"`
-	Scheme   *Scheme      `json:"scheme,omitempty"`
-	Strategy *Strategy    `json:"strategy,omitempty"`
+	Ring   *RingOptions `json:"ring,omitempty"`
+	Scheme *Scheme      `json:"scheme,omitempty"`
+
+	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+	StoreInputs *StoreInputs `json:"store_inputs,omitempty"`
+	Strategy    *Strategy    `json:"strategy,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries; null for no limit.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
@@ -1144,6 +1147,9 @@ type Scheme string
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
+
+// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+type StoreInputs = bool
 
 // Strategy How to plan. `llfd` (least load fit decreasing, mixed-routing Algorithm 1); `lpt` (all keys in descending cost onto the least loaded
 // instance, a baseline); `mintable` (Algorithm 2, the smallest table); `minmig` (Algorithm 3, the least migration); `mixed` (Algorithm 4, both within the table limit); `mixed_bf`

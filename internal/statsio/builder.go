@@ -167,6 +167,7 @@ type builder struct {
 
 	keys                   *planner.Keys
 	keyRoom                int // keys that fit without growing
+	expected               int // rows; 0: not known
 	cost, state            column[float64]
 	instance, hashInstance column[int32]
 	withState, noState     int // first row with and without state, −1: none yet
@@ -197,8 +198,7 @@ func (b *builder) begin(o Options, s shape, fields field) {
 		options: o, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
 		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
 	}
-	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = o.RowHint, o.RowHint, o.RowHint, o.RowHint
-	b.records.hint, b.from.hint, b.to.hint = o.RowHint, o.RowHint, o.RowHint
+	b.expect(o.RowHint)
 }
 
 // pointer to a field of a row of this document.
@@ -349,7 +349,7 @@ func (b *builder) addKey(row int, text []byte) {
 		if b.keys.Len() == b.keyRoom {
 			b.growKeys()
 		}
-		b.keys.Append(key)
+		b.keys.AppendUnhashed(key)
 	}
 }
 
@@ -357,11 +357,29 @@ func (b *builder) addKey(row int, text []byte) {
 // believed.
 func (b *builder) growKeys() {
 	n := b.keyRoom
-	b.keyRoom = max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
-	if hinted(b.options.RowHint, n) {
-		b.keyRoom = b.options.RowHint
+	b.keyRoom = max(firstChunkRows, min(b.expected, chunkRows), 2*n)
+	if hinted(b.expected, n) {
+		b.keyRoom = b.expected
 	}
-	b.keys.Grow(b.keyRoom - n)
+	b.keys.GrowUnhashed(b.keyRoom - n)
+}
+
+// expectBy reckons how many rows there will be from the part of the body that was
+// read, and a little more; exact numbers need none.
+func (b *builder) expectBy(read, size int64) {
+	if b.options.RowHint > 0 || b.rows < firstChunkRows || size < read {
+		return
+	}
+	rows := float64(b.rows) * float64(size) / float64(read)
+	b.expect(int(rows*1.01) + firstChunkRows)
+}
+
+// expect sets the number of rows that are expected.
+func (b *builder) expect(rows int) {
+	rows = min(rows, b.options.Limits.Rows)
+	b.expected = rows
+	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = rows, rows, rows, rows
+	b.records.hint, b.from.hint, b.to.hint = rows, rows, rows
 }
 
 // decode returns the bytes that text stands for, valid until the next call.
@@ -431,6 +449,7 @@ func (b *builder) document() (*Document, error) {
 func (b *builder) checkKeys() error {
 	b.settleKeys()
 	if len(b.problems) == 0 {
+		b.keys.HashAppended()
 		for _, d := range duplicates(b.keys) {
 			if b.full() != nil {
 				break

@@ -58,6 +58,9 @@ type Options struct {
 	// harmless: memory is set aside for it only once a sixteenth of the rows
 	// have been seen.
 	RowHint int
+	// Size is the length of the decoded text in bytes, 0 when unknown. With it, and
+	// without a RowHint, the number of rows is reckoned from the first ones.
+	Size int64
 }
 
 func (o Options) withDefaults() Options {
