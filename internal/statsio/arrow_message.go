@@ -142,6 +142,9 @@ func (m *arrowMessages) prefix() (int64, error) {
 		return 0, m.malformed("the stream ends without its end-of-stream marker")
 	}
 	m.read++
+	if err := m.use(int64(len(word))); err != nil {
+		return 0, err
+	}
 	if err := m.fill(word[1:]); err != nil {
 		return 0, err
 	}
@@ -149,6 +152,9 @@ func (m *arrowMessages) prefix() (int64, error) {
 		return 0, m.malformed("an Arrow file, not a stream: write it with the stream format of Arrow IPC")
 	}
 	if bytes.Equal(word[:], arrowContinuation) { // older writers leave it out
+		if err := m.use(int64(len(word))); err != nil {
+			return 0, err
+		}
 		if err := m.fill(word[:]); err != nil {
 			return 0, err
 		}
@@ -205,7 +211,7 @@ func (m *arrowMessages) growing(b []byte, n int) ([]byte, error) {
 		have := len(b)
 		size := min(n, max(cap(b), firstBodyBytes, 4*have))
 		if size > cap(b) {
-			b = append(make([]byte, 0, size), b...)
+			b = append(make([]byte, 0, size+size/8), b...) // the next is not of quite the same length
 		}
 		b = b[:size]
 		if err := m.fill(b[have:]); err != nil {
