@@ -196,12 +196,15 @@ func (m *arrowMessages) readBody(h arrowHeader) ([]byte, error) {
 	if err := m.use(h.body); err != nil {
 		return nil, err
 	}
+	n := int(h.body)
 	if h.kind != arrowRecord {
-		return m.growing(nil, int(h.body))
+		return m.growing(nil, n)
 	}
-	body, err := m.growing(m.body[:0], int(h.body))
-	m.body = body
-	return body, err
+	var err error
+	if m.body, err = m.growing(m.body[:0], n); err != nil {
+		return nil, err
+	}
+	return m.body[:n:n], nil // nothing of a batch before can be reached
 }
 
 // growing reads n bytes into b, which grows as they come: a length alone does not
@@ -218,7 +221,7 @@ func (m *arrowMessages) growing(b []byte, n int) ([]byte, error) {
 			return b, err
 		}
 	}
-	return b[:n:n], nil
+	return b, nil
 }
 
 // fill reads as many bytes as b has room for.
