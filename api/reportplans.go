@@ -88,7 +88,7 @@ func (s *server) largeOnce(c *call) func() error {
 // merge reads the reports that a plan is asked of, and returns the statistics
 // that they make.
 func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistics, error) {
-	r := *in.reports
+	begin, r := s.now(), *in.reports
 	var err error
 	if r.last, err = s.store.Reports(ctx, b.op.Name, in.epoch, *in.interval); err != nil {
 		return nil, aboutOperator(b.op.Name, err)
@@ -115,6 +115,7 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	out := *in
 	r.drifted = merged.Drifted
 	out.Statistics, out.reports = merged.Statistics, &r
+	out.decode += s.now().Sub(begin)
 	return &out, nil
 }
 

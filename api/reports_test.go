@@ -311,6 +311,13 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	if got := e.loads(q.ID); got[0].KeysBefore != 2 || q.DriftedKeys != 1 {
 		t.Errorf("%+v, %d drifted", got, q.DriftedKeys)
 	}
+	// A report that is carried beyond a commit is of an older table then.
+	e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+	e.report(4, 1, `{"table_version":2,"keys":[]}`).want(http.StatusCreated)
+	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
+	if got := e.loads(q.ID); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
+		t.Errorf("%+v, %d drifted, %v", got, q.DriftedKeys, q.Causes)
+	}
 }
 
 // TestReportsAcrossARescale: those of the committed configuration have to report,
