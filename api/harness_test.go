@@ -28,7 +28,7 @@ import (
 
 // spec is the contract, and a router over it.
 var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
-	for _, media := range []string{"application/x-ndjson", "text/html", "text/css", "text/javascript"} {
+	for _, media := range []string{"application/x-ndjson", "application/vnd.apache.arrow.stream", "text/html", "text/css", "text/javascript"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
 	}
 	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)

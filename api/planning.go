@@ -210,7 +210,7 @@ func (s *server) migrations(ctx context.Context, id string) (migrationList, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
-	return migrations[statsio.Migration](m.All()), nil
+	return keyMigrations{m}, nil
 }
 
 // decide runs the operator's strategy, unless something holds it back.

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	howToSend = "This operation takes application/json, application/x-ndjson and text/csv: " +
+	mediaArrow = "application/vnd.apache.arrow.stream"
+	howToSend  = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
 		"curl -H 'Content-Type: text/csv' --data-binary @statistics.csv."
 	howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 		"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
@@ -71,6 +72,8 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		decode = statsio.DecodeNDJSON
 	case "text/csv":
 		decode = statsio.DecodeCSV
+	case mediaArrow:
+		decode = statsio.DecodeArrow
 	default:
 		return nil, nil, unsupported(howToSend)
 	}

@@ -10,19 +10,13 @@ const isFrozen = "is a frozen instance, of which nothing is known"
 
 // markCoverage marks the instances of which the statistics say little.
 func (r *resolver) markCoverage() error {
-	frozen := r.stats.Frozen
-	for _, id := range frozen {
-		if slices.Contains(r.stats.PartialOn, id) {
-			return coverageError("frozen", "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
-		}
+	if len(r.stats.Frozen) > 0 && r.base.HashChanged {
+		return coverageError("frozen", "must be empty when the instances or the hash function change: then every instance has to say what it holds")
 	}
-	if len(frozen) > 0 && r.base.HashChanged {
-		return coverageError("frozen", "must be empty when the instances or the hash function change: that takes what all instances report")
-	}
-	if err := r.mark("partial_on", r.stats.PartialOn, func(d *Instance) { d.Partial = true }); err != nil {
+	if err := r.mark("partial_on", r.stats.PartialOn, false); err != nil {
 		return err
 	}
-	if err := r.mark("frozen", frozen, func(d *Instance) { d.Partial, d.Frozen = true, true }); err != nil {
+	if err := r.mark("frozen", r.stats.Frozen, true); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(r.s.Instances, Instance.Live) {
@@ -31,8 +25,8 @@ func (r *resolver) markCoverage() error {
 	return nil
 }
 
-// mark changes the instances of a list that errors call field.
-func (r *resolver) mark(field string, ids []int32, change func(*Instance)) error {
+// mark makes the instances of a list that errors call field partial, or frozen.
+func (r *resolver) mark(field string, ids []int32, frozen bool) error {
 	for i, id := range ids {
 		at := r.index.find(id)
 		switch {
@@ -40,8 +34,10 @@ func (r *resolver) mark(field string, ids []int32, change func(*Instance)) error
 			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", which is not a known one")
 		case i > 0 && id <= ids[i-1]:
 			return coverageError(field, "must ascend without repetition")
+		case r.s.Instances[at].Partial:
+			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
 		}
-		change(&r.s.Instances[at])
+		r.s.Instances[at].Partial, r.s.Instances[at].Frozen = true, frozen
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/twmb/murmur3"
 )
@@ -53,15 +54,7 @@ func (k *Keys) AppendUnhashed(key []byte) {
 	if len(key) > MaxKeyBytes {
 		panic("planner: key longer than MaxKeyBytes")
 	}
-	last := len(k.blocks) - 1
-	if last < 0 || len(k.blocks[last])+len(key) > cap(k.blocks[last]) {
-		size := keyBlockBytes
-		if last < 0 && cap(k.refs) < 4096 {
-			size = 64 << 10 // small inputs should stay small
-		}
-		k.blocks = append(k.blocks, make([]byte, 0, size))
-		last++
-	}
+	last := k.block(len(key))
 	b := k.blocks[last]
 	k.refs = append(k.refs, uint64(last)<<32|uint64(len(b))<<11|uint64(len(key)))
 	k.blocks[last] = append(b, key...)
@@ -78,6 +71,44 @@ func (k *Keys) HashAppended() {
 			k.hashes[i] = KeyHash(k.At(i))
 		}
 	})
+}
+
+// block returns the buffer for the next key, which is n bytes long.
+func (k *Keys) block(n int) int {
+	last := len(k.blocks) - 1
+	if last >= 0 && n <= cap(k.blocks[last])-len(k.blocks[last]) {
+		return last
+	}
+	size := keyBlockBytes
+	if last < 0 && cap(k.refs) < 4096 {
+		size = 64 << 10 // small inputs should stay small
+	}
+	k.blocks = append(k.blocks, make([]byte, 0, size))
+	return last + 1
+}
+
+// AppendKeys is AppendUnhashed for keys that lie one behind the other: key i is
+// text[offsets[i]:offsets[i+1]].
+func AppendKeys[O int32 | int64](k *Keys, text []byte, offsets []O) {
+	for len(offsets) > 1 {
+		last := k.block(int(offsets[1] - offsets[0]))
+		b := k.blocks[last]
+		n := sort.Search(len(offsets)-1, func(i int) bool { return int(offsets[i+1]-offsets[0]) > cap(b)-len(b) })
+		if n == 0 {
+			panic("planner: key longer than MaxKeyBytes")
+		}
+		ref := uint64(last)<<32 | uint64(len(b))<<11
+		for i, end := range offsets[1 : n+1] {
+			key := text[offsets[i]:end]
+			if len(key) > MaxKeyBytes {
+				panic("planner: key longer than MaxKeyBytes")
+			}
+			k.refs = append(k.refs, ref|uint64(len(key)))
+			ref += uint64(len(key)) << 11
+		}
+		k.blocks[last] = append(b, text[offsets[0]:offsets[n]]...)
+		offsets = offsets[n:]
+	}
 }
 
 // Len is the number of keys.

@@ -781,7 +781,7 @@ type FieldError struct {
 	// Parameter The name of the path, query or header parameter, when it is about one.
 	Parameter *string `json:"parameter,omitempty"`
 
-	// Pointer JSON pointer (RFC 6901) into the body. Rows of NDJSON and CSV, and lines of text, are `/0`, `/1`, …
+	// Pointer JSON pointer (RFC 6901) into the body. Rows of NDJSON, CSV and Arrow, and lines of text, are `/0`, `/1`, …
 	Pointer *string `json:"pointer,omitempty"`
 }
 
@@ -1304,6 +1304,11 @@ type Scheme string
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
+
+// StatisticsArrow A stream of Arrow IPC, not a file, with its end-of-stream marker; buffers may be compressed (lz4, zstd). Its columns are the fields of a row: a
+// key is utf8 or binary, in any layout and also as a dictionary, where `key_encoding` speaks of utf8 only; a cost, frequency or state is a float of
+// 32 or 64 bits or an integer; all else is an integer. A null is a field that is left out. Columns of other names are refused.
+type StatisticsArrow = []byte
 
 // StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 type StoreInputs = bool

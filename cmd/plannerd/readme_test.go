@@ -53,6 +53,13 @@ func TestReadme(t *testing.T) {
 		t.Errorf("user:3 is in a range of instance %d", route.Instance)
 	}
 
+	reader.follow(section(t, string(text), "Arrow"))
+	var views struct{ Operator string }
+	reader.answer(&views)
+	if views.Operator != "views" {
+		t.Errorf("the plan of Arrow: %.200s", reader.output)
+	}
+
 	reader.follow(section(t, string(text), "Millions of keys in a few kilobytes"))
 	var plan struct {
 		Operator     string

@@ -347,21 +347,21 @@ func (b *builder) addKey(row int, text []byte) {
 	}
 	if len(b.problems) == 0 {
 		if b.keys.Len() == b.keyRoom {
-			b.growKeys()
+			b.growKeys(1)
 		}
 		b.keys.AppendUnhashed(key)
 	}
 }
 
 // growKeys doubles the room for keys, or follows the hint once it can be
-// believed.
-func (b *builder) growKeys() {
-	n := b.keyRoom
-	b.keyRoom = max(firstChunkRows, min(b.expected, chunkRows), 2*n)
-	if hinted(b.expected, n) {
+// believed. There will be room for more keys than there are, which are at hand.
+func (b *builder) growKeys(more int) {
+	n, least := b.keyRoom, b.keys.Len()+more
+	b.keyRoom = max(firstChunkRows, min(b.expected, chunkRows), 2*n, least)
+	if hinted(b.expected, least-1) {
 		b.keyRoom = b.expected
 	}
-	b.keys.GrowUnhashed(b.keyRoom - n)
+	b.keys.GrowUnhashed(b.keyRoom - b.keys.Len())
 }
 
 // expectBy reckons how many rows there will be from the part of the body that was

@@ -19,9 +19,19 @@ type column[T any] struct {
 
 func (c *column[T]) add(v T) {
 	if len(c.last) == cap(c.last) {
-		c.grow()
+		c.grow(1)
 	}
 	c.last = append(c.last, v)
+}
+
+// addAll adds vs.
+func (c *column[T]) addAll(vs []T) {
+	if room := cap(c.last) - len(c.last); room < len(vs) {
+		c.last = append(c.last, vs[:room]...)
+		vs = vs[room:]
+		c.grow(len(vs))
+	}
+	c.last = append(c.last, vs...)
 }
 
 // fill adds v until there are n values.
@@ -36,9 +46,10 @@ func hinted(hint, n int) bool { return n < hint && hint <= max(chunkRows, n*hint
 
 func (c *column[T]) len() int { return c.rows + len(c.last) }
 
-func (c *column[T]) grow() {
+// grow makes room for more values, which are at hand, and for some to come.
+func (c *column[T]) grow(more int) {
 	n := c.len()
-	if hinted(c.hint, n) {
+	if hinted(c.hint, n+more-1) {
 		c.last = c.joined(c.hint)
 		c.chunks, c.rows = nil, 0
 		return
@@ -47,7 +58,7 @@ func (c *column[T]) grow() {
 		c.chunks = append(c.chunks, c.last)
 		c.rows = n
 	}
-	c.last = make([]T, 0, min(max(firstChunkRows, n), chunkRows))
+	c.last = make([]T, 0, max(more, min(max(firstChunkRows, n), chunkRows)))
 }
 
 // joined returns all values in one slice of at least the given capacity.

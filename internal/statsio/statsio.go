@@ -1,12 +1,13 @@
 // Package statsio brings statistics of keys, or of classes of keys, into dense
 // columns while it reads them, and writes plans' migrations and inputs.
 //
-// The decoders ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream],
+// The decoders of text ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream],
 // [DecodeResolutionNDJSON], [DecodeResolutionCSV]) read a body once, through a
 // window of fixed size. A row is parsed where it lies in the window and appended
 // to columns of numbers and to [planner.Keys]; no row ever becomes an object of
 // its own. A row that the window cuts is parsed again once the window has moved
-// on, so no token is ever read in two pieces.
+// on, so no token is ever read in two pieces. [DecodeArrow] holds one record batch
+// at a time and appends its columns as they are.
 //
 // They are strict. Text that is not what its format says (bad syntax, invalid
 // UTF-8, a missing end, anything after the end, a member twice) is [Malformed]
@@ -45,8 +46,10 @@ const (
 
 // Limits bound what a decoder accepts. Zero values mean the defaults.
 type Limits struct {
-	Bytes int64 // of decoded text, after decompression. Defaults to DefaultBytes
-	Rows  int   // Defaults to DefaultRows
+	// Bytes of decoded text, after decompression; in Arrow also what compressed
+	// buffers decode to. Defaults to DefaultBytes.
+	Bytes int64
+	Rows  int // Defaults to DefaultRows
 }
 
 // Options are what a decoder must know beforehand.
@@ -129,7 +132,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Format is a text format of statistics.
+// Format is a format of statistics.
 type Format int
 
 // The formats.
@@ -137,6 +140,7 @@ const (
 	JSON Format = iota + 1
 	NDJSON
 	CSV
+	Arrow // an IPC stream
 )
 
 // String returns the format's usual short name.
@@ -148,6 +152,8 @@ func (f Format) String() string {
 		return "ndjson"
 	case CSV:
 		return "csv"
+	case Arrow:
+		return "arrow"
 	}
 	return "Format(" + strconv.Itoa(int(f)) + ")"
 }
@@ -160,7 +166,7 @@ type Document struct {
 	// Residual are not set.
 	Stats *planner.Statistics
 	// Records are the rows of the compact form: in JSON the "records" of
-	// "compact", in CSV rows with a count and no key. Nil when the body is not of
+	// "compact", in CSV and Arrow rows with a count and no key. Nil when the body is not of
 	// that form, empty when it has no rows. They are in the order of the body, and
 	// several may be of one class. d′ is d; costs and states are as in Stats, counts
 	// from 1 to 2^53−1, also in sum.
@@ -193,7 +199,7 @@ func (d *Document) Pointer(row int, field string) string {
 type shape uint8
 
 const (
-	shapeRows    shape = iota // NDJSON and CSV: /17/cost
+	shapeRows    shape = iota // NDJSON, CSV and Arrow: /17/cost
 	shapeKeys                 // /keys/17/cost
 	shapeColumns              // /columns/cost/17
 	shapeRecords              // /compact/records/17/2
