@@ -29,8 +29,8 @@ const bulkRows = 1 << 14
 // they were.
 type reported struct {
 	missing wire.MissingReports // "": as the operator says
-	// large waits for a slot before many rows are merged.
-	large func() error
+	// admit waits until so many rows may be merged.
+	admit func(rows int64) error
 
 	last     []store.Report // as the store listed them
 	received []store.Report
@@ -56,7 +56,7 @@ func (s *server) readPlanRequest(w http.ResponseWriter, c *call) (*statistics, *
 			m.refuse(name, "is for statistics: reports say it for themselves")
 		}
 	}
-	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), large: s.largeOnce(c)}
+	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), admit: s.admitRows(c)}
 	return in, m, nil
 }
 
@@ -73,11 +73,12 @@ func (s *server) readStatisticsOrNone(w http.ResponseWriter, c *call) (*statisti
 	return st, m, nil
 }
 
-// largeOnce returns what waits for a slot for large bodies, the first time.
-func (s *server) largeOnce(c *call) func() error {
+// admitRows returns what waits for a slot for large bodies, if there are many rows
+// and it has none yet.
+func (s *server) admitRows(c *call) func(rows int64) error {
 	taken := false
-	return func() error {
-		if taken {
+	return func(rows int64) error {
+		if taken || rows <= bulkRows {
 			return nil
 		}
 		taken = true
@@ -88,7 +89,7 @@ func (s *server) largeOnce(c *call) func() error {
 // merge reads the reports that a plan is asked of, and returns the statistics
 // that they make.
 func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistics, error) {
-	r := *in.reports
+	begin, r := s.now(), *in.reports
 	var err error
 	if r.last, err = s.store.Reports(ctx, b.op.Name, in.epoch, *in.interval); err != nil {
 		return nil, aboutOperator(b.op.Name, err)
@@ -115,6 +116,7 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	out := *in
 	r.drifted = merged.Drifted
 	out.Statistics, out.reports = merged.Statistics, &r
+	out.decode += s.now().Sub(begin)
 	return &out, nil
 }
 
@@ -200,10 +202,8 @@ func (s *server) readReports(ctx context.Context, b *base, r *reported) ([]stats
 	if rows > most {
 		return nil, tooLarge(fmt.Sprintf("The reports have more than %d rows together.", most))
 	}
-	if rows > bulkRows {
-		if err := r.large(); err != nil {
-			return nil, err
-		}
+	if err := r.admit(rows); err != nil {
+		return nil, err
 	}
 	out := make([]statsio.Report, len(chosen))
 	for i, one := range chosen {

@@ -206,11 +206,13 @@ func (r reporters) admit(in *statistics, committed int64) error {
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *server) encodeReport(ctx context.Context, r reporters, in *statistics) ([]byte, error) {
-	release, err := take(ctx, s.slots) // hashing and sorting many keys keeps a processor busy
-	if err != nil {
-		return nil, err
+	if in.Len() > bulkRows { // hashing and sorting many keys keeps a processor busy
+		release, err := take(ctx, s.slots)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
-	defer release()
 	target := r.newest.planner
 	if r.newest.Scheme == wire.SchemeRanges { // there is no hash, and keys may be anything
 		target.Hash = owners{{Low: []byte{}, Follower: target.Instances[0].ID}}.placed()

@@ -60,6 +60,7 @@ func MergeReports(ctx context.Context, reports []Report, frozen []int32, place P
 	if err := m.merge(ctx); err != nil {
 		return nil, err
 	}
+	m.out.Keys.HashAppended()
 	return &Merged{Statistics: m.out, Drifted: m.drifted}, nil
 }
 
@@ -87,7 +88,7 @@ type share struct {
 
 // open reads the heads of all reports.
 func (m *merger) open() error {
-	m.out = &planner.Statistics{Frozen: slices.Clone(m.frozen)}
+	m.out = &planner.Statistics{Keys: new(planner.Keys), Frozen: slices.Clone(m.frozen)}
 	rows, with, without, homes := 0, false, false, false
 	for i, report := range m.reports {
 		r, err := openReport(report.Blob)
@@ -95,7 +96,7 @@ func (m *merger) open() error {
 			return m.about(i, err)
 		}
 		m.readers = append(m.readers, r)
-		rows += r.left
+		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
 		if report.Carried {
@@ -110,7 +111,7 @@ func (m *merger) open() error {
 	if with && without {
 		return ErrMixedState
 	}
-	m.out.Keys = planner.NewKeys(rows)
+	m.out.Keys.GrowUnhashed(rows)
 	m.out.Cost, m.out.Instance = make([]float64, 0, rows), make([]int32, 0, rows)
 	if with {
 		m.out.State = make([]float64, 0, rows)
@@ -188,7 +189,7 @@ func (m *merger) close() error {
 	if at == planner.NoInstance && m.isFrozen(sum.home) {
 		return nil
 	}
-	m.out.Keys.Append(m.key)
+	m.out.Keys.AppendUnhashed(m.key)
 	m.out.Cost, m.out.Instance = append(m.out.Cost, sum.cost), append(m.out.Instance, at)
 	if m.out.State != nil {
 		m.out.State = append(m.out.State, sum.state)
