@@ -9,9 +9,14 @@ import (
 // MaxKeyBytes is the greatest length of a key, in bytes.
 const MaxKeyBytes = 1024
 
-// keyBlockBytes is the size of the buffers that keys are interned into. A key
-// never straddles two of them.
-const keyBlockBytes = 1 << 20
+// The buffers that keys are interned into. A key never straddles two of them.
+const (
+	keyBlockBytes      = 1 << 20
+	firstKeyBlockBytes = 64 << 10 // of lists with little room: small inputs should stay small
+)
+
+// KeyBytes is what a list of keys holds for each key besides its text, in bytes.
+const KeyBytes = 16
 
 // Keys is an append-only list of byte-string keys, interned into few large
 // buffers, with the hash of each. The zero value is an empty list. It holds no
@@ -47,19 +52,39 @@ func (k *Keys) Append(key []byte) {
 	if len(key) > MaxKeyBytes {
 		panic("planner: key longer than MaxKeyBytes")
 	}
-	last := len(k.blocks) - 1
-	if last < 0 || len(k.blocks[last])+len(key) > cap(k.blocks[last]) {
-		size := keyBlockBytes
-		if last < 0 && cap(k.refs) < 4096 {
-			size = 64 << 10 // small inputs should stay small
-		}
+	if size := k.Allocates(len(key)); size > 0 {
 		k.blocks = append(k.blocks, make([]byte, 0, size))
-		last++
 	}
+	last := len(k.blocks) - 1
 	b := k.blocks[last]
 	k.refs = append(k.refs, uint64(last)<<32|uint64(len(b))<<11|uint64(len(key)))
 	k.blocks[last] = append(b, key...)
 	k.hashes = append(k.hashes, KeyHash(key))
+}
+
+// Allocates is the size of the buffer that a key of n bytes needs if it is
+// appended next; 0 when it fits into the last one.
+func (k *Keys) Allocates(n int) int {
+	last := len(k.blocks) - 1
+	switch {
+	case last >= 0 && len(k.blocks[last])+n <= cap(k.blocks[last]):
+		return 0
+	case last < 0 && cap(k.refs) < 4096:
+		return firstKeyBlockBytes
+	}
+	return keyBlockBytes
+}
+
+// Bytes is how much memory the list holds.
+func (k *Keys) Bytes() int64 {
+	if k == nil {
+		return 0
+	}
+	n := int64(cap(k.refs)) * KeyBytes
+	for _, b := range k.blocks {
+		n += int64(cap(b))
+	}
+	return n
 }
 
 // Len is the number of keys.

@@ -159,6 +159,7 @@ func (r *row) reset() {
 // builder checks rows and gathers them into columns.
 type builder struct {
 	options  Options
+	meter    *meter
 	shape    shape
 	fields   field // that rows may have; these also tell which kind of rows it is
 	first    int   // number of the first row, for pointers
@@ -194,11 +195,13 @@ type longKey struct {
 // read before.
 func (b *builder) begin(o Options, s shape, fields field) {
 	*b = builder{
-		options: o, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
+		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
 		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
 	}
 	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = o.RowHint, o.RowHint, o.RowHint, o.RowHint
 	b.records.hint, b.from.hint, b.to.hint = o.RowHint, o.RowHint, o.RowHint
+	b.cost.meter, b.state.meter, b.instance.meter, b.hashInstance.meter = b.meter, b.meter, b.meter, b.meter
+	b.records.meter, b.from.meter, b.to.meter = b.meter, b.meter, b.meter
 }
 
 // pointer to a field of a row of this document.
@@ -226,8 +229,12 @@ func (b *builder) invalid() error {
 	return &Error{Kind: Invalid, Problems: append([]Problem(nil), b.problems...)}
 }
 
-// full returns the error that ends decoding once there are too many problems.
+// full returns the error that ends decoding once there are too many problems, or
+// no more memory.
 func (b *builder) full() error {
+	if err := b.meter.refused(); err != nil {
+		return err
+	}
 	if len(b.problems) < maxProblems {
 		return nil
 	}
@@ -338,6 +345,9 @@ func (b *builder) addKey(row int, text []byte) {
 	}
 	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
 		if b.late && len(key) > 0 && len(key) <= base64.StdEncoding.EncodedLen(planner.MaxKeyBytes) {
+			if !b.meter.take(len(key) + sizeOf[longKey](2)) {
+				return
+			}
 			b.long = append(b.long, longKey{row, bytes.Clone(key)})
 			key = nil // a place in the list
 		} else {
@@ -345,23 +355,26 @@ func (b *builder) addKey(row int, text []byte) {
 			return
 		}
 	}
-	if len(b.problems) == 0 {
-		if b.keys.Len() == b.keyRoom {
-			b.growKeys()
-		}
+	if len(b.problems) == 0 && (b.keys.Len() < b.keyRoom || b.growKeys()) && b.meter.take(b.keys.Allocates(len(key))) {
 		b.keys.Append(key)
 	}
 }
 
 // growKeys doubles the room for keys, or follows the hint once it can be
-// believed.
-func (b *builder) growKeys() {
+// believed. It reports whether the meter allows that.
+func (b *builder) growKeys() bool {
 	n := b.keyRoom
-	b.keyRoom = max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
+	room := max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
 	if hinted(b.options.RowHint, n) {
-		b.keyRoom = b.options.RowHint
+		room = b.options.RowHint
 	}
-	b.keys.Grow(b.keyRoom - n)
+	if !b.meter.take(room * planner.KeyBytes) {
+		return false
+	}
+	b.keyRoom = room
+	b.keys.Grow(room - n)
+	b.meter.give(n * planner.KeyBytes)
+	return true
 }
 
 // decode returns the bytes that text stands for, valid until the next call.
@@ -393,6 +406,9 @@ func (b *builder) settleKeys() {
 		return
 	}
 	texts := b.keys
+	if !b.meter.take(texts.Len() * planner.KeyBytes) {
+		return
+	}
 	b.keyRoom = texts.Len()
 	b.keys = planner.NewKeys(b.keyRoom)
 	for i := range texts.Len() {
@@ -401,7 +417,11 @@ func (b *builder) settleKeys() {
 			text, long = long[0].text, long[1:]
 		}
 		b.addKey(i, text)
+		if b.meter.refused() != nil {
+			return
+		}
 	}
+	b.meter.give(int(texts.Bytes()))
 }
 
 // document returns what the rows make, or what is wrong with them.
@@ -414,7 +434,7 @@ func (b *builder) document() (*Document, error) {
 		if d.Records = b.records.take(); d.Records == nil {
 			d.Records = []compact.Record{}
 		}
-		return d, nil
+		return d, b.meter.refused()
 	}
 	if err := b.checkKeys(); err != nil {
 		return nil, err
@@ -423,13 +443,21 @@ func (b *builder) document() (*Document, error) {
 		Keys: b.keys, Cost: b.cost.take(), State: b.state.take(),
 		Instance: b.instance.take(), HashInstance: b.hashInstance.take(),
 	}
-	return d, nil
+	return d, b.meter.refused()
 }
+
+// sieveBytes is the most that looking for duplicates holds for each key.
+const sieveBytes = 5
 
 // checkKeys brings keys into their final form, and returns what is wrong with
 // the rows.
 func (b *builder) checkKeys() error {
 	b.settleKeys()
+	sieve := b.keys.Len() * sieveBytes
+	if !b.meter.take(sieve) {
+		return b.meter.refused()
+	}
+	defer b.meter.give(sieve)
 	if len(b.problems) == 0 {
 		for _, d := range duplicates(b.keys) {
 			if b.full() != nil {
