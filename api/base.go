@@ -7,6 +7,7 @@ import (
 
 	"plannerd/api/wire"
 	"plannerd/compact"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -25,11 +26,15 @@ type base struct {
 	stored []store.Entry
 }
 
-// loadBase reads what a plan of the operator starts from.
-func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
+// loadBase reads what a plan of the operator starts from, into memory that the
+// lease holds.
+func (s *server) loadBase(ctx context.Context, operator string, memory *admission.Lease) (*base, error) {
 	op, err := s.store.Operator(ctx, operator)
 	if err != nil {
 		return nil, aboutOperator(operator, err)
+	}
+	if err := holdTable(memory, op); err != nil {
+		return nil, err
 	}
 	table, err := s.store.Table(ctx, operator, nil)
 	if err != nil {

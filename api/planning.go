@@ -48,7 +48,11 @@ func (s *server) makePlan(ctx context.Context, operator string, in *statistics) 
 		return nil, errors.New("statistics without an interval") // the handler has checked
 	}
 	var err error
+	decoded := in.memory.Used()
 	for range planAttempts {
+		if err = in.memory.Settle(decoded + in.planBytes()); err != nil {
+			break
+		}
 		var m *made
 		if m, err = s.tryPlan(ctx, operator, in); err == nil {
 			return m, nil
@@ -61,7 +65,7 @@ func (s *server) makePlan(ctx context.Context, operator string, in *statistics) 
 }
 
 func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (*made, error) {
-	b, err := s.loadBase(ctx, operator)
+	b, err := s.loadBase(ctx, operator, in.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +82,9 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
+	if err := in.memory.Reserve(plan.answerBytes()); err != nil {
+		return nil, err
+	}
 	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
 }
 

@@ -67,7 +67,7 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 	}
 	var l lists
 	include := strings.Split(c.query.Get("include"), ",")
-	if err := s.include(c.Context(), p, &l, slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")); err != nil {
+	if err := s.include(c, p, &l, slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")); err != nil {
 		return err
 	}
 	body, err := planBody(p, l, askedKeys(c.query), nil)
@@ -79,7 +79,13 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 }
 
 // include reads the lists of a plan that are asked for.
-func (s *server) include(ctx context.Context, p store.Plan, l *lists, changes, migrations bool) (err error) {
+func (s *server) include(c *call, p store.Plan, l *lists, changes, migrations bool) (err error) {
+	ctx := c.Context()
+	if changes || migrations {
+		if err := c.list(listLength(p)); err != nil {
+			return err
+		}
+	}
 	if schemeOf(p.Strategy) != wire.SchemeTable {
 		return s.includeShift(ctx, p, l, changes, migrations)
 	}

@@ -47,6 +47,10 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	loads := int64(len(in.trials)*len(in.config.Instances)) * loadBytes
+	if err := c.memory.Settle(c.memory.Used() + in.planBytes() + loads); err != nil {
+		return err
+	}
 	trialled, err := s.material(c.Context(), in)
 	if err != nil {
 		return in.inputProblem(err)
@@ -58,6 +62,9 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 			return in.inputProblem(err)
 		}
 		took[i] = s.now().Sub(begin)
+		if err := c.memory.Reserve(plans[i].trialBytes(in.plans)); err != nil {
+			return err
+		}
 	}
 	body, err := in.render(plans, took)
 	if err != nil {
