@@ -24,6 +24,8 @@ type base struct {
 	// what the entries that the store holds say.
 	layout layout
 	stored []store.Entry
+	// stop reports whether nobody waits for the plan any more.
+	stop func() bool
 }
 
 // loadBase reads what a plan of the operator starts from, into memory that the
@@ -43,7 +45,7 @@ func (s *server) loadBase(ctx context.Context, operator string, memory *admissio
 	if table.Version != op.TableVersion {
 		return nil, fmt.Errorf("reading operator %s: %w: %w", operator, errOvertaken, store.ErrBaseChanged)
 	}
-	b := &base{op: op}
+	b := &base{op: op, stop: ended(ctx)}
 	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
 		return nil, err
 	}
@@ -116,6 +118,7 @@ func (st *statistics) outdated(version int64) bool {
 func (b *base) material(in *statistics) (*material, error) {
 	from := planner.Base{
 		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: in.outdated(b.op.TableVersion),
+		Stop: b.stop,
 	}
 	switch {
 	case in.records != nil && !b.engineHolds():
@@ -194,15 +197,18 @@ func (b *base) size(o *outcome) {
 	}
 }
 
-// lasting returns the long parts of a plan as the store keeps them. The moves of
-// classes have those beside them that stay and need an entry, where the hash
-// changes: these must be named too.
+// ended reports whether a request has ended.
+func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
+
+// lasting returns the long parts of a plan as the store keeps them, unless nobody
+// waits for the plan any more. The moves of classes have those beside them that
+// stay and need an entry, where the hash changes: these must be named too.
 func (b *base) lasting(in *statistics, o *outcome) (migrations, input []byte) {
 	if o.shift != nil {
-		return o.shift.encode(), statsio.EncodeInput(in.Statistics)
+		return o.shift.encode(), statsio.EncodeInputUntil(in.Statistics, b.stop)
 	}
 	if o.classes == nil {
-		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInput(in.Statistics)
+		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInputUntil(in.Statistics, b.stop)
 	}
 	named := o.classes.Moves(o.Plan)
 	if b.changed && !b.engineHolds() {

@@ -198,3 +198,72 @@ func TestAnswerNotTaken(t *testing.T) {
 		t.Error("the answer is whole")
 	}
 }
+
+// TestHungUp: a client that hangs up while its body is read, or while an analysis
+// runs that would take minutes, ends its request and frees what it held.
+func TestHungUp(t *testing.T) {
+	e := newEnv(t)
+	address, served := e.listen()
+	if err := dial(t, address).Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-served
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: application/x-ndjson\r\nContent-Length: %d\r\n\r\n%s", pkg, len(huge), huge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-served
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}
+
+// quitter is a store that cancels a request when its plan is looked for.
+type quitter struct {
+	store.Store
+	cancel context.CancelFunc
+	kept   bool
+}
+
+func (q *quitter) FindPlan(context.Context, string, int64, int64, string) (store.Plan, error) {
+	q.cancel()
+	return store.Plan{}, store.ErrNotFound
+}
+
+func (q *quitter) CreatePlan(ctx context.Context, p store.NewPlan, by store.Transition) (store.Plan, bool, error) {
+	q.kept = true
+	return q.Store.CreatePlan(ctx, p, by)
+}
+
+// TestCancelledPlan: nothing is planned for a request that was cancelled, and
+// nothing is held.
+func TestCancelledPlan(t *testing.T) {
+	q := &quitter{}
+	e := newEnv(t, func(c *api.Config) {
+		q.Store = c.Store
+		c.Store = q
+	})
+	for _, operator := range []string{`{"instances":2}`, `{"instances":2,"scheme":"ring"}`, `{"instances":2,"scheme":"ranges"}`} {
+		e.operator("clicks", operator)
+		ctx, cancel := context.WithCancel(t.Context())
+		q.cancel = cancel
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/operators/clicks/plans?interval=1", strings.NewReader("key,cost\na,1\n"))
+		r.Header.Set("Content-Type", "text/csv")
+		w := httptest.NewRecorder()
+		if e.handler.ServeHTTP(w, r); q.kept || w.Body.Len() > 0 {
+			t.Errorf("%s: kept %t, %s", operator, q.kept, w.Body)
+		}
+		e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
+	}
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}

@@ -78,7 +78,10 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	}
 	begin := s.now()
 	plan, err := s.plan(ctx, b, in)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
@@ -401,7 +404,9 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 		},
 		Changes: plan.changes(), Retention: b.newest.keep(),
 	}
-	record.Migrations, record.Input = b.lasting(in, plan)
+	if record.Migrations, record.Input = b.lasting(in, plan); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))

@@ -52,7 +52,10 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	trialled, err := s.material(c.Context(), in)
-	if err != nil {
+	switch {
+	case c.Context().Err() != nil:
+		return c.Context().Err()
+	case err != nil:
 		return in.inputProblem(err)
 	}
 	plans, took := make([]*outcome, len(in.trials)), make([]time.Duration, len(in.trials))
@@ -253,7 +256,7 @@ func (s *server) material(ctx context.Context, in *whatIfRequest) (*material, er
 	if err != nil {
 		return nil, err
 	}
-	return newMaterial(in.statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table})
+	return newMaterial(in.statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table, Stop: ended(ctx)})
 }
 
 // whatIfHead is an answer without its results, in the order of the contract.

@@ -14,7 +14,7 @@ import (
 // F is the row's instance, unless base.IgnoreInstances; else the committed
 // table's entry; else the committed configuration's hash. Instances of the
 // committed or of the target configuration are known ones; those that the target
-// lacks are drained. The error is an [InputError].
+// lacks are drained. The error is an [InputError], or [ErrStopped].
 func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot, error) {
 	r := resolver{stats: stats, target: target, base: base}
 	if err := stats.validateColumns(); err != nil {
@@ -41,12 +41,18 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		r.s.Entry = make([]int32, n)
 	}
 	for i := range n {
+		if i%rowsPerStop == 0 && base.Stop != nil && base.Stop() {
+			return nil, ErrStopped
+		}
 		if err := r.row(i); err != nil {
 			return nil, err
 		}
 	}
 	return &r.s, nil
 }
+
+// rowsPerStop is how many rows are resolved between two questions whether to stop.
+const rowsPerStop = 1 << 16
 
 type resolver struct {
 	stats  *Statistics

@@ -20,6 +20,12 @@ const (
 // EncodeInput returns statistics of keys, of which no row counts several, as a
 // small blob, for storing: rows keep their order and every bit of their values.
 func EncodeInput(s *planner.Statistics) []byte {
+	return EncodeInputUntil(s, func() bool { return false })
+}
+
+// EncodeInputUntil is [EncodeInput], unless stop asks it to give up: then it
+// returns nil. It asks once for each block of rows.
+func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
 	set := func(bit int, on bool) {
@@ -33,7 +39,15 @@ func EncodeInput(s *planner.Statistics) []byte {
 	set(inputHashInstance, s.HashInstance != nil)
 	w.number(flags)
 	w.number(s.Len())
-	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) })
+	stopped := false
+	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) {
+		if stopped = stopped || stop(); !stopped {
+			w.inputBlock(s, from, to, keyBytes)
+		}
+	})
+	if stopped {
+		return nil
+	}
 	w.residual(s.Residual)
 	return w.finish()
 }

@@ -87,6 +87,22 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// TestEncodeInputStops: it asks for each block of rows.
+func TestEncodeInputStops(t *testing.T) {
+	s, asked := statisticsOf(zipfRows(3*blockRows)), 0
+	never := func() bool {
+		asked++
+		return false
+	}
+	if !bytes.Equal(EncodeInputUntil(s, never), EncodeInput(s)) || asked < 3 {
+		t.Errorf("asked %d times", asked)
+	}
+	left := 2
+	if blob := EncodeInputUntil(s, func() bool { left--; return left == 0 }); blob != nil || left != 0 {
+		t.Errorf("%d bytes, %d left", len(blob), left)
+	}
+}
+
 // TestRefusedReserve: a refusal ends decoding wherever it comes, and is what
 // decoders return.
 func TestRefusedReserve(t *testing.T) {
