@@ -78,7 +78,9 @@ func (c *call) expect(media, encoding string) error {
 		least, times = least+zstdBytes, times*compressedTimes
 	}
 	probably := least
-	if c.ContentLength > 0 {
+	if c.ContentLength < 0 {
+		c.memory.Open()
+	} else {
 		probably += min(c.ContentLength, 1<<40) * times
 	}
 	if err := c.memory.Expect(probably); err != nil {

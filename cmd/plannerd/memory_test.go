@@ -71,7 +71,7 @@ func TestServeMemory(t *testing.T) {
 	s := serve(t, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"), "--memory-budget", "16MiB", "--memory-wait", "1ms")
 	rows := strings.Repeat(`{"key":"`+strings.Repeat("k", 1000)+`","cost":1},`, 20_000)
 	answer := s.call(t, "POST", "/v1/what-if", `{"operator":{"instances":1},"keys":[`+strings.TrimSuffix(rows, ",")+`]}`, http.StatusRequestEntityTooLarge)
-	if detail, _ := answer["detail"].(string); !strings.Contains(detail, "this server gives 15 MiB to one") {
+	if detail, _ := answer["detail"].(string); !strings.Contains(detail, "this server gives 14 MiB to one") {
 		t.Error(answer)
 	}
 	s.stop(t)

@@ -7,7 +7,9 @@
 //     are served in the order in which they came, and the first that does not fit
 //     holds up those behind it. A semaphore would have the half-read body that
 //     waits for its last megabyte queue behind bodies of which nothing was read.
-//   - A share of the budget is for small leases alone, with a queue of its own.
+//   - A share of the budget is for small leases alone, with a queue of its own, and
+//     another one for the beginnings of those that cannot tell how large they will
+//     be: else these would fill the first one, on their way to more.
 //   - Where every large lease waits to grow, none would ever be given back. Then
 //     the youngest is refused at once, and the next youngest when that was not
 //     enough, until one can go on.
@@ -26,9 +28,12 @@ import (
 )
 
 const (
-	// SmallBytes is the most that a small lease holds.
-	SmallBytes = 16 << 20
-	// smallShare is the part of the budget that is for small leases.
+	// smallBytes is the most that a small lease holds, and openBytes one that cannot
+	// tell how large it will be, before it is a large one.
+	smallBytes = 16 << 20
+	openBytes  = 2 << 20
+	// smallShare is the part of the budget that is for small leases, and that for
+	// open ones.
 	smallShare = 16
 	// step is the least by which a lease grows, so that small growth is cheap.
 	step = 1 << 20
@@ -55,6 +60,7 @@ type Budget struct {
 	mu       sync.Mutex
 	large    pool
 	small    pool
+	open     pool
 	born     uint64 // leases so far
 	refusals Refusals
 }
@@ -62,6 +68,7 @@ type Budget struct {
 // pool is a part of the budget, with those that wait for some of it.
 type pool struct {
 	size, used int64
+	most       int64 // of one lease
 	holders    map[*Lease]bool
 	growing    []*waiter // oldest lease first
 	fresh      []*waiter // in the order in which they came
@@ -92,11 +99,12 @@ type Usage struct {
 // NewBudget returns a budget of so many bytes, for which leases wait at most so
 // long.
 func NewBudget(bytes int64, wait time.Duration) *Budget {
-	small := bytes / smallShare
+	share := bytes / smallShare
 	return &Budget{
 		wait:  wait,
-		large: pool{size: bytes - small, holders: map[*Lease]bool{}},
-		small: pool{size: small, holders: map[*Lease]bool{}},
+		large: pool{size: bytes - 2*share, most: bytes - 2*share, holders: map[*Lease]bool{}},
+		small: pool{size: share, most: min(smallBytes, share), holders: map[*Lease]bool{}},
+		open:  pool{size: share, most: min(openBytes, share), holders: map[*Lease]bool{}},
 	}
 }
 
@@ -107,24 +115,25 @@ func (b *Budget) Most() int64 { return b.large.size }
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := Usage{
-		Budget: b.large.size + b.small.size, Reserved: b.large.used + b.small.used,
-		Leases: len(b.large.holders) + len(b.small.holders), Refusals: b.refusals,
-	}
-	for _, p := range []*pool{&b.large, &b.small} {
+	u := Usage{Refusals: b.refusals}
+	for _, p := range []*pool{&b.large, &b.small, &b.open} {
+		u.Budget += p.size
+		u.Reserved += p.used
+		u.Leases += len(p.holders)
 		u.Waiting += len(p.growing) + len(p.fresh)
 	}
 	return u
 }
 
-// mostSmall is the most that a small lease holds.
-func (b *Budget) mostSmall() int64 { return min(SmallBytes, b.small.size) }
-
 // poolOf is where a lease gets that many bytes from. What was a large one once
 // stays one.
 func (b *Budget) poolOf(l *Lease, bytes int64) *pool {
-	if bytes <= b.mostSmall() && l.pool != &b.large {
-		return &b.small
+	small := &b.small
+	if l.open {
+		small = &b.open
+	}
+	if bytes <= small.most && l.pool != &b.large {
+		return small
 	}
 	return &b.large
 }

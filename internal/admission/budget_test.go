@@ -71,9 +71,9 @@ func TestExceeded(t *testing.T) {
 	l := b.Lease(t.Context())
 	defer l.Release()
 	must(t, l.Expect(5000*mib))
-	b.stands(t, 1500*mib, 0)
+	b.stands(t, 1400*mib, 0)
 	var exceeded *ExceededError
-	if err := l.Reserve(1500*mib + 1); !errors.As(err, &exceeded) || exceeded.Need != 1500*mib+1 || exceeded.Limit != b.Most() {
+	if err := l.Reserve(1400*mib + 1); !errors.As(err, &exceeded) || exceeded.Need != 1400*mib+1 || exceeded.Limit != b.Most() {
 		t.Errorf("%v", err)
 	}
 	if u := b.Usage(); u.Refusals != (Refusals{Exceeded: 1}) {
@@ -85,7 +85,7 @@ func TestExceeded(t *testing.T) {
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(1600*mib, time.Second)
-		first := lease(t, b, 1400*mib)
+		first := lease(t, b, 1300*mib)
 		begin := time.Now()
 		late := b.Lease(t.Context())
 		if err := late.Reserve(200 * mib); !errors.Is(err, ErrFull) || time.Since(begin) != time.Second {
@@ -132,7 +132,7 @@ func TestCancelled(t *testing.T) {
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(1600*mib, time.Hour)
-		full := lease(t, b, 1460*mib)
+		full := lease(t, b, 1360*mib)
 		old, young := lease(t, b, 20*mib), lease(t, b, 20*mib)
 		var mu sync.Mutex
 		var order []string
@@ -151,9 +151,9 @@ func TestOrder(t *testing.T) {
 		take("second", b.Lease(t.Context()))
 		take("young", young)
 		take("old", old)
-		b.stands(t, 1500*mib, 4)
+		b.stands(t, 1400*mib, 4)
 		// Room for one at a time.
-		must(t, full.Settle(1150*mib))
+		must(t, full.Settle(1050*mib))
 		all.Wait()
 		full.Release()
 		if !slices.Equal(order, []string{"old", "young", "first", "second"}) {
@@ -168,14 +168,14 @@ func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(1600*mib, time.Hour)
 		begin := time.Now()
-		old, young := lease(t, b, 750*mib), lease(t, b, 750*mib)
+		old, young := lease(t, b, 700*mib), lease(t, b, 700*mib)
 		grown := make(chan error, 1)
 		go func() { grown <- old.Reserve(100 * mib) }()
 		synctest.Wait()
 		if err := young.Reserve(100 * mib); !errors.Is(err, ErrFull) {
 			t.Error(err)
 		}
-		b.stands(t, 1500*mib, 1) // nothing is free before it was let go of
+		b.stands(t, 1400*mib, 1) // nothing is free before it was let go of
 		young.Release()
 		must(t, <-grown)
 		if u := b.Usage(); time.Since(begin) != 0 || u.Refusals != (Refusals{Stalled: 1}) {
@@ -189,20 +189,42 @@ func TestStalled(t *testing.T) {
 func TestSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(1600*mib, time.Hour)
-		full := lease(t, b, 1500*mib)
+		full := lease(t, b, 1400*mib)
 		go func() { lease(t, b, 1000*mib).Release() }()
 		synctest.Wait()
 		small := lease(t, b, mib)
-		b.stands(t, 1501*mib, 1)
+		b.stands(t, 1401*mib, 1)
 		grown := make(chan error, 1)
 		go func() { grown <- small.Reserve(20 * mib) }()
 		synctest.Wait()
-		b.stands(t, 1501*mib, 2)
+		b.stands(t, 1401*mib, 2)
 		full.Release()
 		must(t, <-grown)
 		small.Release()
 		synctest.Wait()
 		b.stands(t, 0, 0)
+	})
+}
+
+// TestOpen: leases that cannot tell how large they will be do not take what is for
+// small ones.
+func TestOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(16*mib, time.Hour)
+		full := lease(t, b, b.Most())
+		open := b.Lease(t.Context())
+		open.Open()
+		must(t, open.Reserve(mib))
+		b.stands(t, 15*mib, 0)
+		grown := make(chan error, 1)
+		go func() { grown <- open.Reserve(mib) }()
+		synctest.Wait()
+		lease(t, b, mib).Release()
+		b.stands(t, 15*mib, 1)
+		full.Release()
+		must(t, <-grown)
+		b.stands(t, 2*mib, 0)
+		open.Release()
 	})
 }
 

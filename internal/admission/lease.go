@@ -7,6 +7,7 @@ type Lease struct {
 	budget *Budget
 	ctx    context.Context
 	born   uint64
+	open   bool
 
 	pool *pool // nil: it holds nothing. Guarded by budget.mu
 	held int64 // likewise
@@ -21,6 +22,10 @@ func (b *Budget) Lease(ctx context.Context) *Lease {
 	b.born++
 	return &Lease{budget: b, ctx: ctx, born: b.born}
 }
+
+// Open says that nobody can tell how large the lease will be, before it holds
+// anything.
+func (l *Lease) Open() { l.open = true }
 
 // Used is how much of the lease is in use, in bytes.
 func (l *Lease) Used() int64 { return l.used }
@@ -42,10 +47,7 @@ func (l *Lease) Reserve(bytes int64) error {
 	if need > l.held {
 		// A whole step, unless that makes a small lease a large one, or is more than
 		// there is.
-		ask := min(max(need, l.held+step), l.budget.Most())
-		if most := l.budget.mostSmall(); need <= most {
-			ask = min(ask, most)
-		}
+		ask := min(max(need, l.held+step), l.budget.poolOf(l, need).most)
 		if err := l.budget.grow(l.ctx, l, max(need, ask)); err != nil {
 			return err
 		}
