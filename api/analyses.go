@@ -103,7 +103,7 @@ func (s *server) loadInput(c *call, r *analysisRequest) error {
 	if err != nil {
 		return aboutInterval(operator, interval, err)
 	}
-	if err := c.memory.Reserve(int64(len(blob)) * blobTimes); err != nil {
+	if err := c.memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return err
 	}
 	if statsio.IsCompact(blob) {

@@ -55,8 +55,8 @@ const (
 	changeBytes = 128
 	// analysisRowBytes is for a row of an analysis.
 	analysisRowBytes = 256
-	// blobTimes is what a stored input becomes once it is decoded, at most.
-	blobTimes = 8
+	// storedRowBytes is for a row of a stored input while it is decoded.
+	storedRowBytes = 128
 )
 
 // textTimes is what a byte of a body makes a request hold at its peak, decoded

@@ -171,6 +171,25 @@ func TestStoredMemory(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).fails(http.StatusRequestEntityTooLarge, "too_large", "")
 }
 
+// TestStoredInput: so are stored statistics, which are much longer than they are
+// kept.
+func TestStoredInput(t *testing.T) {
+	const request = `{"operator":"clicks","interval":1,"schemes":["hash"]}`
+	var rows strings.Builder
+	rows.WriteString("key,cost\n")
+	for i := range 40_000 {
+		fmt.Fprintf(&rows, "%d,1\n", i)
+	}
+	ample := newEnv(t)
+	ample.operator("clicks", `{"instances":2}`)
+	ample.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated)
+	ample.do("POST", pkg, request).want(http.StatusOK)
+	e := newEnv(t, little, func(c *api.Config) { c.Store = ample.store })
+	release := e.hold()
+	e.do("POST", pkg, request).fails(http.StatusTooManyRequests, "over_budget", "")
+	release()
+}
+
 // TestAllBodies: every operation that takes many rows, or any body, may be refused
 // for want of memory, or cut off.
 func TestAllBodies(t *testing.T) {

@@ -92,6 +92,14 @@ func (w *blobWriter) ints(vs []int32) {
 	w.column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
 }
 
+// InputRows is how many rows an encoded input has, 0 of what is none: its length
+// does not tell.
+func InputRows(blob []byte) int {
+	r := newBlobReader(blob, inputMagic)
+	r.number(inputFlags)
+	return r.number(math.MaxInt32)
+}
+
 // DecodeInput is the inverse of [EncodeInput]. It fails with [ErrCorrupt].
 func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	r := newBlobReader(blob, inputMagic)
