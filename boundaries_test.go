@@ -91,7 +91,7 @@ var boundaries = []boundary{
 
 // drivers names the places that alone may import a database driver, in tests too.
 var drivers = map[string][]string{
-	pgx:    {"store/postgres/...", "internal/pgtest"},
+	pgx:    {"store/postgres/...", "internal/pgserver", "internal/pgtest"},
 	sqlite: {"store/sqlite/..."},
 }
 

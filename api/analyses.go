@@ -103,6 +103,10 @@ func (s *server) loadInput(c *call, r *analysisRequest) error {
 	if err != nil {
 		return aboutInterval(operator, interval, err)
 	}
+	if blob == nil {
+		return &problem{status: http.StatusGone, code: wire.CodePurged,
+			detail: fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator)}
+	}
 	if err := c.memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return err
 	}

@@ -69,7 +69,8 @@ func (a *analysisAnswer) line(v any) {
 	}
 	if !a.begun {
 		a.begun = true
-		startStream(a.w, mediaNDJSON, keyCoder{})
+		a.w.Header().Set("Content-Type", mediaNDJSON)
+		a.w.WriteHeader(http.StatusOK)
 	}
 	if _, a.err = a.w.Write(append(text, '\n')); a.err == nil {
 		a.err = http.NewResponseController(a.w).Flush()

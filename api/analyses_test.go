@@ -214,6 +214,8 @@ func TestAnalysisOfStoredInput(t *testing.T) {
 	e.do("POST", plans, `{"interval":4,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated)
 	e.do("POST", plans, `{"interval":5,"coverage":"partial","keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
 	e.do("POST", plans+"?interval=2&epoch=1", costed, csv).want(http.StatusCreated)
+	e.operator("unstored", `{"instances":2,"store_inputs":false}`)
+	e.do("POST", "/v1/operators/unstored/plans?interval=1", costed, csv).want(http.StatusCreated)
 	before := e.state()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -227,6 +229,7 @@ func TestAnalysisOfStoredInput(t *testing.T) {
 			equalText(t, "epoch 1", string(post("clicks", `"interval":2,"epoch":1`).want(http.StatusOK).body), want)
 			post("clicks", `"interval":1`).fails(http.StatusGone, "purged", "")
 			post("clicks", `"interval":2,"epoch":0`).fails(http.StatusGone, "purged", "")
+			post("unstored", `"interval":1`).fails(http.StatusGone, "purged", "")
 			post("clicks", `"interval":4`).fails(http.StatusConflict, "keys_not_known", "")
 			post("clicks", `"interval":5`).fails(http.StatusConflict, "keys_not_known", "")
 			post("clicks", `"interval":6`).fails(http.StatusNotFound, "interval_not_found", "")

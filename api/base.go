@@ -38,13 +38,6 @@ func (s *server) loadBase(ctx context.Context, operator string, memory *admissio
 	if err := holdTable(memory, op); err != nil {
 		return nil, err
 	}
-	table, err := s.store.Table(ctx, operator, nil)
-	if err != nil {
-		return nil, aboutOperator(operator, err)
-	}
-	if table.Version != op.TableVersion {
-		return nil, fmt.Errorf("reading operator %s: %w: %w", operator, errOvertaken, store.ErrBaseChanged)
-	}
 	b := &base{op: op, stop: ended(ctx)}
 	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
 		return nil, err
@@ -53,17 +46,56 @@ func (s *server) loadBase(ctx context.Context, operator string, memory *admissio
 		return nil, err
 	}
 	if b.newest.Scheme != wire.SchemeTable {
-		err := b.readScheme(table)
+		table, err := s.committed(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		err = b.readScheme(table)
 		return b, err
 	}
 	b.changed = !samePlacement(b.pinned.configuration, b.newest.configuration)
 	if b.engineHolds() {
 		return b, nil
 	}
-	if b.table, err = plannerTable(table.Entries); err != nil {
+	b.table, err = s.table(ctx, op)
+	return b, err
+}
+
+// committed reads the committed routing table of an operator as it was read.
+func (s *server) committed(ctx context.Context, op store.Operator) (store.Table, error) {
+	table, err := s.store.Table(ctx, op.Name, nil)
+	if err == nil && table.Version != op.TableVersion {
+		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, errOvertaken, store.ErrBaseChanged)
+	}
+	return table, aboutOperator(op.Name, err)
+}
+
+// tableKey names a version of a routing table, which never changes.
+type tableKey struct {
+	operator string
+	version  int64
+}
+
+// maxTableBytes is about how much memory the routing tables that are kept may
+// take, in bytes.
+const maxTableBytes = 64 << 20
+
+// table is the committed routing table as the planner takes it.
+func (s *server) table(ctx context.Context, op store.Operator) (*planner.RoutingTable, error) {
+	key := tableKey{op.Name, op.TableVersion}
+	if t, ok := s.tables.get(key); ok {
+		return t, nil
+	}
+	table, err := s.committed(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	t, err := plannerTable(table.Entries)
+	if err != nil {
 		return nil, fmt.Errorf("reading a stored routing table: %w", err)
 	}
-	return b, nil
+	s.tables.put(key, t)
+	return t, nil
 }
 
 // pinned returns the configuration that the committed table pins.
@@ -94,9 +126,8 @@ func (b *base) engineHolds() bool { return b.newest.TableOwner == wire.Engine }
 func (b *base) admit(in *statistics) error {
 	committed := b.op.TableVersion
 	switch {
-	case in.tableVersion != nil && *in.tableVersion > committed:
-		return conflict(wire.CodeTableVersionAhead,
-			fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", *in.tableVersion, committed))
+	case in.ahead(committed):
+		return tableAhead(*in.tableVersion, committed)
 	case b.layout != nil:
 		return b.admitScheme(in)
 	case in.outdated(committed) && (in.records != nil || b.engineHolds()):
@@ -107,6 +138,15 @@ func (b *base) admit(in *statistics) error {
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
 	}
 	return nil
+}
+
+// ahead reports whether the statistics are of a newer table than the committed one.
+func (st *statistics) ahead(version int64) bool {
+	return st.tableVersion != nil && *st.tableVersion > version
+}
+
+func tableAhead(said, committed int64) error {
+	return conflict(wire.CodeTableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", said, committed))
 }
 
 // outdated reports whether the rows' instances are older than the table.
@@ -200,19 +240,31 @@ func (b *base) size(o *outcome) {
 // ended reports whether a request has ended.
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
-// lasting returns the long parts of a plan as the store keeps them, unless nobody
-// waits for the plan any more. The moves of classes have those beside them that
-// stay and need an entry, where the hash changes: these must be named too.
-func (b *base) lasting(in *statistics, o *outcome) (migrations, input []byte) {
-	if o.shift != nil {
-		return o.shift.encode(), statsio.EncodeInputUntil(in.Statistics, b.stop)
-	}
-	if o.classes == nil {
-		return statsio.EncodeMigrations(o.Plan), statsio.EncodeInputUntil(in.Statistics, b.stop)
+// lastingMigrations returns the migrations of a plan as the store keeps them. The
+// moves of classes have those beside them that stay and need an entry, where the
+// hash changes: these must be named too.
+func (b *base) lastingMigrations(o *outcome) []byte {
+	switch {
+	case o.shift != nil:
+		return o.shift.encode()
+	case o.classes == nil:
+		return statsio.EncodeMigrations(o.Plan)
 	}
 	named := o.classes.Moves(o.Plan)
 	if b.changed && !b.engineHolds() {
 		named = compact.Merge(append(named, o.stays()...))
 	}
-	return statsio.EncodeClassMoves(named), statsio.EncodeCompact(in.records)
+	return statsio.EncodeClassMoves(named)
+}
+
+// lastingInput returns the statistics as the store keeps them; nil when it is to
+// keep none, or nobody waits for the plan any more.
+func (b *base) lastingInput(in *statistics) []byte {
+	switch {
+	case !b.newest.StoreInputs:
+		return nil
+	case in.records != nil:
+		return statsio.EncodeCompact(in.records)
+	}
+	return statsio.EncodeInputUntil(in.Statistics, b.stop)
 }

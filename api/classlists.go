@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,8 +14,8 @@ import (
 // d_h, v_c, v_S and d′.
 type classMigrations []compact.Record
 
-func (m classMigrations) appendJSON(b []byte, base64 bool) []byte {
-	return statsio.AppendJSON(b, statsio.ClassMovesOf(m), base64)
+func (m classMigrations) writeJSON(out *bufio.Writer, base64 bool) error {
+	return statsio.WriteJSON(out, statsio.ClassMovesOf(m), base64)
 }
 
 func (classMigrations) needsBase64() bool { return false }
@@ -53,19 +54,10 @@ func listClassMoves(w http.ResponseWriter, c *call, all classMigrations, filter 
 	if err := bad.orNil(); err != nil {
 		return err
 	}
-	var found []statsio.ClassMove
-	for _, r := range all {
-		if filter.takes(nil, r.Planned, r.Current) {
-			found = append(found, statsio.ClassMove(r))
-		}
-	}
-	sortClassMoves(found, by)
-	return answerMigrations(w, c, found, keyCoder{})
-}
-
-// sortClassMoves orders by "cost", "state" or "count", greatest first. Ties, and
-// all without it, stay in the order of the plan.
-func sortClassMoves(list []statsio.ClassMove, by string) {
-	of := func(m statsio.ClassMove) moveOf { return moveOf{keys: m.Count, cost: m.Cost, state: m.State} }
-	slices.SortStableFunc(list, func(a, b statsio.ClassMove) int { return of(a).compare(of(b), by) })
+	of := func(i int) moveOf { return moveOf{keys: all[i].Count, cost: all[i].Cost, state: all[i].State} }
+	return selection[statsio.ClassMove]{
+		n: len(all), at: func(i int) statsio.ClassMove { return statsio.ClassMove(all[i]) },
+		takes: func(m statsio.ClassMove) bool { return filter.takes(nil, m.Planned, m.Current) },
+		order: func(i, j int) int { return of(i).compare(of(j), by) },
+	}.answer(w, c, "migrations", keyCoder{})
 }

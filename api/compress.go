@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"strconv"
@@ -21,52 +22,89 @@ type encoder interface {
 	Flush() error
 }
 
-var encoders = map[string]*sync.Pool{
+// coder is an encoder and what it writes to: gzip writes few bytes at a time.
+type coder struct {
+	encoder
+	out *bufio.Writer
+}
+
+func newCoder(e encoder) *coder { return &coder{e, bufio.NewWriterSize(nil, 32<<10)} }
+
+var coders = map[string]*sync.Pool{
 	"gzip": {New: func() any {
 		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 		must(err)
-		return e
+		return newCoder(e)
 	}},
 	"zstd": {New: func() any {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithZeroFrames(true))
 		must(err)
-		return e
+		return newCoder(e)
 	}},
 }
 
-// compress encodes answers as Accept-Encoding allows.
+// to makes the coder write to w; nil lets go of what it wrote to.
+func (c *coder) to(w io.Writer) {
+	c.out.Reset(w)
+	c.Reset(c.out)
+}
+
+// flush sends what was written so far.
+func (c *coder) flush() error {
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return c.out.Flush()
+}
+
+// end writes what ends the coded body.
+func (c *coder) end() error {
+	if err := c.Close(); err != nil {
+		return err
+	}
+	return c.out.Flush()
+}
+
+// compress encodes answers as Accept-Encoding allows. To HEAD it gives the header
+// that GET would have.
 func compress(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding")
-		coding := chooseCoding(r.Header.Values("Accept-Encoding"))
-		if coding == "" || r.Method == http.MethodHead {
+		coding, always := chooseCoding(r.Header.Values("Accept-Encoding"))
+		if coding == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
-		c := &compressor{ResponseWriter: w, coding: coding}
+		c := &compressor{ResponseWriter: w, coding: coding, always: always, headOnly: r.Method == http.MethodHead}
 		next.ServeHTTP(c, r)
 		c.close() // not after a panic: then the answer must look cut
 	})
 }
 
-// chooseCoding returns gzip, zstd or "" for a list of codings with weights.
-func chooseCoding(headers []string) string {
-	best, weight := "", 0.0
+// chooseCoding returns gzip, zstd or "" for a list of codings with weights, and
+// whether even what is short has to be encoded. Without weights all are welcome,
+// identity least; a client that takes none of the three is given identity.
+func chooseCoding(headers []string) (best string, always bool) {
 	weights := map[string]float64{}
 	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		name, params, _ := strings.Cut(part, ";")
 		weights[strings.ToLower(strings.TrimSpace(name))] = quality(params)
 	}
+	weight := weights["identity"]
 	for _, name := range []string{"zstd", "gzip"} {
 		q, named := weights[name]
 		if !named {
 			q = weights["*"]
 		}
-		if q > weight {
+		if q > 0 && (q > weight || best == "" && q == weight) {
 			best, weight = name, q
 		}
 	}
-	return best
+	plain, named := weights["identity"]
+	if !named {
+		plain, named = weights["*"]
+	}
+	return best, named && plain == 0
 }
 
 // quality returns the weight that "q=0.5" gives; 1 when none is given.
@@ -87,9 +125,11 @@ func quality(params string) float64 {
 // compressor decides at the header whether to encode.
 type compressor struct {
 	http.ResponseWriter
-	coding  string
-	encoder encoder // nil: not encoded
-	decided bool
+	coding   string
+	always   bool
+	headOnly bool
+	encoder  *coder // nil: not encoded
+	decided  bool
 }
 
 func (c *compressor) WriteHeader(status int) {
@@ -105,7 +145,7 @@ func (c *compressor) decide(status int) {
 	if status == http.StatusNoContent || status == http.StatusNotModified || h.Get("Content-Encoding") != "" {
 		return
 	}
-	if n, err := strconv.Atoi(h.Get("Content-Length")); err == nil && n < minCompressed {
+	if n, err := strconv.Atoi(h.Get("Content-Length")); err == nil && n < minCompressed && !c.always {
 		return
 	}
 	h.Del("Content-Length")
@@ -113,13 +153,16 @@ func (c *compressor) decide(status int) {
 	if etag, ok := strings.CutSuffix(h.Get("ETag"), `"`); ok {
 		h.Set("ETag", etag+"-"+c.coding+`"`) // another representation
 	}
-	c.encoder = encoders[c.coding].Get().(encoder)
-	c.encoder.Reset(c.ResponseWriter)
+	if c.headOnly {
+		return
+	}
+	c.encoder = coders[c.coding].Get().(*coder)
+	c.encoder.to(c.ResponseWriter)
 }
 
 // plainETag takes the coding off an ETag that compressor gave out.
 func plainETag(etag string) string {
-	for coding := range encoders {
+	for coding := range coders {
 		if plain, ok := strings.CutSuffix(etag, "-"+coding+`"`); ok {
 			return plain + `"`
 		}
@@ -139,12 +182,13 @@ func (c *compressor) Write(b []byte) (int, error) {
 
 // Flush sends what was written so far.
 func (c *compressor) Flush() {
-	if c.encoder != nil {
-		_ = c.encoder.Flush()
+	if !c.decided {
+		c.WriteHeader(http.StatusOK) // which must be decided before it is sent
 	}
-	if f, ok := c.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
+	if c.encoder != nil && c.encoder.flush() != nil {
+		return // the next Write says so
 	}
+	_ = http.NewResponseController(c.ResponseWriter).Flush() // not every writer can
 }
 
 // Unwrap is for http.ResponseController.
@@ -154,7 +198,9 @@ func (c *compressor) close() {
 	if c.encoder == nil {
 		return
 	}
-	_ = c.encoder.Close() // an error here means that the client is gone
-	c.encoder.Reset(nil)
-	encoders[c.coding].Put(c.encoder)
+	if c.encoder.end() != nil {
+		panic(http.ErrAbortHandler) // the client is gone, or sees a body that was cut
+	}
+	c.encoder.to(nil)
+	coders[c.coding].Put(c.encoder)
 }

@@ -38,7 +38,10 @@ type configuration struct {
 	Hash       hash            `json:"hash"`
 	Trigger    trigger         `json:"trigger"`
 	TableOwner wire.TableOwner `json:"table_owner"`
+	Reports    reportOptions   `json:"reports"`
 	Retention  retention       `json:"retention"`
+	// StoreInputs: the statistics of each interval are stored beside its plan.
+	StoreInputs bool `json:"store_inputs"`
 }
 
 type instance struct {
@@ -98,12 +101,14 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 	slices.SortFunc(c.Instances, func(a, b instance) int { return cmp.Compare(a.ID, b.ID) })
 	t := or(in.Trigger, wire.Trigger{})
 	c.Trigger = trigger{Theta: or(t.Theta, c.ThetaMax), CooldownIntervals: or(t.CooldownIntervals, 0)}
+	c.Reports = reportOptionsOf(or(in.Reports, wire.ReportOptions{}))
 	r := or(in.Retention, wire.Retention{})
 	c.Retention = retention{
 		Inputs:   int(or(r.Inputs, defaultKeptInputs)),
 		Plans:    int(or(r.Plans, defaultKeptPlans)),
 		Versions: int(or(r.Versions, defaultKeptVersions)),
 	}
+	c.StoreInputs = or(in.StoreInputs, true)
 	c = c.ofScheme(in)
 	if err := c.check(); err != nil {
 		return configuration{}, inBody(err, prefix, order)
@@ -224,7 +229,9 @@ func samePlacement(a, b configuration) bool {
 }
 
 func (c configuration) keep() store.Retention {
-	return store.Retention{Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions}
+	return store.Retention{
+		Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions, ReportAge: c.Reports.MaxAge,
+	}
 }
 
 // encode returns the configuration as the store keeps it.
@@ -237,12 +244,13 @@ func (c configuration) encode() ([]byte, error) {
 
 // decodeConfiguration is the inverse of encode.
 func decodeConfiguration(text []byte) (configuration, error) {
-	var c configuration
+	c := configuration{StoreInputs: true} // it is older than the choice
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
-	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // it is older than the choice
+	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, wire.SchemeTable)
+	c.Reports = reportOptions{cmp.Or(c.Reports.Missing, defaultMissing), cmp.Or(c.Reports.MaxAge, defaultReportAge)}
 	return c, nil
 }
 

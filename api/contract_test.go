@@ -140,10 +140,14 @@ func (e *env) exampleTarget(path string) string {
 	e.operator(operator, config)
 	var p struct{ ID string }
 	e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
+	if path == "/v1/operators/{operator}/plans" {
+		e.report(46, 1, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
+		e.report(47, 0, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
+	}
 	if path == "/v1/operators/{operator}" {
 		operator = "other"
 	}
-	return strings.NewReplacer("{operator}", operator, "{id}", p.ID).Replace(path)
+	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0").Replace(path)
 }
 
 // TestStoreFailures: what the store reports reaches the client as documented,
@@ -165,6 +169,8 @@ func TestStoreFailures(t *testing.T) {
 		{"DeleteOperator", "DELETE", "/v1/operators/clicks", ""},
 		{"CreatePlan", "POST", "/v1/operators/clicks/plans", later},
 		{"Plans", "GET", "/v1/operators/clicks/plans", ""},
+		{"PutReport", "PUT", reportTarget(2, 0), `{"keys":[]}`},
+		{"Reports", "GET", "/v1/operators/clicks/intervals/2/reports", ""},
 		{"Table", "GET", "/v1/operators/clicks/routing-table", ""},
 		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},
 		{"Plan", "GET", "/v1/plans/" + p.ID, ""},

@@ -28,7 +28,7 @@ import (
 
 // spec is the contract, and a router over it.
 var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
-	for _, media := range []string{"application/x-ndjson", "text/html", "text/css", "text/javascript"} {
+	for _, media := range []string{"application/x-ndjson", "application/vnd.apache.arrow.stream", "text/html", "text/css", "text/javascript"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
 	}
 	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)
@@ -354,6 +354,27 @@ func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.
 		return store.Operator{}, 0, false, err
 	}
 	return f.Store.Route(ctx, operator, key)
+}
+
+func (f *faults) PutReport(ctx context.Context, operator string, r store.Report, data []byte, keep int) ([]store.Report, bool, error) {
+	if err := f.fault("PutReport"); err != nil {
+		return nil, false, err
+	}
+	return f.Store.PutReport(ctx, operator, r, data, keep)
+}
+
+func (f *faults) Reports(ctx context.Context, operator string, epoch, interval int64) ([]store.Report, error) {
+	if err := f.fault("Reports"); err != nil {
+		return nil, err
+	}
+	return f.Store.Reports(ctx, operator, epoch, interval)
+}
+
+func (f *faults) ReportData(ctx context.Context, operator string, revision int64) ([]byte, error) {
+	if err := f.fault("ReportData"); err != nil {
+		return nil, err
+	}
+	return f.Store.ReportData(ctx, operator, revision)
 }
 
 func (f *faults) CreatePlan(ctx context.Context, p store.NewPlan, by store.Transition) (store.Plan, bool, error) {

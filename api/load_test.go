@@ -127,6 +127,44 @@ func TestOperatorPagesAreShort(t *testing.T) {
 	}
 }
 
+// tableReads counts how often a store was asked for a routing table.
+type tableReads struct {
+	store.Store
+	reads int
+}
+
+func (r *tableReads) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
+	r.reads++
+	return r.Store.Table(ctx, operator, version)
+}
+
+// TestTableIsReadOnce: each version of a routing table is read once for planning,
+// also when an operator is deleted and created again.
+func TestTableIsReadOnce(t *testing.T) {
+	counted := &tableReads{}
+	e := newEnv(t, func(c *api.Config) {
+		counted.Store = c.Store
+		c.Store = counted
+	})
+	post := func(interval int) (p struct{ ID string }) {
+		body := fmt.Sprintf(`{"interval":%d,"keys":[{"key":"a","cost":%d,"hash_instance":0},{"key":"b","cost":%[1]d,"hash_instance":0}]}`, interval, interval)
+		e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
+		return p
+	}
+	for round := 1; round < 3; round++ {
+		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
+		post(1)
+		p := post(2)
+		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		post(3)
+		post(4)
+		if counted.reads != 2*round {
+			t.Errorf("round %d: the table was read %d times", round, counted.reads)
+		}
+		e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
+	}
+}
+
 // TestRingIsBuiltOnce: however many requests want it at the same time, and not
 // by reconfiguring the operator, which would throw it away.
 func TestRingIsBuiltOnce(t *testing.T) {

@@ -138,6 +138,17 @@ func (o *outcome) changes() []store.Change {
 	return changesOf(o.Plan)
 }
 
+// see lets keys see every key of the lists of a plan of a routing table.
+func (o *outcome) see(keys *keyCoder) {
+	if o.classes != nil {
+		return
+	}
+	for c := range unsortedChanges(o.Plan) {
+		keys.see(c.Key)
+	}
+	keys.base64 = keys.base64 || o.migrations().needsBase64()
+}
+
 // migrations is the list of what the plan moves.
 func (o *outcome) migrations() migrationList {
 	if o.shift != nil {

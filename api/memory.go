@@ -55,13 +55,15 @@ const (
 	changeBytes = 128
 	// analysisRowBytes is for a row of an analysis.
 	analysisRowBytes = 256
+	// mergedRowBytes is for a row of a stored report while it is merged with others.
+	mergedRowBytes = 256
 	// storedRowBytes is for a row of a stored input while it is decoded.
 	storedRowBytes = 128
 )
 
 // textTimes is what a byte of a body makes a request hold at its peak, decoded
 // and planned: a guess before anything is known. Rows of JSON are long.
-var textTimes = map[string]int64{"application/json": 4, mediaNDJSON: 4, mediaCSV: 6, mediaText: 12}
+var textTimes = map[string]int64{"application/json": 4, mediaNDJSON: 4, mediaCSV: 6, mediaText: 12, mediaArrow: 6}
 
 // compressedTimes is how much longer a text of rows is than what it is compressed
 // to, usually.
@@ -102,7 +104,7 @@ func (st *statistics) planBytes() int64 {
 	if st.records != nil {
 		return int64(len(st.records.Records)) * (planRowBytes + compactRowBytes)
 	}
-	n := int64(st.Len())*planRowBytes + st.Keys.Bytes()
+	n := int64(st.Len())*planRowBytes + int64(st.Keys.Bytes())
 	if st.compact != nil && st.compact.Degree > 0 {
 		n += int64(st.Len()) * compactRowBytes
 	}

@@ -200,6 +200,7 @@ func TestAllBodies(t *testing.T) {
 		"POST /v1/what-if?instances=2": large, "POST /v1/operators/homed/plans?interval=2": large,
 		"PUT /v1/plans/" + id + "/resolution": strings.Replace(large, "cost", "from,to", 1),
 	}
+	bulk["PUT /v1/operators/homed/intervals/2/reports/0"] = large
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}

@@ -225,6 +225,23 @@ func (s meteredStore) Route(ctx context.Context, operator string, key []byte) (o
 	return s.Store.Route(ctx, operator, key)
 }
 
+func (s meteredStore) PutReport(
+	ctx context.Context, operator string, r store.Report, data []byte, keep int,
+) (last []store.Report, created bool, err error) {
+	defer s.timed("put_report")(&err)
+	return s.Store.PutReport(ctx, operator, r, data, keep)
+}
+
+func (s meteredStore) Reports(ctx context.Context, operator string, epoch, interval int64) (last []store.Report, err error) {
+	defer s.timed("reports")(&err)
+	return s.Store.Reports(ctx, operator, epoch, interval)
+}
+
+func (s meteredStore) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
+	defer s.timed("report_data")(&err)
+	return s.Store.ReportData(ctx, operator, revision)
+}
+
 func (s meteredStore) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (p store.Plan, err error) {
 	defer s.timed("find_plan")(&err)
 	return s.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)

@@ -1,12 +1,10 @@
 package api
 
 import (
-	linked "container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/singleflight"
 
@@ -44,30 +42,20 @@ type placementCache struct {
 	slots    chan struct{} // a build takes one, as it keeps a processor busy
 	metrics  *metrics
 	building singleflight.Group
-
-	mu    sync.Mutex
-	byKey map[placementKey]*linked.Element // of a kept
-	used  *linked.List                     // the last one in front
-	bytes int
+	kept     *cache[placementKey, *placement]
 }
 
 type placementKey [sha256.Size]byte
 
-// kept is a placement in the cache.
-type kept struct {
-	key placementKey
-	*placement
-}
-
 func newPlacementCache(slots chan struct{}, m *metrics) *placementCache {
-	return &placementCache{slots: slots, metrics: m, byKey: make(map[placementKey]*linked.Element), used: linked.New()}
+	return &placementCache{slots: slots, metrics: m, kept: newCache[placementKey](maxPlacementBytes, (*placement).size)}
 }
 
 // get returns the placement of a stored configuration.
 func (c *placementCache) get(ctx context.Context, text []byte) (*placement, error) {
 	key := placementKey(sha256.Sum256(text))
 	for {
-		if found := c.find(key); found != nil {
+		if found, ok := c.kept.get(key); ok {
 			return found, nil
 		}
 		built := c.building.DoChan(string(key[:]), func() (any, error) { return c.build(ctx, key, text) })
@@ -86,18 +74,6 @@ func (c *placementCache) get(ctx context.Context, text []byte) (*placement, erro
 	}
 }
 
-// find returns a placement that is kept, or nil.
-func (c *placementCache) find(key placementKey) *placement {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found := c.byKey[key]
-	if found == nil {
-		return nil
-	}
-	c.used.MoveToFront(found)
-	return found.Value.(kept).placement
-}
-
 // build makes a placement and keeps it.
 func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*placement, error) {
 	release, err := take(ctx, c.slots)
@@ -105,7 +81,7 @@ func (c *placementCache) build(ctx context.Context, key placementKey, text []byt
 		return nil, err
 	}
 	defer release()
-	if found := c.find(key); found != nil { // the build before this one has just ended
+	if found, ok := c.kept.get(key); ok { // the build before this one has just ended
 		return found, nil
 	}
 	config, err := decodeConfiguration(text)
@@ -118,20 +94,6 @@ func (c *placementCache) build(ctx context.Context, key placementKey, text []byt
 	}
 	c.metrics.built.Inc()
 	built := &placement{configuration: config, planner: p}
-	c.keep(kept{key, built})
+	c.kept.put(key, built)
 	return built, nil
-}
-
-// keep adds a placement and forgets those used longest ago that have no room
-// beside it.
-func (c *placementCache) keep(k kept) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byKey[k.key] = c.used.PushFront(k)
-	c.bytes += k.size()
-	for c.bytes > maxPlacementBytes && c.used.Len() > 1 {
-		oldest := c.used.Remove(c.used.Back()).(kept)
-		delete(c.byKey, oldest.key)
-		c.bytes -= oldest.size()
-	}
 }

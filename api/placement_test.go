@@ -54,9 +54,10 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 func TestPlacementsAreBoundedBySize(t *testing.T) {
 	c := newPlacementCache(make(chan struct{}, 1), newMetrics(admission.NewBudget(0, 0)))
 	key := func(i int) placementKey { return placementKey{byte(i)} }
+	has := func(i int) bool { _, ok := c.kept.get(key(i)); return ok }
 	add := func(i, tokens int) {
 		config, _ := ringOf(t, tokens)
-		c.keep(kept{key(i), &placement{configuration: config}})
+		c.kept.put(key(i), &placement{configuration: config})
 	}
 	const quarter = (maxPlacementBytes - 1<<20) / 4 / 48 // of the room, in tokens; the rest is for small ones
 	for i := range 3 {
@@ -65,25 +66,25 @@ func TestPlacementsAreBoundedBySize(t *testing.T) {
 	for i := 3; i < 100; i++ {
 		add(i, 1)
 	}
-	if c.find(key(0)) == nil || len(c.byKey) != 100 {
-		t.Fatalf("%d kept, want all 100: there is room", len(c.byKey))
+	if !has(0) || len(c.kept.byKey) != 100 {
+		t.Fatalf("%d kept, want all 100: there is room", len(c.kept.byKey))
 	}
 	add(100, 2*quarter)
 	for i, want := range map[int]bool{0: true, 1: false, 2: true, 99: true, 100: true} {
-		if got := c.find(key(i)) != nil; got != want {
+		if got := has(i); got != want {
 			t.Errorf("placement %d is kept: %v, want %v", i, got, want)
 		}
 	}
 	add(101, 5*quarter)
-	if c.find(key(101)) == nil || len(c.byKey) != 1 || c.used.Len() != 1 {
-		t.Errorf("%d kept, want the one that is larger than all room alone", len(c.byKey))
+	if !has(101) || len(c.kept.byKey) != 1 || c.kept.used.Len() != 1 {
+		t.Errorf("%d kept, want the one that is larger than all room alone", len(c.kept.byKey))
 	}
 	sum := 0
-	for _, e := range c.byKey {
-		sum += e.Value.(kept).size()
+	for _, e := range c.kept.byKey {
+		sum += e.Value.(kept[placementKey, *placement]).value.size()
 	}
-	if c.bytes != sum {
-		t.Errorf("%d bytes counted, %d kept", c.bytes, sum)
+	if c.kept.bytes != sum {
+		t.Errorf("%d bytes counted, %d kept", c.kept.bytes, sum)
 	}
 }
 

@@ -69,9 +69,18 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	if err != nil {
 		return nil, err
 	}
-	hash := inputHash(in)
+	hash := ""
+	if in.reports == nil {
+		hash = inputHash(in)
+	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
 		return m, err
+	}
+	if in.reports != nil {
+		if in, err = s.merge(ctx, b, in); err != nil {
+			return nil, err
+		}
+		hash = inputHash(in)
 	}
 	if err := b.admit(in); err != nil {
 		return nil, err
@@ -85,6 +94,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
+	in.mark(plan)
 	if err := in.memory.Reserve(plan.answerBytes()); err != nil {
 		return nil, err
 	}
@@ -113,8 +123,12 @@ func inputHash(in *statistics) string {
 
 // fingerprint identifies input, configuration (hence parameters), base version
 // and compact form of a request. The degree that records are said to have makes
-// no difference to the plan, so it makes none here.
+// no difference to the plan, so it makes none here. Neither do reports: they are
+// closed once the interval has its plan, so it has one of them.
 func (st *statistics) fingerprint(hash string, config, version int64) string {
+	if st.reports != nil {
+		hash = "reports"
+	}
 	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
 	switch {
 	case st.records != nil:
@@ -206,7 +220,7 @@ func (s *server) migrations(ctx context.Context, id string) (migrationList, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
-	return migrations[statsio.Migration](m.All()), nil
+	return keyMigrations{m}, nil
 }
 
 // decide runs the operator's strategy, unless something holds it back.
@@ -384,6 +398,9 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if err != nil {
 		return nil, err
 	}
+	if f.Reports, err = in.reportsText(); err != nil {
+		return nil, fmt.Errorf("encoding the reports: %w", err)
+	}
 	f.InputHash, f.DecodeMS, f.PlanMS = hash, milliseconds(in.decode), milliseconds(took)
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -403,8 +420,12 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 			Classes: plan.classes != nil, EngineTable: b.engineHolds(),
 		},
 		Changes: plan.changes(), Retention: b.newest.keep(),
+		Migrations: b.lastingMigrations(plan), Input: b.lastingInput(in),
 	}
-	if record.Migrations, record.Input = b.lasting(in, plan); ctx.Err() != nil {
+	if in.reports != nil {
+		record.LastReports = in.reports.last
+	}
+	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
@@ -427,7 +448,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 // overtaken marks the refusals of CreatePlan that another attempt may answer.
 func overtaken(err error) error {
 	for _, changed := range []error{
-		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated,
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrReportsChanged,
 	} {
 		if errors.Is(err, changed) {
 			return fmt.Errorf("%w: %w", errOvertaken, err)

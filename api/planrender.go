@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api/wire"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -49,12 +48,13 @@ type planHead struct {
 	Migrates      wire.Migrates  `json:"migrates"`
 	ResolvedKeys  *int64         `json:"resolved_keys"`
 	figures
-	InputHash       string      `json:"input_hash"`
-	PlannerRevision string      `json:"planner_revision"`
-	WorkUnits       int64       `json:"work_units"`
-	Timing          wire.Timing `json:"timing"`
-	CreatedAt       time.Time   `json:"created_at"`
-	KeyEncoding     string      `json:"key_encoding,omitzero"`
+	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
+	InputHash       string         `json:"input_hash"`
+	PlannerRevision string         `json:"planner_revision"`
+	WorkUnits       int64          `json:"work_units"`
+	Timing          wire.Timing    `json:"timing"`
+	CreatedAt       time.Time      `json:"created_at"`
+	KeyEncoding     string         `json:"key_encoding,omitzero"`
 }
 
 // hotKey is a hot key as the store keeps it: its key is in base64.
@@ -157,6 +157,13 @@ func hotKeysOf(p *outcome) []hotKey {
 
 // changesOf returns what a plan does to the table, in ascending bytes of the keys.
 func changesOf(p *planner.Plan) []store.Change {
+	out := slices.AppendSeq(make([]store.Change, 0, len(p.Set)+len(p.Unset)), unsortedChanges(p))
+	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	return out
+}
+
+// unsortedChanges yields what a plan does to the table.
+func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 	s := p.Snapshot
 	old := func(item int32) int32 {
 		switch {
@@ -167,44 +174,25 @@ func changesOf(p *planner.Plan) []store.Change {
 		}
 		return store.NoInstance
 	}
-	out := make([]store.Change, 0, len(p.Set)+len(p.Unset))
-	for _, x := range p.Set {
-		out = append(out, store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID})
-	}
-	for i, u := range p.Unset {
-		c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
-		if u.Entry >= 0 {
-			c.Old = s.Table.At(int(u.Entry)).Instance
-		} else {
-			c.Old = old(u.Item)
+	return func(yield func(store.Change) bool) {
+		for _, x := range p.Set {
+			if !yield(store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID}) {
+				return
+			}
 		}
-		out = append(out, c)
+		for i, u := range p.Unset {
+			c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
+			if u.Entry >= 0 {
+				c.Old = s.Table.At(int(u.Entry)).Instance
+			} else {
+				c.Old = old(u.Item)
+			}
+			if !yield(c) {
+				return
+			}
+		}
 	}
-	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
-	return out
 }
-
-// lists are the long parts of a plan. A nil part is left out of the answer.
-type lists struct {
-	changes    []store.Change
-	migrations migrationList
-	shift      shift // in place of changes, under the schemes ring and ranges
-}
-
-// migrationList is a list of migrations, of keys or of classes.
-type migrationList interface {
-	appendJSON(b []byte, base64 bool) []byte
-	needsBase64() bool
-}
-
-// migrations is the list of one kind.
-type migrations[R statsio.Record] iter.Seq[R]
-
-func (m migrations[R]) appendJSON(b []byte, base64 bool) []byte {
-	return statsio.AppendJSON(b, iter.Seq[R](m), base64)
-}
-
-func (m migrations[R]) needsBase64() bool { return statsio.NeedsBase64(iter.Seq[R](m)) }
 
 // figuresOut brings stored figures into an answer.
 func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
@@ -234,20 +222,9 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 	return out
 }
 
-// planBody renders a plan with the lists that are given. keys starts as the
-// request asks and turns to base64 when some key needs it. A plan as the store
-// lists it has neither instances nor hot keys.
-func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]byte, error) {
-	var hot []hotKey
-	if p.HotKeys != nil {
-		if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
-			return nil, fmt.Errorf("reading stored hot keys: %w", err)
-		}
-	}
-	for _, h := range hot {
-		keys.see(h.Key)
-	}
-	l.see(&keys)
+// openPlan renders a plan up to its long parts, and leaves the object open. A plan
+// as the store lists it has neither instances nor hot keys.
+func openPlan(p store.Plan, hot []hotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
@@ -255,31 +232,16 @@ func planBody(p store.Plan, l lists, keys keyCoder, persist *time.Duration) ([]b
 		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
+	if p.Instances != nil {
+		if head.Reports = p.Reports; head.Reports == nil {
+			head.Reports = jsontext.Value("null")
+		}
+	}
 	if persist != nil {
 		ms := milliseconds(*persist)
 		head.Timing.PersistMs = &ms
 	}
-	b, err := openObject(head)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = l.appendChange(b, p, keys); err != nil {
-		return nil, err
-	}
-	if l.migrations != nil {
-		b = append(b, `,"migrations":`...)
-		b = l.migrations.appendJSON(b, keys.base64)
-	}
-	return append(b, '}'), nil
-}
-
-// appendChange appends what a plan does to the table, or to what there is in its
-// place.
-func (l lists) appendChange(b []byte, p store.Plan, keys keyCoder) ([]byte, error) {
-	if schemeOf(p.Strategy) != wire.SchemeTable {
-		return l.appendShift(b, p, keys)
-	}
-	return l.appendTable(append(b, `,"routing_table":`...), p.TableBefore, p.TableAfter, keys)
+	return openObject(head)
 }
 
 // migratesOf tells what the migrations of a stored plan are.
@@ -299,56 +261,4 @@ func migrates(classes bool) wire.Migrates {
 		return wire.MigratesClasses
 	}
 	return wire.MigratesKeys
-}
-
-// see lets keys see every key of the lists.
-func (l lists) see(keys *keyCoder) {
-	for _, c := range l.changes {
-		keys.see(c.Key)
-	}
-	if l.migrations != nil {
-		keys.base64 = keys.base64 || l.migrations.needsBase64()
-	}
-	if l.shift != nil {
-		keys.base64 = keys.base64 || l.shift.needsBase64()
-	}
-}
-
-// appendTable appends the table's sizes and, when the list is given, what is
-// set and unset.
-func (l lists) appendTable(b []byte, before, after int64, keys keyCoder) ([]byte, error) {
-	sizes, err := openObject(struct {
-		Before int64 `json:"size_before"`
-		After  int64 `json:"size_after"`
-	}{before, after})
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, sizes...)
-	if l.changes == nil {
-		return append(b, '}'), nil
-	}
-	b = append(b, `,"set":`...)
-	b = statsio.AppendJSON(b, l.set(), keys.base64)
-	unset := []string{}
-	for _, c := range l.changes {
-		if c.New == store.NoInstance {
-			unset = append(unset, keys.text(c.Key))
-		}
-	}
-	if b, err = appendMember(b, "unset", unset); err != nil {
-		return nil, err
-	}
-	return append(b, '}'), nil
-}
-
-// set yields the entries that the changes add or alter.
-func (l lists) set() iter.Seq[statsio.Entry] {
-	return func(yield func(statsio.Entry) bool) {
-		for _, c := range l.changes {
-			if c.New != store.NoInstance && !yield(statsio.Entry{Key: c.Key, Instance: c.New}) {
-				return
-			}
-		}
-	}
 }

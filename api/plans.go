@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,7 +20,7 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
 		return aboutOperator(name, err)
 	}
-	in, m, err := s.readStatistics(w, c)
+	in, m, err := s.readPlanRequest(w, c)
 	if err != nil {
 		return err
 	}
@@ -33,13 +34,13 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePlan(w, p)
+	return writePlan(w, c.Request, p)
 }
 
 // writePlan answers with a plan that was just made, or made before of the same
 // statistics. Its ETag is that of the plan as GET shows it.
-func writePlan(w http.ResponseWriter, p *made) error {
-	plain, err := planBody(p.Plan, lists{}, keyCoder{}, nil)
+func writePlan(w http.ResponseWriter, r *http.Request, p *made) error {
+	plain, err := planBody(p.Plan, keyCoder{})
 	if err != nil {
 		return err
 	}
@@ -49,33 +50,50 @@ func writePlan(w http.ResponseWriter, p *made) error {
 	} else {
 		persist = nil
 	}
-	body, err := planBody(p.Plan, p.lists, keyCoder{}, persist)
+	whole, err := newPlanText(p.Plan, p.lists, keyCoder{}, persist)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("ETag", etagOf(plain))
 	w.Header().Set("Location", "/v1/plans/"+url.PathEscape(p.ID))
-	writeBody(w, status, "application/json", body)
-	return nil
+	return writeStream(w, r, status, "application/json", whole.write)
 }
 
 func (s *server) getPlan(w http.ResponseWriter, c *call) error {
-	id := c.param("id")
+	id, keys := c.param("id"), askedKeys(c.query)
 	p, err := s.store.Plan(c.Context(), id)
 	if err != nil {
 		return aboutPlan(id, err)
 	}
-	var l lists
-	include := strings.Split(c.query.Get("include"), ",")
-	if err := s.include(c, p, &l, slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")); err != nil {
-		return err
-	}
-	body, err := planBody(p, l, askedKeys(c.query), nil)
+	plain, err := planBody(p, keys)
 	if err != nil {
 		return err
 	}
-	writeTagged(w, c.Request, "application/json", body)
-	return nil
+	include := strings.Split(c.query.Get("include"), ",")
+	changes, migrations := slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")
+	if !changes && !migrations {
+		writeTagged(w, c.Request, "application/json", plain)
+		return nil
+	}
+	// What a resolution says may be replaced, all other lists are for ever.
+	etag, lasts := etagOfList(plain, fmt.Sprintf("changes %t, migrations %t", changes, migrations)), p.ResolvedKeys == nil
+	if lasts && notModified(w, c.Request, etag) {
+		return nil
+	}
+	var l lists
+	if err := s.include(c, p, &l, changes, migrations); err != nil {
+		return err
+	}
+	whole, err := newPlanText(p, l, keys, nil)
+	if err != nil {
+		return err
+	}
+	if !lasts {
+		if etag, err = etagOfText(whole.write); err != nil || notModified(w, c.Request, etag) {
+			return err
+		}
+	}
+	return writeStream(w, c.Request, http.StatusOK, "application/json", whole.write)
 }
 
 // include reads the lists of a plan that are asked for.
@@ -149,7 +167,7 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 		Next  *string          `json:"next_page_token"`
 	}{Plans: make([]jsontext.Value, len(plans))}
 	for i, p := range plans {
-		if out.Plans[i], err = planBody(p, lists{}, keyCoder{}, nil); err != nil {
+		if out.Plans[i], err = planBody(p, keyCoder{}); err != nil {
 			return err
 		}
 	}
@@ -209,7 +227,7 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 
 // writeStep answers with a plan after a step of its life, without its lists.
 func writeStep(w http.ResponseWriter, p store.Plan) error {
-	body, err := planBody(p, lists{}, keyCoder{}, nil)
+	body, err := planBody(p, keyCoder{})
 	if err != nil {
 		return err
 	}

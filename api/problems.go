@@ -27,9 +27,10 @@ type problem struct {
 	code       wire.Code
 	detail     string
 	errors     []wire.FieldError
-	retryAfter int    // seconds; 0: no Retry-After
-	allow      string // for 405
-	hangUp     bool   // the connection is of no more use
+	retryAfter int     // seconds; 0: no Retry-After
+	allow      string  // for 405
+	missing    []int32 // instances, for reports_missing
+	hangUp     bool    // the connection is of no more use
 }
 
 func (p *problem) Error() string { return string(p.code) + ": " + p.detail }
@@ -150,6 +151,8 @@ func problemOf(err error) *problem {
 		return conflict(wire.CodeBaseChanged, "The committed routing table is no longer the one that the plan changes.")
 	case errors.Is(err, store.ErrConfigurationChanged):
 		return conflict(wire.CodeConfigurationChanged, "The operator's configuration changed while planning; try again.")
+	case errors.Is(err, store.ErrReportsChanged):
+		return conflict(wire.CodeReportsChanged, "Reports of the interval keep coming while planning; try again.")
 	case errors.Is(err, store.ErrTransition):
 		return conflict(wire.CodeTransitionNotAllowed, "The status of the plan does not allow this.")
 	case errors.Is(err, store.ErrUnresolved):
@@ -204,6 +207,9 @@ func (p *problem) write(w http.ResponseWriter) {
 // document returns the problem as it stands in an answer.
 func (p *problem) document() wire.Problem {
 	out := wire.Problem{Type: "about:blank", Title: http.StatusText(p.status), Status: int32(p.status), Detail: p.detail, Code: p.code}
+	if p.missing != nil {
+		out.Missing = &p.missing
+	}
 	if len(p.errors) > 0 {
 		list := p.errors[:min(len(p.errors), maxFieldErrors)]
 		for i := range list {

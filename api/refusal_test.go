@@ -104,7 +104,7 @@ func TestRefusedStatistics(t *testing.T) {
 		post("negative in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,-1]}}`, unprocessable, "invalid", "/columns/cost/1"),
 		post("unknown instance in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1],"instance":[0,7]}}`, unprocessable, "invalid", "/columns/instance/1"),
 		post("unknown column", `{"interval":2,"columns":{"key":["a"],"cost":[1],"weight":[1]}}`, unprocessable, "invalid", "/columns/weight"),
-		post("neither keys nor columns", `{"interval":2}`, unprocessable, "invalid", "/keys"),
+		post("neither keys nor columns nor reports", `{"interval":2}`, http.StatusConflict, "reports_missing", ""),
 		post("unknown field", with(`"weights":1`), unprocessable, "invalid", "/weights"),
 		post("field of a later version", with(`"missing":"carry"`), unprocessable, "invalid", "/missing"),
 		post("strategy is not overridden", with(`"strategy":"llfd"`), unprocessable, "invalid", "/strategy"),
@@ -310,6 +310,7 @@ func TestRefusedWhatIf(t *testing.T) {
 	const hashed = `"columns":{"key":["a","b"],"cost":[1,2],"hash_instance":[0,1]}`
 	e.refused(t, []refusal{
 		post("no operator", `{"keys":[]}`, unprocessable, "invalid", "/operator"),
+		post("no keys", `{"operator":{"instances":2}}`, unprocessable, "invalid", "/keys"),
 		post("bad operator", with(`{"instances":[]}`, ""), unprocessable, "invalid", "/operator/instances"),
 		post("bad hash", with(`{"instances":[{"id":1},{"id":0,"tokens":1}],"hash":{"function":"modulo"}}`, ""), unprocessable, "invalid", "/operator/instances/1/tokens"),
 		post("unknown field in the operator", with(`{"instances":2,"size":1}`, ""), unprocessable, "invalid", "/operator/size"),

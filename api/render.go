@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // writeBody answers with a whole body.
@@ -23,12 +26,15 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 }
 
 // writeJSON answers 200 with v.
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+// writeStatus answers with v.
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, "application/json", body)
+	writeBody(w, status, "application/json", body)
 	return nil
 }
 
@@ -45,6 +51,29 @@ func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// listRevision counts the ways in which long lists have been written. It is part
+// of their ETags.
+const listRevision = 1
+
+// etagOfList returns the strong validator of an answer with long lists, which are
+// not at hand: what comes before them, and what is asked for, decide what they are.
+func etagOfList(head []byte, asked string) string {
+	return etagOf(fmt.Appendf(head[:len(head):len(head)], "\nlists %d: %s", listRevision, asked))
+}
+
+// etagOfText is etagOf for a body that is written twice: now, and as the answer.
+func etagOfText(body func(*bufio.Writer) error) (string, error) {
+	sum := sha256.New()
+	out := bufio.NewWriter(sum)
+	if err := body(out); err != nil {
+		return "", err
+	}
+	if err := out.Flush(); err != nil {
+		return "", err
+	}
+	return `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`, nil
 }
 
 // notModified sets the ETag and, when the client names it, answers 304.
@@ -77,6 +106,15 @@ func (c keyCoder) text(key []byte) string {
 		return base64.StdEncoding.EncodeToString(key)
 	}
 	return string(key)
+}
+
+// append appends the key as a JSON string.
+func (c keyCoder) append(b, key []byte) []byte {
+	if c.base64 {
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), key), '"')
+	}
+	b, _ = jsontext.AppendQuote(b, key) // it fails on invalid UTF-8 only, which see has seen
+	return b
 }
 
 // member returns the value of key_encoding, or "" where it is left out.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -51,21 +52,13 @@ func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
 }
 
 // writeTable answers with a version of the table, whose records are what name
-// says.
+// says. A version never changes, so what says which one it is decides its ETag.
 func writeTable[R statsio.Record](w http.ResponseWriter, c *call, s *server, table store.Table, name string, records iter.Seq[R]) error {
 	operator, keys := c.param("operator"), askedKeys(c.query)
-	if c.media == mediaNDJSON || c.media == mediaCSV {
-		// A version never changes, nor does its text.
-		if notModified(w, c.Request, fmt.Sprintf(`"%d-%s-%t"`, table.Version, c.media, keys.base64)) {
-			return nil
-		}
-		return streamList(w, c, records, keys)
-	}
 	config, err := s.configuration(c.Context(), operator, table.ConfigVersion)
 	if err != nil {
 		return err
 	}
-	keys.base64 = keys.base64 || statsio.NeedsBase64(records)
 	head := routingTable{
 		Operator: operator, Scheme: config.Scheme, Version: table.Version, ConfigVersion: table.ConfigVersion,
 		Instances: config.Instances, KeyEncoding: keys.member(),
@@ -73,14 +66,31 @@ func writeTable[R statsio.Record](w http.ResponseWriter, c *call, s *server, tab
 	if config.Scheme == wire.SchemeTable {
 		head.Hash = &config.Hash
 	}
-	body, err := openObject(head)
+	opening, err := openObject(head)
 	if err != nil {
 		return err
 	}
-	body = append(body, `,"`+name+`":`...)
-	body = append(statsio.AppendJSON(body, records, keys.base64), '}')
-	writeTagged(w, c.Request, "application/json", body)
-	return nil
+	if notModified(w, c.Request, etagOfList(opening, c.media)) {
+		return nil
+	}
+	if c.media == mediaNDJSON || c.media == mediaCSV {
+		return streamList(w, c, records, keys)
+	}
+	if !keys.base64 && statsio.NeedsBase64(records) {
+		keys.base64, head.KeyEncoding = true, "base64"
+		if opening, err = openObject(head); err != nil {
+			return err
+		}
+	}
+	return writeStream(w, c.Request, http.StatusOK, "application/json", func(out *bufio.Writer) error {
+		if err := writeAll(out, opening, []byte(`,"`+name+`":`)); err != nil {
+			return err
+		}
+		if err := statsio.WriteJSON(out, records, keys.base64); err != nil {
+			return err
+		}
+		return out.WriteByte('}')
+	})
 }
 
 // configuration reads a version of an operator's configuration.

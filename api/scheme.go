@@ -175,14 +175,17 @@ type schemeConfiguration struct {
 	Scheme    wire.Scheme `json:"scheme"`
 	Instances []instance  `json:"instances"`
 	schemeParameters
-	Hash      *hash     `json:"hash,omitzero"`
-	Trigger   trigger   `json:"trigger"`
-	Retention retention `json:"retention"`
+	Hash        *hash         `json:"hash,omitzero"`
+	Trigger     trigger       `json:"trigger"`
+	Reports     reportOptions `json:"reports"`
+	Retention   retention     `json:"retention"`
+	StoreInputs bool          `json:"store_inputs"`
 }
 
 func (c configuration) view() schemeConfiguration {
 	out := schemeConfiguration{
-		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, Retention: c.Retention,
+		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, Reports: c.Reports,
+		Retention: c.Retention, StoreInputs: c.StoreInputs,
 	}
 	if c.Scheme == wire.SchemeRing {
 		out.Hash = &c.Hash

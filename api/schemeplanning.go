@@ -37,7 +37,7 @@ func (b *base) admitScheme(in *statistics) error {
 	scheme := string(b.newest.Scheme)
 	switch {
 	case in.Partial:
-		return conflict(wire.CodeCompleteCoverageRequired, "Under the scheme "+scheme+" only complete statistics tell what moves.")
+		return incompleteForScheme(b.newest.Scheme)
 	case in.records != nil || in.compact != nil:
 		detail := "means nothing under the scheme " + scheme + ", where statistics are of keys"
 		if in.query && in.compact != nil {
@@ -46,6 +46,10 @@ func (b *base) admitScheme(in *statistics) error {
 		return invalid().with(in.document.Pointer(-1, "compact"), detail)
 	}
 	return nil
+}
+
+func incompleteForScheme(scheme wire.Scheme) error {
+	return conflict(wire.CodeCompleteCoverageRequired, "Under the scheme "+string(scheme)+" only complete statistics tell what moves.")
 }
 
 // planScheme plans the tokens or the ranges of an operator.

@@ -28,6 +28,7 @@ import (
 	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -94,6 +95,7 @@ type server struct {
 	slots     chan struct{} // for planning
 	memory    *admission.Budget
 	placement *placementCache
+	tables    *cache[tableKey, *planner.RoutingTable]
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -119,6 +121,7 @@ func New(c Config) (http.Handler, error) {
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
 		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
+		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
 }
@@ -162,6 +165,8 @@ func (s *server) router() (http.Handler, error) {
 		{"DELETE", "/v1/operators/{operator}", s.deleteOperator},
 		{"POST", "/v1/operators/{operator}/plans", s.createPlan},
 		{"GET", "/v1/operators/{operator}/plans", s.listPlans},
+		{"GET", "/v1/operators/{operator}/intervals/{interval}/reports", s.listReports},
+		{"PUT", "/v1/operators/{operator}/intervals/{interval}/reports/{instance}", s.putReport},
 		{"GET", "/v1/operators/{operator}/routing-table", s.getRoutingTable},
 		{"GET", "/v1/operators/{operator}/route", s.getRoute},
 		{"GET", "/v1/plans/{id}", s.getPlan},

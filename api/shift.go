@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -20,8 +21,9 @@ import (
 type shift interface {
 	encode() []byte
 	migrations() migrationList
-	// appendJSON appends its lists as further members of an object.
-	appendJSON(b []byte, base64 bool) []byte
+	// writeJSON writes its lists as further members of an object. It has no other
+	// errors than those of the writer.
+	writeJSON(out *bufio.Writer, base64 bool) error
 	needsBase64() bool
 }
 
@@ -42,34 +44,45 @@ func listOf[R statsio.Record](records []R) migrationList {
 	return migrations[R](slices.Values(records))
 }
 
-func (s ringShift) appendJSON(b []byte, _ bool) []byte {
-	b = appendTokens(append(b, `,"tokens_added":[`...), s.Tokens, func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After })
-	b = appendTokens(append(b, `],"tokens_removed":[`...), s.Tokens, func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before })
-	return append(b, ']')
+func (s ringShift) writeJSON(out *bufio.Writer, _ bool) error {
+	added := func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After }
+	removed := func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before }
+	if err := writeTokens(out, "tokens_added", s.Tokens, added); err != nil {
+		return err
+	}
+	return writeTokens(out, "tokens_removed", s.Tokens, removed)
 }
 
-// appendTokens appends the tokens of each change that span names.
-func appendTokens(b []byte, changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) []byte {
-	first := true
+// writeTokens writes a member with the tokens of each change that span names.
+func writeTokens(out *bufio.Writer, member string, changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) error {
+	opening := `,"` + member + `":[`
 	for _, c := range changes {
 		from, to := span(c)
 		name := append(strconv.AppendInt([]byte("token-"), int64(c.Instance), 10), '-')
 		for j := from; j < to; j++ {
-			if !first {
-				b = append(b, ',')
-			}
-			first = false
+			b := append(out.AvailableBuffer(), opening...)
+			opening = ","
 			b = strconv.AppendInt(append(b, `{"instance":`...), int64(c.Instance), 10)
 			b = strconv.AppendInt(append(b, `,"index":`...), int64(j), 10)
 			at := ring.Position(strconv.AppendInt(name[:len(name):len(name)], int64(j), 10))
 			b = append(strconv.AppendUint(append(b, `,"position":`...), uint64(at), 10), '}')
+			if _, err := out.Write(b); err != nil {
+				return err
+			}
 		}
 	}
-	return b
+	if opening == "," {
+		opening = ""
+	}
+	_, err := out.WriteString(opening + "]")
+	return err
 }
 
-func (s rangesShift) appendJSON(b []byte, base64 bool) []byte {
-	return statsio.AppendJSON(append(b, `,"owners":`...), slices.Values(s.Owners), base64)
+func (s rangesShift) writeJSON(out *bufio.Writer, base64 bool) error {
+	if _, err := out.WriteString(`,"owners":`); err != nil {
+		return err
+	}
+	return statsio.WriteJSON(out, slices.Values(s.Owners), base64)
 }
 
 // shift reads what a plan of scheme ring or ranges changes.
@@ -92,22 +105,6 @@ func (s *server) shift(ctx context.Context, p store.Plan) (shift, error) {
 		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
 	}
 	return out, nil
-}
-
-// appendShift appends the sizes and, when they are given, the lists of what a plan
-// of scheme ring or ranges changes.
-func (l lists) appendShift(b []byte, p store.Plan, keys keyCoder) ([]byte, error) {
-	name := schemeOf(p.Strategy)
-	b = append(append(append(b, ',', '"'), name...), `":`...)
-	sizes, err := openObject(wire.TableSizes{SizeBefore: p.TableBefore, SizeAfter: p.TableAfter})
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, sizes...)
-	if l.shift != nil {
-		b = l.shift.appendJSON(b, keys.base64)
-	}
-	return append(b, '}'), nil
 }
 
 // moveOf is what moves of arcs and of ranges are filtered and sorted by.
@@ -136,16 +133,16 @@ func listShift(w http.ResponseWriter, c *call, all shift, filter keyFilter) erro
 }
 
 func listMoves[R statsio.Record](w http.ResponseWriter, c *call, all []R, filter keyFilter, of func(R) moveOf) error {
-	var found []R
 	reason, anyReason := planner.ParseReason(c.query.Get("reason"))
-	for _, m := range all {
-		if x := of(m); filter.takes(nil, x.from, x.to) && (!anyReason || x.reason == reason) {
-			found = append(found, m)
-		}
-	}
 	by := c.query.Get("sort")
-	slices.SortStableFunc(found, func(a, b R) int { return of(a).compare(of(b), by) })
-	return answerMigrations(w, c, found, filter.keys)
+	return selection[R]{
+		n: len(all), at: func(i int) R { return all[i] },
+		takes: func(m R) bool {
+			x := of(m)
+			return filter.takes(nil, x.from, x.to) && (!anyReason || x.reason == reason)
+		},
+		order: func(i, j int) int { return of(all[i]).compare(of(all[j]), by) },
+	}.answer(w, c, "migrations", filter.keys)
 }
 
 // compare orders by "cost", "state" or "count", greatest first.

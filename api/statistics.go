@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	howToSend = "This operation takes application/json, application/x-ndjson and text/csv: " +
+	mediaArrow = "application/vnd.apache.arrow.stream"
+	howToSend  = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
 		"curl -H 'Content-Type: text/csv' --data-binary @statistics.csv."
 	howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 		"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
@@ -38,7 +39,9 @@ type statistics struct {
 	keys                keyCoder      // how the request writes keys
 	decode              time.Duration // receiving and decoding
 	document            *statsio.Document
-	query               bool // members came as query parameters
+	query               bool      // members came as query parameters
+	bare                bool      // there are neither keys nor records
+	reports             *reported // what they are made of; nil: they came whole
 	memory              *admission.Lease
 }
 
@@ -71,6 +74,8 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		decode = statsio.DecodeNDJSON
 	case "text/csv":
 		decode = statsio.DecodeCSV
+	case mediaArrow:
+		decode = statsio.DecodeArrow
 	default:
 		return nil, nil, unsupported(howToSend)
 	}
@@ -86,22 +91,31 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	if err := c.decoded(doc.Bytes(), doc.Members); err != nil {
 		return nil, nil, err
 	}
-	m := &members{schema: c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value, raw: doc.Members, bad: invalid()}
+	m := &members{schema: c.bodySchema(), raw: doc.Members, bad: invalid()}
 	if !isJSON {
 		m.query = c.query
 	}
 	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON, memory: c.memory}
 	if st.Statistics == nil {
-		if doc.Records == nil {
-			m.bad.at("/keys", "is needed, or columns, or the records of compact")
-		}
-		st.Statistics = &planner.Statistics{}
+		st.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
 	}
 	m.refuseUnknown()
 	st.readMembers(m)
 	st.readCompact(m)
 	st.decode = s.now().Sub(begin)
 	return st, m, nil
+}
+
+// needRows refuses a request without rows.
+func (st *statistics) needRows(m *members) {
+	if st.bare {
+		m.bad.at("/keys", "is needed, or columns, or the records of compact")
+	}
+}
+
+// bodySchema is that of a request's JSON body.
+func (c *call) bodySchema() *openapi3.Schema {
+	return c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value
 }
 
 // inBodyOnly refuses query parameters beside a JSON body.
@@ -122,6 +136,9 @@ func (s *server) bulkBody(w http.ResponseWriter, c *call, media string) (io.Read
 		Base64Keys: c.query.Get("key_encoding") == "base64",
 		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
 		Reserve:    c.memory.Reserve,
+	}
+	if c.Header.Get("Content-Encoding") == "" {
+		options.Size = max(0, c.ContentLength)
 	}
 	if err := c.expect(media, c.contentEncoding()); err != nil {
 		return nil, options, err
@@ -355,6 +372,9 @@ func (st *statistics) inputProblem(err error) error {
 	var input *planner.InputError
 	if !errors.As(err, &input) {
 		return err
+	}
+	if st.reports != nil {
+		return st.mergedProblem(input)
 	}
 	if input.Row < 0 && st.query {
 		if strings.HasPrefix(input.Field, "compact/") {

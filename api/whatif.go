@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -43,6 +44,7 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	st.needRows(m)
 	in, err := readWhatIf(st, m, s.limits.PlanTime)
 	if err != nil {
 		return err
@@ -69,12 +71,11 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	body, err := in.render(plans, took)
+	answer, err := in.render(plans, took)
 	if err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, "application/json", body)
-	return nil
+	return writeStream(w, c.Request, http.StatusOK, "application/json", answer.write)
 }
 
 // byDegree is an order of the trials in which those of one degree are together,
@@ -268,45 +269,93 @@ type whatIfHead struct {
 	Timing          wire.Timing `json:"timing"`
 }
 
-// render returns the answer; plans are in the order of the trials.
-func (in *whatIfRequest) render(plans []*outcome, took []time.Duration) ([]byte, error) {
-	var keys keyCoder
-	all, compared := make([]lists, len(plans)), make([]*planner.Plan, len(plans))
+// whatIfText is the answer to a what-if, ready to be written: all that may fail has
+// been done.
+type whatIfText struct {
+	head    []byte
+	results []resultText
+	keys    keyCoder
+}
+
+// resultText is one result; both objects are open.
+type resultText struct {
+	head, sizes []byte
+	plan        *outcome // nil: its lists are not asked for
+}
+
+// render renders the answer up to its lists; plans are in the order of the trials.
+func (in *whatIfRequest) render(plans []*outcome, took []time.Duration) (*whatIfText, error) {
+	out, compared := &whatIfText{results: make([]resultText, len(plans))}, make([]*planner.Plan, len(plans))
 	total := time.Duration(0)
 	for i, p := range plans {
 		total += took[i]
 		compared[i] = p.Plan
 		for _, h := range hotKeysOf(p) {
-			keys.see(h.Key)
+			out.keys.see(h.Key)
 		}
 		if in.plans {
-			all[i] = lists{changes: p.changes(), migrations: p.migrations()}
-			all[i].see(&keys)
+			out.results[i].plan = p
+			p.see(&out.keys)
 		}
 	}
-	b, err := openObject(whatIfHead{
-		Interval: in.interval, InputHash: inputHash(in.statistics), PlannerRevision: planner.Revision, KeyEncoding: keys.member(),
+	var err error
+	if out.head, err = openObject(whatIfHead{
+		Interval: in.interval, InputHash: inputHash(in.statistics), PlannerRevision: planner.Revision, KeyEncoding: out.keys.member(),
 		Timing: wire.Timing{DecodeMs: milliseconds(in.decode), PlanMs: milliseconds(total)},
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
-	b = append(b, `,"results":[`...)
 	pareto := planner.ParetoFront(compared)
 	for i, p := range plans {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		head, err := in.result(p, pareto[i], in.trials[i].parameters, took[i], keys)
-		if err != nil {
+		r := &out.results[i]
+		if r.head, err = in.result(p, pareto[i], in.trials[i].parameters, took[i], out.keys); err != nil {
 			return nil, err
 		}
-		b = append(b, head...)
-		if b, err = appendOutcome(b, p, all[i], keys); err != nil {
+		if r.sizes, err = openSizes(wire.SchemeTable, p.TableBefore, p.TableAfter); err != nil {
 			return nil, err
 		}
 	}
-	return append(b, ']', '}'), nil
+	return out, nil
+}
+
+func (t *whatIfText) write(out *bufio.Writer) error {
+	if err := writeAll(out, t.head, []byte(`,"results":[`)); err != nil {
+		return err
+	}
+	for i, r := range t.results {
+		if i > 0 {
+			if err := out.WriteByte(','); err != nil {
+				return err
+			}
+		}
+		if err := r.write(out, t.keys); err != nil {
+			return err
+		}
+	}
+	_, err := out.WriteString("]}")
+	return err
+}
+
+func (r resultText) write(out *bufio.Writer, keys keyCoder) error {
+	if err := writeAll(out, r.head, r.sizes, []byte{'}'}); err != nil {
+		return err
+	}
+	if r.plan == nil {
+		return out.WriteByte('}')
+	}
+	// The lists of one plan at a time are in memory.
+	l := lists{changes: r.plan.changes(), migrations: r.plan.migrations()}
+	if err := writeAll(out, []byte(`,"plan":{`), r.sizes[1:]); err != nil {
+		return err
+	}
+	if err := l.writeChange(out, keys); err != nil {
+		return err
+	}
+	if err := l.writeMigrations(out, keys); err != nil {
+		return err
+	}
+	_, err := out.WriteString("}}")
+	return err
 }
 
 // result returns one result as an object that is still open.
@@ -319,23 +368,4 @@ func (in *whatIfRequest) result(p *outcome, pareto bool, values parameters, took
 		Strategy: p.Strategy, Parameters: values, Pareto: pareto, Migrates: migrates(p.classes != nil), figures: figuresOut(f, hotKeysOf(p), keys),
 		WorkUnits: p.WorkUnits, Timing: wire.Timing{DecodeMs: milliseconds(in.decode), PlanMs: milliseconds(took)},
 	})
-}
-
-// appendOutcome closes a result with the sizes of its table and, if they are
-// given, its lists.
-func appendOutcome(b []byte, p *outcome, l lists, keys keyCoder) ([]byte, error) {
-	b = append(b, `,"routing_table":`...)
-	b, err := lists{}.appendTable(b, p.TableBefore, p.TableAfter, keys)
-	if err != nil {
-		return nil, err
-	}
-	if l.migrations != nil {
-		b = append(b, `,"plan":{"routing_table":`...)
-		if b, err = l.appendTable(b, p.TableBefore, p.TableAfter, keys); err != nil {
-			return nil, err
-		}
-		b = append(b, `,"migrations":`...)
-		b = append(l.migrations.appendJSON(b, keys.base64), '}')
-	}
-	return append(b, '}'), nil
 }

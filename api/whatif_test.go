@@ -111,6 +111,7 @@ func TestFigure4(t *testing.T) {
 			"columns": e.do("POST", "/v1/what-if", `{`+rest+`,"columns":`+jsonColumns(rows)+`}`),
 			"ndjson":  e.do("POST", query, strings.ReplaceAll(jsonRows(rows), "},", "}\n"), "Content-Type: application/x-ndjson"),
 			"csv":     e.do("POST", query, csvRows(rows), "Content-Type: text/csv; charset=utf-8"),
+			"arrow":   e.do("POST", query, arrowRows(t, rows), arrowStream),
 		} {
 			var out whatIfAnswer
 			a.want(http.StatusOK).into(&out)

@@ -343,7 +343,7 @@ func (c *Compression) assemble(parts []part) {
 	}
 	c.Records = make([]Record, 0, n)
 	c.Items = &planner.Snapshot{
-		Instances: s.Instances, Retained: retained(s), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
+		Instances: s.Instances, Retained: s.RetainedEntries(), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
 		Current: make([]int32, 0, n), Hash: make([]int32, 0, n),
 	}
 	for d, p := range parts {
@@ -361,24 +361,6 @@ func (c *Compression) assemble(parts []part) {
 		c.Items.Keys.Append(r.name())
 		c.Items.Count[i] = r.Count
 	}
-}
-
-// retained is the number of table entries of keys that are not in the snapshot
-// and stay.
-func retained(s *planner.Snapshot) int64 {
-	switch {
-	case s.Table == nil:
-		return s.Retained
-	case !s.Partial:
-		return 0
-	}
-	n := int64(s.Table.Len())
-	for _, e := range s.Entry {
-		if e >= 0 {
-			n--
-		}
-	}
-	return n
 }
 
 // name is what the items of a class are called: it breaks ties between them.

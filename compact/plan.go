@@ -119,7 +119,7 @@ func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
 			return nil, bad("", "is of a class without keys")
 		}
 		to := slices.IndexFunc(c.Keys.Instances, func(d planner.Instance) bool { return d.ID == m.Planned })
-		if to < 0 || c.Keys.Instances[to].Drained {
+		if to < 0 || !c.Keys.Instances[to].Live() {
 			return nil, bad("planned", "is not a live instance")
 		}
 		if _, seen := left[class]; !seen {

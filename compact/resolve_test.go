@@ -136,7 +136,8 @@ func split(r *rand.Rand, moves []compact.Record) []compact.Record {
 
 func TestResolveErrors(t *testing.T) {
 	s := onOne(4, 4, 4, 1)
-	s.Instances = append(s.Instances, planner.Instance{ID: 9, Capacity: 1, Drained: true})
+	s.Instances = append(s.Instances, planner.Instance{ID: 9, Capacity: 1, Drained: true},
+		planner.Instance{ID: 10, Capacity: 1, Partial: true, Frozen: true})
 	c := compress(t, s, 8)
 	good := compact.Record{Planned: 8, Current: 3, Hash: 8, Cost: 4, State: 1, Count: 2}
 	if moves, err := c.Resolve([]compact.Record{good}); err != nil || len(moves) != 2 {
@@ -158,6 +159,7 @@ func TestResolveErrors(t *testing.T) {
 		"to no instance":        func(r *compact.Record) { r.Planned = planner.NoInstance },
 		"to an unknown one":     func(r *compact.Record) { r.Planned = 4 },
 		"to a drained one":      func(r *compact.Record) { r.Planned = 9 },
+		"to a frozen one":       func(r *compact.Record) { r.Planned = 10 },
 		"no keys":               func(r *compact.Record) { r.Count = 0 },
 		"fewer than none":       func(r *compact.Record) { r.Count = -1 },
 		"too many":              func(r *compact.Record) { r.Count = 4 },

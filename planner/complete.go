@@ -8,7 +8,7 @@ import (
 // Complete makes a plan of moves that were decided on elsewhere, on a likeness
 // of s: they are carried out, but for those of hot keys, which go where every
 // strategy puts them. met are the constraints that the moves meet there. Where
-// they do not meet one here, or leave keys on drained instances, the plan is
+// they do not meet one here, or leave keys on instances that are not live, the plan is
 // mended, as far as least-load fit and a local search around the moves and the
 // instances above their limits can. Only Item, To and Count of a move matter.
 // name is what the plan says about its strategy. The error is an [InputError] or
@@ -56,7 +56,7 @@ func (a *assignment) carryOut(moves []Move) {
 }
 
 // mend returns the assignment, changed where it does not meet what it has to, or
-// nil when the meter ran out before every key had left the drained instances.
+// nil when the meter ran out before every key was on a live instance.
 func (a *assignment) mend(met []Constraint) *assignment {
 	p, has := a.p, func(c Constraint) bool { return slices.Contains(met, c) }
 	imbalance := p.o.Objective == MinImbalance
@@ -67,7 +67,7 @@ func (a *assignment) mend(met []Constraint) *assignment {
 	for _, d := range p.live {
 		unmet = unmet || !imbalance && has(ConstraintTheta) && a.load[d] > p.limit[d]
 	}
-	if !unmet && !a.onDrained() {
+	if !unmet && !a.onClosed() {
 		return a
 	}
 	if !has(ConstraintTable) && p.o.TableLimit != nil { // it does not count
@@ -87,13 +87,13 @@ func (a *assignment) mend(met []Constraint) *assignment {
 func (a *assignment) mended() *assignment {
 	best := a.clone().complete(largestGamma, false)
 	if best == nil {
-		if a.onDrained() {
+		if a.onClosed() {
 			return nil
 		}
 		return a
 	}
 	for _, start := range []*assignment{a, best} {
-		if start.onDrained() {
+		if start.onClosed() {
 			continue
 		}
 		b := start.clone()
@@ -102,7 +102,7 @@ func (a *assignment) mended() *assignment {
 			best = b
 		}
 	}
-	if !a.onDrained() && a.better(a.score(), best, best.score()) {
+	if !a.onClosed() && a.better(a.score(), best, best.score()) {
 		return a
 	}
 	return best
@@ -111,15 +111,12 @@ func (a *assignment) mended() *assignment {
 // mendingEffort is how many shifts the search for what mends a plan evaluates.
 const mendingEffort = 100_000
 
-// onDrained reports whether some key is on a drained instance.
-func (a *assignment) onDrained() bool {
-	drained := make([]bool, len(a.load))
-	any := false
-	for d, x := range a.p.s.Instances {
-		drained[d] = x.Drained
-		any = any || x.Drained
+// onClosed reports whether some key is on an instance that is not live.
+func (a *assignment) onClosed() bool {
+	if len(a.p.live) == len(a.load) {
+		return false
 	}
-	return any && slices.ContainsFunc(a.at, func(d int32) bool { return drained[d] })
+	return slices.ContainsFunc(a.at, func(d int32) bool { return !a.p.isLive[d] })
 }
 
 // takeBack takes moves back until the migration limit holds, the heaviest first.
@@ -133,7 +130,7 @@ func (a *assignment) takeBack() {
 	for piece, d := range a.at {
 		item := int(a.item(int32(piece)))
 		from := p.s.Current[item]
-		if d != from && !p.s.Instances[from].Drained && !p.isHot(item) {
+		if d != from && p.isLive[from] && !p.isHot(item) {
 			moved = append(moved, a.rankedPiece(int32(piece), descending(p.s.state(item))))
 		}
 	}

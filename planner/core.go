@@ -99,7 +99,7 @@ func (x *relaxation) sample() []choice {
 	perCost, sum, others := make([]float64, len(x.excess)), 0.0, int64(0)
 	for d, load := range p.before {
 		leaving := max(x.excess[d], 0)
-		if s.Instances[d].Drained {
+		if !p.isLive[d] {
 			leaving = x.unitCost * float64(load)
 		}
 		if leaving > 0 {

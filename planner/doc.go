@@ -7,9 +7,9 @@
 // judge them. An item is a key, or a class of Count equal keys.
 //
 // The model is that of mixed-routing §II ("Parallel Stream Processing Against
-// Workload Skewness and Variance"), extended by capacities, drained instances,
-// hot keys, partial statistics and an overhead per migrated key. The strategies
-// are in [Strategies].
+// Workload Skewness and Variance"), extended by capacities, drained and frozen
+// instances, hot keys, partial statistics and an overhead per migrated key. The
+// strategies are in [Strategies].
 //
 // The package is pure: no clock, no input or output, no randomness. The same
 // input gives the same plan, byte for byte, whatever the order of its rows.

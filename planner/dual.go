@@ -210,7 +210,7 @@ func (d *dual) knapsacks() {
 				need[k.home] += float64(k.cost * k.units)
 			}
 			switch {
-			case d.p.s.Instances[k.from].Drained:
+			case !d.p.isLive[k.from]:
 			case k.must:
 				need[k.from] -= float64(k.cost * k.units)
 			case k.cost > 0:
@@ -388,8 +388,7 @@ func (d *dual) divide(k *choice, stays, home, away float64) float64 {
 	}
 	now := b2f(k.entry)
 	value, squares := 0.0, 0.0
-	drained := d.p.s.Instances[k.from].Drained
-	if !drained {
+	if d.p.isLive[k.from] {
 		d.slope.load[k.from] -= float64(k.cost * k.units)
 	}
 	d.slope.table -= float64(now * k.units)

@@ -133,18 +133,12 @@ func (f *finisher) entries() {
 	})
 }
 
-// dropAbsent drops the entries whose key the statistics, which are complete, do
-// not name.
+// dropAbsent drops the entries whose key the statistics do not name, but would
+// if it had anything.
 func (f *finisher) dropAbsent() {
-	present := make([]bool, f.p.s.Table.Len())
-	for _, e := range f.p.s.Entry {
-		if e >= 0 {
-			present[e] = true
-		}
-	}
-	for e, ok := range present {
-		if !ok {
-			f.plan.Unset = append(f.plan.Unset, Removal{-1, int32(e)})
+	for e, stays := range f.p.s.absentEntries() {
+		if !stays {
+			f.plan.Unset = append(f.plan.Unset, Removal{-1, e})
 		}
 	}
 }
@@ -222,11 +216,19 @@ func (f *finisher) table() {
 }
 
 func (f *finisher) causes() {
-	plan := f.plan
 	if f.p.settled() {
-		plan.Causes = append(plan.Causes, CauseBalanced)
-		return
+		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
+	} else {
+		f.unreached()
 	}
+	if slices.ContainsFunc(f.p.s.Instances, func(d Instance) bool { return d.Frozen }) {
+		f.plan.Causes = append(f.plan.Causes, CauseFrozen)
+	}
+}
+
+// unreached says why the plan misses a goal.
+func (f *finisher) unreached() {
+	plan := f.plan
 	if len(plan.HotKeys) > 0 {
 		plan.Causes = append(plan.Causes, CauseHotKey)
 	}

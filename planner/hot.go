@@ -94,7 +94,7 @@ func (p *problem) leastHot(item int32, c int64, background []int64, classes capa
 		}
 	}
 	for _, d := range [2]int32{p.s.Current[item], p.s.Hash[item]} {
-		if !p.s.Instances[d].Drained && rate(d) <= rate(best) {
+		if p.isLive[d] && rate(d) <= rate(best) {
 			return d
 		}
 	}

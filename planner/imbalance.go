@@ -212,8 +212,8 @@ func (p *problem) greatestTheta() float64 {
 // cannotImprove reports whether moving nothing is the best there is under
 // objective MinImbalance.
 func (p *problem) cannotImprove() bool {
-	for d, x := range p.s.Instances {
-		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > tolerant(p.fair[d]) {
+	for d := range p.s.Instances {
+		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > tolerant(p.fair[d]) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/twmb/murmur3"
 )
@@ -24,7 +25,7 @@ const KeyBytes = 16
 type Keys struct {
 	blocks [][]byte
 	refs   []uint64 // block<<32 | offset<<11 | length
-	hashes []uint64
+	hashes []uint64 // fewer than refs until HashAppended
 }
 
 // NewKeys returns an empty list with room for n keys.
@@ -41,25 +42,72 @@ func KeysOf(keys ...string) *Keys {
 	return k
 }
 
-// Grow makes room for n more keys, so that appending them copies no others.
-func (k *Keys) Grow(n int) {
-	k.refs, k.hashes = slices.Grow(k.refs, n), slices.Grow(k.hashes, n)
-}
+// GrowUnhashed makes room for n more keys, so that AppendUnhashed copies no
+// others.
+func (k *Keys) GrowUnhashed(n int) { k.refs = slices.Grow(k.refs, n) }
 
 // Append copies key to the end of the list. It panics when key is longer than
 // [MaxKeyBytes]: decoders check that before.
 func (k *Keys) Append(key []byte) {
+	k.AppendUnhashed(key)
+	k.hashes = append(k.hashes, KeyHash(key))
+}
+
+// AppendUnhashed is Append, but leaves the key's hash to HashAppended, which must
+// follow before anything else is done with the list.
+func (k *Keys) AppendUnhashed(key []byte) {
 	if len(key) > MaxKeyBytes {
 		panic("planner: key longer than MaxKeyBytes")
 	}
-	if size := k.Allocates(len(key)); size > 0 {
-		k.blocks = append(k.blocks, make([]byte, 0, size))
-	}
-	last := len(k.blocks) - 1
+	last := k.block(len(key))
 	b := k.blocks[last]
 	k.refs = append(k.refs, uint64(last)<<32|uint64(len(b))<<11|uint64(len(key)))
 	k.blocks[last] = append(b, key...)
-	k.hashes = append(k.hashes, KeyHash(key))
+}
+
+// HashAppended computes the hashes that AppendUnhashed left out, on all
+// processors.
+func (k *Keys) HashAppended() {
+	done := len(k.hashes)
+	more := len(k.refs) - done
+	k.hashes = slices.Grow(k.hashes, more)[:done+more]
+	inParts(more, func(_, from, to int) {
+		for i := done + from; i < done+to; i++ {
+			k.hashes[i] = KeyHash(k.At(i))
+		}
+	})
+}
+
+// block returns the buffer for the next key, which is n bytes long.
+func (k *Keys) block(n int) int {
+	if size := k.Allocates(n); size > 0 {
+		k.blocks = append(k.blocks, make([]byte, 0, size))
+	}
+	return len(k.blocks) - 1
+}
+
+// AppendKeys is AppendUnhashed for keys that lie one behind the other: key i is
+// text[offsets[i]:offsets[i+1]].
+func AppendKeys[O int32 | int64](k *Keys, text []byte, offsets []O) {
+	for len(offsets) > 1 {
+		last := k.block(int(offsets[1] - offsets[0]))
+		b := k.blocks[last]
+		n := sort.Search(len(offsets)-1, func(i int) bool { return int(offsets[i+1]-offsets[0]) > cap(b)-len(b) })
+		if n == 0 {
+			panic("planner: key longer than MaxKeyBytes")
+		}
+		ref := uint64(last)<<32 | uint64(len(b))<<11
+		for i, end := range offsets[1 : n+1] {
+			key := text[offsets[i]:end]
+			if len(key) > MaxKeyBytes {
+				panic("planner: key longer than MaxKeyBytes")
+			}
+			k.refs = append(k.refs, ref|uint64(len(key)))
+			ref += uint64(len(key)) << 11
+		}
+		k.blocks[last] = append(b, text[offsets[0]:offsets[n]]...)
+		offsets = offsets[n:]
+	}
 }
 
 // Allocates is the size of the buffer that a key of n bytes needs if it is
@@ -75,24 +123,24 @@ func (k *Keys) Allocates(n int) int {
 	return keyBlockBytes
 }
 
-// Bytes is how much memory the list holds.
-func (k *Keys) Bytes() int64 {
-	if k == nil {
-		return 0
-	}
-	n := int64(cap(k.refs)) * KeyBytes
-	for _, b := range k.blocks {
-		n += int64(cap(b))
-	}
-	return n
-}
-
 // Len is the number of keys.
 func (k *Keys) Len() int {
 	if k == nil {
 		return 0
 	}
 	return len(k.refs)
+}
+
+// Bytes is about how much memory the list takes.
+func (k *Keys) Bytes() int {
+	if k == nil {
+		return 0
+	}
+	size := 8 * (cap(k.refs) + cap(k.hashes))
+	for _, b := range k.blocks {
+		size += cap(b)
+	}
+	return size
 }
 
 // At returns key i. The slice is shared: it must not be changed.

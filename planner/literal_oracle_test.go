@@ -97,6 +97,13 @@ func TestLiteralManyUnits(t *testing.T) {
 	}
 }
 
+// homeless makes the items' home a frozen instance, and where they are a drained
+// one.
+func homeless(s *planner.Snapshot) {
+	s.Instances = append(s.Instances, planner.Instance{ID: 3, Capacity: 1, Partial: true, Frozen: true})
+	s.Instances[0].Drained, s.Hash[0] = true, 3
+}
+
 // The effort depends on the number of records, not on that of the keys they stand
 // for.
 func TestCountsCostNothing(t *testing.T) {
@@ -107,6 +114,8 @@ func TestCountsCostNothing(t *testing.T) {
 			func(s *planner.Snapshot) { s.Instances[0].Drained, s.Hash[0] = true, 1 },
 			func(s *planner.Snapshot) { s.Instances[2].ResidualCost = 1e18 }, // every key is hot
 			func(s *planner.Snapshot) { s.Instances[1].Capacity = 3 },
+			homeless,
+			func(s *planner.Snapshot) { homeless(s); s.Cost[0] = 0 },
 		} {
 			s := &planner.Snapshot{
 				Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{1}, Count: []int64{planner.MaxCount},

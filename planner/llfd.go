@@ -1,6 +1,11 @@
 package planner
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
 // llfd is one run of Phases II and III on an assignment: Least-Load Fit
 // Decreasing, mixed-routing §III-A, Algorithm 1.
@@ -86,11 +91,12 @@ func (a *assignment) instancesByLoad() byLoad {
 }
 
 // prepare is Phase II: it takes keys off overloaded instances in the order ψ
-// until the rest fits, and all off drained ones.
+// until the rest fits, and all off those that are not live.
 func (r *llfd) prepare() {
+	r.prepareSources()
 	var taken []ranked
-	for d, x := range r.p.s.Instances {
-		if x.Drained {
+	for d := range r.p.s.Instances {
+		if !r.p.isLive[d] {
 			for _, piece := range r.list[r.start[d]:r.start[d+1]] {
 				r.move(piece, nowhere)
 				r.gone[piece] = true
@@ -108,6 +114,32 @@ func (r *llfd) prepare() {
 		}
 	}
 	r.queue = newCandidates(taken, r.assignment)
+}
+
+// prepareSources gets the overloaded instances ready as sources, at the same time
+// where there are many keys.
+func (r *llfd) prepareSources() {
+	if len(r.list) < partItems {
+		return
+	}
+	var overloaded []int
+	for d, x := range r.p.s.Instances {
+		if !x.Drained && r.load[d] > r.p.limit[d] {
+			overloaded = append(overloaded, d)
+		}
+	}
+	var next atomic.Int64
+	var others sync.WaitGroup
+	work := func() {
+		for i := next.Add(1); int(i) <= len(overloaded); i = next.Add(1) {
+			r.source(overloaded[i-1]).psi.peek()
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), len(overloaded)) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
 }
 
 // byCostRank ranks a piece for C: the costliest first.

@@ -182,7 +182,7 @@ func (a *assignment) saveEntries() {
 	for piece, d := range a.at {
 		piece := int32(piece)
 		h := a.hash(piece)
-		if d == h || d == a.p.s.Current[a.item(piece)] || a.p.s.Instances[h].Drained || a.p.isHot(int(a.item(piece))) {
+		if d == h || d == a.p.s.Current[a.item(piece)] || !a.p.isLive[h] || a.p.isHot(int(a.item(piece))) {
 			continue
 		}
 		guests = append(guests, a.rankedPiece(piece, uint64(a.unitCost(piece)*a.count(piece))))

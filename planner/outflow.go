@@ -106,7 +106,7 @@ func (o *outflow) part(first, end int) outflowPart {
 	q := outflowPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n), leavers: make([][]coverItem, n)}
 	for i := first; i < end; i++ {
 		cost, units, d := p.cost.of(s.Cost[i]), s.count(i), s.Current[i]
-		if !o.looked[d] && d == s.Hash[i] && !s.Instances[d].Drained && cost <= o.x.least && o.y.load[d] == 0 {
+		if !o.looked[d] && d == s.Hash[i] && p.isLive[d] && cost <= o.x.least && o.y.load[d] == 0 {
 			if cost > 0 && !p.isHot(i) { // then leaving costs at least what it weighs
 				q.ratio[d] = min(q.ratio[d], o.x.unitWeight*p.weight(int32(i))/float64(cost))
 			}

@@ -19,6 +19,7 @@ const (
 	CauseHotKey         Cause = "hot_key"         // a single key exceeds every instance's L_max
 	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
 	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
+	CauseFrozen         Cause = "frozen"          // of some instances nothing is known: what is there stays there, drained or not
 )
 
 // Reason says why an item migrates.
@@ -119,7 +120,7 @@ const (
 
 // Load is what a plan does to one instance. Loads are in units of cost.
 type Load struct {
-	Fair                  float64 // L̄_d; 0 on a drained instance
+	Fair                  float64 // L̄_d; 0 on an instance that is not live
 	Max                   float64 // L_max,d = (1+θ_max)·L̄_d
 	Bound                 float64 // b_d = max(L_max,d, background_d)
 	Before, After         float64
@@ -162,7 +163,7 @@ type Plan struct {
 	// TableBefore and TableAfter are the sizes of the table, in entries (keys).
 	TableBefore, TableAfter int64
 	Migration               Migration
-	// Instances is parallel to Snapshot.Instances.
+	// Instances is parallel to Snapshot.Instances; those of frozen ones are all 0.
 	Instances []Load
 	// HotKeys in descending cost.
 	HotKeys []HotKey

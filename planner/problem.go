@@ -21,7 +21,8 @@ type problem struct {
 	capacities float64 // Σκ over live instances
 
 	// Per instance:
-	fair       []float64 // L̄_d; 0 when drained
+	isLive     []bool    // keys may be placed on it
+	fair       []float64 // L̄_d; 0 when not live
 	maximum    []int64   // greatest load that counts as ≤ L_max,d
 	bound      []float64 // b_d
 	limit      []int64   // greatest load that counts as ≤ b_d
@@ -132,7 +133,7 @@ func (p *problem) sumsOf(from, to int) sums {
 // sumUp adds up loads, state, keys and table entries as they are now.
 func (p *problem) sumUp() {
 	s, n := p.s, len(p.s.Instances)
-	p.fair, p.bound = make([]float64, n), make([]float64, n)
+	p.isLive, p.fair, p.bound = make([]bool, n), make([]float64, n), make([]float64, n)
 	p.maximum, p.limit = make([]int64, n), make([]int64, n)
 	p.residual, p.before = make([]int64, n), make([]int64, n)
 	p.keysBefore, p.namedOn = make([]int64, n), make([]int64, n)
@@ -153,24 +154,14 @@ func (p *problem) sumUp() {
 		p.total += p.before[d]
 		p.totalState += p.state.of(x.ResidualState)
 		p.keysBefore[d] = p.namedOn[d] + x.ResidualKeys
-		if !x.Drained {
+		if x.Live() {
+			p.isLive[d] = true
 			p.live = append(p.live, int32(d))
 			p.capacities += x.Capacity
 		}
 	}
-	if s.Table == nil {
-		p.retained = s.Retained
-		p.entries += p.retained
-	}
-	if s.Partial && s.Table.Len() > 0 {
-		p.retained = int64(s.Table.Len())
-		for _, e := range s.Entry {
-			if e >= 0 {
-				p.retained--
-			}
-		}
-		p.entries += p.retained
-	}
+	p.retained = s.RetainedEntries()
+	p.entries += p.retained
 }
 
 // named is the number of keys that the items stand for.
@@ -201,8 +192,8 @@ func (p *problem) settled() bool {
 	if p.o.Objective == MinImbalance {
 		return p.cannotImprove()
 	}
-	for d, x := range p.s.Instances {
-		if x.Drained && p.namedOn[d] > 0 || !x.Drained && p.before[d] > p.maximum[d] {
+	for d := range p.s.Instances {
+		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > p.maximum[d] {
 			return false
 		}
 	}

@@ -160,10 +160,7 @@ func TestZeroCostKey(t *testing.T) {
 		if strategy == "lpt" || strategy == "readj" && c.Options.Sigma == nil {
 			c.Options.TableLimit = nil // the entry of the added key must not decide
 		}
-		home := int32(0)
-		if c.Instances[0].Drained {
-			home = 1
-		}
+		home := int32(slices.IndexFunc(c.Instances, planner.Instance.Live))
 		d := c.Clone()
 		d.Items = append(d.Items, plannertest.Item{Key: "idle", State: 3, Count: 1, Current: home, Hash: home, Entry: planner.NoInstance})
 		got, want := run(t, strategy, d.Snapshot(), d.Options).Moves, run(t, strategy, c.Snapshot(), c.Options).Moves

@@ -49,11 +49,11 @@ func (a *assignment) clone() *assignment {
 	return &b
 }
 
-// evacuate empties drained instances, the costliest keys first: each goes to its
-// hash instance if it fits there, else where the relative load ends least. It
+// evacuate empties instances that are not live, the costliest keys first: each goes
+// to its hash instance if it fits there, else where the relative load ends least. It
 // reports false when the meter ran out.
 func (a *assignment) evacuate() bool {
-	order := a.ordered(func(piece int32) bool { return a.p.s.Instances[a.at[piece]].Drained })
+	order := a.ordered(func(piece int32) bool { return !a.p.isLive[a.at[piece]] })
 	for e, ok := order.peek(); ok; e, ok = order.peek() {
 		order.skip()
 		piece, cost := e.piece, a.unitCost(e.piece)
@@ -64,7 +64,7 @@ func (a *assignment) evacuate() bool {
 			}
 			h, units := a.hash(piece), int64(1)
 			to := h
-			if room := a.p.limit[h] - a.load[h]; cost > room {
+			if room := a.p.limit[h] - a.load[h]; cost > room || !a.p.isLive[h] {
 				if pourable {
 					pourable = false
 					a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) })
@@ -72,7 +72,8 @@ func (a *assignment) evacuate() bool {
 				to = a.leastLoadedWith(cost)
 			} else if cost > 0 {
 				units = min(a.count(piece), room/cost)
-			} else {
+			}
+			if cost == 0 {
 				units = a.count(piece)
 			}
 			left = units < a.count(piece)
@@ -98,10 +99,10 @@ func (a *assignment) leastLoadedWith(cost int64) int32 {
 	return best
 }
 
-// returnEntries moves the keys off their hash instance back to it where they
-// fit, the costliest first. It reports false when the meter ran out.
+// returnEntries moves the keys off their hash instance back to it where that is
+// live and they fit, the costliest first. It reports false when the meter ran out.
 func (a *assignment) returnEntries() bool {
-	order := a.ordered(func(piece int32) bool { return a.at[piece] != a.hash(piece) })
+	order := a.ordered(func(piece int32) bool { return a.at[piece] != a.hash(piece) && a.p.isLive[a.hash(piece)] })
 	for e, ok := order.peek(); ok; e, ok = order.peek() {
 		order.skip()
 		if !a.p.meter.spend(1) {

@@ -16,7 +16,7 @@ type relaxation struct {
 	unitWeight float64 // weight → scaled, a power of two
 
 	load        []int64   // by instance, in fixed point, if nothing but hot keys moves
-	excess      []float64 // by instance: load above the limit then; 0 when drained
+	excess      []float64 // by instance: load above the limit then; 0 when not live
 	room        []int64   // by instance: the costliest key that fits beside the background
 	tableExcess float64   // likewise, entries above the limit
 	limited     bool      // there is a table limit
@@ -31,7 +31,7 @@ type relaxation struct {
 type choice struct {
 	cost, weight float64 // of one unit, scaled
 	units        float64
-	from, home   int32 // home is −1 when the key is there, it is drained, or the key does not fit
+	from, home   int32 // home is −1 when the key is there, it is not live, or the key does not fit
 	item         int32
 	fitting      int32 // to how many of byRoom it fits
 	entry        bool  // it has a table entry if it stays
@@ -107,12 +107,12 @@ func (x *relaxation) choiceOf(item int) choice {
 		cost: x.unitCost * float64(cost), weight: x.unitWeight * p.weight(int32(item)), units: float64(p.s.count(item)),
 		from: from, home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
 	}
-	k.must = p.s.Instances[from].Drained
+	k.must = !p.isLive[from]
 	if cost > x.least {
 		k.fitting = int32(x.fitting(cost))
 		k.must = k.must || cost > x.room[from]
 	}
-	if home == from || p.s.Instances[home].Drained || cost > x.least && cost > x.room[home] {
+	if home == from || !p.isLive[home] || cost > x.least && cost > x.room[home] {
 		k.home = -1
 	}
 	return k

@@ -29,6 +29,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		}
 	}
 	r.mergeInstances()
+	if err := r.markCoverage(); err != nil {
+		return nil, err
+	}
 	if err := r.addResiduals(); err != nil {
 		return nil, err
 	}
@@ -40,19 +43,43 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	if base.Table.Len() > 0 {
 		r.s.Entry = make([]int32, n)
 	}
-	for i := range n {
-		if i%rowsPerStop == 0 && base.Stop != nil && base.Stop() {
-			return nil, ErrStopped
-		}
-		if err := r.row(i); err != nil {
-			return nil, err
-		}
+	if err := r.rows(n); err != nil {
+		return nil, err
+	}
+	if err := r.refuseFrozen(); err != nil {
+		return nil, err
 	}
 	return &r.s, nil
 }
 
 // rowsPerStop is how many rows are resolved between two questions whether to stop.
 const rowsPerStop = 1 << 16
+
+// rows resolves F and h of all rows.
+func (r *resolver) rows(n int) error {
+	var drifted [mostParts]int64
+	var failed [mostParts]error
+	inParts(n, func(part, from, to int) {
+		for i := from; i < to && failed[part] == nil; i++ {
+			if (i-from)%rowsPerStop == 0 && r.base.Stop != nil && r.base.Stop() {
+				failed[part] = ErrStopped
+				return
+			}
+			drifts, err := r.row(i)
+			if drifts {
+				drifted[part]++
+			}
+			failed[part] = err
+		}
+	})
+	for part, err := range failed {
+		if err != nil {
+			return err // the first row's that is wrong
+		}
+		r.s.Drifted += drifted[part]
+	}
+	return nil
+}
 
 type resolver struct {
 	stats  *Statistics
@@ -114,6 +141,8 @@ func (r *resolver) addResiduals() error {
 			return bad("instance", "is not a known instance")
 		case seen[v.Instance]:
 			return bad("instance", "stands twice")
+		case r.s.Instances[at].Frozen:
+			return bad("instance", isFrozen)
 		case !isAmount(v.Cost):
 			return bad("cost", mustBeAmount)
 		case !isAmount(v.State):
@@ -134,9 +163,11 @@ const (
 	mustBeCapacity = "must be between 1e-6 and 1e6"
 )
 
-// row resolves F and h of row i.
-func (r *resolver) row(i int) error {
-	bad := func(field, detail string) error { return &InputError{Row: i, Field: field, Detail: detail} }
+// row resolves F and h of row i, and tells whether the key drifted.
+func (r *resolver) row(i int) (drifts bool, err error) {
+	bad := func(field, detail string) (bool, error) {
+		return false, &InputError{Row: i, Field: field, Detail: detail}
+	}
 	if !isAmount(r.stats.Cost[i]) {
 		return bad("cost", mustBeAmount)
 	}
@@ -179,20 +210,17 @@ func (r *resolver) row(i int) error {
 	placed, err := r.placed(i, entry, h)
 	if said == NoInstance {
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.s.Current[i] = placed
-		return nil
+		return false, nil
 	}
 	current := r.index.find(said)
 	if current < 0 {
 		return bad("instance", "is not a known instance")
 	}
 	r.s.Current[i] = current
-	if err == nil && r.base.Table != nil && placed != current {
-		r.s.Drifted++
-	}
-	return nil
+	return err == nil && r.base.Table != nil && placed != current, nil
 }
 
 // placed is where the committed table, else the committed hash puts row i, as an
@@ -270,11 +298,15 @@ func validateInstances(field string, instances []Instance) error {
 			return bad("capacity", mustBeCapacity)
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
+		case d.Frozen && (d.ResidualCost > 0 || d.ResidualState > 0 || d.ResidualKeys > 0):
+			return bad("residual", "must be 0 on a frozen instance")
+		case d.Frozen && !d.Partial:
+			return bad("partial", "must be set on a frozen instance")
 		}
-		live = live || !d.Drained
+		live = live || d.Live()
 	}
 	if !live {
-		return &InputError{Row: -1, Field: field, Detail: "must have one that is not drained"}
+		return &InputError{Row: -1, Field: field, Detail: "must have one that is neither drained nor frozen"}
 	}
 	return nil
 }
@@ -304,8 +336,10 @@ func (s *Snapshot) Validate() error {
 			return bad("count", mustBeCount)
 		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
 			return bad("instance", "is not a known instance")
+		case s.Instances[s.Current[i]].Frozen:
+			return bad("instance", isFrozen)
 		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
-			return bad("hash_instance", "is not a live instance")
+			return bad("hash_instance", "is neither a live nor a frozen instance")
 		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() || !bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
 			return bad("key", "names an entry of the routing table that is not its own")
 		}
@@ -320,22 +354,53 @@ func (s *Snapshot) Validate() error {
 	return nil
 }
 
+// fingerprint is a sum of hashes, so that it does not depend on their order.
+type fingerprint [2]uint64
+
+// add hashes what belongs together.
+func (sum *fingerprint) add(words ...uint64) {
+	a, b := uint64(0x9e3779b97f4a7c15), uint64(0xc2b2ae3d27d4eb4f)
+	for _, w := range words {
+		hi, lo := bits.Mul64(a^w, 0xd6e8feb86659fd93)
+		a = hi ^ lo ^ bits.RotateLeft64(b, 17)
+		hi, lo = bits.Mul64(b^w, 0xa0761d6478bd642f)
+		b = hi ^ lo ^ bits.RotateLeft64(a, 29)
+	}
+	sum[0] += a
+	sum[1] += b
+}
+
 // Fingerprint identifies the statistics whatever the order of their rows: a
 // commutative sum of row hashes.
 func (s *Statistics) Fingerprint() [16]byte {
-	var sum [2]uint64
-	add := func(words ...uint64) {
-		a, b := uint64(0x9e3779b97f4a7c15), uint64(0xc2b2ae3d27d4eb4f)
-		for _, w := range words {
-			hi, lo := bits.Mul64(a^w, 0xd6e8feb86659fd93)
-			a = hi ^ lo ^ bits.RotateLeft64(b, 17)
-			hi, lo = bits.Mul64(b^w, 0xa0761d6478bd642f)
-			b = hi ^ lo ^ bits.RotateLeft64(a, 29)
-		}
-		sum[0] += a
-		sum[1] += b
+	var parts [mostParts]fingerprint
+	inParts(s.Len(), func(part, from, to int) { parts[part] = s.fingerprintRows(from, to) })
+	var sum fingerprint
+	for _, x := range parts {
+		sum[0] += x[0]
+		sum[1] += x[1]
 	}
-	for i := range s.Len() {
+	for _, r := range s.Residual {
+		sum.add(1, uint64(uint32(r.Instance)), math.Float64bits(r.Cost), math.Float64bits(r.State), uint64(r.Keys))
+	}
+	if s.Partial {
+		sum.add(2)
+	}
+	for _, id := range s.PartialOn {
+		sum.add(4, uint64(uint32(id)))
+	}
+	for _, id := range s.Frozen {
+		sum.add(5, uint64(uint32(id)))
+	}
+	var out [16]byte
+	for i := range 8 {
+		out[i], out[8+i] = byte(sum[0]>>(56-8*i)), byte(sum[1]>>(56-8*i))
+	}
+	return out
+}
+
+func (s *Statistics) fingerprintRows(from, to int) (sum fingerprint) {
+	for i := from; i < to; i++ {
 		state, at, h := math.Float64bits(1), NoInstance, NoInstance
 		if s.State != nil {
 			state = math.Float64bits(s.State[i])
@@ -346,20 +411,10 @@ func (s *Statistics) Fingerprint() [16]byte {
 		if s.HashInstance != nil {
 			h = s.HashInstance[i]
 		}
-		add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]), state, uint64(uint32(at))<<32|uint64(uint32(h)))
+		sum.add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]), state, uint64(uint32(at))<<32|uint64(uint32(h)))
 		if s.Count != nil {
-			add(3, s.Keys.Hash(i), uint64(s.Count[i]))
+			sum.add(3, s.Keys.Hash(i), uint64(s.Count[i]))
 		}
 	}
-	for _, r := range s.Residual {
-		add(1, uint64(uint32(r.Instance)), math.Float64bits(r.Cost), math.Float64bits(r.State), uint64(r.Keys))
-	}
-	if s.Partial {
-		add(2)
-	}
-	var out [16]byte
-	for i := range 8 {
-		out[i], out[8+i] = byte(sum[0]>>(56-8*i)), byte(sum[1]>>(56-8*i))
-	}
-	return out
+	return sum
 }

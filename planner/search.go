@@ -70,7 +70,7 @@ func (p *problem) improve(a *assignment, core []int32, y *prices, effort int64) 
 	}
 	s.effort, s.enough = effort, p.closeEnough()
 	s.tallyUp()
-	s.leaveDrained()
+	s.leaveClosed()
 	s.setPenalties(y)
 	s.run()
 	s.restore()
@@ -177,15 +177,21 @@ func (s *search) tallyUp() {
 	s.best.theta = s.theta()
 }
 
-// leaveDrained sends home what is still on a drained instance. That is part of
-// the assignment to improve.
-func (s *search) leaveDrained() {
+// leaveClosed sends home what is still on an instance that is not live, or, where
+// that is not live either, to the least loaded one. That is part of the assignment
+// to improve.
+func (s *search) leaveClosed() {
 	left := false
 	for k, d := range s.at {
-		if s.p.s.Instances[d].Drained {
-			s.shift(int32(k), s.home[k])
-			left = true
+		if s.p.isLive[d] {
+			continue
 		}
+		to := s.home[k]
+		if !s.p.isLive[to] {
+			to = s.a.leastLoadedWith(s.cost[k])
+		}
+		s.shift(int32(k), to)
+		left = true
 	}
 	if left {
 		s.note()

@@ -24,7 +24,7 @@ func (s *search) try(k int32, depth int) bool {
 	back := none
 	if depth > 2 {
 		f.width = beam[0]
-		if d := s.from[k]; d != s.at[k] && !s.p.s.Instances[d].Drained {
+		if d := s.from[k]; d != s.at[k] && s.p.isLive[d] {
 			back = d
 		}
 	}
@@ -100,7 +100,7 @@ func (f *follow) all() {
 // seen reports whether instance d was dealt with before it came up as an end of
 // step i.
 func (f *follow) seen(d int32, i int, x step) bool {
-	if d == x.at && f.p.s.Instances[d].Drained {
+	if d == x.at && !f.p.isLive[d] {
 		return true
 	}
 	for _, y := range f.chain[:i] {
@@ -128,7 +128,7 @@ func (f *follow) relieve(d int32, over int64) {
 
 // freed is where step i of the chain made room.
 func (s *search) freed(i int) int32 {
-	if d := s.chain[i].at; !s.p.s.Instances[d].Drained {
+	if d := s.chain[i].at; s.p.isLive[d] {
 		return d
 	}
 	return none

@@ -62,7 +62,9 @@ func (p *problem) searchStart(name string) *assignment {
 	})
 	for _, k := range list {
 		switch d := a.at[k]; {
-		case name == "home" || p.s.Instances[d].Drained:
+		case !p.isLive[d] && !p.isLive[a.hash(k)]:
+			a.move(k, p.live[0])
+		case (name == "home" || !p.isLive[d]) && p.isLive[a.hash(k)]:
 			a.move(k, a.hash(k))
 		case name == "greedy" && a.load[d] > p.limit[d]:
 			a.move(k, slices.MaxFunc(p.live, func(x, y int32) int {

@@ -9,7 +9,7 @@ func (s *search) couple(gain float64) bool {
 		return true
 	}
 	room := s.p.limit[x.at] - s.load[x.at]
-	return room > 0 && !s.p.s.Instances[x.at].Drained && s.fillByTwo(x.at, room, gain)
+	return room > 0 && s.p.isLive[x.at] && s.fillByTwo(x.at, room, gain)
 }
 
 const partners = 2 // that are looked at for one key

@@ -97,7 +97,7 @@ func (s *search) rankDoubts(price []float64, entry float64) {
 	for k := range doubts {
 		least, second := math.Inf(1), math.Inf(1)
 		for i, d := range [3]int32{s.from[k], s.home[k], market} {
-			if s.p.s.Instances[d].Drained || i == 1 && d == s.from[k] || i == 2 && (d == s.from[k] || d == s.home[k]) {
+			if !s.p.isLive[d] || i == 1 && d == s.from[k] || i == 2 && (d == s.from[k] || d == s.home[k]) {
 				continue
 			}
 			x := float64(price[d] * float64(s.cost[k]))

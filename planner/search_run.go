@@ -60,7 +60,7 @@ func (s *search) kick() {
 		d := s.from[s.doubt[s.random.IntN(len(s.doubt))]]
 		out, stay := s.away[d], s.stay[d]
 		switch {
-		case len(out) == 0 || s.p.s.Instances[d].Drained:
+		case len(out) == 0 || !s.p.isLive[d]:
 		case s.random.IntN(2) == 0:
 			s.lock(out[s.random.IntN(len(out))], d)
 			return

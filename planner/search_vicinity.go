@@ -141,7 +141,7 @@ func (s *search) relist() {
 func (s *search) relistRoom(d int32) {
 	s.touched[d] = s.clock
 	room := s.p.limit[d] - s.load[d]
-	if room == s.room[d] || s.p.s.Instances[d].Drained {
+	if room == s.room[d] || !s.p.isLive[d] {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(s.byRoom, d, s.compareRooms)
@@ -179,10 +179,11 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 		}
 		return out
 	}
-	if d := s.from[k]; !s.p.s.Instances[d].Drained {
-		add(d)
+	for _, d := range [2]int32{s.from[k], s.home[k]} {
+		if s.p.isLive[d] {
+			add(d)
+		}
 	}
-	add(s.home[k])
 	if also != none {
 		add(also)
 	}

@@ -21,12 +21,24 @@ type Instance struct {
 	Drained bool
 	// Added: the instance is not in the configuration of the committed table.
 	Added bool
+	// Partial: there may be keys on the instance that the statistics do not name,
+	// so table entries of absent keys that point to it stay and count.
+	Partial bool
+	// Frozen: nothing is known of the instance. No item is on it, nothing is placed
+	// on it and it has no share of the load, but it may be the hash instance of
+	// items that are elsewhere: those have an entry wherever they go. Frozen implies
+	// Partial.
+	Frozen bool
 	// Cost, state and number of the keys on this instance that the statistics
 	// do not name (partial statistics); they stay.
 	ResidualCost  float64
 	ResidualState float64
 	ResidualKeys  int64
 }
+
+// Live reports whether keys may be placed on the instance: it is neither drained
+// nor frozen. Loads, θ and shares are over the live instances.
+func (d Instance) Live() bool { return !d.Drained && !d.Frozen }
 
 // Snapshot is what a strategy plans on: the items of one interval, in columns,
 // rows in any order. Build it with [NewSnapshot], or by hand and check it with
@@ -43,7 +55,8 @@ type Snapshot struct {
 	// Count is the number of equal keys that an item stands for, ≥ 1. Nil: 1
 	// each. Units of one item may go to different instances.
 	Count []int64
-	// Current is F(k) and Hash is h(k), as indices into Instances. Hash is live.
+	// Current is F(k) and Hash is h(k), as indices into Instances. Current is
+	// not frozen; Hash is live or frozen.
 	Current, Hash []int32
 	// Table is the committed routing table, or nil when it is not known: then
 	// its entries are taken to be the items whose Current differs from Hash.
@@ -54,7 +67,8 @@ type Snapshot struct {
 	// and count, when Table is nil.
 	Retained int64
 	// Partial: the statistics do not name every key, so table entries whose key
-	// is absent stay and count. Otherwise they are dropped.
+	// is absent stay and count. Otherwise they are dropped, but for those that
+	// point to an instance that is Partial.
 	Partial bool
 	// HashChanged: Hash belongs to another configuration than Table.
 	HashChanged bool

@@ -23,6 +23,15 @@ type Statistics struct {
 	// Partial: keys without a row exist; Residual sums them up.
 	Partial  bool
 	Residual []Residual
+	// PartialOn lists instances, ids ascending and distinct, on which there may be
+	// keys that the statistics do not name: table entries of absent keys that point
+	// to them stay and count.
+	PartialOn []int32
+	// Frozen lists instances, ids ascending and distinct, of which nothing is known
+	// in this interval: like PartialOn, and nothing is placed on them; they count
+	// neither for the mean load nor for θ. No row or residual may be on them, and
+	// the hash must be the committed one.
+	Frozen []int32
 }
 
 // Residual sums up the keys of one instance that have no row of their own.
@@ -37,7 +46,8 @@ type Residual struct {
 func (s *Statistics) Len() int { return len(s.Cost) }
 
 // HashFunction is h: it places every key on one of the live instances of its
-// configuration. Implementations are in planner/partitioner.
+// configuration, any number of keys at the same time. Implementations are in
+// planner/partitioner.
 type HashFunction interface {
 	// Instance returns the id of the instance of key, whose [KeyHash] is hash. An
 	// error says why the function cannot place this key (a key that is no

@@ -109,7 +109,7 @@ func leastLoadFit(p *problem) *assignment {
 func minTable(p *problem) *assignment {
 	a := newAssignment(p)
 	for piece := range a.at {
-		if h := a.hash(int32(piece)); a.at[piece] != h && !p.isHot(int(a.item(int32(piece)))) {
+		if h := a.hash(int32(piece)); a.at[piece] != h && p.isLive[h] && !p.isHot(int(a.item(int32(piece)))) {
 			a.move(int32(piece), h)
 		}
 	}
@@ -167,12 +167,12 @@ func (p *problem) trials(firstFit bool, next func(n, excess int64) int64) *assig
 	}
 }
 
-// entriesByState ranks the items off their hash instance by ascending state of a
-// unit. Hot keys stay where they were placed.
+// entriesByState ranks the items off their hash instance that could return to it
+// by ascending state of a unit. Hot keys stay where they were placed.
 func (p *problem) entriesByState() []ranked {
 	var e []ranked
 	for i, d := range p.s.Current {
-		if d != p.s.Hash[i] && !p.isHot(i) {
+		if h := p.s.Hash[i]; d != h && p.isLive[h] && !p.isHot(i) {
 			e = append(e, ranked{^descending(p.s.state(i)), uint32(p.s.Keys.hashes[i] >> 32), int32(i)})
 		}
 	}

@@ -31,6 +31,7 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return bytes.Compare(entries[a].Key, entries[b].Key) })
 	t := &RoutingTable{keys: NewKeys(len(entries)), instances: make([]int32, 0, len(entries))}
+	t.keys.reserve(entries)
 	size := uint64(1) << bits.Len(uint(2*len(entries)))
 	t.slots, t.mask = make([]uint64, size), size-1
 	for n, i := range order {
@@ -53,12 +54,30 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	return t, nil
 }
 
+// reserve makes room for the keys of a table: many tables may be in memory, most
+// of them small.
+func (k *Keys) reserve(entries []Entry) {
+	size := 0
+	for _, e := range entries {
+		size += min(len(e.Key), MaxKeyBytes)
+	}
+	k.blocks = append(k.blocks, make([]byte, 0, min(size, keyBlockBytes)))
+}
+
 // Len is the number of entries.
 func (t *RoutingTable) Len() int {
 	if t == nil {
 		return 0
 	}
 	return len(t.instances)
+}
+
+// Bytes is about how much memory the table takes.
+func (t *RoutingTable) Bytes() int {
+	if t == nil {
+		return 0
+	}
+	return t.keys.Bytes() + 4*cap(t.instances) + 8*len(t.slots)
 }
 
 // At returns entry i in ascending byte order of the keys. Its key is shared.

@@ -35,6 +35,8 @@ var (
 	ErrIntervalOutdated = errors.New("a newer interval was planned already")
 	// ErrTransition: the plan's status does not allow it.
 	ErrTransition = errors.New("the plan's status does not allow this")
+	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
+	ErrReportsChanged = errors.New("the reports of the interval changed")
 	// ErrUnresolved: which keys the plan's classes are is not known yet.
 	ErrUnresolved = errors.New("the plan's classes are not resolved to keys")
 	// ErrUnavailable: the database cannot be reached or is not migrated.
@@ -160,6 +162,7 @@ type Figures struct {
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
+	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
 	DriftedKeys       int64
 	InputHash         string
 	PlannerRevision   string
@@ -176,6 +179,9 @@ type NewPlan struct {
 	Changes []Change
 	// Migrations and Input are opaque to the store. Input may be nil.
 	Migrations, Input []byte
+	// LastReports is what Reports returned when the plan was begun, for a plan that
+	// is made of reports; nil for others.
+	LastReports []Report
 	// Retention is applied in the same transaction.
 	Retention Retention
 }
@@ -194,6 +200,20 @@ type Resolution struct {
 	TableWithinLimit bool
 }
 
+// Report is the share of one instance in the statistics of an interval.
+type Report struct {
+	Epoch    int64
+	Interval int64
+	Instance int32
+	// TableVersion is the version of the routing table that it is of.
+	TableVersion int64
+	Rows         int64
+	At           time.Time
+	// Revision is set by the store: no other report, nor one that replaces it, has
+	// the same.
+	Revision int64
+}
+
 // Retention says how much of an operator's history is kept; 0 keeps all. Plans
 // count whatever their status, or else those of an engine that never commits
 // would pile up: an approved one that is too old is removed and can no longer be
@@ -202,6 +222,9 @@ type Retention struct {
 	Inputs   int // inputs of the newest plans
 	Plans    int // newest plans
 	Versions int // newest table versions that can still be reconstructed
+	// ReportAge is how many intervals older than the newest plan an instance's last
+	// report may get.
+	ReportAge int64
 }
 
 // Transition is one step of a plan's lifecycle. A resolution is one from
@@ -250,6 +273,21 @@ type Store interface {
 	// ErrNotFound when there is no such operator.
 	Route(ctx context.Context, operator string, key []byte) (op Operator, instance int32, found bool, err error)
 
+	// PutReport stores the report of one instance for an interval, in place of the
+	// one that it sent before, and returns what Reports returns after it. created
+	// tells whether there was none. Of the instance's reports in the epoch the newest
+	// keep are kept, by their intervals; 0 keeps all. The report's Revision is
+	// set by the store. Refusals are those of CheckInterval: no report comes in
+	// once the interval has a plan, unless its plans all ended aborted or superseded.
+	PutReport(ctx context.Context, operator string, r Report, data []byte, keep int) (last []Report, created bool, err error)
+	// Reports returns the newest report of each instance up to the interval, in
+	// ascending order of the instances: of those that have reported this interval,
+	// and the last ones of others. ErrNotFound when there is no such operator.
+	Reports(ctx context.Context, operator string, epoch, interval int64) ([]Report, error)
+	// ReportData returns a report as it was given. ErrNotFound, also when it was
+	// replaced or removed.
+	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
+
 	// FindPlan returns the plan of this operator, epoch, interval and
 	// fingerprint, unless it ended aborted or superseded. ErrNotFound.
 	FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (Plan, error)
@@ -264,15 +302,17 @@ type Store interface {
 	// store. A lower epoch than the newest is outdated, a higher one begins its
 	// intervals anew. Refusals, the first that applies: ErrNotFound,
 	// ErrIntervalPlanned (unless the interval's plans all ended aborted or
-	// superseded), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged;
-	// and ErrTransition for any other status. A plan of classes that needs a
+	// superseded), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
+	// ErrReportsChanged (a plan made of reports, when Reports would now return
+	// others); and ErrTransition for any other status. Of the reports of earlier
+	// intervals only the last of each instance is kept, of lower epochs none. A plan of classes that needs a
 	// resolution cannot be created committed: ErrUnresolved. The store sets
 	// Version and ResolvedKeys.
 	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances and HotKeys are nil, Plan has them. next is the cursor of the
+	// Instances, HotKeys and Reports are nil, Plan has them. next is the cursor of the
 	// following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the

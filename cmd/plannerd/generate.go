@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/statsio"
 	"plannerd/internal/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -33,7 +34,7 @@ type generateCmd struct {
 	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
 	TokensPerInstance int    `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
 
-	Output   string `enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
+	Output   string `enum:"csv,ndjson,arrow" default:"csv" group:"Output" help:"Format: csv, ndjson or arrow, an IPC stream, which names the interval only where there are several."`
 	Compress string `enum:"none,gzip,zstd" default:"none" group:"Output" help:"Compression: none, gzip or zstd."`
 	File     string `type:"path" placeholder:"FILE" group:"Output" help:"Write there (default: standard output)."`
 }
@@ -48,7 +49,8 @@ Examples:
 
     plannerd generate --keys 10000 --instances 15 | plannerd plan - --instances 15
     plannerd generate --distribution lognormal --intervals 50 --compress zstd --file ln1.csv.zst
-    plannerd generate --z 1.2 --fluctuation 0.3 --seed 7 --output ndjson`
+    plannerd generate --z 1.2 --fluctuation 0.3 --seed 7 --output ndjson
+    plannerd generate --intervals 1 --output arrow --file stats.arrow`
 }
 
 // Run writes the stream.
@@ -67,11 +69,7 @@ func (c *generateCmd) Run(env *environment) error {
 	defer p.stop()
 	p.describe("generating intervals")
 	return c.toOutput(env, func(w *bufio.Writer) error {
-		if c.Output == "csv" {
-			if _, err := w.WriteString("interval,key,cost,state\n"); err != nil {
-				return err
-			}
-		}
+		write, finish := c.format(w)
 		for interval := range c.Intervals {
 			if err := env.ctx.Err(); err != nil {
 				return err
@@ -80,13 +78,44 @@ func (c *generateCmd) Run(env *environment) error {
 			if err != nil {
 				return c.explain(err, interval)
 			}
-			if err := c.write(w, interval, stats); err != nil {
+			if err := write(interval, present(stats)); err != nil {
 				return err
 			}
 			p.add(1)
 		}
-		return nil
+		return finish()
 	})
+}
+
+// format returns what writes each interval, and what ends the stream.
+func (c *generateCmd) format(w *bufio.Writer) (write func(interval int, s *planner.Statistics) error, finish func() error) {
+	if c.Output == "arrow" {
+		out := statsio.NewArrowWriter(w)
+		return func(interval int, s *planner.Statistics) error {
+			if c.Intervals == 1 {
+				interval = -1 // a request says it beside the rows
+			}
+			return out.Write(int64(interval), s)
+		}, out.Close
+	}
+	if c.Output == "csv" {
+		_, _ = w.WriteString("interval,key,cost,state\n") // the writer keeps its error
+	}
+	return func(interval int, s *planner.Statistics) error { return c.write(w, interval, s) }, w.Flush
+}
+
+// present returns the rows of keys that have cost or state: the others are as good
+// as absent.
+func present(all *planner.Statistics) *planner.Statistics {
+	some := &planner.Statistics{Keys: planner.NewKeys(all.Len())}
+	for i := range all.Len() {
+		if all.Cost[i] == 0 && all.State[i] == 0 {
+			continue
+		}
+		some.Keys.Append(all.Keys.At(i))
+		some.Cost, some.State = append(some.Cost, all.Cost[i]), append(some.State, all.State[i])
+	}
+	return some
 }
 
 // explain says what to do where no further interval can be made.
@@ -166,7 +195,7 @@ func compressed(w io.Writer, method string, write func(*bufio.Writer) error) err
 	return errors.Join(err, finish())
 }
 
-// write writes one interval. Keys without cost and state are as good as absent.
+// write writes one interval as text.
 func (c *generateCmd) write(w *bufio.Writer, interval int, stats *planner.Statistics) error {
 	number := strconv.Itoa(interval)
 	prefix, cost, state, end := number+",", ",", ",", "\n"
@@ -176,9 +205,6 @@ func (c *generateCmd) write(w *bufio.Writer, interval int, stats *planner.Statis
 	}
 	line := make([]byte, 0, 128)
 	for i := range stats.Len() {
-		if stats.Cost[i] == 0 && stats.State[i] == 0 {
-			continue
-		}
 		line = append(append(line[:0], prefix...), stats.Keys.At(i)...)
 		line = strconv.AppendFloat(append(line, cost...), stats.Cost[i], 'f', -1, 64)
 		line = strconv.AppendFloat(append(line, state...), stats.State[i], 'f', -1, 64)

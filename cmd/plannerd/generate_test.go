@@ -54,7 +54,7 @@ func TestGenerateAndPlan(t *testing.T) {
 	if strings.Count(want, "\n") != 4 {
 		t.Fatalf("three intervals: %q", want)
 	}
-	for _, form := range [][]string{{"--output", "ndjson"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
+	for _, form := range [][]string{{"--output", "ndjson"}, {"--output", "arrow"}, {"--output", "arrow", "--compress", "zstd"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
 		out := succeed(t, "", append(small[:len(small):len(small)], form...)...)
 		if got := succeed(t, out, "plan", "-", "--instances", "4", "--output", "csv"); got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", form, got, want)

@@ -20,7 +20,7 @@ import (
 // inputFlags say what plan, compare, compact and resolve read.
 type inputFlags struct {
 	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
-	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), or auto, which looks at it. Compression is always recognised."`
+	Format   string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
 	Interval *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
 }
 
@@ -78,7 +78,7 @@ func (f *inputFlags) openRaw(env *environment) (*input, io.Reader, error) {
 }
 
 // errEmpty refuses an input without any text.
-var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, or a JSON document")
+var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, a JSON document or an Arrow stream")
 
 // blankBytes is how much white space still counts as nothing.
 const blankBytes = 512
@@ -101,6 +101,8 @@ func (in *input) decode(raw io.Reader) error {
 		format = statsio.NDJSON
 	case "json":
 		format = statsio.JSON
+	case "arrow":
+		format = statsio.Arrow
 	}
 	in.format, in.stream = format, statsio.NewStream(ahead, format, statsio.Options{})
 	return nil

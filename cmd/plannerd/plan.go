@@ -34,7 +34,7 @@ type planCmd struct {
 
 // Help shows the strategies and examples.
 func (*planCmd) Help() string {
-	return `The input is CSV with a header row, or NDJSON; plain, gzip or zstd. Its columns are key
+	return `The input is CSV with a header row, NDJSON or Arrow; plain, gzip or zstd. Its columns are key
 and cost, and optionally state (or state_bytes), instance, hash_instance and
 interval. It must name every key that has cost or state.
 

@@ -90,6 +90,7 @@ var causeTexts = map[planner.Cause]string{
 	planner.CauseHotKey:         "A single key is too costly for any instance.",
 	planner.CauseTableLimit:     "No plan was found within the table limit.",
 	planner.CauseNothingMovable: "Some instance stays above its bound: nothing that fits elsewhere can be moved.",
+	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
 }
 
 func (r *planReport) writeFigures(w io.Writer, p *planner.Plan) error {

@@ -33,10 +33,31 @@ func TestReadme(t *testing.T) {
 		t.Errorf("user:3 is routed to instance %d", route.Instance)
 	}
 
+	reader.follow(section(t, string(text), "Every instance reports for itself"))
+	var merged struct {
+		Causes  []string
+		Reports struct {
+			Received []int32
+			Carried  []struct{ Instance, Interval int64 }
+		}
+		DriftedKeys int `json:"drifted_keys"`
+	}
+	reader.answer(&merged)
+	if r := merged.Reports; len(r.Received) != 1 || len(r.Carried) != 1 || r.Carried[0].Interval != 1 || merged.DriftedKeys != 0 {
+		t.Errorf("%+v", merged)
+	}
+
 	reader.follow(section(t, string(text), "Rings and ranges"))
 	reader.answer(&route)
 	if route.Instance != 1 {
 		t.Errorf("user:3 is in a range of instance %d", route.Instance)
+	}
+
+	reader.follow(section(t, string(text), "Arrow"))
+	var views struct{ Operator string }
+	reader.answer(&views)
+	if views.Operator != "views" {
+		t.Errorf("the plan of Arrow: %.200s", reader.output)
 	}
 
 	reader.follow(section(t, string(text), "Millions of keys in a few kilobytes"))

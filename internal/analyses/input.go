@@ -59,7 +59,7 @@ func (in *Input) Bytes() int64 {
 	if in == nil {
 		return 0
 	}
-	return in.Keys.Bytes() + 8*int64(cap(in.Cost)+cap(in.State)+cap(in.MessageCost)) + 4*int64(cap(in.Messages))
+	return int64(in.Keys.Bytes()) + 8*int64(cap(in.Cost)+cap(in.State)+cap(in.MessageCost)) + 4*int64(cap(in.Messages))
 }
 
 // check returns the input with the costs of its keys, frequencies in canonical key

@@ -166,13 +166,13 @@ func (m *magnitude) scale() float64 {
 }
 
 // choose makes a variable of each place to which a class may go: those where it
-// fits, and if it costs nothing only home.
+// fits, and if it costs nothing only home, unless that is frozen.
 func (f *formulation) choose() {
 	for n, c := range f.classes {
 		for _, d := range f.problem.Live {
 			to := int32(d)
 			fits := f.imbalance || c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
-			if to != c.from && (fits && c.cost > 0 || to == c.home) {
+			if to != c.from && (fits && (c.cost > 0 || f.s.Instances[c.home].Frozen) || to == c.home) {
 				f.variables = append(f.variables, variable{n, to})
 			}
 		}
@@ -333,7 +333,7 @@ func (f *formulation) assignment(values []int64) (plannertest.Assignment, error)
 func (f *formulation) recount(a plannertest.Assignment) (objective float64, ok bool) {
 	for i, places := range a {
 		for d, n := range places {
-			if n > 0 && f.s.Instances[d].Drained {
+			if n > 0 && !f.s.Instances[d].Live() {
 				return float64(i), false
 			}
 		}

@@ -88,17 +88,22 @@ func bodyOf(format string, rows []testRow) []byte {
 		for _, r := range rows {
 			fmt.Fprintf(&b, "%s,%s,%s,%d\n", r.key, number(r.cost), number(r.state), r.instance)
 		}
+	case "arrow":
+		w := NewArrowWriter(&b)
+		if err := errors.Join(w.Write(-1, statisticsOf(rows)), w.Close()); err != nil {
+			panic(err)
+		}
 	}
 	return b.Bytes()
 }
 
 var decoders = map[string]func(io.Reader, Options) (*Document, error){
-	"json_rows": DecodeJSON, "json_columns": DecodeJSON, "ndjson": DecodeNDJSON, "csv": DecodeCSV,
+	"json_rows": DecodeJSON, "json_columns": DecodeJSON, "ndjson": DecodeNDJSON, "csv": DecodeCSV, "arrow": DecodeArrow,
 }
 
 func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{1e4, 1e6} {
-		for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv"} {
+		for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv", "arrow"} {
 			body := bodyOf(format, zipfRows(n)) // the rows must not burden the garbage collector
 			for _, hint := range []int{0, n} {
 				name := fmt.Sprintf("format=%s/keys=%.0e/hint=%t", format, float64(n), hint > 0)
@@ -211,7 +216,8 @@ func BenchmarkEncode(b *testing.B) {
 	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _ = DecodeInput(input) })
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
-	w := bufio.NewWriter(io.Discard)
+	w := bufio.NewWriterSize(io.Discard, writeBytes)
+	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = WriteJSON(w, MigrationsOf(p), false) })
 	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = WriteNDJSON(w, MigrationsOf(p), false) })
 	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = WriteCSV(w, MigrationsOf(p), false) })
 }

@@ -287,9 +287,14 @@ func (r *blobReader) ints(to []int32, n int) []int32 {
 // blocks cuts n rows with keys of the given lengths into blocks and calls block
 // for each.
 func blocks(n int, keyLen func(i int) int, block func(from, to, keyBytes int)) {
+	blocksOf(blockRows, n, keyLen, block)
+}
+
+// blocksOf is blocks of at most the given number of rows.
+func blocksOf(rows, n int, keyLen func(i int) int, block func(from, to, keyBytes int)) {
 	for from := 0; from < n; {
 		to, size := from, 0
-		for to < n && to-from < blockRows && size < blockKeyBytes {
+		for to < n && to-from < rows && size < blockKeyBytes {
 			size += keyLen(to)
 			to++
 		}

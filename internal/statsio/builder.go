@@ -168,6 +168,7 @@ type builder struct {
 
 	keys                   *planner.Keys
 	keyRoom                int // keys that fit without growing
+	expected               int // rows; 0: not known
 	cost, state            column[float64]
 	instance, hashInstance column[int32]
 	withState, noState     int // first row with and without state, −1: none yet
@@ -198,10 +199,12 @@ func (b *builder) begin(o Options, s shape, fields field) {
 		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
 		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
 	}
-	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = o.RowHint, o.RowHint, o.RowHint, o.RowHint
-	b.records.hint, b.from.hint, b.to.hint = o.RowHint, o.RowHint, o.RowHint
-	b.cost.meter, b.state.meter, b.instance.meter, b.hashInstance.meter = b.meter, b.meter, b.meter, b.meter
-	b.records.meter, b.from.meter, b.to.meter = b.meter, b.meter, b.meter
+	for _, m := range []**meter{
+		&b.cost.meter, &b.state.meter, &b.instance.meter, &b.hashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
+	} {
+		*m = b.meter
+	}
+	b.expect(o.RowHint)
 }
 
 // pointer to a field of a row of this document.
@@ -355,26 +358,45 @@ func (b *builder) addKey(row int, text []byte) {
 			return
 		}
 	}
-	if len(b.problems) == 0 && (b.keys.Len() < b.keyRoom || b.growKeys()) && b.meter.take(b.keys.Allocates(len(key))) {
-		b.keys.Append(key)
+	if len(b.problems) == 0 && (b.keys.Len() < b.keyRoom || b.growKeys(1)) && b.meter.take(b.keys.Allocates(len(key))) {
+		b.keys.AppendUnhashed(key)
 	}
 }
 
 // growKeys doubles the room for keys, or follows the hint once it can be
-// believed. It reports whether the meter allows that.
-func (b *builder) growKeys() bool {
-	n := b.keyRoom
-	room := max(firstChunkRows, min(b.options.RowHint, chunkRows), 2*n)
-	if hinted(b.options.RowHint, n) {
-		room = b.options.RowHint
+// believed. There will be room for more keys than there are, which are at hand. It
+// reports whether the meter allows that.
+func (b *builder) growKeys(more int) bool {
+	n, least := b.keyRoom, b.keys.Len()+more
+	room := max(firstChunkRows, min(b.expected, chunkRows), 2*n, least)
+	if hinted(b.expected, least-1) {
+		room = b.expected
 	}
 	if !b.meter.take(room * planner.KeyBytes) {
 		return false
 	}
 	b.keyRoom = room
-	b.keys.Grow(room - n)
+	b.keys.GrowUnhashed(room - b.keys.Len())
 	b.meter.give(n * planner.KeyBytes)
 	return true
+}
+
+// expectBy reckons how many rows there will be from the part of the body that was
+// read, and a little more; exact numbers need none.
+func (b *builder) expectBy(read, size int64) {
+	if b.options.RowHint > 0 || b.rows < firstChunkRows || size < read {
+		return
+	}
+	rows := float64(b.rows) * float64(size) / float64(read)
+	b.expect(int(rows*1.01) + firstChunkRows)
+}
+
+// expect sets the number of rows that are expected.
+func (b *builder) expect(rows int) {
+	rows = min(rows, b.options.Limits.Rows)
+	b.expected = rows
+	b.cost.hint, b.state.hint, b.instance.hint, b.hashInstance.hint = rows, rows, rows, rows
+	b.records.hint, b.from.hint, b.to.hint = rows, rows, rows
 }
 
 // decode returns the bytes that text stands for, valid until the next call.
@@ -421,7 +443,7 @@ func (b *builder) settleKeys() {
 			return
 		}
 	}
-	b.meter.give(int(texts.Bytes()))
+	b.meter.give(texts.Bytes())
 }
 
 // document returns what the rows make, or what is wrong with them.
@@ -459,6 +481,7 @@ func (b *builder) checkKeys() error {
 	}
 	defer b.meter.give(sieve)
 	if len(b.problems) == 0 {
+		b.keys.HashAppended()
 		for _, d := range duplicates(b.keys) {
 			if b.full() != nil {
 				break

@@ -1,6 +1,7 @@
 package statsio
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -89,8 +90,15 @@ func TestInputRoundTrip(t *testing.T) {
 	for i := range 70_000 {
 		rest.Residual = append(rest.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(), Keys: r.Int64()})
 	}
+	little := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{2}, PartialOn: []int32{3}}
+	for i := range int32(70_000) { // several blocks
+		little.Frozen = append(little.Frozen, 7+2*i)
+	}
+	frozen := &planner.Statistics{Keys: planner.NewKeys(0), Frozen: []int32{0, math.MaxInt32}}
 	empty := &planner.Statistics{Keys: planner.NewKeys(0)}
-	for name, s := range map[string]*planner.Statistics{"many": big, "long keys": long, "residual": rest, "empty": empty} {
+	for name, s := range map[string]*planner.Statistics{
+		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
+	} {
 		if n := InputRows(EncodeInput(s)); n != s.Len() {
 			t.Errorf("%d rows of %d", n, s.Len())
 		}
@@ -105,11 +113,16 @@ func TestInputRoundTrip(t *testing.T) {
 // TestCorruption changes, cuts and extends blobs everywhere.
 func TestCorruption(t *testing.T) {
 	s := statisticsOf(zipfRows(50))
+	s.PartialOn, s.Frozen = []int32{2, 5}, []int32{3}
 	for name, c := range map[string]struct {
 		blob   []byte
 		decode func([]byte) error
 	}{
-		"input":      {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"input": {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"report": {EncodeReport(s), func(b []byte) error {
+			_, err := MergeReports(t.Context(), []Report{{Blob: b}}, nil, nil)
+			return err
+		}},
 		"migrations": {EncodeMigrations(planOf(s, 20)), func(b []byte) error { _, err := DecodeMigrations(b); return err }},
 		"compact": {EncodeCompact(&compact.Statistics{
 			Records: recordsOf(50), Partial: true, Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}},
@@ -218,6 +231,67 @@ func TestWriteCSV(t *testing.T) {
 	}
 }
 
+// TestWrittenNumbers: numbers are written as strconv writes the shortest that reads back.
+func TestWrittenNumbers(t *testing.T) {
+	check := func(x float64) {
+		t.Helper()
+		format := byte('f')
+		if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+			format = 'e'
+		}
+		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			x += 0 // there is no −0
+		}
+		if got, want := string(appendNumber([]byte("x"), x)), "x"+strconv.FormatFloat(x, format, -1, 64); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	for _, x := range []float64{0, 1, 0.001, 0.0001, 0.1, 12.5, 0.25, 1.125, 1.0625, 100.1, 1e12 + 0.001, 1e12 - 0.001, 999999999999.999, 1e15 + 0.5, -1, -0.5,
+		math.SmallestNonzeroFloat64, math.MaxFloat64, 1e-6, 1e-7, 1e21, 1 << 53, 0.1 + 0.2, math.Nextafter(0.1, 1), math.Nextafter(17.25, 0)} {
+		check(x)
+	}
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 200_000 {
+		n, scale := r.Int64N(1<<(1+r.Int64N(50))), math.Pow10(r.IntN(5))
+		x := float64(n) / scale
+		check(x)
+		check(math.Nextafter(x, 1e300))
+		check(r.Float64() * scale)
+	}
+}
+
+// TestTableChanges: no entry is null in JSON, and an empty field in CSV.
+func TestTableChanges(t *testing.T) {
+	changes := slices.Values([]TableChange{
+		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance}, {Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
+	})
+	if got, want := string(AppendJSON(nil, changes, false)), `[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var b bytes.Buffer
+	if err := WriteCSV(&b, changes, false); err != nil || b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// TestWrittenLists: a list is written as it is appended, also in pieces, and left
+// unflushed in a buffer that is large enough.
+func TestWrittenLists(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 5000} {
+		records := slices.Values(slices.Repeat(written, n))
+		want := string(AppendJSON(nil, records, false))
+		var b bytes.Buffer
+		if err := WriteJSON(&b, records, false); err != nil || b.String() != want {
+			t.Errorf("%d: %v, %d bytes, want %d", n, err, b.Len(), len(want))
+		}
+		b.Reset()
+		out := bufio.NewWriterSize(&b, writeBytes)
+		if err := WriteJSON(out, records, false); err != nil || b.Len()+out.Buffered() != len(want) || out.Buffered() == 0 {
+			t.Errorf("%d: %v, %d bytes and %d in the buffer, want %d", n, err, b.Len(), out.Buffered(), len(want))
+		}
+	}
+}
+
 type brokenWriter struct{ room int }
 
 func (w *brokenWriter) Write(p []byte) (int, error) {
@@ -233,5 +307,26 @@ func TestWriteErrors(t *testing.T) {
 		if err := WriteNDJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
+		if err := WriteJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+	}
+}
+
+// Where every instance says all there is, a blob is what it was before instances
+// could say less: stored ones stay readable, also by builds that know no better.
+func TestInputWithoutLists(t *testing.T) {
+	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true, Residual: []planner.Residual{{Instance: 2, Cost: 3}}}
+	plain := EncodeInput(s)
+	if flags := plain[blobHeader]; flags != inputPartial {
+		t.Errorf("flags %b, want %b", flags, inputPartial)
+	}
+	s.PartialOn, s.Frozen = []int32{}, []int32{}
+	if !bytes.Equal(EncodeInput(s), plain) {
+		t.Error("empty lists change the blob")
+	}
+	s.PartialOn, s.Frozen = []int32{1}, []int32{4}
+	if with := EncodeInput(s); !bytes.HasPrefix(with[blobHeader+1:], plain[blobHeader+1:]) {
+		t.Errorf("%q does not begin as %q", with, plain)
 	}
 }

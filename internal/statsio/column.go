@@ -20,9 +20,21 @@ type column[T any] struct {
 
 // add appends a value, unless the meter refuses to.
 func (c *column[T]) add(v T) {
-	if len(c.last) < cap(c.last) || c.grow() {
+	if len(c.last) < cap(c.last) || c.grow(1) {
 		c.last = append(c.last, v)
 	}
+}
+
+// addAll adds vs, unless the meter refuses to.
+func (c *column[T]) addAll(vs []T) {
+	if room := cap(c.last) - len(c.last); room < len(vs) {
+		c.last = append(c.last, vs[:room]...)
+		vs = vs[room:]
+		if !c.grow(len(vs)) {
+			return
+		}
+	}
+	c.last = append(c.last, vs...)
 }
 
 // fill adds v until there are n values.
@@ -37,9 +49,11 @@ func hinted(hint, n int) bool { return n < hint && hint <= max(chunkRows, n*hint
 
 func (c *column[T]) len() int { return c.rows + len(c.last) }
 
-func (c *column[T]) grow() bool {
+// grow makes room for more values, which are at hand, and for some to come, unless
+// the meter refuses to.
+func (c *column[T]) grow(more int) bool {
 	n := c.len()
-	if hinted(c.hint, n) {
+	if hinted(c.hint, n+more-1) {
 		if !c.meter.take(sizeOf[T](c.hint)) {
 			return false
 		}
@@ -48,7 +62,7 @@ func (c *column[T]) grow() bool {
 		c.meter.give(sizeOf[T](n))
 		return true
 	}
-	size := min(max(firstChunkRows, n), chunkRows)
+	size := max(more, min(max(firstChunkRows, n), chunkRows))
 	if !c.meter.take(sizeOf[T](size)) {
 		return false
 	}

@@ -92,14 +92,18 @@ func (d *decompressor) explain(err error) error {
 	case d.source.err != nil:
 		return d.source.err
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return &Error{TooLarge, []Problem{{"", fmt.Sprintf("zstd window of more than %d bytes", maxZstdWindow)}}}
+		return windowTooLarge()
 	}
 	return &Error{Malformed, []Problem{{"", "not valid " + d.encoding + " data"}}}
 }
 
+func windowTooLarge() *Error {
+	return &Error{TooLarge, []Problem{{"", fmt.Sprintf("zstd window of more than %d bytes", maxZstdWindow)}}}
+}
+
 // Open finds out the content encoding and the format of a file and returns its
-// decoded text, which must be closed; that does not close r. The compressors
-// are told by their magic numbers, JSON and NDJSON by their first line:
+// decoded text, which must be closed; that does not close r. The compressors and
+// Arrow are told by their magic numbers, JSON and NDJSON by their first line:
 // everything else is CSV.
 func Open(r io.Reader) (io.ReadCloser, Format, error) {
 	raw := bufio.NewReaderSize(r, sniffBytes)
@@ -146,6 +150,9 @@ func Detect(r *bufio.Reader) (Format, error) {
 	head, err := r.Peek(r.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
+	}
+	if bytes.HasPrefix(head, arrowContinuation) || bytes.HasPrefix(head, []byte(arrowFile)) {
+		return Arrow, nil
 	}
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' {

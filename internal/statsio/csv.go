@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -50,10 +49,8 @@ func newCSV(r io.Reader, o Options, fields field) (*csvParser, error) {
 		return p, err
 	}
 	p.context = func() string { return p.pointer(p.rows, "") }
-	if fields&statisticsRow == statisticsRow && slices.Contains(names, "count") && !slices.Contains(names, "key") {
-		p.fields = recordRow | fields&fieldInterval
-	}
-	err := p.setColumns(names)
+	var err error
+	p.columns, err = p.setColumns(names)
 	return p, err
 }
 
@@ -78,52 +75,6 @@ func (p *csvParser) header(i int) (names []string, next int, ok bool) {
 		}
 		i, ok = p.lineEnd(i)
 		return names, i, ok
-	}
-}
-
-// setColumns checks the names of the columns.
-func (p *csvParser) setColumns(names []string) error {
-	var seen field
-	twice := map[string]bool{}
-	for _, name := range names {
-		f := fieldOf([]byte(name), p.fields)
-		pointer := "/" + escapePointer(name)
-		if twice[name] || f != fieldUnknown && seen&f != 0 {
-			return &Error{Malformed, []Problem{{pointer, "column stands twice"}}}
-		}
-		twice[name] = true
-		seen |= f
-		switch {
-		case f != fieldUnknown:
-		case name == "count" && p.fields&fieldCost != 0:
-			p.problemAt(pointer, detailNoCount)
-		default:
-			p.problemAt(pointer, "unknown column")
-		}
-		p.columns = append(p.columns, f)
-	}
-	p.checkColumns(seen)
-	return p.invalid()
-}
-
-// checkColumns notes which columns are missing.
-func (p *csvParser) checkColumns(seen field) {
-	statistics := p.fields&statisticsRow == statisticsRow
-	required := p.fields.all()
-	if statistics {
-		required = fieldKey
-	}
-	for f := range (required &^ seen).each {
-		p.problemAt("/"+f.String(), "column "+detailRequired)
-	}
-	if !statistics {
-		return
-	}
-	switch seen & (fieldCost | fieldFrequency) {
-	case 0:
-		p.problemAt("/cost", "column "+detailNoCost)
-	case fieldCost | fieldFrequency:
-		p.problemAt("/frequency", detailBoth)
 	}
 }
 

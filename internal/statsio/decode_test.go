@@ -491,6 +491,8 @@ func sameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 		{"instance", slices.Equal(got.Instance, want.Instance) && (got.Instance == nil) == (want.Instance == nil)},
 		{"hash_instance", slices.Equal(got.HashInstance, want.HashInstance) && (got.HashInstance == nil) == (want.HashInstance == nil)},
 		{"partial", got.Partial == want.Partial},
+		{"partial_on", slices.Equal(got.PartialOn, want.PartialOn)},
+		{"frozen", slices.Equal(got.Frozen, want.Frozen)},
 	} {
 		if !same.ok {
 			t.Fatalf("%s: column %s differs", name, same.column)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"plannerd/planner"
 )
@@ -12,17 +13,21 @@ import (
 // duplicate says that the key of row later stands in row earlier too.
 type duplicate struct{ later, earlier int }
 
-// sieveRounds and sieveBits: each round leaves about one of sieveBits rows that
-// have no twin, looking at other bits of the hash.
+// sieveRounds and sieveBits: each round leaves less than one of sieveBits rows
+// that have no twin, looking at other bits of the hash.
 const (
 	sieveRounds = 4
-	sieveBits   = 8 // bits of the table per row
+	sieveBits   = 8 // places per row
+	// sieveFewerMarks: there is one mark for 2^sieveFewerMarks places.
+	sieveFewerMarks = 2
+	// sieveParallel rows are worth a second goroutine.
+	sieveParallel = 1 << 16
 )
 
 // duplicates returns the rows whose key stands in an earlier row, in ascending
 // order, each with the first row of its key.
 //
-// Rows are sieved by a table of bits over their hashes, which leaves next to
+// Rows are sieved by tables of bits over their hashes, which leave next to
 // none of those that are alone; the rest is sorted and compared byte by byte.
 // No table of all keys is built, and colliding hashes cost no more than a sort.
 func duplicates(keys *planner.Keys) []duplicate {
@@ -52,38 +57,91 @@ func duplicates(keys *planner.Keys) []duplicate {
 	return found
 }
 
-// sieve returns those of the rows (all, when nil and round is 0) that share
-// their bit of the table with another row.
+// sieve returns those of the rows (all, when nil) that may have a twin among them:
+// all that have, and next to none of the others.
 func sieve(keys *planner.Keys, rows []int32, round int) []int32 {
-	n := len(rows)
-	if round == 0 {
-		n = keys.Len()
+	s := sieving{keys: keys, rows: rows, n: len(rows), shift: round * 64 / sieveRounds}
+	if rows == nil {
+		s.n = keys.Len()
 	}
-	if n < 2 {
+	if s.n < 2 {
 		return nil
 	}
-	width := bits.Len(uint(n*sieveBits - 1))
-	once, twice := make([]uint64, 1<<width/64+1), make([]uint64, 1<<width/64+1)
-	mask := uint64(1)<<width - 1
-	at := func(i int) int {
-		if round == 0 {
-			return i
+	s.width = max(7, bits.Len(uint(s.n*sieveBits-1)))
+	var twice [2][]uint64
+	s.inHalves(func(half int) { twice[half] = s.takenTwice(uint64(half)) })
+	for i, word := range twice[1] {
+		twice[0][i] |= word
+	}
+	var left [2][]int32
+	s.inHalves(func(half int) { left[half] = s.marked(half*s.n/2, (half+1)*s.n/2, twice[0]) })
+	return append(left[0], left[1]...)
+}
+
+// sieving is one round of the sieve.
+type sieving struct {
+	keys  *planner.Keys
+	rows  []int32 // nil: all
+	n     int     // rows
+	shift int     // of hashes
+	width int     // bits of a hash that tell its place
+}
+
+// inHalves does the work twice, at the same time when there are many rows.
+func (s *sieving) inHalves(work func(half int)) {
+	if s.n < sieveParallel {
+		work(0)
+		work(1)
+		return
+	}
+	var other sync.WaitGroup
+	other.Go(func() { work(1) })
+	work(0)
+	other.Wait()
+}
+
+// hash returns row i and its hash.
+func (s *sieving) hash(i int) (row int32, h uint64) {
+	row = int32(i)
+	if s.rows != nil {
+		row = s.rows[i]
+	}
+	return row, bits.RotateLeft64(s.keys.Hash(int(row)), s.shift)
+}
+
+// markWidth is the number of a hash's highest bits that tell its mark.
+func (s *sieving) markWidth() int { return max(6, s.width-sieveFewerMarks) }
+
+// takenTwice marks the rows whose place some row before has taken. A place is
+// told by the lowest bits of a hash, a mark by the highest: a row and its twin
+// share both, others one of them at most, mostly. It looks at places of one half
+// only, those with that highest bit.
+func (s *sieving) takenTwice(half uint64) (marks []uint64) {
+	top := s.width - 1
+	taken := make([]uint64, 1<<top/64)
+	marks = make([]uint64, 1<<s.markWidth()/64)
+	places, beyond := uint64(len(taken)-1), 64-s.markWidth()
+	for i := range s.n {
+		_, h := s.hash(i)
+		if h>>top&1 != half {
+			continue
 		}
-		return int(rows[i])
+		word, bit := &taken[h>>6&places], uint64(1)<<(h&63)
+		if *word&bit != 0 {
+			marks[h>>beyond>>6] |= 1 << (h >> beyond & 63)
+		}
+		*word |= bit
 	}
-	shift := round * 64 / sieveRounds
-	for i := range n {
-		h := bits.RotateLeft64(keys.Hash(at(i)), shift) & mask
-		bit := uint64(1) << (h & 63)
-		twice[h>>6] |= once[h>>6] & bit
-		once[h>>6] |= bit
-	}
-	var left []int32
-	for i := range n {
-		h := bits.RotateLeft64(keys.Hash(at(i)), shift) & mask
-		if twice[h>>6]>>(h&63)&1 != 0 {
-			left = append(left, int32(at(i)))
+	return marks
+}
+
+// marked returns the rows of a range that have a mark.
+func (s *sieving) marked(from, to int, marks []uint64) (rows []int32) {
+	beyond := 64 - s.markWidth()
+	for i := from; i < to; i++ {
+		if row, h := s.hash(i); marks[h>>beyond>>6]>>(h>>beyond&63)&1 != 0 {
+			rows = append(rows, row)
 		}
 	}
-	return left
+	return rows
 }

@@ -219,6 +219,8 @@ func FuzzDecodeInput(f *testing.F) {
 	blob := EncodeInput(s)
 	f.Add(blob)
 	f.Add(blob[blobHeader:])
+	s.PartialOn, s.Frozen = []int32{3}, []int32{4, 9}
+	f.Add(EncodeInput(s)[blobHeader:])
 	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, blob := range sealed(inputMagic, data) {

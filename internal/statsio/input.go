@@ -14,6 +14,8 @@ const (
 	inputState
 	inputInstance
 	inputHashInstance
+	inputPartialOn
+	inputFrozen
 	inputFlags = 1<<iota - 1
 )
 
@@ -37,6 +39,8 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	set(inputState, s.State != nil)
 	set(inputInstance, s.Instance != nil)
 	set(inputHashInstance, s.HashInstance != nil)
+	set(inputPartialOn, len(s.PartialOn) > 0)
+	set(inputFrozen, len(s.Frozen) > 0)
 	w.number(flags)
 	w.number(s.Len())
 	stopped := false
@@ -49,6 +53,11 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 		return nil
 	}
 	w.residual(s.Residual)
+	for _, list := range [][]int32{s.PartialOn, s.Frozen} {
+		if len(list) > 0 {
+			w.idList(list)
+		}
+	}
 	return w.finish()
 }
 
@@ -82,6 +91,16 @@ func (w *blobWriter) residualBlock(rs []planner.Residual) {
 	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].State) })
 	w.column(n, 8, func(i int) uint64 { return uint64(rs[i].Keys) })
 	w.end()
+}
+
+// idList writes the ids of some instances.
+func (w *blobWriter) idList(ids []int32) {
+	w.number(len(ids))
+	blocks(len(ids), noKey, func(from, to, _ int) {
+		w.begin(to-from, 0)
+		w.ints(ids[from:to])
+		w.end()
+	})
 }
 
 func (w *blobWriter) floats(xs []float64) {
@@ -119,6 +138,12 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 		r.inputBlock(s, rows-s.Len())
 	}
 	s.Residual = r.residual()
+	if flags&inputPartialOn != 0 {
+		s.PartialOn = r.idList()
+	}
+	if flags&inputFrozen != 0 {
+		s.Frozen = r.idList()
+	}
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
@@ -154,4 +179,13 @@ func (r *blobReader) residual() (rs []planner.Residual) {
 		r.end()
 	}
 	return rs
+}
+
+// idList reads the ids of some instances.
+func (r *blobReader) idList() (ids []int32) {
+	for n := r.number(math.MaxInt32); len(ids) < n && r.err == nil; {
+		ids = r.ints(ids, r.begin(n-len(ids)))
+		r.end()
+	}
+	return ids
 }

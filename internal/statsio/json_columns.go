@@ -52,7 +52,9 @@ func (c *columnsReader) column(name string) error {
 		c.length[bitOf(f)] = -1
 		return c.skip()
 	}
-	return c.values(f, pointer)
+	err := c.values(f, pointer)
+	c.expect(c.length[bitOf(f)])
+	return err
 }
 
 // values reads the values of a field into its column.

@@ -34,6 +34,15 @@ func (m *Migrations) At(i int) Migration {
 	return Migration{m.keys.At(i), m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
 }
 
+// Key returns the key of migration i. It is shared: it must not be changed.
+func (m *Migrations) Key(i int) []byte { return m.keys.At(i) }
+
+// Cost returns the cost of migration i.
+func (m *Migrations) Cost(i int) float64 { return m.cost[i] }
+
+// State returns the state of migration i.
+func (m *Migrations) State(i int) float64 { return m.state[i] }
+
 // All yields all migrations in the plan's order.
 func (m *Migrations) All() iter.Seq[Migration] {
 	return func(yield func(Migration) bool) {

@@ -37,7 +37,7 @@ func (r *Resolution) All() iter.Seq[KeyMove] {
 
 // Bytes is how much memory the resolution holds.
 func (r *Resolution) Bytes() int64 {
-	return r.Keys.Bytes() + int64(sizeOf[int32](cap(r.From)+cap(r.To)+cap(r.HashInstance)))
+	return int64(r.Keys.Bytes()) + int64(sizeOf[int32](cap(r.From)+cap(r.To)+cap(r.HashInstance)))
 }
 
 // Pointer returns the JSON pointer to a field of a row: /17/to.

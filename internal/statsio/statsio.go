@@ -1,12 +1,13 @@
 // Package statsio brings statistics of keys, or of classes of keys, into dense
 // columns while it reads them, and writes plans' migrations and inputs.
 //
-// The decoders ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream],
+// The decoders of text ([DecodeJSON], [DecodeNDJSON], [DecodeCSV], [Stream],
 // [DecodeResolutionNDJSON], [DecodeResolutionCSV]) read a body once, through a
 // window of fixed size. A row is parsed where it lies in the window and appended
 // to columns of numbers and to [planner.Keys]; no row ever becomes an object of
 // its own. A row that the window cuts is parsed again once the window has moved
-// on, so no token is ever read in two pieces.
+// on, so no token is ever read in two pieces. [DecodeArrow] holds one record batch
+// at a time and appends its columns as they are.
 //
 // They are strict. Text that is not what its format says (bad syntax, invalid
 // UTF-8, a missing end, anything after the end, a member twice) is [Malformed]
@@ -45,8 +46,10 @@ const (
 
 // Limits bound what a decoder accepts. Zero values mean the defaults.
 type Limits struct {
-	Bytes int64 // of decoded text, after decompression. Defaults to DefaultBytes
-	Rows  int   // Defaults to DefaultRows
+	// Bytes of decoded text, after decompression; in Arrow also what compressed
+	// buffers decode to. Defaults to DefaultBytes.
+	Bytes int64
+	Rows  int // Defaults to DefaultRows
 }
 
 // Options are what a decoder must know beforehand.
@@ -58,6 +61,9 @@ type Options struct {
 	// harmless: memory is set aside for it only once a sixteenth of the rows
 	// have been seen.
 	RowHint int
+	// Size is the length of the decoded text in bytes, 0 when unknown. With it, and
+	// without a RowHint, the number of rows is reckoned from the first ones.
+	Size int64
 	// Reserve, if set, is told before the decoder takes that many bytes more for
 	// what it keeps, and afterwards, as a negative number, what it does not keep in
 	// the end. Its error ends decoding, and is returned as it is. What a decoder
@@ -131,7 +137,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Format is a text format of statistics.
+// Format is a format of statistics.
 type Format int
 
 // The formats.
@@ -139,6 +145,7 @@ const (
 	JSON Format = iota + 1
 	NDJSON
 	CSV
+	Arrow // an IPC stream
 )
 
 // String returns the format's usual short name.
@@ -150,6 +157,8 @@ func (f Format) String() string {
 		return "ndjson"
 	case CSV:
 		return "csv"
+	case Arrow:
+		return "arrow"
 	}
 	return "Format(" + strconv.Itoa(int(f)) + ")"
 }
@@ -162,7 +171,7 @@ type Document struct {
 	// Residual are not set.
 	Stats *planner.Statistics
 	// Records are the rows of the compact form: in JSON the "records" of
-	// "compact", in CSV rows with a count and no key. Nil when the body is not of
+	// "compact", in CSV and Arrow rows with a count and no key. Nil when the body is not of
 	// that form, empty when it has no rows. They are in the order of the body, and
 	// several may be of one class. d′ is d; costs and states are as in Stats, counts
 	// from 1 to 2^53−1, also in sum.
@@ -189,7 +198,7 @@ func (d *Document) Bytes() int64 {
 		n += len(text)
 	}
 	if s := d.Stats; s != nil {
-		n += int(s.Keys.Bytes()) + sizeOf[float64](cap(s.Cost)+cap(s.State)) + sizeOf[int32](cap(s.Instance)+cap(s.HashInstance))
+		n += s.Keys.Bytes() + sizeOf[float64](cap(s.Cost)+cap(s.State)) + sizeOf[int32](cap(s.Instance)+cap(s.HashInstance))
 	}
 	return int64(n)
 }
@@ -207,7 +216,7 @@ func (d *Document) Pointer(row int, field string) string {
 type shape uint8
 
 const (
-	shapeRows    shape = iota // NDJSON and CSV: /17/cost
+	shapeRows    shape = iota // NDJSON, CSV and Arrow: /17/cost
 	shapeKeys                 // /keys/17/cost
 	shapeColumns              // /columns/cost/17
 	shapeRecords              // /compact/records/17/2

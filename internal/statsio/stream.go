@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// Stream reads a file of several intervals: CSV or NDJSON whose rows name their
-// interval in a further column or member "interval", or JSON documents that do so,
+// Stream reads a file of several intervals: CSV, NDJSON or Arrow whose rows name
+// their interval in a further column or member "interval", or JSON documents that do so,
 // each from a line of its own. The intervals of rows do not decrease, so those of
 // one stand together; those of documents increase. The state of rows may be called
-// state_bytes. A file that names no interval is one interval. CSV may as well hold
-// compact records.
+// state_bytes. A file that names no interval is one interval. CSV and Arrow may
+// as well hold compact records.
 //
 // The limits hold for each interval. Pointers count rows from the start of the
 // file, in JSON from that of the document.
 type Stream struct {
-	source  rowSource   // nil for JSON
+	source  fileSource  // nil for JSON
 	json    *jsonParser // nil for rows
-	d       *decoder    // that of source or json
+	b       *builder    // that of source; nil for JSON
 	options Options
 
 	started bool
@@ -30,23 +30,37 @@ type Stream struct {
 	err     error
 }
 
-// NewStream returns a stream of the text that r holds.
+// fileSource is a file of rows.
+type fileSource interface {
+	rowSource
+	allow(bytes int64) // sets the limit of what is read from here
+	close()
+}
+
+// NewStream returns a stream of the file that r holds.
 func NewStream(r io.Reader, f Format, o Options) *Stream {
 	s := &Stream{options: o.withDefaults()}
 	switch f {
 	case JSON:
 		s.json = newJSON(r, o)
-		s.d = &s.json.decoder
 	case CSV:
 		p, err := newCSV(r, o, statisticsRow|fieldInterval)
-		s.source, s.d = p, &p.decoder
+		s.source, s.b = p, &p.builder
 		s.has = slices.Contains(p.columns, fieldInterval)
+		if err != nil {
+			s.fail(err)
+		}
+	case Arrow:
+		p, err := newArrow(r, o, statisticsRow|fieldInterval)
+		s.source, s.b = p, &p.builder
+		s.options = p.options
+		s.has = slices.ContainsFunc(p.columns, func(c arrowColumn) bool { return c.field == fieldInterval })
 		if err != nil {
 			s.fail(err)
 		}
 	case NDJSON:
 		p := newNDJSON(r, o, statisticsRow|fieldInterval)
-		s.source, s.d = p, &p.decoder
+		s.source, s.b = p, &p.builder
 	}
 	return s
 }
@@ -73,8 +87,11 @@ func (s *Stream) Next() (interval int64, d *Document, err error) {
 
 func (s *Stream) fail(err error) {
 	s.err = err
-	if s.d != nil {
-		s.d.close()
+	switch {
+	case s.json != nil:
+		s.json.close()
+	case s.source != nil:
+		s.source.close()
 	}
 }
 
@@ -132,7 +149,7 @@ func (s *Stream) nextInterval(text []byte) error {
 
 // rows reads the rows of one interval, and the first of the next one.
 func (s *Stream) rows() (int64, *Document, error) {
-	b := &s.d.builder
+	b := s.b
 	if !s.started {
 		if err := s.advance(); err != nil {
 			return 0, nil, err
@@ -146,7 +163,7 @@ func (s *Stream) rows() (int64, *Document, error) {
 	}
 	s.started = true
 	b.begin(s.options, shapeRows, b.fields)
-	s.d.limit = s.d.base + int64(s.d.pos) + s.options.Limits.Bytes
+	s.source.allow(s.options.Limits.Bytes)
 	interval := s.pending.interval
 	for s.held && s.belongs(interval) {
 		if err := b.add(&s.pending); err != nil {
@@ -168,7 +185,7 @@ func (s *Stream) rows() (int64, *Document, error) {
 
 // advance reads the next row.
 func (s *Stream) advance() (err error) {
-	s.mark = len(s.d.problems)
+	s.mark = len(s.b.problems)
 	s.held, err = s.source.next(&s.pending)
 	return err
 }
@@ -181,11 +198,11 @@ func (s *Stream) belongs(interval int64) bool {
 	switch {
 	case r.broken, named && r.interval < 0:
 	case named && !s.has:
-		s.d.problem(s.d.rows, "interval", "other rows name no interval")
+		s.b.problem(s.b.rows, "interval", "other rows name no interval")
 	case !named && s.has:
-		s.d.problem(s.d.rows, "interval", detailRequired)
+		s.b.problem(s.b.rows, "interval", detailRequired)
 	case r.interval < interval:
-		s.d.problem(s.d.rows, "interval", "must not be less than in the row before")
+		s.b.problem(s.b.rows, "interval", "must not be less than in the row before")
 	default:
 		return r.interval == interval
 	}

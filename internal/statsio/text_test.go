@@ -272,6 +272,8 @@ func TestOpen(t *testing.T) {
 		{"{\"columns\":{}}\n", JSON},
 		{"{\"interval\":1,\"compact\":{\"records\":[]}}\n", JSON},
 		{"{\n\"keys\":[]}", JSON},
+		{"\xff\xff\xff\xff\x18\x01\x00\x00", Arrow},
+		{"ARROW1\x00\x00", Arrow},
 		{"{\"keys\":[" + strings.Repeat(" ", 1<<20) + "]}", JSON},
 	} {
 		if f, err := Detect(bufio.NewReader(strings.NewReader(c.text))); err != nil || f != c.want {

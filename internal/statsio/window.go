@@ -45,6 +45,9 @@ func (w *window) open(r io.Reader, limit int64) {
 	clear(w.buf[:sentinelBytes])
 }
 
+// allow sets the limit of bytes, counted from the text not yet parsed.
+func (w *window) allow(n int64) { w.limit = w.base + int64(w.pos) + n }
+
 // close gives the memory back. Slices of buf must no longer be used.
 func (w *window) close() {
 	if w.pooled != nil {
@@ -89,23 +92,34 @@ func (w *window) more(unit int) error {
 
 // read reads into buf[end:room] until it is full or the body ends.
 func (w *window) read(room int) error {
-	for idle := 0; w.end < room && !w.eof; {
-		n, err := w.r.Read(w.buf[w.end:room])
-		if n < 0 || n > room-w.end {
-			return errors.New("statsio: reader returned an impossible count")
+	if w.eof {
+		return nil
+	}
+	n, eof, err := readUpTo(w.r, w.buf[w.end:room])
+	w.end += n
+	w.eof = eof
+	return err
+}
+
+// readUpTo reads until b is full or r has told that it is at its end.
+func readUpTo(r io.Reader, b []byte) (n int, eof bool, err error) {
+	for idle := 0; n < len(b) && !eof; {
+		got, err := r.Read(b[n:])
+		if got < 0 || got > len(b)-n {
+			return n, false, errors.New("statsio: reader returned an impossible count")
 		}
-		w.end += n
+		n += got
 		if err == io.EOF {
-			w.eof = true
+			eof = true
 		} else if err != nil {
-			return fmt.Errorf("reading statistics: %w", err)
-		} else if n > 0 {
+			return n, false, fmt.Errorf("reading statistics: %w", err)
+		} else if got > 0 {
 			idle = 0
 		} else if idle++; idle == 100 {
-			return fmt.Errorf("reading statistics: %w", io.ErrNoProgress)
+			return n, false, fmt.Errorf("reading statistics: %w", io.ErrNoProgress)
 		}
 	}
-	return nil
+	return n, eof, nil
 }
 
 // skipSpace moves pos behind white space, reading on as needed. Afterwards

@@ -1,12 +1,14 @@
 package statsio
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -20,7 +22,7 @@ var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
 // Record is what the long lists of a plan and of its resolution consist of: a
 // [Migration], a [ClassMove], an [ArcMove], a [RangeMove], an [Entry], a
-// [RingTokens], a [RangeOwner] or a [KeyMove].
+// [TableChange], a [RingTokens], a [RangeOwner] or a [KeyMove].
 type Record interface {
 	// AppendJSON appends the record as a JSON value. With base64 its key is
 	// written in base64; without, it is text, and one that is not valid UTF-8 is
@@ -34,14 +36,23 @@ type Record interface {
 	key() []byte // nil: it has none
 }
 
+// TableChange is what a plan does to one entry of a routing table: key goes to
+// Instance instead of to Previous. planner.NoInstance stands for no entry.
+type TableChange struct {
+	Key                []byte
+	Instance, Previous int32
+}
+
 // Entry is one line of a routing table: key goes to the instance with that id.
 type Entry planner.Entry
 
-func (e Entry) key() []byte     { return e.Key }
-func (m Migration) key() []byte { return m.Key }
+func (e Entry) key() []byte       { return e.Key }
+func (m Migration) key() []byte   { return m.Key }
+func (c TableChange) key() []byte { return c.Key }
 
-func (Entry) csvHeader() string     { return "key,instance\n" }
-func (Migration) csvHeader() string { return "key,from,to,cost,state,reason\n" }
+func (Entry) csvHeader() string       { return "key,instance\n" }
+func (Migration) csvHeader() string   { return "key,from,to,cost,state,reason\n" }
+func (TableChange) csvHeader() string { return "key,instance,previous\n" }
 
 // AppendJSON appends {"key": …, "instance": …}; see [Record].
 func (e Entry) AppendJSON(dst []byte, base64 bool) []byte {
@@ -56,6 +67,31 @@ func (e Entry) AppendCSV(dst []byte, base64 bool) []byte {
 	dst = append(appendCell(dst, e.Key, base64), ',')
 	dst = strconv.AppendInt(dst, int64(e.Instance), 10)
 	return append(dst, '\n')
+}
+
+// AppendJSON appends {"key": …, "instance": …, "previous": …}, with null for no
+// entry; see [Record].
+func (c TableChange) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = appendKeyMember(dst, c.Key, base64)
+	dst = appendInstance(append(dst, `,"instance":`...), c.Instance, "null")
+	dst = appendInstance(append(dst, `,"previous":`...), c.Previous, "null")
+	return append(dst, '}')
+}
+
+// AppendCSV appends key, instance and previous, which are empty for no entry; see
+// [Record].
+func (c TableChange) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, c.Key, base64), ',')
+	dst = append(appendInstance(dst, c.Instance, ""), ',')
+	return append(appendInstance(dst, c.Previous, ""), '\n')
+}
+
+// appendInstance appends an id, or what stands for planner.NoInstance.
+func appendInstance(dst []byte, id int32, none string) []byte {
+	if id == planner.NoInstance {
+		return append(dst, none...)
+	}
+	return strconv.AppendInt(dst, int64(id), 10)
 }
 
 // AppendJSON appends {"key": …, "from": …, "to": …, "cost": …, "state": …,
@@ -100,8 +136,31 @@ func AppendJSON[R Record](dst []byte, records iter.Seq[R], base64 bool) []byte {
 	return append(dst, ']')
 }
 
-// writeBytes is how much is gathered before it is written.
+// writeBytes is how much is gathered before it is written. A [bufio.Writer] of
+// that size is written to as it is, and left to its owner to flush.
 const writeBytes = 64 << 10
+
+// WriteJSON writes the records as a JSON list.
+func WriteJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
+	out := bufio.NewWriterSize(w, writeBytes)
+	opening := byte('[')
+	err := write(out, nil, records, func(dst []byte, r R) ([]byte, error) {
+		dst = append(dst, opening)
+		opening = ','
+		return r.AppendJSON(dst, base64), nil
+	})
+	if err != nil {
+		return err
+	}
+	closing := []byte("[]")
+	if opening == ',' {
+		closing = closing[1:]
+	}
+	if _, err := out.Write(closing); err != nil {
+		return err
+	}
+	return flush(w, out)
+}
 
 // WriteNDJSON writes each record as a line of JSON.
 func WriteNDJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
@@ -133,33 +192,43 @@ func NeedsBase64[R Record](records iter.Seq[R]) bool {
 	return false
 }
 
-// write writes buf and behind it what add appends for each record.
-func write[R any](w io.Writer, buf []byte, records iter.Seq[R], add func([]byte, R) ([]byte, error)) error {
+// write writes head and behind it what add appends for each record.
+func write[R any](w io.Writer, head []byte, records iter.Seq[R], add func([]byte, R) ([]byte, error)) error {
+	out := bufio.NewWriterSize(w, writeBytes) // w itself, if it is as good
+	if _, err := out.Write(head); err != nil {
+		return err
+	}
 	for r := range records {
-		var err error
-		if buf, err = add(buf, r); err != nil {
-			_, _ = w.Write(buf) // what was right so far; the first error counts
+		line, err := add(out.AvailableBuffer(), r)
+		if err != nil {
+			_ = flush(w, out) // what was right so far; the first error counts
 			return err
 		}
-		if len(buf) >= writeBytes {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
+		if _, err := out.Write(line); err != nil {
+			return err
 		}
 	}
-	_, err := w.Write(buf)
-	return err
+	return flush(w, out)
+}
+
+// flush flushes out unless it is the caller's own.
+func flush(w io.Writer, out *bufio.Writer) error {
+	if w == io.Writer(out) {
+		return nil
+	}
+	return out.Flush()
 }
 
 // appendKeyMember opens an object with its key.
 func appendKeyMember(dst, key []byte, base64 bool) []byte {
-	mixed := !base64 && !utf8.Valid(key)
-	dst = appendText(append(dst, `{"key":`...), key, base64 || mixed)
-	if mixed {
-		dst = append(dst, `,"key_encoding":"base64"`...)
+	dst = append(dst, `{"key":`...)
+	if !base64 {
+		if text, err := jsontext.AppendQuote(dst, key); err == nil { // it is valid UTF-8
+			return text
+		}
+		return append(appendText(dst, key, true), `,"key_encoding":"base64"`...)
 	}
-	return dst
+	return appendText(dst, key, true)
 }
 
 // appendText appends a key as a JSON string. Without base64 it must be valid
@@ -179,7 +248,7 @@ func appendCell(dst, key []byte, base64 bool) []byte {
 	if base64 {
 		return appendBase64(dst, key)
 	}
-	if !bytes.ContainsAny(key, "\",\r\n") {
+	if !slices.ContainsFunc(key, isQuoted) {
 		return append(dst, key...)
 	}
 	dst = append(dst, '"')
@@ -192,6 +261,9 @@ func appendCell(dst, key []byte, base64 bool) []byte {
 	return append(dst, '"')
 }
 
+// isQuoted tells whether a cell with this byte stands in quotes.
+func isQuoted(c byte) bool { return c == '"' || c == ',' || c == '\r' || c == '\n' }
+
 // appendNumber appends x in the shortest form that reads back the same, valid in
 // JSON and CSV. x is finite.
 func appendNumber(dst []byte, x float64) []byte {
@@ -199,8 +271,21 @@ func appendNumber(dst []byte, x float64) []byte {
 	if a < 1<<53 && x == math.Trunc(x) {
 		return strconv.AppendInt(dst, int64(x), 10)
 	}
+	// Most numbers have few decimals. One of at most 15 digits that reads back the
+	// same is the only one, so that no search is needed.
+	if thousands := math.Round(x * 1000); x > 0 && thousands < 1e15 && thousands/1000 == x {
+		return appendThousands(dst, uint64(thousands))
+	}
 	if a < 1e-6 || a >= 1e21 {
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
 	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}
+
+// appendThousands appends n/1000, which is no whole number.
+func appendThousands(dst []byte, n uint64) []byte {
+	dst = strconv.AppendUint(dst, n/1000, 10)
+	rest := n % 1000
+	dst = append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	return bytes.TrimRight(dst, "0")
 }

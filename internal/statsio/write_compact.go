@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"plannerd/compact"
-	"plannerd/planner"
 )
 
 // ClassMove is a move of a class: Count keys go from Current to Planned.
@@ -19,12 +18,7 @@ func (ClassMove) csvHeader() string { return "planned," + recordHeader }
 // AppendJSON appends [d′, d, d_h, v_c, v_S, #], with null for a d′ that is
 // planner.NoInstance; see [Record].
 func (m ClassMove) AppendJSON(dst []byte, _ bool) []byte {
-	dst = append(dst, '[')
-	if m.Planned == planner.NoInstance {
-		dst = append(dst, "null"...)
-	} else {
-		dst = strconv.AppendInt(dst, int64(m.Planned), 10)
-	}
+	dst = appendInstance(append(dst, '['), m.Planned, "null")
 	dst = appendRecord(append(dst, ','), compact.Record(m))
 	return append(dst, ']')
 }
@@ -32,9 +26,7 @@ func (m ClassMove) AppendJSON(dst []byte, _ bool) []byte {
 // AppendCSV appends planned, empty for planner.NoInstance, instance,
 // hash_instance, cost, state and count; see [Record].
 func (m ClassMove) AppendCSV(dst []byte, _ bool) []byte {
-	if m.Planned != planner.NoInstance {
-		dst = strconv.AppendInt(dst, int64(m.Planned), 10)
-	}
+	dst = appendInstance(dst, m.Planned, "")
 	dst = appendRecord(append(dst, ','), compact.Record(m))
 	return append(dst, '\n')
 }

@@ -99,9 +99,7 @@ func (c *Case) Apply(p *planner.Plan) *Case {
 			d.Items = append(d.Items, moved)
 		}
 	}
-	if !c.Partial {
-		d.Absent = nil
-	}
+	d.Absent = slices.DeleteFunc(d.Absent, func(e planner.Entry) bool { return !staysAbsent(s, e.Instance) })
 	for i := range d.Instances {
 		d.Instances[i].Added = false
 	}
@@ -153,6 +151,8 @@ func (c *Case) smaller() []*Case {
 	for i := range c.Instances {
 		with(func(d *Case) { d.Instances[i].Capacity = 1 })
 		with(func(d *Case) { d.Instances[i].Added = false })
+		with(func(d *Case) { d.Instances[i].Frozen = false })
+		with(func(d *Case) { d.Instances[i].Partial = false })
 		with(func(d *Case) {
 			d.Instances[i].ResidualCost, d.Instances[i].ResidualState, d.Instances[i].ResidualKeys = 0, 0, 0
 		})
@@ -211,8 +211,9 @@ func (c *Case) String() string {
 func Tiny(r *rand.Rand) *Case {
 	c := &Case{NoState: r.IntN(6) == 0, Counted: r.IntN(4) == 0, Partial: r.IntN(4) == 0}
 	live := 1 + r.IntN(3)
-	c.Instances = instances(r, live, cmp.Or(r.IntN(3), r.IntN(2)) == 1)
-	c.HashChanged = c.changed() && r.IntN(4) > 0 || r.IntN(12) == 0
+	freeze := r.IntN(5) == 0
+	c.Instances = instances(r, live, cmp.Or(r.IntN(3), r.IntN(2)) == 1, freeze)
+	c.HashChanged = (c.changed() && r.IntN(4) > 0 || r.IntN(12) == 0) && !freeze
 	units := 1 + r.IntN(8)
 	for n := 0; n < units; {
 		it := c.item(r, len(c.Items), 1+r.IntN(10))
@@ -238,8 +239,9 @@ func Tiny(r *rand.Rand) *Case {
 // Medium makes a random case of keys items with Zipf costs on live instances.
 func Medium(r *rand.Rand, keys, live int) *Case {
 	c := &Case{NoState: r.IntN(8) == 0, Counted: r.IntN(5) == 0, Partial: r.IntN(5) == 0}
-	c.Instances = instances(r, live, r.IntN(3) == 0)
-	c.HashChanged = c.changed()
+	freeze := r.IntN(5) == 0
+	c.Instances = instances(r, live, r.IntN(3) == 0, freeze)
+	c.HashChanged = c.changed() && !freeze
 	z := 0.2 + 1.2*r.Float64()
 	for i := range keys {
 		it := c.item(r, i, 3)

@@ -91,7 +91,7 @@ func (c *checker) moves() bool {
 			return false
 		}
 		equal(c, fmt.Sprintf("move %d: source", n), m.From, c.s.Current[m.Item])
-		if m.To == m.From || c.s.Instances[m.To].Drained {
+		if m.To == m.From || !c.s.Instances[m.To].Live() {
 			c.errorf("move %d: bad destination %d", n, m.To)
 		}
 		if m.Count < 1 {
@@ -108,7 +108,7 @@ func (c *checker) moves() bool {
 	}
 	for i, units := range c.after {
 		for d, n := range units {
-			if n < 0 || n > 0 && c.s.Instances[d].Drained {
+			if n < 0 || n > 0 && !c.s.Instances[d].Live() {
 				c.errorf("item %d: %d units end on instance %d", i, n, d)
 			}
 		}
@@ -172,9 +172,9 @@ func (c *checker) plannedTable() map[string]int32 {
 			}
 		}
 	}
-	if c.s.Table != nil && c.s.Partial {
-		for _, e := range c.absent {
-			t[string(c.s.Table.At(e).Key)] = c.s.Table.At(e).Instance
+	for _, e := range c.absent {
+		if at := c.s.Table.At(e); staysAbsent(c.s, at.Instance) {
+			t[string(at.Key)] = at.Instance
 		}
 	}
 	return t
@@ -246,9 +246,12 @@ func (c *checker) instances() {
 		}
 		what := fmt.Sprintf("instance %d: ", d)
 		c.near(what+"fair load", got.Fair, c.fair[d], 0)
-		if !in.Drained {
+		if in.Live() {
 			c.near(what+"L_max", got.Max, c.max[d], 0)
 			c.near(what+"bound", got.Bound, c.bound[d], 0)
+		}
+		if in.Frozen {
+			equal(c, what+"figures", got, planner.Load{})
 		}
 		c.near(what+"load before", got.Before, before[d], c.total)
 		c.near(what+"load after", got.After, after[d], c.total)
@@ -298,7 +301,7 @@ func (c *checker) figures() {
 	}
 	balanced := true
 	for d, l := range c.loads(c.after) {
-		if !c.s.Instances[d].Drained && !fits(l, c.max[d]) {
+		if c.s.Instances[d].Live() && !fits(l, c.max[d]) {
 			balanced = false
 		}
 	}
@@ -398,7 +401,7 @@ func (c *checker) reasons() {
 func (c *checker) causes() {
 	stuck := false
 	for d, l := range c.loads(c.after) {
-		if !c.s.Instances[d].Drained && !fits(l, c.bound[d]) {
+		if c.s.Instances[d].Live() && !fits(l, c.bound[d]) {
 			stuck = true
 		}
 	}
@@ -410,6 +413,7 @@ func (c *checker) causes() {
 		{planner.CauseHotKey, len(c.hot) > 0},
 		{planner.CauseTableLimit, !c.p.TableWithinLimit},
 		{planner.CauseNothingMovable, stuck},
+		{planner.CauseFrozen, slices.ContainsFunc(c.s.Instances, func(in planner.Instance) bool { return in.Frozen })},
 	} {
 		if slices.Contains(c.p.Causes, x.cause) != x.want {
 			c.errorf("cause %s: %t, want %t", x.cause, !x.want, x.want)

@@ -233,7 +233,7 @@ func (p *partial) worse(than Score) bool {
 // how much at most, relative to it.
 func (p *partial) overloads() (violated int, excess float64) {
 	for d, l := range p.load {
-		if !p.m.s.Instances[d].Drained && !fits(l, p.m.bound[d]*(1+slack)) {
+		if p.m.s.Instances[d].Live() && !fits(l, p.m.bound[d]*(1+slack)) {
 			violated++
 			excess = max(excess, l/p.m.bound[d]-1)
 		}

@@ -235,7 +235,7 @@ func TestVariedCases(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 4))
 	const cases = 1500
-	var feasible, priced, idle, hot, drained, limited, retained, counted, tight int
+	var feasible, priced, idle, hot, drained, limited, retained, counted, tight, frozen, homeless int
 	for range cases {
 		c := Varied(r)
 		s := c.Snapshot()
@@ -259,16 +259,21 @@ func TestVariedCases(t *testing.T) {
 		for what, n := range map[*int]bool{
 			&idle: m.idle(), &hot: len(m.hot) > 0, &limited: c.Options.TableLimit != nil,
 			&retained: m.retained > 0, &counted: c.Counted,
-			&drained: slices.ContainsFunc(s.Current, func(d int32) bool { return s.Instances[d].Drained }),
+			&drained:  slices.ContainsFunc(s.Current, func(d int32) bool { return s.Instances[d].Drained }),
+			&frozen:   slices.ContainsFunc(s.Instances, func(in planner.Instance) bool { return in.Frozen }),
+			&homeless: slices.ContainsFunc(s.Hash, func(d int32) bool { return s.Instances[d].Frozen }),
 		} {
 			if n {
 				*what++
 			}
 		}
 	}
-	t.Logf("%d cases: %d feasible, %d of them not for free, %d at a bound; %d idle, %d with hot keys, %d draining, %d with a table limit, %d with retained entries, %d with counts",
-		cases, feasible, priced, tight, idle, hot, drained, limited, retained, counted)
+	t.Logf("%d cases: %d feasible, %d of them not for free, %d at a bound; %d idle, %d with hot keys, %d draining, %d with a table limit, %d with retained entries, %d with counts, %d with a frozen instance, %d with keys at home there",
+		cases, feasible, priced, tight, idle, hot, drained, limited, retained, counted, frozen, homeless)
 	if feasible < cases*6/10 || priced < feasible/2 {
 		t.Error("too few cases are feasible and not for free")
+	}
+	if homeless < cases/10 {
+		t.Error("too few cases have keys at home on a frozen instance")
 	}
 }

@@ -106,6 +106,7 @@ func (w *desk) put(u *unit, d int) {
 }
 
 func (w *desk) drained(d int) bool           { return w.m.s.Instances[d].Drained }
+func (w *desk) live(d int) bool              { return w.m.s.Instances[d].Live() }
 func (w *desk) relative(d int) float64       { return w.load[d] / w.m.s.Instances[d].Capacity }
 func (w *desk) within(d int, c float64) bool { return fits(w.load[d]+c, w.m.bound[d]) }
 
@@ -124,6 +125,10 @@ func (w *desk) pick(psi order, where func(*unit) bool) []*unit {
 	return us
 }
 
+// returns reports whether a unit is away from where the hash puts it, and may go
+// there.
+func (w *desk) returns(u *unit) bool { return u.at != u.hash && w.live(u.hash) }
+
 func (w *desk) assignment() Assignment {
 	a := make(Assignment, w.m.s.Len())
 	for i := range a {
@@ -138,7 +143,7 @@ func (w *desk) assignment() Assignment {
 // phases moves the n entries of smallest state back, then prepares and assigns.
 func (m *model) phases(n int, psi order) Assignment {
 	w := m.open()
-	entries := w.pick(byState, func(u *unit) bool { return u.at != u.hash })
+	entries := w.pick(byState, w.returns)
 	for _, u := range entries[:min(n, len(entries))] {
 		w.put(u, u.hash)
 	}
@@ -226,7 +231,8 @@ func (m *model) lpt() Assignment {
 
 // entries counts the table entries that may be moved back.
 func (m *model) entries() int {
-	return len(m.open().pick(byState, func(u *unit) bool { return u.at != u.hash }))
+	w := m.open()
+	return len(w.pick(byState, w.returns))
 }
 
 // mixed is mixed-routing Algorithm 4 with a step that always grows.

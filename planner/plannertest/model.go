@@ -91,8 +91,10 @@ func newModel(s *planner.Snapshot, o planner.Options) *model {
 	m := &model{s: s, o: o, hotUnits: map[int][]int{}}
 	m.order()
 	m.absent = absentEntries(s)
-	if s.Partial {
-		m.retained = int64(len(m.absent))
+	for _, e := range m.absent {
+		if staysAbsent(s, s.Table.At(e).Instance) {
+			m.retained++
+		}
 	}
 	m.limits()
 	m.placeHot()
@@ -126,6 +128,12 @@ func absentEntries(s *planner.Snapshot) []int {
 	return absent
 }
 
+// staysAbsent reports whether an absent key may have something on the instance of
+// that id, so that its entry stays.
+func staysAbsent(s *planner.Snapshot, id int32) bool {
+	return s.Partial || slices.ContainsFunc(s.Instances, func(in planner.Instance) bool { return in.ID == id && in.Partial })
+}
+
 func (m *model) limits() {
 	n := len(m.s.Instances)
 	m.fair, m.max = make([]float64, n), make([]float64, n)
@@ -134,7 +142,7 @@ func (m *model) limits() {
 	for d, in := range m.s.Instances {
 		m.total += in.ResidualCost
 		m.background[d] = in.ResidualCost
-		if !in.Drained {
+		if in.Live() {
 			m.liveCount++
 			capacity += in.Capacity
 		}
@@ -143,7 +151,7 @@ func (m *model) limits() {
 		m.total += c * float64(count(m.s, i))
 	}
 	for d, in := range m.s.Instances {
-		if !in.Drained {
+		if in.Live() {
 			m.fair[d] = in.Capacity / capacity * m.total
 			m.max[d] = (1 + m.o.ThetaMax) * m.fair[d]
 		}
@@ -156,7 +164,7 @@ func (m *model) placeHot() {
 	for _, i := range m.canonical {
 		hot := m.o.Objective != planner.MinImbalance // which places all keys alike
 		for d, in := range m.s.Instances {
-			if !in.Drained && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
+			if in.Live() && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
 				hot = false
 			}
 		}
@@ -181,7 +189,7 @@ func (m *model) hotPlace(i int) int {
 	ends := func(d int) float64 { return (m.background[d] + m.s.Cost[i]) / m.s.Instances[d].Capacity }
 	best := -1
 	for _, d := range append([]int{int(m.s.Current[i]), int(m.s.Hash[i])}, m.live()...) {
-		if !m.s.Instances[d].Drained && (best < 0 || ends(d) < ends(best)) {
+		if m.s.Instances[d].Live() && (best < 0 || ends(d) < ends(best)) {
 			best = d
 		}
 	}
@@ -192,7 +200,7 @@ func (m *model) hotPlace(i int) int {
 func (m *model) live() []int {
 	var live []int
 	for d, in := range m.s.Instances {
-		if !in.Drained {
+		if in.Live() {
 			live = append(live, d)
 		}
 	}
@@ -233,7 +241,7 @@ func (m *model) tableSize(a Assignment) int64 {
 func (m *model) idle() bool {
 	a := current(m.s)
 	for d, l := range m.loads(a) {
-		if !m.s.Instances[d].Drained && !fits(l, m.max[d]) {
+		if m.s.Instances[d].Live() && !fits(l, m.max[d]) {
 			return false
 		}
 	}

@@ -14,14 +14,19 @@ func pick[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choic
 // zipf is a whole cost of the item of rank i.
 func zipf(i int, z float64) float64 { return math.Floor(1000 / math.Pow(float64(i+1), z)) }
 
-// instances makes live instances, and a drained one if asked, with ids that
-// leave gaps.
-func instances(r *rand.Rand, live int, drain bool) []planner.Instance {
+// instances makes live instances, and a drained and a frozen one if asked, with
+// ids that leave gaps. The frozen one may be drained, too.
+func instances(r *rand.Rand, live int, drain, freeze bool) []planner.Instance {
 	equalCapacities := r.IntN(2) == 0
-	n, drained := live, -1
+	n, drained, frozen := live, -1, -1
 	if drain {
 		n++
 		drained = r.IntN(n)
+	}
+	if freeze {
+		n++
+		for frozen = r.IntN(n); frozen == drained; frozen = r.IntN(n) {
+		}
 	}
 	ins := make([]planner.Instance, n)
 	id := int32(0)
@@ -31,7 +36,10 @@ func instances(r *rand.Rand, live int, drain bool) []planner.Instance {
 		if !equalCapacities {
 			ins[d].Capacity = pick(r, 0.5, 1, 1.5, 2, 3)
 		}
-		ins[d].Added = d != drained && live > 1 && r.IntN(8) == 0
+		if ins[d].Frozen = d == frozen; ins[d].Frozen {
+			ins[d].Partial, ins[d].Drained = true, r.IntN(4) == 0
+		}
+		ins[d].Added = !ins[d].Drained && live > 1 && r.IntN(8) == 0
 		id++
 	}
 	return ins
@@ -52,22 +60,23 @@ func (c *Case) item(r *rand.Rand, i, away int) Item {
 	it := Item{Key: fmt.Sprintf("k%d", i), Count: 1, Entry: planner.NoInstance,
 		Cost: float64(r.IntN(11)), State: float64(r.IntN(8)), Hash: c.place(r, false)}
 	it.Current = it.Hash
-	if r.IntN(10) < away {
+	if r.IntN(10) < away || c.Instances[it.Hash].Frozen {
 		it.Current = c.place(r, true)
 	}
 	return it
 }
 
-// place picks an instance: live for a hash, not added for a current place.
+// place picks an instance: live or frozen for a hash, neither frozen nor added for
+// a current place.
 func (c *Case) place(r *rand.Rand, isCurrent bool) int32 {
 	for range 100 {
 		d := r.IntN(len(c.Instances))
-		if in := c.Instances[d]; isCurrent && (!in.Added || r.IntN(10) == 0) || !isCurrent && !in.Drained {
+		if in := c.Instances[d]; isCurrent && !in.Frozen && (!in.Added || r.IntN(10) == 0) || !isCurrent && !in.Drained {
 			return int32(d)
 		}
 	}
 	for d, in := range c.Instances {
-		if !in.Drained {
+		if in.Live() {
 			return int32(d)
 		}
 	}
@@ -75,7 +84,7 @@ func (c *Case) place(r *rand.Rand, isCurrent bool) int32 {
 }
 
 // table makes the committed table known: mostly what the items say, with drift
-// and entries of absent keys.
+// and entries of absent keys, some of which stay.
 func (c *Case) table(r *rand.Rand) {
 	c.TableKnown = true
 	anywhere := func() int32 { return c.Instances[r.IntN(len(c.Instances))].ID }
@@ -94,12 +103,16 @@ func (c *Case) table(r *rand.Rand) {
 	for n := range pick(r, 0, 0, 1, 2) {
 		c.Absent = append(c.Absent, planner.Entry{Key: fmt.Appendf(nil, "absent%d", n), Instance: anywhere()})
 	}
+	for d := range c.Instances {
+		in := &c.Instances[d]
+		in.Partial = in.Frozen || r.IntN(6) == 0
+	}
 }
 
 func (c *Case) residuals(r *rand.Rand) {
 	for d := range c.Instances {
-		if n := r.IntN(12); n > 4 {
-			in := &c.Instances[d]
+		in := &c.Instances[d]
+		if n := r.IntN(12); n > 4 && !in.Frozen {
 			in.ResidualCost, in.ResidualState, in.ResidualKeys = float64(n), float64(r.IntN(20)), int64(n)
 		}
 	}

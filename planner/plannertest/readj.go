@@ -24,13 +24,13 @@ func (m *model) readj() Assignment {
 func (m *model) readjOf(sigma float64) Assignment {
 	w := m.open()
 	for _, u := range w.pick(byCost, func(u *unit) bool { return w.drained(u.at) }) {
-		if w.within(u.hash, u.cost) {
+		if w.live(u.hash) && w.within(u.hash, u.cost) {
 			w.put(u, u.hash)
 		} else {
 			w.put(u, w.leastAfter(u.cost))
 		}
 	}
-	for _, u := range w.pick(byCost, func(u *unit) bool { return u.at != u.hash }) {
+	for _, u := range w.pick(byCost, w.returns) {
 		if w.within(u.hash, u.cost) {
 			w.put(u, u.hash)
 		}

@@ -40,7 +40,7 @@ func ScoreOf(s *planner.Snapshot, o planner.Options, a Assignment) Score {
 func (m *model) score(a Assignment) Score {
 	sc := Score{Table: m.tableSize(a)}
 	for d, l := range m.loads(a) {
-		if m.s.Instances[d].Drained {
+		if !m.s.Instances[d].Live() {
 			continue
 		}
 		if !fits(l, m.bound[d]) {

@@ -172,6 +172,7 @@ func (s statements) DeleteHistory(ctx context.Context, operator int64) error {
 		`INSERT INTO purged_plans (id) SELECT id FROM plans WHERE operator_id = $1`,
 		`DELETE FROM plans WHERE operator_id = $1`, // with their transitions and blobs
 		`DELETE FROM table_versions WHERE operator_id = $1`,
+		`DELETE FROM reports WHERE operator_id = $1`,
 		`DELETE FROM table_entries WHERE operator_id = $1`,
 		`DELETE FROM diffs WHERE operator_id = $1`,
 		`DELETE FROM configurations WHERE operator_id = $1`,

@@ -174,6 +174,7 @@ func (s statements) DeleteHistory(ctx context.Context, operator int64) error {
 		`INSERT INTO purged_plans (id) SELECT id FROM plans WHERE operator_id = ?`,
 		`DELETE FROM plans WHERE operator_id = ?`, // with their transitions and blobs
 		`DELETE FROM table_versions WHERE operator_id = ?`,
+		`DELETE FROM reports WHERE operator_id = ?`,
 		`DELETE FROM table_entries WHERE operator_id = ?`,
 		`DELETE FROM diffs WHERE operator_id = ?`,
 		`DELETE FROM configurations WHERE operator_id = ?`,

@@ -77,7 +77,8 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	for i := range want.Plans {
-		want.Plans[i].Plan.Certificate, want.Plans[i].Plan.Compaction = nil, nil
+		one := &want.Plans[i].Plan
+		one.Certificate, one.Compaction, one.Reports = nil, nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -143,6 +144,10 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Configuration"] = s.Configuration(ctx, "clicks", 1)
 	_, failures["Table"] = s.Table(ctx, "clicks", &zero)
 	_, _, _, failures["Route"] = s.Route(ctx, "clicks", []byte("k"))
+	report := store.Report{Interval: 99, Instance: 1, At: at}
+	_, _, failures["PutReport"] = s.PutReport(ctx, "clicks", report, []byte("data"), 1)
+	_, failures["Reports"] = s.Reports(ctx, "clicks", 0, 99)
+	_, failures["ReportData"] = s.ReportData(ctx, "clicks", 1)
 	_, failures["FindPlan"] = s.FindPlan(ctx, "clicks", 0, 1, "fingerprint")
 	failures["CheckInterval"] = s.CheckInterval(ctx, "clicks", 0, 99)
 	_, _, failures["CreatePlan"] = s.CreatePlan(ctx, p, by)
@@ -177,6 +182,8 @@ func story(t *testing.T, f *fixture) {
 	p := f.plan(t, "clicks", 24, store.StatusApproved, set("waiting", 1))
 	p.ID, p.Fingerprint = "plan", "fingerprint"
 	f.create(t, p)
+	f.report(t, 30, 0)
+	f.report(t, 31, 1)
 	f.put(t, "Other", `{}`)
 	engines := f.plan(t, "Other", 1, store.StatusCommitted, set("elsewhere", 1))
 	engines.EngineTable = true

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -31,7 +32,7 @@ type Open func(t testing.TB) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, tableCases, classCases, retentionCases, concurrencyCases, schemaCases,
+		operatorCases, planCases, lifecycleCases, tableCases, classCases, reportCases, retentionCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
@@ -275,7 +276,7 @@ func refused(t testing.TB, what string, err error) {
 
 var sentinels = []error{
 	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
-	store.ErrIntervalOutdated, store.ErrTransition, store.ErrUnresolved, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
+	store.ErrIntervalOutdated, store.ErrTransition, store.ErrReportsChanged, store.ErrUnresolved, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
 }
 
 // contents is all that can be read of a store, to see that nothing changed.
@@ -283,6 +284,13 @@ type contents struct {
 	Operators []store.Operator
 	Tables    []store.Table
 	Plans     []planContents
+	Reports   []reportContents
+}
+
+type reportContents struct {
+	Operator string
+	Report   store.Report
+	Data     string
 }
 
 type planContents struct {
@@ -332,6 +340,13 @@ func read(t testing.TB, s store.Store) contents {
 			one.Transitions, err = s.Transitions(ctx, p.ID)
 			must(err)
 			c.Plans = append(c.Plans, one)
+		}
+		reports, err := s.Reports(ctx, op.Name, 0, math.MaxInt64)
+		must(err)
+		for _, r := range reports {
+			data, err := s.ReportData(ctx, op.Name, r.Revision)
+			must(err)
+			c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
 		}
 	}
 	return c

@@ -73,6 +73,22 @@ type Statements interface {
 	InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error)
 	Diff(ctx context.Context, id int64) ([]byte, error)
 
+	// InsertReport returns the number that is its revision.
+	InsertReport(ctx context.Context, operator int64, r store.Report, data []byte) (revision int64, err error)
+	// DeleteReport removes the report of the same epoch, interval and instance, and
+	// tells whether there was one.
+	DeleteReport(ctx context.Context, operator int64, r store.Report) (bool, error)
+	// LastReports lists the newest report of each instance of the epoch up to the
+	// interval, in ascending order of the instances.
+	LastReports(ctx context.Context, operator, epoch, interval int64) ([]store.Report, error)
+	ReportData(ctx context.Context, operator, revision int64) ([]byte, error)
+	// KeepReports removes the instance's reports of the epoch but the newest n.
+	KeepReports(ctx context.Context, operator, epoch int64, instance int32, n int) error
+	// PurgeReports removes the reports of lower epochs; of this epoch those of
+	// intervals before the given one that are not the last of their instance up to
+	// it, and those before oldest.
+	PurgeReports(ctx context.Context, operator, epoch, interval, oldest int64) error
+
 	Plan(ctx context.Context, id string) (PlanRow, error)
 	// Purged tells whether a plan of that id existed and was removed.
 	Purged(ctx context.Context, id string) (bool, error)

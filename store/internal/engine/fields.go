@@ -23,6 +23,7 @@ func PlanFields(p *store.Plan, at func(*time.Time) any) []Field {
 	return append(SummaryFields(p, at),
 		Field{"instances", JSON{&p.Instances}},
 		Field{"hot_keys", JSON{&p.HotKeys}},
+		Field{"reports", JSON{&p.Reports}},
 	)
 }
 

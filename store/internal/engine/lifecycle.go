@@ -50,6 +50,9 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	if err := admit(r, in.Plan); err != nil {
 		return store.Plan{}, false, err
 	}
+	if err := checkReports(ctx, q, r, in); err != nil {
+		return store.Plan{}, false, err
+	}
 	r.Epoch, r.Interval = &in.Epoch, &in.Interval
 	p, err := insert(ctx, q, r.ID, in, diff, by)
 	if err != nil {
@@ -64,6 +67,9 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 		return store.Plan{}, false, err
 	}
 	if err := retain(ctx, q, r, in.Retention); err != nil {
+		return store.Plan{}, false, err
+	}
+	if err := retainReports(ctx, q, r, in.Retention); err != nil {
 		return store.Plan{}, false, err
 	}
 	p, err = q.Plan(ctx, in.ID)

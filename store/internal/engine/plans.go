@@ -31,15 +31,20 @@ func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, inter
 		if err != nil {
 			return err
 		}
-		_, planned, err := livePlan(ctx, q, operator, epoch, interval)
-		if err != nil {
-			return err
-		}
-		if planned {
-			return store.ErrIntervalPlanned
-		}
-		return checkInterval(r, epoch, interval)
+		return open(ctx, q, r, epoch, interval)
 	})
+}
+
+// open tells whether a plan of the interval may be created.
+func open(ctx context.Context, q Statements, r Row, epoch, interval int64) error {
+	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval)
+	if err != nil {
+		return err
+	}
+	if planned {
+		return store.ErrIntervalPlanned
+	}
+	return checkInterval(r, epoch, interval)
 }
 
 func livePlan(ctx context.Context, q Statements, operator string, epoch, interval int64) (live PlanRow, found bool, err error) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package pgtest
+package pgserver
 
 import (
 	"bufio"
@@ -14,45 +14,47 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // guardian starts the server and waits on its standard input, which nobody but
-// the test process holds open: when that process ends, even by SIGKILL, the
-// input ends too, and the guardian stops the server and removes its files.
-// $1 is the folder of the programs, $2 that of the server, $3 its port.
+// the process that started it holds open: when that process ends, even by
+// SIGKILL, the input ends too, and the guardian stops the server and removes its
+// files. $1 is the folder of the programs, $2 that of the server, $3 its port,
+// $4 are options for its settings.
 const guardian = `
 "$1/pg_ctl" start --wait --silent --pgdata="$2/data" --log="$2/log" \
-	--options="-p $3 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 \
-	-c fsync=off -c synchronous_commit=off -c full_page_writes=off" >"$2/start" 2>&1 && echo started || echo failed
+	--options="-p $3 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200$4" \
+	>"$2/start" 2>&1 && echo started || echo failed
 cat >"$2/input"
 "$1/pg_ctl" stop --silent --mode=immediate --pgdata="$2/data" >"$2/stop" 2>&1
 rm -rf "$2"
 `
 
-// startServer starts a server on a free port. Another process may take the port
-// in between: then the next one is tried.
-func startServer() (string, error) {
+// start starts a server on a free port. Another process may take the port in
+// between: then the next one is tried.
+func start(settings []string) (*Server, error) {
 	programs, err := findPrograms()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	attributes, err := unprivileged()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		url, err := startOnce(programs, attributes)
+		server, err := startOnce(programs, settings, attributes)
 		if err == nil || attempt == 3 {
-			return url, err
+			return server, err
 		}
 	}
 }
 
-func startOnce(programs string, attributes *syscall.SysProcAttr) (url string, err error) {
+func startOnce(programs string, settings []string, attributes *syscall.SysProcAttr) (_ *Server, err error) {
 	folder, err := makeFolder(attributes.Credential)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -61,16 +63,18 @@ func startOnce(programs string, attributes *syscall.SysProcAttr) (url string, er
 	}()
 	password := rand.Text()
 	if err := initialize(programs, folder, password, attributes); err != nil {
-		return "", err
+		return nil, err
 	}
 	port, err := freePort()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := runGuardian(programs, folder, port, attributes); err != nil {
-		return "", err
+	stop, err := runGuardian(programs, folder, port, settings, attributes)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable", password, port), nil
+	url := fmt.Sprintf("postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable", password, port)
+	return &Server{url: url, stop: stop}, nil
 }
 
 // findPrograms returns the folder of initdb and pg_ctl: that of the PATH's, or
@@ -93,7 +97,7 @@ func findPrograms() (string, error) {
 			return folder, nil
 		}
 	}
-	return "", errNoServer
+	return "", ErrNotInstalled
 }
 
 // majorVersion of /usr/lib/postgresql/15/bin/initdb is 15.
@@ -102,8 +106,8 @@ func majorVersion(path string) int {
 	return version
 }
 
-// unprivileged makes processes leave the test's process group, so that a key
-// pressed there reaches the guardian only as the end of the test, and give up
+// unprivileged makes processes leave this one's process group, so that a key
+// pressed there reaches the guardian only as the end of this one, and give up
 // root, as whom the server refuses to run.
 func unprivileged() (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
@@ -172,36 +176,37 @@ func freePort() (int, error) {
 	return port, listener.Close()
 }
 
-// runGuardian returns when the server accepts connections.
-func runGuardian(programs, folder string, port int, attributes *syscall.SysProcAttr) error {
-	command := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardian, "sh", programs, folder, strconv.Itoa(port))
+// runGuardian returns when the server accepts connections. What it returns ends
+// the guardian and keeps its input open until then: a pipe that nothing refers
+// to is closed by the garbage collector.
+func runGuardian(programs, folder string, port int, settings []string, attributes *syscall.SysProcAttr) (stop func(), err error) {
+	var options strings.Builder
+	for _, s := range settings {
+		options.WriteString(" -c " + s)
+	}
+	command := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardian, "sh",
+		programs, folder, strconv.Itoa(port), options.String())
 	command.Dir, command.SysProcAttr = folder, attributes
 	input, err := command.StdinPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	output, err := command.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := command.Start(); err != nil {
-		return err
+		return nil, err
+	}
+	stop = func() {
+		_ = input.Close()
+		_ = command.Wait()
 	}
 	answer, err := bufio.NewReader(output).ReadString('\n')
 	if err == nil && answer == "started\n" {
-		stopServer = func() {
-			_ = input.Close()
-			_ = command.Wait()
-		}
-		return nil
+		return stop, nil
 	}
 	log, _ := os.ReadFile(filepath.Join(folder, "log"))
-	_ = input.Close()
-	_ = command.Wait()
-	return fmt.Errorf("starting %s on port %d failed\n%s", programs, port, log)
+	stop()
+	return nil, fmt.Errorf("starting %s on port %d failed\n%s", programs, port, log)
 }
-
-// stopServer stops the server that was started, if any. It also keeps the
-// guardian's input open as long as the process lives: a pipe that nothing refers
-// to is closed by the garbage collector.
-var stopServer = func() {}

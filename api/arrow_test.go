@@ -1,0 +1,100 @@
+package api_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"testing"
+
+	"plannerd/api"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+const arrowStream = "Content-Type: application/vnd.apache.arrow.stream"
+
+// arrowRows writes rows as a stream of Arrow.
+func arrowRows(t *testing.T, rows []row) string {
+	t.Helper()
+	s := &planner.Statistics{Keys: planner.NewKeys(len(rows))}
+	for _, r := range rows {
+		s.Keys.Append([]byte(r.key))
+		s.Cost, s.State = append(s.Cost, r.cost), append(s.State, r.state)
+		s.Instance, s.HashInstance = append(s.Instance, int32(r.instance)), append(s.HashInstance, int32(r.hash))
+	}
+	return arrowOf(t, -1, s)
+}
+
+func arrowOf(t *testing.T, interval int64, s *planner.Statistics) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := statsio.NewArrowWriter(&b)
+	if err := errors.Join(w.Write(interval, s), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Statistics are the same, whatever they travel as: the second to come is told
+// the plan of the first.
+func TestArrowIsTheSame(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
+	const target = "/v1/operators/clicks/plans?interval=1&key_encoding=utf8"
+	first := e.do("POST", target, csvRows(figure4), csv).want(http.StatusCreated)
+	body := arrowRows(t, figure4)
+	again := e.do("POST", target, body, arrowStream).want(http.StatusOK)
+	if first.plan().ID != again.plan().ID {
+		t.Errorf("plan %s, want %s", again.plan().ID, first.plan().ID)
+	}
+	for _, encoding := range []string{"gzip", "zstd"} {
+		packed := e.do("POST", target, string(compressed(t, encoding, body)), arrowStream, "Content-Encoding: "+encoding).want(http.StatusOK)
+		if packed.plan().ID != first.plan().ID {
+			t.Errorf("%s: plan %s, want %s", encoding, packed.plan().ID, first.plan().ID)
+		}
+	}
+	e.do("POST", "/v1/operators/clicks/plans?interval=2", body, arrowStream).want(http.StatusCreated)
+}
+
+func TestRefusedArrow(t *testing.T) {
+	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 16 << 10, Rows: 100} })
+	const target = "/v1/operators/clicks/plans?interval=2"
+	columns := func(costs ...float64) *planner.Statistics {
+		s := &planner.Statistics{Keys: planner.NewKeys(0), Cost: costs}
+		for i := range costs {
+			s.Keys.Append([]byte{'k', byte(i)})
+		}
+		return s
+	}
+	body := arrowOf(t, -1, columns(1, 2, 3))
+	twice := &planner.Statistics{Keys: planner.KeysOf("a", "b", "a"), Cost: []float64{1, 2, 3}}
+	long := &planner.Statistics{Keys: planner.NewKeys(0), Cost: make([]float64, 20)}
+	for i := range byte(20) {
+		long.Keys.Append(bytes.Repeat([]byte{'a' + i}, planner.MaxKeyBytes))
+	}
+	const large = http.StatusRequestEntityTooLarge
+	var cases []refusal
+	for _, c := range []struct {
+		name, body string
+		status     int
+		code       string
+		where      string
+	}{
+		{"cut", body[:len(body)-8], badRequest, "malformed", ""},
+		{"cut in a batch", body[:len(body)/2], badRequest, "malformed", ""},
+		{"goes on", body + "\x00", badRequest, "malformed", ""},
+		{"text", "key,cost\na,1\n", badRequest, "malformed", ""},
+		{"file", "ARROW1\x00\x00", badRequest, "malformed", ""},
+		{"empty", "", badRequest, "malformed", ""},
+		{"negative cost", arrowOf(t, -1, columns(1, -1)), unprocessable, "invalid", "/1/cost"},
+		{"duplicate", arrowOf(t, -1, twice), unprocessable, "invalid", "/2/key"},
+		{"interval", arrowOf(t, 2, columns(1)), unprocessable, "invalid", "/interval"},
+		{"rows", arrowOf(t, -1, columns(make([]float64, 101)...)), large, "too_large", "/100"},
+		{"bytes", arrowOf(t, -1, long), large, "too_large", ""},
+	} {
+		cases = append(cases,
+			refusal{c.name, "POST", target, c.body, []string{arrowStream}, c.status, c.code, c.where},
+			refusal{"what-if " + c.name, "POST", "/v1/what-if?instances=2", c.body, []string{arrowStream}, c.status, c.code, c.where})
+	}
+	e.refused(t, cases)
+}

@@ -1,0 +1,85 @@
+// Package pgserver starts PostgreSQL servers for tests and benchmarks, from the
+// programs installed on the machine, and makes databases on servers.
+//
+// A started server listens on loopback, wants a random password, keeps its files
+// in a temporary folder, and is stopped and removed when the process that
+// started it ends, however that ends.
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrNotInstalled says that the machine has no server.
+var ErrNotInstalled = errors.New("no PostgreSQL server found: install one (on Debian and Ubuntu: apt-get install postgresql) " +
+	"so that initdb and pg_ctl are on the PATH or in /usr/lib/postgresql/*/bin")
+
+// errNoURL does not show the URL, which may have a password.
+var errNoURL = errors.New("the URL of the database server cannot be read")
+
+// Volatile are the settings of a server whose data nobody needs after a crash.
+var Volatile = []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
+
+// Server is a server that this process started.
+type Server struct {
+	url  string
+	stop func()
+}
+
+// URL is that of the server's database postgres, by a role that may do all.
+func (s *Server) URL() string { return s.url }
+
+// Stop stops the server and removes its files.
+func (s *Server) Stop() { s.stop() }
+
+// Start starts a server with the settings given, each as name=value, beside those
+// that it needs. The error is [ErrNotInstalled] where there is none to start.
+func Start(settings ...string) (*Server, error) { return start(settings) }
+
+// CreateDatabase makes an empty database on a server. If the server can, the
+// database sorts text like English, which is not the order of the bytes.
+// Servers before 15 do not know the words for that, and some are built without
+// ICU.
+func CreateDatabase(ctx context.Context, server, name string) error {
+	create := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
+	err := execute(ctx, server, create+" LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return execute(ctx, server, create)
+	}
+	return err
+}
+
+// DropDatabase removes a database and cuts off who uses it.
+func DropDatabase(ctx context.Context, server, name string) error {
+	return execute(ctx, server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+}
+
+func execute(ctx context.Context, server, query string) error {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, query)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// WithDatabase returns the server's URL with another database, whichever way the
+// URL is written.
+func WithDatabase(server, name string) (string, error) {
+	if !strings.Contains(server, "://") {
+		return server + " dbname=" + name, nil // of words, the last one counts
+	}
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return "", errNoURL // err would show the password
+	}
+	parsed.Path = "/" + name
+	return parsed.String(), nil
+}

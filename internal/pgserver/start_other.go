@@ -1,0 +1,6 @@
+//go:build !unix
+
+package pgserver
+
+// start knows only how Unix runs a server.
+func start([]string) (*Server, error) { return nil, ErrNotInstalled }

@@ -1,0 +1,54 @@
+package statsio
+
+import "slices"
+
+// setColumns returns the fields that columns of these names hold. With a count
+// and no key, rows that may be of statistics are records.
+func (b *builder) setColumns(names []string) ([]field, error) {
+	if b.fields&statisticsRow == statisticsRow && slices.Contains(names, "count") && !slices.Contains(names, "key") {
+		b.fields = recordRow | b.fields&fieldInterval
+	}
+	var columns []field
+	var seen field
+	twice := map[string]bool{}
+	for _, name := range names {
+		f := fieldOf([]byte(name), b.fields)
+		pointer := "/" + escapePointer(name)
+		if twice[name] || f != fieldUnknown && seen&f != 0 {
+			return nil, &Error{Malformed, []Problem{{pointer, "column stands twice"}}}
+		}
+		twice[name] = true
+		seen |= f
+		switch {
+		case f != fieldUnknown:
+		case name == "count" && b.fields&fieldCost != 0:
+			b.problemAt(pointer, detailNoCount)
+		default:
+			b.problemAt(pointer, "unknown column")
+		}
+		columns = append(columns, f)
+	}
+	b.checkColumns(seen)
+	return columns, b.invalid()
+}
+
+// checkColumns notes which columns are missing.
+func (b *builder) checkColumns(seen field) {
+	statistics := b.fields&statisticsRow == statisticsRow
+	required := b.fields.all()
+	if statistics {
+		required = fieldKey
+	}
+	for f := range (required &^ seen).each {
+		b.problemAt("/"+f.String(), "column "+detailRequired)
+	}
+	if !statistics {
+		return
+	}
+	switch seen & (fieldCost | fieldFrequency) {
+	case 0:
+		b.problemAt("/cost", "column "+detailNoCost)
+	case fieldCost | fieldFrequency:
+		b.problemAt("/frequency", detailBoth)
+	}
+}

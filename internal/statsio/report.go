@@ -1,0 +1,163 @@
+package statsio
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"plannerd/planner"
+)
+
+const reportMagic = "PLRP"
+
+// Which parts a report has.
+const (
+	reportPartial = 1 << iota
+	reportState
+	reportHashInstance
+	reportFlags = 1<<iota - 1
+)
+
+// reportBlockRows is the greatest number of rows of a block. It is small: merging
+// holds one block of every report.
+const reportBlockRows = 1 << 11
+
+// EncodeReport returns the statistics that one instance reports of itself as a
+// blob for [MergeReports]: rows in ascending order of the hashes of their keys,
+// then of the keys. Their Instance is left out, as it is the reporter.
+func EncodeReport(s *planner.Statistics) []byte {
+	w := newBlobWriter(reportMagic)
+	flags := 0
+	if s.Partial {
+		flags |= reportPartial
+	}
+	if s.State != nil {
+		flags |= reportState
+	}
+	if s.HashInstance != nil {
+		flags |= reportHashInstance
+	}
+	w.number(flags)
+	w.number(s.Len())
+	w.residual(s.Residual)
+	order := hashOrder(s.Keys)
+	keyLen := func(i int) int { return len(s.Keys.At(int(order[i]))) }
+	blocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) { w.reportBlock(s, order[from:to], keyBytes) })
+	return w.finish()
+}
+
+func (w *blobWriter) reportBlock(s *planner.Statistics, rows []int32, keyBytes int) {
+	n := len(rows)
+	w.begin(n, keyBytes)
+	w.keys(n, func(i int) []byte { return s.Keys.At(int(rows[i])) })
+	w.column(n, 8, func(i int) uint64 { return math.Float64bits(s.Cost[rows[i]]) })
+	if s.State != nil {
+		w.column(n, 8, func(i int) uint64 { return math.Float64bits(s.State[rows[i]]) })
+	}
+	if s.HashInstance != nil {
+		w.column(n, 4, func(i int) uint64 { return uint64(uint32(s.HashInstance[rows[i]])) })
+	}
+	w.end()
+}
+
+// hashOrder returns the rows of keys in ascending order of their hashes, then of
+// the keys.
+func hashOrder(keys *planner.Keys) []int32 {
+	type hashed struct {
+		hash uint64
+		row  int32
+	}
+	rows := make([]hashed, keys.Len())
+	for i := range rows {
+		rows[i] = hashed{keys.Hash(i), int32(i)}
+	}
+	slices.SortFunc(rows, func(a, b hashed) int {
+		if c := cmp.Compare(a.hash, b.hash); c != 0 {
+			return c
+		}
+		return bytes.Compare(keys.At(int(a.row)), keys.At(int(b.row)))
+	})
+	order := make([]int32, len(rows))
+	for i, r := range rows {
+		order[i] = r.row
+	}
+	return order
+}
+
+// reportReader reads the rows of an encoded report one by one, holding one block.
+type reportReader struct {
+	blob     *blobReader
+	flags    int
+	residual []planner.Residual
+	left     int // rows behind the block
+
+	keys   [][]byte // of the block; shared with it
+	hashes []uint64
+	cost   []float64
+	state  []float64 // nil: none
+	home   []int32   // hash instances; nil: none
+	at     int       // the present row of the block
+	last   []byte    // key of the last row of the block before
+}
+
+// openReport reads the head of a report. No row is present before next.
+func openReport(blob []byte) (*reportReader, error) {
+	r := &reportReader{blob: newBlobReader(blob, reportMagic)}
+	r.flags = r.blob.number(reportFlags)
+	r.left = r.blob.number(math.MaxInt32)
+	r.residual = r.blob.residual()
+	return r, r.blob.err
+}
+
+// next goes to the next row; false at the end and after an error, which is in
+// blob.err.
+func (r *reportReader) next() bool {
+	if r.at++; r.at < len(r.keys) {
+		return true
+	}
+	r.at = 0
+	if r.left == 0 {
+		r.keys = nil
+		_ = r.blob.finish() // it keeps what it says
+		return false
+	}
+	previous, hash := []byte(nil), uint64(0)
+	if n := len(r.keys); n > 0 {
+		previous, hash = append(r.last[:0], r.keys[n-1]...), r.hashes[n-1]
+		r.last = previous
+	}
+	r.block()
+	for i, key := range r.keys {
+		if previous != nil && (r.hashes[i] < hash || r.hashes[i] == hash && bytes.Compare(key, previous) <= 0) {
+			r.blob.corrupt("rows out of order")
+		}
+		previous, hash = key, r.hashes[i]
+	}
+	if r.blob.err != nil {
+		r.keys = nil
+	}
+	return r.blob.err == nil
+}
+
+// block reads the next block.
+func (r *reportReader) block() {
+	b := r.blob
+	n := b.begin(min(r.left, reportBlockRows))
+	r.left -= n
+	r.keys, r.hashes = r.keys[:0], r.hashes[:0]
+	b.texts(n, func(_ int, key []byte) {
+		if len(key) == 0 {
+			b.corrupt("empty key")
+		}
+		r.keys, r.hashes = append(r.keys, key), append(r.hashes, planner.KeyHash(key))
+	})
+	r.cost = b.floats(r.cost[:0], n)
+	if r.flags&reportState != 0 {
+		r.state = b.floats(r.state[:0], n)
+	}
+	if r.flags&reportHashInstance != 0 {
+		r.home = b.ints(r.home[:0], n)
+	}
+	b.end()
+}

@@ -1,0 +1,113 @@
+package planner
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+)
+
+const isFrozen = "is a frozen instance, of which nothing is known"
+
+// markCoverage marks the instances of which the statistics say little.
+func (r *resolver) markCoverage() error {
+	if len(r.stats.Frozen) > 0 && r.base.HashChanged {
+		return coverageError("frozen", "must be empty when the instances or the hash function change: then every instance has to say what it holds")
+	}
+	if err := r.mark("partial_on", r.stats.PartialOn, false); err != nil {
+		return err
+	}
+	if err := r.mark("frozen", r.stats.Frozen, true); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.s.Instances, Instance.Live) {
+		return coverageError("frozen", "leaves no live instance")
+	}
+	return nil
+}
+
+// mark makes the instances of a list that errors call field partial, or frozen.
+func (r *resolver) mark(field string, ids []int32, frozen bool) error {
+	for i, id := range ids {
+		at := r.index.find(id)
+		switch {
+		case at < 0:
+			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", which is not a known one")
+		case i > 0 && id <= ids[i-1]:
+			return coverageError(field, "must ascend without repetition")
+		case r.s.Instances[at].Partial:
+			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
+		}
+		r.s.Instances[at].Partial, r.s.Instances[at].Frozen = true, frozen
+	}
+	return nil
+}
+
+func coverageError(field, detail string) error {
+	return &InputError{Row: -1, Field: field, Detail: detail}
+}
+
+// refuseFrozen refuses the first row of a key on a frozen instance: whoever says
+// so knows something of it.
+func (r *resolver) refuseFrozen() error {
+	if len(r.stats.Frozen) == 0 {
+		return nil
+	}
+	for i, d := range r.s.Current {
+		if r.s.Instances[d].Frozen {
+			return &InputError{Row: i, Field: "instance", Detail: isFrozen}
+		}
+	}
+	return nil
+}
+
+// RetainedEntries is the number of table entries of other keys than the items
+// that stay and count.
+func (s *Snapshot) RetainedEntries() int64 {
+	n := int64(0)
+	switch {
+	case s.Table == nil:
+		n = s.Retained
+	case s.Partial:
+		n = int64(s.Table.Len())
+		for _, e := range s.Entry {
+			if e >= 0 {
+				n--
+			}
+		}
+	case slices.ContainsFunc(s.Instances, func(d Instance) bool { return d.Partial }):
+		for _, stays := range s.absentEntries() {
+			if stays {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// absentEntries yields the entries of Table whose keys are no items, and whether
+// they stay.
+func (s *Snapshot) absentEntries() iter.Seq2[int32, bool] {
+	return func(yield func(int32, bool) bool) {
+		present := make([]bool, s.Table.Len())
+		for _, e := range s.Entry {
+			if e >= 0 {
+				present[e] = true
+			}
+		}
+		var partial []int32 // ascending, as Instances are
+		for _, d := range s.Instances {
+			if d.Partial {
+				partial = append(partial, d.ID)
+			}
+		}
+		for e, named := range present {
+			if named {
+				continue
+			}
+			_, stays := slices.BinarySearch(partial, s.Table.instances[e])
+			if !yield(int32(e), stays || s.Partial) {
+				return
+			}
+		}
+	}
+}
