@@ -33,17 +33,10 @@ func decodes() map[string]func(o Options) (kept int64, err error) {
 		}
 		return d.Bytes(), nil
 	}
-	for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv"} {
+	for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv", "arrow"} {
 		body := bodyOf(format, rows)
 		out[format] = func(o Options) (int64, error) {
-			switch r := bytes.NewReader(body); format {
-			case "ndjson":
-				return document(DecodeNDJSON(r, o))
-			case "csv":
-				return document(DecodeCSV(r, o))
-			default:
-				return document(DecodeJSON(r, o))
-			}
+			return document(decoders[format](bytes.NewReader(body), o))
 		}
 	}
 	long := `{"routing_table":[` + strings.Repeat(`"x",`, 300_000) + `"x"],"keys":[]}`
