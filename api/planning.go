@@ -428,6 +428,10 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
+	long := lists{changes: record.Changes, migrations: plan.migrations(), shift: plan.shift}
+	if in.kept != nil {
+		*in.kept = long
+	}
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
@@ -439,10 +443,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if p.Status == store.StatusCommitted {
 		s.metrics.committed(p)
 	}
-	return &made{
-		Plan: p, created: true, persist: s.now().Sub(begin),
-		lists: lists{changes: record.Changes, migrations: plan.migrations(), shift: plan.shift},
-	}, nil
+	return &made{Plan: p, created: true, persist: s.now().Sub(begin), lists: long}, nil
 }
 
 // overtaken marks the refusals of CreatePlan that another attempt may answer.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,8 +18,10 @@ import (
 
 func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	name := c.param("operator")
-	if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
-		return aboutOperator(name, err)
+	if c.once == nil { // else an earlier answer comes first
+		if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
+			return aboutOperator(name, err)
+		}
 	}
 	in, m, err := s.readPlanRequest(w, c)
 	if err != nil {
@@ -30,33 +33,27 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if err := m.problem(); err != nil {
 		return err
 	}
+	in.kept = &lists{}
+	err = s.begin(c, func(out store.Outcome) (*reply, error) {
+		if !out.Created { // nobody has read its lists yet
+			return nil, errOvertaken
+		}
+		return planReply(out.Plan, *in.kept, true, nil)
+	})
+	if err != nil {
+		return err
+	}
 	p, err := s.makePlan(c.Context(), name, in)
 	if err != nil {
 		return err
 	}
-	return writePlan(w, c.Request, p)
-}
-
-// writePlan answers with a plan that was just made, or made before of the same
-// statistics. Its ETag is that of the plan as GET shows it.
-func writePlan(w http.ResponseWriter, r *http.Request, p *made) error {
-	plain, err := planBody(p.Plan, keyCoder{})
-	if err != nil {
-		return err
-	}
-	status, persist := http.StatusOK, &p.persist
-	if p.created {
-		status = http.StatusCreated
-	} else {
-		persist = nil
-	}
-	whole, err := newPlanText(p.Plan, p.lists, keyCoder{}, persist)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etagOf(plain))
-	w.Header().Set("Location", "/v1/plans/"+url.PathEscape(p.ID))
-	return writeStream(w, r, status, "application/json", whole.write)
+	return s.finish(w, c, func() (*reply, error) {
+		var persist *time.Duration
+		if p.created {
+			persist = &p.persist
+		}
+		return planReply(p.Plan, p.lists, p.created, persist)
+	})
 }
 
 func (s *server) getPlan(w http.ResponseWriter, c *call) error {
@@ -188,7 +185,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 		if err != nil {
 			return store.Plan{}, err
 		}
-		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
+		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep(), c.planGuard(is(store.StatusCommitted)))
 		if committed {
 			s.metrics.committed(after)
 		}
@@ -198,7 +195,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 
 func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
 	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
+		after, err := s.store.AbortPlan(ctx, before.ID, false, to, c.planGuard(is(store.StatusAborted)))
 		return after, aboutPlan(before.ID, err)
 	})
 }
@@ -213,6 +210,9 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 			return err
 		}
 	}
+	if err := s.begin(c, stepReply); err != nil {
+		return err
+	}
 	id := c.param("id")
 	p, err := s.store.Plan(c.Context(), id)
 	if err != nil {
@@ -222,16 +222,5 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 	if err != nil {
 		return err
 	}
-	return writeStep(w, p)
-}
-
-// writeStep answers with a plan after a step of its life, without its lists.
-func writeStep(w http.ResponseWriter, p store.Plan) error {
-	body, err := planBody(p, keyCoder{})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etagOf(body))
-	writeBody(w, http.StatusOK, "application/json", body)
-	return nil
+	return s.finish(w, c, func() (*reply, error) { return stepReply(store.Outcome{Plan: p}) })
 }

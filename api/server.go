@@ -48,6 +48,9 @@ type Limits struct {
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
+	// Waiting is how many requests may wait for changes of routing tables. Defaults
+	// to 10 000.
+	Waiting int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
 }
@@ -57,6 +60,7 @@ const (
 	defaultPlanTime   = 10 * time.Minute
 	defaultMemory     = 4 << 30
 	defaultMemoryWait = time.Second
+	defaultWaiting    = 10_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -64,6 +68,7 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.Waiting = cmp.Or(max(0, l.Waiting), defaultWaiting)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -77,6 +82,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Limits bound requests.
 	Limits Limits
+	// Draining, when it is closed, says that the process is about to end: requests
+	// that only wait end. Nil: it never is.
+	Draining <-chan struct{}
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -93,6 +101,8 @@ type server struct {
 	contract  *contract
 	metrics   *metrics
 	slots     chan struct{} // for planning
+	draining  <-chan struct{}
+	hub       *hub
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
@@ -120,9 +130,10 @@ func New(c Config) (http.Handler, error) {
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
+		contract: spec, metrics: m, slots: slots, draining: c.Draining, memory: memory, placement: newPlacementCache(slots, m),
 		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
+	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
 	return s.router()
 }
 
@@ -134,6 +145,7 @@ type call struct {
 	media string     // the media type that Accept chose
 	// memory is what the request holds of the budget, until its handler has returned.
 	memory *admission.Lease
+	once   *once // nil: it has no idempotency key
 }
 
 func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
@@ -211,7 +223,15 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 					return err
 				}
 			}
-			return handle(w, c)
+			if c.once, err = newOnce(c); err != nil {
+				return err
+			}
+			defer s.release(c)
+			err = handle(w, c)
+			if again := (*replay)(nil); errors.As(err, &again) {
+				return s.replay(w, c, again)
+			}
+			return err
 		})
 	}
 }
