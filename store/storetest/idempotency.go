@@ -326,7 +326,8 @@ func oneRequestIsMade(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusCommitted)
 }
 
-// effectAndAnswer ends the context at each point of the last ack.
+// effectAndAnswer ends the context at each point of the last ack. Whoever hears of
+// the end while the database commits does not know which of the two it is.
 func effectAndAnswer(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1), set("b", 1)))
@@ -343,6 +344,9 @@ func effectAndAnswer(t *testing.T, f *fixture) {
 			break
 		}
 		fails(t, "an interrupted ack", err, context.Canceled)
+		if f.operator(t, "clicks").TableVersion == 1 {
+			break
+		}
 		same(t, "contents", before, read(t, f))
 		_, err = f.BeginIdempotent(t.Context(), i, lease, f.clock().Add(-time.Hour))
 		fails(t, "its key", err, store.ErrIdempotencyRunning)

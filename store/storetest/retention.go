@@ -193,10 +193,10 @@ func applyingPlanIsKept(t *testing.T, f *fixture) {
 	running := f.create(t, in)
 	f.start(t, running.ID)
 	proposed := f.proposal(t, "clicks", 1)
-	idle := func(interval int64) store.Plan {
+	idle := func(interval int64) {
 		p := f.plan(t, "clicks", interval, store.StatusNoAction)
 		p.Retention = store.Retention{Inputs: 1, Plans: 1, Versions: 1}
-		return f.create(t, p)
+		f.create(t, p)
 	}
 	for i := range int64(5) {
 		idle(i + 1)
