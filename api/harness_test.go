@@ -351,6 +351,13 @@ func (f *faults) Table(ctx context.Context, operator string, version *int64) (st
 	return f.Store.Table(ctx, operator, version)
 }
 
+func (f *faults) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	if err := f.fault("TableChanges"); err != nil {
+		return store.Feed{}, err
+	}
+	return f.Store.TableChanges(ctx, operator, since)
+}
+
 func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, int32, bool, error) {
 	if err := f.fault("Route"); err != nil {
 		return store.Operator{}, 0, false, err
