@@ -157,7 +157,7 @@ func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash str
 	if refused == nil {
 		return nil, nil
 	}
-	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) {
+	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) || errors.Is(refused, store.ErrFenced) {
 		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval, Limit: maxPageSize})
 		if err != nil {
 			return nil, aboutOperator(name, err)
@@ -448,7 +448,8 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 // overtaken marks the refusals of CreatePlan that another attempt may answer.
 func overtaken(err error) error {
 	for _, changed := range []error{
-		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrReportsChanged,
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrFenced,
+		store.ErrReportsChanged,
 	} {
 		if errors.Is(err, changed) {
 			return fmt.Errorf("%w: %w", errOvertaken, err)

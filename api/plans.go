@@ -198,7 +198,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 
 func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
 	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, to)
+		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
 		return after, aboutPlan(before.ID, err)
 	})
 }

@@ -192,7 +192,7 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the transitions"] = f.Transitions(ctx, id)
 	_, failures["the resolution"] = f.ResolvePlan(ctx, id, store.Resolution{}, f.by("x"))
 	_, _, failures["the commit"] = f.CommitPlan(ctx, id, f.by("x"), store.Retention{})
-	_, failures["the abort"] = f.AbortPlan(ctx, id, f.by("x"))
+	_, failures["the abort"] = f.AbortPlan(ctx, id, false, f.by("x"))
 	return failures
 }
 

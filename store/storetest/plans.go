@@ -115,7 +115,7 @@ func endedPlanMakesRoom(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	aborted := f.plan(t, "clicks", 5, store.StatusApproved, set("a", 1))
 	f.create(t, aborted)
-	if _, err := f.AbortPlan(ctx, aborted.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.FindPlan(ctx, "clicks", 0, 5, aborted.Fingerprint)
@@ -236,7 +236,7 @@ func plansAreListed(t *testing.T, f *fixture) {
 		plan := f.create(t, p)
 		if i%2 == 0 {
 			var err error
-			if plan, err = f.AbortPlan(t.Context(), plan.ID, f.by("x")); err != nil {
+			if plan, err = f.AbortPlan(t.Context(), plan.ID, false, f.by("x")); err != nil {
 				t.Fatal(err)
 			}
 		}

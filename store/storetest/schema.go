@@ -159,7 +159,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
 	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)
 	_, _, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
-	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", by)
+	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", false, by)
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
 	return failures
 }
@@ -172,7 +172,7 @@ func story(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{"v":2}`)
 	f.create(t, f.plan(t, "clicks", 20, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 21, store.StatusApproved))
-	if _, err := f.AbortPlan(t.Context(), aborted.ID, f.by("someone")); err != nil {
+	if _, err := f.AbortPlan(t.Context(), aborted.ID, false, f.by("someone")); err != nil {
 		t.Fatal(err)
 	}
 	classes := f.classes(t, 22)

@@ -114,7 +114,7 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 
 // CommitPlan implements [store.Store].
 func (s *Store) CommitPlan(
-	ctx context.Context, id string, to store.Transition, keep store.Retention,
+	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
 	to = repairTransition(to)
 	p, err = s.change(ctx, id, func(q Statements, r Row, p PlanRow) error {
@@ -151,7 +151,7 @@ func (s *Store) CommitPlan(
 }
 
 // AbortPlan implements [store.Store].
-func (s *Store) AbortPlan(ctx context.Context, id string, to store.Transition) (store.Plan, error) {
+func (s *Store) AbortPlan(ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	to = repairTransition(to)
 	return s.change(ctx, id, func(q Statements, _ Row, p PlanRow) error {
 		if done, err := step(p.Status, store.StatusAborted); done || err != nil {

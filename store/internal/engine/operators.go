@@ -11,7 +11,9 @@ import (
 )
 
 // PutOperator implements [store.Store].
-func (s *Store) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+func (s *Store) PutOperator(
+	ctx context.Context, name string, config []byte, at time.Time, guards ...store.OperatorGuard,
+) (op store.Operator, created bool, err error) {
 	if !storable(name) {
 		return op, false, fmt.Errorf("store: operator %q: the name must be UTF-8 without NUL", name)
 	}
@@ -96,7 +98,7 @@ func (s *Store) Operators(ctx context.Context, after string, limit int) (ops []s
 }
 
 // DeleteOperator implements [store.Store].
-func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time) error {
+func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) error {
 	if !storable(name) {
 		return fmt.Errorf("operator %q: %w", name, store.ErrNotFound)
 	}

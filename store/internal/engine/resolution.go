@@ -9,7 +9,7 @@ import (
 )
 
 // ResolvePlan implements [store.Store].
-func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (store.Plan, error) {
+func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	by = repairTransition(by)
 	r.Changes = sorted(r.Changes)
 	diff, err := store.EncodeChanges(r.Changes) // before the transaction: it takes its time
