@@ -29,9 +29,9 @@ func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
 func fresh(t testing.TB) storetest.Open { return opener(pgtest.NewDatabase(t)) }
 
 func opener(url string) storetest.Open {
-	return func(t testing.TB) storetest.Store {
+	return func(t testing.TB, options ...store.Option) storetest.Store {
 		t.Helper()
-		s, err := postgres.Open(t.Context(), url)
+		s, err := postgres.Open(t.Context(), url, options...)
 		if err != nil {
 			t.Fatal(err)
 		}

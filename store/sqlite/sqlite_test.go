@@ -36,9 +36,9 @@ func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
 func fresh(t testing.TB) storetest.Open { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
 
 func opener(path string) storetest.Open {
-	return func(t testing.TB) storetest.Store {
+	return func(t testing.TB, options ...store.Option) storetest.Store {
 		t.Helper()
-		s, err := sqlite.Open(t.Context(), path)
+		s, err := sqlite.Open(t.Context(), path, options...)
 		if err != nil {
 			t.Fatal(err)
 		}

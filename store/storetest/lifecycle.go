@@ -40,7 +40,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	same(t, "plans", want, got)
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 	f.wantTable(t, "clicks", 0)
-	op.TableVersion, op.TableSize, op.CurrentPlan, op.UpdatedAt = 1, 2, "", kept(to.At)
+	op.TableVersion, op.TableSize, op.CurrentPlan, op.CurrentStatus, op.UpdatedAt = 1, 2, "", "", kept(to.At)
 	same(t, "operators", op, f.operator(t, "clicks"))
 
 	steps, err := f.Transitions(ctx, in.ID)

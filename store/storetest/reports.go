@@ -135,7 +135,7 @@ func planClosesReports(t *testing.T, f *fixture) {
 	next := f.plan(t, "clicks", 1, store.StatusNoAction)
 	next.Epoch = 1
 	f.create(t, next)
-	fails(t, "a report of a lower epoch", put(3), store.ErrIntervalOutdated)
+	fails(t, "a report of a lower epoch", put(3), store.ErrFenced)
 	f.wantReports(t, 0, 9)
 }
 
