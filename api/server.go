@@ -50,6 +50,9 @@ type Limits struct {
 	MemoryWait time.Duration
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
+	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
+	// to a minute.
+	SweepEvery time.Duration
 }
 
 // Defaults of Limits.
@@ -57,6 +60,7 @@ const (
 	defaultPlanTime   = 10 * time.Minute
 	defaultMemory     = 4 << 30
 	defaultMemoryWait = time.Second
+	defaultSweepEvery = time.Minute
 )
 
 func (l Limits) withDefaults() Limits {
@@ -64,6 +68,7 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -98,9 +103,9 @@ type server struct {
 	tables    *cache[tableKey, *planner.RoutingTable]
 }
 
-// New returns the handler of the whole API. It fails when the contract that is
+// New returns the whole API. It fails when the contract that is
 // built in is not sound or names an operation that is not there.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: Config.Store is missing")
 	}
@@ -123,7 +128,11 @@ func New(c Config) (http.Handler, error) {
 		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
 		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
-	return s.router()
+	mux, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{mux, s}, nil
 }
 
 // call is one request on its way through a handler.
@@ -140,7 +149,7 @@ func (c *call) param(name string) string { return chi.URLParam(c.Request, name) 
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (s *server) router() (http.Handler, error) {
+func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
 	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
 	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
@@ -173,8 +182,14 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
+		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
+		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},
+		{"POST", "/v1/plans/{id}/start", s.startPlan},
+		{"POST", "/v1/plans/{id}/acks", s.ackPlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/v1/plans/{id}/transitions", s.listTransitions},
+		{"POST", "/v1/plans/{id}/replay", s.replayPlan},
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/readyz", s.readyz},
 		{"GET", "/metrics", s.metrics.serve},
