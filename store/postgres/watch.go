@@ -55,27 +55,28 @@ func (d *database) listen(ctx context.Context) (*pgx.Conn, error) {
 // the connection is lost it opens another one; what happened between the two may
 // be anything.
 func (d *database) follow(ctx context.Context, conn *pgx.Conn, box *engine.Mailbox) {
-	for attempt := 1; ; {
-		for conn != nil {
-			n, err := conn.WaitForNotification(ctx)
-			if err != nil {
-				hangUp(ctx, conn)
-				conn = nil
-				break
-			}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err == nil {
 			box.Put(n.Payload)
-		}
-		if !pause(ctx, attempt) {
-			return
-		}
-		var err error
-		if conn, err = d.listen(ctx); err != nil {
-			attempt = min(attempt+1, maxAttempts)
 			continue
 		}
-		attempt = 1
+		hangUp(ctx, conn)
+		if conn = d.listenAgain(ctx); conn == nil {
+			return
+		}
 		box.Put("")
 	}
+}
+
+// listenAgain is listen until it succeeds. It returns nil when ctx ended.
+func (d *database) listenAgain(ctx context.Context) *pgx.Conn {
+	for attempt := 1; pause(ctx, attempt); attempt = min(attempt+1, maxAttempts) {
+		if conn, err := d.listen(ctx); err == nil {
+			return conn
+		}
+	}
+	return nil
 }
 
 // hangUp closes a connection; that it may be lost already does not matter.

@@ -33,7 +33,8 @@ type Open func(t testing.TB, options ...store.Option) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, tableCases, classCases, reportCases, retentionCases, concurrencyCases, schemaCases,
+		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases, retentionCases,
+		idempotencyCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
@@ -322,50 +323,69 @@ type planContents struct {
 // read returns the contents of a store.
 func read(t testing.TB, s store.Store) contents {
 	t.Helper()
-	ctx := t.Context()
 	var c contents
 	var err error
+	if c.Operators, err = s.Operators(t.Context(), "", 1000); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range c.Operators {
+		c.add(t, s, op)
+	}
+	return c
+}
+
+// readOperator is read for a single operator.
+func readOperator(t testing.TB, s store.Store, name string) contents {
+	t.Helper()
+	op, err := s.Operator(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := contents{Operators: []store.Operator{op}}
+	c.add(t, s, op)
+	return c
+}
+
+// add reads what belongs to an operator.
+func (c *contents) add(t testing.TB, s store.Store, op store.Operator) {
+	t.Helper()
+	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.Operators, err = s.Operators(ctx, "", 1000)
-	must(err)
-	for _, op := range c.Operators {
-		for version := range op.TableVersion + 1 {
-			table, err := s.Table(ctx, op.Name, &version)
-			if errors.Is(err, store.ErrPurged) {
-				continue
-			}
-			must(err)
-			c.Tables = append(c.Tables, table)
+	for version := range op.TableVersion + 1 {
+		table, err := s.Table(ctx, op.Name, &version)
+		if errors.Is(err, store.ErrPurged) {
+			continue
 		}
-		plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
 		must(err)
-		for _, p := range plans {
-			whole, err := s.Plan(ctx, p.ID)
-			must(err)
-			one := planContents{Plan: whole}
-			one.Changes, err = s.Changes(ctx, p.ID)
-			must(err)
-			one.Migrations, err = s.Migrations(ctx, p.ID)
-			must(err)
-			if one.Input, err = s.Input(ctx, p.ID); err != nil {
-				one.InputError = err.Error()
-			}
-			one.Transitions, err = s.Transitions(ctx, p.ID)
-			must(err)
-			c.Plans = append(c.Plans, one)
-		}
-		reports, err := s.Reports(ctx, op.Name, 0, math.MaxInt64)
-		must(err)
-		for _, r := range reports {
-			data, err := s.ReportData(ctx, op.Name, r.Revision)
-			must(err)
-			c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
-		}
+		c.Tables = append(c.Tables, table)
 	}
-	return c
+	plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
+	must(err)
+	for _, p := range plans {
+		whole, err := s.Plan(ctx, p.ID)
+		must(err)
+		one := planContents{Plan: whole}
+		one.Changes, err = s.Changes(ctx, p.ID)
+		must(err)
+		one.Migrations, err = s.Migrations(ctx, p.ID)
+		must(err)
+		if one.Input, err = s.Input(ctx, p.ID); err != nil {
+			one.InputError = err.Error()
+		}
+		one.Transitions, err = s.Transitions(ctx, p.ID)
+		must(err)
+		c.Plans = append(c.Plans, one)
+	}
+	reports, err := s.Reports(ctx, op.Name, 0, math.MaxInt64)
+	must(err)
+	for _, r := range reports {
+		data, err := s.ReportData(ctx, op.Name, r.Revision)
+		must(err)
+		c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
+	}
 }

@@ -13,11 +13,11 @@ import (
 func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
 	var live PlanRow
 	err := s.about(ctx, operator, func(q Statements) error {
-		found, err := false, error(nil)
-		live, found, err = livePlan(ctx, q, operator, epoch, interval, s.now())
-		if err == nil && (!found || live.Fingerprint != fingerprint) {
+		p, found, err := livePlan(ctx, q, operator, epoch, interval, s.now())
+		if err == nil && (!found || p.Fingerprint != fingerprint) {
 			err = store.ErrNotFound
 		}
+		live = p
 		return err
 	})
 	if err != nil {
