@@ -86,7 +86,7 @@ func (s *server) begin(c *call, answer func(store.Outcome) (*reply, error)) erro
 		return err
 	}
 	if claim.Done {
-		return &replay{claim.Status, claim.Answer}
+		return &earlier{claim.Status, claim.Answer}
 	}
 	o.token, o.answer = claim.Token, answer
 	c.Request = c.WithContext(store.WithCompletion(c.Context(), store.Completion{Idempotency: o.Idempotency, Token: o.token, Answer: o.complete}))
@@ -141,18 +141,18 @@ func (s *server) release(c *call) {
 	}
 }
 
-// replay is the stored answer of a request that was made before.
-type replay struct {
+// earlier is the stored answer of a request that was made before.
+type earlier struct {
 	status int
 	answer []byte
 }
 
-func (*replay) Error() string { return "the request was made before" }
+func (*earlier) Error() string { return "the request was made before" }
 
-// replay gives a stored answer again. Long lists are not in it; they are read from
+// again gives a stored answer again. Long lists are not in it; they are read from
 // where they are.
-func (s *server) replay(w http.ResponseWriter, c *call, again *replay) error {
-	r, err := decodeReply(again)
+func (s *server) again(w http.ResponseWriter, c *call, e *earlier) error {
+	r, err := decodeReply(e)
 	if err != nil {
 		return fmt.Errorf("reading the stored answer to a request: %w", err)
 	}
@@ -191,6 +191,29 @@ type reply struct {
 func jsonReply(status int, etag string, v any) (*reply, error) {
 	body, err := json.Marshal(v)
 	return &reply{status: status, ETag: etag, Body: string(body)}, err
+}
+
+// errTwin: another request has made the same plan; its lists are not at hand yet.
+var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", errOvertaken)
+
+// plannedReply is the answer with a plan that the store has just created, whose
+// lists are kept.
+func plannedReply(kept *lists) func(store.Outcome) (*reply, error) {
+	return func(out store.Outcome) (*reply, error) {
+		if !out.Created {
+			return nil, errTwin
+		}
+		return planReply(out.Plan, *kept, true, nil)
+	}
+}
+
+// reply is the answer with a plan that was made now or before.
+func (m *made) reply() (*reply, error) {
+	var persist *time.Duration
+	if m.created {
+		persist = &m.persist
+	}
+	return planReply(m.Plan, m.lists, m.created, persist)
 }
 
 // planReply is the answer with a whole plan. Its ETag is that of the plan as GET
@@ -257,17 +280,17 @@ func (r *reply) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, _ := replyCoder()
-	return e.EncodeAll(text, nil), nil
+	encoder, _ := replyCoder()
+	return encoder.EncodeAll(text, nil), nil
 }
 
-func decodeReply(again *replay) (*reply, error) {
+func decodeReply(e *earlier) (*reply, error) {
 	_, d := replyCoder()
-	text, err := d.DecodeAll(again.answer, nil)
+	text, err := d.DecodeAll(e.answer, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := &reply{status: again.status}
+	r := &reply{status: e.status}
 	return r, json.UnmarshalRead(bytes.NewReader(text), r)
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -34,26 +33,14 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	in.kept = &lists{}
-	err = s.begin(c, func(out store.Outcome) (*reply, error) {
-		if !out.Created { // nobody has read its lists yet
-			return nil, errOvertaken
-		}
-		return planReply(out.Plan, *in.kept, true, nil)
-	})
-	if err != nil {
+	if err := s.begin(c, plannedReply(in.kept)); err != nil {
 		return err
 	}
 	p, err := s.makePlan(c.Context(), name, in)
 	if err != nil {
 		return err
 	}
-	return s.finish(w, c, func() (*reply, error) {
-		var persist *time.Duration
-		if p.created {
-			persist = &p.persist
-		}
-		return planReply(p.Plan, p.lists, p.created, persist)
-	})
+	return s.finish(w, c, p.reply)
 }
 
 func (s *server) getPlan(w http.ResponseWriter, c *call) error {
@@ -173,54 +160,4 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 		out.Next = token.text()
 	}
 	return writeJSON(w, out)
-}
-
-func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		op, err := s.store.Operator(ctx, before.Operator)
-		if err != nil {
-			return store.Plan{}, aboutOperator(before.Operator, err)
-		}
-		config, err := decodeConfiguration(op.Config)
-		if err != nil {
-			return store.Plan{}, err
-		}
-		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep(), c.planGuard(is(store.StatusCommitted)))
-		if committed {
-			s.metrics.committed(after)
-		}
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, false, to, c.planGuard(is(store.StatusAborted)))
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-// transition takes a plan one step on and answers with it.
-func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Context, store.Plan, store.Transition) (store.Plan, error)) error {
-	var said wire.Transition
-	if present, err := readSmall(w, c.Request, c.route, &said); err != nil {
-		return err
-	} else if present {
-		if err := checkRules(said, ""); err != nil {
-			return err
-		}
-	}
-	if err := s.begin(c, stepReply); err != nil {
-		return err
-	}
-	id := c.param("id")
-	p, err := s.store.Plan(c.Context(), id)
-	if err != nil {
-		return aboutPlan(id, err)
-	}
-	p, err = step(c.Context(), p, store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()})
-	if err != nil {
-		return err
-	}
-	return s.finish(w, c, func() (*reply, error) { return stepReply(store.Outcome{Plan: p}) })
 }

@@ -72,6 +72,20 @@ func is(status store.Status) func(store.Plan) bool {
 	return func(p store.Plan) bool { return p.Status == status }
 }
 
+// appliedBy tells whether a plan is carried out by an executor.
+func appliedBy(executor string) func(store.Plan) bool {
+	return func(p store.Plan) bool { return p.Status == store.StatusApplying && p.Executor == executor }
+}
+
+// ackedBy tells whether a plan waits for none of the instances any more.
+func ackedBy(instances []int32) func(store.Plan) bool {
+	return func(p store.Plan) bool {
+		return p.Status == store.StatusCommitted || !slices.ContainsFunc(instances, func(id int32) bool {
+			return !slices.ContainsFunc(p.Acked, func(a store.Ack) bool { return a.Instance == id })
+		})
+	}
+}
+
 // operatorGuard is planGuard for an operator.
 func (c *call) operatorGuard(happened func(store.Operator) bool) store.OperatorGuard {
 	return func(current *store.Operator) error {

@@ -78,8 +78,7 @@ func (s *server) planScheme(ctx context.Context, b *base, in *statistics) (*outc
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		// Where keys would go makes no difference, but that it is there.
-		stay, err := b.snapshot(in, b.layout, owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}})
+		stay, err := b.stay(in)
 		if err != nil {
 			return nil, err
 		}
@@ -127,6 +126,12 @@ func (b *base) snapshot(in *statistics, before, after layout) (*planner.Snapshot
 		}
 	}
 	return s, nil
+}
+
+// stay is the snapshot of statistics of which nothing is to be planned: where keys
+// would go makes no difference, but that it is there.
+func (b *base) stay(in *statistics) (*planner.Snapshot, error) {
+	return b.snapshot(in, b.layout, owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}})
 }
 
 // unmoved is the plan that leaves everything where it is.

@@ -53,6 +53,9 @@ type Limits struct {
 	Waiting int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
+	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
+	// to a minute.
+	SweepEvery time.Duration
 }
 
 // Defaults of Limits.
@@ -61,6 +64,7 @@ const (
 	defaultMemory     = 4 << 30
 	defaultMemoryWait = time.Second
 	defaultWaiting    = 10_000
+	defaultSweepEvery = time.Minute
 )
 
 func (l Limits) withDefaults() Limits {
@@ -69,6 +73,7 @@ func (l Limits) withDefaults() Limits {
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
 	l.Waiting = cmp.Or(max(0, l.Waiting), defaultWaiting)
+	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -108,9 +113,9 @@ type server struct {
 	tables    *cache[tableKey, *planner.RoutingTable]
 }
 
-// New returns the handler of the whole API. It fails when the contract that is
+// New returns the whole API. It fails when the contract that is
 // built in is not sound or names an operation that is not there.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: Config.Store is missing")
 	}
@@ -134,7 +139,11 @@ func New(c Config) (http.Handler, error) {
 		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
-	return s.router()
+	mux, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{mux, s}, nil
 }
 
 // call is one request on its way through a handler.
@@ -152,7 +161,7 @@ func (c *call) param(name string) string { return chi.URLParam(c.Request, name) 
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (s *server) router() (http.Handler, error) {
+func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
 	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
 	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
@@ -185,8 +194,14 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
+		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
+		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},
+		{"POST", "/v1/plans/{id}/start", s.startPlan},
+		{"POST", "/v1/plans/{id}/acks", s.ackPlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/v1/plans/{id}/transitions", s.listTransitions},
+		{"POST", "/v1/plans/{id}/replay", s.replayPlan},
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/readyz", s.readyz},
 		{"GET", "/metrics", s.metrics.serve},
@@ -228,8 +243,8 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 			}
 			defer s.release(c)
 			err = handle(w, c)
-			if again := (*replay)(nil); errors.As(err, &again) {
-				return s.replay(w, c, again)
+			if e := (*earlier)(nil); errors.As(err, &e) {
+				return s.again(w, c, e)
 			}
 			return err
 		})

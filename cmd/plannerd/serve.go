@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"plannerd/api"
@@ -145,6 +146,7 @@ func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger)
 	}
 	fmt.Fprintf(env.stdout, "plannerd %s is at http://%s (reference: http://%[2]s/docs), data in %[3]s\n",
 		version(), listener.Addr(), c.shown())
+	defer beside(env.ctx, handler.Run)()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	select {
@@ -154,6 +156,17 @@ func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger)
 	}
 	logger.Info("shutting down", "at_most", c.ShutdownTimeout.String())
 	return c.shutdown(server)
+}
+
+// beside runs a task beside the server; the function it returns ends it.
+func beside(ctx context.Context, task func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { task(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // shutdown waits for the running requests, at most ShutdownTimeout.
