@@ -71,6 +71,13 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
+// advance has time pass.
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // newEnv starts a server. The options change its configuration.
 func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 	t.Helper()
@@ -114,6 +121,16 @@ func (e *env) do(method, target, body string, headers ...string) *answer {
 
 func (e *env) send(ctx context.Context, method, target string, body io.Reader, headers ...string) *answer {
 	e.Helper()
+	r := e.request(ctx, method, target, body, headers...)
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	a.validate(r)
+	return a
+}
+
+// request is what send sends.
+func (e *env) request(ctx context.Context, method, target string, body io.Reader, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
 	if r.ContentLength != 0 {
 		r.Header.Set("Content-Type", "application/json")
@@ -122,11 +139,7 @@ func (e *env) send(ctx context.Context, method, target string, body io.Reader, h
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, r)
-	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
-	a.validate(r)
-	return a
+	return r
 }
 
 func (a *answer) validate(r *http.Request) {
