@@ -134,12 +134,18 @@ func TestExamples(t *testing.T) {
 func (e *env) exampleTarget(path string) string {
 	e.Helper()
 	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`, `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
+	if strings.HasSuffix(path, "/approve") || strings.HasSuffix(path, "/reject") {
+		config = strings.Replace(config, "{", `{"require_approval":true,`, 1)
+	}
 	if strings.HasSuffix(path, "/resolution") {
 		config, body = allAtHome, `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`
 	}
 	e.operator(operator, config)
 	var p struct{ ID string }
 	e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
+	if strings.HasSuffix(path, "/acks") {
+		e.do("POST", "/v1/plans/"+p.ID+"/start", `{"executor":"e"}`).want(http.StatusOK)
+	}
 	if path == "/v1/operators/{operator}/plans" {
 		e.report(46, 1, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
 		e.report(47, 0, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
@@ -177,6 +183,12 @@ func TestStoreFailures(t *testing.T) {
 		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
 		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
 		{"ResolvePlan", "PUT", "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"},
+		{"ApprovePlan", "POST", "/v1/plans/" + p.ID + "/approve", ""},
+		{"RejectPlan", "POST", "/v1/plans/" + p.ID + "/reject", ""},
+		{"StartPlan", "POST", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`},
+		{"AckPlan", "POST", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`},
+		{"Transitions", "GET", "/v1/plans/" + p.ID + "/transitions", ""},
+		{"Input", "POST", "/v1/plans/" + p.ID + "/replay", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.ID + "/commit", ""},
 		{"AbortPlan", "POST", "/v1/plans/" + p.ID + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
@@ -210,6 +222,13 @@ func TestStoreFailures(t *testing.T) {
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "base_changed", store.ErrBaseChanged, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "configuration_changed", store.ErrConfigurationChanged, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "purged", store.ErrPurged, http.StatusGone},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_pending", store.ErrPlanPending, http.StatusConflict},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_in_flight", store.ErrPlanInFlight, http.StatusConflict},
+		{"ApprovePlan", "/v1/plans/" + p.ID + "/approve", "", "purged", store.ErrPurged, http.StatusGone},
+		{"RejectPlan", "/v1/plans/" + p.ID + "/reject", "", "purged", store.ErrPurged, http.StatusGone},
+		{"StartPlan", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
+		{"AckPlan", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
+		{"Input", "/v1/plans/" + p.ID + "/replay", "", "purged", store.ErrPurged, http.StatusGone},
 		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
 		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
 		{"AbortPlan", "/v1/plans/" + p.ID + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
@@ -224,6 +243,9 @@ func TestStoreFailures(t *testing.T) {
 	f.set("Changes", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusGone, "purged", "")
 	f.set("Changes", nil)
+	f.set("Transitions", store.ErrPurged)
+	e.do("GET", "/v1/plans/"+p.ID+"/transitions", "").fails(http.StatusGone, "purged", "")
+	f.set("Transitions", nil)
 	f.set("Plan", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID, "").fails(http.StatusGone, "purged", "")
 	f.set("Plan", nil)
