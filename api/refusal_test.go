@@ -303,12 +303,15 @@ func TestRefusedReads(t *testing.T) {
 		get("/v1/plans/none/transitions", http.StatusNotFound, "plan_not_found", ""),
 	)
 	needs := map[string]string{"start": `{"executor":"e"}`, "acks": `{"instances":[0]}`}
+	with := func(verb, member string) string {
+		return strings.Replace("{"+member+strings.Replace(needs[verb], "{", ",", 1)+"}", "}}", "}", 1)
+	}
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		cases = append(cases,
 			post(verb, `{`, badRequest, "malformed", ""),
 			post(verb, `{"force":true}`, unprocessable, "invalid", "/force"),
-			post(verb, `{"reason":"a\u0007"}`, unprocessable, "invalid", "/reason"),
-			post(verb, `{"actor":"`+strings.Repeat("a", 257)+`"}`, unprocessable, "invalid", "/actor"),
+			post(verb, with(verb, `"reason":"a\u0007"`), unprocessable, "invalid", "/reason"),
+			post(verb, with(verb, `"actor":"`+strings.Repeat("a", 257)+`"`), unprocessable, "invalid", "/actor"),
 			post(verb, `{}`, http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: text/plain"),
 			post(verb, `{}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
 			post(verb, strings.Repeat(" ", 1<<20+1), http.StatusRequestEntityTooLarge, "too_large", ""),
