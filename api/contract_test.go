@@ -58,8 +58,46 @@ func unreached() []string {
 			out = append(out, "code "+code.(string))
 		}
 	}
+	for what, list := range map[string]map[string]bool{"PlanStatus": reached.statuses, "Causes": reached.causes} {
+		for _, name := range tabled(doc.Components.Schemas[what].Value.Description) {
+			if !list[name] {
+				out = append(out, what+" "+name)
+			}
+		}
+	}
 	slices.Sort(out)
 	return out
+}
+
+// tabled are the names in the first column of a table in a description.
+func tabled(description string) (names []string) {
+	for line := range strings.Lines(description) {
+		if rest, is := strings.CutPrefix(line, "| `"); is {
+			name, _, _ := strings.Cut(rest, "`")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestPlanStatuses: the table of the statuses is that of the transitions.
+func TestPlanStatuses(t *testing.T) {
+	doc, _ := spec()
+	status := doc.Components.Schemas["PlanStatus"].Value
+	if rows := tabled(status.Description); len(rows) != len(status.Enum) {
+		t.Errorf("%d rows of %d statuses", len(rows), len(status.Enum))
+	}
+	for _, s := range status.Enum {
+		var next []string
+		for _, to := range store.Next(store.Status(s.(string))) {
+			next = append(next, "`"+string(to)+"`")
+		}
+		for line := range strings.Lines(status.Description) {
+			if strings.HasPrefix(line, "| `"+s.(string)+"` |") && !strings.HasSuffix(strings.TrimSpace(line), "| "+strings.TrimPrefix(strings.Join(next, ", ")+" |", " ")) {
+				t.Errorf("%s: goes on to %v, but is described as %s", s, next, line)
+			}
+		}
+	}
 }
 
 // TestRoutes: what is served equals what is documented.

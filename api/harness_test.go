@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -43,12 +44,27 @@ var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
 	return doc, router
 })
 
-// reached collects what answers the tests have seen: "METHOD path status" and
-// problem codes.
+// reached collects what answers the tests have seen: "METHOD path status", problem
+// codes, statuses and causes of plans.
 var reached = struct {
 	sync.Mutex
-	answers, codes map[string]bool
-}{answers: map[string]bool{}, codes: map[string]bool{}}
+	answers, codes, statuses, causes map[string]bool
+}{answers: map[string]bool{}, codes: map[string]bool{}, statuses: map[string]bool{}, causes: map[string]bool{}}
+
+// ofPlans finds the status and the causes of plans.
+var ofPlans = regexp.MustCompile(`"status":"([a-z_]+)"|"causes":\["([a-z_",]+)"\]`)
+
+// see notes what an answer says about plans.
+func see(body []byte) {
+	reached.Lock()
+	defer reached.Unlock()
+	for _, found := range ofPlans.FindAllSubmatch(body[:min(len(body), 1<<16)], -1) {
+		reached.statuses[string(found[1])] = true
+		for _, cause := range strings.Split(string(found[2]), `","`) {
+			reached.causes[cause] = true
+		}
+	}
+}
 
 // env is a server over a fresh store.
 type env struct {
@@ -158,6 +174,7 @@ func (a *answer) validate(r *http.Request) {
 			a.Errorf("%s %s: problem does not fit its status: %s", r.Method, r.URL, a.body)
 		}
 	}
+	see(a.body)
 	doc, router := spec()
 	match := *r
 	if match.Method == http.MethodHead {
