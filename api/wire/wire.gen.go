@@ -781,7 +781,7 @@ type CertificateLevel string
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 // | `plan_pending` | 409 | another plan of the operator waits for approval |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
@@ -1205,7 +1205,7 @@ type Problem struct {
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 	// | `plan_pending` | 409 | another plan of the operator waits for approval |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |
