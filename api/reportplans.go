@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api/wire"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -21,16 +22,11 @@ import (
 // causeCarried: last reports stood in for missing ones.
 const causeCarried planner.Cause = "carried"
 
-// bulkRows is how many rows reports may have together that are merged without a
-// slot for large bodies.
-const bulkRows = 1 << 14
-
 // reported asks for a plan made of reports; once they are merged it tells what
 // they were.
 type reported struct {
 	missing wire.MissingReports // "": as the operator says
-	// admit waits until so many rows may be merged.
-	admit func(rows int64) error
+	memory  *admission.Lease
 
 	last     []store.Report // as the store listed them
 	received []store.Report
@@ -56,7 +52,7 @@ func (s *server) readPlanRequest(w http.ResponseWriter, c *call) (*statistics, *
 			m.refuse(name, "is for statistics: reports say it for themselves")
 		}
 	}
-	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), admit: s.admitRows(c)}
+	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), memory: c.memory}
 	return in, m, nil
 }
 
@@ -67,23 +63,10 @@ func (s *server) readStatisticsOrNone(w http.ResponseWriter, c *call) (*statisti
 		return s.readStatistics(w, c)
 	}
 	m := &members{schema: c.bodySchema(), query: c.query, bad: invalid()}
-	st := &statistics{Statistics: &planner.Statistics{}, document: &statsio.Document{}, query: true, bare: true}
+	st := &statistics{Statistics: &planner.Statistics{}, document: &statsio.Document{}, query: true, bare: true, memory: c.memory}
 	st.readMembers(m)
 	st.readCompact(m)
 	return st, m, nil
-}
-
-// admitRows returns what waits for a slot for large bodies, if there are many rows
-// and it has none yet.
-func (s *server) admitRows(c *call) func(rows int64) error {
-	taken := false
-	return func(rows int64) error {
-		if taken || rows <= bulkRows {
-			return nil
-		}
-		taken = true
-		return (&bulkReader{call: c, slots: s.bulk}).takeSlot()
-	}
 }
 
 // merge reads the reports that a plan is asked of, and returns the statistics
@@ -202,7 +185,7 @@ func (s *server) readReports(ctx context.Context, b *base, r *reported) ([]stats
 	if rows > most {
 		return nil, tooLarge(fmt.Sprintf("The reports have more than %d rows together.", most))
 	}
-	if err := r.admit(rows); err != nil {
+	if err := r.memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
 		return nil, err
 	}
 	out := make([]statsio.Report, len(chosen))

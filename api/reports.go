@@ -204,9 +204,12 @@ func (r reporters) admit(in *statistics, committed int64) error {
 	return nil
 }
 
+// smallReport is how many rows a report may have that waits for no slot.
+const smallReport = 1 << 14
+
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *server) encodeReport(ctx context.Context, r reporters, in *statistics) ([]byte, error) {
-	if in.Len() > bulkRows { // hashing and sorting many keys keeps a processor busy
+	if in.Len() > smallReport { // hashing and sorting many keys keeps a processor busy
 		release, err := take(ctx, s.slots)
 		if err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ type decoder struct {
 func (d *decoder) start(r io.Reader, o Options, s shape, fields field) {
 	o = o.withDefaults()
 	d.open(r, o.Limits.Bytes)
+	d.account = &meter{reserve: o.Reserve}
 	d.begin(o, s, fields)
 }
 
