@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/getkin/kin-openapi/routers"
@@ -96,6 +97,8 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	// collecting: a collection of what a large request left behind is running.
+	collecting atomic.Bool
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -191,13 +194,31 @@ func (s *server) router() (http.Handler, error) {
 	return mux, nil
 }
 
+// largeRequest is how much memory a request holds, in bytes, that is worth a
+// collection when it ends.
+const largeRequest = 32 << 20
+
+// release gives back what a request held. What a large one leaves behind is
+// collected at once: that takes little time, as little else is alive then, and the
+// next large request need not grow the heap beside it.
+func (s *server) release(held *admission.Lease) {
+	large := held.Used() >= largeRequest
+	held.Release()
+	if large && s.collecting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.collecting.Store(false)
+			runtime.GC()
+		}()
+	}
+}
+
 // checked holds a request against the contract before it reaches its handler,
 // and turns the handler's error into an answer.
 func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
-		defer c.memory.Release()
+		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
 			var err error
 			if c.query, err = checkParameters(r, route); err != nil {
