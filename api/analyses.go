@@ -18,8 +18,9 @@ import (
 // analysis is one of the analyses: a function of keys and of a request Q.
 type analysis[Q, R any] func(ctx context.Context, in *analyses.Input, request Q, progress analyses.Progress) (*R, error)
 
-// bound refuses a request that would take too much memory.
-type bound[Q any] func(in *analyses.Input, request *Q) error
+// bound tells what a request takes besides its keys, in bytes, or refuses one that
+// would take too much.
+type bound[Q any] func(in *analyses.Input, request *Q) (bytes int64, err error)
 
 // analysed returns the handler of an analysis. name is that of its metrics.
 func analysed[Q, R any](s *server, name string, run analysis[Q, R], check bound[Q]) handler {
@@ -35,8 +36,12 @@ func analysed[Q, R any](s *server, name string, run analysis[Q, R], check bound[
 		if err := s.loadInput(c, r); err != nil {
 			return err
 		}
-		if err := check(r.input, &request); err != nil {
+		besides, err := check(r.input, &request)
+		if err != nil {
 			return r.problem(err)
+		}
+		if err := c.memory.Settle(c.memory.Used() + r.input.Bytes() + besides); err != nil {
+			return err
 		}
 		a := &analysisAnswer{w: w, lines: c.media == mediaNDJSON, now: s.now}
 		var result *R
@@ -84,10 +89,6 @@ func (s *server) failed(c *call, a *analysisAnswer, err error) error {
 	return left
 }
 
-// storedBytes is how long a stored input may be without a slot for bulk; what is
-// in it is some times as long.
-const storedBytes = bulkBytes / 4
-
 // loadInput reads the stored statistics that a request names, if it does.
 func (s *server) loadInput(c *call, r *analysisRequest) error {
 	if r.source.Operator == nil {
@@ -106,10 +107,8 @@ func (s *server) loadInput(c *call, r *analysisRequest) error {
 		return &problem{status: http.StatusGone, code: wire.CodePurged,
 			detail: fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator)}
 	}
-	if len(blob) > storedBytes {
-		if err := (&bulkReader{call: c, slots: s.bulk}).takeSlot(); err != nil {
-			return err
-		}
+	if err := c.memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+		return err
 	}
 	if statsio.IsCompact(blob) {
 		return conflict(wire.CodeKeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
@@ -121,8 +120,10 @@ func (s *server) loadInput(c *call, r *analysisRequest) error {
 	if stats.Partial {
 		return conflict(wire.CodeKeysNotKnown, "The statistics of that interval are partial: they do not name all keys.")
 	}
-	r.input, err = analyses.FromStatistics(stats)
-	return err
+	if r.input, err = analyses.FromStatistics(stats); err != nil {
+		return err
+	}
+	return c.memory.Settle(r.input.Bytes())
 }
 
 // planOf returns the newest plan of an interval; epoch nil is the newest that has

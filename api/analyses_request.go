@@ -66,7 +66,7 @@ func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequ
 	if err := inBodyOnly(c.query); err != nil {
 		return nil, err
 	}
-	body, options, err := s.bulkBody(w, c)
+	body, options, err := s.bulkBody(w, c, "application/json")
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,9 @@ func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequ
 	}
 	stream, streamed := doc.Members["stream"]
 	delete(doc.Members, "stream")
+	if err := c.decoded(doc.Bytes()+int64(len(stream)), doc.Members); err != nil {
+		return nil, err
+	}
 	r := &analysisRequest{pointer: doc.Pointer}
 	if err := r.readFields(doc.Members, c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value); err != nil {
 		return nil, err
@@ -85,7 +88,7 @@ func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequ
 		return nil, err
 	}
 	if streamed {
-		r.input, err = decodeStream(stream, s.limits.Statistics, keyCoder{doc.Base64Keys()})
+		r.input, err = decodeStream(stream, options, keyCoder{doc.Base64Keys()})
 		r.pointer = func(row int, _ string) string { return "/stream/" + strconv.Itoa(row) }
 		return r, err
 	}
@@ -154,14 +157,14 @@ func (s *server) readAnalysisRows(w http.ResponseWriter, c *call, media string) 
 	if r.fields, err = queriedFields(c); err != nil {
 		return nil, err
 	}
-	body, options, err := s.bulkBody(w, c)
+	body, options, err := s.bulkBody(w, c, media)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
 	if media == mediaText {
 		r.pointer = func(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
-		r.input, err = decodeLines(body, s.limits.Statistics, keyCoder{options.Base64Keys})
+		r.input, err = decodeLines(body, options, keyCoder{options.Base64Keys})
 		if err != nil {
 			return nil, readProblem(c.Context(), err)
 		}

@@ -24,7 +24,7 @@ type message struct {
 
 // decodeStream reads the member "stream" of a JSON body. It ends at the first
 // message that is wrong.
-func decodeStream(text []byte, limits statsio.Limits, keys keyCoder) (*analyses.Input, error) {
+func decodeStream(text []byte, o statsio.Options, keys keyCoder) (*analyses.Input, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, invalid().with("/stream", "must be a list of keys")
 	}
@@ -32,7 +32,7 @@ func decodeStream(text []byte, limits statsio.Limits, keys keyCoder) (*analyses.
 	if _, err := d.ReadToken(); err != nil { // the bracket
 		return nil, jsonProblem(err, "/stream")
 	}
-	b := analyses.NewStreamBuilder(limits)
+	b := analyses.NewStreamBuilder(o)
 	var m message
 	for i := 0; d.PeekKind() != ']'; i++ {
 		value, err := d.ReadValue()
@@ -96,11 +96,11 @@ func inStream(err error) error {
 }
 
 // decodeLines reads a stream of one key a line.
-func decodeLines(r io.Reader, limits statsio.Limits, keys keyCoder) (*analyses.Input, error) {
+func decodeLines(r io.Reader, o statsio.Options, keys keyCoder) (*analyses.Input, error) {
 	if !keys.base64 {
-		return analyses.ReadStream(r, limits)
+		return analyses.ReadStream(r, o)
 	}
-	b := analyses.NewStreamBuilder(limits)
+	b := analyses.NewStreamBuilder(o)
 	lines := bufio.NewScanner(r)
 	for i := 0; lines.Scan(); i++ {
 		m := message{key: lines.Bytes()}

@@ -66,7 +66,7 @@ var (
 // streamed is an input of the messages.
 func streamed(t testing.TB, list []string) *analyses.Input {
 	t.Helper()
-	b := analyses.NewStreamBuilder(statsio.Limits{})
+	b := analyses.NewStreamBuilder(statsio.Options{})
 	for _, m := range list {
 		if err := b.Add([]byte(m), 1); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestAnalysisEncodings(t *testing.T) {
 // TestStreamCosts: a message of a JSON stream may say what it costs.
 func TestStreamCosts(t *testing.T) {
 	e := newEnv(t)
-	b := analyses.NewStreamBuilder(statsio.Limits{})
+	b := analyses.NewStreamBuilder(statsio.Options{})
 	for _, m := range []struct {
 		key  string
 		cost float64

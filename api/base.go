@@ -7,6 +7,7 @@ import (
 
 	"plannerd/api/wire"
 	"plannerd/compact"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -23,15 +24,21 @@ type base struct {
 	// what the entries that the store holds say.
 	layout layout
 	stored []store.Entry
+	// stop reports whether nobody waits for the plan any more.
+	stop func() bool
 }
 
-// loadBase reads what a plan of the operator starts from.
-func (s *server) loadBase(ctx context.Context, operator string) (*base, error) {
+// loadBase reads what a plan of the operator starts from, into memory that the
+// lease holds.
+func (s *server) loadBase(ctx context.Context, operator string, memory *admission.Lease) (*base, error) {
 	op, err := s.store.Operator(ctx, operator)
 	if err != nil {
 		return nil, aboutOperator(operator, err)
 	}
-	b := &base{op: op}
+	if err := holdTable(memory, op); err != nil {
+		return nil, err
+	}
+	b := &base{op: op, stop: ended(ctx)}
 	if b.newest, err = s.placement.get(ctx, op.Config); err != nil {
 		return nil, err
 	}
@@ -151,6 +158,7 @@ func (st *statistics) outdated(version int64) bool {
 func (b *base) material(in *statistics) (*material, error) {
 	from := planner.Base{
 		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: in.outdated(b.op.TableVersion),
+		Stop: b.stop,
 	}
 	switch {
 	case in.records != nil && !b.engineHolds():
@@ -229,6 +237,9 @@ func (b *base) size(o *outcome) {
 	}
 }
 
+// ended reports whether a request has ended.
+func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
+
 // lastingMigrations returns the migrations of a plan as the store keeps them. The
 // moves of classes have those beside them that stay and need an entry, where the
 // hash changes: these must be named too.
@@ -247,7 +258,7 @@ func (b *base) lastingMigrations(o *outcome) []byte {
 }
 
 // lastingInput returns the statistics as the store keeps them; nil when it is to
-// keep none.
+// keep none, or nobody waits for the plan any more.
 func (b *base) lastingInput(in *statistics) []byte {
 	switch {
 	case !b.newest.StoreInputs:
@@ -255,5 +266,5 @@ func (b *base) lastingInput(in *statistics) []byte {
 	case in.records != nil:
 		return statsio.EncodeCompact(in.records)
 	}
-	return statsio.EncodeInput(in.Statistics)
+	return statsio.EncodeInputUntil(in.Statistics, b.stop)
 }

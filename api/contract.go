@@ -317,8 +317,11 @@ func plainJSON(err error) string {
 func readSmall(w http.ResponseWriter, r *http.Request, route *routers.Route, into any) (bool, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmallBody))
 	if err != nil {
-		var length *http.MaxBytesError
-		if errors.As(err, &length) {
+		var (
+			length *http.MaxBytesError
+			known  *problem
+		)
+		if errors.As(err, &length) || errors.As(err, &known) {
 			return false, err
 		}
 		return false, malformed("The body cannot be read.")

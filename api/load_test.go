@@ -3,14 +3,11 @@ package api_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"plannerd/api"
 	"plannerd/store"
@@ -208,46 +205,4 @@ func TestTooManyTokens(t *testing.T) {
 		{"what-if", "POST", "/v1/what-if?instances=32769", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?tokens_per_instance"},
 	})
 	e.do("PUT", "/v1/operators/clicks", `{"instances":32768}`).want(http.StatusOK)
-}
-
-// TestBulkBodies: only so many large bodies are read at a time. Others wait, and
-// are told to come again when that takes too long; small ones need not.
-func TestBulkBodies(t *testing.T) {
-	row := func(i int) string { return fmt.Sprintf("%d%s,1\n", i, strings.Repeat("k", 1000)) }
-	var large strings.Builder
-	large.WriteString("key,cost\n")
-	for i := range 1200 {
-		large.WriteString(row(i))
-	}
-	synctest.Test(t, func(t *testing.T) {
-		// The server's slots must be of the bubble, for its clock to move.
-		handler, err := api.New(api.Config{Store: struct{ store.Store }{}, Logger: slog.New(slog.DiscardHandler), Limits: api.Limits{Bulk: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := &env{TB: t, handler: handler}
-		post := func(body io.Reader) *answer {
-			return e.send(t.Context(), "POST", "/v1/what-if?instances=2&hash_function=modulo", body, csv)
-		}
-		reader, writer := io.Pipe()
-		first := make(chan *answer, 1)
-		go func() { first <- post(reader) }()
-		if _, err := io.WriteString(writer, large.String()); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait() // it has the slot and waits for more
-		busy := post(strings.NewReader(large.String())).fails(http.StatusServiceUnavailable, "busy", "")
-		if busy.header.Get("Retry-After") == "" {
-			t.Error("no Retry-After")
-		}
-		post(strings.NewReader("key,cost\na,1\n")).want(http.StatusOK)
-		if _, err := io.WriteString(writer, row(9999)); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
-		(<-first).want(http.StatusOK)
-		post(strings.NewReader(large.String())).want(http.StatusOK)
-	})
 }

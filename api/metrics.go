@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"plannerd/api/wire"
+	"plannerd/internal/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -32,7 +33,7 @@ type metrics struct {
 	storeLatency  *prometheus.HistogramVec
 }
 
-func newMetrics() *metrics {
+func newMetrics(memory *admission.Budget) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -61,8 +62,45 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
 	}
 	m.registry.MustRegister(m.requests, m.latency, m.planning, m.analysing, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		budgetCollector{memory}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// budgetCollector tells how the memory budget stands.
+type budgetCollector struct{ budget *admission.Budget }
+
+var (
+	budgetDesc   = prometheus.NewDesc("plannerd_memory_budget_bytes", "Memory that all requests together may hold.", nil, nil)
+	reservedDesc = prometheus.NewDesc("plannerd_memory_reserved_bytes", "Memory that requests hold, as they reckon.", nil, nil)
+	leasesDesc   = prometheus.NewDesc("plannerd_memory_requests", "Requests that hold memory, or wait for it.", []string{"state"}, nil)
+	refusalsDesc = prometheus.NewDesc("plannerd_memory_rejections_total",
+		"Requests that got no memory: it did not become free in time (full), all waited for each other (stalled), or they need more than there is (exceeded).",
+		[]string{"reason"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (budgetCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{budgetDesc, reservedDesc, leasesDesc, refusalsDesc} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c budgetCollector) Collect(out chan<- prometheus.Metric) {
+	u := c.budget.Usage()
+	gauge := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	gauge(budgetDesc, u.Budget)
+	gauge(reservedDesc, u.Reserved)
+	gauge(leasesDesc, int64(u.Leases), "holding")
+	gauge(leasesDesc, int64(u.Waiting), "waiting")
+	for _, r := range []struct {
+		reason string
+		n      int64
+	}{{"full", u.Refusals.Full}, {"stalled", u.Refusals.Stalled}, {"exceeded", u.Refusals.Exceeded}} {
+		out <- prometheus.MustNewConstMetric(refusalsDesc, prometheus.CounterValue, float64(r.n), r.reason)
+	}
 }
 
 // statusHungUp counts requests whose client hung up before there was an answer.

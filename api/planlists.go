@@ -71,6 +71,9 @@ func (s *server) listMigrations(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return aboutPlan(id, err)
 	}
+	if err := c.list(listLength(p)); err != nil {
+		return err
+	}
 	if schemeOf(p.Strategy) != wire.SchemeTable {
 		all, err := s.shift(c.Context(), p)
 		if err != nil {
@@ -182,6 +185,9 @@ func (s *server) listTableChanges(w http.ResponseWriter, c *call) error {
 		return conflict(wire.CodeNoRoutingTable, "Under the scheme "+string(scheme)+" a plan changes no routing table; GET the plan with include=routing_table.")
 	}
 	if err := refuseUnresolved(p); err != nil {
+		return err
+	}
+	if err := c.list(listLength(p)); err != nil {
 		return err
 	}
 	changes, err := s.changes(c.Context(), p)

@@ -48,7 +48,11 @@ func (s *server) makePlan(ctx context.Context, operator string, in *statistics) 
 		return nil, errors.New("statistics without an interval") // the handler has checked
 	}
 	var err error
+	decoded := in.memory.Used()
 	for range planAttempts {
+		if err = in.memory.Settle(decoded + in.planBytes()); err != nil {
+			break
+		}
 		var m *made
 		if m, err = s.tryPlan(ctx, operator, in); err == nil {
 			return m, nil
@@ -61,7 +65,7 @@ func (s *server) makePlan(ctx context.Context, operator string, in *statistics) 
 }
 
 func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (*made, error) {
-	b, err := s.loadBase(ctx, operator)
+	b, err := s.loadBase(ctx, operator, in.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +87,17 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	}
 	begin := s.now()
 	plan, err := s.plan(ctx, b, in)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, in.inputProblem(err)
 	}
 	b.size(plan)
 	in.mark(plan)
+	if err := in.memory.Reserve(plan.answerBytes()); err != nil {
+		return nil, err
+	}
 	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
 }
 
@@ -414,6 +424,9 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	}
 	if in.reports != nil {
 		record.LastReports = in.reports.last
+	}
+	if ctx.Err() != nil { // encoding has stopped, perhaps
+		return nil, ctx.Err()
 	}
 	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 		return nil
 	}
 	var l lists
-	if err := s.include(c.Context(), p, &l, changes, migrations); err != nil {
+	if err := s.include(c, p, &l, changes, migrations); err != nil {
 		return err
 	}
 	whole, err := newPlanText(p, l, keys, nil)
@@ -97,7 +97,13 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 }
 
 // include reads the lists of a plan that are asked for.
-func (s *server) include(ctx context.Context, p store.Plan, l *lists, changes, migrations bool) (err error) {
+func (s *server) include(c *call, p store.Plan, l *lists, changes, migrations bool) (err error) {
+	ctx := c.Context()
+	if changes || migrations {
+		if err := c.list(listLength(p)); err != nil {
+			return err
+		}
+	}
 	if schemeOf(p.Strategy) != wire.SchemeTable {
 		return s.includeShift(ctx, p, l, changes, migrations)
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api/wire"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -28,6 +30,7 @@ type problem struct {
 	retryAfter int     // seconds; 0: no Retry-After
 	allow      string  // for 405
 	missing    []int32 // instances, for reports_missing
+	hangUp     bool    // the connection is of no more use
 }
 
 func (p *problem) Error() string { return string(p.code) + ": " + p.detail }
@@ -115,6 +118,7 @@ func problemOf(err error) *problem {
 		input  *planner.InputError
 		body   *statsio.Error
 		length *http.MaxBytesError
+		memory *admission.ExceededError
 	)
 	what := "It"
 	if errors.As(err, &about) {
@@ -129,6 +133,12 @@ func problemOf(err error) *problem {
 		return invalid().with("/"+input.Field, input.Detail)
 	case errors.As(err, &length):
 		return tooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
+	case errors.As(err, &memory):
+		return memoryProblem(memory)
+	case errors.Is(err, admission.ErrFull):
+		return overBudget()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return tooSlow()
 	case errors.Is(err, store.ErrNotFound) && about != nil:
 		return &problem{status: http.StatusNotFound, code: about.code, detail: what + " does not exist."}
 	case errors.Is(err, store.ErrPurged):
@@ -182,6 +192,9 @@ func (p *problem) write(w http.ResponseWriter) {
 	}
 	if p.allow != "" {
 		h.Set("Allow", p.allow)
+	}
+	if p.hangUp {
+		h.Set("Connection", "close")
 	}
 	body, err := json.Marshal(p.document())
 	if err != nil {

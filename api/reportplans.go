@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api/wire"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -21,16 +22,11 @@ import (
 // causeCarried: last reports stood in for missing ones.
 const causeCarried planner.Cause = "carried"
 
-// bulkRows is how many rows reports may have together that are merged without a
-// slot for large bodies.
-const bulkRows = 1 << 14
-
 // reported asks for a plan made of reports; once they are merged it tells what
 // they were.
 type reported struct {
 	missing wire.MissingReports // "": as the operator says
-	// large waits for a slot before many rows are merged.
-	large func() error
+	memory  *admission.Lease
 
 	last     []store.Report // as the store listed them
 	received []store.Report
@@ -56,7 +52,7 @@ func (s *server) readPlanRequest(w http.ResponseWriter, c *call) (*statistics, *
 			m.refuse(name, "is for statistics: reports say it for themselves")
 		}
 	}
-	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), large: s.largeOnce(c)}
+	in.reports = &reported{missing: wire.MissingReports(or(member[string](m, "missing"), "")), memory: c.memory}
 	return in, m, nil
 }
 
@@ -67,28 +63,16 @@ func (s *server) readStatisticsOrNone(w http.ResponseWriter, c *call) (*statisti
 		return s.readStatistics(w, c)
 	}
 	m := &members{schema: c.bodySchema(), query: c.query, bad: invalid()}
-	st := &statistics{Statistics: &planner.Statistics{}, document: &statsio.Document{}, query: true, bare: true}
+	st := &statistics{Statistics: &planner.Statistics{}, document: &statsio.Document{}, query: true, bare: true, memory: c.memory}
 	st.readMembers(m)
 	st.readCompact(m)
 	return st, m, nil
 }
 
-// largeOnce returns what waits for a slot for large bodies, the first time.
-func (s *server) largeOnce(c *call) func() error {
-	taken := false
-	return func() error {
-		if taken {
-			return nil
-		}
-		taken = true
-		return (&bulkReader{call: c, slots: s.bulk}).takeSlot()
-	}
-}
-
 // merge reads the reports that a plan is asked of, and returns the statistics
 // that they make.
 func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistics, error) {
-	r := *in.reports
+	begin, r := s.now(), *in.reports
 	var err error
 	if r.last, err = s.store.Reports(ctx, b.op.Name, in.epoch, *in.interval); err != nil {
 		return nil, aboutOperator(b.op.Name, err)
@@ -115,6 +99,7 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	out := *in
 	r.drifted = merged.Drifted
 	out.Statistics, out.reports = merged.Statistics, &r
+	out.decode += s.now().Sub(begin)
 	return &out, nil
 }
 
@@ -200,10 +185,8 @@ func (s *server) readReports(ctx context.Context, b *base, r *reported) ([]stats
 	if rows > most {
 		return nil, tooLarge(fmt.Sprintf("The reports have more than %d rows together.", most))
 	}
-	if rows > bulkRows {
-		if err := r.large(); err != nil {
-			return nil, err
-		}
+	if err := r.memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
+		return nil, err
 	}
 	out := make([]statsio.Report, len(chosen))
 	for i, one := range chosen {

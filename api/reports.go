@@ -204,13 +204,18 @@ func (r reporters) admit(in *statistics, committed int64) error {
 	return nil
 }
 
+// smallReport is how many rows a report may have that waits for no slot.
+const smallReport = 1 << 14
+
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *server) encodeReport(ctx context.Context, r reporters, in *statistics) ([]byte, error) {
-	release, err := take(ctx, s.slots) // hashing and sorting many keys keeps a processor busy
-	if err != nil {
-		return nil, err
+	if in.Len() > smallReport { // hashing and sorting many keys keeps a processor busy
+		release, err := take(ctx, s.slots)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
-	defer release()
 	target := r.newest.planner
 	if r.newest.Scheme == wire.SchemeRanges { // there is no hash, and keys may be anything
 		target.Hash = owners{{Low: []byte{}, Follower: target.Instances[0].ID}}.placed()

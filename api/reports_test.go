@@ -13,6 +13,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/statsio"
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -124,7 +125,7 @@ func TestReports(t *testing.T) {
 
 // TestReportFormats: the same keys in all formats make the same plan.
 func TestReportFormats(t *testing.T) {
-	hash := ""
+	hash, arrow := "", &planner.Statistics{Keys: planner.KeysOf("b", "a"), Cost: []float64{3, 1}, State: []float64{4, 2}, Instance: []int32{0, 0}}
 	const lines = "key,cost,state\nYQ==,1,2\nYg==,3,4\n"
 	for name, c := range map[string]struct {
 		body    string
@@ -136,6 +137,7 @@ func TestReportFormats(t *testing.T) {
 		"columns base":  {`{"key_encoding":"base64","columns":{"key":["Yg==","YQ=="],"cost":[3,1],"state":[4,2]}}`, nil, ""},
 		"ndjson":        {"{\"key\":\"a\",\"cost\":1,\"state\":2}\n{\"key\":\"b\",\"cost\":3,\"state\":4}\n", []string{ndjson}, ""},
 		"csv":           {"key,cost,state,instance\na,1,2,0\nb,3,4,\n", []string{csv}, ""},
+		"arrow":         {arrowOf(t, -1, arrow), []string{arrowStream}, "?table_version=0"},
 		"csv base":      {lines, []string{csv}, "?key_encoding=base64&table_version=0&epoch=0&coverage=complete"},
 		"csv gzip":      {string(compressed(t, "gzip", lines)), []string{csv, "Content-Encoding: gzip"}, "?key_encoding=base64"},
 		"csv zstd":      {string(compressed(t, "zstd", lines)), []string{csv, "Content-Encoding: zstd", "Plannerd-Row-Count: 2"}, "?key_encoding=base64"},
@@ -310,6 +312,13 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	q = e.planOfReports(3, "").want(http.StatusCreated).plan()
 	if got := e.loads(q.ID); got[0].KeysBefore != 2 || q.DriftedKeys != 1 {
 		t.Errorf("%+v, %d drifted", got, q.DriftedKeys)
+	}
+	// A report that is carried beyond a commit is of an older table then.
+	e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+	e.report(4, 1, `{"table_version":2,"keys":[]}`).want(http.StatusCreated)
+	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
+	if got := e.loads(q.ID); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
+		t.Errorf("%+v, %d drifted, %v", got, q.DriftedKeys, q.Causes)
 	}
 }
 

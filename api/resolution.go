@@ -33,7 +33,7 @@ func (s *server) resolvePlan(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.resolution(c.Context(), p, in)
+	r, err := s.resolution(c, p, in)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *server) readResolution(w http.ResponseWriter, c *call) (*statsio.Resolu
 	default:
 		return nil, unsupported(howToResolve)
 	}
-	body, options, err := s.bulkBody(w, c)
+	body, options, err := s.bulkBody(w, c, media)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *server) readResolution(w http.ResponseWriter, c *call) (*statsio.Resolu
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}
-	return in, nil
+	return in, c.memory.Settle(in.Bytes() + int64(in.Len())*changeBytes)
 }
 
 // resolver checks a resolution against its plan, and finds out what it does to
@@ -121,8 +121,9 @@ func (f flow) compare(o flow) int {
 }
 
 // resolution is what the keys of a plan come to.
-func (s *server) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution) (store.Resolution, error) {
-	b, err := s.loadBase(ctx, p.Operator)
+func (s *server) resolution(c *call, p store.Plan, in *statsio.Resolution) (store.Resolution, error) {
+	ctx := c.Context()
+	b, err := s.loadBase(ctx, p.Operator, c.memory)
 	if err != nil {
 		return store.Resolution{}, err
 	}

@@ -37,6 +37,9 @@ func (s *server) getRoutingTable(w http.ResponseWriter, c *call) error {
 	if err := refuseNotHeld(op); err != nil {
 		return err
 	}
+	if err := holdTable(c.memory, op); err != nil {
+		return err
+	}
 	table, err := s.readTable(c)
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func (b *base) snapshot(in *statistics, before, after layout) (*planner.Snapshot
 		planner.Configuration{Instances: b.newest.planner.Instances, Hash: after.placed()},
 		planner.Base{
 			Configuration: planner.Configuration{Instances: b.pinned.planner.Instances, Hash: before.placed()},
-			Table:         empty, HashChanged: true, IgnoreInstances: true,
+			Table:         empty, HashChanged: true, IgnoreInstances: true, Stop: b.stop,
 		})
 	if err != nil || in.Instance == nil || in.outdated(b.op.TableVersion) {
 		return s, err

@@ -7,6 +7,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/getkin/kin-openapi/routers"
@@ -24,6 +26,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"plannerd/api/wire"
+	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -41,13 +44,30 @@ type Limits struct {
 	// PlanTime is how long one plan or analysis may take, and the greatest deadline
 	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
-	// Bulk is how many requests with more than 1 MiB of statistics are read,
-	// planned or analysed at the same time; others wait for a second. Defaults to
-	// four times GOMAXPROCS.
-	Bulk int
+	// Memory is how much all requests together may hold, in bytes; see package
+	// admission. Defaults to 4 GiB.
+	Memory int64
+	// MemoryWait is how long a request waits for memory. Defaults to a second.
+	MemoryWait time.Duration
+	// Pace bounds how slowly clients may send and take.
+	Pace Pace
 }
 
-const defaultPlanTime = 10 * time.Minute
+// Defaults of Limits.
+const (
+	defaultPlanTime   = 10 * time.Minute
+	defaultMemory     = 4 << 30
+	defaultMemoryWait = time.Second
+)
+
+func (l Limits) withDefaults() Limits {
+	l.Plans = cmp.Or(max(0, l.Plans), runtime.GOMAXPROCS(0))
+	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
+	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
+	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.Pace = l.Pace.withDefaults()
+	return l
+}
 
 // Config is what the API needs.
 type Config struct {
@@ -74,9 +94,11 @@ type server struct {
 	contract  *contract
 	metrics   *metrics
 	slots     chan struct{} // for planning
-	bulk      chan struct{} // for large bodies
+	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	// collecting: a collection of what a large request left behind is running.
+	collecting atomic.Bool
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -91,24 +113,17 @@ func New(c Config) (http.Handler, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Limits.Plans <= 0 {
-		c.Limits.Plans = runtime.GOMAXPROCS(0)
-	}
-	if c.Limits.Bulk <= 0 {
-		c.Limits.Bulk = 4 * runtime.GOMAXPROCS(0)
-	}
-	if c.Limits.PlanTime <= 0 {
-		c.Limits.PlanTime = defaultPlanTime
-	}
+	c.Limits = c.Limits.withDefaults()
 	spec, err := loadContract()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	m := newMetrics()
+	memory := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait)
+	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, bulk: make(chan struct{}, c.Limits.Bulk), placement: newPlacementCache(slots, m),
+		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
 		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
@@ -120,16 +135,8 @@ type call struct {
 	route *routers.Route
 	query url.Values // checked against the contract
 	media string     // the media type that Accept chose
-	ends  []func()   // to be called when the handler has returned
-}
-
-// atEnd has f called when the handler has returned.
-func (c *call) atEnd(f func()) { c.ends = append(c.ends, f) }
-
-func (c *call) end() {
-	for _, f := range c.ends {
-		f()
-	}
+	// memory is what the request holds of the budget, until its handler has returned.
+	memory *admission.Lease
 }
 
 func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
@@ -138,7 +145,7 @@ type handler func(w http.ResponseWriter, c *call) error
 
 func (s *server) router() (http.Handler, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.metrics.observe, compress, s.secure, middleware.GetHead)
+	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
 	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
 		(&problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}).write(w)
 	})
@@ -151,9 +158,9 @@ func (s *server) router() (http.Handler, error) {
 		handle       handler
 	}{
 		{"POST", "/v1/what-if", s.whatIf},
-		{"POST", "/v1/analyses/ring", analysed(s, "ring", analyses.RunRing, unbounded)},
+		{"POST", "/v1/analyses/ring", analysed(s, "ring", analyses.RunRing, rowsOnly)},
 		{"POST", "/v1/analyses/pkg", analysed(s, "pkg", analyses.RunPKG, boundPKG)},
-		{"POST", "/v1/analyses/ranges", analysed(s, "ranges", analyses.RunRanges, unbounded)},
+		{"POST", "/v1/analyses/ranges", analysed(s, "ranges", analyses.RunRanges, rowsOnly)},
 		{"POST", "/v1/analyses/schemes", analysed(s, "schemes", analyses.RunSchemes, boundSchemes)},
 		{"GET", "/v1/operators", s.listOperators},
 		{"PUT", "/v1/operators/{operator}", s.putOperator},
@@ -187,13 +194,31 @@ func (s *server) router() (http.Handler, error) {
 	return mux, nil
 }
 
+// largeRequest is how much memory a request holds, in bytes, that is worth a
+// collection when it ends.
+const largeRequest = 32 << 20
+
+// release gives back what a request held. What a large one leaves behind is
+// collected at once: that takes little time, as little else is alive then, and the
+// next large request need not grow the heap beside it.
+func (s *server) release(held *admission.Lease) {
+	large := held.Used() >= largeRequest
+	held.Release()
+	if large && s.collecting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.collecting.Store(false)
+			runtime.GC()
+		}()
+	}
+}
+
 // checked holds a request against the contract before it reaches its handler,
 // and turns the handler's error into an answer.
 func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Request: r, route: route}
-		defer c.end()
+		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
+		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
 			var err error
 			if c.query, err = checkParameters(r, route); err != nil {

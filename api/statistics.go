@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"plannerd/compact"
+	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -41,6 +42,7 @@ type statistics struct {
 	query               bool      // members came as query parameters
 	bare                bool      // there are neither keys nor records
 	reports             *reported // what they are made of; nil: they came whole
+	memory              *admission.Lease
 }
 
 // members are the parts of a request beside its rows: members of a JSON body,
@@ -77,7 +79,7 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	default:
 		return nil, nil, unsupported(howToSend)
 	}
-	body, options, err := s.bulkBody(w, c)
+	body, options, err := s.bulkBody(w, c, media)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,11 +88,14 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	if err != nil {
 		return nil, nil, readProblem(c.Context(), err)
 	}
+	if err := c.decoded(doc.Bytes(), doc.Members); err != nil {
+		return nil, nil, err
+	}
 	m := &members{schema: c.bodySchema(), raw: doc.Members, bad: invalid()}
 	if !isJSON {
 		m.query = c.query
 	}
-	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON}
+	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON, memory: c.memory}
 	if st.Statistics == nil {
 		st.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
 	}
@@ -122,21 +127,24 @@ func inBodyOnly(query url.Values) error {
 	return p.orNil()
 }
 
-// bulkBody returns the body of a request with many rows, and how to decode them.
-func (s *server) bulkBody(w http.ResponseWriter, c *call) (io.ReadCloser, statsio.Options, error) {
+// bulkBody returns the body of a request with many rows, and how to decode them,
+// once there is memory for what it probably takes: until then nothing of it is
+// read.
+func (s *server) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
 	options := statsio.Options{
 		Limits:     s.limits.Statistics,
 		Base64Keys: c.query.Get("key_encoding") == "base64",
 		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
+		Reserve:    c.memory.Reserve,
 	}
 	if c.Header.Get("Content-Encoding") == "" {
 		options.Size = max(0, c.ContentLength)
 	}
-	body, err := s.decompressed(w, c)
-	if err != nil {
+	if err := c.expect(media, c.contentEncoding()); err != nil {
 		return nil, options, err
 	}
-	return &bulkReader{ReadCloser: body, call: c, slots: s.bulk, left: bulkBytes}, options, nil
+	body, err := s.decompressed(w, c)
+	return body, options, err
 }
 
 // decompressed returns the body of a request without its Content-Encoding.
@@ -145,8 +153,11 @@ func (s *server) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, er
 	if limit <= 0 {
 		limit = statsio.DefaultBytes
 	}
+	if c.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
 	body := http.MaxBytesReader(w, c.Body, limit)
-	switch encoding := strings.ToLower(c.Header.Get("Content-Encoding")); encoding {
+	switch encoding := c.contentEncoding(); encoding {
 	case "", "identity":
 		return body, nil
 	case "gzip", "zstd":
@@ -164,11 +175,12 @@ func (s *server) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, er
 // it, or that it broke off.
 func readProblem(ctx context.Context, err error) error {
 	var (
-		refused *statsio.Error
-		length  *http.MaxBytesError
-		known   *problem
+		refused  *statsio.Error
+		length   *http.MaxBytesError
+		known    *problem
+		exceeded *admission.ExceededError
 	)
-	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) {
+	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) || errors.As(err, &exceeded) || errors.Is(err, admission.ErrFull) {
 		return err
 	}
 	if ctx.Err() != nil {

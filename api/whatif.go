@@ -49,8 +49,15 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	loads := int64(len(in.trials)*len(in.config.Instances)) * loadBytes
+	if err := c.memory.Settle(c.memory.Used() + in.planBytes() + loads); err != nil {
+		return err
+	}
 	trialled, err := s.material(c.Context(), in)
-	if err != nil {
+	switch {
+	case c.Context().Err() != nil:
+		return c.Context().Err()
+	case err != nil:
 		return in.inputProblem(err)
 	}
 	plans, took := make([]*outcome, len(in.trials)), make([]time.Duration, len(in.trials))
@@ -60,6 +67,9 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 			return in.inputProblem(err)
 		}
 		took[i] = s.now().Sub(begin)
+		if err := c.memory.Reserve(plans[i].trialBytes(in.plans)); err != nil {
+			return err
+		}
 	}
 	answer, err := in.render(plans, took)
 	if err != nil {
@@ -247,7 +257,7 @@ func (s *server) material(ctx context.Context, in *whatIfRequest) (*material, er
 	if err != nil {
 		return nil, err
 	}
-	return newMaterial(in.statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table})
+	return newMaterial(in.statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.table, Stop: ended(ctx)})
 }
 
 // whatIfHead is an answer without its results, in the order of the contract.

@@ -10,9 +10,14 @@ import (
 // MaxKeyBytes is the greatest length of a key, in bytes.
 const MaxKeyBytes = 1024
 
-// keyBlockBytes is the size of the buffers that keys are interned into. A key
-// never straddles two of them.
-const keyBlockBytes = 1 << 20
+// The buffers that keys are interned into. A key never straddles two of them.
+const (
+	keyBlockBytes      = 1 << 20
+	firstKeyBlockBytes = 64 << 10 // of lists with little room: small inputs should stay small
+)
+
+// KeyBytes is what a list of keys holds for each key besides its text, in bytes.
+const KeyBytes = 16
 
 // Keys is an append-only list of byte-string keys, interned into few large
 // buffers, with the hash of each. The zero value is an empty list. It holds no
@@ -75,16 +80,10 @@ func (k *Keys) HashAppended() {
 
 // block returns the buffer for the next key, which is n bytes long.
 func (k *Keys) block(n int) int {
-	last := len(k.blocks) - 1
-	if last >= 0 && n <= cap(k.blocks[last])-len(k.blocks[last]) {
-		return last
+	if size := k.Allocates(n); size > 0 {
+		k.blocks = append(k.blocks, make([]byte, 0, size))
 	}
-	size := keyBlockBytes
-	if last < 0 && cap(k.refs) < 4096 {
-		size = 64 << 10 // small inputs should stay small
-	}
-	k.blocks = append(k.blocks, make([]byte, 0, size))
-	return last + 1
+	return len(k.blocks) - 1
 }
 
 // AppendKeys is AppendUnhashed for keys that lie one behind the other: key i is
@@ -109,6 +108,19 @@ func AppendKeys[O int32 | int64](k *Keys, text []byte, offsets []O) {
 		k.blocks[last] = append(b, text[offsets[0]:offsets[n]]...)
 		offsets = offsets[n:]
 	}
+}
+
+// Allocates is the size of the buffer that a key of n bytes needs if it is
+// appended next; 0 when it fits into the last one.
+func (k *Keys) Allocates(n int) int {
+	last := len(k.blocks) - 1
+	switch {
+	case last >= 0 && len(k.blocks[last])+n <= cap(k.blocks[last]):
+		return 0
+	case last < 0 && cap(k.refs) < 4096:
+		return firstKeyBlockBytes
+	}
+	return keyBlockBytes
 }
 
 // Len is the number of keys.

@@ -123,9 +123,9 @@ func (r *llfd) prepareSources() {
 		return
 	}
 	var overloaded []int
-	for d, x := range r.p.s.Instances {
-		if !x.Drained && r.load[d] > r.p.limit[d] {
-			overloaded = append(overloaded, d)
+	for _, d := range r.p.live {
+		if r.load[d] > r.p.limit[d] {
+			overloaded = append(overloaded, int(d))
 		}
 	}
 	var next atomic.Int64

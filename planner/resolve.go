@@ -14,7 +14,7 @@ import (
 // F is the row's instance, unless base.IgnoreInstances; else the committed
 // table's entry; else the committed configuration's hash. Instances of the
 // committed or of the target configuration are known ones; those that the target
-// lacks are drained. The error is an [InputError].
+// lacks are drained. The error is an [InputError], or [ErrStopped].
 func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot, error) {
 	r := resolver{stats: stats, target: target, base: base}
 	if err := stats.validateColumns(); err != nil {
@@ -52,12 +52,19 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	return &r.s, nil
 }
 
+// rowsPerStop is how many rows are resolved between two questions whether to stop.
+const rowsPerStop = 1 << 16
+
 // rows resolves F and h of all rows.
 func (r *resolver) rows(n int) error {
 	var drifted [mostParts]int64
 	var failed [mostParts]error
 	inParts(n, func(part, from, to int) {
 		for i := from; i < to && failed[part] == nil; i++ {
+			if (i-from)%rowsPerStop == 0 && r.base.Stop != nil && r.base.Stop() {
+				failed[part] = ErrStopped
+				return
+			}
 			drifts, err := r.row(i)
 			if drifts {
 				drifted[part]++

@@ -73,6 +73,23 @@ func TestNewSnapshotResolvesPlaces(t *testing.T) {
 	}
 }
 
+// TestNewSnapshotStops: it asks more than once where there are many rows.
+func TestNewSnapshotStops(t *testing.T) {
+	keys, n := planner.NewKeys(0), 1<<17
+	for i := range n {
+		keys.Append([]byte{byte(i >> 16), byte(i >> 8), byte(i)})
+	}
+	stats := &planner.Statistics{Keys: keys, Cost: make([]float64, n), HashInstance: make([]int32, n)}
+	asked := 0
+	_, err := planner.NewSnapshot(stats, planner.Configuration{Instances: instances(0)}, planner.Base{Stop: func() bool {
+		asked++
+		return asked == 2
+	}})
+	if !errors.Is(err, planner.ErrStopped) || asked != 2 {
+		t.Errorf("%v, asked %d times", err, asked)
+	}
+}
+
 func TestNewSnapshotIgnoresOutdatedInstances(t *testing.T) {
 	stats := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Instance: []int32{1}}
 	config := planner.Configuration{Instances: instances(0, 1), Hash: lookup{"a": 0}}

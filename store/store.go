@@ -302,9 +302,9 @@ type Store interface {
 
 	// PutReport stores the report of one instance for an interval, in place of the
 	// one that it sent before, and returns what Reports returns after it. created
-	// tells whether there was none. Of the instance's reports in the epoch the newest
-	// keep are kept, by their intervals; 0 keeps all. The report's Revision is
-	// set by the store. Refusals are those of CheckInterval: no report comes in
+	// tells whether there was none. Of the instance's reports the newest keep are
+	// kept, by their epochs and intervals; 0 keeps all. The report's Revision is set
+	// by the store. Refusals are those of CheckInterval: no report comes in
 	// once the interval has a plan that has not [Status.Ended].
 	PutReport(ctx context.Context, operator string, r Report, data []byte, keep int) (last []Report, created bool, err error)
 	// Reports returns the newest report of each instance up to the interval, in

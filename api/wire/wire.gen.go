@@ -70,6 +70,7 @@ const (
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotFound                 Code = "not_found"
 	CodeOperatorNotFound         Code = "operator_not_found"
+	CodeOverBudget               Code = "over_budget"
 	CodePlanNotFound             Code = "plan_not_found"
 	CodePurged                   Code = "purged"
 	CodeReportClosed             Code = "report_closed"
@@ -84,6 +85,7 @@ const (
 	CodeTableVersionAhead        Code = "table_version_ahead"
 	CodeTableVersionOutdated     Code = "table_version_outdated"
 	CodeTooLarge                 Code = "too_large"
+	CodeTooSlow                  Code = "too_slow"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
 	CodeUnavailable              Code = "unavailable"
 	CodeUnfinished               Code = "unfinished"
@@ -132,6 +134,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeOperatorNotFound:
 		return true
+	case CodeOverBudget:
+		return true
 	case CodePlanNotFound:
 		return true
 	case CodePurged:
@@ -159,6 +163,8 @@ func (e Code) Valid() bool {
 	case CodeTableVersionOutdated:
 		return true
 	case CodeTooLarge:
+		return true
+	case CodeTooSlow:
 		return true
 	case CodeTransitionNotAllowed:
 		return true
@@ -696,13 +702,15 @@ type CertificateLevel string
 // | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 // | `reports_changed` | 409 | reports keep coming while planning: try again |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
-// | `too_large` | 413 | the body is over a limit |
+// | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
+// | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 // | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 // | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
+// | `over_budget` | 429 | other requests hold the memory that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
-// | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
+// | `busy` | 503 | the request ran out of time before it was done |
 type Code string
 
 // Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
@@ -1095,13 +1103,15 @@ type Problem struct {
 	// | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 	// | `reports_changed` | 409 | reports keep coming while planning: try again |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
-	// | `too_large` | 413 | the body is over a limit |
+	// | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
+	// | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 	// | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
+	// | `over_budget` | 429 | other requests hold the memory that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
-	// | `busy` | 503 | no slot for planning, or for reading a large body, became free in time |
+	// | `busy` | 503 | the request ran out of time before it was done |
 	Code Code `json:"code"`
 
 	// Detail What went wrong, for people.
@@ -1544,11 +1554,17 @@ type NotAcceptable = Problem
 // NotFound defines model for NotFound.
 type NotFound = Problem
 
+// OverBudget defines model for OverBudget.
+type OverBudget = Problem
+
 // Purged defines model for Purged.
 type Purged = Problem
 
 // TooLarge defines model for TooLarge.
 type TooLarge = Problem
+
+// TooSlow defines model for TooSlow.
+type TooSlow = Problem
 
 // Unavailable defines model for Unavailable.
 type Unavailable = Problem

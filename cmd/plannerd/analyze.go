@@ -98,7 +98,7 @@ func (a *analysis) readStream(flags *inputFlags) error {
 		return err
 	}
 	in.closers = append(in.closers, text.Close)
-	if a.data, err = analyses.ReadStream(text, statsio.Limits{}); err != nil {
+	if a.data, err = analyses.ReadStream(text, statsio.Options{}); err != nil {
 		return err
 	}
 	if a.data.Len() == 0 {

@@ -166,7 +166,7 @@ func TestHelp(t *testing.T) {
 		t.Error("without arguments the help should appear")
 	}
 	for command, wants := range map[string][]string{
-		"serve":        {"limited in time, in bytes and in rows", "--max-rows=20000000", "head, in bytes", "--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
+		"serve":        {"limited in time, in bytes, in rows and in the memory", "--max-rows=20000000", "head, in bytes", "--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
 		"plan":         {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "--compact=0", "Examples", "exit with 3"},
 		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
 		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
@@ -191,7 +191,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 15, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 20, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

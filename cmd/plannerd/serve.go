@@ -30,6 +30,12 @@ type serveCmd struct {
 	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
 	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
+
+	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that all requests together may hold, such as 2GiB (default: 60 % of the machine's memory, or of the container's limit if that is less). The Go runtime is told to stay within half as much again, unless GOMEMLIMIT is set."`
+	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
+	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
+	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
 }
 
 // Help shows examples.
@@ -37,8 +43,9 @@ func (*serveCmd) Help() string {
 	return `Needs nothing: the data is in a SQLite file, which is created and migrated. SIGINT and
 SIGTERM end it after the running requests.
 
-Requests are limited in time, in bytes and in rows, and plans in how many are computed
-at once; see Limits below.
+Requests are limited in time, in bytes, in rows and in the memory that they hold together,
+and plans in how many are computed at once; see Limits below. A request that does not fit
+now is refused with 429 and may come again; one that never fits, with 413.
 
 Examples:
 
@@ -79,12 +86,28 @@ func (c *serveCmd) check(ctx context.Context) error {
 		{"max-rows", int64(c.MaxRows), 1},
 		{"max-plan-time", int64(c.MaxPlanTime), 1},
 		{"max-plans", int64(c.MaxPlans), 0},
+		{"memory-wait", int64(c.MemoryWait), 1},
+		{"body-timeout", int64(c.BodyTimeout), 1},
+		{"body-rate", int64(c.BodyRate), 1},
+		{"write-timeout", int64(c.WriteTimeout), 1},
 	} {
 		if limit.value < limit.least {
 			return usagef("--%s: must be at least %d", limit.flag, limit.least)
 		}
 	}
+	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
+		return usagef("--memory-budget: must be at least %v", leastBudget)
+	}
 	return requireLoopback(ctx, c.Listen)
+}
+
+// limits are those of the API.
+func (c *serveCmd) limits(budget size) api.Limits {
+	return api.Limits{
+		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
+		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
+		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
+	}
 }
 
 // prepare migrates the store, unless told not to, and checks that it is ready.
@@ -100,13 +123,13 @@ func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
 // serve listens and answers requests until env.ctx ends; then it lets the
 // running ones finish.
 func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
-	handler, err := api.New(api.Config{
-		Store: s, Logger: logger, Version: version(), Now: env.now,
-		Limits: api.Limits{Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows}, Plans: c.MaxPlans, PlanTime: c.MaxPlanTime},
-	})
+	budget := c.budget()
+	handler, err := api.New(api.Config{Store: s, Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget)})
 	if err != nil {
 		return err
 	}
+	defer limitHeap(env, budget)()
+	logger.Info("memory for requests", "budget", budget.String())
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
 	if err != nil {

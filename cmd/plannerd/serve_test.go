@@ -245,6 +245,9 @@ func TestServeErrors(t *testing.T) {
 		{exitFailed, "no such file", []string{"--database-url", "sqlite:" + filepath.Join(dir, "no", "where.db")}},
 		{exitUsage, "--read-timeout", []string{"--read-timeout", "0s"}},
 		{exitUsage, "--max-rows", []string{"--max-rows=-1"}},
+		{exitUsage, "--memory-budget", []string{"--memory-budget", "much"}},
+		{exitUsage, "at least 16 MiB", []string{"--memory-budget", "1MiB"}},
+		{exitUsage, "--body-rate", []string{"--body-rate", "0"}},
 	} {
 		database := "sqlite:" + filepath.Join(t.TempDir(), "data.db")
 		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--database-url", database}, c.args...)

@@ -54,6 +54,14 @@ func (in *Input) Len() int {
 	return in.Keys.Len()
 }
 
+// Bytes is how much memory the input holds, of a nil one 0.
+func (in *Input) Bytes() int64 {
+	if in == nil {
+		return 0
+	}
+	return int64(in.Keys.Bytes()) + 8*int64(cap(in.Cost)+cap(in.State)+cap(in.MessageCost)) + 4*int64(cap(in.Messages))
+}
+
 // check returns the input with the costs of its keys, frequencies in canonical key
 // order, so that the order of the rows makes no difference, or says what is wrong.
 func (in *Input) check() (*Input, error) {
@@ -136,23 +144,23 @@ func total(amounts []float64, n int) float64 {
 
 // StreamBuilder makes an Input of messages in their order.
 type StreamBuilder struct {
-	limits statsio.Limits
-	in     Input
-	index  map[string]int32
-	bytes  int64
-	costs  bool
+	options statsio.Options
+	in      Input
+	index   map[string]int32
+	bytes   int64
+	costs   bool
 }
 
 // NewStreamBuilder returns a builder of a stream within the limits: rows are messages,
-// bytes those of their keys.
-func NewStreamBuilder(limits statsio.Limits) *StreamBuilder {
-	if limits.Rows <= 0 {
-		limits.Rows = statsio.DefaultRows
+// bytes those of their keys. Of the options only the limits and Reserve matter.
+func NewStreamBuilder(o statsio.Options) *StreamBuilder {
+	if o.Limits.Rows <= 0 {
+		o.Limits.Rows = statsio.DefaultRows
 	}
-	if limits.Bytes <= 0 {
-		limits.Bytes = statsio.DefaultBytes
+	if o.Limits.Bytes <= 0 {
+		o.Limits.Bytes = statsio.DefaultBytes
 	}
-	return &StreamBuilder{limits: limits, in: Input{Keys: planner.NewKeys(0)}, index: map[string]int32{}}
+	return &StreamBuilder{options: o, in: Input{Keys: planner.NewKeys(0)}, index: map[string]int32{}}
 }
 
 // Add appends a message of the given cost ≥ 0, usually 1. The error is a
@@ -160,17 +168,20 @@ func NewStreamBuilder(limits statsio.Limits) *StreamBuilder {
 func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	row := len(b.in.Messages)
 	b.bytes += int64(len(key))
-	switch {
-	case row >= b.limits.Rows:
-		return refuse(statsio.TooLarge, "", "more than "+strconv.Itoa(b.limits.Rows)+" messages")
-	case b.bytes > b.limits.Bytes:
-		return refuse(statsio.TooLarge, "", "more than "+strconv.FormatInt(b.limits.Bytes, 10)+" bytes")
+	switch limits := b.options.Limits; {
+	case row >= limits.Rows:
+		return refuse(statsio.TooLarge, "", "more than "+strconv.Itoa(limits.Rows)+" messages")
+	case b.bytes > limits.Bytes:
+		return refuse(statsio.TooLarge, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
 	case len(key) == 0 || len(key) > planner.MaxKeyBytes:
 		return refuse(statsio.Invalid, pointer(row, "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 	case !(cost >= 0 && cost <= planner.MaxAmount):
 		return refuse(statsio.Invalid, pointer(row, "cost"), "must be ≥ 0 and finite")
 	}
 	k, ok := b.index[string(key)]
+	if err := b.reserve(key, ok); err != nil {
+		return err
+	}
 	if !ok {
 		k = int32(b.in.Keys.Len())
 		b.index[string(key)] = k
@@ -190,6 +201,29 @@ func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	return nil
 }
 
+// What a message and a new key make a builder hold, in bytes, with the room that
+// slices and maps keep to grow.
+const (
+	messageBytes     = 8
+	messageCostBytes = 16
+	streamKeyBytes   = 128
+)
+
+// reserve tells what the next message takes.
+func (b *StreamBuilder) reserve(key []byte, known bool) error {
+	if b.options.Reserve == nil {
+		return nil
+	}
+	n := messageBytes
+	if b.costs {
+		n += messageCostBytes
+	}
+	if !known {
+		n += streamKeyBytes + 2*len(key)
+	}
+	return b.options.Reserve(int64(n))
+}
+
 // Input returns the stream; the builder must not be used any more.
 func (b *StreamBuilder) Input() *Input { return &b.in }
 
@@ -202,8 +236,8 @@ func refuse(kind statsio.Kind, pointer, detail string) error {
 // ReadStream reads a stream of one key a line. Lines end in LF or CRLF; empty ones at
 // the end are skipped. Bytes are taken as they are. The error is a *statsio.Error, or
 // one of the reader.
-func ReadStream(r io.Reader, limits statsio.Limits) (*Input, error) {
-	b := NewStreamBuilder(limits)
+func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
+	b := NewStreamBuilder(o)
 	lines := bufio.NewReaderSize(r, 64<<10)
 	empty := 0
 	for {

@@ -36,7 +36,7 @@ func TestReadStream(t *testing.T) {
 		long + "\n" + long + "\n": {long, long},
 	} {
 		for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "bytewise": iotest.OneByteReader(strings.NewReader(text))} {
-			in, err := ReadStream(r, statsio.Limits{})
+			in, err := ReadStream(r, statsio.Options{})
 			if err != nil {
 				t.Errorf("%q, %s: %v", text, name, err)
 				continue
@@ -62,20 +62,20 @@ func TestReadStreamRefuses(t *testing.T) {
 		{"a\nb\nc\n", statsio.Limits{Rows: 2}, statsio.TooLarge, ""},
 		{"aa\nbb\n", statsio.Limits{Bytes: 3}, statsio.TooLarge, ""},
 	} {
-		_, err := ReadStream(strings.NewReader(c.text), c.limits)
+		_, err := ReadStream(strings.NewReader(c.text), statsio.Options{Limits: c.limits})
 		var refused *statsio.Error
 		if !errors.As(err, &refused) || refused.Kind != c.kind || refused.Problems[0].Pointer != c.pointer {
 			t.Errorf("%.20q: %v, want %v at %q", c.text, err, c.kind, c.pointer)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := ReadStream(iotest.ErrReader(broken), statsio.Limits{}); !errors.Is(err, broken) {
+	if _, err := ReadStream(iotest.ErrReader(broken), statsio.Options{}); !errors.Is(err, broken) {
 		t.Errorf("an error of the reader came back as %v", err)
 	}
 }
 
 func TestStreamBuilder(t *testing.T) {
-	b := NewStreamBuilder(statsio.Limits{})
+	b := NewStreamBuilder(statsio.Options{})
 	for _, m := range []struct {
 		key  string
 		cost float64
@@ -194,7 +194,7 @@ func FuzzReadStream(f *testing.F) {
 			lines = lines[:len(lines)-1]
 		}
 		good := !slices.ContainsFunc(lines, func(s string) bool { return s == "" || len(s) > planner.MaxKeyBytes })
-		in, err := ReadStream(strings.NewReader(text), statsio.Limits{})
+		in, err := ReadStream(strings.NewReader(text), statsio.Options{})
 		if (err == nil) != good || err == nil && !slices.Equal(keysOf(in), lines) {
 			t.Errorf("%q: %v", text, err)
 		}

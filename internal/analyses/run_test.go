@@ -551,7 +551,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := ReadStream(plain, statsio.Limits{})
+	in, err := ReadStream(plain, statsio.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,9 +176,10 @@ func (p *arrowReader) load(i int) (ok bool) {
 // takeBatch takes all rows of the batch: as columns when nothing is missing or
 // wrong in them, else row by row, which tells what.
 func (p *arrowReader) takeBatch() error {
+	p.expectBy(p.rows+p.size, p.messages.read)
 	if p.whole() {
 		p.takeColumns()
-		return nil
+		return p.full()
 	}
 	var r row
 	for {
@@ -206,7 +207,13 @@ func (p *arrowReader) whole() bool {
 	return true
 }
 
-// takeColumns takes the batch, which is whole.
+// roomFor reports whether the meter allows for keys of so many bytes together.
+func (p *arrowReader) roomFor(text int) bool {
+	block := p.keys.Allocates(text)
+	return block == 0 || p.meter.take(max(block, text))
+}
+
+// takeColumns takes the batch, which is whole, unless the meter refuses to.
 func (p *arrowReader) takeColumns() {
 	if p.size == 0 {
 		return
@@ -215,8 +222,8 @@ func (p *arrowReader) takeColumns() {
 	for i := range p.columns {
 		switch c := &p.columns[i]; c.field {
 		case fieldKey:
-			if p.keyRoom < p.keys.Len()+p.size {
-				p.growKeys(p.size)
+			if p.keyRoom < p.keys.Len()+p.size && !p.growKeys(p.size) || !p.roomFor(c.keys.textBytes(p.size)) {
+				return
 			}
 			c.keys.appendTo(p.keys, p.size)
 		case fieldCost, fieldFrequency:

@@ -66,7 +66,7 @@ func (f *flatbuffer) follow(i int) int { return i + f.u32(i) }
 // slot returns the place of a table's field, 0 when the table has none.
 func (f *flatbuffer) slot(table, n int) int {
 	layout := table - int(int32(f.u32(table)))
-	if 4+2*n+2 > f.u16(layout) {
+	if 4+2*n >= f.u16(layout) { // also with an odd length the library takes it for there
 		return 0
 	}
 	if offset := f.u16(layout + 4 + 2*n); offset > 0 {

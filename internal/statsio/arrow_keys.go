@@ -191,6 +191,17 @@ func fitting[O int32 | int64](offsets []O) bool {
 	return true
 }
 
+// textBytes is how long all keys are together, which are whole.
+func (k *keyColumn) textBytes(n int) (size int) {
+	if k.short != nil || k.long != nil {
+		return len(k.values)
+	}
+	for i := range n {
+		size += len(k.raw(i))
+	}
+	return size
+}
+
 // appendTo appends all keys, which are whole.
 func (k *keyColumn) appendTo(to *planner.Keys, n int) {
 	switch {

@@ -142,6 +142,9 @@ func (m *arrowMessages) prefix() (int64, error) {
 		return 0, m.malformed("the stream ends without its end-of-stream marker")
 	}
 	m.read++
+	if err := m.use(int64(len(word))); err != nil {
+		return 0, err
+	}
 	if err := m.fill(word[1:]); err != nil {
 		return 0, err
 	}
@@ -149,6 +152,9 @@ func (m *arrowMessages) prefix() (int64, error) {
 		return 0, m.malformed("an Arrow file, not a stream: write it with the stream format of Arrow IPC")
 	}
 	if bytes.Equal(word[:], arrowContinuation) { // older writers leave it out
+		if err := m.use(int64(len(word))); err != nil {
+			return 0, err
+		}
 		if err := m.fill(word[:]); err != nil {
 			return 0, err
 		}
@@ -190,12 +196,15 @@ func (m *arrowMessages) readBody(h arrowHeader) ([]byte, error) {
 	if err := m.use(h.body); err != nil {
 		return nil, err
 	}
+	n := int(h.body)
 	if h.kind != arrowRecord {
-		return m.growing(nil, int(h.body))
+		return m.growing(nil, n)
 	}
-	body, err := m.growing(m.body[:0], int(h.body))
-	m.body = body
-	return body, err
+	var err error
+	if m.body, err = m.growing(m.body[:0], n); err != nil {
+		return nil, err
+	}
+	return m.body[:n:n], nil // nothing of a batch before can be reached
 }
 
 // growing reads n bytes into b, which grows as they come: a length alone does not
@@ -205,14 +214,14 @@ func (m *arrowMessages) growing(b []byte, n int) ([]byte, error) {
 		have := len(b)
 		size := min(n, max(cap(b), firstBodyBytes, 4*have))
 		if size > cap(b) {
-			b = append(make([]byte, 0, size), b...)
+			b = append(make([]byte, 0, size+size/8), b...) // the next is not of quite the same length
 		}
 		b = b[:size]
 		if err := m.fill(b[have:]); err != nil {
 			return b, err
 		}
 	}
-	return b[:n:n], nil
+	return b, nil
 }
 
 // fill reads as many bytes as b has room for.

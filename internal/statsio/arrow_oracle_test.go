@@ -36,6 +36,9 @@ func oracleArrow(body []byte, base64Keys bool) (read oracleBody, err error) {
 	binary := false
 	for r.Next() {
 		batch := r.RecordBatch()
+		if batch.NumCols() == 0 {
+			return read, refuse("no columns")
+		}
 		for i := range int(batch.NumRows()) {
 			row := map[string]any{}
 			for c, f := range r.Schema().Fields() {

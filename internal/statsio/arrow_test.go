@@ -517,3 +517,17 @@ func TestArrowWriter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A table whose layout ends within a field: the library takes the field for there,
+// so that must be looked at as well.
+func TestFlatbufferOddLayout(t *testing.T) {
+	b := []byte{
+		12, 0, 0, 0, // the root is at 12
+		7, 0, 8, 0, 0, 0, 4, 0, // its layout: 7 bytes, field 0 absent, field 1 at 4
+		8, 0, 0, 0, 9, 0, 0, 0,
+	}
+	f := flatbuffer{b: b}
+	if at := f.slot(f.follow(0), 1); at != 16 || f.broken {
+		t.Errorf("the field is at %d, %t", at, f.broken)
+	}
+}

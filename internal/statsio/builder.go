@@ -159,6 +159,7 @@ func (r *row) reset() {
 // builder checks rows and gathers them into columns.
 type builder struct {
 	options  Options
+	meter    *meter
 	shape    shape
 	fields   field // that rows may have; these also tell which kind of rows it is
 	first    int   // number of the first row, for pointers
@@ -195,8 +196,13 @@ type longKey struct {
 // read before.
 func (b *builder) begin(o Options, s shape, fields field) {
 	*b = builder{
-		options: o, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
+		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
 		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
+	}
+	for _, m := range []**meter{
+		&b.cost.meter, &b.state.meter, &b.instance.meter, &b.hashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
+	} {
+		*m = b.meter
 	}
 	b.expect(o.RowHint)
 }
@@ -226,8 +232,12 @@ func (b *builder) invalid() error {
 	return &Error{Kind: Invalid, Problems: append([]Problem(nil), b.problems...)}
 }
 
-// full returns the error that ends decoding once there are too many problems.
+// full returns the error that ends decoding once there are too many problems, or
+// no more memory.
 func (b *builder) full() error {
+	if err := b.meter.refused(); err != nil {
+		return err
+	}
 	if len(b.problems) < maxProblems {
 		return nil
 	}
@@ -338,6 +348,9 @@ func (b *builder) addKey(row int, text []byte) {
 	}
 	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
 		if b.late && len(key) > 0 && len(key) <= base64.StdEncoding.EncodedLen(planner.MaxKeyBytes) {
+			if !b.meter.take(len(key) + sizeOf[longKey](2)) {
+				return
+			}
 			b.long = append(b.long, longKey{row, bytes.Clone(key)})
 			key = nil // a place in the list
 		} else {
@@ -345,33 +358,35 @@ func (b *builder) addKey(row int, text []byte) {
 			return
 		}
 	}
-	if len(b.problems) == 0 {
-		if b.keys.Len() == b.keyRoom {
-			b.growKeys(1)
-		}
+	if len(b.problems) == 0 && (b.keys.Len() < b.keyRoom || b.growKeys(1)) && b.meter.take(b.keys.Allocates(len(key))) {
 		b.keys.AppendUnhashed(key)
 	}
 }
 
 // growKeys doubles the room for keys, or follows the hint once it can be
-// believed. There will be room for more keys than there are, which are at hand.
-func (b *builder) growKeys(more int) {
+// believed. There will be room for more keys than there are, which are at hand. It
+// reports whether the meter allows that.
+func (b *builder) growKeys(more int) bool {
 	n, least := b.keyRoom, b.keys.Len()+more
-	b.keyRoom = max(firstChunkRows, min(b.expected, chunkRows), 2*n, least)
+	room := max(firstChunkRows, min(b.expected, chunkRows), 2*n, least)
 	if hinted(b.expected, least-1) {
-		b.keyRoom = b.expected
+		room = b.expected
 	}
-	b.keys.GrowUnhashed(b.keyRoom - b.keys.Len())
+	if !b.meter.take(room * planner.KeyBytes) {
+		return false
+	}
+	b.keyRoom = room
+	b.keys.GrowUnhashed(room - b.keys.Len())
+	b.meter.give(n * planner.KeyBytes)
+	return true
 }
 
-// expectBy reckons how many rows there will be from the part of the body that was
-// read, and a little more; exact numbers need none.
-func (b *builder) expectBy(read, size int64) {
-	if b.options.RowHint > 0 || b.rows < firstChunkRows || size < read {
-		return
+// expectBy reckons how many rows there will be, and a little more, from the number
+// of those in the part of the body that was read.
+func (b *builder) expectBy(rows int, read int64) {
+	if size := b.options.Size; b.options.RowHint == 0 && rows >= firstChunkRows && read <= size {
+		b.expect(int(float64(rows)*float64(size)/float64(read)*1.01) + firstChunkRows)
 	}
-	rows := float64(b.rows) * float64(size) / float64(read)
-	b.expect(int(rows*1.01) + firstChunkRows)
 }
 
 // expect sets the number of rows that are expected.
@@ -411,6 +426,9 @@ func (b *builder) settleKeys() {
 		return
 	}
 	texts := b.keys
+	if !b.meter.take(texts.Len() * planner.KeyBytes) {
+		return
+	}
 	b.keyRoom = texts.Len()
 	b.keys = planner.NewKeys(b.keyRoom)
 	for i := range texts.Len() {
@@ -419,7 +437,11 @@ func (b *builder) settleKeys() {
 			text, long = long[0].text, long[1:]
 		}
 		b.addKey(i, text)
+		if b.meter.refused() != nil {
+			return
+		}
 	}
+	b.meter.give(texts.Bytes())
 }
 
 // document returns what the rows make, or what is wrong with them.
@@ -432,7 +454,7 @@ func (b *builder) document() (*Document, error) {
 		if d.Records = b.records.take(); d.Records == nil {
 			d.Records = []compact.Record{}
 		}
-		return d, nil
+		return d, b.meter.refused()
 	}
 	if err := b.checkKeys(); err != nil {
 		return nil, err
@@ -441,13 +463,21 @@ func (b *builder) document() (*Document, error) {
 		Keys: b.keys, Cost: b.cost.take(), State: b.state.take(),
 		Instance: b.instance.take(), HashInstance: b.hashInstance.take(),
 	}
-	return d, nil
+	return d, b.meter.refused()
 }
+
+// sieveBytes is the most that looking for duplicates holds for each key.
+const sieveBytes = 6
 
 // checkKeys brings keys into their final form, and returns what is wrong with
 // the rows.
 func (b *builder) checkKeys() error {
 	b.settleKeys()
+	sieve := b.keys.Len() * sieveBytes
+	if !b.meter.take(sieve) {
+		return b.meter.refused()
+	}
+	defer b.meter.give(sieve)
 	if len(b.problems) == 0 {
 		b.keys.HashAppended()
 		for _, d := range duplicates(b.keys) {

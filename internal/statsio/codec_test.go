@@ -99,6 +99,9 @@ func TestInputRoundTrip(t *testing.T) {
 	for name, s := range map[string]*planner.Statistics{
 		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
 	} {
+		if n := InputRows(EncodeInput(s)); n != s.Len() {
+			t.Errorf("%d rows of %d", n, s.Len())
+		}
 		got, err := DecodeInput(EncodeInput(s))
 		if err != nil {
 			t.Fatal(name, err)

@@ -19,6 +19,7 @@ type decoder struct {
 func (d *decoder) start(r io.Reader, o Options, s shape, fields field) {
 	o = o.withDefaults()
 	d.open(r, o.Limits.Bytes)
+	d.account = &meter{reserve: o.Reserve}
 	d.begin(o, s, fields)
 }
 
@@ -43,7 +44,7 @@ func (d *decoder) unitUpTo(size int, parse func(i int) (next int, ok bool)) erro
 		if err := d.more(size); err != nil {
 			return d.explain(err, size)
 		}
-		d.expectBy(d.base, d.options.Size)
+		d.expectBy(d.rows, d.base)
 	}
 }
 

@@ -22,6 +22,12 @@ const (
 // EncodeInput returns statistics of keys, of which no row counts several, as a
 // small blob, for storing: rows keep their order and every bit of their values.
 func EncodeInput(s *planner.Statistics) []byte {
+	return EncodeInputUntil(s, func() bool { return false })
+}
+
+// EncodeInputUntil is [EncodeInput], unless stop asks it to give up: then it
+// returns nil. It asks once for each block of rows, from several goroutines.
+func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
 	set := func(bit int, on bool) {
@@ -37,7 +43,10 @@ func EncodeInput(s *planner.Statistics) []byte {
 	set(inputFrozen, len(s.Frozen) > 0)
 	w.number(flags)
 	w.number(s.Len())
-	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) })
+	keyLen := func(i int) int { return len(s.Keys.At(i)) }
+	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) }) {
+		return nil
+	}
 	w.residual(s.Residual)
 	for _, list := range [][]int32{s.PartialOn, s.Frozen} {
 		if len(list) > 0 {
@@ -95,6 +104,14 @@ func (w *blobWriter) floats(xs []float64) {
 
 func (w *blobWriter) ints(vs []int32) {
 	w.column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
+}
+
+// InputRows is how many rows an encoded input has, 0 of what is none: its length
+// does not tell.
+func InputRows(blob []byte) int {
+	r := newBlobReader(blob, inputMagic)
+	r.number(inputFlags)
+	return r.number(math.MaxInt32)
 }
 
 // DecodeInput is the inverse of [EncodeInput]. It fails with [ErrCorrupt].

@@ -31,6 +31,7 @@ func newJSON(r io.Reader, o Options) *jsonParser {
 	o = o.withDefaults()
 	p := new(jsonParser)
 	p.open(r, o.Limits.Bytes)
+	p.account = &meter{reserve: o.Reserve}
 	p.renew(o)
 	return p
 }
@@ -178,6 +179,9 @@ func (p *jsonParser) bodyMember(name string) error {
 	value, err := p.raw(maxMemberBytes)
 	if err != nil {
 		return err
+	}
+	if !p.meter.take(len(value)) {
+		return p.meter.refused()
 	}
 	p.members[name] = bytes.Clone(value)
 	if name == "key_encoding" {

@@ -60,6 +60,7 @@ func MergeReports(ctx context.Context, reports []Report, frozen []int32, place P
 	if err := m.merge(ctx); err != nil {
 		return nil, err
 	}
+	m.out.Keys.HashAppended()
 	return &Merged{Statistics: m.out, Drifted: m.drifted}, nil
 }
 
@@ -87,7 +88,7 @@ type share struct {
 
 // open reads the heads of all reports.
 func (m *merger) open() error {
-	m.out = &planner.Statistics{Frozen: slices.Clone(m.frozen)}
+	m.out = &planner.Statistics{Keys: new(planner.Keys), Frozen: slices.Clone(m.frozen)}
 	rows, with, without, homes := 0, false, false, false
 	for i, report := range m.reports {
 		r, err := openReport(report.Blob)
@@ -95,7 +96,7 @@ func (m *merger) open() error {
 			return m.about(i, err)
 		}
 		m.readers = append(m.readers, r)
-		rows += r.left
+		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
 		if report.Carried {
@@ -110,7 +111,7 @@ func (m *merger) open() error {
 	if with && without {
 		return ErrMixedState
 	}
-	m.out.Keys = planner.NewKeys(rows)
+	m.out.Keys.GrowUnhashed(rows)
 	m.out.Cost, m.out.Instance = make([]float64, 0, rows), make([]int32, 0, rows)
 	if with {
 		m.out.State = make([]float64, 0, rows)
@@ -136,14 +137,14 @@ func (m *merger) merge(ctx context.Context) error {
 		if i < 0 {
 			break
 		}
-		r := m.readers[i]
-		if key, hash := r.keys[r.at], r.hashes[r.at]; len(m.shares) == 0 || hash != m.hash || !bytes.Equal(key, m.key) {
+		row := t.row(i)
+		if len(m.shares) == 0 || row.hash != m.hash || !bytes.Equal(row.key, m.key) {
 			if err := m.close(); err != nil {
 				return err
 			}
-			m.hash, m.key = hash, append(m.key[:0], key...)
+			m.hash, m.key = row.hash, append(m.key[:0], row.key...)
 		}
-		m.shares = append(m.shares, r.share(i))
+		m.shares = append(m.shares, share{report: i, cost: row.cost, state: row.state, home: row.home})
 		t.advance()
 	}
 	for i, r := range m.readers {
@@ -152,18 +153,6 @@ func (m *merger) merge(ctx context.Context) error {
 		}
 	}
 	return m.close()
-}
-
-// share is the present row, of the report of that number.
-func (r *reportReader) share(report int) share {
-	s := share{report: report, cost: r.cost[r.at], state: 1, home: planner.NoInstance}
-	if r.state != nil {
-		s.state = r.state[r.at]
-	}
-	if r.home != nil {
-		s.home = r.home[r.at]
-	}
-	return s
 }
 
 // close adds the key that was gathered, if there is one.
@@ -188,7 +177,7 @@ func (m *merger) close() error {
 	if at == planner.NoInstance && m.isFrozen(sum.home) {
 		return nil
 	}
-	m.out.Keys.Append(m.key)
+	m.out.Keys.AppendUnhashed(m.key)
 	m.out.Cost, m.out.Instance = append(m.out.Cost, sum.cost), append(m.out.Instance, at)
 	if m.out.State != nil {
 		m.out.State = append(m.out.State, sum.state)
@@ -304,9 +293,12 @@ func (t *tournament) advance() {
 func (t *tournament) load(i int) {
 	r := t.readers[i]
 	if t.over[i] = !r.next(); !t.over[i] {
-		t.heads[i] = r.hashes[r.at]
+		t.heads[i] = r.rows[r.at].hash
 	}
 }
+
+// row is the present row of a reader.
+func (t *tournament) row(i int) *reportRow { return &t.readers[i].rows[t.readers[i].at] }
 
 func (t *tournament) less(a, b int32) bool {
 	if t.over[a] || t.over[b] {
@@ -315,8 +307,7 @@ func (t *tournament) less(a, b int32) bool {
 	if x, y := t.heads[a], t.heads[b]; x != y {
 		return x < y
 	}
-	x, y := t.readers[a], t.readers[b]
-	if c := bytes.Compare(x.keys[x.at], y.keys[y.at]); c != 0 {
+	if c := bytes.Compare(t.row(int(a)).key, t.row(int(b)).key); c != 0 {
 		return c < 0
 	}
 	return a < b

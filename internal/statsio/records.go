@@ -52,6 +52,9 @@ func (p *jsonParser) compact() error {
 		if err != nil {
 			return err
 		}
+		if !p.meter.take(2 * len(value)) { // as appending may double the room
+			return p.meter.refused()
+		}
 		if len(rest) > 1 {
 			rest = append(rest, ',')
 		}

@@ -35,6 +35,11 @@ func (r *Resolution) All() iter.Seq[KeyMove] {
 	}
 }
 
+// Bytes is how much memory the resolution holds.
+func (r *Resolution) Bytes() int64 {
+	return int64(r.Keys.Bytes()) + int64(sizeOf[int32](cap(r.From)+cap(r.To)+cap(r.HashInstance)))
+}
+
 // Pointer returns the JSON pointer to a field of a row: /17/to.
 func (r *Resolution) Pointer(row int, field string) string { return shapeRows.pointer(row, field) }
 
@@ -66,7 +71,8 @@ func readResolution(s rowSource, b *builder) (*Resolution, error) {
 	if err := b.checkKeys(); err != nil {
 		return nil, err
 	}
-	return &Resolution{Keys: b.keys, From: b.from.take(), To: b.to.take(), HashInstance: b.hashInstance.take()}, nil
+	r := &Resolution{Keys: b.keys, From: b.from.take(), To: b.to.take(), HashInstance: b.hashInstance.take()}
+	return r, b.meter.refused()
 }
 
 // addResolved takes a row of a resolution.

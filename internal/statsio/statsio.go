@@ -64,6 +64,11 @@ type Options struct {
 	// Size is the length of the decoded text in bytes, 0 when unknown. With it, and
 	// without a RowHint, the number of rows is reckoned from the first ones.
 	Size int64
+	// Reserve, if set, is told before the decoder takes that many bytes more for
+	// what it keeps, and afterwards, as a negative number, what it does not keep in
+	// the end. Its error ends decoding, and is returned as it is. What a decoder
+	// always has, its window of 128 KiB and what decompresses, it does not tell.
+	Reserve func(bytes int64) error
 }
 
 func (o Options) withDefaults() Options {
@@ -185,6 +190,18 @@ type Document struct {
 // Base64Keys tells whether keys were written in base64, because the options or
 // the member "key_encoding" said so.
 func (d *Document) Base64Keys() bool { return d.base64 }
+
+// Bytes is how much memory the document holds.
+func (d *Document) Bytes() int64 {
+	n := sizeOf[compact.Record](cap(d.Records))
+	for _, text := range d.Members {
+		n += len(text)
+	}
+	if s := d.Stats; s != nil {
+		n += s.Keys.Bytes() + sizeOf[float64](cap(s.Cost)+cap(s.State)) + sizeOf[int32](cap(s.Instance)+cap(s.HashInstance))
+	}
+	return int64(n)
+}
 
 // Pointer returns the JSON pointer to a field of a row, or for row −1 to a
 // member of the body.

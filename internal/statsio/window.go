@@ -35,6 +35,7 @@ type window struct {
 	base     int64 // offset of buf[0] in the body
 	limit    int64 // greatest offset that may be reached
 	eof      bool  // nothing follows buf[:end]
+	account  *meter
 	pooled   *[windowBytes + sentinelBytes]byte
 }
 
@@ -57,7 +58,7 @@ func (w *window) close() {
 
 // more moves the unparsed text to the front of the window and reads until the
 // window is full or the body ends. A window that is full of unparsed text is
-// doubled first, up to unit bytes.
+// doubled first, up to unit bytes; what is unescaped from it may be as long.
 func (w *window) more(unit int) error {
 	room := len(w.buf) - sentinelBytes
 	if w.pos == 0 && w.end == room {
@@ -65,6 +66,12 @@ func (w *window) more(unit int) error {
 			return errUnitTooLong
 		}
 		room = min(2*room, unit)
+		if !w.account.take(2 * room) {
+			return w.account.refused()
+		}
+		if w.pooled == nil {
+			defer w.account.give(2 * (len(w.buf) - sentinelBytes))
+		}
 		buf := make([]byte, room+sentinelBytes)
 		copy(buf, w.buf[:w.end])
 		w.close()

@@ -14,7 +14,7 @@ CREATE TABLE reports (
     row_count     bigint NOT NULL CHECK (row_count >= 0),
     at            timestamptz NOT NULL,
     data          bytea NOT NULL,
-    UNIQUE (operator_id, epoch, instance, interval)
+    UNIQUE (operator_id, instance, epoch, interval)
 );
 -- They are compressed already.
 ALTER TABLE reports ALTER COLUMN data SET STORAGE EXTERNAL;

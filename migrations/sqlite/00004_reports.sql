@@ -14,7 +14,7 @@ CREATE TABLE reports (
     row_count     INTEGER NOT NULL CHECK (row_count >= 0),
     at            INTEGER NOT NULL,
     data          BLOB NOT NULL,
-    UNIQUE (operator_id, epoch, instance, interval)
+    UNIQUE (operator_id, instance, epoch, interval)
 ) STRICT;
 
 -- reports: which of them a plan was made of. NULL: of none. It is last, as it

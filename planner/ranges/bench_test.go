@@ -14,7 +14,7 @@ func benchmarkStream(b *testing.B) stream {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := even(0)
-	s.keys.Grow(benchmarkKeys)
+	s.keys.GrowUnhashed(benchmarkKeys)
 	for range benchmarkKeys {
 		s.keys.Append([]byte("user:" + strconv.FormatUint(1e10+rng.Uint64N(9e10), 10)))
 		s.weights = append(s.weights, 1+rng.Int64N(100))

@@ -44,11 +44,11 @@ func (s statements) ReportData(ctx context.Context, operator, revision int64) (d
 	return data, notFound(err)
 }
 
-func (s statements) KeepReports(ctx context.Context, operator, epoch int64, instance int32, n int) error {
+func (s statements) KeepReports(ctx context.Context, operator int64, instance int32, n int) error {
 	return s.exec(ctx,
-		`DELETE FROM reports WHERE operator_id = ?1 AND epoch = ?2 AND instance = ?3 AND interval <= (
-			SELECT interval FROM reports WHERE operator_id = ?1 AND epoch = ?2 AND instance = ?3
-			ORDER BY interval DESC LIMIT 1 OFFSET ?4)`, operator, epoch, instance, n)
+		`DELETE FROM reports WHERE operator_id = ?1 AND instance = ?2 AND (epoch, interval) <= (
+			SELECT epoch, interval FROM reports WHERE operator_id = ?1 AND instance = ?2
+			ORDER BY epoch DESC, interval DESC LIMIT 1 OFFSET ?3)`, operator, instance, n)
 }
 
 func (s statements) PurgeReports(ctx context.Context, operator, epoch, interval, oldest int64) error {

@@ -211,6 +211,21 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 			t.Errorf("reports up to %d: %v", interval, got)
 		}
 	}
+	for epoch := range int64(4) {
+		r := store.Report{Epoch: epoch, Interval: 0, Instance: 0, At: f.now()}
+		if epoch == 0 {
+			r.Interval = 5
+		}
+		if _, _, err := f.PutReport(t.Context(), "clicks", r, dataOf(r), 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.wantReports(t, 0, 9, other)
+	for epoch := range int64(3) {
+		if got, err := f.Reports(t.Context(), "clicks", epoch+1, 9); err != nil || len(got) != 1 {
+			t.Errorf("reports of epoch %d: %v, error %v", epoch+1, got, err)
+		}
+	}
 }
 
 func reportsGoWithTheirOperator(t *testing.T, f *fixture) {

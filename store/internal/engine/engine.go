@@ -85,8 +85,9 @@ type Statements interface {
 	// interval, in ascending order of the instances.
 	LastReports(ctx context.Context, operator, epoch, interval int64) ([]store.Report, error)
 	ReportData(ctx context.Context, operator, revision int64) ([]byte, error)
-	// KeepReports removes the instance's reports of the epoch but the newest n.
-	KeepReports(ctx context.Context, operator, epoch int64, instance int32, n int) error
+	// KeepReports removes the instance's reports but the newest n, by epoch and
+	// interval.
+	KeepReports(ctx context.Context, operator int64, instance int32, n int) error
 	// PurgeReports removes the reports of lower epochs; of this epoch those of
 	// intervals before the given one that are not the last of their instance up to
 	// it, and those before oldest.

@@ -45,7 +45,7 @@ func putReport(ctx context.Context, q Statements, operator string, in store.Repo
 		return nil, false, err
 	}
 	if keep > 0 {
-		if err := q.KeepReports(ctx, r.ID, in.Epoch, in.Instance, keep); err != nil {
+		if err := q.KeepReports(ctx, r.ID, in.Instance, keep); err != nil {
 			return nil, false, err
 		}
 	}

@@ -1,0 +1,339 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"plannerd/api"
+	"plannerd/internal/statsio"
+	"plannerd/store"
+)
+
+const mib = 1 << 20
+
+// little is a budget that leaves 14 MiB for large requests, for which none waits.
+func little(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 16*mib, time.Nanosecond }
+
+// longKeys is a CSV body of n rows with keys of a thousand bytes.
+func longKeys(n int) string {
+	var b strings.Builder
+	b.WriteString("key,cost\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%08d%s,1\n", i, strings.Repeat("k", 1000))
+	}
+	return b.String()
+}
+
+// metric returns the value of a metric as /metrics writes it.
+func (e *env) metric(name string) string {
+	e.Helper()
+	_, rest, found := strings.Cut(string(e.do("GET", "/metrics", "").want(http.StatusOK).body), "\n"+name+" ")
+	if !found {
+		e.Fatalf("no metric %s", name)
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+// hold has a request hold all memory for large ones, until the function that it
+// returns is called.
+func (e *env) hold() (release func()) {
+	e.Helper()
+	reader, writer := io.Pipe()
+	r := httptest.NewRequestWithContext(e.Context(), http.MethodPost, "/v1/what-if?instances=2&hash_function=modulo", reader)
+	r.Header.Set("Content-Type", "text/csv")
+	r.ContentLength = 1 << 29
+	done := make(chan int, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		done <- w.Code
+	}()
+	if _, err := io.WriteString(writer, "key,cost\na,1\n"); err != nil { // it reads, so it holds
+		e.Fatal(err)
+	}
+	return func() {
+		e.Helper()
+		if err := writer.Close(); err != nil {
+			e.Fatal(err)
+		}
+		if status := <-done; status != http.StatusOK {
+			e.Errorf("status %d", status)
+		}
+	}
+}
+
+// TestMemoryBudget: large bodies are refused while others hold the memory, small
+// ones are not, and all comes back.
+func TestMemoryBudget(t *testing.T) {
+	e := newEnv(t, little)
+	const target = "/v1/what-if?instances=2&hash_function=modulo"
+	large := longKeys(4000)
+	release := e.hold()
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "1.4680064e+07" {
+		t.Errorf("%s bytes reserved", v)
+	}
+	a := e.do("POST", target, large, csv).fails(http.StatusTooManyRequests, "over_budget", "")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	e.do("POST", target, "key,cost\na,1\n", csv).want(http.StatusOK)
+	release()
+	e.do("POST", target, large, csv).want(http.StatusOK)
+	// Of unknown length, they start small.
+	e.send(t.Context(), "POST", target, iotest.DataErrReader(strings.NewReader(large)), csv).want(http.StatusOK)
+	// What could never fit is told so, with what it needs and what there is.
+	a = e.do("POST", target, longKeys(16_000), csv).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	if detail := a.problem().Detail; !strings.Contains(detail, "14 MiB") {
+		t.Error(detail)
+	}
+	for name, want := range map[string]string{
+		"plannerd_memory_reserved_bytes": "0", `plannerd_memory_requests{state="holding"}`: "0", `plannerd_memory_requests{state="waiting"}`: "0",
+		"plannerd_memory_budget_bytes": "1.6777216e+07", `plannerd_memory_rejections_total{reason="full"}`: "1",
+		`plannerd_memory_rejections_total{reason="exceeded"}`: "1", `plannerd_memory_rejections_total{reason="stalled"}`: "0",
+	} {
+		if v := e.metric(name); v != want {
+			t.Errorf("%s %s, want %s", name, v, want)
+		}
+	}
+}
+
+// vast is a store with much in it, as far as it says.
+type vast struct {
+	store.Store
+	mu    sync.Mutex
+	items int64
+}
+
+func (v *vast) say(items int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.items = items
+}
+
+func (v *vast) Operator(ctx context.Context, name string) (store.Operator, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	op, err := v.Store.Operator(ctx, name)
+	op.TableSize += v.items
+	return op, err
+}
+
+func (v *vast) Plan(ctx context.Context, id string) (store.Plan, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p, err := v.Store.Plan(ctx, id)
+	p.MigrationKeys += v.items
+	return p, err
+}
+
+// TestStoredMemory: what is read from the store is of the budget, too.
+func TestStoredMemory(t *testing.T) {
+	long := &vast{}
+	e := newEnv(t, little, func(c *api.Config) {
+		long.Store = c.Store
+		c.Store = long
+	})
+	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"},"theta_max":0}`)
+	body := `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":1,"instance":0}]}`
+	id := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan().ID
+	targets := []string{
+		"/v1/operators/clicks/routing-table", "/v1/plans/" + id + "?include=migrations",
+		"/v1/plans/" + id + "/migrations", "/v1/plans/" + id + "/routing-table",
+	}
+	release := e.hold()
+	long.say(10_000)
+	for _, target := range targets {
+		e.do("GET", target, "").fails(http.StatusTooManyRequests, "over_budget", "")
+	}
+	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).fails(http.StatusTooManyRequests, "over_budget", "")
+	release()
+	for _, target := range targets {
+		e.do("GET", target, "").want(http.StatusOK)
+	}
+	long.say(10_000_000)
+	for _, target := range targets {
+		e.do("GET", target, "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	}
+	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+}
+
+// TestStoredInput: so are stored statistics, which are much longer than they are
+// kept.
+func TestStoredInput(t *testing.T) {
+	const request = `{"operator":"clicks","interval":1,"schemes":["hash"]}`
+	var rows strings.Builder
+	rows.WriteString("key,cost\n")
+	for i := range 40_000 {
+		fmt.Fprintf(&rows, "%d,1\n", i)
+	}
+	ample := newEnv(t)
+	ample.operator("clicks", `{"instances":2}`)
+	ample.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated)
+	ample.do("POST", pkg, request).want(http.StatusOK)
+	e := newEnv(t, little, func(c *api.Config) { c.Store = ample.store })
+	release := e.hold()
+	e.do("POST", pkg, request).fails(http.StatusTooManyRequests, "over_budget", "")
+	release()
+}
+
+// TestAllBodies: every operation that takes many rows, or any body, may be refused
+// for want of memory, or cut off.
+func TestAllBodies(t *testing.T) {
+	e := newEnv(t, little)
+	id := e.classPlan().ID
+	large := longKeys(4000)
+	bulk := map[string]string{
+		"POST /v1/what-if?instances=2": large, "POST /v1/operators/homed/plans?interval=2": large,
+		"PUT /v1/plans/" + id + "/resolution": strings.Replace(large, "cost", "from,to", 1),
+	}
+	bulk["PUT /v1/operators/homed/intervals/2/reports/0"] = large
+	for _, k := range kinds {
+		bulk["POST "+k.path()] = large
+	}
+	slow := map[string]string{"PUT /v1/operators/homed": "", "POST /v1/plans/" + id + "/commit": "", "POST /v1/plans/" + id + "/abort": ""}
+	release := e.hold()
+	for target, body := range bulk {
+		method, path, _ := strings.Cut(target, " ")
+		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")
+		slow[target] = csv
+	}
+	release()
+	for target, media := range slow {
+		method, path, _ := strings.Cut(target, " ")
+		body := io.MultiReader(strings.NewReader("key"), iotest.ErrReader(fmt.Errorf("reading: %w", os.ErrDeadlineExceeded)))
+		headers := []string{"Content-Type: application/json"}
+		if media != "" {
+			headers = []string{media}
+		}
+		a := e.send(t.Context(), method, path, body, headers...).fails(http.StatusRequestTimeout, "too_slow", "")
+		if a.header.Get("Connection") != "close" {
+			t.Errorf("%s: the connection stays", target)
+		}
+	}
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}
+
+// bomb is a short body that decodes into very many bytes of text.
+func bomb(t *testing.T, encoding, head, filler string, length int) string {
+	t.Helper()
+	var b strings.Builder
+	var w io.WriteCloser = gzip.NewWriter(&b)
+	if encoding != "gzip" {
+		z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	}
+	_, err := io.WriteString(w, head)
+	chunk := strings.Repeat(filler, mib/len(filler))
+	for range length / mib {
+		_, more := io.WriteString(w, chunk)
+		err = errors.Join(err, more)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestBombs: a short body that decodes into much is cut off at the limits, with
+// little memory on the way.
+func TestBombs(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) {
+		c.Limits.Statistics = statsio.Limits{Bytes: 16 * mib}
+		c.Limits.Memory = 32 * mib
+	})
+	const json, ndjson = "Content-Type: application/json", "Content-Type: application/x-ndjson"
+	for _, encoding := range []string{"gzip", "zstd"} {
+		for _, c := range []struct{ media, head, filler string }{
+			{csv, "key,cost\n", "\n"},
+			{ndjson, "", "\n"},
+			{json, "{", " "},
+			{json, `{"keys":[`, " "},
+			{json, `{"operator":"`, "x"},
+			{json, `{"routing_table":["`, `","`},
+			{csv, "", "k"},
+		} {
+			body := bomb(t, encoding, c.head, c.filler, 32*mib)
+			if ratio := 32 * mib / len(body); ratio < 500 {
+				t.Fatalf("a bomb of %d:1", ratio)
+			}
+			most := peak(func() {
+				target := "/v1/what-if"
+				if c.media != json {
+					target += "?instances=2"
+				}
+				e.do("POST", target, body, c.media, "Content-Encoding: "+encoding).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+			})
+			if most > 32*mib {
+				t.Errorf("%s %q: %d MiB on the way", encoding, c.head, most/mib)
+			}
+		}
+	}
+	// Several frames are one body.
+	frame := bomb(t, "zstd", "", "\n", 4*mib)
+	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\n", "\n", mib)+strings.Repeat(frame, 5), csv, "Content-Encoding: zstd").
+		fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	// A frame may not ask for more than a window of 8 MiB.
+	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\na,1\n", "\n", 0)+"\x28\xb5\x2f\xfd\x00\xa0\x00", csv, "Content-Encoding: zstd").
+		fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	// The declared length is enough to refuse.
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/what-if?instances=2", iotest.ErrReader(errors.New("must not be read")))
+	r.Header.Set("Content-Type", "text/csv")
+	r.ContentLength = 16*mib + 1
+	w := httptest.NewRecorder()
+	if e.handler.ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestStorm: many large bodies at once hold no more memory than the budget.
+func TestStorm(t *testing.T) {
+	const budget = 48 * mib
+	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = budget, 20*time.Millisecond })
+	body := longKeys(4000)
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	most := peak(func() {
+		var all sync.WaitGroup
+		for i := range 24 {
+			all.Go(func() {
+				var in io.Reader = strings.NewReader(body)
+				if i%2 == 0 {
+					in = iotest.OneByteReader(iotest.DataErrReader(strings.NewReader(body[:mib]))) // chunked, broken off
+				}
+				a := e.send(t.Context(), "POST", "/v1/what-if?instances=2&hash_function=modulo&plans=true", in, csv)
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.status]++
+			})
+		}
+		all.Wait()
+	})
+	if statuses[http.StatusOK] == 0 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests]+statuses[badRequest] != 24 {
+		t.Errorf("%v", statuses)
+	}
+	if most > budget {
+		t.Errorf("%d MiB at most, of a budget of %d", most/mib, budget/mib)
+	}
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/dustin/go-humanize"
+)
+
+// size is an amount of bytes, written like 2GiB or 500 MB.
+type size int64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *size) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || n > math.MaxInt64 {
+		return fmt.Errorf("write an amount of bytes, such as 2GiB, instead of %q", text)
+	}
+	*s = size(n)
+	return nil
+}
+
+func (s size) String() string { return humanize.IBytes(uint64(s)) }
+
+const (
+	// budgetShare is the part of the memory that requests may hold by default, in
+	// percent.
+	budgetShare = 60
+	// unknownBudget is the budget where nobody can tell how much memory there is.
+	unknownBudget size = 2 << 30
+	// leastBudget is the least that a server is of any use with.
+	leastBudget size = 16 << 20
+	// heapSlack is the least that the Go runtime gets beyond the budget, for all that
+	// is not of requests.
+	heapSlack size = 128 << 20
+)
+
+// memory is how much there is: that of the machine, or of the container if that
+// is less. Nothing is 0.
+func memory(system, cgroup memlimit.Provider) size {
+	total := uint64(0)
+	for _, limit := range []memlimit.Provider{system, cgroup} {
+		if n, err := limit(); err == nil && n > 0 && (total == 0 || n < total) {
+			total = n
+		}
+	}
+	return size(min(total, math.MaxInt64))
+}
+
+// budget is the memory that requests may hold: what was asked for, else a share
+// of what there is.
+func (c *serveCmd) budget() size {
+	if c.MemoryBudget > 0 {
+		return c.MemoryBudget
+	}
+	total := memory(memlimit.FromSystem, memlimit.FromCgroup)
+	if total == 0 {
+		return unknownBudget
+	}
+	return max(leastBudget, total/100*budgetShare)
+}
+
+// limitHeap tells the Go runtime to collect harder when the heap comes near to half
+// as much again as the budget, which is 90 % of the memory by default. A limit that
+// GOMEMLIMIT sets stays. The function it returns takes that back.
+func limitHeap(env *environment, budget size) (undo func()) {
+	if env.getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(int64(budget + max(budget/2, heapSlack)))
+	return func() { debug.SetMemoryLimit(before) }
+}

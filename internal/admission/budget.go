@@ -1,0 +1,265 @@
+// Package admission shares a budget of memory among requests: each holds a lease
+// on as much as it needs, and what does not fit has to wait, or to go.
+//
+// Three rules keep requests from starving or blocking each other.
+//
+//   - Leases that want to grow come before new ones, the oldest first; new ones
+//     are served in the order in which they came, and the first that does not fit
+//     holds up those behind it. A semaphore would have the half-read body that
+//     waits for its last megabyte queue behind bodies of which nothing was read.
+//   - A share of the budget is for small leases alone, with a queue of its own, and
+//     another one for the beginnings of those that cannot tell how large they will
+//     be: else these would fill the first one, on their way to more.
+//   - Where every large lease waits to grow, none would ever be given back. Then
+//     the youngest is refused at once, and the next youngest when that was not
+//     enough, until one can go on.
+//
+// No wait is longer than the budget's, whatever happens.
+package admission
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// smallBytes is the most that a small lease holds, and openBytes one that cannot
+	// tell how large it will be, before it is a large one.
+	smallBytes = 16 << 20
+	openBytes  = 2 << 20
+	// smallShare is the part of the budget that is for small leases, and that for
+	// open ones.
+	smallShare = 16
+	// step is the least by which a lease grows, so that small growth is cheap.
+	step = 1 << 20
+)
+
+// ErrFull says that memory did not become free in time.
+var ErrFull = errors.New("the memory budget is used up")
+
+// ExceededError says that a lease would need more than there is for any.
+type ExceededError struct {
+	Need  int64 // bytes, at least
+	Limit int64 // the most that one lease can hold
+}
+
+// Error names both amounts.
+func (e *ExceededError) Error() string {
+	return fmt.Sprintf("needs at least %d bytes of memory; the budget allows for %d", e.Need, e.Limit)
+}
+
+// Budget is an amount of memory that leases share. It is safe for concurrent use.
+type Budget struct {
+	wait time.Duration
+
+	mu       sync.Mutex
+	large    pool
+	small    pool
+	open     pool
+	born     uint64 // leases so far
+	refusals Refusals
+}
+
+// pool is a part of the budget, with those that wait for some of it.
+type pool struct {
+	size, used int64
+	most       int64 // of one lease
+	holders    map[*Lease]bool
+	growing    []*waiter // oldest lease first
+	fresh      []*waiter // in the order in which they came
+}
+
+// waiter is a lease that waits for more.
+type waiter struct {
+	lease *Lease
+	more  int64
+	done  chan struct{} // closed when granted or refused
+	err   error         // set before done is closed
+}
+
+// Refusals count what was not granted, by reason.
+type Refusals struct {
+	Full     int64 // memory did not become free in time
+	Stalled  int64 // all leases waited for each other, and this was the youngest
+	Exceeded int64 // it needs more than there is
+}
+
+// Usage is how a budget stands.
+type Usage struct {
+	Budget, Reserved int64 // bytes
+	Leases, Waiting  int
+	Refusals         Refusals
+}
+
+// NewBudget returns a budget of so many bytes, for which leases wait at most so
+// long.
+func NewBudget(bytes int64, wait time.Duration) *Budget {
+	share := bytes / smallShare
+	return &Budget{
+		wait:  wait,
+		large: pool{size: bytes - 2*share, most: bytes - 2*share, holders: map[*Lease]bool{}},
+		small: pool{size: share, most: min(smallBytes, share), holders: map[*Lease]bool{}},
+		open:  pool{size: share, most: min(openBytes, share), holders: map[*Lease]bool{}},
+	}
+}
+
+// Most is the most that one lease can hold.
+func (b *Budget) Most() int64 { return b.large.size }
+
+// Usage tells how the budget stands.
+func (b *Budget) Usage() Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := Usage{Refusals: b.refusals}
+	for _, p := range []*pool{&b.large, &b.small, &b.open} {
+		u.Budget += p.size
+		u.Reserved += p.used
+		u.Leases += len(p.holders)
+		u.Waiting += len(p.growing) + len(p.fresh)
+	}
+	return u
+}
+
+// poolOf is where a lease gets that many bytes from. What was a large one once
+// stays one.
+func (b *Budget) poolOf(l *Lease, bytes int64) *pool {
+	small := &b.small
+	if l.open {
+		small = &b.open
+	}
+	if bytes <= small.most && l.pool != &b.large {
+		return small
+	}
+	return &b.large
+}
+
+// grow brings a lease from what it holds to that many bytes, or more by a step
+// where that fits at once.
+func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
+	b.mu.Lock()
+	p := b.poolOf(l, bytes)
+	if bytes > p.size {
+		b.refusals.Exceeded++
+		b.mu.Unlock()
+		return &ExceededError{Need: bytes, Limit: p.size}
+	}
+	more := bytes
+	if l.pool == p {
+		more -= l.held
+	}
+	w := &waiter{lease: l, more: more, done: make(chan struct{})}
+	// A lease that becomes a large one keeps its small part until it has the
+	// whole in the other pool. To that it is new.
+	if l.pool == p {
+		at, _ := slices.BinarySearchFunc(p.growing, l.born, func(w *waiter, born uint64) int { return cmp.Compare(w.lease.born, born) })
+		p.growing = slices.Insert(p.growing, at, w)
+	} else {
+		p.fresh = append(p.fresh, w)
+	}
+	b.serve(p)
+	b.mu.Unlock()
+	return b.await(ctx, p, w)
+}
+
+// await waits until w is granted or refused, or its time is up.
+func (b *Budget) await(ctx context.Context, p *pool, w *waiter) error {
+	select {
+	case <-w.done:
+		return w.err
+	default:
+	}
+	timer := time.NewTimer(b.wait)
+	defer timer.Stop()
+	err := ErrFull
+	select {
+	case <-w.done:
+		return w.err
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-w.done: // meanwhile
+		return w.err
+	default:
+	}
+	if errors.Is(err, ErrFull) {
+		b.refusals.Full++
+	}
+	p.drop(w)
+	b.serve(p) // it may have held up others
+	return err
+}
+
+// serve grants what fits, and refuses the youngest of leases that all wait.
+func (b *Budget) serve(p *pool) {
+	for {
+		if w := p.next(); w != nil && p.used+w.more <= p.size {
+			p.drop(w)
+			b.grant(p, w)
+			continue
+		}
+		if len(p.growing) < 2 || len(p.growing) < len(p.holders) {
+			return
+		}
+		youngest := p.growing[len(p.growing)-1]
+		p.drop(youngest)
+		b.refusals.Stalled++
+		youngest.err = ErrFull
+		close(youngest.done)
+		// What it holds is free once its request has let go of it.
+		return
+	}
+}
+
+// grant gives a waiter what it waits for.
+func (b *Budget) grant(p *pool, w *waiter) {
+	l := w.lease
+	p.used += w.more
+	if l.pool != p {
+		b.shrink(l, 0)
+		l.pool = p
+		p.holders[l] = true
+		l.held = 0
+	}
+	l.held += w.more
+	close(w.done)
+}
+
+// shrink takes a lease down to that many bytes in its pool. With 0 it is over.
+func (b *Budget) shrink(l *Lease, bytes int64) {
+	p := l.pool
+	if p == nil || bytes >= l.held {
+		return
+	}
+	p.used -= l.held - bytes
+	l.held = bytes
+	if bytes == 0 {
+		delete(p.holders, l)
+		l.pool = nil
+	}
+}
+
+// next is the waiter whose turn it is.
+func (p *pool) next() *waiter {
+	if len(p.growing) > 0 {
+		return p.growing[0]
+	}
+	if len(p.fresh) > 0 {
+		return p.fresh[0]
+	}
+	return nil
+}
+
+// drop takes a waiter out of its queue.
+func (p *pool) drop(w *waiter) {
+	is := func(o *waiter) bool { return o == w }
+	p.growing, p.fresh = slices.DeleteFunc(p.growing, is), slices.DeleteFunc(p.fresh, is)
+}

@@ -1,0 +1,282 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const mib = 1 << 20
+
+// must fails the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lease returns a lease that holds that many bytes.
+func lease(t *testing.T, b *Budget, bytes int64) *Lease {
+	t.Helper()
+	l := b.Lease(t.Context())
+	must(t, l.Reserve(bytes))
+	return l
+}
+
+// stands checks what is reserved and how many wait.
+func (b *Budget) stands(t *testing.T, reserved int64, waiting int) {
+	t.Helper()
+	if u := b.Usage(); u.Reserved != reserved || u.Waiting != waiting {
+		t.Errorf("%d reserved and %d waiting, want %d and %d", u.Reserved, u.Waiting, reserved, waiting)
+	}
+}
+
+func TestLease(t *testing.T) {
+	b := NewBudget(1600*mib, time.Second)
+	l := lease(t, b, 100*mib)
+	b.stands(t, 100*mib, 0)
+	must(t, l.Reserve(10)) // by a step
+	b.stands(t, 101*mib, 0)
+	must(t, l.Reserve(-50*mib))
+	if b.stands(t, 101*mib, 0); l.Used() != 50*mib+10 {
+		t.Errorf("%d in use", l.Used())
+	}
+	must(t, l.Settle(40*mib))
+	b.stands(t, 40*mib, 0)
+	must(t, l.Expect(90*mib))
+	must(t, l.Reserve(10*mib))
+	b.stands(t, 90*mib, 0)
+	must(t, l.Settle(1))
+	must(t, l.Settle(200*mib))
+	b.stands(t, 200*mib, 0)
+	l.Release()
+	l.Release()
+	b.stands(t, 0, 0)
+}
+
+// TestExceeded: what can never fit is refused at once, and what is only expected
+// is not.
+func TestExceeded(t *testing.T) {
+	b := NewBudget(1600*mib, time.Hour)
+	l := b.Lease(t.Context())
+	defer l.Release()
+	must(t, l.Expect(5000*mib))
+	b.stands(t, 1400*mib, 0)
+	var exceeded *ExceededError
+	if err := l.Reserve(1400*mib + 1); !errors.As(err, &exceeded) || exceeded.Need != 1400*mib+1 || exceeded.Limit != b.Most() {
+		t.Errorf("%v", err)
+	}
+	if u := b.Usage(); u.Refusals != (Refusals{Exceeded: 1}) {
+		t.Errorf("%+v", u)
+	}
+}
+
+// TestWait: a lease waits until there is room, and no longer than it may.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Second)
+		first := lease(t, b, 1300*mib)
+		begin := time.Now()
+		late := b.Lease(t.Context())
+		if err := late.Reserve(200 * mib); !errors.Is(err, ErrFull) || time.Since(begin) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		time.AfterFunc(500*time.Millisecond, first.Release)
+		begin = time.Now()
+		if err := late.Reserve(200 * mib); err != nil || time.Since(begin) != time.Second/2 {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		late.Release()
+		b.stands(t, 0, 0)
+		if u := b.Usage(); u.Refusals != (Refusals{Full: 1}) || u.Leases != 0 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+// TestCancelled: a wait ends with its context, and lets those behind it pass.
+func TestCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Hour)
+		first := lease(t, b, 1000*mib)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() { gone <- b.Lease(ctx).Reserve(1000 * mib) }()
+		synctest.Wait()
+		behind := make(chan *Lease, 1)
+		go func() { behind <- lease(t, b, 400*mib) }()
+		synctest.Wait()
+		b.stands(t, 1000*mib, 2) // it would fit, but is not the first
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		(<-behind).Release()
+		first.Release()
+		b.stands(t, 0, 0)
+	})
+}
+
+// TestOrder: those that grow come first, the oldest of them before the others;
+// new ones in their order.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Hour)
+		full := lease(t, b, 1360*mib)
+		old, young := lease(t, b, 20*mib), lease(t, b, 20*mib)
+		var mu sync.Mutex
+		var order []string
+		var all sync.WaitGroup
+		take := func(name string, l *Lease) {
+			all.Go(func() {
+				must(t, l.Reserve(300*mib))
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+				l.Release()
+			})
+			synctest.Wait()
+		}
+		take("first", b.Lease(t.Context()))
+		take("second", b.Lease(t.Context()))
+		take("young", young)
+		take("old", old)
+		b.stands(t, 1400*mib, 4)
+		// Room for one at a time.
+		must(t, full.Settle(1050*mib))
+		all.Wait()
+		full.Release()
+		if !slices.Equal(order, []string{"old", "young", "first", "second"}) {
+			t.Error(order)
+		}
+	})
+}
+
+// TestStalled: two that wait for each other do not wait for long: the older one
+// goes on.
+func TestStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Hour)
+		begin := time.Now()
+		old, young := lease(t, b, 700*mib), lease(t, b, 700*mib)
+		grown := make(chan error, 1)
+		go func() { grown <- old.Reserve(100 * mib) }()
+		synctest.Wait()
+		if err := young.Reserve(100 * mib); !errors.Is(err, ErrFull) {
+			t.Error(err)
+		}
+		b.stands(t, 1400*mib, 1) // nothing is free before it was let go of
+		young.Release()
+		must(t, <-grown)
+		if u := b.Usage(); time.Since(begin) != 0 || u.Refusals != (Refusals{Stalled: 1}) {
+			t.Errorf("%v, %+v", time.Since(begin), u)
+		}
+		old.Release()
+	})
+}
+
+// TestSmall: small leases do not wait behind large ones, and become large ones.
+func TestSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Hour)
+		full := lease(t, b, 1400*mib)
+		go func() { lease(t, b, 1000*mib).Release() }()
+		synctest.Wait()
+		small := lease(t, b, mib)
+		b.stands(t, 1401*mib, 1)
+		grown := make(chan error, 1)
+		go func() { grown <- small.Reserve(20 * mib) }()
+		synctest.Wait()
+		b.stands(t, 1401*mib, 2)
+		full.Release()
+		must(t, <-grown)
+		small.Release()
+		synctest.Wait()
+		b.stands(t, 0, 0)
+	})
+}
+
+// TestOpen: leases that cannot tell how large they will be do not take what is for
+// small ones.
+func TestOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(16*mib, time.Hour)
+		full := lease(t, b, b.Most())
+		open := b.Lease(t.Context())
+		open.Open()
+		must(t, open.Reserve(mib))
+		b.stands(t, 15*mib, 0)
+		grown := make(chan error, 1)
+		go func() { grown <- open.Reserve(mib) }()
+		synctest.Wait()
+		lease(t, b, mib).Release()
+		b.stands(t, 15*mib, 1)
+		full.Release()
+		must(t, <-grown)
+		b.stands(t, 2*mib, 0)
+		open.Release()
+	})
+}
+
+// TestStorm: whatever many leases do at once, the budget is never exceeded and all
+// comes back.
+func TestStorm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const budget = 320 * mib
+		b := NewBudget(budget, 100*time.Millisecond)
+		var mu sync.Mutex
+		inUse, most := int64(0), int64(0)
+		use := func(bytes int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			inUse += bytes
+			most = max(most, inUse)
+		}
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				r := rand.New(rand.NewPCG(1, uint64(i)))
+				l := b.Lease(t.Context())
+				mine := int64(0)
+				for range 1 + r.IntN(20) {
+					more := r.Int64N(40*mib) - 5*mib
+					more = max(more, -mine)
+					if more < 0 {
+						use(more)
+					}
+					if l.Reserve(more) != nil {
+						break
+					}
+					if mine += more; more > 0 {
+						use(more)
+					}
+					if u := b.Usage(); u.Reserved > budget || u.Reserved < 0 {
+						t.Errorf("%d reserved of %d", u.Reserved, int64(budget))
+					}
+					time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond) // of the bubble
+				}
+				use(-mine)
+				l.Release()
+			})
+		}
+		all.Wait()
+		if b.stands(t, 0, 0); most > budget || most < budget/2 {
+			t.Errorf("%d in use at most", most)
+		}
+		u := b.Usage()
+		if u.Leases != 0 || u.Refusals.Full == 0 {
+			t.Errorf("%+v", u)
+		}
+		lease(t, b, b.Most()).Release()
+	})
+}

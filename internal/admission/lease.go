@@ -1,0 +1,86 @@
+package admission
+
+import "context"
+
+// Lease is a part of a budget that one request holds. It is for one goroutine.
+type Lease struct {
+	budget *Budget
+	ctx    context.Context
+	born   uint64
+	open   bool
+
+	pool *pool // nil: it holds nothing. Guarded by budget.mu
+	held int64 // likewise
+	used int64 // ≤ held, but for a moment
+}
+
+// Lease returns a lease that holds nothing yet. Its waits end with ctx. Release
+// must be called.
+func (b *Budget) Lease(ctx context.Context) *Lease {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.born++
+	return &Lease{budget: b, ctx: ctx, born: b.born}
+}
+
+// Open says that nobody can tell how large the lease will be, before it holds
+// anything.
+func (l *Lease) Open() { l.open = true }
+
+// Used is how much of the lease is in use, in bytes.
+func (l *Lease) Used() int64 { return l.used }
+
+// Expect has the lease hold that many bytes, though they are not in use yet; at
+// most as many as there are. It waits for them.
+func (l *Lease) Expect(bytes int64) error {
+	if bytes = min(bytes, l.budget.Most()); bytes <= l.held {
+		return nil
+	}
+	return l.budget.grow(l.ctx, l, bytes)
+}
+
+// Reserve takes that many bytes more into use, for which it waits where the lease
+// does not hold them. A negative amount is no longer in use; the lease keeps it
+// until Settle. The error is [ErrFull], an [ExceededError], or that of the context.
+func (l *Lease) Reserve(bytes int64) error {
+	need := l.used + bytes
+	if need > l.held {
+		// A whole step, unless that makes a small lease a large one, or is more than
+		// there is.
+		ask := min(max(need, l.held+step), l.budget.poolOf(l, need).most)
+		if err := l.budget.grow(l.ctx, l, max(need, ask)); err != nil {
+			return err
+		}
+	}
+	l.used = need
+	return nil
+}
+
+// Settle says how much is in use, and gives back what the lease holds beyond.
+func (l *Lease) Settle(bytes int64) error {
+	if bytes > l.used {
+		if err := l.Reserve(bytes - l.used); err != nil {
+			return err
+		}
+	}
+	l.used = bytes
+	l.trim(bytes)
+	return nil
+}
+
+// Release gives everything back. It may be called again.
+func (l *Lease) Release() {
+	l.used = 0
+	l.trim(0)
+}
+
+// trim gives back what the lease holds beyond that many bytes.
+func (l *Lease) trim(bytes int64) {
+	b := l.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := l.pool; p != nil && bytes < l.held {
+		b.shrink(l, bytes)
+		b.serve(p)
+	}
+}
