@@ -45,7 +45,7 @@ type Limits struct {
 	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
 	// Memory is how much all requests together may hold, in bytes; see package
-	// admission. Defaults to 4 GiB.
+	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
@@ -123,8 +123,8 @@ func New(c Config) (http.Handler, error) {
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
-		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
+		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
 }
