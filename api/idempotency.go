@@ -127,9 +127,9 @@ func (s *server) finish(w http.ResponseWriter, c *call, make func() (*reply, err
 	return r.write(w, c.Request)
 }
 
-// release gives the key of a request back that failed, or whose fate is unknown:
+// giveBack gives the key of a request back that failed, or whose fate is unknown:
 // one that the store has an answer to stays as it is.
-func (s *server) release(c *call) {
+func (s *server) giveBack(c *call) {
 	o := c.once
 	if o == nil || o.token == "" || o.done {
 		return

@@ -34,10 +34,8 @@ func waitingPlan(config string) func(e *env) plan {
 	}
 }
 
-var (
-	approved = strings.Replace(reported, "{", `{"beta":2,`, 1)
-	proposed = strings.Replace(reported, "{", `{"require_approval":true,`, 1)
-)
+// betaTwo is reported, configured otherwise.
+var betaTwo = strings.Replace(reported, "{", `{"beta":2,`, 1)
 
 func verb(name, config, verb, body string, before ...string) mutation {
 	return mutation{name: name, method: "POST", status: http.StatusOK, again: http.StatusOK, prepare: func(e *env) (string, string) {
@@ -54,7 +52,7 @@ func mutations() []mutation {
 	operator := func(e *env) { e.operator("clicks", reported) }
 	return []mutation{
 		{"create", "PUT", func(*env) (string, string) { return "/v1/operators/clicks", reported }, nil, http.StatusCreated, http.StatusOK},
-		{"reconfigure", "PUT", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", approved }, nil, http.StatusOK, http.StatusOK},
+		{"reconfigure", "PUT", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", betaTwo }, nil, http.StatusOK, http.StatusOK},
 		{"delete", "DELETE", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", "" }, nil, http.StatusNoContent, http.StatusNotFound},
 		{"plan", "POST", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks/plans", interval(1, "") }, nil, http.StatusCreated, http.StatusOK},
 		{"report", "PUT", func(e *env) (string, string) {
@@ -64,14 +62,14 @@ func mutations() []mutation {
 		{"resolution", "PUT", func(e *env) (string, string) {
 			return "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"
 		}, []string{csv}, http.StatusOK, http.StatusOK},
-		verb("approve", proposed, "approve", `{"actor":"ada"}`),
-		verb("reject", proposed, "reject", ""),
-		verb("start", approved, "start", `{"executor":"e"}`),
-		verb("ack", approved, "acks", `{"instances":[0]}`, "start", `{"executor":"e"}`),
-		verb("commit", approved, "commit", ""),
-		verb("abort", approved, "abort", ""),
+		verb("approve", approved, "approve", `{"actor":"ada"}`),
+		verb("reject", approved, "reject", ""),
+		verb("start", betaTwo, "start", `{"executor":"e"}`),
+		verb("ack", betaTwo, "acks", `{"instances":[0]}`, "start", `{"executor":"e"}`),
+		verb("commit", betaTwo, "commit", ""),
+		verb("abort", betaTwo, "abort", ""),
 		{"propose", "POST", func(e *env) (string, string) {
-			target := "/v1/plans/" + waitingPlan(approved)(e).ID
+			target := "/v1/plans/" + waitingPlan(betaTwo)(e).ID
 			e.do("POST", target+"/abort", "").want(http.StatusOK)
 			return target + "/replay", `{"propose":true}`
 		}, nil, http.StatusCreated, http.StatusOK},
@@ -321,7 +319,7 @@ func TestKeysOfTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.do("DELETE", target, "", key).fails(http.StatusConflict, "idempotency_key_running", "")
-	e.clock.advance(time.Minute)
+	e.clock.pass(time.Minute)
 	e.do("DELETE", target, "", key).fails(http.StatusNotFound, "operator_not_found", "")
 }
 

@@ -456,6 +456,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*m
 
 // record is a plan as the store takes it.
 func (b *base) record(in *statistics, d draft, at time.Time) (store.NewPlan, error) {
+	status := d.settle(b.changed) // it may change the figures
 	f, err := figuresOf(d.outcome)
 	if err != nil {
 		return store.NewPlan{}, err
@@ -470,12 +471,12 @@ func (b *base) record(in *statistics, d draft, at time.Time) (store.NewPlan, err
 		return store.NewPlan{}, err
 	}
 	p := store.Plan{
-		ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: d.settle(b.changed),
+		ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
 		Strategy: d.Strategy, Parameters: parameters, BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
 		Fingerprint: d.fingerprint, CreatedAt: at, Figures: f,
 		Classes: d.classes != nil, EngineTable: b.engineHolds(),
 	}
-	if p.Status == store.StatusApproved {
+	if status == store.StatusApproved {
 		p.Status, p.ExpiresAt = b.newest.born(at)
 		p.Awaited = d.awaited()
 	}

@@ -17,19 +17,19 @@ func TestIfMatch(t *testing.T) {
 	e.do("DELETE", missing, "", "If-Match: *").fails(http.StatusNotFound, "operator_not_found", "")
 	created := e.do("PUT", operator, reported, "If-None-Match: *").want(http.StatusCreated).header.Get("ETag")
 	failed(e.do("PUT", operator, reported, "If-None-Match: *"))
-	failed(e.do("PUT", operator, approved, "If-None-Match: "+created))
+	failed(e.do("PUT", operator, betaTwo, "If-None-Match: "+created))
 
 	coded := e.do("GET", operator, "", "Accept-Encoding: gzip, identity;q=0").header.Get("ETag")
 	if coded == created || !strings.HasSuffix(coded, `-gzip"`) {
 		t.Fatalf("the ETag is %s, coded %s", created, coded)
 	}
-	failed(e.do("PUT", operator, approved, "If-Match: W/"+created))
-	failed(e.do("PUT", operator, approved, `If-Match: "x", "y"`))
-	changed := e.do("PUT", operator, approved, `If-Match: "x", `+coded).want(http.StatusOK).header.Get("ETag")
+	failed(e.do("PUT", operator, betaTwo, "If-Match: W/"+created))
+	failed(e.do("PUT", operator, betaTwo, `If-Match: "x", "y"`))
+	changed := e.do("PUT", operator, betaTwo, `If-Match: "x", `+coded).want(http.StatusOK).header.Get("ETag")
 	failed(e.do("PUT", operator, reported, "If-Match: "+created))
 	failed(e.do("DELETE", operator, "", "If-Match: "+created))
 	// The same again is no change: whoever lost the answer may ask again.
-	e.do("PUT", operator, approved, "If-Match: "+created).want(http.StatusOK)
+	e.do("PUT", operator, betaTwo, "If-Match: "+created).want(http.StatusOK)
 	// What the client has not seen is told before what the state does not allow.
 	failed(e.do("PUT", operator, `{"instances":2,"scheme":"ring"}`, "If-Match: "+created))
 	e.do("PUT", operator, `{"instances":2,"scheme":"ring"}`, "If-Match: "+changed).fails(http.StatusConflict, "scheme_fixed", "")

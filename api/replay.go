@@ -214,9 +214,10 @@ func (r *replay) material() (*material, error) {
 	return m, err
 }
 
-// mark notes on a result what the plan says of the same statistics.
+// mark makes of a result what would be stored of it.
 func (r *replay) mark(o *outcome) {
 	r.size(o)
+	o.settle(r.changed)
 	if slices.Contains(r.Causes, string(causeCarried)) {
 		o.Causes = append(o.Causes, causeCarried)
 	}

@@ -131,7 +131,11 @@ func (b *base) snapshot(in *statistics, before, after layout) (*planner.Snapshot
 // stay is the snapshot of statistics of which nothing is to be planned: where keys
 // would go makes no difference, but that it is there.
 func (b *base) stay(in *statistics) (*planner.Snapshot, error) {
-	return b.snapshot(in, b.layout, owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}})
+	anywhere := owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}}
+	if b.layout.size() == 0 {
+		return b.snapshot(in, anywhere, anywhere)
+	}
+	return b.snapshot(in, b.layout, anywhere)
 }
 
 // unmoved is the plan that leaves everything where it is.
@@ -141,6 +145,9 @@ func (b *base) unmoved(s *planner.Snapshot, cause planner.Cause) (*outcome, erro
 		return nil, err
 	}
 	p.Causes = []planner.Cause{cause}
+	if b.layout.size() == 0 {
+		toNobody(p)
+	}
 	return b.named(&outcome{Plan: p, shift: b.still()}, b.layout), nil
 }
 
@@ -233,4 +240,14 @@ func fromNobody(p *planner.Plan) {
 	if total > 0 {
 		p.Underload.Before = 1
 	}
+}
+
+// toNobody is fromNobody for a plan after which there is still nobody to carry
+// anything.
+func toNobody(p *planner.Plan) {
+	fromNobody(p)
+	for i := range p.Instances {
+		p.Instances[i].After, p.Instances[i].KeysAfter = 0, 0
+	}
+	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before, p.Skewness.Before, true
 }

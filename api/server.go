@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/getkin/kin-openapi/routers"
@@ -44,7 +45,7 @@ type Limits struct {
 	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
 	// Memory is how much all requests together may hold, in bytes; see package
-	// admission. Defaults to 4 GiB.
+	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
@@ -111,6 +112,8 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	// collecting: a collection of what a large request left behind is running.
+	collecting atomic.Bool
 }
 
 // New returns the whole API. It fails when the contract that is
@@ -135,8 +138,8 @@ func New(c Config) (*Server, error) {
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, draining: c.Draining, memory: memory, placement: newPlacementCache(slots, m),
-		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
+		contract: spec, metrics: m, slots: slots, draining: c.Draining, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
 	mux, err := s.router()
@@ -218,13 +221,31 @@ func (s *server) router() (*chi.Mux, error) {
 	return mux, nil
 }
 
+// largeRequest is how much memory a request holds, in bytes, that is worth a
+// collection when it ends.
+const largeRequest = 32 << 20
+
+// release gives back what a request held. What a large one leaves behind is
+// collected at once: that takes little time, as little else is alive then, and the
+// next large request need not grow the heap beside it.
+func (s *server) release(held *admission.Lease) {
+	large := held.Used() >= largeRequest
+	held.Release()
+	if large && s.collecting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.collecting.Store(false)
+			runtime.GC()
+		}()
+	}
+}
+
 // checked holds a request against the contract before it reaches its handler,
 // and turns the handler's error into an answer.
 func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
-		defer c.memory.Release()
+		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
 			var err error
 			if c.query, err = checkParameters(r, route); err != nil {
@@ -241,7 +262,7 @@ func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc 
 			if c.once, err = newOnce(c); err != nil {
 				return err
 			}
-			defer s.release(c)
+			defer s.giveBack(c)
 			err = handle(w, c)
 			if e := (*earlier)(nil); errors.As(err, &e) {
 				return s.again(w, c, e)

@@ -37,7 +37,8 @@ type Outcome struct {
 	Plan     Plan
 	Operator Operator
 	Reports  []Report
-	// Created is also CommitPlan's and AckPlan's committed.
+	// Created: the plan, the operator or the report is new. Of AckPlan and CommitPlan
+	// it is committed; of other verbs, whether they changed anything.
 	Created bool
 }
 

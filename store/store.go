@@ -433,4 +433,7 @@ type Migrator interface {
 	Down(ctx context.Context) (int64, error)
 	// Status returns the version that the database has and the newest known.
 	Status(ctx context.Context) (current, latest int64, err error)
+	// Count returns how many operators and plans the database holds, whatever
+	// version its schema has.
+	Count(ctx context.Context) (operators, plans int, err error)
 }

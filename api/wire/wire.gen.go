@@ -795,7 +795,7 @@ type CertificateLevel string
 // | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
 // | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 // | `plan_pending` | 409 | another plan of the operator waits for approval |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
@@ -1223,7 +1223,7 @@ type Problem struct {
 	// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
 	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 	// | `plan_pending` | 409 | another plan of the operator waits for approval |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |

@@ -32,8 +32,9 @@ type serveCmd struct {
 	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
-	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that all requests together may hold, such as 2GiB (default: 60 % of the machine's memory, or of the container's limit if that is less). The Go runtime is told to stay within half as much again, unless GOMEMLIMIT is set."`
+	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MaxWaiting   int           `default:"10000" group:"Limits" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
@@ -88,6 +89,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 		{"max-plan-time", int64(c.MaxPlanTime), 1},
 		{"max-plans", int64(c.MaxPlans), 0},
 		{"memory-wait", int64(c.MemoryWait), 1},
+		{"max-waiting", int64(c.MaxWaiting), 1},
 		{"body-timeout", int64(c.BodyTimeout), 1},
 		{"body-rate", int64(c.BodyRate), 1},
 		{"write-timeout", int64(c.WriteTimeout), 1},
@@ -106,7 +108,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
+		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
@@ -125,12 +127,12 @@ func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
 // running ones finish.
 func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
 	budget := c.budget()
-	handler, err := api.New(api.Config{Store: s, Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget)})
+	handler, err := api.New(api.Config{Store: s, Logger: logger, Draining: env.ctx.Done(), Version: version(), Now: env.now, Limits: c.limits(budget)})
 	if err != nil {
 		return err
 	}
 	defer limitHeap(env, budget)()
-	logger.Info("memory for requests", "budget", budget.String())
+	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
 	if err != nil {

@@ -14,6 +14,7 @@ var schemaCases = []testCase{
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
+	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
 	{name: "reopening gives the same", run: reopeningGivesTheSame},
 	{name: "a context that ended leaves nothing behind", run: endedContext},
@@ -169,6 +170,32 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	f.begin(t, request("running"))
 	for _, status := range allStatuses { // everything goes on
 		f.inStatus(t, "again "+string(status), status)
+	}
+}
+
+func countedAtEveryVersion(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.put(t, "other", `{}`)
+	f.put(t, "gone", `{}`)
+	f.create(t, f.plan(t, "gone", 1, store.StatusNoAction))
+	if err := f.DeleteOperator(ctx, "gone", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(3) {
+		f.create(t, f.plan(t, "clicks", i, store.StatusApproved))
+	}
+	for version := int64(1); version > 0; {
+		operators, plans, err := f.Migrator().Count(ctx)
+		if err != nil || operators != 2 || plans != 3 {
+			t.Errorf("%d operators, %d plans, error %v; want 2 and 3", operators, plans, err)
+		}
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if operators, plans, err := f.Migrator().Count(ctx); err != nil || operators != 0 || plans != 0 {
+		t.Errorf("without a schema: %d operators, %d plans, error %v", operators, plans, err)
 	}
 }
 

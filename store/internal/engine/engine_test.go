@@ -123,6 +123,43 @@ func TestHistoryNoticesWhatCannotBe(t *testing.T) {
 	}
 }
 
+func TestMailboxMerges(t *testing.T) {
+	for _, c := range []struct {
+		puts []string
+		want map[string]bool
+	}{
+		{[]string{"a", "b", "a"}, map[string]bool{"a": true, "b": true}},
+		{[]string{"a", "", "b"}, map[string]bool{"": true}},
+		{manyNames(maxEvents), nil},
+		{manyNames(maxEvents + 1), map[string]bool{"": true}},
+	} {
+		m := NewMailbox()
+		for _, name := range c.puts {
+			m.Put(name)
+		}
+		got := m.take()
+		if c.want == nil {
+			c.want = map[string]bool{}
+			for _, name := range c.puts {
+				c.want[name] = true
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("after %d puts the mailbox differs (-want +got):\n%s", len(c.puts), diff)
+		}
+		if again := m.take(); len(again) > 0 {
+			t.Errorf("taken twice: %v", again)
+		}
+	}
+}
+
+func manyNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint("operator ", i))
+	}
+	return names
+}
+
 func TestJSONAndLists(t *testing.T) {
 	for _, text := range []string{"", "null", `{"a": 1}`} {
 		in, out := []byte(text), []byte("before")
