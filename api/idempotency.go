@@ -60,10 +60,8 @@ func newOnce(c *call) (*once, error) {
 	o := &once{sum: sha256.New()}
 	o.Key, o.Scope = keys[0], strings.Join([]string{caller(c.Context()), c.Method, c.URL.Path}, "\n")
 	fmt.Fprintf(o.sum, "%q %q %q\n", c.query.Encode(), c.Header.Get("Content-Type"), c.contentEncoding())
-	c.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(c.Body, o.sum), c.Body}
+	// Decoders close it early; the server closes what is beneath.
+	c.Body = io.NopCloser(io.TeeReader(c.Body, o.sum))
 	return o, nil
 }
 

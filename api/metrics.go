@@ -72,6 +72,17 @@ func newMetrics(memory *admission.Budget) *metrics {
 	return m
 }
 
+// waiters adds how many requests wait for changes of routing tables.
+func (m *metrics) waiters(h *hub) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plannerd_table_waiters", Help: "Requests that wait for changes of routing tables.",
+	}, func() float64 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return float64(h.waiting)
+	}))
+}
+
 // budgetCollector tells how the memory budget stands.
 type budgetCollector struct{ budget *admission.Budget }
 

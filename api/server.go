@@ -142,6 +142,7 @@ func New(c Config) (*Server, error) {
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
+	m.waiters(s.hub)
 	mux, err := s.router()
 	if err != nil {
 		return nil, err
