@@ -285,7 +285,7 @@ type hungUp struct{}
 
 func (hungUp) Header() http.Header         { return http.Header{} }
 func (hungUp) WriteHeader(int)             {}
-func (hungUp) Write(p []byte) (int, error) { return 0, io.ErrClosedPipe }
+func (hungUp) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestRefusedKeys: what is refused, or fails, leaves its key unused.
 func TestRefusedKeys(t *testing.T) {

@@ -107,7 +107,7 @@ func (s *server) putReport(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.begin(c, func(out store.Outcome) (*reply, error) { return told.reply(out) }); err != nil {
+	if err := s.begin(c, told.reply); err != nil {
 		return err
 	}
 	if c.once != nil {
@@ -142,7 +142,7 @@ func (s *server) reporting(c *call, instance int32) (t reportTold, err error) {
 }
 
 // reply is the answer once the store has the report.
-func (t reportTold) reply(out store.Outcome) (*reply, error) {
+func (t *reportTold) reply(out store.Outcome) (*reply, error) {
 	received, _, missing := t.standing(out.Reports, t.Interval)
 	t.Received, t.Missing = instancesOf(received), missing
 	status := http.StatusOK

@@ -176,18 +176,26 @@ func (s *server) awaitTable(w http.ResponseWriter, c *call, q tableQuery, wait t
 		}
 		var generation uint64
 		changed, generation = sub.mark()
-		a, release, err := sub.view(c.Context(), viewKey{q, generation}, s.memory, func(ctx context.Context, memory *admission.Lease) (*tableAnswer, error) {
-			return s.tableAnswer(ctx, memory, q)
-		})
-		if err != nil {
+		if answered, err := s.answerNews(w, c, sub, viewKey{q, generation}); answered || err != nil {
 			return err
 		}
-		if a.news(c.Request, q) {
-			defer release()
-			return a.write(w, c)
-		}
-		release()
 	}
+}
+
+// answerNews answers if there is news after an event. What all that wait for the
+// same see is read once.
+func (s *server) answerNews(w http.ResponseWriter, c *call, sub *subscription, key viewKey) (answered bool, err error) {
+	a, release, err := sub.view(c.Context(), key, s.memory, func(ctx context.Context, memory *admission.Lease) (*tableAnswer, error) {
+		return s.tableAnswer(ctx, memory, key.tableQuery)
+	})
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if !a.news(c.Request, key.tableQuery) {
+		return false, nil
+	}
+	return true, a.write(w, c)
 }
 
 // tableHead is an answer about a routing table without its lists, in the order of
