@@ -283,8 +283,8 @@ func TestLostAnswers(t *testing.T) {
 // hungUp is a client that is gone.
 type hungUp struct{}
 
-func (hungUp) Header() http.Header         { return http.Header{} }
-func (hungUp) WriteHeader(int)             {}
+func (hungUp) Header() http.Header       { return http.Header{} }
+func (hungUp) WriteHeader(int)           {}
 func (hungUp) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestRefusedKeys: what is refused, or fails, leaves its key unused.
