@@ -120,6 +120,17 @@ func (s *server) admit(r *http.Request, need demand) error {
 	return nil
 }
 
+// unrouted answers what no operation does, to callers who may know that there is none.
+func (s *server) unrouted(why func(*http.Request) *problem) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.admit(r, demand{role: access.Viewer}); err != nil {
+			problemOf(err).write(w)
+			return
+		}
+		why(r).write(w)
+	}
+}
+
 // unauthenticated is the problem of a request that does not tell whose it is.
 func unauthenticated(r *http.Request) *problem {
 	p := &problem{status: http.StatusUnauthorized, code: wire.CodeUnauthenticated, challenge: `Bearer realm="plannerd"`,

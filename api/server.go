@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/getkin/kin-openapi/routers"
@@ -25,7 +26,6 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"plannerd/api/wire"
-	"plannerd/internal/access"
 	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
@@ -45,7 +45,7 @@ type Limits struct {
 	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
 	// Memory is how much all requests together may hold, in bytes; see package
-	// admission. Defaults to 4 GiB.
+	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
@@ -100,6 +100,8 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	// collecting: a collection of what a large request left behind is running.
+	collecting atomic.Bool
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -125,8 +127,8 @@ func New(c Config) (http.Handler, error) {
 	s := &server{
 		store: meteredStore{Store: c.Store, metrics: m}, log: slog.New(visitLog{c.Logger.Handler()}),
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
-		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
+		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
 }
@@ -200,14 +202,21 @@ func (s *server) router() (http.Handler, error) {
 	return mux, nil
 }
 
-// unrouted answers what no operation does, to callers who may know that there is none.
-func (s *server) unrouted(why func(*http.Request) *problem) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := s.admit(r, demand{role: access.Viewer}); err != nil {
-			problemOf(err).write(w)
-			return
-		}
-		why(r).write(w)
+// largeRequest is how much memory a request holds, in bytes, that is worth a
+// collection when it ends.
+const largeRequest = 32 << 20
+
+// release gives back what a request held. What a large one leaves behind is
+// collected at once: that takes little time, as little else is alive then, and the
+// next large request need not grow the heap beside it.
+func (s *server) release(held *admission.Lease) {
+	large := held.Used() >= largeRequest
+	held.Release()
+	if large && s.collecting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.collecting.Store(false)
+			runtime.GC()
+		}()
 	}
 }
 
@@ -217,7 +226,7 @@ func (s *server) checked(route *routers.Route, need demand, handle handler) http
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
-		defer c.memory.Release()
+		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
 			err := s.admit(r, need)
 			if err != nil {

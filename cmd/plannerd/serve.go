@@ -33,7 +33,7 @@ type serveCmd struct {
 	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
-	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that all requests together may hold, such as 2GiB (default: 60 % of the machine's memory, or of the container's limit if that is less). The Go runtime is told to stay within half as much again, unless GOMEMLIMIT is set."`
+	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
@@ -116,7 +116,7 @@ func (c *serveCmd) check(env *environment) error {
 func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
+		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
@@ -142,7 +142,7 @@ func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *
 		return err
 	}
 	defer limitHeap(env, budget)()
-	logger.Info("memory for requests", "budget", budget.String())
+	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
 	if err != nil {

@@ -246,7 +246,7 @@ func TestServeErrors(t *testing.T) {
 		{exitUsage, "--read-timeout", []string{"--read-timeout", "0s"}},
 		{exitUsage, "--max-rows", []string{"--max-rows=-1"}},
 		{exitUsage, "--memory-budget", []string{"--memory-budget", "much"}},
-		{exitUsage, "at least 16 MiB", []string{"--memory-budget", "1MiB"}},
+		{exitUsage, "at least 192 MiB", []string{"--memory-budget", "1MiB"}},
 		{exitUsage, "--body-rate", []string{"--body-rate", "0"}},
 	} {
 		database := "sqlite:" + filepath.Join(t.TempDir(), "data.db")

@@ -30,7 +30,8 @@ type stamp struct {
 // New loads a value, which depends on the files.
 func New[T any](load func() (T, error), files ...string) (*Value[T], error) {
 	v := &Value[T]{load: load, files: files}
-	return v, v.reload(v.look())
+	err := v.reload(v.look())
+	return v, err
 }
 
 // Get returns the value as it was loaded last.

@@ -137,14 +137,14 @@ func (m *merger) merge(ctx context.Context) error {
 		if i < 0 {
 			break
 		}
-		r := m.readers[i]
-		if key, hash := r.keys[r.at], r.hashes[r.at]; len(m.shares) == 0 || hash != m.hash || !bytes.Equal(key, m.key) {
+		row := t.row(i)
+		if len(m.shares) == 0 || row.hash != m.hash || !bytes.Equal(row.key, m.key) {
 			if err := m.close(); err != nil {
 				return err
 			}
-			m.hash, m.key = hash, append(m.key[:0], key...)
+			m.hash, m.key = row.hash, append(m.key[:0], row.key...)
 		}
-		m.shares = append(m.shares, r.share(i))
+		m.shares = append(m.shares, share{report: i, cost: row.cost, state: row.state, home: row.home})
 		t.advance()
 	}
 	for i, r := range m.readers {
@@ -153,18 +153,6 @@ func (m *merger) merge(ctx context.Context) error {
 		}
 	}
 	return m.close()
-}
-
-// share is the present row, of the report of that number.
-func (r *reportReader) share(report int) share {
-	s := share{report: report, cost: r.cost[r.at], state: 1, home: planner.NoInstance}
-	if r.state != nil {
-		s.state = r.state[r.at]
-	}
-	if r.home != nil {
-		s.home = r.home[r.at]
-	}
-	return s
 }
 
 // close adds the key that was gathered, if there is one.
@@ -305,9 +293,12 @@ func (t *tournament) advance() {
 func (t *tournament) load(i int) {
 	r := t.readers[i]
 	if t.over[i] = !r.next(); !t.over[i] {
-		t.heads[i] = r.hashes[r.at]
+		t.heads[i] = r.rows[r.at].hash
 	}
 }
+
+// row is the present row of a reader.
+func (t *tournament) row(i int) *reportRow { return &t.readers[i].rows[t.readers[i].at] }
 
 func (t *tournament) less(a, b int32) bool {
 	if t.over[a] || t.over[b] {
@@ -316,8 +307,7 @@ func (t *tournament) less(a, b int32) bool {
 	if x, y := t.heads[a], t.heads[b]; x != y {
 		return x < y
 	}
-	x, y := t.readers[a], t.readers[b]
-	if c := bytes.Compare(x.keys[x.at], y.keys[y.at]); c != 0 {
+	if c := bytes.Compare(t.row(int(a)).key, t.row(int(b)).key); c != 0 {
 		return c < 0
 	}
 	return a < b

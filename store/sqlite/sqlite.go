@@ -48,11 +48,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	db := &database{}
 	// The writer takes the lock as its transaction begins: one that read first
 	// and wanted the lock then could only fail.
-	if db.writer, err = sql.Open("sqlite", source(path, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
+	if db.writer, err = sql.Open("sqlite", source(path, writerCache, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
 		return nil, err
 	}
 	db.writer.SetMaxOpenConns(1)
-	if db.readers, err = sql.Open("sqlite", source(path, "_query_only=1")); err != nil {
+	if db.readers, err = sql.Open("sqlite", source(path, readerCache, "_query_only=1")); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
@@ -75,12 +75,18 @@ func (s *Store) Migrator() store.Migrator {
 	}
 }
 
+// What connections keep of the file in memory: that of the one that writes holds
+// the pages of a large table. Negative sizes are in KiB.
+const (
+	writerCache = "_pragma=cache_size(-8000)"
+	readerCache = "_pragma=cache_size(-2000)"
+)
+
 // source is the driver's name of the file. FULL syncs the log at every commit.
-// The cache holds a large plan's pages; negative sizes are in KiB.
 func source(path string, options ...string) string {
 	options = append([]string{
 		"_busy_timeout=10000", "_foreign_keys=1", "_synchronous=FULL", "_dqs=0",
-		"_pragma=cache_size(-32000)", "_pragma=journal_size_limit(67108864)",
+		"_pragma=journal_size_limit(67108864)",
 	}, options...)
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(options, "&")
 }
