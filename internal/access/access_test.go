@@ -116,6 +116,14 @@ func otherRole(name string, role Role) string {
 
 func TestAdd(t *testing.T) {
 	var tokens Tokens
+	for _, short := range []string{"", "guessed"} {
+		if err := tokens.Read(strings.NewReader(Line(short, Caller{"a", Admin, []string{"*"}}))); err != nil {
+			t.Fatal(err)
+		}
+		if tokens.Find(short) != nil {
+			t.Errorf("%q lets somebody in", short)
+		}
+	}
 	for _, bad := range []string{"", "short", strings.Repeat("a", 31), strings.Repeat("a", 32) + " ", strings.Repeat("é", 32)} {
 		if err := tokens.Add(bad, Caller{"a", Admin, []string{"*"}}); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
