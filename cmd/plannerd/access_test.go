@@ -11,14 +11,17 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -385,4 +388,34 @@ func TestServeAccessErrors(t *testing.T) {
 			t.Errorf("%v: the database was made", c.args)
 		}
 	}
+}
+
+// refreshes records how it is called.
+type refreshes struct{ forced []bool }
+
+func (r *refreshes) Refresh(force bool) (bool, error) {
+	r.forced = append(r.forced, force)
+	return true, errors.New("half of it")
+}
+
+// Files are looked at again and again, and read in any case on SIGHUP.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var log strings.Builder
+		var files refreshes
+		hangups := make(chan os.Signal)
+		go refresh(ctx, slog.New(slog.NewTextHandler(&log, nil)), hangups, &files)
+		time.Sleep(2*watchEvery + 1)
+		hangups <- syscall.SIGHUP
+		time.Sleep(watchEvery)
+		cancel()
+		synctest.Wait()
+		if want := []bool{false, false, true, false}; !slices.Equal(files.forced, want) {
+			t.Errorf("refreshed %v, want %v", files.forced, want)
+		}
+		if strings.Count(log.String(), "read again") != 4 || strings.Count(log.String(), "half of it") != 4 {
+			t.Error(log.String())
+		}
+	})
 }

@@ -12,7 +12,7 @@ type tokenCmd struct {
 
 type tokenNewCmd struct {
 	Name      string `required:"true" placeholder:"NAME" help:"Whose it is: the name in the log, and the actor of what is done to plans. Several tokens may have one name."`
-	Role      string `required:"true" enum:"viewer,engine,approver,admin" placeholder:"ROLE" help:"What it is for: viewer reads; engine also sends statistics and carries plans out; approver also decides on them; admin does everything, configures and deletes operators."`
+	Role      string `required:"true" enum:"viewer,engine,approver,admin" placeholder:"ROLE" help:"What it is for: viewer reads; engine reads, sends statistics and carries plans out; approver reads and decides on plans; admin does everything, and alone configures and deletes operators."`
 	Operators string `default:"*" placeholder:"PATTERNS" help:"Operators that it is for, as patterns: * stands for any characters, ? for one (default *)."`
 }
 
