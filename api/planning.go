@@ -428,7 +428,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
-	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
+	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, store.Transition{To: status, At: at}))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}

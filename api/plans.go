@@ -218,7 +218,7 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 	if err != nil {
 		return aboutPlan(id, err)
 	}
-	p, err = step(c.Context(), p, store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()})
+	p, err = step(c.Context(), p, attributed(c.Context(), store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()}))
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,9 @@ const (
 	CodeBusy                     Code = "busy"
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
 	CodeConfigurationChanged     Code = "configuration_changed"
+	CodeCrossOrigin              Code = "cross_origin"
 	CodeHashNotKnown             Code = "hash_not_known"
+	CodeHostForbidden            Code = "host_forbidden"
 	CodeInternal                 Code = "internal"
 	CodeIntervalNotFound         Code = "interval_not_found"
 	CodeIntervalOutdated         Code = "interval_outdated"
@@ -69,6 +71,7 @@ const (
 	CodeNobodyOwns               Code = "nobody_owns"
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotFound                 Code = "not_found"
+	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodeOverBudget               Code = "over_budget"
 	CodePlanNotFound             Code = "plan_not_found"
@@ -79,6 +82,7 @@ const (
 	CodeReportsMissing           Code = "reports_missing"
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
+	CodeRoleForbidden            Code = "role_forbidden"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
@@ -87,6 +91,7 @@ const (
 	CodeTooLarge                 Code = "too_large"
 	CodeTooSlow                  Code = "too_slow"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
+	CodeUnauthenticated          Code = "unauthenticated"
 	CodeUnavailable              Code = "unavailable"
 	CodeUnfinished               Code = "unfinished"
 	CodeUnsupportedMediaType     Code = "unsupported_media_type"
@@ -104,7 +109,11 @@ func (e Code) Valid() bool {
 		return true
 	case CodeConfigurationChanged:
 		return true
+	case CodeCrossOrigin:
+		return true
 	case CodeHashNotKnown:
+		return true
+	case CodeHostForbidden:
 		return true
 	case CodeInternal:
 		return true
@@ -132,6 +141,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeNotFound:
 		return true
+	case CodeOperatorForbidden:
+		return true
 	case CodeOperatorNotFound:
 		return true
 	case CodeOverBudget:
@@ -152,6 +163,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeResolutionRequired:
 		return true
+	case CodeRoleForbidden:
+		return true
 	case CodeSchemeFixed:
 		return true
 	case CodeTableNotHeld:
@@ -167,6 +180,8 @@ func (e Code) Valid() bool {
 	case CodeTooSlow:
 		return true
 	case CodeTransitionNotAllowed:
+		return true
+	case CodeUnauthenticated:
 		return true
 	case CodeUnavailable:
 		return true
@@ -673,6 +688,11 @@ type CertificateLevel string
 // |---|---|---|
 // | `malformed` | 400 | the request cannot be read |
 // | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+// | `role_forbidden` | 403 | the caller's role does not allow this |
+// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 // | `not_found` | 404 | no such path |
 // | `operator_not_found` | 404 | no such operator |
 // | `plan_not_found` | 404 | no such plan |
@@ -1074,6 +1094,11 @@ type Problem struct {
 	// |---|---|---|
 	// | `malformed` | 400 | the request cannot be read |
 	// | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+	// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+	// | `role_forbidden` | 403 | the caller's role does not allow this |
+	// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+	// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+	// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 	// | `not_found` | 404 | no such path |
 	// | `operator_not_found` | 404 | no such operator |
 	// | `plan_not_found` | 404 | no such plan |
@@ -1122,7 +1147,10 @@ type Problem struct {
 
 	// Missing With `reports_missing`: the ids of the instances whose report is missing.
 	Missing *[]int32 `json:"missing,omitempty"`
-	Status  int32    `json:"status"`
+
+	// RequestId The `X-Request-Id` of the answer.
+	RequestId *string `json:"request_id,omitempty"`
+	Status    int32   `json:"status"`
 
 	// Title The name of the status.
 	Title string `json:"title"`
@@ -1366,7 +1394,7 @@ type Timing struct {
 
 // Transition defines model for Transition.
 type Transition struct {
-	// Actor Who does it.
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *string `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -1539,6 +1567,9 @@ type WorkBudgetValuesParameter = []WorkBudget
 // Conflict defines model for Conflict.
 type Conflict = Problem
 
+// Forbidden defines model for Forbidden.
+type Forbidden = Problem
+
 // Internal defines model for Internal.
 type Internal = Problem
 
@@ -1565,6 +1596,9 @@ type TooLarge = Problem
 
 // TooSlow defines model for TooSlow.
 type TooSlow = Problem
+
+// Unauthenticated defines model for Unauthenticated.
+type Unauthenticated = Problem
 
 // Unavailable defines model for Unavailable.
 type Unavailable = Problem
