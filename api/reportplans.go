@@ -80,6 +80,9 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	if err := r.choose(b, *in.interval); err != nil {
 		return nil, err
 	}
+	if err := r.admit(b); err != nil {
+		return nil, err
+	}
 	reports, err := s.readReports(ctx, b, &r)
 	if err != nil {
 		return nil, err
@@ -126,6 +129,25 @@ func (r *reported) choose(b *base, interval int64) error {
 		return r.carry(late, missing, interval, b.newest.Reports.MaxAge)
 	}
 	return nil
+}
+
+// admit refuses reports of an older table when the hash changed: keys may have
+// come to their instances since that nobody names, and the hash would move them.
+func (r *reported) admit(b *base) error {
+	if !b.changed {
+		return nil
+	}
+	var outdated []int32
+	for _, one := range r.received {
+		if one.TableVersion < b.op.TableVersion {
+			outdated = append(outdated, one.Instance)
+		}
+	}
+	if len(outdated) == 0 {
+		return nil
+	}
+	return conflict(wire.CodeCompleteCoverageRequired,
+		"The instances or the hash function changed since the routing table was committed, and reports are of an older one, of "+idsText(outdated)+": they do not tell what came since.")
 }
 
 // carry has last reports stand in for those that are missing.

@@ -18,10 +18,12 @@ var ErrMixedState = errors.New("some reports name the state of their keys and ot
 type Report struct {
 	Instance int32
 	// Carried: it is of an earlier interval and stands in for the one that is
-	// missing. What others say about a key makes it void.
+	// missing. What others say about a key makes it void, unless Place puts the key
+	// on Instance.
 	Carried bool
 	// Outdated: it is of an older routing table than the committed one, which
-	// knows better where its keys are.
+	// knows better where its keys are. Keys may have come to Instance since that
+	// nobody names: where they came from the report may be of the newer table.
 	Outdated bool
 	Blob     []byte // of EncodeReport
 }
@@ -48,7 +50,8 @@ type Merged struct {
 // The costs and states of a key in several reports add up. It is where Place puts
 // it, if that is one of them, else on the one that has most of its state, the
 // lowest id among equals. A row that only the table places, on a frozen instance,
-// is left out, as are rows of carried reports whose key a fresh one names.
+// is left out, as are rows of carried reports that fresh ones make void. There may
+// be unnamed keys on instances whose reports are carried or outdated.
 //
 // Errors are [ErrMixedState], [ErrCorrupt], an [Error] when a sum is too great,
 // and that of ctx.
@@ -99,7 +102,7 @@ func (m *merger) open() error {
 		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
-		if report.Carried {
+		if report.Carried || report.Outdated {
 			m.out.PartialOn = append(m.out.PartialOn, report.Instance)
 		}
 		if r.left > 0 { // one without keys has nothing to name the state of
@@ -173,13 +176,10 @@ func (m *merger) close() error {
 		return nil
 	}
 	m.dropCarried()
-	sum := share{home: planner.NoInstance}
+	sum := share{home: m.home()}
 	for _, s := range m.shares {
 		sum.cost += s.cost
 		sum.state += s.state
-		if sum.home == planner.NoInstance {
-			sum.home = s.home
-		}
 	}
 	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount {
 		return &Error{Invalid, []Problem{{"", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount)}}}
@@ -200,15 +200,29 @@ func (m *merger) close() error {
 	return nil
 }
 
-// dropCarried leaves only what fresh reports say of the gathered key, if one does.
+// dropCarried leaves what fresh reports say of the gathered key, if one does, and
+// what is carried for the instance that the table puts it on: its state is there.
 func (m *merger) dropCarried() {
 	if len(m.shares) == 1 {
 		return
 	}
 	carried := func(s share) bool { return m.reports[s.report].Carried }
-	if slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
-		m.shares = slices.DeleteFunc(m.shares, carried)
+	if !slices.ContainsFunc(m.shares, carried) || !slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
+		return
 	}
+	placed := m.place(m.key, m.hash, m.home())
+	m.shares = slices.DeleteFunc(m.shares, func(s share) bool { return carried(s) && m.reports[s.report].Instance != placed })
+}
+
+// home is the hash instance that the first share to name one gives the gathered
+// key.
+func (m *merger) home() int32 {
+	for _, s := range m.shares {
+		if s.home != planner.NoInstance {
+			return s.home
+		}
+	}
+	return planner.NoInstance
 }
 
 // isFrozen reports whether the table puts the gathered key on a frozen instance.

@@ -40,7 +40,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 	for _, r := range reports {
 		out.Partial = out.Partial || r.stats.Partial
 		out.Residual = append(out.Residual, r.stats.Residual...)
-		if r.Carried {
+		if r.Carried || r.Outdated {
 			out.PartialOn = append(out.PartialOn, r.Instance)
 		}
 		if r.stats.Len() > 0 {
@@ -67,10 +67,21 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 	})
 	for _, key := range keys {
 		lines := byKey[key]
-		if fresh := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.Carried }); len(fresh) > 0 {
-			lines = fresh
+		homeOf := func(lines []line) int32 {
+			for _, l := range lines {
+				if l.stats.HashInstance != nil && l.stats.HashInstance[l.row] != planner.NoInstance {
+					return l.stats.HashInstance[l.row]
+				}
+			}
+			return planner.NoInstance
 		}
-		cost, state, home := 0.0, 0.0, planner.NoInstance
+		placed := place([]byte(key), planner.KeyHash([]byte(key)), homeOf(lines))
+		if slices.ContainsFunc(lines, func(l line) bool { return !l.Carried }) {
+			lines = slices.DeleteFunc(lines, func(l line) bool { return l.Carried && l.Instance != placed })
+		}
+		home := homeOf(lines)
+		placed = place([]byte(key), planner.KeyHash([]byte(key)), home)
+		cost, state := 0.0, 0.0
 		stateOf := func(l line) float64 {
 			if l.stats.State == nil {
 				return 1
@@ -80,11 +91,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		for _, l := range lines {
 			cost += l.stats.Cost[l.row]
 			state += stateOf(l)
-			if l.stats.HashInstance != nil && home == planner.NoInstance {
-				home = l.stats.HashInstance[l.row]
-			}
 		}
-		placed := place([]byte(key), planner.KeyHash([]byte(key)), home)
 		reporters := map[int32]float64{}
 		for _, l := range lines {
 			reporters[l.Instance] = stateOf(l)
