@@ -363,6 +363,25 @@ func TestCarriedReportWhereTheTableIs(t *testing.T) {
 	}
 }
 
+// TestKeysOfSilentInstances: a key on an instance that could not name it stays
+// there, whoever has a share of it; the share counts where it is.
+func TestKeysOfSilentInstances(t *testing.T) {
+	for _, missing := range []string{"carry", "freeze"} {
+		e := newEnv(t)
+		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
+		p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
+			want(http.StatusCreated).plan()
+		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		moved := p.RoutingTable.Set[0].Key
+		e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
+		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`, moved)).want(http.StatusCreated)
+		q := e.planOfReports(3, `,"missing":"`+missing+`"`).want(http.StatusCreated).plan()
+		if got := e.loads(q.ID); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
+			t.Errorf("%s: %d drifted, %+v, unsets %v", missing, q.DriftedKeys, got, q.RoutingTable.Unset)
+		}
+	}
+}
+
 // TestReportsAcrossARescale: those of the committed configuration have to report,
 // new ones may, and nobody can be carried or frozen.
 func TestReportsAcrossARescale(t *testing.T) {

@@ -105,12 +105,26 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 				return cmp.Or(cmp.Compare(stateOf(b), stateOf(a)), cmp.Compare(a.Instance, b.Instance))
 			}).Instance
 		}
+		_, named := reporters[placed]
+		if slices.Contains(frozen, placed) || slices.Contains(out.PartialOn, placed) && !named && len(current) > 0 {
+			for _, l := range current {
+				at := slices.IndexFunc(out.Residual, func(r planner.Residual) bool { return r.Instance == l.Instance })
+				if at < 0 {
+					at = len(out.Residual)
+					out.Residual = append(out.Residual, planner.Residual{Instance: l.Instance})
+				}
+				out.Residual[at].Cost += l.stats.Cost[l.row]
+				out.Residual[at].State += stateOf(l)
+				out.Residual[at].Keys++
+			}
+			if len(current) > 0 {
+				merged.Drifted++
+			}
+			continue
+		}
 		// NewSnapshot counts a key whose place is known to be another one.
 		if len(lines) > 1 && (at == planner.NoInstance || placed == planner.NoInstance || at == placed) {
 			merged.Drifted++
-		}
-		if at == planner.NoInstance && slices.Contains(frozen, placed) {
-			continue
 		}
 		out.Keys.Append([]byte(key))
 		out.Cost, out.Instance = append(out.Cost, cost), append(out.Instance, at)
@@ -121,6 +135,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 			out.HashInstance = append(out.HashInstance, home)
 		}
 	}
+	slices.SortFunc(out.Residual, func(a, b planner.Residual) int { return cmp.Compare(a.Instance, b.Instance) })
 	return merged, nil
 }
 
@@ -145,7 +160,7 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		}
 		for _, k := range r.Perm(universe)[:r.IntN(universe+1)] {
 			s.Keys.Append(fmt.Appendf(nil, "key %d", k))
-			s.Cost = append(s.Cost, r.Float64())
+			s.Cost = append(s.Cost, float64(r.IntN(1<<20))/1024) // sums are exact, in any order
 			if has {
 				s.State = append(s.State, float64(r.IntN(3)))
 			}
@@ -154,7 +169,7 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 			}
 		}
 		if r.IntN(4) == 0 {
-			s.Partial, s.Residual = true, []planner.Residual{{Instance: 3 * d, Cost: r.Float64(), State: 2, Keys: 5}}
+			s.Partial, s.Residual = true, []planner.Residual{{Instance: 3 * d, Cost: float64(r.IntN(8)), State: 2, Keys: 5}}
 		}
 		reports = append(reports, n)
 	}
