@@ -99,6 +99,10 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	if err != nil {
 		return nil, err
 	}
+	// How long the keys are shows only now. Few reports are merged at a time.
+	if err := r.memory.Reserve(int64(merged.Keys.Bytes())); err != nil {
+		return nil, err
+	}
 	out := *in
 	r.drifted = merged.Drifted
 	out.Statistics, out.reports = merged.Statistics, &r
@@ -218,6 +222,9 @@ func (s *server) readReports(ctx context.Context, b *base, r *reported) ([]stats
 		}
 		if err != nil {
 			return nil, aboutOperator(b.op.Name, err)
+		}
+		if err := r.memory.Reserve(int64(len(data))); err != nil {
+			return nil, err
 		}
 		out[i] = statsio.Report{
 			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.op.TableVersion, Carried: i >= len(r.received),
