@@ -704,7 +704,7 @@ type CertificateLevel string
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -958,8 +958,9 @@ type MigrationLimit struct {
 
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -1110,7 +1111,7 @@ type Problem struct {
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -1497,8 +1498,9 @@ type MigrationLimitValuesParameter = []string
 
 // MissingParameter What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.
