@@ -90,7 +90,7 @@ func (m *model) step(s state, q request, a *answer) (bool, state) {
 	case createPlan:
 		return m.create(s, q.body, a)
 	case configure:
-		return s.configure(q.config.String(), a)
+		return s.configure(q, a)
 	case readPlan:
 		n, ok := m.number[q.plan]
 		if !ok || n >= len(s.plans) {
@@ -239,8 +239,8 @@ func (m *model) commit(s state, n int) state {
 }
 
 // configure: what differs from the newest configuration is a new version.
-func (s state) configure(text string, a *answer) (bool, state) {
-	if text != s.configured {
+func (s state) configure(q request, a *answer) (bool, state) {
+	if text := q.config.String(); text != s.configured && (a.outcome == answered || q.made[s.config+1]) {
 		s.config, s.configured = s.config+1, text
 	}
 	return a.outcome == unknown || a.status == http.StatusOK && a.operator.ConfigVersion == s.config && a.operator.TableVersion == s.version, s

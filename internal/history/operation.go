@@ -25,6 +25,9 @@ type request struct {
 	plan   string         // its id, of readPlan and verbs
 	body   *statistics    // of createPlan
 	config *configuration // of configure
+	// made are the configuration versions that this request, without an answer, may
+	// have made. The check fills it in.
+	made map[int64]bool
 }
 
 // outcome is what a client knows of a request.
@@ -69,7 +72,10 @@ type plan struct {
 	Version       *int64 `json:"version"`
 	ConfigVersion int64  `json:"config_version"`
 	InputHash     string `json:"input_hash"`
-	Migration     struct {
+	Parameters    struct {
+		ThetaMax float64 `json:"theta_max"`
+	} `json:"parameters"`
+	Migration struct {
 		Keys int64 `json:"keys"`
 	} `json:"migration"`
 	RoutingTable struct {
@@ -130,6 +136,7 @@ type table struct {
 
 // standing is how an operator stands.
 type standing struct {
+	ThetaMax           float64 `json:"theta_max"`
 	ConfigVersion      int64   `json:"config_version"`
 	TableVersion       int64   `json:"table_version"`
 	TableConfigVersion int64   `json:"table_config_version"`

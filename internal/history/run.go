@@ -121,7 +121,7 @@ func (x *run) examine(ctx context.Context, o *operator, r *rand.Rand) error {
 		return err
 	}
 	begin := time.Now()
-	h := &history{operator: o.name, records: o.records, bodies: o.bodies, model: newModel(s.plans)}
+	h := newHistory(o, s.plans)
 	operations, faults := h.settle()
 	faults = append(faults, audit(o.records, s)...)
 	for i := range faults {

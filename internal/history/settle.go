@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,43 +19,145 @@ type history struct {
 	records  []record // in no order
 	bodies   []*statistics
 	model    *model
+	sights   []sight // what the answers tell
+}
+
+// newHistory takes what clients did and the plans that there are in the end.
+func newHistory(o *operator, plans []plan) *history {
+	h := &history{operator: o.name, records: o.records, bodies: o.bodies, model: newModel(plans)}
+	h.look()
+	return h
 }
 
 // settle makes the history that the checker takes. It leaves out what changed
-// nothing and told nothing, and what an unknown outcome was where the plans that
-// the service has in the end tell:
+// nothing and told nothing. What an unknown outcome was is looked up where the
+// answers and the plans in the end tell:
 //   - Statistics without an answer made one of the plans that no answer was the
 //     first to show, or nothing.
-//   - A verb without an answer did nothing to a plan that ended otherwise. If the
-//     plan ended as the verb would have it, the verb was over, or changed nothing
-//     any more, when somebody saw that.
+//   - A verb without an answer did nothing to a plan that ended otherwise.
+//   - A configuration without an answer is a version that was shown with it, or
+//     one that was never shown, or nothing.
 //
-// All other operations without an answer may take effect until the very end. The
+// When somebody saw what such an operation may have done, it was over, or changed
+// nothing any more; without that it may take effect until the very end. The
 // faults are contradictions that need no checker.
 func (h *history) settle() (operations []porcupine.Operation, faults []string) {
 	operations, faults = h.unanswered()
+	configured := h.configured()
 	for i := range h.records {
 		r := &h.records[i]
-		end := r.end
+		q, end := r.request, r.end
 		switch a := &r.answer; {
 		case a.outcome == unsent || a.outcome == declined:
 			continue
-		case a.outcome == unknown && (r.request.kind.reads() || r.request.kind == createPlan):
+		case a.outcome == unknown && (q.kind.reads() || q.kind == createPlan):
 			continue
-		case a.outcome == unknown:
-			if end = h.latest(r); end < r.call {
-				continue
+		case a.outcome == unknown && q.kind == configure:
+			q.made, end = configured.of(q.config)
+			if end == never {
+				end = h.seen(func(s sight) bool { return s.config >= slices.Max(slices.Collect(maps.Keys(q.made))) })
 			}
+		case a.outcome == unknown:
+			end = h.latest(q)
 		case h.overtaken(r):
 			if !h.contended(r) {
-				faults = append(faults, fmt.Sprintf("%v was refused with %s, and nothing happened meanwhile", r.request, a.code))
+				faults = append(faults, fmt.Sprintf("%v was refused with %s, and nothing happened meanwhile", q, a.code))
 			}
 			continue
 		}
-		operations = append(operations, operation(r.client, r.request, &r.answer, r.call, end))
+		if end >= r.call {
+			operations = append(operations, operation(r.client, q, &r.answer, r.call, end))
+		}
 	}
 	slices.SortStableFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	return operations, faults
+}
+
+// sight is what an answer tells of how far the operator has come.
+type sight struct {
+	end     int64
+	config  int64 // a configuration version that there was, as all before it
+	version int64 // a table version that there was
+	plan    int   // a plan that there was, as all made before it; -1: none
+	id      string
+	status  string
+	theta   float64 // of the configuration
+}
+
+// look collects what the answers tell.
+func (h *history) look() {
+	for i := range h.records {
+		r := &h.records[i]
+		a := &r.answer
+		if a.outcome != answered {
+			continue
+		}
+		if a.table != nil {
+			h.sights = append(h.sights, sight{end: r.end, config: a.table.ConfigVersion, version: a.table.Version, plan: -1})
+		}
+		if o := a.operator; o != nil {
+			h.sights = append(h.sights, sight{end: r.end, config: o.ConfigVersion, version: o.TableVersion, plan: -1, theta: o.ThetaMax})
+		}
+		if a.plan != nil {
+			h.lookAt(a.plan, r.end)
+		}
+		for i := range a.plans {
+			h.lookAt(&a.plans[i], r.end)
+		}
+	}
+}
+
+func (h *history) lookAt(p *plan, end int64) {
+	s := sight{end: end, config: p.ConfigVersion, version: p.BaseVersion, plan: -1, id: p.ID, status: p.Status, theta: p.Parameters.ThetaMax}
+	if p.Version != nil {
+		s.version = *p.Version
+	}
+	if n, ok := h.model.number[p.ID]; ok {
+		s.plan = n
+	}
+	h.sights = append(h.sights, s)
+}
+
+// seen is the end of the first answer that tells something; never, if none does.
+func (h *history) seen(tells func(sight) bool) int64 {
+	end := int64(never)
+	for _, s := range h.sights {
+		if s.end < end && tells(s) {
+			end = s.end
+		}
+	}
+	return end
+}
+
+// configurations are versions by what they were shown with; 0: they were not.
+type configurations []float64
+
+func (h *history) configured() configurations {
+	c := make(configurations, 2)
+	for _, s := range h.sights {
+		for int64(len(c)) <= s.config {
+			c = append(c, 0)
+		}
+		if s.theta != 0 {
+			c[s.config] = s.theta
+		}
+	}
+	return c
+}
+
+// of returns the versions that may be the configuration, and when that was over
+// at the latest as far as this tells: never, or long ago.
+func (c configurations) of(q *configuration) (versions map[int64]bool, end int64) {
+	versions = map[int64]bool{}
+	for v := 2; v < len(c); v++ {
+		if c[v] == 0 || c[v] == q.ThetaMax {
+			versions[int64(v)] = true
+		}
+	}
+	if len(versions) == 0 {
+		return nil, -1
+	}
+	return versions, never
 }
 
 func operation(client int, q request, a *answer, call, end int64) porcupine.Operation {
@@ -98,7 +201,12 @@ func (h *history) unanswered() (operations []porcupine.Operation, faults []strin
 		default:
 			r := lost[h.bodies[at]][0]
 			lost[h.bodies[at]] = lost[h.bodies[at]][1:]
-			operations = append(operations, operation(r.client, r.request, &answer{status: 201, plan: h.atBirth(p)}, r.call, never))
+			end := h.seen(func(s sight) bool { return s.plan >= i })
+			if end < r.call {
+				faults = append(faults, fmt.Sprintf("plan %v was there before it was asked for", p))
+				continue
+			}
+			operations = append(operations, operation(r.client, r.request, &answer{status: 201, plan: h.atBirth(p)}, r.call, end))
 		}
 	}
 	return operations, faults
@@ -108,53 +216,28 @@ func (h *history) unanswered() (operations []porcupine.Operation, faults []strin
 // it so. Whom no answer told of a plan cannot have changed it.
 func (h *history) atBirth(p *plan) *plan {
 	first := *p
-	if p.Status == noAction || p.Status == committed && !h.seen(p.ID, approved) {
+	waited := h.seen(func(s sight) bool { return s.id == p.ID && s.status == approved }) < never
+	if p.Status == noAction || p.Status == committed && !waited {
 		return &first
 	}
 	first.Status, first.Version = approved, nil
 	return &first
 }
 
-// seen reports whether an answer showed the plan in that status.
-func (h *history) seen(id, status string) bool {
-	for i := range h.records {
-		if h.records[i].answer.shows(id, status) {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *answer) shows(id, status string) bool {
-	is := func(p plan) bool { return p.ID == id && p.Status == status }
-	return a.outcome == answered && (a.plan != nil && is(*a.plan) || slices.ContainsFunc(a.plans, is))
-}
-
-// latest is when a change of unknown outcome was over at the latest; before its
-// beginning, if it changed nothing.
-func (h *history) latest(r *record) int64 {
-	v, ok := verbs[r.request.kind]
-	if !ok {
-		return never
-	}
-	n, ok := h.model.number[r.request.plan]
+// latest is when a verb of unknown outcome was over at the latest; long ago, if
+// it changed nothing.
+func (h *history) latest(q request) int64 {
+	n, ok := h.model.number[q.plan]
 	if !ok {
 		return -1
 	}
-	final := h.model.plans[n].Status
-	switch {
-	case final != v.to && over[v.to]:
+	v, p := verbs[q.kind], &h.model.plans[n]
+	if p.Status != v.to && over[v.to] {
 		return -1
-	case final != v.to:
-		return never
 	}
-	end := int64(never)
-	for i := range h.records {
-		if s := &h.records[i]; s.answer.shows(r.request.plan, v.to) {
-			end = min(end, s.end)
-		}
-	}
-	return end
+	return h.seen(func(s sight) bool {
+		return s.id == p.ID && s.status == v.to || v.commits && s.version > p.BaseVersion
+	})
 }
 
 // overtaken: the service gave up because others were faster each time.

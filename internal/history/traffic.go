@@ -50,18 +50,24 @@ func (w *worker) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for range attempts {
-			a, err := w.run.perform(ctx, o, w.id, w.random, q)
-			if err != nil {
-				return err
-			}
-			if q.kind == createPlan || q.kind == configure {
-				if a.outcome != answered {
-					pause(ctx, time.Duration(w.random.IntN(20))*time.Millisecond)
-					continue
-				}
-			}
-			break
+		if err := w.persist(ctx, o, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// persist sends a request, and what changes something once more as long as its
+// outcome is unknown. Each time it waits longer.
+func (w *worker) persist(ctx context.Context, o *operator, q request) error {
+	for i := range attempts {
+		a, err := w.run.perform(ctx, o, w.id, w.random, q)
+		if err != nil || a.outcome == answered {
+			return err
+		}
+		pause(ctx, time.Duration(w.random.IntN(20<<i))*time.Millisecond)
+		if q.kind.reads() {
+			return nil
 		}
 	}
 	return nil
@@ -83,8 +89,10 @@ func (x *run) perform(ctx context.Context, o *operator, client int, r *rand.Rand
 		return nil, err
 	}
 	o.learn(record{client, q, a, int64(call), int64(end)})
-	x.cluster.kills.count()
-	x.cluster.restarts.count()
+	if a.outcome == answered {
+		x.cluster.kills.count()
+		x.cluster.restarts.count()
+	}
 	return &a, nil
 }
 
