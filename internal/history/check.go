@@ -17,11 +17,11 @@ const shrinkTime = 20 * time.Second
 // is empty if there is one.
 func (h *history) check(operations []porcupine.Operation, limit time.Duration, visualization string) (fault string, err error) {
 	m := h.model.porcupine()
-	switch porcupine.CheckOperationsTimeout(m, operations, limit) {
+	switch result, info := porcupine.CheckOperationsVerbose(m, operations, limit); result {
 	case porcupine.Ok:
 		return "", nil
 	case porcupine.Unknown:
-		return fmt.Sprintf("%s: not decided within %v", h.operator, limit), nil
+		return fmt.Sprintf("%s: not decided within %v:\n%s", h.operator, limit, explain(m, operations, info)), nil
 	}
 	small := shrink(m, operations, time.Now().Add(shrinkTime))
 	_, info := porcupine.CheckOperationsVerbose(m, small, limit)
