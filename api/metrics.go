@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -119,20 +118,7 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 		begin := time.Now()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
-			route := chi.RouteContext(r.Context()).RoutePattern()
-			if route == "" {
-				route = "none"
-			}
-			method := r.Method
-			switch method {
-			case "GET", "HEAD", "POST", "PUT", "DELETE":
-			default:
-				method = "other" // the client's words must not become labels
-			}
-			status := wrapped.Status()
-			if status == 0 && hungUp(r) {
-				status = statusHungUp
-			}
+			method, route, status := answerOf(wrapped, r)
 			m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 			m.latency.WithLabelValues(method, route).Observe(time.Since(begin).Seconds())
 		}()

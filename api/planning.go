@@ -436,7 +436,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*m
 		return nil, ctx.Err()
 	}
 	d.by.At = begin
-	p, created, err := s.store.CreatePlan(ctx, record, d.by)
+	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, d.by))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api/wire"
+	"plannerd/internal/access"
 	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -49,6 +50,9 @@ func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if r.propose {
+		if err := s.admit(c.Request, demand{role: access.Engine}); err != nil {
+			return err
+		}
 		return s.propose(w, c, r)
 	}
 	answer, err := s.try(c, &r.whatIfRequest, r.material)

@@ -78,11 +78,13 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	// Store keeps everything. Required.
 	Store store.Store
-	// Logger gets failures as errors and requests as debug records. Defaults to
+	// Logger gets failures as errors and each request as a record. Defaults to
 	// slog.Default.
 	Logger *slog.Logger
 	// Limits bound requests.
 	Limits Limits
+	// Access says who may do what.
+	Access Access
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -94,6 +96,7 @@ type server struct {
 	store     store.Store
 	log       *slog.Logger
 	limits    Limits
+	access    Access
 	version   string
 	now       func() time.Time
 	contract  *contract
@@ -127,7 +130,8 @@ func New(c Config) (*Server, error) {
 	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
-		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
+		store: meteredStore{Store: c.Store, metrics: m}, log: slog.New(visitLog{c.Logger.Handler()}),
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
 		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
@@ -154,14 +158,14 @@ type handler func(w http.ResponseWriter, c *call) error
 
 func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
-	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
-		(&problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}).write(w)
-	})
-	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+	mux.Use(s.limits.Pace.paced, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
+	mux.NotFound(s.unrouted(func(*http.Request) *problem {
+		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}
+	}))
+	mux.MethodNotAllowed(s.unrouted(func(r *http.Request) *problem {
 		allow := allowed(mux, r.URL.Path)
-		(&problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}).write(w)
-	})
+		return &problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}
+	}))
 	for _, r := range []struct {
 		method, path string
 		handle       handler
@@ -204,7 +208,11 @@ func (s *server) router() (*chi.Mux, error) {
 		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		mux.MethodFunc(r.method, r.path, s.checked(route, r.handle))
+		need, err := s.demand(route)
+		if err != nil {
+			return nil, fmt.Errorf("api: %w", err)
+		}
+		mux.MethodFunc(r.method, r.path, s.checked(route, need, r.handle))
 	}
 	return mux, nil
 }
@@ -227,16 +235,22 @@ func (s *server) release(held *admission.Lease) {
 	}
 }
 
-// checked holds a request against the contract before it reaches its handler,
-// and turns the handler's error into an answer.
-func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
+// checked holds a request against what its caller may do and against the contract
+// before it reaches its handler, and turns the handler's error into an answer.
+func (s *server) checked(route *routers.Route, need demand, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
-			var err error
+			err := s.admit(r, need)
+			if err != nil {
+				return err
+			}
 			if c.query, err = checkParameters(r, route); err != nil {
+				return err
+			}
+			if err := s.seesNamed(c); err != nil {
 				return err
 			}
 			if len(offers) > 1 {
