@@ -19,7 +19,7 @@ func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, do st
 	by = attributed(c.Context(), by)
 	by.At = s.now()
 	var from store.Status
-	p, err := do(c.Context(), id, by, func(p store.Plan) error {
+	p, err := do(c.Context(), id, attributed(c.Context(), by), func(p store.Plan) error {
 		from = p.Status
 		return nil
 	})
