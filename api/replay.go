@@ -50,7 +50,7 @@ func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if r.propose {
-		if err := s.admit(c.Request, demand{role: access.Engine}); err != nil {
+		if err := s.admit(c.Request, demand{role: access.Approver}); err != nil {
 			return err
 		}
 		return s.propose(w, c, r)

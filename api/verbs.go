@@ -13,9 +13,10 @@ import (
 // method that does it.
 type step func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error)
 
-// take makes a step, counts what came of it and answers with the plan.
+// step makes a step, counts what came of it and answers with the plan.
 func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, do step) error {
 	id := c.param("id")
+	by = attributed(c.Context(), by)
 	by.At = s.now()
 	var from store.Status
 	p, err := do(c.Context(), id, attributed(c.Context(), by), func(p store.Plan) error {
