@@ -158,6 +158,7 @@ func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	defer gate.watch(logger)()
+	defer beside(env.ctx, handler.Run)()
 	fmt.Fprintf(env.stdout, "plannerd %s is at %s://%s (reference: %[2]s://%[3]s/docs), data in %[4]s\n",
 		version(), gate.scheme(), listener.Addr(), c.shown())
 	served := make(chan error, 1)
