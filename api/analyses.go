@@ -95,6 +95,9 @@ func (s *server) loadInput(c *call, r *analysisRequest) error {
 		return nil
 	}
 	operator, interval := *r.source.Operator, *r.source.Interval
+	if err := sees(c.Context(), operator); err != nil {
+		return err
+	}
 	plan, err := s.planOf(c.Context(), operator, interval, r.source.Epoch)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ type tableKey struct {
 }
 
 // maxTableBytes is about how much memory the routing tables that are kept may
-// take, in bytes.
+// take at most, in bytes.
 const maxTableBytes = 64 << 20
 
 // table is the committed routing table as the planner takes it.

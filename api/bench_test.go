@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
+	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -42,7 +44,7 @@ func benchBody(b *testing.B, format string, n int) (body []byte, mediaType strin
 	row, between, after := "%s,%g,%d,%d\n", "", ""
 	mediaType = "text/csv"
 	switch format {
-	case "csv":
+	case "csv", "arrow":
 		out.WriteString("key,cost,state,instance\n")
 	case "json_rows":
 		mediaType, row, between, after = "application/json", `{"key":"%s","cost":%g,"state":%d,"instance":%d}`, ",", "]}"
@@ -60,13 +62,31 @@ func benchBody(b *testing.B, format string, n int) (body []byte, mediaType strin
 		fmt.Fprintf(&out, row, key, math.Round(100*1e6/math.Pow(float64(rank+1), 0.85))/100, 64+states.IntN(1<<16), at)
 	}
 	out.WriteString(after)
+	if format == "arrow" {
+		return asArrow(b, &out), "application/vnd.apache.arrow.stream"
+	}
 	return out.Bytes(), mediaType
+}
+
+// asArrow returns the rows of a CSV text as an Arrow stream.
+func asArrow(b *testing.B, text io.Reader) []byte {
+	b.Helper()
+	d, err := statsio.DecodeCSV(text, statsio.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := statsio.NewArrowWriter(&out)
+	if err := errors.Join(w.Write(-1, d.Stats), w.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // BenchmarkPost posts intervals over a loopback connection; each is planned with
 // mixed and persisted in SQLite.
 func BenchmarkPost(b *testing.B) {
-	for _, format := range []string{"json_rows", "csv"} {
+	for _, format := range []string{"json_rows", "csv", "arrow"} {
 		for _, n := range []int{1e4, 1e6} {
 			for _, inputs := range []bool{false, true} {
 				name := fmt.Sprintf("format=%s/keys=1e%d/inputs=%t", format, int(math.Log10(float64(n))), inputs)

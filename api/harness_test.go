@@ -150,7 +150,9 @@ func (a *answer) validate(r *http.Request) {
 	}
 	route, params, err := router.FindRoute(&match)
 	if err != nil || a.status == http.StatusMethodNotAllowed {
-		if a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
+		switch a.status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
+		default:
 			a.Errorf("%s %s is not in the contract and answers %d", r.Method, r.URL, a.status)
 		}
 		problem := doc.Components.Schemas["Problem"].Value
@@ -328,18 +330,20 @@ func (f *faults) Operators(ctx context.Context, after string, limit int) ([]stor
 	return f.Store.Operators(ctx, after, limit)
 }
 
-func (f *faults) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (store.Operator, bool, error) {
+func (f *faults) PutOperator(
+	ctx context.Context, name string, config []byte, at time.Time, guards ...store.OperatorGuard,
+) (store.Operator, bool, error) {
 	if err := f.fault("PutOperator"); err != nil {
 		return store.Operator{}, false, err
 	}
-	return f.Store.PutOperator(ctx, name, config, at)
+	return f.Store.PutOperator(ctx, name, config, at, guards...)
 }
 
-func (f *faults) DeleteOperator(ctx context.Context, name string, at time.Time) error {
+func (f *faults) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) error {
 	if err := f.fault("DeleteOperator"); err != nil {
 		return err
 	}
-	return f.Store.DeleteOperator(ctx, name, at)
+	return f.Store.DeleteOperator(ctx, name, at, guards...)
 }
 
 func (f *faults) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
@@ -412,25 +416,31 @@ func (f *faults) Migrations(ctx context.Context, id string) ([]byte, error) {
 	return f.Store.Migrations(ctx, id)
 }
 
-func (f *faults) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (store.Plan, error) {
+func (f *faults) ResolvePlan(
+	ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard,
+) (store.Plan, error) {
 	if err := f.fault("ResolvePlan"); err != nil {
 		return store.Plan{}, err
 	}
-	return f.Store.ResolvePlan(ctx, id, r, by)
+	return f.Store.ResolvePlan(ctx, id, r, by, guards...)
 }
 
-func (f *faults) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, bool, error) {
+func (f *faults) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (store.Plan, bool, error) {
 	if err := f.fault("CommitPlan"); err != nil {
 		return store.Plan{}, false, err
 	}
-	return f.Store.CommitPlan(ctx, id, to, keep)
+	return f.Store.CommitPlan(ctx, id, to, keep, guards...)
 }
 
-func (f *faults) AbortPlan(ctx context.Context, id string, to store.Transition) (store.Plan, error) {
+func (f *faults) AbortPlan(
+	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
+) (store.Plan, error) {
 	if err := f.fault("AbortPlan"); err != nil {
 		return store.Plan{}, err
 	}
-	return f.Store.AbortPlan(ctx, id, to)
+	return f.Store.AbortPlan(ctx, id, rolledBack, to, guards...)
 }
 
 func (f *faults) Ready(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -113,20 +112,7 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 		begin := time.Now()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
-			route := chi.RouteContext(r.Context()).RoutePattern()
-			if route == "" {
-				route = "none"
-			}
-			method := r.Method
-			switch method {
-			case "GET", "HEAD", "POST", "PUT", "DELETE":
-			default:
-				method = "other" // the client's words must not become labels
-			}
-			status := wrapped.Status()
-			if status == 0 && hungUp(r) {
-				status = statusHungUp
-			}
+			method, route, status := answerOf(wrapped, r)
 			m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 			m.latency.WithLabelValues(method, route).Observe(time.Since(begin).Seconds())
 		}()
@@ -190,9 +176,11 @@ func (s meteredStore) timed(operation string) func(*error) {
 	}
 }
 
-func (s meteredStore) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+func (s meteredStore) PutOperator(
+	ctx context.Context, name string, config []byte, at time.Time, guards ...store.OperatorGuard,
+) (op store.Operator, created bool, err error) {
 	defer s.timed("put_operator")(&err)
-	return s.Store.PutOperator(ctx, name, config, at)
+	return s.Store.PutOperator(ctx, name, config, at, guards...)
 }
 
 func (s meteredStore) Operator(ctx context.Context, name string) (op store.Operator, err error) {
@@ -205,9 +193,9 @@ func (s meteredStore) Operators(ctx context.Context, after string, limit int) (o
 	return s.Store.Operators(ctx, after, limit)
 }
 
-func (s meteredStore) DeleteOperator(ctx context.Context, name string, at time.Time) (err error) {
+func (s meteredStore) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) (err error) {
 	defer s.timed("delete_operator")(&err)
-	return s.Store.DeleteOperator(ctx, name, at)
+	return s.Store.DeleteOperator(ctx, name, at, guards...)
 }
 
 func (s meteredStore) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
@@ -282,21 +270,25 @@ func (s meteredStore) Input(ctx context.Context, plan string) (blob []byte, err 
 	return s.Store.Input(ctx, plan)
 }
 
-func (s meteredStore) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (p store.Plan, err error) {
+func (s meteredStore) ResolvePlan(
+	ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard,
+) (p store.Plan, err error) {
 	defer s.timed("resolve_plan")(&err)
-	return s.Store.ResolvePlan(ctx, id, r, by)
+	return s.Store.ResolvePlan(ctx, id, r, by, guards...)
 }
 
 func (s meteredStore) CommitPlan(
-	ctx context.Context, id string, to store.Transition, keep store.Retention,
+	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
 	defer s.timed("commit_plan")(&err)
-	return s.Store.CommitPlan(ctx, id, to, keep)
+	return s.Store.CommitPlan(ctx, id, to, keep, guards...)
 }
 
-func (s meteredStore) AbortPlan(ctx context.Context, id string, to store.Transition) (p store.Plan, err error) {
+func (s meteredStore) AbortPlan(
+	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
+) (p store.Plan, err error) {
 	defer s.timed("abort_plan")(&err)
-	return s.Store.AbortPlan(ctx, id, to)
+	return s.Store.AbortPlan(ctx, id, rolledBack, to, guards...)
 }
 
 func (s meteredStore) Ready(ctx context.Context) (err error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxPlacementBytes is about how much memory the placements that are kept may
-// take, in bytes. The greatest hash ring takes half of it, one of the usual size
+// take at most, in bytes. The greatest hash ring takes half of it, one of the usual size
 // some hundred kilobytes.
 const maxPlacementBytes = 256 << 20
 
@@ -47,8 +47,8 @@ type placementCache struct {
 
 type placementKey [sha256.Size]byte
 
-func newPlacementCache(slots chan struct{}, m *metrics) *placementCache {
-	return &placementCache{slots: slots, metrics: m, kept: newCache[placementKey](maxPlacementBytes, (*placement).size)}
+func newPlacementCache(limit int64, slots chan struct{}, m *metrics) *placementCache {
+	return &placementCache{slots: slots, metrics: m, kept: newCache[placementKey](int(limit), (*placement).size)}
 }
 
 // get returns the placement of a stored configuration.

@@ -171,7 +171,7 @@ func (s *server) findPlan(ctx context.Context, b *base, in *statistics, hash str
 	if refused == nil {
 		return nil, nil
 	}
-	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) {
+	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) || errors.Is(refused, store.ErrFenced) {
 		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval, Limit: maxPageSize})
 		if err != nil {
 			return nil, aboutOperator(name, err)
@@ -442,7 +442,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
-	p, created, err := s.store.CreatePlan(ctx, record, store.Transition{To: status, At: at})
+	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, store.Transition{To: status, At: at}))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}
@@ -462,7 +462,8 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 // overtaken marks the refusals of CreatePlan that another attempt may answer.
 func overtaken(err error) error {
 	for _, changed := range []error{
-		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrReportsChanged,
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrFenced,
+		store.ErrReportsChanged,
 	} {
 		if errors.Is(err, changed) {
 			return fmt.Errorf("%w: %w", errOvertaken, err)

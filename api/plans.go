@@ -198,7 +198,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 
 func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
 	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, to)
+		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
 		return after, aboutPlan(before.ID, err)
 	})
 }
@@ -218,7 +218,7 @@ func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Co
 	if err != nil {
 		return aboutPlan(id, err)
 	}
-	p, err = step(c.Context(), p, store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()})
+	p, err = step(c.Context(), p, attributed(c.Context(), store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()}))
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type problem struct {
 	errors     []wire.FieldError
 	retryAfter int     // seconds; 0: no Retry-After
 	allow      string  // for 405
+	challenge  string  // for 401
 	missing    []int32 // instances, for reports_missing
 	hangUp     bool    // the connection is of no more use
 }
@@ -145,7 +146,7 @@ func problemOf(err error) *problem {
 		return &problem{status: http.StatusGone, code: wire.CodePurged, detail: what + " is no longer kept."}
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return conflict(wire.CodeIntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration.")
-	case errors.Is(err, store.ErrIntervalOutdated):
+	case errors.Is(err, store.ErrIntervalOutdated), errors.Is(err, store.ErrFenced):
 		return conflict(wire.CodeIntervalOutdated, "A newer interval was planned already.")
 	case errors.Is(err, store.ErrBaseChanged):
 		return conflict(wire.CodeBaseChanged, "The committed routing table is no longer the one that the plan changes.")
@@ -193,10 +194,17 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.allow != "" {
 		h.Set("Allow", p.allow)
 	}
+	if p.challenge != "" {
+		h.Set("WWW-Authenticate", p.challenge)
+	}
 	if p.hangUp {
 		h.Set("Connection", "close")
 	}
-	body, err := json.Marshal(p.document())
+	document := p.document()
+	if id := h.Get(requestID); id != "" {
+		document.RequestId = &id
+	}
+	body, err := json.Marshal(document)
 	if err != nil {
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"The service failed.","code":"internal"}`)
 		p.status = http.StatusInternalServerError

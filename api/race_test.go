@@ -33,9 +33,11 @@ func (m *meanwhile) CreatePlan(ctx context.Context, p store.NewPlan, by store.Tr
 	return m.Store.CreatePlan(ctx, p, by)
 }
 
-func (m *meanwhile) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention) (store.Plan, bool, error) {
+func (m *meanwhile) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (store.Plan, bool, error) {
 	once(&m.commit)
-	return m.Store.CommitPlan(ctx, id, to, keep)
+	return m.Store.CommitPlan(ctx, id, to, keep, guards...)
 }
 
 func (m *meanwhile) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {

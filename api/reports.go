@@ -147,7 +147,7 @@ func closed(err error) error {
 	switch {
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return conflict(wire.CodeReportClosed, "The interval has a plan: its reports are no longer taken.")
-	case errors.Is(err, store.ErrIntervalOutdated):
+	case errors.Is(err, store.ErrIntervalOutdated), errors.Is(err, store.ErrFenced):
 		return conflict(wire.CodeReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
 	}
 	return err

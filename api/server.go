@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/getkin/kin-openapi/routers"
@@ -44,7 +45,7 @@ type Limits struct {
 	// that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
 	// Memory is how much all requests together may hold, in bytes; see package
-	// admission. Defaults to 4 GiB.
+	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
@@ -72,11 +73,13 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	// Store keeps everything. Required.
 	Store store.Store
-	// Logger gets failures as errors and requests as debug records. Defaults to
+	// Logger gets failures as errors and each request as a record. Defaults to
 	// slog.Default.
 	Logger *slog.Logger
 	// Limits bound requests.
 	Limits Limits
+	// Access says who may do what.
+	Access Access
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -88,6 +91,7 @@ type server struct {
 	store     store.Store
 	log       *slog.Logger
 	limits    Limits
+	access    Access
 	version   string
 	now       func() time.Time
 	contract  *contract
@@ -96,6 +100,8 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	// collecting: a collection of what a large request left behind is running.
+	collecting atomic.Bool
 }
 
 // New returns the handler of the whole API. It fails when the contract that is
@@ -119,9 +125,10 @@ func New(c Config) (http.Handler, error) {
 	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
 	s := &server{
-		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(slots, m),
-		tables: newCache[tableKey](maxTableBytes, (*planner.RoutingTable).Bytes),
+		store: meteredStore{Store: c.Store, metrics: m}, log: slog.New(visitLog{c.Logger.Handler()}),
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
+		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	return s.router()
 }
@@ -142,14 +149,14 @@ type handler func(w http.ResponseWriter, c *call) error
 
 func (s *server) router() (http.Handler, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
-	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
-		(&problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}).write(w)
-	})
-	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+	mux.Use(s.limits.Pace.paced, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
+	mux.NotFound(s.unrouted(func(*http.Request) *problem {
+		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}
+	}))
+	mux.MethodNotAllowed(s.unrouted(func(r *http.Request) *problem {
 		allow := allowed(mux, r.URL.Path)
-		(&problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}).write(w)
-	})
+		return &problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}
+	}))
 	for _, r := range []struct {
 		method, path string
 		handle       handler
@@ -186,21 +193,49 @@ func (s *server) router() (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		mux.MethodFunc(r.method, r.path, s.checked(route, r.handle))
+		need, err := s.demand(route)
+		if err != nil {
+			return nil, fmt.Errorf("api: %w", err)
+		}
+		mux.MethodFunc(r.method, r.path, s.checked(route, need, r.handle))
 	}
 	return mux, nil
 }
 
-// checked holds a request against the contract before it reaches its handler,
-// and turns the handler's error into an answer.
-func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
+// largeRequest is how much memory a request holds, in bytes, that is worth a
+// collection when it ends.
+const largeRequest = 32 << 20
+
+// release gives back what a request held. What a large one leaves behind is
+// collected at once: that takes little time, as little else is alive then, and the
+// next large request need not grow the heap beside it.
+func (s *server) release(held *admission.Lease) {
+	large := held.Used() >= largeRequest
+	held.Release()
+	if large && s.collecting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.collecting.Store(false)
+			runtime.GC()
+		}()
+	}
+}
+
+// checked holds a request against what its caller may do and against the contract
+// before it reaches its handler, and turns the handler's error into an answer.
+func (s *server) checked(route *routers.Route, need demand, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
-		defer c.memory.Release()
+		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
-			var err error
+			err := s.admit(r, need)
+			if err != nil {
+				return err
+			}
 			if c.query, err = checkParameters(r, route); err != nil {
+				return err
+			}
+			if err := s.seesNamed(c); err != nil {
 				return err
 			}
 			if len(offers) > 1 {

@@ -33,12 +33,29 @@ var (
 	ErrIntervalPlanned = errors.New("the interval already has a plan")
 	// ErrIntervalOutdated: a newer interval was planned already.
 	ErrIntervalOutdated = errors.New("a newer interval was planned already")
+	// ErrFenced: an engine with a higher epoch has taken over.
+	ErrFenced = errors.New("a higher epoch was planned already")
 	// ErrTransition: the plan's status does not allow it.
 	ErrTransition = errors.New("the plan's status does not allow this")
+	// ErrPlanPending: a proposed plan of the operator waits for approval.
+	ErrPlanPending = errors.New("a plan of the operator waits for approval")
+	// ErrPlanInFlight: another plan of the operator is being applied.
+	ErrPlanInFlight = errors.New("a plan of the operator is being applied")
+	// ErrNotAwaited: the plan's migrations do not affect the instance.
+	ErrNotAwaited = errors.New("the plan does not wait for the instance")
+	// ErrRollbackRequired: a plan that is being applied can be aborted only once its
+	// engine has taken the state back.
+	ErrRollbackRequired = errors.New("the engine must take the state back first")
 	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
 	ErrReportsChanged = errors.New("the reports of the interval changed")
 	// ErrUnresolved: which keys the plan's classes are is not known yet.
 	ErrUnresolved = errors.New("the plan's classes are not resolved to keys")
+	// ErrIdempotencyRunning: another request with the key is being worked on.
+	ErrIdempotencyRunning = errors.New("a request with this idempotency key is running")
+	// ErrIdempotencyMismatch: the key was used for another request.
+	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
+	// ErrIdempotencyLost: the lease ran out and another request took the key over.
+	ErrIdempotencyLost = errors.New("another request took the idempotency key over")
 	// ErrUnavailable: the database cannot be reached or is not migrated.
 	ErrUnavailable = errors.New("store unavailable")
 )
@@ -61,8 +78,10 @@ type Operator struct {
 	// LastEpoch and LastInterval are the newest that have a plan; nil before the
 	// first.
 	LastEpoch, LastInterval *int64
-	// CurrentPlan is the newest plan that is approved and waits to be committed, or "".
-	CurrentPlan string
+	// CurrentPlan is the plan that is being applied; without one, the newest that is
+	// approved or proposed; or "". CurrentStatus is its status.
+	CurrentPlan   string
+	CurrentStatus Status
 	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }
@@ -97,18 +116,6 @@ type Table struct {
 	Entries       []Entry // ascending bytes of the keys; none where the engine holds the table
 }
 
-// Status is where a plan stands in its lifecycle.
-type Status string
-
-// The statuses of a plan.
-const (
-	StatusNoAction   Status = "no_action"  // nothing was to be done, or something forbade it
-	StatusApproved   Status = "approved"   // may be committed
-	StatusCommitted  Status = "committed"  // its version became the operator's table
-	StatusAborted    Status = "aborted"    // given up by the engine
-	StatusSuperseded Status = "superseded" // another plan was committed on the same base
-)
-
 // Plan is a plan's record.
 type Plan struct {
 	ID            string
@@ -136,6 +143,14 @@ type Plan struct {
 	// ResolvedKeys is the number of keys that the resolution named; nil as long as
 	// there is none.
 	ResolvedKeys *int64
+	// ExpiresAt is when the plan expires if it is proposed still; nil: never.
+	ExpiresAt *time.Time
+	// Executor is who applies the plan, or did; "" before it is started.
+	Executor string
+	// Awaited are the instances that the plan's migrations affect, ascending, and
+	// Acked those of them that are done.
+	Awaited []int32
+	Acked   []Ack
 	Figures
 }
 
@@ -182,6 +197,8 @@ type NewPlan struct {
 	// LastReports is what Reports returned when the plan was begun, for a plan that
 	// is made of reports; nil for others.
 	LastReports []Report
+	// OnPending says what becomes of a proposed plan that waits. Defaults to PendingKeep.
+	OnPending PendingPolicy
 	// Retention is applied in the same transaction.
 	Retention Retention
 }
@@ -216,8 +233,9 @@ type Report struct {
 
 // Retention says how much of an operator's history is kept; 0 keeps all. Plans
 // count whatever their status, or else those of an engine that never commits
-// would pile up: an approved one that is too old is removed and can no longer be
-// committed. Only the plan of the committed table is never removed.
+// would pile up: one that waits and is too old is removed and can no longer be
+// committed. Only the plan of the committed table and one that is being applied
+// are never removed.
 type Retention struct {
 	Inputs   int // inputs of the newest plans
 	Plans    int // newest plans
@@ -225,16 +243,6 @@ type Retention struct {
 	// ReportAge is how many intervals older than the newest plan an instance's last
 	// report may get.
 	ReportAge int64
-}
-
-// Transition is one step of a plan's lifecycle. A resolution is one from
-// approved to approved.
-type Transition struct {
-	From   Status // "" for the creation
-	To     Status
-	Actor  string
-	Reason string
-	At     time.Time
 }
 
 // PlanFilter selects and pages through plans, newest first.
@@ -246,14 +254,24 @@ type PlanFilter struct {
 	Limit    int    // > 0
 }
 
-// Store is the contract. Times are kept to the microsecond, in UTC.
+// Store is the contract. Times are kept to the microsecond, in UTC. What changes
+// something happens at the time that it is given; what only reads happens at the
+// store's clock, see [WithClock].
+//
+// A plan that is proposed and whose ExpiresAt is not after that time has expired.
+// Whatever changes something of its operator next writes that down, as a
+// transition of the actor [Expirer] at ExpiresAt; reads show it already.
+//
+// Guards are asked in the transaction, under the operator's lock and before
+// anything else is looked at; see [PlanGuard]. Methods that change something
+// finish the [Completion] that the context carries.
 type Store interface {
 	// PutOperator creates the operator, or gives it a new configuration version.
 	// config must be JSON; it is kept byte for byte.
 	// A config that equals the newest version's, byte for byte, changes nothing.
 	// created tells whether the operator is new. The first configuration is the
 	// one that the empty first table pins.
-	PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op Operator, created bool, err error)
+	PutOperator(ctx context.Context, name string, config []byte, at time.Time, guards ...OperatorGuard) (op Operator, created bool, err error)
 	// Operator returns one operator. ErrNotFound.
 	Operator(ctx context.Context, name string) (Operator, error)
 	// Operators lists operators in ascending byte order of their names, those
@@ -261,7 +279,7 @@ type Store interface {
 	Operators(ctx context.Context, after string, limit int) ([]Operator, error)
 	// DeleteOperator removes the operator with all its history. Its version
 	// numbers are never used again. ErrNotFound.
-	DeleteOperator(ctx context.Context, name string, at time.Time) error
+	DeleteOperator(ctx context.Context, name string, at time.Time, guards ...OperatorGuard) error
 	// Configuration returns one configuration version. ErrNotFound.
 	Configuration(ctx context.Context, operator string, version int64) (Configuration, error)
 
@@ -272,13 +290,22 @@ type Store interface {
 	// with the operator as it stands. found is false when the key has no entry.
 	// ErrNotFound when there is no such operator.
 	Route(ctx context.Context, operator string, key []byte) (op Operator, instance int32, found bool, err error)
+	// TableChanges returns what happened to the routing table since an older
+	// version, and what is about to. With a version that is unknown or purged, such as
+	// -1, it is the whole table. ErrNotFound.
+	TableChanges(ctx context.Context, operator string, since int64) (Feed, error)
+	// Watch returns a channel of events, one or more after each change of a routing
+	// table's version, or of what is pending on it, that is committed after Watch
+	// returned. It is closed when ctx ends or the store is closed. A watcher that is
+	// slow gets events merged and keeps nobody waiting. ErrUnavailable.
+	Watch(ctx context.Context) (<-chan Event, error)
 
 	// PutReport stores the report of one instance for an interval, in place of the
 	// one that it sent before, and returns what Reports returns after it. created
 	// tells whether there was none. Of the instance's reports the newest keep are
 	// kept, by their epochs and intervals; 0 keeps all. The report's Revision is set
 	// by the store. Refusals are those of CheckInterval: no report comes in
-	// once the interval has a plan, unless its plans all ended aborted or superseded.
+	// once the interval has a plan that has not [Status.Ended].
 	PutReport(ctx context.Context, operator string, r Report, data []byte, keep int) (last []Report, created bool, err error)
 	// Reports returns the newest report of each instance up to the interval, in
 	// ascending order of the instances: of those that have reported this interval,
@@ -289,30 +316,33 @@ type Store interface {
 	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
 
 	// FindPlan returns the plan of this operator, epoch, interval and
-	// fingerprint, unless it ended aborted or superseded. ErrNotFound.
+	// fingerprint, unless it has [Status.Ended]. ErrNotFound.
 	FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (Plan, error)
 	// CheckInterval reports whether a new plan of this interval may be created:
-	// ErrNotFound, ErrIntervalPlanned, ErrIntervalOutdated. CreatePlan decides
-	// again; this spares the work.
+	// ErrNotFound, ErrFenced, ErrIntervalPlanned, ErrIntervalOutdated. CreatePlan
+	// decides again; this spares the work.
 	CheckInterval(ctx context.Context, operator string, epoch, interval int64) error
-	// CreatePlan stores a plan with status no_action or approved, or, with
+	// CreatePlan stores a plan with status no_action, proposed or approved, or, with
 	// status committed, commits it at once. If FindPlan finds a plan with the same
 	// operator, epoch, interval and fingerprint, that one is returned and created
 	// is false. by becomes the first transition; its From and To are set by the
-	// store. A lower epoch than the newest is outdated, a higher one begins its
-	// intervals anew. Refusals, the first that applies: ErrNotFound,
-	// ErrIntervalPlanned (unless the interval's plans all ended aborted or
-	// superseded), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
+	// store, as are the plan's Version, ResolvedKeys, Executor and Acked; ExpiresAt
+	// is kept of a proposed plan only. A lower epoch than the newest is fenced, a
+	// higher one begins its intervals anew. Approved plans may wait side by side; of
+	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
+	// ErrFenced, ErrIntervalPlanned (unless the interval's plans have all
+	// [Status.Ended]), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
 	// ErrReportsChanged (a plan made of reports, when Reports would now return
-	// others); and ErrTransition for any other status. Of the reports of earlier
-	// intervals only the last of each instance is kept, of lower epochs none. A plan of classes that needs a
-	// resolution cannot be created committed: ErrUnresolved. The store sets
-	// Version and ResolvedKeys.
+	// others), and, unless the plan is no_action, ErrPlanInFlight and ErrPlanPending
+	// (with PendingKeep; with PendingReplace the proposed plan is superseded);
+	// ErrTransition for any other status. Of the reports of earlier intervals only the
+	// last of each instance is kept, of lower epochs none. A plan of classes that
+	// needs a resolution cannot be created committed: ErrUnresolved.
 	CreatePlan(ctx context.Context, plan NewPlan, by Transition) (p Plan, created bool, err error)
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys and Reports are nil, Plan has them. next is the cursor of the
+	// Instances, HotKeys, Reports, Awaited and Acked are nil, Plan has them. next is the cursor of the
 	// following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
@@ -327,25 +357,61 @@ type Store interface {
 	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
 	Transitions(ctx context.Context, plan string) ([]Transition, error)
 
+	// The verbs of a plan's lifecycle follow. In the transition that each of them
+	// records From and To are set by the store. All refuse with ErrNotFound and
+	// ErrPurged first, then with what a guard says, then with ErrTransition, see
+	// [Allowed], and then with what is named here, in this order. One that finds the
+	// plan where it would bring it changes nothing and succeeds.
+
+	// ApprovePlan approves a proposed plan.
+	ApprovePlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
+	// RejectPlan ends a proposed plan.
+	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// ResolvePlan gives an approved plan of classes its changes. As long as it is
 	// approved, a later resolution replaces an earlier one; the same one again
 	// changes nothing and succeeds. Of the plan's figures TableAfter and
-	// TableWithinLimit become the resolution's, the others stay. by.From and by.To
-	// are set by the store. Refusals, the first that applies: ErrNotFound,
-	// ErrPurged, ErrTransition (also for a plan that is of keys, or with
-	// EngineTable: those need none), ErrBaseChanged.
-	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition) (Plan, error)
-	// CommitPlan makes the plan's table the operator's, under the plan's
-	// configuration version, and supersedes the operator's other approved plans.
-	// Committing a committed plan again changes nothing and succeeds; committed
-	// tells whether this call did it. to.From and to.To are set by the store.
-	// Refusals, the first that applies: ErrNotFound, ErrPurged, ErrTransition,
-	// ErrBaseChanged, ErrUnresolved (a plan of classes without a resolution, unless
-	// it has EngineTable).
-	CommitPlan(ctx context.Context, id string, to Transition, keep Retention) (p Plan, committed bool, err error)
-	// AbortPlan gives an approved plan up. Aborting an aborted plan again
-	// succeeds. ErrNotFound, ErrPurged, ErrTransition.
-	AbortPlan(ctx context.Context, id string, to Transition) (Plan, error)
+	// TableWithinLimit become the resolution's, the others stay. ErrTransition also for
+	// a plan that is of keys, or with EngineTable: those need none; ErrBaseChanged.
+	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition, guards ...PlanGuard) (Plan, error)
+	// StartPlan says that executor applies an approved plan. Other plans stay as
+	// they are: the commit of this one supersedes them, and its abort leaves them to
+	// be started. ErrTransition also when another executor applies it already;
+	// ErrBaseChanged, ErrUnresolved, ErrPlanInFlight.
+	StartPlan(ctx context.Context, id, executor string, by Transition, guards ...PlanGuard) (Plan, error)
+	// AckPlan notes that instances have finished their migrations. An instance that
+	// has done so before stays noted as it was. Once none of Awaited is missing, the
+	// plan is committed in the same transaction; committed tells whether this call did
+	// it. Acks of a plan that was committed meanwhile change nothing and succeed.
+	// ErrNotAwaited; and those of CommitPlan.
+	AckPlan(
+		ctx context.Context, id string, instances []int32, by Transition, keep Retention, guards ...PlanGuard,
+	) (p Plan, committed bool, err error)
+	// CommitPlan makes the table of an approved plan, or of one that is being applied,
+	// the operator's, under the plan's configuration version, and supersedes the
+	// operator's other plans that are approved or proposed. committed tells whether
+	// this call did it. ErrBaseChanged, ErrUnresolved (a plan of classes without a
+	// resolution, unless it has EngineTable), ErrPlanInFlight.
+	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan, committed bool, err error)
+	// AbortPlan gives an approved plan up, or one that is being applied if its engine
+	// says that the state is back: ErrRollbackRequired.
+	AbortPlan(ctx context.Context, id string, rolledBack bool, to Transition, guards ...PlanGuard) (Plan, error)
+	// Expire writes down what has expired by then, in one transaction for each
+	// operator, and returns the number of plans. Nobody needs to call it: it keeps
+	// histories complete where nothing else happens.
+	Expire(ctx context.Context, at time.Time) (n int, err error)
+
+	// BeginIdempotent begins a request under a key. Either the caller now holds the
+	// key until at+lease, and goes on to the method whose [Completion] has the claim's
+	// Token; or the claim is Done, with the answer that an earlier request was given.
+	// A lease that ran out is as good as none. ErrIdempotencyMismatch,
+	// ErrIdempotencyRunning.
+	BeginIdempotent(ctx context.Context, i Idempotency, lease time.Duration, at time.Time) (Claim, error)
+	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
+	// the caller no longer holds it, or the request is done.
+	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error
+	// PurgeIdempotency forgets the keys whose requests began before then, and returns
+	// their number.
+	PurgeIdempotency(ctx context.Context, before time.Time) (n int, err error)
 
 	// Ready reports whether the store can be reached and has the schema that
 	// this build needs. ErrUnavailable.
@@ -363,4 +429,7 @@ type Migrator interface {
 	Down(ctx context.Context) (int64, error)
 	// Status returns the version that the database has and the newest known.
 	Status(ctx context.Context) (current, latest int64, err error)
+	// Count returns how many operators and plans the database holds, whatever
+	// version its schema has.
+	Count(ctx context.Context) (operators, plans int, err error)
 }

@@ -55,7 +55,9 @@ const (
 	CodeBusy                     Code = "busy"
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
 	CodeConfigurationChanged     Code = "configuration_changed"
+	CodeCrossOrigin              Code = "cross_origin"
 	CodeHashNotKnown             Code = "hash_not_known"
+	CodeHostForbidden            Code = "host_forbidden"
 	CodeInternal                 Code = "internal"
 	CodeIntervalNotFound         Code = "interval_not_found"
 	CodeIntervalOutdated         Code = "interval_outdated"
@@ -69,6 +71,7 @@ const (
 	CodeNobodyOwns               Code = "nobody_owns"
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotFound                 Code = "not_found"
+	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodeOverBudget               Code = "over_budget"
 	CodePlanNotFound             Code = "plan_not_found"
@@ -79,6 +82,7 @@ const (
 	CodeReportsMissing           Code = "reports_missing"
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
+	CodeRoleForbidden            Code = "role_forbidden"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
@@ -87,6 +91,7 @@ const (
 	CodeTooLarge                 Code = "too_large"
 	CodeTooSlow                  Code = "too_slow"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
+	CodeUnauthenticated          Code = "unauthenticated"
 	CodeUnavailable              Code = "unavailable"
 	CodeUnfinished               Code = "unfinished"
 	CodeUnsupportedMediaType     Code = "unsupported_media_type"
@@ -104,7 +109,11 @@ func (e Code) Valid() bool {
 		return true
 	case CodeConfigurationChanged:
 		return true
+	case CodeCrossOrigin:
+		return true
 	case CodeHashNotKnown:
+		return true
+	case CodeHostForbidden:
 		return true
 	case CodeInternal:
 		return true
@@ -132,6 +141,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeNotFound:
 		return true
+	case CodeOperatorForbidden:
+		return true
 	case CodeOperatorNotFound:
 		return true
 	case CodeOverBudget:
@@ -152,6 +163,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeResolutionRequired:
 		return true
+	case CodeRoleForbidden:
+		return true
 	case CodeSchemeFixed:
 		return true
 	case CodeTableNotHeld:
@@ -167,6 +180,8 @@ func (e Code) Valid() bool {
 	case CodeTooSlow:
 		return true
 	case CodeTransitionNotAllowed:
+		return true
+	case CodeUnauthenticated:
 		return true
 	case CodeUnavailable:
 		return true
@@ -673,6 +688,11 @@ type CertificateLevel string
 // |---|---|---|
 // | `malformed` | 400 | the request cannot be read |
 // | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+// | `role_forbidden` | 403 | the caller's role does not allow this |
+// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 // | `not_found` | 404 | no such path |
 // | `operator_not_found` | 404 | no such operator |
 // | `plan_not_found` | 404 | no such plan |
@@ -684,7 +704,7 @@ type CertificateLevel string
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -938,8 +958,9 @@ type MigrationLimit struct {
 
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -1074,6 +1095,11 @@ type Problem struct {
 	// |---|---|---|
 	// | `malformed` | 400 | the request cannot be read |
 	// | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+	// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+	// | `role_forbidden` | 403 | the caller's role does not allow this |
+	// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+	// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+	// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 	// | `not_found` | 404 | no such path |
 	// | `operator_not_found` | 404 | no such operator |
 	// | `plan_not_found` | 404 | no such plan |
@@ -1085,7 +1111,7 @@ type Problem struct {
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
@@ -1122,7 +1148,10 @@ type Problem struct {
 
 	// Missing With `reports_missing`: the ids of the instances whose report is missing.
 	Missing *[]int32 `json:"missing,omitempty"`
-	Status  int32    `json:"status"`
+
+	// RequestId The `X-Request-Id` of the answer.
+	RequestId *string `json:"request_id,omitempty"`
+	Status    int32   `json:"status"`
 
 	// Title The name of the status.
 	Title string `json:"title"`
@@ -1366,7 +1395,7 @@ type Timing struct {
 
 // Transition defines model for Transition.
 type Transition struct {
-	// Actor Who does it.
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *string `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -1469,8 +1498,9 @@ type MigrationLimitValuesParameter = []string
 
 // MissingParameter What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.
@@ -1539,6 +1569,9 @@ type WorkBudgetValuesParameter = []WorkBudget
 // Conflict defines model for Conflict.
 type Conflict = Problem
 
+// Forbidden defines model for Forbidden.
+type Forbidden = Problem
+
 // Internal defines model for Internal.
 type Internal = Problem
 
@@ -1565,6 +1598,9 @@ type TooLarge = Problem
 
 // TooSlow defines model for TooSlow.
 type TooSlow = Problem
+
+// Unauthenticated defines model for Unauthenticated.
+type Unauthenticated = Problem
 
 // Unavailable defines model for Unavailable.
 type Unavailable = Problem

@@ -25,16 +25,21 @@ func (s *size) UnmarshalText(text []byte) error {
 func (s size) String() string { return humanize.IBytes(uint64(s)) }
 
 const (
-	// budgetShare is the part of the memory that requests may hold by default, in
+	// budgetShare is the part of the memory that the server takes by default, in
 	// percent.
 	budgetShare = 60
 	// unknownBudget is the budget where nobody can tell how much memory there is.
 	unknownBudget size = 2 << 30
 	// leastBudget is the least that a server is of any use with.
-	leastBudget size = 16 << 20
-	// heapSlack is the least that the Go runtime gets beyond the budget, for all that
-	// is not of requests.
-	heapSlack size = 128 << 20
+	leastBudget size = 192 << 20
+	// ownMemory is what the server takes by itself: the program, what it knows of
+	// its contract, its connections. outsideHeap of it is none of the Go runtime's
+	// business: the program's text, the pages of SQLite.
+	ownMemory   size = 96 << 20
+	outsideHeap size = 48 << 20
+	// requestShare is the part of the rest that requests may reserve, in percent.
+	// Caches take up to 3/8 as much; what remains is for garbage.
+	requestShare = 60
 )
 
 // memory is how much there is: that of the machine, or of the container if that
@@ -49,8 +54,8 @@ func memory(system, cgroup memlimit.Provider) size {
 	return size(min(total, math.MaxInt64))
 }
 
-// budget is the memory that requests may hold: what was asked for, else a share
-// of what there is.
+// budget is the memory that the server is to stay within: what was asked for, else
+// a share of what there is.
 func (c *serveCmd) budget() size {
 	if c.MemoryBudget > 0 {
 		return c.MemoryBudget
@@ -62,13 +67,16 @@ func (c *serveCmd) budget() size {
 	return max(leastBudget, total/100*budgetShare)
 }
 
-// limitHeap tells the Go runtime to collect harder when the heap comes near to half
-// as much again as the budget, which is 90 % of the memory by default. A limit that
-// GOMEMLIMIT sets stays. The function it returns takes that back.
+// forRequests is what all requests together may reserve under a budget.
+func forRequests(budget size) size { return (budget - ownMemory) / 100 * requestShare }
+
+// limitHeap tells the Go runtime to collect harder when the heap comes near to what
+// the budget leaves for it. A limit that GOMEMLIMIT sets stays. The function it
+// returns takes that back.
 func limitHeap(env *environment, budget size) (undo func()) {
 	if env.getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(int64(budget + max(budget/2, heapSlack)))
+	before := debug.SetMemoryLimit(int64(budget - outsideHeap))
 	return func() { debug.SetMemoryLimit(before) }
 }

@@ -54,7 +54,7 @@ func TestLimitHeap(t *testing.T) {
 		set    string
 		budget size
 		want   int64
-	}{{"", 2 << 30, 3 << 30}, {"", 64 << 20, 192 << 20}, {"1GiB", 2 << 30, before}} {
+	}{{"", 2 << 30, 2000 << 20}, {"", leastBudget, 144 << 20}, {"1GiB", 2 << 30, before}} {
 		undo := limitHeap(&environment{getenv: func(string) string { return c.set }}, c.budget)
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("budget %v: %d, want %d", c.budget, got, c.want)
@@ -68,10 +68,10 @@ func TestLimitHeap(t *testing.T) {
 
 // TestServeMemory: the budget is what the flag says, and requests feel it.
 func TestServeMemory(t *testing.T) {
-	s := serve(t, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"), "--memory-budget", "16MiB", "--memory-wait", "1ms")
-	rows := strings.Repeat(`{"key":"`+strings.Repeat("k", 1000)+`","cost":1},`, 20_000)
+	s := serve(t, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"), "--memory-budget", "192MiB", "--memory-wait", "1ms")
+	rows := strings.Repeat(`{"key":"`+strings.Repeat("k", 1000)+`","cost":1},`, 60_000)
 	answer := s.call(t, "POST", "/v1/what-if", `{"operator":{"instances":1},"keys":[`+strings.TrimSuffix(rows, ",")+`]}`, http.StatusRequestEntityTooLarge)
-	if detail, _ := answer["detail"].(string); !strings.Contains(detail, "this server gives 14 MiB to one") {
+	if detail, _ := answer["detail"].(string); !strings.Contains(detail, "this server gives 50 MiB to one") {
 		t.Error(answer)
 	}
 	s.stop(t)

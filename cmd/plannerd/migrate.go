@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"plannerd/store"
 )
 
 type migrateCmd struct {
@@ -83,7 +81,7 @@ func (c *migrateDownCmd) refuseLoss(ctx context.Context, s migratedStore) error 
 	if err != nil || version == 0 {
 		return err
 	}
-	operators, plans, err := countRecords(ctx, s, 500)
+	operators, plans, err := s.Migrator().Count(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return err
@@ -96,40 +94,6 @@ func (c *migrateDownCmd) refuseLoss(ctx context.Context, s migratedStore) error 
 			c.shown(), version, plural(operators, "operator"), plural(plans, "plan"))
 	}
 	return nil
-}
-
-// countRecords counts the operators and their plans, reading page of them at a time.
-func countRecords(ctx context.Context, s store.Store, page int) (operators, plans int, err error) {
-	for after := ""; ; {
-		some, err := s.Operators(ctx, after, page)
-		if err != nil {
-			return 0, 0, err
-		}
-		for _, op := range some {
-			n, err := countPlans(ctx, s, store.PlanFilter{Operator: op.Name, Limit: page})
-			if err != nil {
-				return 0, 0, err
-			}
-			operators, plans, after = operators+1, plans+n, op.Name
-		}
-		if len(some) < page {
-			return operators, plans, nil
-		}
-	}
-}
-
-func countPlans(ctx context.Context, s store.Store, f store.PlanFilter) (n int, err error) {
-	for {
-		some, next, err := s.Plans(ctx, f)
-		if err != nil {
-			return 0, err
-		}
-		n += len(some)
-		if next == 0 {
-			return n, nil
-		}
-		f.Before = next
-	}
 }
 
 // Run prints where the schema stands.

@@ -2,15 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"plannerd/store"
 )
 
 // migrate runs a command that succeeds and returns what it says of the database.
@@ -93,40 +89,5 @@ func TestMigrateNoDatabase(t *testing.T) {
 	r := exec(t, nil, nil, "migrate", "status", "--store-wait", "0s", "--database-url", "sqlite:"+path)
 	if r.code != exitFailed || !strings.HasPrefix(r.stderr, "plannerd: ") || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("not a database: exit %d, %q", r.code, r.stderr)
-	}
-}
-
-// Counting goes through all pages.
-func TestCountRecords(t *testing.T) {
-	flags := databaseFlags{DatabaseURL: "sqlite:" + filepath.Join(t.TempDir(), "data.db")}
-	ctx := t.Context()
-	s, err := flags.open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	if _, err := s.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for i, plans := range []int{2, 0, 5} {
-		op, _, err := s.PutOperator(ctx, fmt.Sprintf("op%d", i), []byte(`{}`), time.Unix(0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range plans {
-			plan := store.NewPlan{Plan: store.Plan{
-				ID: fmt.Sprintf("plan-%d-%d", i, n), Operator: op.Name, Interval: int64(n), Status: store.StatusNoAction,
-				ConfigVersion: op.ConfigVersion, Fingerprint: fmt.Sprint(n), Strategy: "mixed", Parameters: []byte(`{}`),
-				Figures: store.Figures{Instances: []byte(`[]`), HotKeys: []byte(`[]`)},
-			}}
-			if _, _, err := s.CreatePlan(ctx, plan, store.Transition{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for page := 1; page <= 6; page++ {
-		if operators, plans, err := countRecords(ctx, s, page); operators != 3 || plans != 7 || err != nil {
-			t.Errorf("by pages of %d: %d operators, %d plans, %v", page, operators, plans, err)
-		}
 	}
 }

@@ -18,8 +18,10 @@ type serveCmd struct {
 	databaseFlags
 	NoMigrate bool `group:"Database" help:"Do not bring the schema up to date; fail unless it is."`
 
-	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Loopback only: there is no access control yet."`
+	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS; see Access."`
 	LogLevel string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
+
+	accessFlags
 
 	ReadHeaderTimeout time.Duration `default:"10s" group:"Limits" help:"Time to read the head of a request."`
 	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
@@ -31,7 +33,7 @@ type serveCmd struct {
 	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
-	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that all requests together may hold, such as 2GiB (default: 60 % of the machine's memory, or of the container's limit if that is less). The Go runtime is told to stay within half as much again, unless GOMEMLIMIT is set."`
+	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
@@ -47,16 +49,25 @@ Requests are limited in time, in bytes, in rows and in the memory that they hold
 and plans in how many are computed at once; see Limits below. A request that does not fit
 now is refused with 429 and may come again; one that never fits, with 413.
 
+Without tokens it listens on loopback only, and answers programs of this machine but no
+pages of other servers. With tokens, every request for data needs one. Beyond loopback there
+must be tokens, and TLS or --insecure-http; see Access below.
+
 Examples:
 
     plannerd serve
     plannerd serve --listen 127.0.0.1:9000 --database-url sqlite:/var/lib/plannerd/data.db
-    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug`
+    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug
+    plannerd serve --listen :8443 --tokens-file tokens --tls-cert tls.crt --tls-key tls.key`
 }
 
 // Run serves until the context ends.
 func (c *serveCmd) Run(env *environment) error {
-	if err := c.check(env.ctx); err != nil {
+	if err := c.check(env); err != nil {
+		return err
+	}
+	gate, err := c.gate(c.Listen, env.getenv)
+	if err != nil {
 		return err
 	}
 	logger := c.logger(env.stderr)
@@ -66,12 +77,12 @@ func (c *serveCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	err = c.serve(env, s, logger)
+	err = c.serve(env, s, gate, logger)
 	return errors.Join(err, s.Close())
 }
 
 // check refuses settings that cannot be meant.
-func (c *serveCmd) check(ctx context.Context) error {
+func (c *serveCmd) check(env *environment) error {
 	for _, limit := range []struct {
 		flag  string
 		value int64
@@ -98,14 +109,14 @@ func (c *serveCmd) check(ctx context.Context) error {
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
 		return usagef("--memory-budget: must be at least %v", leastBudget)
 	}
-	return requireLoopback(ctx, c.Listen)
+	return c.accessFlags.check(env.ctx, c.Listen, env.getenv)
 }
 
 // limits are those of the API.
 func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
+		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
@@ -122,14 +133,16 @@ func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
 
 // serve listens and answers requests until env.ctx ends; then it lets the
 // running ones finish.
-func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
+func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *slog.Logger) error {
 	budget := c.budget()
-	handler, err := api.New(api.Config{Store: s, Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget)})
+	handler, err := api.New(api.Config{
+		Store: s, Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget), Access: gate.access(),
+	})
 	if err != nil {
 		return err
 	}
 	defer limitHeap(env, budget)()
-	logger.Info("memory for requests", "budget", budget.String())
+	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
 	if err != nil {
@@ -143,10 +156,11 @@ func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger)
 		MaxHeaderBytes:    c.MaxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
-	fmt.Fprintf(env.stdout, "plannerd %s is at http://%s (reference: http://%[2]s/docs), data in %[3]s\n",
-		version(), listener.Addr(), c.shown())
+	defer gate.watch(logger)()
+	fmt.Fprintf(env.stdout, "plannerd %s is at %s://%s (reference: %[2]s://%[3]s/docs), data in %[4]s\n",
+		version(), gate.scheme(), listener.Addr(), c.shown())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- gate.serve(server, listener) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving ended: %w", err)
@@ -177,33 +191,4 @@ func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
-}
-
-// requireLoopback refuses addresses that other machines can reach.
-func requireLoopback(ctx context.Context, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
-	}
-	refused := usagef("--listen %s would let other machines in, and plannerd has no access control yet: "+
-		"listen on 127.0.0.1, and put a proxy that authenticates in front", address)
-	if host == "" {
-		return refused // all interfaces
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		if !ip.IsLoopback() {
-			return refused
-		}
-		return nil
-	}
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return usagef("--listen %s: %w", address, err)
-	}
-	for _, ip := range ips {
-		if !ip.IP.IsLoopback() {
-			return refused
-		}
-	}
-	return nil
 }

@@ -176,6 +176,7 @@ func (p *arrowReader) load(i int) (ok bool) {
 // takeBatch takes all rows of the batch: as columns when nothing is missing or
 // wrong in them, else row by row, which tells what.
 func (p *arrowReader) takeBatch() error {
+	p.expectBy(p.rows+p.size, p.messages.read)
 	if p.whole() {
 		p.takeColumns()
 		return p.full()

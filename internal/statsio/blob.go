@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -301,6 +303,40 @@ func blocksOf(rows, n int, keyLen func(i int) int, block func(from, to, keyBytes
 		block(from, to, size)
 		from = to
 	}
+}
+
+// blocksAtOnce is blocks of a writer, for many rows: processors encode several at
+// the same time, each with a writer of its own that it gives to block. It reports
+// false when stop, which is asked before each block, told it to give up.
+func (w *blobWriter) blocksAtOnce(n int, keyLen func(i int) int, stop func() bool, block func(w *blobWriter, from, to, keyBytes int)) bool {
+	type span struct{ from, to, keyBytes int }
+	var spans []span
+	blocks(n, keyLen, func(from, to, keyBytes int) { spans = append(spans, span{from, to, keyBytes}) })
+	done := make([]chan []byte, len(spans))
+	for i := range done {
+		done[i] = make(chan []byte, 1)
+	}
+	var next atomic.Int64
+	var stopped atomic.Bool
+	for range min(runtime.GOMAXPROCS(0), len(spans)) {
+		go func() {
+			var own blobWriter
+			for i := next.Add(1) - 1; int(i) < len(spans); i = next.Add(1) - 1 {
+				if !stopped.Load() && stop() {
+					stopped.Store(true)
+				}
+				own.out = nil
+				if x := spans[i]; !stopped.Load() {
+					block(&own, x.from, x.to, x.keyBytes)
+				}
+				done[i] <- own.out
+			}
+		}()
+	}
+	for _, encoded := range done {
+		w.out = append(w.out, <-encoded...)
+	}
+	return !stopped.Load()
 }
 
 // noKey is the length of the keys of rows that have none.

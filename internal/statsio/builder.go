@@ -381,14 +381,12 @@ func (b *builder) growKeys(more int) bool {
 	return true
 }
 
-// expectBy reckons how many rows there will be from the part of the body that was
-// read, and a little more; exact numbers need none.
-func (b *builder) expectBy(read, size int64) {
-	if b.options.RowHint > 0 || b.rows < firstChunkRows || size < read {
-		return
+// expectBy reckons how many rows there will be, and a little more, from the number
+// of those in the part of the body that was read.
+func (b *builder) expectBy(rows int, read int64) {
+	if size := b.options.Size; b.options.RowHint == 0 && rows >= firstChunkRows && read <= size {
+		b.expect(int(float64(rows)*float64(size)/float64(read)*1.01) + firstChunkRows)
 	}
-	rows := float64(b.rows) * float64(size) / float64(read)
-	b.expect(int(rows*1.01) + firstChunkRows)
 }
 
 // expect sets the number of rows that are expected.
@@ -469,7 +467,7 @@ func (b *builder) document() (*Document, error) {
 }
 
 // sieveBytes is the most that looking for duplicates holds for each key.
-const sieveBytes = 5
+const sieveBytes = 6
 
 // checkKeys brings keys into their final form, and returns what is wrong with
 // the rows.

@@ -44,7 +44,7 @@ func (d *decoder) unitUpTo(size int, parse func(i int) (next int, ok bool)) erro
 		if err := d.more(size); err != nil {
 			return d.explain(err, size)
 		}
-		d.expectBy(d.base, d.options.Size)
+		d.expectBy(d.rows, d.base)
 	}
 }
 

@@ -67,14 +67,14 @@ func sieve(keys *planner.Keys, rows []int32, round int) []int32 {
 	if s.n < 2 {
 		return nil
 	}
-	s.width = max(7, bits.Len(uint(s.n*sieveBits-1)))
-	var twice [2][]uint64
-	s.inHalves(func(half int) { twice[half] = s.takenTwice(uint64(half)) })
-	for i, word := range twice[1] {
-		twice[0][i] |= word
+	s.width = max(6, bits.Len(uint(s.n*sieveBits-1)))
+	var halves [2]sieved
+	s.inHalves(func(half, from, to int) { halves[half] = s.take(from, to) })
+	for i, word := range halves[1].marks {
+		halves[0].marks[i] |= word
 	}
 	var left [2][]int32
-	s.inHalves(func(half int) { left[half] = s.marked(half*s.n/2, (half+1)*s.n/2, twice[0]) })
+	s.inHalves(func(half, from, to int) { left[half] = s.twins(from, to, halves[0].marks, halves[1-half].taken) })
 	return append(left[0], left[1]...)
 }
 
@@ -87,16 +87,23 @@ type sieving struct {
 	width int     // bits of a hash that tell its place
 }
 
-// inHalves does the work twice, at the same time when there are many rows.
-func (s *sieving) inHalves(work func(half int)) {
+// sieved is what one half of the rows left behind.
+type sieved struct {
+	taken []uint64 // a bit for each place
+	marks []uint64 // a bit for each mark
+}
+
+// inHalves does the work for both halves of the rows, at the same time when there
+// are many.
+func (s *sieving) inHalves(work func(half, from, to int)) {
 	if s.n < sieveParallel {
-		work(0)
-		work(1)
+		work(0, 0, s.n/2)
+		work(1, s.n/2, s.n)
 		return
 	}
 	var other sync.WaitGroup
-	other.Go(func() { work(1) })
-	work(0)
+	other.Go(func() { work(1, s.n/2, s.n) })
+	work(0, 0, s.n/2)
 	other.Wait()
 }
 
@@ -112,34 +119,30 @@ func (s *sieving) hash(i int) (row int32, h uint64) {
 // markWidth is the number of a hash's highest bits that tell its mark.
 func (s *sieving) markWidth() int { return max(6, s.width-sieveFewerMarks) }
 
-// takenTwice marks the rows whose place some row before has taken. A place is
-// told by the lowest bits of a hash, a mark by the highest: a row and its twin
-// share both, others one of them at most, mostly. It looks at places of one half
-// only, those with that highest bit.
-func (s *sieving) takenTwice(half uint64) (marks []uint64) {
-	top := s.width - 1
-	taken := make([]uint64, 1<<top/64)
-	marks = make([]uint64, 1<<s.markWidth()/64)
-	places, beyond := uint64(len(taken)-1), 64-s.markWidth()
-	for i := range s.n {
+// take goes through a range of rows and marks those whose place one before has
+// taken. A place is told by the lowest bits of a hash, a mark by the highest: a row
+// and its twin share both, others one of them at most, mostly.
+func (s *sieving) take(from, to int) sieved {
+	x := sieved{taken: make([]uint64, 1<<s.width/64), marks: make([]uint64, 1<<s.markWidth()/64)}
+	places, beyond := uint64(len(x.taken)-1), 64-s.markWidth()
+	for i := from; i < to; i++ {
 		_, h := s.hash(i)
-		if h>>top&1 != half {
-			continue
-		}
-		word, bit := &taken[h>>6&places], uint64(1)<<(h&63)
+		word, bit := &x.taken[h>>6&places], uint64(1)<<(h&63)
 		if *word&bit != 0 {
-			marks[h>>beyond>>6] |= 1 << (h >> beyond & 63)
+			x.marks[h>>beyond>>6] |= 1 << (h >> beyond & 63)
 		}
 		*word |= bit
 	}
-	return marks
+	return x
 }
 
-// marked returns the rows of a range that have a mark.
-func (s *sieving) marked(from, to int, marks []uint64) (rows []int32) {
-	beyond := 64 - s.markWidth()
+// twins returns the rows of a range that have a mark, or whose place is taken by
+// one of the other half.
+func (s *sieving) twins(from, to int, marks, taken []uint64) (rows []int32) {
+	places, beyond := uint64(len(taken)-1), 64-s.markWidth()
 	for i := from; i < to; i++ {
-		if row, h := s.hash(i); marks[h>>beyond>>6]>>(h>>beyond&63)&1 != 0 {
+		row, h := s.hash(i)
+		if (marks[h>>beyond>>6]>>(h>>beyond&63)|taken[h>>6&places]>>(h&63))&1 != 0 {
 			rows = append(rows, row)
 		}
 	}

@@ -26,7 +26,7 @@ func EncodeInput(s *planner.Statistics) []byte {
 }
 
 // EncodeInputUntil is [EncodeInput], unless stop asks it to give up: then it
-// returns nil. It asks once for each block of rows.
+// returns nil. It asks once for each block of rows, from several goroutines.
 func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
@@ -43,13 +43,8 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	set(inputFrozen, len(s.Frozen) > 0)
 	w.number(flags)
 	w.number(s.Len())
-	stopped := false
-	blocks(s.Len(), func(i int) int { return len(s.Keys.At(i)) }, func(from, to, keyBytes int) {
-		if stopped = stopped || stop(); !stopped {
-			w.inputBlock(s, from, to, keyBytes)
-		}
-	})
-	if stopped {
+	keyLen := func(i int) int { return len(s.Keys.At(i)) }
+	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) }) {
 		return nil
 	}
 	w.residual(s.Residual)

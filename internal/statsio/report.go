@@ -21,7 +21,7 @@ const (
 
 // reportBlockRows is the greatest number of rows of a block. It is small: merging
 // holds one block of every report.
-const reportBlockRows = 1 << 11
+const reportBlockRows = 1 << 9
 
 // EncodeReport returns the statistics that one instance reports of itself as a
 // blob for [MergeReports]: rows in ascending order of the hashes of their keys,
@@ -92,13 +92,18 @@ type reportReader struct {
 	residual []planner.Residual
 	left     int // rows behind the block
 
-	keys   [][]byte // of the block; shared with it
-	hashes []uint64
-	cost   []float64
-	state  []float64 // nil: none
-	home   []int32   // hash instances; nil: none
-	at     int       // the present row of the block
-	last   []byte    // key of the last row of the block before
+	rows []reportRow // of the block
+	at   int         // the present one
+	last []byte      // key of the last row of the block before
+}
+
+// reportRow is a row of a report. What it holds lies together: merging goes from
+// report to report.
+type reportRow struct {
+	hash        uint64
+	cost, state float64 // a state that is not named is 1
+	key         []byte  // shared with the block
+	home        int32   // NoInstance: not named
 }
 
 // openReport reads the head of a report. No row is present before next.
@@ -113,29 +118,30 @@ func openReport(blob []byte) (*reportReader, error) {
 // next goes to the next row; false at the end and after an error, which is in
 // blob.err.
 func (r *reportReader) next() bool {
-	if r.at++; r.at < len(r.keys) {
+	if r.at++; r.at < len(r.rows) {
 		return true
 	}
 	r.at = 0
 	if r.left == 0 {
-		r.keys = nil
+		r.rows = nil
 		_ = r.blob.finish() // it keeps what it says
 		return false
 	}
-	previous, hash := []byte(nil), uint64(0)
-	if n := len(r.keys); n > 0 {
-		previous, hash = append(r.last[:0], r.keys[n-1]...), r.hashes[n-1]
-		r.last = previous
+	var previous reportRow
+	if n := len(r.rows); n > 0 {
+		previous = r.rows[n-1]
+		r.last = append(r.last[:0], previous.key...)
+		previous.key = r.last
 	}
 	r.block()
-	for i, key := range r.keys {
-		if previous != nil && (r.hashes[i] < hash || r.hashes[i] == hash && bytes.Compare(key, previous) <= 0) {
+	for _, row := range r.rows {
+		if previous.key != nil && (row.hash < previous.hash || row.hash == previous.hash && bytes.Compare(row.key, previous.key) <= 0) {
 			r.blob.corrupt("rows out of order")
 		}
-		previous, hash = key, r.hashes[i]
+		previous = row
 	}
 	if r.blob.err != nil {
-		r.keys = nil
+		r.rows = nil
 	}
 	return r.blob.err == nil
 }
@@ -145,19 +151,22 @@ func (r *reportReader) block() {
 	b := r.blob
 	n := b.begin(min(r.left, reportBlockRows))
 	r.left -= n
-	r.keys, r.hashes = r.keys[:0], r.hashes[:0]
+	r.rows = r.rows[:0]
 	b.texts(n, func(_ int, key []byte) {
 		if len(key) == 0 {
 			b.corrupt("empty key")
 		}
-		r.keys, r.hashes = append(r.keys, key), append(r.hashes, planner.KeyHash(key))
+		r.rows = append(r.rows, reportRow{hash: planner.KeyHash(key), key: key, state: 1, home: planner.NoInstance})
 	})
-	r.cost = b.floats(r.cost[:0], n)
+	if b.err != nil {
+		return
+	}
+	eachRow(b, r.rows, 8, func(row *reportRow, bits uint64) { row.cost = math.Float64frombits(bits) })
 	if r.flags&reportState != 0 {
-		r.state = b.floats(r.state[:0], n)
+		eachRow(b, r.rows, 8, func(row *reportRow, bits uint64) { row.state = math.Float64frombits(bits) })
 	}
 	if r.flags&reportHashInstance != 0 {
-		r.home = b.ints(r.home[:0], n)
+		eachRow(b, r.rows, 4, func(row *reportRow, bits uint64) { row.home = int32(uint32(bits)) })
 	}
 	b.end()
 }

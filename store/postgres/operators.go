@@ -53,6 +53,9 @@ type instant struct{ p **time.Time }
 
 func at(t *time.Time) any { return instant{&t} }
 
+// maybe is at for a time that may not be there.
+func maybe(t **time.Time) any { return instant{t} }
+
 func (i instant) Value() (driver.Value, error) {
 	if *i.p == nil {
 		return nil, nil
@@ -77,14 +80,20 @@ func (i instant) Scan(src any) error {
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
-	coalesce((SELECT id FROM plans WHERE operator_id = o.id AND status = 'approved' ORDER BY seq DESC LIMIT 1), '')`
+	coalesce(p.id, ''), coalesce(p.status, '')`
 
-const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version`
+// operatorTables joins an operator with its current plan as of $1.
+const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
+	LEFT JOIN plans p ON p.seq = coalesce(
+		(SELECT seq FROM plans WHERE operator_id = o.id AND status = 'applying'),
+		greatest((SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'approved'),
+			(SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
+				AND (expires_at IS NULL OR expires_at > $1))))`
 
 func operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, engine.JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
-		&op.LastEpoch, &op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan,
+		&op.LastEpoch, &op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan, &op.CurrentStatus,
 	}
 }
 
@@ -93,25 +102,25 @@ func scanOperator(row pgx.Row) (op store.Operator, err error) {
 	return op, err
 }
 
-func (s statements) Operator(ctx context.Context, name string) (store.Operator, error) {
+func (s statements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
 	op, err := scanOperator(s.db.QueryRow(ctx,
-		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $1 AND o.deleted_at IS NULL`, name))
+		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $2 AND o.deleted_at IS NULL`, at(&now), name))
 	return op, notFound(err)
 }
 
-func (s statements) Operators(ctx context.Context, after string, limit int) ([]store.Operator, error) {
+func (s statements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
 	return collect(ctx, s, scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+`
-		WHERE o.name > $1 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $2`, after, limit)
+		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, at(&now), after, limit)
 }
 
-func (s statements) Route(ctx context.Context, name string, key []byte) (store.Operator, int32, bool, error) {
+func (s statements) Route(ctx context.Context, name string, key []byte, now time.Time) (store.Operator, int32, bool, error) {
 	var op store.Operator
 	var instance *int32
 	err := s.db.QueryRow(ctx,
 		`SELECT `+operatorColumns+`, e.instance FROM `+operatorTables+`
-		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = $2
-		WHERE o.name = $1 AND o.deleted_at IS NULL`, name, key).Scan(append(operatorTargets(&op), &instance)...)
+		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = $3
+		WHERE o.name = $2 AND o.deleted_at IS NULL`, at(&now), name, key).Scan(append(operatorTargets(&op), &instance)...)
 	if err != nil {
 		return store.Operator{}, 0, false, notFound(err)
 	}
@@ -142,7 +151,7 @@ func (s statements) row(ctx context.Context, name, locking string) (r engine.Row
 			newest_epoch, newest_interval, created_at, updated_at, deleted_at
 		FROM operators WHERE name = $1`+locking, name).Scan(
 		&r.ID, &r.Name, &r.ConfigVersion, &r.TableVersion, &r.TableConfigVersion, &r.TableSize,
-		&r.Epoch, &r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), instant{&r.DeletedAt})
+		&r.Epoch, &r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), maybe(&r.DeletedAt))
 	return r, notFound(err)
 }
 
@@ -158,7 +167,7 @@ func (s statements) Save(ctx context.Context, r engine.Row) error {
 		`UPDATE operators SET config_version = $2, table_version = $3, table_config_version = $4, table_size = $5,
 			newest_epoch = $6, newest_interval = $7, created_at = $8, updated_at = $9, deleted_at = $10 WHERE id = $1`,
 		r.ID, r.ConfigVersion, r.TableVersion, r.TableConfigVersion, r.TableSize,
-		r.Epoch, r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), instant{&r.DeletedAt})
+		r.Epoch, r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), maybe(&r.DeletedAt))
 }
 
 func (s statements) InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error {

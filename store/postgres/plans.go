@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,9 +14,9 @@ import (
 
 // The columns of a plan: those of the database, then those of the record.
 var (
-	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), at))
+	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), maybe))
 	planColumns    = selected(recordColumns)
-	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), at)))
+	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), maybe)))
 	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
 		`) VALUES ($1, $2, $3` + placeholders(4, len(recordColumns)) + `) RETURNING seq`
 )
@@ -36,12 +37,12 @@ func placeholders(first, n int) string {
 }
 
 func scanPlan(row pgx.Row) (p engine.PlanRow, err error) {
-	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, at))...)
+	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, maybe))...)
 	return p, err
 }
 
 func scanSummary(row pgx.Row) (p engine.PlanRow, err error) {
-	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, at))...)
+	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, maybe))...)
 	return p, err
 }
 
@@ -61,18 +62,24 @@ func (s statements) Purged(ctx context.Context, id string) (purged bool, err err
 
 func (s statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (engine.PlanRow, error) {
 	p, err := scanPlan(s.db.QueryRow(ctx, `SELECT `+planColumns+` FROM `+planTables+`
-		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3 AND p.status NOT IN ('aborted', 'superseded')`,
+		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3 AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
 		operator, epoch, interval))
 	return p, notFound(err)
 }
 
-func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]engine.PlanRow, error) {
+func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]engine.PlanRow, error) {
 	query, args := `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
 	and := func(condition string, value any) {
 		args = append(args, value)
 		query += fmt.Sprintf(` AND `+condition, len(args))
 	}
-	if f.Status != "" {
+	switch f.Status {
+	case "":
+	case store.StatusProposed:
+		and(`p.status = 'proposed' AND (p.expires_at IS NULL OR p.expires_at > $%d)`, at(&now))
+	case store.StatusExpired:
+		and(`(p.status = 'expired' OR p.status = 'proposed' AND p.expires_at <= $%d)`, at(&now))
+	default:
 		and(`p.status = $%d`, f.Status)
 	}
 	if f.Interval != nil {
@@ -85,19 +92,43 @@ func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 	return collect(ctx, s, scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
 }
 
-func (s statements) Approved(ctx context.Context, operator int64) ([]engine.PlanRow, error) {
+func (s statements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]engine.PlanRow, error) {
 	return collect(ctx, s, scanSummary,
-		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status = 'approved' ORDER BY p.seq`, operator)
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status = ANY ($2::text[]) ORDER BY p.seq`,
+		operator, statuses)
+}
+
+func (s statements) Expiring(ctx context.Context, now time.Time) ([]string, error) {
+	return collect(ctx, s, func(row pgx.Row) (name string, err error) {
+		err = row.Scan(&name)
+		return name, err
+	}, `SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= $1 ORDER BY o.name`, at(&now))
 }
 
 func (s statements) InsertPlan(ctx context.Context, operator int64, p engine.PlanRow) (seq int64, err error) {
 	err = s.db.QueryRow(ctx, insertPlan,
-		append([]any{operator, p.DiffID, p.Input}, engine.Values(engine.PlanFields(&p.Plan, at))...)...).Scan(&seq)
+		append([]any{operator, p.DiffID, p.Input}, engine.Values(engine.PlanFields(&p.Plan, maybe))...)...).Scan(&seq)
 	return seq, err
 }
 
 func (s statements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
 	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
+}
+
+func (s statements) SetExecutor(ctx context.Context, seq int64, executor string) error {
+	return s.exec(ctx, `UPDATE plans SET executor = $2 WHERE seq = $1`, seq, executor)
+}
+
+func (s statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
+	return collect(ctx, s, func(row pgx.Row) (a store.Ack, err error) {
+		err = row.Scan(&a.Instance, &a.Actor, at(&a.At))
+		return a, err
+	}, `SELECT instance, actor, at FROM acks WHERE plan_seq = $1 ORDER BY instance`, seq)
+}
+
+func (s statements) InsertAcks(ctx context.Context, seq int64, instances []int32, actor string, when time.Time) error {
+	return s.exec(ctx, `INSERT INTO acks (plan_seq, instance, actor, at) SELECT $1, unnest($2::int[]), $3, $4`,
+		seq, instances, actor, at(&when))
 }
 
 func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, r store.Resolution) error {
@@ -149,7 +180,7 @@ func (s statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 }
 
 func (s statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
-	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3`
+	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status <> 'applying'`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
 	if err != nil {
 		return err

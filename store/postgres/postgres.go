@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,12 +35,17 @@ type Store struct {
 type database struct {
 	pool *pgxpool.Pool
 	sql  *sql.DB // the same pool for goose
+
+	// watching ends when the store is closed, which waits for watchers.
+	watching context.Context
+	unwatch  context.CancelFunc
+	watchers sync.WaitGroup
 }
 
 // Open connects to the database at url, postgres://… or key=value words. pgx's
 // parameters apply, such as pool_max_conns. It does not migrate.
 // [store.ErrUnavailable] when the database cannot be reached.
-func Open(ctx context.Context, url string) (*Store, error) {
+func Open(ctx context.Context, url string, options ...store.Option) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err // pgx leaves the password out
@@ -55,8 +61,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		pool.Close()
 		return nil, explain(ctx, err)
 	}
-	db := &database{pool, stdlib.OpenDBFromPool(pool)}
-	return &Store{engine.New(db), db}, nil
+	db := &database{pool: pool, sql: stdlib.OpenDBFromPool(pool)}
+	db.watching, db.unwatch = context.WithCancel(context.WithoutCancel(ctx))
+	return &Store{engine.New(db, options...), db}, nil
 }
 
 // Migrator returns what changes the schema of this database. Of several that
@@ -82,6 +89,8 @@ func (s *Store) Migrator() store.Migrator {
 
 // Close waits for what is running and closes all connections.
 func (d *database) Close() error {
+	d.unwatch()
+	d.watchers.Wait()
 	err := d.sql.Close()
 	d.pool.Close()
 	return err

@@ -29,9 +29,9 @@ func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
 func fresh(t testing.TB) storetest.Open { return opener(pgtest.NewDatabase(t)) }
 
 func opener(url string) storetest.Open {
-	return func(t testing.TB) storetest.Store {
+	return func(t testing.TB, options ...store.Option) storetest.Store {
 		t.Helper()
-		s, err := postgres.Open(t.Context(), url)
+		s, err := postgres.Open(t.Context(), url, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,5 +181,47 @@ func execute(t *testing.T, conn *pgx.Conn, query string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), query); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A watcher is told of what other processes commit. When its connection is lost
+// it gets another one, and says that anything may have happened.
+func TestWatcherOutlivesItsConnection(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	s := migrated(t, url)
+	other := opener(url)(t)
+	defer other.Close()
+	conn := connect(t, url)
+	events, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(operator string) {
+		t.Helper()
+		select {
+		case e := <-events:
+			if e.Operator != operator {
+				t.Fatalf("an event of %q, want one of %q", e.Operator, operator)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no event of %q", operator)
+		}
+	}
+	for _, name := range []string{"one", "two"} {
+		if _, _, err := other.PutOperator(t.Context(), name, []byte(`{}`), time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		want(name)
+		var cut int
+		err := conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(&cut)
+		if err != nil || cut != 1 {
+			t.Fatalf("%d connections were cut, error %v; want 1", cut, err)
+		}
+		want("")
+	}
+	long := strings.Repeat("long", 3000)
+	if _, _, err := other.PutOperator(t.Context(), long, []byte(`{}`), time.Unix(0, 0)); err == nil {
+		want("") // no notification holds the name
 	}
 }

@@ -12,7 +12,11 @@ import (
 )
 
 // statements are SQL statements in a transaction, or each on its own.
-type statements struct{ db queryer }
+type statements struct {
+	db queryer
+	// told are the operators that watchers are told of after the commit.
+	told *[]string
+}
 
 // queryer is what [sql.DB] and [sql.Tx] have in common.
 type queryer interface {
@@ -62,6 +66,9 @@ type micros struct{ p **time.Time }
 
 func at(t *time.Time) any { return micros{&t} }
 
+// maybe is at for a time that may not be there.
+func maybe(t **time.Time) any { return micros{t} }
+
 func (m micros) Value() (driver.Value, error) {
 	if *m.p == nil {
 		return nil, nil
@@ -86,14 +93,20 @@ func (m micros) Scan(src any) error {
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
-	coalesce((SELECT id FROM plans WHERE operator_id = o.id AND status = 'approved' ORDER BY seq DESC LIMIT 1), '')`
+	coalesce(p.id, ''), coalesce(p.status, '')`
 
-const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version`
+// operatorTables joins an operator with its current plan as of ?1.
+const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
+	LEFT JOIN plans p ON p.seq = coalesce(
+		(SELECT seq FROM plans WHERE operator_id = o.id AND status = 'applying'),
+		max(coalesce((SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'approved'), 0),
+			coalesce((SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
+				AND (expires_at IS NULL OR expires_at > ?1)), 0)))`
 
 func operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, engine.JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
-		&op.LastEpoch, &op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan,
+		&op.LastEpoch, &op.LastInterval, at(&op.CreatedAt), at(&op.UpdatedAt), &op.CurrentPlan, &op.CurrentStatus,
 	}
 }
 
@@ -102,25 +115,25 @@ func scanOperator(row scanner) (op store.Operator, err error) {
 	return op, err
 }
 
-func (s statements) Operator(ctx context.Context, name string) (store.Operator, error) {
+func (s statements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
 	op, err := scanOperator(s.db.QueryRowContext(ctx,
-		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = ? AND o.deleted_at IS NULL`, name))
+		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = ?2 AND o.deleted_at IS NULL`, at(&now), name))
 	return op, notFound(err)
 }
 
-func (s statements) Operators(ctx context.Context, after string, limit int) ([]store.Operator, error) {
+func (s statements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
 	return collect(ctx, s, scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+`
-		WHERE o.name > ? AND o.deleted_at IS NULL ORDER BY o.name LIMIT ?`, after, limit)
+		WHERE o.name > ?2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT ?3`, at(&now), after, limit)
 }
 
-func (s statements) Route(ctx context.Context, name string, key []byte) (store.Operator, int32, bool, error) {
+func (s statements) Route(ctx context.Context, name string, key []byte, now time.Time) (store.Operator, int32, bool, error) {
 	var op store.Operator
 	var instance sql.NullInt32
 	err := s.db.QueryRowContext(ctx,
 		`SELECT `+operatorColumns+`, e.instance FROM `+operatorTables+`
-		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = ?
-		WHERE o.name = ? AND o.deleted_at IS NULL`, key, name).Scan(append(operatorTargets(&op), &instance)...)
+		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = ?2
+		WHERE o.name = ?3 AND o.deleted_at IS NULL`, at(&now), key, name).Scan(append(operatorTargets(&op), &instance)...)
 	if err != nil {
 		return store.Operator{}, 0, false, notFound(err)
 	}
@@ -140,7 +153,7 @@ func (s statements) Row(ctx context.Context, name string) (r engine.Row, err err
 			newest_epoch, newest_interval, created_at, updated_at, deleted_at
 		FROM operators WHERE name = ?`, name).Scan(
 		&r.ID, &r.Name, &r.ConfigVersion, &r.TableVersion, &r.TableConfigVersion, &r.TableSize,
-		&r.Epoch, &r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), micros{&r.DeletedAt})
+		&r.Epoch, &r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), maybe(&r.DeletedAt))
 	return r, notFound(err)
 }
 
@@ -160,7 +173,7 @@ func (s statements) Save(ctx context.Context, r engine.Row) error {
 		`UPDATE operators SET config_version = ?, table_version = ?, table_config_version = ?, table_size = ?,
 			newest_epoch = ?, newest_interval = ?, created_at = ?, updated_at = ?, deleted_at = ? WHERE id = ?`,
 		r.ConfigVersion, r.TableVersion, r.TableConfigVersion, r.TableSize,
-		r.Epoch, r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), micros{&r.DeletedAt}, r.ID)
+		r.Epoch, r.Interval, at(&r.CreatedAt), at(&r.UpdatedAt), maybe(&r.DeletedAt), r.ID)
 }
 
 func (s statements) InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error {

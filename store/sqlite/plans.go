@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"time"
 
 	"plannerd/store"
 	"plannerd/store/internal/engine"
@@ -10,9 +11,9 @@ import (
 
 // The columns of a plan: those of the database, then those of the record.
 var (
-	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), at))
+	recordColumns  = engine.Columns(engine.PlanFields(new(store.Plan), maybe))
 	planColumns    = selected(recordColumns)
-	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), at)))
+	summaryColumns = selected(engine.Columns(engine.SummaryFields(new(store.Plan), maybe)))
 	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
 		`) VALUES (?, ?, ?` + strings.Repeat(`, ?`, len(recordColumns)) + `)`
 )
@@ -24,12 +25,12 @@ func selected(columns []string) string {
 }
 
 func scanPlan(row scanner) (p engine.PlanRow, err error) {
-	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, at))...)
+	err = row.Scan(planTargets(&p, engine.PlanFields(&p.Plan, maybe))...)
 	return p, err
 }
 
 func scanSummary(row scanner) (p engine.PlanRow, err error) {
-	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, at))...)
+	err = row.Scan(planTargets(&p, engine.SummaryFields(&p.Plan, maybe))...)
 	return p, err
 }
 
@@ -49,14 +50,20 @@ func (s statements) Purged(ctx context.Context, id string) (purged bool, err err
 
 func (s statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (engine.PlanRow, error) {
 	p, err := scanPlan(s.db.QueryRowContext(ctx, `SELECT `+planColumns+` FROM `+planTables+`
-		WHERE o.name = ? AND p.epoch = ? AND p.interval = ? AND p.status NOT IN ('aborted', 'superseded')`,
+		WHERE o.name = ? AND p.epoch = ? AND p.interval = ? AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
 		operator, epoch, interval))
 	return p, notFound(err)
 }
 
-func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]engine.PlanRow, error) {
+func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]engine.PlanRow, error) {
 	where, args := `p.operator_id = ?`, []any{operator}
-	if f.Status != "" {
+	switch f.Status {
+	case "":
+	case store.StatusProposed:
+		where, args = where+` AND p.status = 'proposed' AND (p.expires_at IS NULL OR p.expires_at > ?)`, append(args, at(&now))
+	case store.StatusExpired:
+		where, args = where+` AND (p.status = 'expired' OR p.status = 'proposed' AND p.expires_at <= ?)`, append(args, at(&now))
+	default:
 		where, args = where+` AND p.status = ?`, append(args, f.Status)
 	}
 	if f.Interval != nil {
@@ -69,18 +76,51 @@ func (s statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE `+where+` ORDER BY p.seq DESC LIMIT ?`, append(args, f.Limit)...)
 }
 
-func (s statements) Approved(ctx context.Context, operator int64) ([]engine.PlanRow, error) {
+func (s statements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]engine.PlanRow, error) {
+	args := []any{operator}
+	for _, status := range statuses {
+		args = append(args, status)
+	}
 	return collect(ctx, s, scanSummary,
-		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = ? AND p.status = 'approved' ORDER BY p.seq`, operator)
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = ? AND p.status IN (?`+
+			strings.Repeat(`, ?`, len(statuses)-1)+`) ORDER BY p.seq`, args...)
+}
+
+func (s statements) Expiring(ctx context.Context, now time.Time) ([]string, error) {
+	return collect(ctx, s, func(row scanner) (name string, err error) {
+		err = row.Scan(&name)
+		return name, err
+	}, `SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= ? ORDER BY o.name`, at(&now))
 }
 
 func (s statements) InsertPlan(ctx context.Context, operator int64, p engine.PlanRow) (int64, error) {
 	return s.insert(ctx, insertPlan,
-		append([]any{operator, p.DiffID, p.Input}, engine.Values(engine.PlanFields(&p.Plan, at))...)...)
+		append([]any{operator, p.DiffID, p.Input}, engine.Values(engine.PlanFields(&p.Plan, maybe))...)...)
 }
 
 func (s statements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
 	return s.exec(ctx, `UPDATE plans SET status = ?, version = ? WHERE seq = ?`, status, version, seq)
+}
+
+func (s statements) SetExecutor(ctx context.Context, seq int64, executor string) error {
+	return s.exec(ctx, `UPDATE plans SET executor = ? WHERE seq = ?`, executor, seq)
+}
+
+func (s statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
+	return collect(ctx, s, func(row scanner) (a store.Ack, err error) {
+		err = row.Scan(&a.Instance, &a.Actor, at(&a.At))
+		return a, err
+	}, `SELECT instance, actor, at FROM acks WHERE plan_seq = ? ORDER BY instance`, seq)
+}
+
+func (s statements) InsertAcks(ctx context.Context, seq int64, instances []int32, actor string, when time.Time) error {
+	for _, instance := range instances {
+		err := s.exec(ctx, `INSERT INTO acks (plan_seq, instance, actor, at) VALUES (?, ?, ?, ?)`, seq, instance, actor, at(&when))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s statements) SetResolution(ctx context.Context, p engine.PlanRow, diff *int64, r store.Resolution) error {
@@ -135,7 +175,7 @@ func (s statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 }
 
 func (s statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
-	const old = `operator_id = ? AND seq <= ? AND version IS NOT ?`
+	const old = `operator_id = ? AND seq <= ? AND version IS NOT ? AND status <> 'applying'`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
 	if err != nil {
 		return err

@@ -18,10 +18,10 @@ func TestSettings(t *testing.T) {
 	for name, db := range map[string]*sql.DB{"writer": s.db.writer, "readers": s.db.readers} {
 		want := map[string]string{
 			"journal_mode": "wal", "synchronous": full, "foreign_keys": "1", "busy_timeout": "10000", "query_only": "0",
-			"cache_size": "-32000", "journal_size_limit": "67108864",
+			"cache_size": "-8000", "journal_size_limit": "67108864",
 		}
 		if name == "readers" {
-			want["query_only"] = "1"
+			want["query_only"], want["cache_size"] = "1", "-2000"
 		}
 		for pragma, value := range want {
 			var got string

@@ -33,11 +33,14 @@ type Store struct {
 
 // database is the file, open twice: SQLite has one writer at a time, and readers
 // that do not wait for it.
-type database struct{ writer, readers *sql.DB }
+type database struct {
+	writer, readers *sql.DB
+	watchers        watchers
+}
 
 // Open opens the file at path and creates it, empty, if it does not exist. It
 // does not migrate. [store.ErrUnavailable] when the file cannot be opened.
-func Open(ctx context.Context, path string) (*Store, error) {
+func Open(ctx context.Context, path string, options ...store.Option) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -48,11 +51,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	db := &database{}
 	// The writer takes the lock as its transaction begins: one that read first
 	// and wanted the lock then could only fail.
-	if db.writer, err = sql.Open("sqlite", source(path, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
+	if db.writer, err = sql.Open("sqlite", source(path, writerCache, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
 		return nil, err
 	}
 	db.writer.SetMaxOpenConns(1)
-	if db.readers, err = sql.Open("sqlite", source(path, "_query_only=1")); err != nil {
+	if db.readers, err = sql.Open("sqlite", source(path, readerCache, "_query_only=1")); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
@@ -60,7 +63,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := db.writer.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, db.explain(ctx, err)), db.Close())
 	}
-	return &Store{engine.New(db), db}, nil
+	return &Store{engine.New(db, options...), db}, nil
 }
 
 // Migrator returns what changes the schema of this database.
@@ -75,12 +78,18 @@ func (s *Store) Migrator() store.Migrator {
 	}
 }
 
+// What connections keep of the file in memory: that of the one that writes holds
+// the pages of a large table. Negative sizes are in KiB.
+const (
+	writerCache = "_pragma=cache_size(-8000)"
+	readerCache = "_pragma=cache_size(-2000)"
+)
+
 // source is the driver's name of the file. FULL syncs the log at every commit.
-// The cache holds a large plan's pages; negative sizes are in KiB.
 func source(path string, options ...string) string {
 	options = append([]string{
 		"_busy_timeout=10000", "_foreign_keys=1", "_synchronous=FULL", "_dqs=0",
-		"_pragma=cache_size(-32000)", "_pragma=journal_size_limit(67108864)",
+		"_pragma=journal_size_limit(67108864)",
 	}, options...)
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(options, "&")
 }
@@ -104,6 +113,7 @@ func createFile(path string) error {
 
 // Close waits for what is running and closes the file.
 func (d *database) Close() error {
+	d.watchers.close()
 	var errs []error
 	for _, db := range []*sql.DB{d.readers, d.writer} { // the writer last: it tidies the log up
 		if db != nil {
@@ -115,26 +125,31 @@ func (d *database) Close() error {
 
 // Read implements [engine.Database].
 func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
-	return d.explain(ctx, f(statements{d.readers}))
+	return d.explain(ctx, f(statements{db: d.readers}))
 }
 
 // Snapshot implements [engine.Database].
 func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
-	return d.transact(ctx, d.readers, f)
+	return d.transact(ctx, d.readers, func(tx *sql.Tx) error { return f(statements{db: tx}) })
 }
 
 // Update implements [engine.Database].
 func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
-	return d.transact(ctx, d.writer, f)
+	var told []string
+	err := d.transact(ctx, d.writer, func(tx *sql.Tx) error { return f(statements{tx, &told}) })
+	if err == nil {
+		d.watchers.tell(told)
+	}
+	return err
 }
 
-func (d *database) transact(ctx context.Context, db *sql.DB, f func(engine.Statements) error) error {
+func (d *database) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return d.explain(ctx, err)
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := f(statements{tx}); err != nil {
+	if err := f(tx); err != nil {
 		// The connection is free again before explain may want to use it.
 		_ = tx.Rollback()
 		return d.explain(ctx, err)

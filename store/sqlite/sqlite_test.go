@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/engine"
 	"plannerd/store/sqlite"
 	"plannerd/store/storetest"
 )
@@ -36,9 +37,9 @@ func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
 func fresh(t testing.TB) storetest.Open { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
 
 func opener(path string) storetest.Open {
-	return func(t testing.TB) storetest.Store {
+	return func(t testing.TB, options ...store.Option) storetest.Store {
 		t.Helper()
-		s, err := sqlite.Open(t.Context(), path)
+		s, err := sqlite.Open(t.Context(), path, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,6 +93,44 @@ func TestOpenKeepsAnExistingFile(t *testing.T) {
 	migrated(t, path)
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
 		t.Errorf("mode %v, error %v", info.Mode(), err)
+	}
+}
+
+// A migration that edits the text of the schema leaves a file that SQLite finds
+// nothing wrong with, and tells other connections.
+func TestMigratedFileIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	s := migrated(t, path)
+	migrator, other := s.Migrator(), opener(path)(t)
+	defer other.Close()
+	propose := func(id string, interval int64) error {
+		_, _, err := other.CreatePlan(t.Context(), store.NewPlan{
+			Plan:       store.Plan{ID: id, Operator: "clicks", Interval: interval, Status: store.StatusProposed, ConfigVersion: 1},
+			Migrations: []byte("migrations"), OnPending: store.PendingReplace,
+		}, store.Transition{})
+		return err
+	}
+	if err := propose("before", 1); err != nil {
+		t.Fatal(err)
+	}
+	if version, err := migrator.Down(t.Context()); err != nil || version != 4 {
+		t.Fatalf("version %d, error %v", version, err)
+	}
+	if _, err := migrator.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := propose("after", 2); err != nil {
+		t.Error(err)
+	}
+	if data, err := other.Migrations(t.Context(), "before"); err != nil || string(data) != "migrations" {
+		t.Errorf("migrations %q, error %v", data, err)
+	}
+	for _, check := range []string{"PRAGMA integrity_check", "SELECT count(*) || '' FROM pragma_foreign_key_check"} {
+		var found string
+		err := migrator.(engine.Migrator).DB.QueryRowContext(t.Context(), check).Scan(&found)
+		if err != nil || found != "ok" && found != "0" {
+			t.Errorf("%s: %s, error %v", check, found, err)
+		}
 	}
 }
 

@@ -227,7 +227,7 @@ func resolutionTellsTable(t *testing.T, f *fixture) {
 		}
 	}
 	// A resolution that is refused says nothing.
-	if _, err := f.AbortPlan(t.Context(), want.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(t.Context(), want.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	want.Status = store.StatusAborted
@@ -283,7 +283,7 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 	}
 	same(t, "contents", before, read(t, f))
 	// It can be given up, and another one supersedes it, as any plan.
-	if _, err := f.AbortPlan(t.Context(), p.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(t.Context(), p.ID, false, f.by("x")); err != nil {
 		t.Error(err)
 	}
 	_, _, err = f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{})
@@ -304,7 +304,7 @@ func resolutionRefusals(t *testing.T, f *fixture) {
 
 	aborted := f.create(t, f.classes(t, 3))
 	f.resolve(t, aborted.ID, 1, set("a", 1))
-	if _, err := f.AbortPlan(ctx, aborted.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	superseded := f.create(t, f.classes(t, 4))

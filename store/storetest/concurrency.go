@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 var concurrencyCases = []testCase{
 	{name: "replicas make one table version at a time", run: oneVersionAtATime},
 	{name: "of competing plans one is committed", run: oneOfCompetingPlans},
+	{name: "of plans that are started together one is", run: oneIsStarted},
+	{name: "of acks that arrive together one commits", run: oneAckCommits},
+	{name: "an abort and the last ack arrive together", run: abortOrCommit},
+	{name: "proposals that arrive together", run: oneIsProposed},
 	{name: "a request sent to all replicas makes one plan", run: oneOfTheSamePlan},
 	{name: "a plan is committed as it was resolved last", run: committedAsResolved},
 	{name: "an operator is created once", run: operatorIsCreatedOnce},
@@ -155,6 +160,127 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 	steps, err := f.Transitions(t.Context(), plans[winner].ID)
 	if err != nil || len(steps) != 2 {
 		t.Errorf("transitions %v, error %v; want two", steps, err)
+	}
+}
+
+// oneIsStarted lets executors start plans: each plan is started by several.
+func oneIsStarted(t *testing.T, f *fixture) {
+	const n = 4
+	f.put(t, "clicks", `{}`)
+	var plans []store.Plan
+	for i := range n {
+		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
+	}
+	results := make([]error, 3*n)
+	by := f.by("x")
+	f.together(t, 3*n, func(i int, s store.Store) {
+		_, results[i] = s.StartPlan(t.Context(), plans[i%n].ID, fmt.Sprint("engine ", i/n), by)
+	})
+	op := f.operator(t, "clicks")
+	p, err := f.Plan(t.Context(), op.CurrentPlan)
+	if err != nil || op.CurrentStatus != store.StatusApplying {
+		t.Fatalf("the current plan is %q, error %v", op.CurrentStatus, err)
+	}
+	for i, err := range results {
+		switch {
+		case plans[i%n].ID != p.ID:
+			fails(t, "another plan", err, store.ErrPlanInFlight)
+		case p.Executor != fmt.Sprint("engine ", i/n):
+			fails(t, "another executor", err, store.ErrTransition)
+		case err != nil:
+			t.Errorf("the executor: %v", err)
+		}
+	}
+}
+
+// oneAckCommits lets each instance ack twice.
+func oneAckCommits(t *testing.T, f *fixture) {
+	const n = 8
+	f.put(t, "clicks", `{}`)
+	in := f.plan(t, "clicks", 1, store.StatusApproved, set("k", 1))
+	in.Awaited = nil
+	for i := range int32(n) {
+		in.Awaited = append(in.Awaited, i)
+	}
+	p := f.create(t, in)
+	f.start(t, p.ID)
+	by := f.by("x")
+	var commits atomic.Int32
+	f.together(t, 2*n, func(i int, s store.Store) {
+		_, committed, err := s.AckPlan(t.Context(), p.ID, []int32{int32(i % n)}, by, store.Retention{})
+		if err != nil {
+			t.Error(err)
+		}
+		if committed {
+			commits.Add(1)
+		}
+	})
+	if commits.Load() != 1 {
+		t.Errorf("%d acks committed", commits.Load())
+	}
+	got, err := f.Plan(t.Context(), p.ID)
+	if err != nil || got.Status != store.StatusCommitted || len(got.Acked) != n {
+		t.Errorf("status %q, %d acks, error %v", got.Status, len(got.Acked), err)
+	}
+	f.wantTable(t, "clicks", 1, "k=1")
+}
+
+func abortOrCommit(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	for i := range int32(6) {
+		op := f.operator(t, "clicks")
+		p := f.create(t, f.awaiting(t, "clicks", int64(i), store.StatusApproved, set(fmt.Sprint("k", i), i)))
+		f.start(t, p.ID)
+		by := f.by("x")
+		var results [2]error
+		f.together(t, 2, func(k int, s store.Store) {
+			if k == 0 {
+				_, results[k] = s.AbortPlan(t.Context(), p.ID, true, by)
+			} else {
+				_, _, results[k] = s.AckPlan(t.Context(), p.ID, []int32{0, 2}, by, store.Retention{})
+			}
+		})
+		got, err := f.Plan(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aborted := got.Status == store.StatusAborted
+		if won, lost := results[0], results[1]; aborted {
+			if won != nil || !errors.Is(lost, store.ErrTransition) {
+				t.Errorf("aborted: errors %v and %v", won, lost)
+			}
+		} else if lost != nil || !errors.Is(won, store.ErrTransition) {
+			t.Errorf("%s: errors %v and %v", got.Status, won, lost)
+		}
+		if moved := f.operator(t, "clicks").TableVersion != op.TableVersion; moved == aborted {
+			t.Errorf("the plan is %s, and there is a new version: %v", got.Status, moved)
+		}
+	}
+}
+
+// oneIsProposed lets replicas propose plans of as many intervals.
+func oneIsProposed(t *testing.T, f *fixture) {
+	const n = 6
+	f.put(t, "clicks", `{}`)
+	var plans []store.NewPlan
+	for range n {
+		plans = append(plans, f.proposal(t, "clicks", 1))
+	}
+	by := f.by("x")
+	f.together(t, n, func(i int, s store.Store) {
+		p := plans[i]
+		p.Interval = int64(i)
+		if i%2 == 0 {
+			p.OnPending = store.PendingReplace
+		}
+		_, _, err := s.CreatePlan(t.Context(), p, by)
+		if err != nil && !errors.Is(err, store.ErrPlanPending) && !errors.Is(err, store.ErrIntervalOutdated) {
+			t.Error(err)
+		}
+	})
+	proposed, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Status: store.StatusProposed, Limit: n})
+	if err != nil || len(proposed) != 1 {
+		t.Errorf("%d plans are proposed, error %v", len(proposed), err)
 	}
 }
 

@@ -40,7 +40,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	same(t, "plans", want, got)
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 	f.wantTable(t, "clicks", 0)
-	op.TableVersion, op.TableSize, op.CurrentPlan, op.UpdatedAt = 1, 2, "", kept(to.At)
+	op.TableVersion, op.TableSize, op.CurrentPlan, op.CurrentStatus, op.UpdatedAt = 1, 2, "", "", kept(to.At)
 	same(t, "operators", op, f.operator(t, "clicks"))
 
 	steps, err := f.Transitions(ctx, in.ID)
@@ -118,7 +118,7 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.put(t, "clicks", `{}`)
 	aborted := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
-	first, err := f.AbortPlan(ctx, aborted.ID, f.by("someone"))
+	first, err := f.AbortPlan(ctx, aborted.ID, false, f.by("someone"))
 	if err != nil || first.Status != store.StatusAborted {
 		t.Fatalf("status %q, error %v", first.Status, err)
 	}
@@ -126,7 +126,7 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("c", 1))
 	before := read(t, f)
 
-	again, err := f.AbortPlan(ctx, aborted.ID, f.by("another"))
+	again, err := f.AbortPlan(ctx, aborted.ID, false, f.by("another"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -144,7 +144,7 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	idle := f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
-	if _, err := f.AbortPlan(ctx, aborted.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	superseded := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved))
@@ -158,7 +158,7 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 		}
 	}
 	for _, p := range []store.Plan{idle, committed, superseded} {
-		_, err := f.AbortPlan(ctx, p.ID, f.by("x"))
+		_, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
 		fails(t, "aborting plan "+p.ID, err, store.ErrTransition)
 	}
 	same(t, "contents", before, read(t, f))
@@ -190,7 +190,7 @@ func anyReason(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
 	by := store.Transition{Actor: "bad \xff byte", Reason: "NUL \x00, “quotes”, '; --\n", At: f.now()}
-	if _, err := f.AbortPlan(t.Context(), p.ID, by); err != nil {
+	if _, err := f.AbortPlan(t.Context(), p.ID, false, by); err != nil {
 		t.Fatal(err)
 	}
 	steps, err := f.Transitions(t.Context(), p.ID)

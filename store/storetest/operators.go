@@ -192,7 +192,11 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the transitions"] = f.Transitions(ctx, id)
 	_, failures["the resolution"] = f.ResolvePlan(ctx, id, store.Resolution{}, f.by("x"))
 	_, _, failures["the commit"] = f.CommitPlan(ctx, id, f.by("x"), store.Retention{})
-	_, failures["the abort"] = f.AbortPlan(ctx, id, f.by("x"))
+	_, failures["the abort"] = f.AbortPlan(ctx, id, false, f.by("x"))
+	_, failures["the approval"] = f.ApprovePlan(ctx, id, f.by("x"))
+	_, failures["the rejection"] = f.RejectPlan(ctx, id, f.by("x"))
+	_, failures["the start"] = f.StartPlan(ctx, id, "engine", f.by("x"))
+	_, _, failures["the ack"] = f.AckPlan(ctx, id, nil, f.by("x"), store.Retention{})
 	return failures
 }
 
@@ -210,6 +214,7 @@ func missingIsNotFound(t *testing.T, f *fixture) {
 		_, failures["the configuration"] = f.Configuration(ctx, name, 1)
 		_, failures["the table"] = f.Table(ctx, name, nil)
 		_, failures["the first table"] = f.Table(ctx, name, &zero)
+		_, failures["the feed"] = f.TableChanges(ctx, name, 0)
 		_, _, _, failures["the route"] = f.Route(ctx, name, []byte("k"))
 		_, failures["the interval's plan"] = f.FindPlan(ctx, name, 0, 1, p.Fingerprint)
 		failures["the interval"] = f.CheckInterval(ctx, name, 0, 2)

@@ -115,7 +115,7 @@ func endedPlanMakesRoom(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	aborted := f.plan(t, "clicks", 5, store.StatusApproved, set("a", 1))
 	f.create(t, aborted)
-	if _, err := f.AbortPlan(ctx, aborted.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.FindPlan(ctx, "clicks", 0, 5, aborted.Fingerprint)
@@ -194,13 +194,14 @@ func intervalsGoForward(t *testing.T, f *fixture) {
 		{0, 10, nil},
 		{0, 10, store.ErrIntervalPlanned},
 		{0, 9, store.ErrIntervalOutdated},
-		{-1, 11, store.ErrIntervalOutdated}, // a lower epoch is fenced
+		{-1, 11, store.ErrFenced}, // a lower epoch
 		{0, 12, nil},
 		{0, 10, store.ErrIntervalPlanned}, // it has a plan, though it is over too
 		{0, 11, store.ErrIntervalOutdated},
 		{2, 3, nil}, // a higher epoch begins anew
-		{0, 13, store.ErrIntervalOutdated},
-		{1, 1, store.ErrIntervalOutdated},
+		{0, 13, store.ErrFenced},
+		{0, 10, store.ErrFenced}, // it has a plan too
+		{1, 1, store.ErrFenced},
 		{2, 2, store.ErrIntervalOutdated},
 		{2, 3, store.ErrIntervalPlanned},
 		{2, 4, nil},
@@ -236,7 +237,7 @@ func plansAreListed(t *testing.T, f *fixture) {
 		plan := f.create(t, p)
 		if i%2 == 0 {
 			var err error
-			if plan, err = f.AbortPlan(t.Context(), plan.ID, f.by("x")); err != nil {
+			if plan, err = f.AbortPlan(t.Context(), plan.ID, false, f.by("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -270,6 +271,7 @@ func summaries(plans []store.Plan) []store.Plan {
 	short := slices.Clone(plans)
 	for i := range short {
 		short[i].Instances, short[i].HotKeys, short[i].Reports = nil, nil, nil
+		short[i].Awaited, short[i].Acked = nil, nil
 	}
 	return short
 }
@@ -328,7 +330,7 @@ func impossiblePlans(t *testing.T, f *fixture) {
 		}
 		same(t, "contents after "+what, before, read(t, f))
 	}
-	for _, status := range []store.Status{store.StatusAborted, store.StatusSuperseded, "", "proposed"} {
+	for _, status := range []store.Status{store.StatusAborted, store.StatusSuperseded, store.StatusApplying, store.StatusRejected, store.StatusExpired, "", "waiting"} {
 		_, _, err := f.CreatePlan(t.Context(), f.plan(t, "clicks", 8, status), f.by("x"))
 		fails(t, fmt.Sprintf("a plan born %q", status), err, store.ErrTransition)
 	}

@@ -123,7 +123,7 @@ func planClosesReports(t *testing.T, f *fixture) {
 	fails(t, "a report after the plan", put(2), store.ErrIntervalPlanned)
 	fails(t, "a report of an older interval", put(1), store.ErrIntervalOutdated)
 	f.wantReports(t, 0, 2, first)
-	if _, err := f.AbortPlan(ctx, made.ID, f.by("x")); err != nil {
+	if _, err := f.AbortPlan(ctx, made.ID, false, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
 	again := f.reportAgain(t, store.Report{Interval: 2, Instance: 0, At: f.now()}, false)
@@ -135,7 +135,7 @@ func planClosesReports(t *testing.T, f *fixture) {
 	next := f.plan(t, "clicks", 1, store.StatusNoAction)
 	next.Epoch = 1
 	f.create(t, next)
-	fails(t, "a report of a lower epoch", put(3), store.ErrIntervalOutdated)
+	fails(t, "a report of a lower epoch", put(3), store.ErrFenced)
 	f.wantReports(t, 0, 9)
 }
 

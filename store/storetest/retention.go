@@ -16,6 +16,7 @@ var retentionCases = []testCase{
 	{name: "the newest table versions are kept", run: versionsAreKept},
 	{name: "the plan of the committed table is kept", run: currentPlanIsKept},
 	{name: "plans that wait in vain are not kept", run: waitingPlansAreNotKept},
+	{name: "a plan that is being applied is kept", run: applyingPlanIsKept},
 	{name: "retention does not reach over to other operators", run: retentionIsPerOperator},
 }
 
@@ -183,6 +184,39 @@ func waitingPlansAreNotKept(t *testing.T, f *fixture) {
 	}
 	if _, _, err := f.CommitPlan(t.Context(), plans[5].ID, f.by("x"), store.Retention{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func applyingPlanIsKept(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	in := f.awaiting(t, "clicks", 0, store.StatusApproved, set("a", 1))
+	running := f.create(t, in)
+	f.start(t, running.ID)
+	proposed := f.proposal(t, "clicks", 1)
+	idle := func(interval int64) {
+		p := f.plan(t, "clicks", interval, store.StatusNoAction)
+		p.Retention = store.Retention{Inputs: 1, Plans: 1, Versions: 1}
+		f.create(t, p)
+	}
+	for i := range int64(5) {
+		idle(i + 1)
+	}
+	f.wantStatuses(t, "clicks", store.StatusApplying, store.StatusNoAction)
+	f.wantChanges(t, running.ID, set("a", 1))
+	if _, _, err := f.AckPlan(t.Context(), running.ID, []int32{0, 2}, f.by("x"), store.Retention{Plans: 1}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction)
+	// Its acks go with it, and so does what is only proposed.
+	f.keeping(t, store.Retention{Plans: 1}, 1)
+	wantPurged(t, f, running.ID)
+	proposed.Interval, proposed.BaseVersion = 50, 2
+	waiting := f.create(t, proposed)
+	idle(51)
+	wantPurged(t, f, waiting.ID)
+	var acks int
+	if err := database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM acks`).Scan(&acks); err != nil || acks != 0 {
+		t.Errorf("%d acks of plans that are gone, error %v", acks, err)
 	}
 }
 

@@ -13,6 +13,8 @@ var schemaCases = []testCase{
 	{name: "up, down and up again", run: upDownUp, unmigrated: true},
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
+	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
+	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
 	{name: "reopening gives the same", run: reopeningGivesTheSame},
 	{name: "a context that ended leaves nothing behind", run: endedContext},
@@ -78,7 +80,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	}
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
-		one.Certificate, one.Compaction, one.Reports = nil, nil, nil
+		one.Certificate, one.Compaction, one.Reports, one.Awaited = nil, nil, nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -122,6 +124,81 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 }
 
+// underWayIsAborted takes back what plans under way need, and makes it again.
+func underWayIsAborted(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	var before []store.Plan
+	for _, status := range allStatuses {
+		before = append(before, f.inStatus(t, string(status), status))
+	}
+	if _, _, err := f.AckPlan(ctx, before[3].ID, []int32{0}, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	f.begin(t, request("running"))
+	for version := int64(0); version != 4; {
+		var err error
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = 'proposed' WHERE status = 'approved'`); err == nil {
+		t.Error("a former version of the schema lets plans be proposed")
+	}
+	if _, err := f.Migrator().Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for i, status := range allStatuses {
+		want := before[i]
+		want.ExpiresAt, want.Executor, want.Awaited, want.Acked = nil, "", nil, nil
+		steps, err := f.Transitions(ctx, want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch status {
+		case store.StatusProposed, store.StatusApplying, store.StatusRejected, store.StatusExpired:
+			want.Status = store.StatusAborted
+			if last := steps[len(steps)-1]; last.To != store.StatusAborted || last.Actor != "migration" {
+				t.Errorf("a plan that was %s: the last transition is %+v", status, last)
+			}
+		}
+		got, err := f.Plan(ctx, want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "plans that were "+string(status), want, got)
+	}
+	f.begin(t, request("running"))
+	for _, status := range allStatuses { // everything goes on
+		f.inStatus(t, "again "+string(status), status)
+	}
+}
+
+func countedAtEveryVersion(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.put(t, "other", `{}`)
+	f.put(t, "gone", `{}`)
+	f.create(t, f.plan(t, "gone", 1, store.StatusNoAction))
+	if err := f.DeleteOperator(ctx, "gone", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(3) {
+		f.create(t, f.plan(t, "clicks", i, store.StatusApproved))
+	}
+	for version := int64(1); version > 0; {
+		operators, plans, err := f.Migrator().Count(ctx)
+		if err != nil || operators != 2 || plans != 3 {
+			t.Errorf("%d operators, %d plans, error %v; want 2 and 3", operators, plans, err)
+		}
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if operators, plans, err := f.Migrator().Count(ctx); err != nil || operators != 0 || plans != 0 {
+		t.Errorf("without a schema: %d operators, %d plans, error %v", operators, plans, err)
+	}
+}
+
 func unmigratedIsUnavailable(t *testing.T, f *fixture) {
 	for what, err := range callAll(t.Context(), f) {
 		fails(t, what, err, store.ErrUnavailable)
@@ -131,12 +208,13 @@ func unmigratedIsUnavailable(t *testing.T, f *fixture) {
 
 // callAll calls every method that speaks with the database, in a way that is
 // good if there is an operator "clicks" with the approved plans "plan" and, of
-// classes, "classes".
+// classes, "classes", and the proposed plan "proposed".
 func callAll(ctx context.Context, s store.Store) map[string]error {
 	at := time.Unix(1_700_000_000, 0)
 	by := store.Transition{Actor: "x", At: at}
 	zero := int64(0)
 	p := store.NewPlan{Plan: store.Plan{ID: "new", Operator: "clicks", Interval: 99, Status: store.StatusApproved, ConfigVersion: 1}}
+	p.OnPending = store.PendingReplace
 	failures := map[string]error{}
 	_, _, failures["PutOperator"] = s.PutOperator(ctx, "new", []byte(`{}`), at)
 	_, failures["Operator"] = s.Operator(ctx, "clicks")
@@ -159,7 +237,17 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
 	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)
 	_, _, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
-	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", by)
+	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", false, by)
+	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", by)
+	_, failures["RejectPlan"] = s.RejectPlan(ctx, "proposed", by)
+	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", "engine", by)
+	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", nil, by, store.Retention{})
+	_, failures["Expire"] = s.Expire(ctx, at)
+	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
+	i := store.Idempotency{Key: "key"}
+	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
+	failures["ReleaseIdempotent"] = s.ReleaseIdempotent(ctx, i, "token")
+	_, failures["PurgeIdempotency"] = s.PurgeIdempotency(ctx, at)
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
 	return failures
 }
@@ -172,7 +260,7 @@ func story(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{"v":2}`)
 	f.create(t, f.plan(t, "clicks", 20, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 21, store.StatusApproved))
-	if _, err := f.AbortPlan(t.Context(), aborted.ID, f.by("someone")); err != nil {
+	if _, err := f.AbortPlan(t.Context(), aborted.ID, false, f.by("someone")); err != nil {
 		t.Fatal(err)
 	}
 	classes := f.classes(t, 22)
@@ -182,12 +270,20 @@ func story(t *testing.T, f *fixture) {
 	p := f.plan(t, "clicks", 24, store.StatusApproved, set("waiting", 1))
 	p.ID, p.Fingerprint = "plan", "fingerprint"
 	f.create(t, p)
+	proposed := f.proposal(t, "clicks", 25, set("proposed", 1))
+	proposed.ID = "proposed"
+	f.create(t, proposed)
 	f.report(t, 30, 0)
 	f.report(t, 31, 1)
 	f.put(t, "Other", `{}`)
 	engines := f.plan(t, "Other", 1, store.StatusCommitted, set("elsewhere", 1))
 	engines.EngineTable = true
 	f.create(t, engines)
+	running := f.create(t, f.awaiting(t, "Other", 2, store.StatusApproved, set("b", 1)))
+	f.start(t, running.ID)
+	if _, _, err := f.AckPlan(t.Context(), running.ID, []int32{2}, f.by("two"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func reopeningGivesTheSame(t *testing.T, f *fixture) {
@@ -231,6 +327,7 @@ func interrupted(t *testing.T, f *fixture, before contents) {
 		changes = append(changes, set(key, 1))
 	}
 	p := f.plan(t, "clicks", 50, store.StatusCommitted, changes...)
+	p.OnPending = store.PendingReplace
 	for looks := 1; ; looks *= 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		counted := &countedContext{Context: ctx, left: looks, end: cancel}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,13 +27,14 @@ type Store interface {
 
 // Open opens a store on one database, which may be open several times at once.
 // The test closes it.
-type Open func(t testing.TB) Store
+type Open func(t testing.TB, options ...store.Option) Store
 
 // Run tests the stores of one kind. fresh is called for each case; it makes an
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, tableCases, classCases, reportCases, retentionCases, concurrencyCases, schemaCases,
+		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases, retentionCases,
+		idempotencyCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
@@ -50,13 +52,17 @@ type testCase struct {
 type fixture struct {
 	Store
 	open  Open
-	ticks time.Duration
+	ticks atomic.Int64 // seconds that the clock has gone
 	plans int
 }
 
 func newFixture(t testing.TB, open Open, migrated bool) *fixture {
 	t.Helper()
-	f := &fixture{Store: openStore(t, open), open: open}
+	f := &fixture{}
+	f.open = func(t testing.TB, options ...store.Option) Store {
+		return open(t, append(options, store.WithClock(f.clock))...)
+	}
+	f.Store = openStore(t, f.open)
 	if migrated {
 		if _, err := f.Migrator().Up(t.Context()); err != nil {
 			t.Fatal(err)
@@ -79,9 +85,14 @@ func openStore(t testing.TB, open Open) Store {
 
 // now is another instant each time, in no UTC and finer than stores keep it.
 func (f *fixture) now() time.Time {
-	f.ticks += time.Second
+	f.ticks.Add(1)
+	return f.clock()
+}
+
+// clock is the clock of the stores: it stands still between calls of now.
+func (f *fixture) clock() time.Time {
 	zone := time.FixedZone("somewhere", 7*3600)
-	return time.Date(2024, 2, 29, 23, 59, 58, 123_456_789, zone).Add(f.ticks)
+	return time.Date(2024, 2, 29, 23, 59, 58, 123_456_789, zone).Add(time.Duration(f.ticks.Load()) * time.Second)
 }
 
 // kept is how a store returns an instant.
@@ -123,7 +134,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.ID = fmt.Sprintf("plan-%s-%d", operator, f.plans)
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
-	p.Classes, p.EngineTable = false, false
+	p.Classes, p.EngineTable, p.Executor, p.Acked = false, false, "", nil
 	p.CreatedAt = f.now()
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
@@ -151,10 +162,16 @@ func fill(v reflect.Value, n *int) {
 	case reflect.Bool:
 		v.SetBool(*n%2 == 0)
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[[]byte]() {
+		switch v.Type() {
+		case reflect.TypeFor[[]byte]():
 			v.SetBytes(fmt.Appendf(nil, `{ "number":%d,  "text": "\u0000 ü" }`, *n))
-		} else {
+		case reflect.TypeFor[[]string]():
 			v.Set(reflect.ValueOf([]string{fmt.Sprintf("cause %d", *n), `"quoted", 'twice' <&>`}))
+		case reflect.TypeFor[[]int32]():
+			v.Set(reflect.ValueOf([]int32{0, 7, 1<<31 - 1}))
+		case reflect.TypeFor[[]store.Ack](): // the store's
+		default:
+			panic("storetest: no value for a field of type " + v.Type().String())
 		}
 	case reflect.Pointer: // a version, a number of resolved keys: none yet
 	default:
@@ -276,7 +293,9 @@ func refused(t testing.TB, what string, err error) {
 
 var sentinels = []error{
 	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
-	store.ErrIntervalOutdated, store.ErrTransition, store.ErrReportsChanged, store.ErrUnresolved, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
+	store.ErrIntervalOutdated, store.ErrFenced, store.ErrTransition, store.ErrPlanPending, store.ErrPlanInFlight, store.ErrNotAwaited,
+	store.ErrRollbackRequired, store.ErrReportsChanged, store.ErrUnresolved, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch,
+	store.ErrIdempotencyLost, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
 }
 
 // contents is all that can be read of a store, to see that nothing changed.
@@ -304,50 +323,69 @@ type planContents struct {
 // read returns the contents of a store.
 func read(t testing.TB, s store.Store) contents {
 	t.Helper()
-	ctx := t.Context()
 	var c contents
 	var err error
+	if c.Operators, err = s.Operators(t.Context(), "", 1000); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range c.Operators {
+		c.add(t, s, op)
+	}
+	return c
+}
+
+// readOperator is read for a single operator.
+func readOperator(t testing.TB, s store.Store, name string) contents {
+	t.Helper()
+	op, err := s.Operator(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := contents{Operators: []store.Operator{op}}
+	c.add(t, s, op)
+	return c
+}
+
+// add reads what belongs to an operator.
+func (c *contents) add(t testing.TB, s store.Store, op store.Operator) {
+	t.Helper()
+	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.Operators, err = s.Operators(ctx, "", 1000)
-	must(err)
-	for _, op := range c.Operators {
-		for version := range op.TableVersion + 1 {
-			table, err := s.Table(ctx, op.Name, &version)
-			if errors.Is(err, store.ErrPurged) {
-				continue
-			}
-			must(err)
-			c.Tables = append(c.Tables, table)
+	for version := range op.TableVersion + 1 {
+		table, err := s.Table(ctx, op.Name, &version)
+		if errors.Is(err, store.ErrPurged) {
+			continue
 		}
-		plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
 		must(err)
-		for _, p := range plans {
-			whole, err := s.Plan(ctx, p.ID)
-			must(err)
-			one := planContents{Plan: whole}
-			one.Changes, err = s.Changes(ctx, p.ID)
-			must(err)
-			one.Migrations, err = s.Migrations(ctx, p.ID)
-			must(err)
-			if one.Input, err = s.Input(ctx, p.ID); err != nil {
-				one.InputError = err.Error()
-			}
-			one.Transitions, err = s.Transitions(ctx, p.ID)
-			must(err)
-			c.Plans = append(c.Plans, one)
-		}
-		reports, err := s.Reports(ctx, op.Name, 0, math.MaxInt64)
-		must(err)
-		for _, r := range reports {
-			data, err := s.ReportData(ctx, op.Name, r.Revision)
-			must(err)
-			c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
-		}
+		c.Tables = append(c.Tables, table)
 	}
-	return c
+	plans, _, err := s.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1000})
+	must(err)
+	for _, p := range plans {
+		whole, err := s.Plan(ctx, p.ID)
+		must(err)
+		one := planContents{Plan: whole}
+		one.Changes, err = s.Changes(ctx, p.ID)
+		must(err)
+		one.Migrations, err = s.Migrations(ctx, p.ID)
+		must(err)
+		if one.Input, err = s.Input(ctx, p.ID); err != nil {
+			one.InputError = err.Error()
+		}
+		one.Transitions, err = s.Transitions(ctx, p.ID)
+		must(err)
+		c.Plans = append(c.Plans, one)
+	}
+	reports, err := s.Reports(ctx, op.Name, 0, math.MaxInt64)
+	must(err)
+	for _, r := range reports {
+		data, err := s.ReportData(ctx, op.Name, r.Revision)
+		must(err)
+		c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
+	}
 }

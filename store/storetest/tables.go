@@ -139,7 +139,7 @@ func randomHistory(t *testing.T, f *fixture) {
 			}
 			m.commit(p)
 		case p.Status == store.StatusApproved && fate == 1:
-			if _, err := f.AbortPlan(ctx, p.ID, f.by("x")); err != nil {
+			if _, err := f.AbortPlan(ctx, p.ID, false, f.by("x")); err != nil {
 				t.Fatal(err)
 			}
 			m.status[p.ID] = store.StatusAborted

@@ -32,10 +32,13 @@ func repairTransition(t store.Transition) store.Transition {
 // checkPlan refuses what not every database can hold, and what no plan is born
 // with.
 func checkPlan(p *store.NewPlan) error {
-	switch p.Status {
-	case store.StatusNoAction, store.StatusApproved, store.StatusCommitted:
-	default:
+	if !store.Allowed("", p.Status) {
 		return fmt.Errorf("a plan born %q: %w", p.Status, store.ErrTransition)
+	}
+	switch p.OnPending {
+	case "", store.PendingKeep, store.PendingReplace:
+	default:
+		return fmt.Errorf("store: plan %q: no policy %q", p.ID, p.OnPending)
 	}
 	if p.Classes && len(p.Changes) > 0 {
 		return fmt.Errorf("store: plan %q: it moves classes and changes %d keys", p.ID, len(p.Changes))

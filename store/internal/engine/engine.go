@@ -33,17 +33,20 @@ type Database interface {
 	Update(ctx context.Context, f func(Statements) error) error
 	// SchemaVersion is the newest migration applied, 0 without any.
 	SchemaVersion(ctx context.Context) (int64, error)
+	// Watch implements [store.Store].
+	Watch(ctx context.Context) (<-chan store.Event, error)
 	// Close releases all resources.
 	Close() error
 }
 
 // Statements are single SQL statements, or few of them where SQL needs more.
 // Those that look one row up return [store.ErrNotFound] when there is none.
-// Operators that are deleted are found by Row and Lock only.
+// Operators that are deleted are found by Row and Lock only. at is the time that a
+// proposed plan must outlast, or else it counts as expired.
 type Statements interface {
-	Operator(ctx context.Context, name string) (store.Operator, error)
-	Operators(ctx context.Context, after string, limit int) ([]store.Operator, error)
-	Route(ctx context.Context, name string, key []byte) (op store.Operator, instance int32, found bool, err error)
+	Operator(ctx context.Context, name string, at time.Time) (store.Operator, error)
+	Operators(ctx context.Context, after string, limit int, at time.Time) ([]store.Operator, error)
+	Route(ctx context.Context, name string, key []byte, at time.Time) (op store.Operator, instance int32, found bool, err error)
 	Configuration(ctx context.Context, operator string, version int64) (store.Configuration, error)
 
 	// Row returns the operator's own row, and Lock too, keeping others from
@@ -93,16 +96,23 @@ type Statements interface {
 	Plan(ctx context.Context, id string) (PlanRow, error)
 	// Purged tells whether a plan of that id existed and was removed.
 	Purged(ctx context.Context, id string) (bool, error)
-	// LivePlan returns the interval's plan that is neither aborted nor superseded.
+	// LivePlan returns the interval's plan that has not ended.
 	LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error)
 	// Plans lists at most f.Limit plans, newest first, by their SummaryFields.
-	Plans(ctx context.Context, operator int64, f store.PlanFilter) ([]PlanRow, error)
-	// Approved lists the operator's approved plans, oldest first, by their
+	Plans(ctx context.Context, operator int64, f store.PlanFilter, at time.Time) ([]PlanRow, error)
+	// InStatus lists the operator's plans of some statuses, oldest first, by their
 	// SummaryFields.
-	Approved(ctx context.Context, operator int64) ([]PlanRow, error)
+	InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]PlanRow, error)
+	// Expiring lists the operators that have proposed plans which have expired.
+	Expiring(ctx context.Context, at time.Time) (names []string, err error)
 	// InsertPlan returns the number that orders plans by their creation.
 	InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error)
 	SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error
+	SetExecutor(ctx context.Context, seq int64, executor string) error
+	// Acks lists the acks of a plan in ascending order of the instances.
+	Acks(ctx context.Context, seq int64) ([]store.Ack, error)
+	// InsertAcks adds acks of instances that have none yet.
+	InsertAcks(ctx context.Context, seq int64, instances []int32, actor string, at time.Time) error
 	// SetResolution gives a plan another diff, removing the one it has, and what
 	// else the resolution says of it.
 	SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error
@@ -116,10 +126,25 @@ type Statements interface {
 	// PurgeInputs removes the inputs of plans up to the given one.
 	PurgeInputs(ctx context.Context, operator, upTo int64) error
 	// PurgePlans removes plans up to the given one and notes them as purged. It
-	// keeps the one that became table version current.
+	// keeps the one that became table version current and one that is being applied.
 	PurgePlans(ctx context.Context, operator, upTo, current int64) error
 	// PurgeTableVersions removes table versions up to the given one.
 	PurgeTableVersions(ctx context.Context, operator, upTo int64) error
+
+	// InsertKey inserts an idempotency key, unless it is there.
+	InsertKey(ctx context.Context, k Key) (inserted bool, err error)
+	// LockKey returns the key of that name and keeps others from changing it.
+	LockKey(ctx context.Context, name []byte) (Key, error)
+	// RenewKey gives the key another token and another lease.
+	RenewKey(ctx context.Context, k Key) error
+	// FinishKey keeps the answer under the key. It tells whether token holds it.
+	FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool, error)
+	// DeleteKey removes the key if token holds it and there is no answer.
+	DeleteKey(ctx context.Context, name []byte, token string) error
+	PurgeKeys(ctx context.Context, before time.Time) (n int, err error)
+
+	// Tell makes an event for watchers once the transaction is committed.
+	Tell(ctx context.Context, operator string) error
 }
 
 // Row is an operator's own row.
@@ -153,6 +178,18 @@ type PlanRow struct {
 	store.Plan
 }
 
+// Key is an idempotency key.
+type Key struct {
+	Name  []byte // a digest of scope and key
+	Body  []byte
+	Token string
+	Until time.Time // the end of the lease
+	At    time.Time
+	// Status and Answer are there once the request is done.
+	Status *int
+	Answer []byte
+}
+
 // InputState tells whether a plan's input is there.
 type InputState string
 
@@ -173,12 +210,17 @@ const (
 )
 
 // Store implements [store.Store] on a Database.
-type Store struct{ db Database }
+type Store struct {
+	db  Database
+	now func() time.Time
+}
 
 var _ store.Store = (*Store)(nil)
 
 // New returns a store on db.
-func New(db Database) *Store { return &Store{db} }
+func New(db Database, options ...store.Option) *Store {
+	return &Store{db, store.NewOptions(options...).Now}
+}
 
 // Ready reports whether the database can be reached and is migrated. A schema
 // newer than this build's is fine: migrations keep the build before them running.
@@ -192,6 +234,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Watch implements [store.Store].
+func (s *Store) Watch(ctx context.Context) (<-chan store.Event, error) { return s.db.Watch(ctx) }
 
 // Close releases all resources.
 func (s *Store) Close() error { return s.db.Close() }

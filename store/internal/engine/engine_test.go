@@ -11,15 +11,13 @@ import (
 )
 
 func TestStep(t *testing.T) {
-	for _, from := range []store.Status{
-		store.StatusNoAction, store.StatusApproved, store.StatusCommitted, store.StatusAborted, store.StatusSuperseded,
-	} {
-		for _, to := range []store.Status{store.StatusCommitted, store.StatusAborted} {
+	for _, from := range append(store.Next(""), store.StatusApplying, store.StatusAborted, store.StatusExpired) {
+		for _, to := range []store.Status{store.StatusApproved, store.StatusApplying, store.StatusCommitted, store.StatusAborted} {
 			done, err := step(from, to)
 			if done != (from == to) {
 				t.Errorf("from %s to %s: done = %v", from, to, done)
 			}
-			if allowed := from == to || from == store.StatusApproved; (err == nil) != allowed {
+			if allowed := from == to || store.Allowed(from, to); (err == nil) != allowed {
 				t.Errorf("from %s to %s: error %v", from, to, err)
 			} else if err != nil && !errors.Is(err, store.ErrTransition) {
 				t.Errorf("from %s to %s: error %v, want %v", from, to, err, store.ErrTransition)
@@ -38,19 +36,19 @@ func TestAdmit(t *testing.T) {
 		{2, 11, 3, 7, nil},
 		{3, 0, 3, 7, nil},
 		{2, 9, 3, 7, store.ErrIntervalOutdated},
-		{1, 11, 3, 7, store.ErrIntervalOutdated},
-		{1, 11, 2, 6, store.ErrIntervalOutdated},
+		{1, 11, 3, 7, store.ErrFenced},
+		{1, 9, 2, 6, store.ErrFenced},
 		{2, 11, 2, 7, store.ErrConfigurationChanged},
 		{2, 11, 4, 6, store.ErrConfigurationChanged},
 		{2, 11, 3, 6, store.ErrBaseChanged},
 		{2, 11, 3, 8, store.ErrBaseChanged},
 	} {
-		err := admit(r, store.Plan{Epoch: c.epoch, Interval: c.interval, ConfigVersion: c.config, BaseVersion: c.base})
+		err := admit(r, store.Plan{Epoch: c.epoch, Interval: c.interval, ConfigVersion: c.config, BaseVersion: c.base}, false)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%+v: error %v", c, err)
 		}
 	}
-	if err := checkInterval(Row{}, -5, -5); err != nil {
+	if err := checkInterval(Row{}, -5, -5, false); err != nil {
 		t.Errorf("the first interval: %v", err)
 	}
 }
@@ -123,6 +121,43 @@ func TestHistoryNoticesWhatCannotBe(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestMailboxMerges(t *testing.T) {
+	for _, c := range []struct {
+		puts []string
+		want map[string]bool
+	}{
+		{[]string{"a", "b", "a"}, map[string]bool{"a": true, "b": true}},
+		{[]string{"a", "", "b"}, map[string]bool{"": true}},
+		{manyNames(maxEvents), nil},
+		{manyNames(maxEvents + 1), map[string]bool{"": true}},
+	} {
+		m := NewMailbox()
+		for _, name := range c.puts {
+			m.Put(name)
+		}
+		got := m.take()
+		if c.want == nil {
+			c.want = map[string]bool{}
+			for _, name := range c.puts {
+				c.want[name] = true
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("after %d puts the mailbox differs (-want +got):\n%s", len(c.puts), diff)
+		}
+		if again := m.take(); len(again) > 0 {
+			t.Errorf("taken twice: %v", again)
+		}
+	}
+}
+
+func manyNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint("operator ", i))
+	}
+	return names
 }
 
 func TestJSONAndLists(t *testing.T) {

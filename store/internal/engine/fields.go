@@ -17,19 +17,21 @@ type Field struct {
 }
 
 // PlanFields returns the columns that hold p's record, figures included, in one
-// order for all statements. at makes of a pointer to a time what the driver
-// reads and writes.
-func PlanFields(p *store.Plan, at func(*time.Time) any) []Field {
+// order for all statements. at makes of a pointer to a time, which is nil for NULL,
+// what the driver reads and writes.
+func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 	return append(SummaryFields(p, at),
 		Field{"instances", JSON{&p.Instances}},
 		Field{"hot_keys", JSON{&p.HotKeys}},
 		Field{"reports", JSON{&p.Reports}},
+		Field{"awaited", numbers{&p.Awaited}},
 	)
 }
 
 // SummaryFields is PlanFields without what grows with the operator: a list of
 // many plans holds these alone.
-func SummaryFields(p *store.Plan, at func(*time.Time) any) []Field {
+func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
+	created := &p.CreatedAt
 	return append([]Field{
 		{"id", &p.ID},
 		{"epoch", &p.Epoch},
@@ -41,10 +43,12 @@ func SummaryFields(p *store.Plan, at func(*time.Time) any) []Field {
 		{"version", &p.Version},
 		{"config_version", &p.ConfigVersion},
 		{"fingerprint", &p.Fingerprint},
-		{"created_at", at(&p.CreatedAt)},
+		{"created_at", at(&created)},
 		{"classes", &p.Classes},
 		{"engine_table", &p.EngineTable},
 		{"resolved_keys", &p.ResolvedKeys},
+		{"expires_at", at(&p.ExpiresAt)},
+		{"executor", &p.Executor},
 	}, figureFields(&p.Figures)...)
 }
 
@@ -145,5 +149,28 @@ func (l list) Scan(src any) error {
 	return json.Unmarshal(text, l.p)
 }
 
+// numbers keeps numbers as a JSON array. An empty list is NULL, read as nil.
+type numbers struct{ p *[]int32 }
+
+func (n numbers) Value() (driver.Value, error) {
+	if len(*n.p) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(*n.p)
+	return string(text), err
+}
+
+func (n numbers) Scan(src any) error {
+	var text []byte
+	if err := (JSON{&text}).Scan(src); err != nil {
+		return err
+	}
+	*n.p = nil
+	if text == nil {
+		return nil
+	}
+	return json.Unmarshal(text, n.p)
+}
+
 // noTime stands in for a driver's times where only the other fields matter.
-func noTime(*time.Time) any { return nil }
+func noTime(**time.Time) any { return nil }

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"plannerd/store"
 )
 
 // CreatePlan implements [store.Store].
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
-	in.Version, in.ResolvedKeys = nil, nil
+	in.Version, in.ResolvedKeys, in.Executor, in.Acked = nil, nil, "", nil
+	if in.Status != store.StatusProposed {
+		in.ExpiresAt = nil
+	}
+	in.Awaited = slices.Compact(slices.Sorted(slices.Values(in.Awaited)))
 	if err := checkPlan(&in); err != nil {
 		return store.Plan{}, false, err
 	}
@@ -19,9 +24,9 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	if err != nil {
 		return store.Plan{}, false, fmt.Errorf("plan %q: %w", in.ID, err)
 	}
-	err = s.db.Update(ctx, func(q Statements) error {
+	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
 		p, created, err = createPlan(ctx, q, in, diff, repairTransition(by))
-		return err
+		return store.Outcome{Plan: p, Created: created}, err
 	})
 	if err != nil {
 		return store.Plan{}, false, fmt.Errorf("creating a plan of operator %q, interval %d: %w", in.Operator, in.Interval, err)
@@ -37,20 +42,24 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	if err != nil {
 		return store.Plan{}, false, err
 	}
-	live, planned, err := livePlan(ctx, q, in.Operator, in.Epoch, in.Interval)
+	if _, err := expire(ctx, q, r, by.At); err != nil {
+		return store.Plan{}, false, err
+	}
+	live, planned, err := livePlan(ctx, q, in.Operator, in.Epoch, in.Interval, by.At)
 	if err != nil {
 		return store.Plan{}, false, err
 	}
 	if planned && live.Fingerprint == in.Fingerprint {
-		return live.Plan, false, nil
+		live, err = whole(ctx, q, live.ID)
+		return live.Plan, false, err
 	}
-	if planned {
-		return store.Plan{}, false, store.ErrIntervalPlanned
-	}
-	if err := admit(r, in.Plan); err != nil {
+	if err := admit(r, in.Plan, planned); err != nil {
 		return store.Plan{}, false, err
 	}
 	if err := checkReports(ctx, q, r, in); err != nil {
+		return store.Plan{}, false, err
+	}
+	if err := makeWay(ctx, q, r, in, by); err != nil {
 		return store.Plan{}, false, err
 	}
 	r.Epoch, r.Interval = &in.Epoch, &in.Interval
@@ -112,94 +121,10 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 	return p, q.InsertTransition(ctx, p.Seq, by)
 }
 
-// CommitPlan implements [store.Store].
-func (s *Store) CommitPlan(
-	ctx context.Context, id string, to store.Transition, keep store.Retention,
-) (p store.Plan, committed bool, err error) {
-	to = repairTransition(to)
-	p, err = s.change(ctx, id, func(q Statements, r Row, p PlanRow) error {
-		done, err := step(p.Status, store.StatusCommitted)
-		committed = !done
-		if done || err != nil {
-			return err
-		}
-		if p.BaseVersion != r.TableVersion {
-			return store.ErrBaseChanged
-		}
-		if unresolved(p.Plan) {
-			return store.ErrUnresolved
-		}
-		var changes []store.Change
-		if !p.EngineTable {
-			if changes, err = planChanges(ctx, q, p); err != nil {
-				return err
-			}
-		}
-		to.From, to.To = p.Status, store.StatusCommitted
-		if err := q.InsertTransition(ctx, p.Seq, to); err != nil {
-			return err
-		}
-		if err := commit(ctx, q, &r, p, changes, to); err != nil {
-			return err
-		}
-		if err := q.Save(ctx, r); err != nil {
-			return err
-		}
-		return retain(ctx, q, r, keep)
-	})
-	return p, committed && err == nil, err
-}
-
-// AbortPlan implements [store.Store].
-func (s *Store) AbortPlan(ctx context.Context, id string, to store.Transition) (store.Plan, error) {
-	to = repairTransition(to)
-	return s.change(ctx, id, func(q Statements, _ Row, p PlanRow) error {
-		if done, err := step(p.Status, store.StatusAborted); done || err != nil {
-			return err
-		}
-		return end(ctx, q, p, store.StatusAborted, to)
-	})
-}
-
-// change runs f on a plan and its locked operator and returns the plan after it.
-func (s *Store) change(ctx context.Context, id string, f func(Statements, Row, PlanRow) error) (store.Plan, error) {
-	var after PlanRow
-	_, err := s.aboutPlan(ctx, s.db.Update, id, func(q Statements, p PlanRow) error {
-		r, err := q.Lock(ctx, p.Operator)
-		if err != nil {
-			return err
-		}
-		// Only under the lock is its status what it will be until the end.
-		if p, err = plan(ctx, q, id); err != nil {
-			return err
-		}
-		if err := f(q, r, p); err != nil {
-			return err
-		}
-		after, err = q.Plan(ctx, id)
-		return err
-	})
-	if err != nil {
-		return store.Plan{}, err
-	}
-	return after.Plan, nil
-}
-
-// step tells whether a plan may go from one status to another; done, that it is
-// there already. It is the one place that knows the transitions.
-func step(from, to store.Status) (done bool, err error) {
-	switch {
-	case from == store.StatusApproved:
-		return false, nil // to committed, aborted or superseded
-	case from == to:
-		return true, nil
-	}
-	return false, fmt.Errorf("from %s to %s: %w", from, to, store.ErrTransition)
-}
-
-// admit tells whether a plan may be created for an interval that has none.
-func admit(r Row, p store.Plan) error {
-	if err := checkInterval(r, p.Epoch, p.Interval); err != nil {
+// admit tells whether a plan may be created, as far as what was planned before
+// says. planned: its interval has a plan that counts.
+func admit(r Row, p store.Plan, planned bool) error {
+	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil {
 		return err
 	}
 	if p.ConfigVersion != r.ConfigVersion {
@@ -212,14 +137,44 @@ func admit(r Row, p store.Plan) error {
 }
 
 // checkInterval orders intervals within an epoch, and epochs before them.
-func checkInterval(r Row, epoch, interval int64) error {
-	if r.Epoch == nil || epoch > *r.Epoch || epoch == *r.Epoch && interval >= *r.Interval {
-		return nil
+func checkInterval(r Row, epoch, interval int64, planned bool) error {
+	switch {
+	case r.Epoch != nil && epoch < *r.Epoch:
+		return fmt.Errorf("epoch %d is the newest: %w", *r.Epoch, store.ErrFenced)
+	case planned:
+		return store.ErrIntervalPlanned
+	case r.Epoch != nil && epoch == *r.Epoch && interval < *r.Interval:
+		return fmt.Errorf("interval %d is the newest: %w", *r.Interval, store.ErrIntervalOutdated)
 	}
-	return fmt.Errorf("interval %d of epoch %d is the newest: %w", *r.Interval, *r.Epoch, store.ErrIntervalOutdated)
+	return nil
 }
 
-// commit makes an approved plan the newest table version. The caller saves r.
+// makeWay deals with the plan that is being applied and with those that wait for
+// approval, before another one is created.
+func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by store.Transition) error {
+	if in.Status == store.StatusNoAction {
+		return nil
+	}
+	if err := noneInFlight(ctx, q, r, 0); err != nil {
+		return err
+	}
+	proposed, err := q.InStatus(ctx, r.ID, store.StatusProposed)
+	if err != nil {
+		return err
+	}
+	by.Reason = fmt.Sprintf("plan %s replaces it", in.ID)
+	for _, p := range proposed {
+		if in.OnPending != store.PendingReplace {
+			return fmt.Errorf("plan %q: %w", p.ID, store.ErrPlanPending)
+		}
+		if err := setStatus(ctx, q, p, store.StatusSuperseded, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit makes a plan the newest table version. The caller saves r.
 // changes are the plan's; where the engine holds the table, nobody asks for them.
 func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
 	if p.EngineTable {
@@ -245,31 +200,22 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 	if err := q.SetStatus(ctx, p.Seq, store.StatusCommitted, &version.Version); err != nil {
 		return err
 	}
-	others, err := q.Approved(ctx, r.ID)
+	others, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return err
 	}
 	by.Reason = fmt.Sprintf("plan %s was committed", p.ID)
 	for _, other := range others {
-		if err := end(ctx, q, other, store.StatusSuperseded, by); err != nil {
+		if err := setStatus(ctx, q, other, store.StatusSuperseded, by); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// end moves a plan to a last status without touching the table.
-func end(ctx context.Context, q Statements, p PlanRow, status store.Status, by store.Transition) error {
-	by.From, by.To = p.Status, status
-	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
-		return err
-	}
-	return q.SetStatus(ctx, p.Seq, status, nil)
+	return q.Tell(ctx, r.Name)
 }
 
 // retain removes what keep does not keep. Counts are of plans as created and of
 // table versions as numbered, the committed one included. The plan of the
-// committed table stays in any case.
+// committed table and one that is being applied stay in any case.
 func retain(ctx context.Context, q Statements, r Row, keep store.Retention) error {
 	err := older(ctx, q, r, keep.Inputs, func(upTo int64) error { return q.PurgeInputs(ctx, r.ID, upTo) })
 	if err != nil {

@@ -59,6 +59,21 @@ func (m Migrator) Status(ctx context.Context) (current, latest int64, err error)
 	return current, migrations.Latest, err
 }
 
+// Count implements [store.Migrator]. It reads columns only that are there from the
+// first version on.
+func (m Migrator) Count(ctx context.Context) (operators, plans int, err error) {
+	version, err := m.Version(ctx)
+	if err != nil || version == 0 {
+		return 0, 0, err
+	}
+	err = m.DB.QueryRowContext(ctx,
+		`SELECT (SELECT count(*) FROM operators WHERE deleted_at IS NULL), (SELECT count(*) FROM plans)`).Scan(&operators, &plans)
+	if err != nil {
+		return 0, 0, fmt.Errorf("counting operators and plans: %w", m.Explain(ctx, err))
+	}
+	return operators, plans, nil
+}
+
 func (m Migrator) provider() (*goose.Provider, error) {
 	options, err := m.Options()
 	if err != nil {

@@ -11,35 +11,69 @@ import (
 )
 
 // PutOperator implements [store.Store].
-func (s *Store) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+func (s *Store) PutOperator(
+	ctx context.Context, name string, config []byte, at time.Time, guards ...store.OperatorGuard,
+) (op store.Operator, created bool, err error) {
 	if !storable(name) {
 		return op, false, fmt.Errorf("store: operator %q: the name must be UTF-8 without NUL", name)
 	}
-	err = s.db.Update(ctx, func(q Statements) error {
-		row, err := q.Lock(ctx, name)
-		if errors.Is(err, store.ErrNotFound) {
-			if err = q.Reserve(ctx, name, at); err == nil {
-				row, err = q.Lock(ctx, name)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if created = row.DeletedAt != nil; created {
-			err = create(ctx, q, row, config, at)
-		} else {
-			err = configure(ctx, q, row, config, at)
-		}
-		if err != nil {
-			return err
-		}
-		op, err = q.Operator(ctx, name)
-		return err
+	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+		op, created, err = putOperator(ctx, q, name, config, at, guards)
+		return store.Outcome{Operator: op, Created: created}, err
 	})
 	if err != nil {
 		return store.Operator{}, false, fmt.Errorf("putting operator %q: %w", name, err)
 	}
 	return op, created, nil
+}
+
+func putOperator(
+	ctx context.Context, q Statements, name string, config []byte, at time.Time, guards []store.OperatorGuard,
+) (op store.Operator, created bool, err error) {
+	row, err := q.Lock(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		if err = q.Reserve(ctx, name, at); err == nil {
+			row, err = q.Lock(ctx, name)
+		}
+	}
+	if err != nil {
+		return op, false, err
+	}
+	created = row.DeletedAt != nil
+	if err := guardOperator(ctx, q, row, at, guards); err != nil {
+		return op, false, err
+	}
+	if created {
+		err = create(ctx, q, row, config, at)
+	} else {
+		err = configure(ctx, q, row, config, at)
+	}
+	if err != nil {
+		return op, false, err
+	}
+	op, err = q.Operator(ctx, name, at)
+	return op, created, err
+}
+
+// guardOperator asks what guards say of an operator that is locked.
+func guardOperator(ctx context.Context, q Statements, row Row, at time.Time, guards []store.OperatorGuard) error {
+	if len(guards) == 0 {
+		return nil
+	}
+	var current *store.Operator
+	if row.DeletedAt == nil {
+		op, err := q.Operator(ctx, row.Name, at)
+		if err != nil {
+			return err
+		}
+		current = &op
+	}
+	for _, guard := range guards {
+		if err := guard(current); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // create gives a deleted operator its first configuration and an empty table,
@@ -57,7 +91,10 @@ func create(ctx context.Context, q Statements, row Row, config []byte, at time.T
 	if err := q.InsertTableVersion(ctx, row.ID, empty); err != nil {
 		return err
 	}
-	return q.Save(ctx, row)
+	if err := q.Save(ctx, row); err != nil {
+		return err
+	}
+	return q.Tell(ctx, row.Name)
 }
 
 // configure gives an operator a new configuration version if config is new.
@@ -77,7 +114,7 @@ func configure(ctx context.Context, q Statements, row Row, config []byte, at tim
 // Operator implements [store.Store].
 func (s *Store) Operator(ctx context.Context, name string) (op store.Operator, err error) {
 	err = s.about(ctx, name, func(q Statements) error {
-		op, err = q.Operator(ctx, name)
+		op, err = q.Operator(ctx, name, s.now())
 		return err
 	})
 	return op, err
@@ -89,33 +126,43 @@ func (s *Store) Operators(ctx context.Context, after string, limit int) (ops []s
 		return nil, nil
 	}
 	err = s.db.Read(ctx, func(q Statements) error {
-		ops, err = q.Operators(ctx, repair(after), limit)
+		ops, err = q.Operators(ctx, repair(after), limit, s.now())
 		return err
 	})
 	return ops, err
 }
 
 // DeleteOperator implements [store.Store].
-func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time) error {
+func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) error {
 	if !storable(name) {
 		return fmt.Errorf("operator %q: %w", name, store.ErrNotFound)
 	}
-	err := s.db.Update(ctx, func(q Statements) error {
-		row, err := lock(ctx, q, name)
-		if err != nil {
-			return err
-		}
-		if err := q.DeleteHistory(ctx, row.ID); err != nil {
-			return err
-		}
-		row.TableSize, row.Epoch, row.Interval = 0, nil, nil
-		row.UpdatedAt, row.DeletedAt = at, &at
-		return q.Save(ctx, row)
+	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
+		return store.Outcome{}, deleteOperator(ctx, q, name, at, guards)
 	})
 	if err != nil {
 		return fmt.Errorf("deleting operator %q: %w", name, err)
 	}
 	return nil
+}
+
+func deleteOperator(ctx context.Context, q Statements, name string, at time.Time, guards []store.OperatorGuard) error {
+	row, err := lock(ctx, q, name)
+	if err != nil {
+		return err
+	}
+	if err := guardOperator(ctx, q, row, at, guards); err != nil {
+		return err
+	}
+	if err := q.DeleteHistory(ctx, row.ID); err != nil {
+		return err
+	}
+	row.TableSize, row.Epoch, row.Interval = 0, nil, nil
+	row.UpdatedAt, row.DeletedAt = at, &at
+	if err := q.Save(ctx, row); err != nil {
+		return err
+	}
+	return q.Tell(ctx, row.Name)
 }
 
 // Configuration implements [store.Store].
@@ -133,7 +180,7 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 // Route implements [store.Store].
 func (s *Store) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
 	err = s.about(ctx, operator, func(q Statements) error {
-		op, instance, found, err = q.Route(ctx, operator, key)
+		op, instance, found, err = q.Route(ctx, operator, key, s.now())
 		return err
 	})
 	return op, instance, found, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"plannerd/store"
 )
@@ -11,15 +12,19 @@ import (
 // FindPlan implements [store.Store].
 func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
 	var live PlanRow
-	err := s.about(ctx, operator, func(q Statements) (err error) {
-		live, err = q.LivePlan(ctx, operator, epoch, interval)
-		if err == nil && live.Fingerprint != fingerprint {
+	err := s.about(ctx, operator, func(q Statements) error {
+		p, found, err := livePlan(ctx, q, operator, epoch, interval, s.now())
+		if err == nil && (!found || p.Fingerprint != fingerprint) {
 			err = store.ErrNotFound
 		}
+		live = p
 		return err
 	})
 	if err != nil {
 		return store.Plan{}, fmt.Errorf("plan of interval %d: %w", interval, err)
+	}
+	if live.Executor != "" {
+		return s.Plan(ctx, live.ID)
 	}
 	return live.Plan, nil
 }
@@ -31,25 +36,24 @@ func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, inter
 		if err != nil {
 			return err
 		}
-		return open(ctx, q, r, epoch, interval)
+		return open(ctx, q, r, epoch, interval, s.now())
 	})
 }
 
 // open tells whether a plan of the interval may be created.
-func open(ctx context.Context, q Statements, r Row, epoch, interval int64) error {
-	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval)
+func open(ctx context.Context, q Statements, r Row, epoch, interval int64, at time.Time) error {
+	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval, at)
 	if err != nil {
 		return err
 	}
-	if planned {
-		return store.ErrIntervalPlanned
-	}
-	return checkInterval(r, epoch, interval)
+	return checkInterval(r, epoch, interval, planned)
 }
 
-func livePlan(ctx context.Context, q Statements, operator string, epoch, interval int64) (live PlanRow, found bool, err error) {
+func livePlan(
+	ctx context.Context, q Statements, operator string, epoch, interval int64, at time.Time,
+) (live PlanRow, found bool, err error) {
 	live, err = q.LivePlan(ctx, operator, epoch, interval)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && lapsed(live.Plan, at) {
 		return PlanRow{}, false, nil
 	}
 	return live, err == nil, err
@@ -58,6 +62,13 @@ func livePlan(ctx context.Context, q Statements, operator string, epoch, interva
 // Plan implements [store.Store].
 func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := s.aboutPlan(ctx, s.db.Read, id, nil)
+	if err != nil || p.Executor == "" {
+		return asOf(p.Plan, s.now()), err
+	}
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q Statements, _ PlanRow) error { // one state of it and its acks
+		p, err = whole(ctx, q, id)
+		return err
+	})
 	return p.Plan, err
 }
 
@@ -67,6 +78,7 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 		return nil, 0, fmt.Errorf("store: a page of %d plans", f.Limit)
 	}
 	var rows []PlanRow
+	now := s.now()
 	err = s.about(ctx, f.Operator, func(q Statements) error {
 		r, err := row(ctx, q, f.Operator)
 		if err != nil {
@@ -74,7 +86,7 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 		}
 		more := f
 		more.Limit++ // one more tells whether there is a next page
-		rows, err = q.Plans(ctx, r.ID, more)
+		rows, err = q.Plans(ctx, r.ID, more, now)
 		return err
 	})
 	if err != nil {
@@ -85,7 +97,7 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 		next = rows[len(rows)-1].Seq
 	}
 	for _, r := range rows {
-		plans = append(plans, r.Plan)
+		plans = append(plans, asOf(r.Plan, now))
 	}
 	return plans, next, nil
 }
@@ -140,6 +152,9 @@ func (s *Store) Input(ctx context.Context, plan string) (data []byte, err error)
 func (s *Store) Transitions(ctx context.Context, plan string) (steps []store.Transition, err error) {
 	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
 		steps, err = q.Transitions(ctx, p.Seq)
+		if err == nil && lapsed(p.Plan, s.now()) {
+			steps = append(steps, lapse(p.Plan))
+		}
 		return err
 	})
 	return steps, err

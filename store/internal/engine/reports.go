@@ -16,9 +16,9 @@ func (s *Store) PutReport(
 	if !storable(operator) {
 		return nil, false, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
 	}
-	err = s.db.Update(ctx, func(q Statements) error {
+	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
 		last, created, err = putReport(ctx, q, operator, in, data, keep)
-		return err
+		return store.Outcome{Reports: last, Created: created}, err
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("putting the report of instance %d of operator %q, interval %d: %w", in.Instance, operator, in.Interval, err)
@@ -31,7 +31,10 @@ func putReport(ctx context.Context, q Statements, operator string, in store.Repo
 	if err != nil {
 		return nil, false, err
 	}
-	if err := open(ctx, q, r, in.Epoch, in.Interval); err != nil {
+	if _, err := expire(ctx, q, r, in.At); err != nil {
+		return nil, false, err
+	}
+	if err := open(ctx, q, r, in.Epoch, in.Interval, in.At); err != nil {
 		return nil, false, err
 	}
 	replaced, err := q.DeleteReport(ctx, r.ID, in)

@@ -9,8 +9,7 @@ import (
 )
 
 // ResolvePlan implements [store.Store].
-func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (store.Plan, error) {
-	by = repairTransition(by)
+func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	r.Changes = sorted(r.Changes)
 	diff, err := store.EncodeChanges(r.Changes) // before the transaction: it takes its time
 	if err != nil {
@@ -19,16 +18,17 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 	if len(r.Changes) == 0 {
 		diff = nil
 	}
-	return s.change(ctx, id, func(q Statements, row Row, p PlanRow) error {
+	p, _, err := s.change(ctx, id, by, guards, func(q Statements, row Row, p PlanRow, by store.Transition) (bool, error) {
 		if err := resolvable(row, p.Plan); err != nil {
-			return err
+			return false, err
 		}
 		same, err := resolvedAs(ctx, q, p, r, diff)
 		if same || err != nil {
-			return err
+			return false, err
 		}
-		return resolve(ctx, q, row, p, r, diff, by)
+		return true, resolve(ctx, q, row, p, r, diff, by)
 	})
+	return p, err
 }
 
 // resolve gives a plan its resolution; diff is its changes, encoded, nil: none.

@@ -1,0 +1,31 @@
+package store
+
+// Feed is what happened to a routing table since an older version.
+type Feed struct {
+	// From is the older version, Version the committed one.
+	From, Version int64
+	// FromConfigVersion and ConfigVersion are the configurations that they pin. Where
+	// the hashes of the two differ, changes of entries alone mean little.
+	FromConfigVersion, ConfigVersion int64
+	// Full: From is unknown or purged, and Entries is the whole table. Otherwise
+	// Changes lead from one version to the other, each key at most once. Both are in
+	// ascending bytes of the keys.
+	Full    bool
+	Entries []Entry
+	Changes []Change
+	// Pending is what the plan that is being applied will change; nil: there is none.
+	Pending *PendingChange
+}
+
+// PendingChange is what a plan that is being applied does to the committed table.
+type PendingChange struct {
+	Plan          string
+	ConfigVersion int64 // that it will pin
+	Changes       []Change
+}
+
+// Event says that the version of a routing table, or what is pending on it, has
+// changed.
+type Event struct {
+	Operator string // "": it may be all of them
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"plannerd/store"
+)
+
+// TableChanges implements [store.Store].
+func (s *Store) TableChanges(ctx context.Context, operator string, since int64) (f store.Feed, err error) {
+	if !storable(operator) {
+		return f, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
+	}
+	err = s.db.Snapshot(ctx, func(q Statements) error {
+		r, err := row(ctx, q, operator)
+		if err != nil {
+			return err
+		}
+		f, err = feed(ctx, q, r, since)
+		return err
+	})
+	if err != nil {
+		return store.Feed{}, fmt.Errorf("changes of the routing table of operator %q since version %d: %w", operator, since, err)
+	}
+	return f, nil
+}
+
+func feed(ctx context.Context, q Statements, r Row, since int64) (store.Feed, error) {
+	f := store.Feed{From: since, Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
+	from, err := q.TableVersion(ctx, r.ID, since)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		f.Full = true
+		f.Entries, err = q.Entries(ctx, r.ID)
+	case err == nil:
+		f.FromConfigVersion = from.ConfigVersion
+		f.Changes, err = changesSince(ctx, q, r, since)
+	}
+	if err != nil {
+		return f, err
+	}
+	f.Pending, err = pending(ctx, q, r)
+	return f, err
+}
+
+// changesSince returns the net changes from an older table to the committed one.
+func changesSince(ctx context.Context, q Statements, r Row, since int64) ([]store.Change, error) {
+	var diffs [][]store.Change
+	err := q.Diffs(ctx, r.ID, since, func(data []byte) error {
+		changes, err := store.DecodeChanges(data)
+		diffs = append(diffs, changes)
+		return err
+	})
+	if err != nil || len(diffs) == 0 {
+		return nil, err
+	}
+	if len(diffs) == 1 { // who asks often is one version behind
+		return diffs[0], nil
+	}
+	past := history{}
+	for _, changes := range diffs {
+		if err := past.undo(changes); err != nil {
+			return nil, err
+		}
+	}
+	return past.net(), nil
+}
+
+// net returns what leads from the old table to the current one.
+func (h history) net() []store.Change {
+	var changes []store.Change
+	for key, s := range h {
+		if s.old != s.current {
+			changes = append(changes, store.Change{Key: []byte(key), Old: s.old, New: s.current})
+		}
+	}
+	slices.SortFunc(changes, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	return changes
+}
+
+// pending returns what the plan that is being applied will change.
+func pending(ctx context.Context, q Statements, r Row) (*store.PendingChange, error) {
+	applying, err := q.InStatus(ctx, r.ID, store.StatusApplying)
+	if err != nil || len(applying) == 0 {
+		return nil, err
+	}
+	p := applying[0]
+	changes, err := planChanges(ctx, q, p)
+	return &store.PendingChange{Plan: p.ID, ConfigVersion: p.ConfigVersion, Changes: changes}, err
+}
+
+// maxEvents is how many events a mailbox holds before it forgets which.
+const maxEvents = 1024
+
+// Mailbox holds what a watcher has not taken yet.
+type Mailbox struct {
+	lock   sync.Mutex
+	names  map[string]bool
+	filled chan struct{} // holds a token when there is something
+}
+
+// NewMailbox returns an empty mailbox.
+func NewMailbox() *Mailbox {
+	return &Mailbox{names: map[string]bool{}, filled: make(chan struct{}, 1)}
+}
+
+// Put adds the event of an operator, or of all: "". It does not wait.
+func (m *Mailbox) Put(operator string) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if operator == "" || len(m.names) == maxEvents {
+		clear(m.names)
+		operator = ""
+	}
+	if !m.names[""] {
+		m.names[operator] = true
+	}
+	select {
+	case m.filled <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the mailbox.
+func (m *Mailbox) take() map[string]bool {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	names := m.names
+	m.names = map[string]bool{}
+	return names
+}
+
+// Deliver sends what is put until ctx ends, and then closes the channel.
+func (m *Mailbox) Deliver(ctx context.Context, to chan<- store.Event) {
+	defer close(to)
+	for {
+		select {
+		case <-m.filled:
+		case <-ctx.Done():
+			return
+		}
+		for name := range m.take() {
+			select {
+			case to <- store.Event{Operator: name}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

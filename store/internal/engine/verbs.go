@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"plannerd/store"
+)
+
+// ApprovePlan implements [store.Store].
+func (s *Store) ApprovePlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	return s.move(ctx, id, store.StatusApproved, by, guards)
+}
+
+// RejectPlan implements [store.Store].
+func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	return s.move(ctx, id, store.StatusRejected, by, guards)
+}
+
+// AbortPlan implements [store.Store].
+func (s *Store) AbortPlan(
+	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
+) (store.Plan, error) {
+	p, _, err := s.change(ctx, id, to, guards, func(q Statements, r Row, p PlanRow, to store.Transition) (bool, error) {
+		if done, err := step(p.Status, store.StatusAborted); done || err != nil {
+			return false, err
+		}
+		applying := p.Status == store.StatusApplying
+		if applying && !rolledBack {
+			return false, store.ErrRollbackRequired
+		}
+		if err := setStatus(ctx, q, p, store.StatusAborted, to); err != nil {
+			return false, err
+		}
+		if applying {
+			return true, q.Tell(ctx, r.Name)
+		}
+		return true, nil
+	})
+	return p, err
+}
+
+// StartPlan implements [store.Store].
+func (s *Store) StartPlan(ctx context.Context, id, executor string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	if executor == "" || !storable(executor) {
+		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id, executor)
+	}
+	p, _, err := s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
+		done, err := step(p.Status, store.StatusApplying)
+		if err != nil {
+			return false, err
+		}
+		if done && p.Executor != executor {
+			return false, fmt.Errorf("%q applies it: %w", p.Executor, store.ErrTransition)
+		}
+		if done {
+			return false, nil
+		}
+		if err := ready(ctx, q, r, p); err != nil {
+			return false, err
+		}
+		if err := q.SetExecutor(ctx, p.Seq, executor); err != nil {
+			return false, err
+		}
+		if err := setStatus(ctx, q, p, store.StatusApplying, by); err != nil {
+			return false, err
+		}
+		return true, q.Tell(ctx, r.Name)
+	})
+	return p, err
+}
+
+// AckPlan implements [store.Store].
+func (s *Store) AckPlan(
+	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (p store.Plan, committed bool, err error) {
+	return s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
+		if p.Status != store.StatusApplying && p.Status != store.StatusCommitted {
+			return false, fmt.Errorf("an ack of what is %s: %w", p.Status, store.ErrTransition)
+		}
+		fresh, err := freshAcks(p.Plan, instances)
+		if err != nil || p.Status == store.StatusCommitted {
+			return false, err
+		}
+		if err := q.InsertAcks(ctx, p.Seq, fresh, by.Actor, by.At); err != nil {
+			return false, err
+		}
+		if len(p.Acked)+len(fresh) < len(p.Awaited) {
+			return false, nil
+		}
+		if by.Reason == "" {
+			by.Reason = "all instances have finished"
+		}
+		return true, commitPlan(ctx, q, r, p, by, keep)
+	})
+}
+
+// freshAcks returns those of the instances that have not acked the plan yet, each
+// once.
+func freshAcks(p store.Plan, instances []int32) ([]int32, error) {
+	fresh := slices.Clone(instances)
+	slices.Sort(fresh)
+	fresh = slices.Compact(fresh)
+	for _, instance := range fresh {
+		if _, awaited := slices.BinarySearch(p.Awaited, instance); !awaited {
+			return nil, fmt.Errorf("instance %d: %w", instance, store.ErrNotAwaited)
+		}
+	}
+	return slices.DeleteFunc(fresh, func(instance int32) bool {
+		_, acked := slices.BinarySearchFunc(p.Acked, instance, func(a store.Ack, i int32) int { return cmp.Compare(a.Instance, i) })
+		return acked
+	}), nil
+}
+
+// CommitPlan implements [store.Store].
+func (s *Store) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (p store.Plan, committed bool, err error) {
+	return s.change(ctx, id, to, guards, func(q Statements, r Row, p PlanRow, to store.Transition) (bool, error) {
+		if done, err := step(p.Status, store.StatusCommitted); done || err != nil {
+			return false, err
+		}
+		return true, commitPlan(ctx, q, r, p, to, keep)
+	})
+}
+
+// commitPlan commits a plan whose status allows it.
+func commitPlan(ctx context.Context, q Statements, r Row, p PlanRow, to store.Transition, keep store.Retention) error {
+	if err := ready(ctx, q, r, p); err != nil {
+		return err
+	}
+	var changes []store.Change
+	if !p.EngineTable {
+		var err error
+		if changes, err = planChanges(ctx, q, p); err != nil {
+			return err
+		}
+	}
+	to.From, to.To = p.Status, store.StatusCommitted
+	if err := q.InsertTransition(ctx, p.Seq, to); err != nil {
+		return err
+	}
+	if err := commit(ctx, q, &r, p, changes, to); err != nil {
+		return err
+	}
+	if err := q.Save(ctx, r); err != nil {
+		return err
+	}
+	return retain(ctx, q, r, keep)
+}
+
+// ready tells whether a plan can be started or committed, as far as its status
+// does not say.
+func ready(ctx context.Context, q Statements, r Row, p PlanRow) error {
+	if p.BaseVersion != r.TableVersion {
+		return store.ErrBaseChanged
+	}
+	if unresolved(p.Plan) {
+		return store.ErrUnresolved
+	}
+	return noneInFlight(ctx, q, r, p.Seq)
+}
+
+// noneInFlight tells whether no plan but that of the given number is being applied.
+func noneInFlight(ctx context.Context, q Statements, r Row, but int64) error {
+	applying, err := q.InStatus(ctx, r.ID, store.StatusApplying)
+	if err != nil {
+		return err
+	}
+	for _, other := range applying {
+		if other.Seq != but {
+			return fmt.Errorf("plan %q: %w", other.ID, store.ErrPlanInFlight)
+		}
+	}
+	return nil
+}
+
+// move is a verb that is nothing but a transition.
+func (s *Store) move(
+	ctx context.Context, id string, status store.Status, by store.Transition, guards []store.PlanGuard,
+) (store.Plan, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+		if done, err := step(p.Status, status); done || err != nil {
+			return false, err
+		}
+		return true, setStatus(ctx, q, p, status, by)
+	})
+	return p, err
+}
+
+// change runs f on a plan and its locked operator and returns the plan after it,
+// and what f told.
+func (s *Store) change(
+	ctx context.Context, id string, by store.Transition, guards []store.PlanGuard,
+	f func(Statements, Row, PlanRow, store.Transition) (bool, error),
+) (after store.Plan, did bool, err error) {
+	if !storable(id) {
+		return after, false, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)
+	}
+	by = repairTransition(by)
+	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+		r, p, err := lockPlan(ctx, q, id, by.At)
+		if err != nil {
+			return store.Outcome{}, err
+		}
+		for _, guard := range guards {
+			if err := guard(p.Plan); err != nil {
+				return store.Outcome{}, err
+			}
+		}
+		if did, err = f(q, r, p, by); err != nil {
+			return store.Outcome{}, err
+		}
+		p, err = whole(ctx, q, id)
+		after = p.Plan
+		return store.Outcome{Plan: after, Created: did}, err
+	})
+	if err != nil {
+		return store.Plan{}, false, fmt.Errorf("plan %q: %w", id, err)
+	}
+	return after, did, nil
+}
+
+// lockPlan returns a plan and its operator, which is locked.
+func lockPlan(ctx context.Context, q Statements, id string, at time.Time) (Row, PlanRow, error) {
+	p, err := plan(ctx, q, id)
+	if err != nil {
+		return Row{}, PlanRow{}, err
+	}
+	r, err := q.Lock(ctx, p.Operator)
+	if err != nil {
+		return Row{}, PlanRow{}, err
+	}
+	if _, err := expire(ctx, q, r, at); err != nil {
+		return Row{}, PlanRow{}, err
+	}
+	// Only under the lock is its status what it will be until the end.
+	p, err = whole(ctx, q, id)
+	return r, p, err
+}
+
+// whole is plan with the plan's acks.
+func whole(ctx context.Context, q Statements, id string) (PlanRow, error) {
+	p, err := plan(ctx, q, id)
+	if err == nil && p.Executor != "" {
+		p.Acked, err = q.Acks(ctx, p.Seq)
+	}
+	return p, err
+}
+
+// step tells whether a plan may go from one status to another; done, that it is
+// there already.
+func step(from, to store.Status) (done bool, err error) {
+	if from != to && !store.Allowed(from, to) {
+		err = fmt.Errorf("from %s to %s: %w", from, to, store.ErrTransition)
+	}
+	return from == to, err
+}
+
+// setStatus moves a plan to another status without touching the table.
+func setStatus(ctx context.Context, q Statements, p PlanRow, status store.Status, by store.Transition) error {
+	by.From, by.To = p.Status, status
+	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
+		return err
+	}
+	return q.SetStatus(ctx, p.Seq, status, nil)
+}

@@ -1,0 +1,295 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var feedCases = []testCase{
+	{name: "changes since a version lead to the committed table", run: changesLeadOn},
+	{name: "without an older version a feed is the whole table", run: feedOfNothing},
+	{name: "a feed tells what is pending", run: feedTellsPending},
+	{name: "changes of a random history are those of its versions", run: randomFeed},
+	{name: "watchers are told of versions and what is pending", run: watchersAreTold},
+	{name: "a slow watcher keeps nobody waiting", run: slowWatcher},
+	{name: "watching ends", run: watchingEnds},
+}
+
+// feed returns what happened since a version.
+func (f *fixture) feed(t testing.TB, since int64) store.Feed {
+	t.Helper()
+	feed, err := f.TableChanges(t.Context(), "clicks", since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return feed
+}
+
+func changesLeadOn(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{"v":1}`)
+	f.commit(t, "clicks", set("a", 1), set("b", 1), set("c", 1))
+	f.put(t, "clicks", `{"v":2}`)
+	f.commit(t, "clicks", move("a", 1, 2), unset("b", 1), set("d", 1))
+	f.commit(t, "clicks", move("a", 2, 1), set("b", 3), unset("d", 1))
+	for since, want := range [][]store.Change{
+		{set("a", 1), set("b", 3), set("c", 1)},
+		{move("b", 1, 3)},
+		{move("a", 2, 1), set("b", 3), unset("d", 1)},
+		nil,
+	} {
+		config := int64(2)
+		if since < 2 {
+			config = 1
+		}
+		same(t, fmt.Sprintf("feeds since version %d", since), store.Feed{
+			From: int64(since), Version: 3, FromConfigVersion: config, ConfigVersion: 2, Changes: want,
+		}, f.feed(t, int64(since)))
+	}
+}
+
+func feedOfNothing(t *testing.T, f *fixture) {
+	_, err := f.TableChanges(t.Context(), "clicks", 0)
+	fails(t, "a feed of no operator", err, store.ErrNotFound)
+	f.put(t, "clicks", `{}`)
+	same(t, "feeds of an empty table", store.Feed{ConfigVersion: 1, FromConfigVersion: 1}, f.feed(t, 0))
+	f.keeping(t, store.Retention{Versions: 2}, 4)
+	table, err := f.Table(t.Context(), "clicks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, since := range []int64{-1, 0, 2, 5, 1 << 60} {
+		same(t, fmt.Sprintf("feeds since version %d", since), store.Feed{
+			From: since, Version: 4, ConfigVersion: 1, Full: true, Entries: table.Entries,
+		}, f.feed(t, since))
+	}
+	if got := f.feed(t, 3); got.Full || len(got.Changes) != 1 {
+		t.Errorf("a feed since version 3: %+v", got)
+	}
+	// In another life of the operator nothing of the former one is known.
+	if err := f.DeleteOperator(t.Context(), "clicks", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	f.put(t, "clicks", `{}`)
+	if got := f.feed(t, 4); !got.Full || got.Version != 5 || len(got.Entries) > 0 {
+		t.Errorf("a feed of the next life: %+v", got)
+	}
+}
+
+func feedTellsPending(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("a", 1))
+	p := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, move("a", 1, 2), set("b", 1)))
+	f.put(t, "clicks", `{"v":2}`)
+	want := func(pending *store.PendingChange) {
+		t.Helper()
+		for _, since := range []int64{-1, 0, 1} {
+			same(t, "what is pending", pending, f.feed(t, since).Pending)
+		}
+	}
+	want(nil)
+	f.start(t, p.ID)
+	want(&store.PendingChange{Plan: p.ID, ConfigVersion: 1, Changes: []store.Change{move("a", 1, 2), set("b", 1)}})
+	f.commitPlan(t, p.ID)
+	want(nil)
+	empty := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
+	f.start(t, empty.ID)
+	want(&store.PendingChange{Plan: empty.ID, ConfigVersion: 2})
+	if _, err := f.AbortPlan(t.Context(), empty.ID, true, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	want(nil)
+}
+
+// randomFeed applies the changes since each version to that version.
+func randomFeed(t *testing.T, f *fixture) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	f.put(t, "clicks", `{}`)
+	tables := []map[string]int32{{}}
+	for range 30 {
+		next := maps.Clone(tables[len(tables)-1])
+		changes := randomChanges(random, next)
+		apply(t, next, changes)
+		f.commit(t, "clicks", changes...)
+		tables = append(tables, next)
+	}
+	for since, table := range tables {
+		feed := f.feed(t, int64(since))
+		if feed.Full {
+			t.Fatalf("since version %d: full", since)
+		}
+		seen := map[string]bool{}
+		for _, c := range feed.Changes {
+			if seen[string(c.Key)] {
+				t.Errorf("since version %d: key %q twice", since, c.Key)
+			}
+			seen[string(c.Key)] = true
+		}
+		apply(t, table, feed.Changes)
+		same(t, fmt.Sprintf("tables after the changes since version %d", since), tables[len(tables)-1], table)
+	}
+}
+
+// apply makes changes to a table and sees that each is one of what is there.
+func apply(t *testing.T, table map[string]int32, changes []store.Change) {
+	t.Helper()
+	for _, c := range changes {
+		old, there := table[string(c.Key)]
+		if !there {
+			old = store.NoInstance
+		}
+		if old != c.Old || c.Old == c.New {
+			t.Errorf("key %q goes from %d to %d, but it is at %d", c.Key, c.Old, c.New, old)
+		}
+		if c.New == store.NoInstance {
+			delete(table, string(c.Key))
+		} else {
+			table[string(c.Key)] = c.New
+		}
+	}
+}
+
+// watch returns a watcher's channel.
+func (f *fixture) watch(t testing.TB) <-chan store.Event {
+	t.Helper()
+	events, err := f.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// patience is longer than anything takes that happens at all.
+const patience = 30 * time.Second
+
+// wantEvent takes an event.
+func wantEvent(t *testing.T, what string, events <-chan store.Event, want string) {
+	t.Helper()
+	select {
+	case got, open := <-events:
+		if !open || got.Operator != want {
+			t.Fatalf("%s: an event of %q, open = %v; want one of %q", what, got.Operator, open, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("%s: no event", what)
+	}
+}
+
+// watchersAreTold takes one event for each step that makes one. The steps
+// between that make none would be seen by their operator's name.
+func watchersAreTold(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	first, second := f.watch(t), f.watch(t)
+	told := func(what, operator string) {
+		t.Helper()
+		wantEvent(t, what, first, operator)
+		wantEvent(t, what, second, operator)
+	}
+	f.put(t, "clicks", `{}`)
+	told("an operator", "clicks")
+	f.put(t, "odd ä\u0001'😀", `{}`)
+	told("an odd operator", "odd ä\u0001'😀")
+	f.put(t, "silent", `{}`)
+	told("a silent operator", "silent")
+
+	quiet := f.create(t, f.proposal(t, "silent", 1, set("a", 1)))
+	f.put(t, "silent", `{"v":2}`)
+	if _, err := f.ApprovePlan(ctx, quiet.ID, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.AbortPlan(ctx, quiet.ID, false, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	broken := f.plan(t, "silent", 2, store.StatusCommitted, unset("none", 1))
+	if _, _, err := f.CreatePlan(ctx, broken, f.by("x")); err == nil {
+		t.Fatal("a plan for another table was committed")
+	}
+
+	f.commit(t, "clicks", set("a", 1))
+	told("a commit at once", "clicks")
+	p := f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved, set("b", 1)))
+	f.start(t, p.ID)
+	told("a start", "clicks")
+	if _, err := f.AbortPlan(ctx, p.ID, true, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	told("an abort", "clicks")
+	p = f.create(t, f.awaiting(t, "clicks", 8, store.StatusApproved, set("b", 1)))
+	f.start(t, p.ID)
+	told("a start", "clicks")
+	if _, _, err := f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	told("the last ack", "clicks")
+	if err := f.DeleteOperator(ctx, "clicks", f.now()); err != nil {
+		t.Fatal(err)
+	}
+	told("a deletion", "clicks")
+}
+
+// slowWatcher takes nothing until much has happened.
+func slowWatcher(t *testing.T, f *fixture) {
+	events := f.watch(t)
+	for i := range 30 {
+		f.put(t, fmt.Sprintf("operator %d", i%3), `{}`)
+		f.commit(t, fmt.Sprintf("operator %d", i%3))
+	}
+	f.put(t, "last", `{}`)
+	for n := 0; ; n++ {
+		select {
+		case e := <-events:
+			if e.Operator == "last" {
+				return
+			}
+			if n > 60 {
+				t.Fatal("more events than changes")
+			}
+		case <-time.After(patience):
+			t.Fatal("no event of the last change")
+		}
+	}
+}
+
+func watchingEnds(t *testing.T, f *fixture) {
+	ctx, cancel := context.WithCancel(t.Context())
+	events, err := f.Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	wantClosed(t, "a context that ended", events)
+	_, err = f.Watch(ctx)
+	fails(t, "watching under a context that ended", err, context.Canceled)
+
+	s := f.open(t)
+	events, err = s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantClosed(t, "a store that was closed", events)
+	_, err = s.Watch(t.Context())
+	fails(t, "watching a closed store", err, store.ErrUnavailable)
+	f.put(t, "clicks", `{}`)
+}
+
+func wantClosed(t *testing.T, what string, events <-chan store.Event) {
+	t.Helper()
+	select {
+	case e, open := <-events:
+		if open {
+			t.Errorf("%s: event %+v", what, e)
+		}
+	case <-time.After(patience):
+		t.Errorf("%s: it is watched still", what)
+	}
+}

@@ -1,0 +1,358 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var idempotencyCases = []testCase{
+	{name: "a request is answered once under its key", run: answeredOnce},
+	{name: "a key is another one in another scope, whatever its bytes", run: keysAreApart},
+	{name: "a lease that ran out lets the next one try", run: leaseRunsOut},
+	{name: "a key whose request failed is given back", run: keyIsGivenBack},
+	{name: "old keys are forgotten", run: oldKeysAreForgotten},
+	{name: "every change finishes its request", run: everyChangeFinishes},
+	{name: "an answer that fails takes the effect back", run: failingAnswer},
+	{name: "one of the requests under a key is made", run: oneRequestIsMade},
+	{name: "effect and answer are there together or not at all", run: effectAndAnswer},
+}
+
+// lease is how long keys are held in these cases.
+const lease = time.Minute
+
+// request is a key with a body.
+func request(key string) store.Idempotency {
+	return store.Idempotency{Scope: "POST /plans", Key: key, Body: sha256.Sum256([]byte(key))}
+}
+
+// begin holds a key.
+func (f *fixture) begin(t testing.TB, i store.Idempotency) store.Claim {
+	t.Helper()
+	c, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Done || c.Token == "" {
+		t.Fatalf("key %q: %+v, want it to be held", i.Key, c)
+	}
+	return c
+}
+
+// finishing is a context under which a change finishes the request of a key.
+func finishing(ctx context.Context, i store.Idempotency, c store.Claim) context.Context {
+	return store.WithCompletion(ctx, store.Completion{Idempotency: i, Token: c.Token, Answer: func(out store.Outcome) (int, []byte, error) {
+		return 200, answer(out), nil
+	}})
+}
+
+// answer tells of an outcome.
+func answer(out store.Outcome) []byte {
+	return fmt.Appendf(nil, "plan %q %s, operator %q, %d reports, created %v",
+		out.Plan.ID, out.Plan.Status, out.Operator.Name, len(out.Reports), out.Created)
+}
+
+func answeredOnce(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	i := request("once")
+	c := f.begin(t, i)
+	_, err := f.BeginIdempotent(ctx, i, lease, f.clock())
+	fails(t, "a second request", err, store.ErrIdempotencyRunning)
+	other := i
+	other.Body[31]++
+	_, err = f.BeginIdempotent(ctx, other, lease, f.clock())
+	fails(t, "another request while it is running", err, store.ErrIdempotencyMismatch)
+	if _, _, err := f.CommitPlan(finishing(ctx, i, c), p.ID, f.by("x"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	want := store.Claim{Done: true, Status: 200, Answer: []byte(`plan "` + p.ID + `" committed, operator "", 0 reports, created true`)}
+	for _, later := range []time.Duration{0, lease, 1000 * lease} {
+		got, err := f.BeginIdempotent(ctx, i, lease, f.clock().Add(later))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "answers", want, got)
+	}
+	_, err = f.BeginIdempotent(ctx, other, lease, f.clock().Add(2*lease))
+	fails(t, "another request", err, store.ErrIdempotencyMismatch)
+	// What is done cannot be given back, and not be done again.
+	if err := f.ReleaseIdempotent(ctx, i, c.Token); err != nil {
+		t.Error(err)
+	}
+	before := read(t, f)
+	_, _, err = f.PutOperator(finishing(ctx, i, c), "other", []byte(`{}`), f.now())
+	fails(t, "a second effect", err, store.ErrIdempotencyLost)
+	same(t, "contents", before, read(t, f))
+	got, err := f.BeginIdempotent(ctx, i, lease, f.clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "answers", want, got)
+}
+
+func keysAreApart(t *testing.T, f *fixture) {
+	long := string(make([]byte, 100_000))
+	tokens := map[string]bool{}
+	for _, i := range []store.Idempotency{
+		{}, {Scope: "a"}, {Key: "a"}, {Scope: "a", Key: "b"}, {Scope: "ab"}, {Key: "ab"}, {Scope: "A", Key: "b"},
+		{Scope: "\xff\x00", Key: "\x00"}, {Scope: "\xff", Key: "\x00\x00"}, {Scope: long}, {Key: long},
+	} {
+		tokens[f.begin(t, i).Token] = true
+		_, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
+		fails(t, "the same key", err, store.ErrIdempotencyRunning)
+	}
+	if len(tokens) != 11 {
+		t.Errorf("%d tokens for 11 keys", len(tokens))
+	}
+}
+
+func leaseRunsOut(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	i := request("slow")
+	first := f.begin(t, i)
+	_, err := f.BeginIdempotent(ctx, i, lease, f.clock().Add(lease-time.Microsecond))
+	fails(t, "a request within the lease", err, store.ErrIdempotencyRunning)
+	at := f.clock().Add(lease)
+	second, err := f.BeginIdempotent(ctx, i, lease, at)
+	if err != nil || second.Done || second.Token == first.Token {
+		t.Fatalf("claim %+v after %+v, error %v", second, first, err)
+	}
+	_, err = f.BeginIdempotent(ctx, i, lease, at.Add(lease/2))
+	fails(t, "a request within the second lease", err, store.ErrIdempotencyRunning)
+	// The first one comes back. It must leave nothing behind, nor give back what it
+	// does not hold.
+	_, _, err = f.PutOperator(finishing(ctx, i, first), "first", []byte(`{}`), f.now())
+	fails(t, "the late first one", err, store.ErrIdempotencyLost)
+	if err := f.ReleaseIdempotent(ctx, i, first.Token); err != nil {
+		t.Error(err)
+	}
+	if ops, err := f.Operators(ctx, "", 10); err != nil || len(ops) > 0 {
+		t.Errorf("operators %v, error %v", ops, err)
+	}
+	if _, _, err = f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()); err != nil {
+		t.Error(err)
+	}
+	// A lease that ran out and that nobody took over is good enough to finish with.
+	j := request("slower")
+	c := f.begin(t, j)
+	if _, _, err = f.PutOperator(finishing(ctx, j, c), "third", []byte(`{}`), f.clock().Add(5*lease)); err != nil {
+		t.Error(err)
+	}
+}
+
+func keyIsGivenBack(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	i := request("fails")
+	first := f.begin(t, i)
+	_, err := f.ApprovePlan(finishing(ctx, i, first), "none", f.by("x"))
+	fails(t, "approving nothing", err, store.ErrNotFound)
+	_, err = f.BeginIdempotent(ctx, i, lease, f.clock())
+	fails(t, "a request that was not given back", err, store.ErrIdempotencyRunning)
+	for range 2 {
+		if err := f.ReleaseIdempotent(ctx, i, first.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.Body[0]++ // another request may have the key now
+	second := f.begin(t, i)
+	_, _, err = f.PutOperator(finishing(ctx, i, first), "first", []byte(`{}`), f.now())
+	fails(t, "the token of the former life", err, store.ErrIdempotencyLost)
+	if _, _, err = f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()); err != nil {
+		t.Error(err)
+	}
+}
+
+func oldKeysAreForgotten(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	old, running, recent := request("old"), request("running"), request("recent")
+	c := f.begin(t, old)
+	if _, _, err := f.PutOperator(finishing(ctx, old, c), "clicks", []byte(`{}`), f.now()); err != nil {
+		t.Fatal(err)
+	}
+	f.begin(t, running)
+	at := f.now()
+	if _, err := f.BeginIdempotent(ctx, recent, lease, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 0} {
+		if n, err := f.PurgeIdempotency(ctx, at); err != nil || n != want {
+			t.Errorf("%d were forgotten, error %v; want %d", n, err, want)
+		}
+	}
+	f.begin(t, old)
+	f.begin(t, running)
+	_, err := f.BeginIdempotent(ctx, recent, lease, at)
+	fails(t, "the recent key", err, store.ErrIdempotencyRunning)
+}
+
+// everyChangeFinishes goes through all methods that change something. What they
+// find done already is finished too.
+func everyChangeFinishes(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	f.put(t, "gone", `{}`)
+	keep := store.Retention{}
+	classes := f.create(t, f.classes(t, 1)).ID
+	in := f.plan(t, "clicks", 2, store.StatusApproved, set("a", 1))
+	proposed := f.proposal(t, "clicks", 3)
+	steps := []struct {
+		name string
+		run  func(ctx context.Context) error
+		want string
+	}{
+		{"put", func(ctx context.Context) error {
+			_, _, err := f.PutOperator(ctx, "new", []byte(`{}`), f.now())
+			return err
+		},
+			`plan "" , operator "new", 0 reports, created true`},
+		{"put again", func(ctx context.Context) error {
+			_, _, err := f.PutOperator(ctx, "new", []byte(`{}`), f.now())
+			return err
+		},
+			`plan "" , operator "new", 0 reports, created false`},
+		{"delete", func(ctx context.Context) error { return f.DeleteOperator(ctx, "gone", f.now()) },
+			`plan "" , operator "", 0 reports, created false`},
+		{"report", func(ctx context.Context) error {
+			_, _, err := f.PutReport(ctx, "clicks", store.Report{Interval: 9, At: f.now()}, []byte("x"), 0)
+			return err
+		}, `plan "" , operator "", 1 reports, created true`},
+		{"create", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
+			`plan "` + in.ID + `" approved, operator "", 0 reports, created true`},
+		{"create again", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
+			`plan "` + in.ID + `" approved, operator "", 0 reports, created false`},
+		{"resolve", func(ctx context.Context) error {
+			_, err := f.ResolvePlan(ctx, classes, store.Resolution{Keys: 1}, f.by("x"))
+			return err
+		}, `plan "` + classes + `" approved, operator "", 0 reports, created true`},
+		{"propose", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, proposed, f.by("x")); return err },
+			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
+		{"approve", func(ctx context.Context) error { _, err := f.ApprovePlan(ctx, proposed.ID, f.by("x")); return err },
+			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
+		{"start", func(ctx context.Context) error { _, err := f.StartPlan(ctx, proposed.ID, "e", f.by("x")); return err },
+			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
+		{"ack", func(ctx context.Context) error {
+			_, _, err := f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep)
+			return err
+		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
+		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, true, f.by("x")); return err },
+			`plan "` + proposed.ID + `" aborted, operator "", 0 reports, created true`},
+		{"commit", func(ctx context.Context) error { _, _, err := f.CommitPlan(ctx, in.ID, f.by("x"), keep); return err },
+			`plan "` + in.ID + `" committed, operator "", 0 reports, created true`},
+	}
+	for _, step := range steps {
+		i := request(step.name)
+		c := f.begin(t, i)
+		if err := step.run(finishing(t.Context(), i, c)); err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		got, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
+		if err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		same(t, step.name+": answers", store.Claim{Done: true, Status: 200, Answer: []byte(step.want)}, got)
+	}
+}
+
+func failingAnswer(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	before := read(t, f)
+	i := request("answer")
+	ctx := store.WithCompletion(t.Context(), store.Completion{Idempotency: i, Token: f.begin(t, i).Token,
+		Answer: func(store.Outcome) (int, []byte, error) { return 0, nil, errGuard }})
+	_, committed, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
+	fails(t, "the commit", err, errGuard)
+	if committed {
+		t.Error("committed = true")
+	}
+	_, created, err := f.CreatePlan(ctx, f.plan(t, "clicks", 2, store.StatusApproved), f.by("x"))
+	fails(t, "the plan", err, errGuard)
+	if created {
+		t.Error("created = true")
+	}
+	same(t, "contents", before, read(t, f))
+	_, err = f.BeginIdempotent(t.Context(), i, lease, f.clock())
+	fails(t, "its key", err, store.ErrIdempotencyRunning)
+}
+
+// oneRequestIsMade sends a request to all replicas, again and again until it is
+// answered.
+func oneRequestIsMade(t *testing.T, f *fixture) {
+	const n = 9
+	f.put(t, "clicks", `{}`)
+	i := request("everywhere")
+	in := f.plan(t, "clicks", 1, store.StatusCommitted, set("a", 1))
+	by, at := f.by("x"), f.clock()
+	var made, failed atomic.Int32
+	answers := make([]string, n)
+	f.together(t, n, func(k int, s store.Store) {
+		for answers[k] == "" {
+			c, err := s.BeginIdempotent(t.Context(), i, lease, at)
+			switch {
+			case errors.Is(err, store.ErrIdempotencyRunning):
+			case err != nil:
+				t.Error(err)
+				return
+			case c.Done:
+				answers[k] = string(c.Answer)
+			case failed.Add(1) <= 2: // it is given back twice before it is made
+				err = s.ReleaseIdempotent(t.Context(), i, c.Token)
+			default:
+				mine := in
+				mine.ID, mine.Fingerprint = fmt.Sprint("by ", k), fmt.Sprint("by ", k)
+				_, _, err = s.CreatePlan(finishing(t.Context(), i, c), mine, by)
+				made.Add(1)
+			}
+			if err != nil && !errors.Is(err, store.ErrIdempotencyRunning) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	if made.Load() != 1 {
+		t.Errorf("made %d times", made.Load())
+	}
+	if slices.Sort(answers); answers[0] != answers[n-1] {
+		t.Errorf("answers %q", answers)
+	}
+	f.wantStatuses(t, "clicks", store.StatusCommitted)
+}
+
+// effectAndAnswer ends the context at each point of the last ack. Whoever hears of
+// the end while the database commits does not know which of the two it is.
+func effectAndAnswer(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1), set("b", 1)))
+	f.start(t, p.ID)
+	i := request("interrupted")
+	c := f.begin(t, i)
+	before := read(t, f)
+	for looks := 1; ; looks += 1 + looks/5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		counted := &countedContext{Context: ctx, left: looks, end: cancel}
+		_, committed, err := f.AckPlan(finishing(counted, i, c), p.ID, []int32{0, 2}, f.by("x"), store.Retention{})
+		cancel()
+		if err == nil && committed {
+			break
+		}
+		fails(t, "an interrupted ack", err, context.Canceled)
+		if f.operator(t, "clicks").TableVersion == 1 {
+			break
+		}
+		same(t, "contents", before, read(t, f))
+		_, err = f.BeginIdempotent(t.Context(), i, lease, f.clock().Add(-time.Hour))
+		fails(t, "its key", err, store.ErrIdempotencyRunning)
+	}
+	f.wantTable(t, "clicks", 1, "a=1", "b=1")
+	if got, err := f.BeginIdempotent(t.Context(), i, lease, f.clock()); err != nil || !got.Done {
+		t.Errorf("claim %+v, error %v", got, err)
+	}
+}

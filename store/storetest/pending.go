@@ -1,0 +1,250 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var pendingCases = []testCase{
+	{name: "a proposed plan is kept or replaced", run: proposedIsKeptOrReplaced},
+	{name: "while a plan is applied no other is created", run: oneInFlight},
+	{name: "the current plan is the one that matters", run: currentPlan},
+	{name: "a plan that is not approved in time has expired", run: notApprovedInTime},
+	{name: "whatever comes next writes down what has expired", run: expiryIsWrittenDown},
+	{name: "expiry is written down without anything else", run: expiryIsSwept},
+}
+
+func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	in := f.proposal(t, "clicks", 1, set("a", 1))
+	waiting := f.create(t, in)
+	f.create(t, f.plan(t, "clicks", 2, store.StatusNoAction))
+	before := read(t, f)
+	for _, status := range []store.Status{store.StatusProposed, store.StatusApproved, store.StatusCommitted} {
+		for _, policy := range []store.PendingPolicy{"", store.PendingKeep} {
+			p := f.plan(t, "clicks", 3, status, set("b", 1))
+			p.OnPending = policy
+			_, created, err := f.CreatePlan(ctx, p, f.by("x"))
+			fails(t, "a plan that is "+string(status), err, store.ErrPlanPending)
+			if created {
+				t.Error("created = true")
+			}
+		}
+	}
+	odd := f.plan(t, "clicks", 3, store.StatusProposed)
+	odd.OnPending = "forget"
+	_, _, err := f.CreatePlan(ctx, odd, f.by("x"))
+	refused(t, "an unknown policy", err)
+	if got, created, err := f.CreatePlan(ctx, in, f.by("x")); err != nil || created || got.ID != waiting.ID {
+		t.Errorf("the same plan again: %s, created = %v, error %v", got.ID, created, err)
+	}
+	same(t, "contents", before, read(t, f))
+
+	idle := f.plan(t, "clicks", 3, store.StatusNoAction)
+	idle.OnPending = store.PendingReplace
+	f.create(t, idle)
+	f.wantStatuses(t, "clicks", store.StatusProposed, store.StatusNoAction, store.StatusNoAction)
+
+	next := f.proposal(t, "clicks", 4, set("a", 2))
+	next.OnPending = store.PendingReplace
+	by := f.by("someone")
+	if _, _, err := f.CreatePlan(ctx, next, by); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := f.Transitions(ctx, waiting.ID)
+	if err != nil || len(steps) != 2 {
+		t.Fatalf("transitions %v, error %v; want two", steps, err)
+	}
+	same(t, "the last transition", store.Transition{
+		From: store.StatusProposed, To: store.StatusSuperseded, Actor: "someone", Reason: "plan " + next.ID + " replaces it", At: kept(by.At),
+	}, steps[1])
+	// One that is committed at once replaces it too.
+	last := f.plan(t, "clicks", 5, store.StatusCommitted, set("a", 3))
+	last.OnPending = store.PendingReplace
+	f.create(t, last)
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusNoAction, store.StatusNoAction, store.StatusSuperseded, store.StatusCommitted)
+	// A commit supersedes what is proposed.
+	approved := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
+	proposed := f.create(t, f.proposal(t, "clicks", 7))
+	f.commitPlan(t, approved.ID)
+	if p, err := f.Plan(ctx, proposed.ID); err != nil || p.Status != store.StatusSuperseded {
+		t.Errorf("status %q, error %v", p.Status, err)
+	}
+}
+
+func oneInFlight(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	running := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	f.start(t, running.ID)
+	before := read(t, f)
+	for _, status := range []store.Status{store.StatusProposed, store.StatusApproved, store.StatusCommitted} {
+		p := f.plan(t, "clicks", 2, status)
+		p.OnPending = store.PendingReplace
+		_, _, err := f.CreatePlan(t.Context(), p, f.by("x"))
+		fails(t, "a plan that is "+string(status), err, store.ErrPlanInFlight)
+	}
+	same(t, "contents", before, read(t, f))
+	f.create(t, f.plan(t, "clicks", 2, store.StatusNoAction))
+	f.commitPlan(t, running.ID)
+	f.commit(t, "clicks", set("b", 1))
+}
+
+func currentPlan(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	want := func(p store.Plan, status store.Status) {
+		t.Helper()
+		ops, err := f.Operators(t.Context(), "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if op := ops[0]; op.CurrentPlan != p.ID || op.CurrentStatus != status {
+			t.Errorf("current plan %q is %q, want %q, %q", op.CurrentPlan, op.CurrentStatus, p.ID, status)
+		}
+	}
+	want(store.Plan{}, "")
+	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
+	second := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
+	want(second, store.StatusApproved)
+	proposed := f.create(t, f.proposal(t, "clicks", 3))
+	f.create(t, f.plan(t, "clicks", 4, store.StatusNoAction))
+	want(proposed, store.StatusProposed)
+	f.start(t, first.ID)
+	want(first, store.StatusApplying)
+	if _, err := f.AbortPlan(t.Context(), first.ID, true, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	want(proposed, store.StatusProposed)
+	f.ticks.Add(60)
+	want(second, store.StatusApproved)
+	f.commitPlan(t, second.ID)
+	want(store.Plan{}, "")
+}
+
+// notApprovedInTime looks at a plan before and after it expires, which nobody has
+// written down.
+func notApprovedInTime(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	in := f.proposal(t, "clicks", 1, set("a", 1))
+	in.ExpiresAt = new(kept(f.clock().Add(time.Hour).Truncate(time.Second)))
+	p := f.create(t, in)
+	forever := f.plan(t, "clicks", 1, store.StatusApproved)
+	forever.Interval, forever.ExpiresAt = 0, in.ExpiresAt
+	look := func(status store.Status, transitions int, missing, open error) {
+		t.Helper()
+		got, err := f.Plan(ctx, p.ID)
+		if err != nil || got.Status != status {
+			t.Errorf("status %q, error %v; want %q", got.Status, err, status)
+		}
+		steps, err := f.Transitions(ctx, p.ID)
+		if err != nil || len(steps) != transitions || steps[len(steps)-1].To != status {
+			t.Errorf("transitions %v, error %v", steps, err)
+		}
+		for _, s := range []store.Status{store.StatusProposed, store.StatusExpired, ""} {
+			listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: s, Limit: 5})
+			if there := len(listed) == 1; err != nil || there != (s == "" || s == status) || there && listed[0].Status != status {
+				t.Errorf("%d plans with status %q, error %v", len(listed), s, err)
+			}
+		}
+		_, err = f.FindPlan(ctx, "clicks", 0, 1, in.Fingerprint)
+		fails(t, "finding it", err, missing)
+		fails(t, "its interval", f.CheckInterval(ctx, "clicks", 0, 1), open)
+		if got := f.operator(t, "clicks").CurrentPlan; (got == p.ID) != (status == store.StatusProposed) {
+			t.Errorf("current plan %q", got)
+		}
+	}
+	look(store.StatusProposed, 1, nil, store.ErrIntervalPlanned)
+	f.ticks.Store(int64(in.ExpiresAt.Sub(f.clock())/time.Second) + f.ticks.Load() - 1)
+	look(store.StatusProposed, 1, nil, store.ErrIntervalPlanned)
+	f.ticks.Add(2)
+	look(store.StatusExpired, 2, store.ErrNotFound, nil)
+	steps, err := f.Transitions(ctx, p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the last transition", store.Transition{
+		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time", At: *in.ExpiresAt,
+	}, steps[1])
+	// Only what is proposed expires.
+	p2 := f.plan(t, "clicks", 2, store.StatusApproved)
+	p2.ExpiresAt = in.ExpiresAt
+	if got := f.create(t, p2); got.ExpiresAt != nil || got.Status != store.StatusApproved {
+		t.Errorf("an approved plan is %q and expires at %v", got.Status, got.ExpiresAt)
+	}
+}
+
+// expiryIsWrittenDown: reading and writing down make no difference to a reader.
+func expiryIsWrittenDown(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	for what, touch := range map[string]func(name string) error{
+		"a plan of another interval": func(name string) error {
+			_, _, err := f.CreatePlan(ctx, f.plan(t, name, 2, store.StatusProposed), f.by("x"))
+			return err
+		},
+		"a plan of the same interval": func(name string) error {
+			_, _, err := f.CreatePlan(ctx, f.plan(t, name, 1, store.StatusApproved), f.by("x"))
+			return err
+		},
+		"a report": func(name string) error {
+			_, _, err := f.PutReport(ctx, name, store.Report{Interval: 1, At: f.now()}, []byte("x"), 0)
+			return err
+		},
+		"a step of another plan": func(name string) error {
+			_, err := f.AbortPlan(ctx, "approved "+name, false, f.by("x"))
+			return err
+		},
+	} {
+		f.put(t, what, `{}`)
+		approved := f.plan(t, what, 0, store.StatusApproved)
+		approved.ID = "approved " + what
+		f.create(t, approved)
+		p := f.create(t, f.proposal(t, what, 1, set("a", 1)))
+		f.ticks.Add(60)
+		before, err := f.Transitions(ctx, p.ID)
+		if err != nil || len(before) != 2 {
+			t.Errorf("%s: transitions %v, error %v; want two", what, before, err)
+		}
+		if err := touch(what); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		var status string
+		row := database(t, f).QueryRowContext(ctx, `SELECT status FROM plans WHERE id = '`+p.ID+`'`)
+		if err := row.Scan(&status); err != nil || status != string(store.StatusExpired) {
+			t.Errorf("%s: the database says %q, error %v", what, status, err)
+		}
+		after, err := f.Transitions(ctx, p.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		same(t, what+": transitions", before, after)
+	}
+}
+
+func expiryIsSwept(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		f.put(t, name, `{}`)
+		p := f.proposal(t, name, 1)
+		switch name {
+		case "c":
+			p.ExpiresAt = new(p.ExpiresAt.Add(time.Hour))
+		case "d":
+			p.ExpiresAt = nil
+		}
+		f.create(t, p)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 0}, {2 * time.Minute, 2}, {2 * time.Minute, 0}, {2 * time.Hour, 1}, {10_000 * time.Hour, 0}} {
+		if n, err := f.Expire(ctx, f.clock().Add(c.after)); err != nil || n != c.want {
+			t.Errorf("after %v: %d expired, error %v; want %d", c.after, n, err, c.want)
+		}
+	}
+	for name, want := range map[string]store.Status{"a": store.StatusExpired, "c": store.StatusExpired, "d": store.StatusProposed} {
+		f.wantStatuses(t, name, want)
+	}
+}

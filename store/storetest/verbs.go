@@ -1,0 +1,449 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var verbCases = []testCase{
+	{name: "the whole matrix of statuses and verbs", run: wholeMatrix},
+	{name: "a plan goes all the way", run: allTheWay},
+	{name: "guards are asked under the lock and first", run: guardsComeFirst},
+	{name: "guards of operators", run: operatorGuards},
+	{name: "a plan is started once and by one executor", run: startedByOne},
+	{name: "what cannot be committed is not started", run: notStarted},
+	{name: "acks are a set and the last one commits", run: lastAckCommits},
+	{name: "acks that are refused", run: refusedAcks},
+	{name: "a plan that is being applied is aborted once rolled back", run: abortAfterRollback},
+}
+
+// verb is one of the methods that take a plan on.
+type verb struct {
+	name string
+	run  func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error)
+	to   store.Status
+	from []store.Status // those that it changes
+	done []store.Status // those that it succeeds in without a change
+}
+
+var verbs = []verb{
+	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		return s.ApprovePlan(ctx, id, by, guards...)
+	}, store.StatusApproved, []store.Status{store.StatusProposed}, []store.Status{store.StatusApproved}},
+	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		return s.RejectPlan(ctx, id, by, guards...)
+	}, store.StatusRejected, []store.Status{store.StatusProposed}, []store.Status{store.StatusRejected}},
+	{"start", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		return s.StartPlan(ctx, id, "engine", by, guards...)
+	}, store.StatusApplying, []store.Status{store.StatusApproved}, []store.Status{store.StatusApplying}},
+	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		p, _, err := s.AckPlan(ctx, id, []int32{2, 0}, by, store.Retention{}, guards...)
+		return p, err
+	}, store.StatusCommitted, []store.Status{store.StatusApplying}, []store.Status{store.StatusCommitted}},
+	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		p, _, err := s.CommitPlan(ctx, id, by, store.Retention{}, guards...)
+		return p, err
+	}, store.StatusCommitted, []store.Status{store.StatusApproved, store.StatusApplying}, []store.Status{store.StatusCommitted}},
+	{"abort", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		return s.AbortPlan(ctx, id, true, by, guards...)
+	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusApplying}, []store.Status{store.StatusAborted}},
+}
+
+var allStatuses = []store.Status{
+	store.StatusNoAction, store.StatusProposed, store.StatusApproved, store.StatusApplying, store.StatusCommitted,
+	store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
+}
+
+// awaiting is plan for one that awaits instances 0 and 2.
+func (f *fixture) awaiting(t testing.TB, operator string, interval int64, status store.Status, changes ...store.Change) store.NewPlan {
+	t.Helper()
+	p := f.plan(t, operator, interval, status, changes...)
+	p.Awaited = []int32{2, 0, 2}
+	return p
+}
+
+// proposal is a plan that waits for approval for a minute.
+func (f *fixture) proposal(t testing.TB, operator string, interval int64, changes ...store.Change) store.NewPlan {
+	t.Helper()
+	p := f.awaiting(t, operator, interval, store.StatusProposed, changes...)
+	p.ExpiresAt = new(f.clock().Add(time.Minute))
+	return p
+}
+
+// start starts an approved plan.
+func (f *fixture) start(t testing.TB, id string) store.Plan {
+	t.Helper()
+	p, err := f.StartPlan(t.Context(), id, "engine", f.by("engine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// inStatus makes an operator and a plan of it that has a status.
+func (f *fixture) inStatus(t *testing.T, operator string, status store.Status) store.Plan {
+	t.Helper()
+	f.put(t, operator, `{}`)
+	born := status
+	switch status {
+	case store.StatusApplying, store.StatusAborted, store.StatusSuperseded:
+		born = store.StatusApproved
+	case store.StatusRejected, store.StatusExpired:
+		born = store.StatusProposed
+	}
+	in := f.awaiting(t, operator, 1, born, set("k", 1))
+	if status == store.StatusExpired {
+		in.ExpiresAt = new(f.clock().Add(time.Minute))
+	}
+	p := f.create(t, in)
+	var err error
+	switch status {
+	case store.StatusApplying:
+		p = f.start(t, p.ID)
+	case store.StatusAborted:
+		p, err = f.AbortPlan(t.Context(), p.ID, false, f.by("x"))
+	case store.StatusRejected:
+		p, err = f.RejectPlan(t.Context(), p.ID, f.by("x"))
+	case store.StatusSuperseded:
+		f.create(t, f.plan(t, operator, 2, store.StatusCommitted))
+	case store.StatusExpired:
+		f.ticks.Add(60)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = f.Plan(t.Context(), p.ID); err != nil || p.Status != status {
+		t.Fatalf("a plan that is %s, error %v; want one that is %s", p.Status, err, status)
+	}
+	return p
+}
+
+// wholeMatrix tries each verb on a plan of each status, twice.
+func wholeMatrix(t *testing.T, f *fixture) {
+	for _, status := range allStatuses {
+		for _, v := range verbs {
+			operator := fmt.Sprintf("%s %s", v.name, status)
+			p := f.inStatus(t, operator, status)
+			before := readOperator(t, f, operator)
+			got, err := v.run(t.Context(), f, p.ID, f.by("someone"))
+			after := readOperator(t, f, operator)
+			switch {
+			case slices.Contains(v.from, status):
+				if err != nil || got.Status != v.to {
+					t.Errorf("%s: status %q, error %v; want %q", operator, got.Status, err, v.to)
+				}
+				steps := after.Plans[0].Transitions
+				last := steps[len(steps)-1]
+				if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to || last.Actor != "someone" {
+					t.Errorf("%s: transitions %v", operator, steps)
+				}
+				again, err := v.run(t.Context(), f, p.ID, f.by("another"))
+				if err != nil {
+					t.Errorf("%s again: %v", operator, err)
+				}
+				same(t, operator+" again: plans", got, again)
+				same(t, operator+" again: contents", after, readOperator(t, f, operator))
+			case slices.Contains(v.done, status):
+				if err != nil {
+					t.Errorf("%s: %v", operator, err)
+				}
+				same(t, operator+": plans", p, got)
+				same(t, operator+": contents", before, after)
+			default:
+				fails(t, operator, err, store.ErrTransition)
+				same(t, operator+": contents", before, after)
+			}
+		}
+	}
+}
+
+func allTheWay(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	in := f.proposal(t, "clicks", 7, set("a", 1), set("b", 2))
+	in.Executor, in.Acked = "not yet", []store.Ack{{Instance: 2}}
+	p := f.create(t, in)
+	want := in.Plan
+	want.CreatedAt, want.ExpiresAt = kept(in.CreatedAt), new(kept(*in.ExpiresAt))
+	want.Executor, want.Acked, want.Awaited = "", nil, []int32{0, 2}
+	current := func(id string, status store.Status) {
+		t.Helper()
+		if op := f.operator(t, "clicks"); op.CurrentPlan != id || op.CurrentStatus != status {
+			t.Errorf("current plan %q is %q, want %q, %q", op.CurrentPlan, op.CurrentStatus, id, status)
+		}
+		got, err := f.Plan(ctx, in.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "plans read", want, got)
+	}
+	same(t, "proposed plans", want, p)
+	current(p.ID, store.StatusProposed)
+
+	p, err := f.ApprovePlan(ctx, p.ID, f.by("operator"))
+	want.Status = store.StatusApproved
+	same(t, "approved plans", want, p)
+	current(p.ID, store.StatusApproved)
+	f.ticks.Add(3600) // what is approved does not expire
+
+	p = f.start(t, p.ID)
+	want.Status, want.Executor = store.StatusApplying, "engine"
+	same(t, "applying plans", want, p)
+	current(p.ID, store.StatusApplying)
+	f.wantTable(t, "clicks", -1)
+
+	first, second := f.by("zero"), f.by("two")
+	p, committed, e := f.AckPlan(ctx, p.ID, []int32{0}, first, store.Retention{})
+	want.Acked = []store.Ack{{Instance: 0, Actor: "zero", At: kept(first.At)}}
+	same(t, "acked plans", want, p)
+	current(p.ID, store.StatusApplying)
+	if err = errors.Join(err, e); err != nil || committed {
+		t.Fatalf("committed = %v, error %v", committed, err)
+	}
+	second.Reason = ""
+	p, committed, err = f.AckPlan(ctx, p.ID, []int32{2, 0}, second, store.Retention{})
+	want.Acked = append(want.Acked, store.Ack{Instance: 2, Actor: "two", At: kept(second.At)})
+	want.Status, want.Version = store.StatusCommitted, new(int64(1))
+	same(t, "committed plans", want, p)
+	current("", "")
+	if err != nil || !committed {
+		t.Errorf("committed = %v, error %v", committed, err)
+	}
+	f.wantTable(t, "clicks", 1, "a=1", "b=2")
+	found, err := f.FindPlan(ctx, "clicks", 0, 7, in.Fingerprint)
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, "plans found", want, found)
+	steps, err := f.Transitions(ctx, p.ID)
+	if err != nil || len(steps) != 4 {
+		t.Fatalf("transitions %v, error %v; want four", steps, err)
+	}
+	same(t, "the last transition", store.Transition{
+		From: store.StatusApplying, To: store.StatusCommitted, Actor: "two", Reason: "all instances have finished", At: kept(second.At),
+	}, steps[3])
+}
+
+var errGuard = errors.New("the guard says no")
+
+func guardsComeFirst(t *testing.T, f *fixture) {
+	for _, v := range verbs {
+		for _, status := range []store.Status{v.from[0], store.StatusNoAction} {
+			operator := fmt.Sprintf("%s %s", v.name, status)
+			p := f.inStatus(t, operator, status)
+			before := readOperator(t, f, operator)
+			asked := 0
+			_, err := v.run(t.Context(), f, p.ID, f.by("x"),
+				func(got store.Plan) error { asked++; same(t, operator+": plans", p, got); return nil },
+				func(store.Plan) error { return errGuard },
+				func(store.Plan) error { t.Error("a guard is asked after another refused"); return nil })
+			fails(t, operator, err, errGuard)
+			if asked == 0 {
+				t.Errorf("%s: the guard is not asked", operator)
+			}
+			same(t, operator+": contents", before, readOperator(t, f, operator))
+		}
+	}
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.classes(t, 1))
+	_, err := f.ResolvePlan(t.Context(), p.ID, store.Resolution{}, f.by("x"), func(store.Plan) error { return errGuard })
+	fails(t, "a resolution", err, errGuard)
+	never := func(store.Plan) error { t.Error("a guard is asked about nothing"); return nil }
+	_, err = f.ApprovePlan(t.Context(), "none", f.by("x"), never)
+	fails(t, "no plan", err, store.ErrNotFound)
+}
+
+func operatorGuards(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	var seen *store.Operator
+	guard := func(err error) store.OperatorGuard {
+		return func(current *store.Operator) error { seen = current; return err }
+	}
+	_, _, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard))
+	fails(t, "creating", err, errGuard)
+	_, err = f.Operator(ctx, "clicks")
+	fails(t, "an operator that a guard refused", err, store.ErrNotFound)
+	fails(t, "deleting nothing", f.DeleteOperator(ctx, "clicks", f.now(), guard(errGuard)), store.ErrNotFound)
+	seen = &store.Operator{}
+	want, created, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(nil))
+	if err != nil || !created || seen != nil || want.ConfigVersion != 1 {
+		t.Errorf("created = %v, error %v, the guard saw %v, configuration %d", created, err, seen, want.ConfigVersion)
+	}
+	for what, err := range map[string]error{
+		"configuring": func() error {
+			_, _, err := f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), f.now(), guard(errGuard))
+			return err
+		}(),
+		"configuring alike": func() error {
+			_, _, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard))
+			return err
+		}(),
+		"deleting": f.DeleteOperator(ctx, "clicks", f.now(), guard(errGuard)),
+	} {
+		fails(t, what, err, errGuard)
+		same(t, what+": operators seen", &want, seen)
+		same(t, what+": operators", want, f.operator(t, "clicks"))
+	}
+	if err := f.DeleteOperator(ctx, "clicks", f.now(), guard(nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+func startedByOne(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	one := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	other := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
+	want := f.start(t, one.ID)
+	before := read(t, f)
+	_, err := f.StartPlan(ctx, one.ID, "another engine", f.by("x"))
+	fails(t, "another executor", err, store.ErrTransition)
+	for _, executor := range []string{"", "a\xffb", "a\x00b"} {
+		_, err = f.StartPlan(ctx, other.ID, executor, f.by("x"))
+		refused(t, "an executor that is no text", err)
+	}
+	_, err = f.StartPlan(ctx, other.ID, "engine", f.by("x"))
+	fails(t, "another plan", err, store.ErrPlanInFlight)
+	_, _, err = f.CommitPlan(ctx, other.ID, f.by("x"), store.Retention{})
+	fails(t, "committing another plan", err, store.ErrPlanInFlight)
+	same(t, "plans", want, f.start(t, one.ID))
+	same(t, "contents", before, read(t, f))
+	if got := f.operator(t, "clicks").CurrentPlan; got != one.ID {
+		t.Errorf("current plan %q, want the one that is applied, %q", got, one.ID)
+	}
+	// Its abort leaves the other one to be started, its commit does not.
+	if _, err := f.AbortPlan(ctx, one.ID, true, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	third := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved))
+	f.start(t, other.ID)
+	f.commitPlan(t, other.ID)
+	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusCommitted, store.StatusSuperseded)
+	_, err = f.StartPlan(ctx, third.ID, "engine", f.by("x"))
+	fails(t, "a superseded plan", err, store.ErrTransition)
+	// Other operators have their own.
+	f.put(t, "other", `{}`)
+	f.start(t, f.create(t, f.plan(t, "clicks", 4, store.StatusApproved)).ID)
+	f.start(t, f.create(t, f.plan(t, "other", 4, store.StatusApproved)).ID)
+}
+
+func notStarted(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("a", 1))
+	p := f.create(t, f.classes(t, 5))
+	_, err := f.StartPlan(ctx, p.ID, "engine", f.by("x"))
+	fails(t, "an unresolved plan", err, store.ErrUnresolved)
+	// No method leaves a plan behind whose base has changed; a build before this one
+	// does.
+	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET base_version = 0 WHERE status = 'approved'`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.StartPlan(ctx, p.ID, "engine", f.by("x"))
+	fails(t, "a plan of another base", err, store.ErrBaseChanged)
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved)
+	// The schema holds that one plan is applied at a time.
+	f.start(t, f.create(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
+	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = 'applying' WHERE status = 'approved'`); err == nil {
+		t.Error("the schema lets two plans be applied")
+	}
+	for _, status := range []string{"nonsense", ""} {
+		if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = '`+status+`' WHERE status = 'approved'`); err == nil {
+			t.Errorf("the schema lets a plan be %q", status)
+		}
+	}
+}
+
+func lastAckCommits(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.keeping(t, store.Retention{}, 3)
+	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
+	f.start(t, p.ID)
+	want, committed, err := f.AckPlan(ctx, p.ID, []int32{2, 2}, f.by("two"), store.Retention{})
+	if err != nil || committed {
+		t.Fatalf("committed = %v, error %v", committed, err)
+	}
+	before := read(t, f)
+	for _, instances := range [][]int32{{2}, {2, 2}, nil} {
+		got, committed, err := f.AckPlan(ctx, p.ID, instances, f.by("again"), store.Retention{})
+		if err != nil || committed {
+			t.Errorf("again: committed = %v, error %v", committed, err)
+		}
+		same(t, "plans", want, got)
+		same(t, "contents", before, read(t, f))
+	}
+	_, committed, err = f.AckPlan(ctx, p.ID, []int32{0}, f.by("zero"), store.Retention{Plans: 1})
+	if err != nil || !committed {
+		t.Fatalf("committed = %v, error %v", committed, err)
+	}
+	f.wantStatuses(t, "clicks", store.StatusCommitted) // with retention
+	before = read(t, f)
+	got, committed, err := f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("late"), store.Retention{})
+	if err != nil || committed || got.Status != store.StatusCommitted {
+		t.Errorf("late acks: committed = %v, error %v", committed, err)
+	}
+	same(t, "contents", before, read(t, f))
+	// A commit does not wait for acks, and those that come after it are not noted.
+	p = f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved))
+	f.start(t, p.ID)
+	p = f.commitPlan(t, p.ID)
+	got, committed, err = f.AckPlan(ctx, p.ID, []int32{2}, f.by("late"), store.Retention{})
+	if err != nil || committed {
+		t.Errorf("an ack after the commit: committed = %v, error %v", committed, err)
+	}
+	same(t, "plans", p, got)
+}
+
+func refusedAcks(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
+	try := func(want error) {
+		t.Helper()
+		before := read(t, f)
+		for _, instances := range [][]int32{{1}, {0, 3}, {-1}} {
+			_, committed, err := f.AckPlan(ctx, p.ID, instances, f.by("x"), store.Retention{})
+			fails(t, fmt.Sprint("instances ", instances), err, want)
+			if committed {
+				t.Error("committed = true")
+			}
+		}
+		same(t, "contents", before, read(t, f))
+	}
+	try(store.ErrTransition)
+	f.start(t, p.ID)
+	try(store.ErrNotAwaited)
+	f.commitPlan(t, p.ID)
+	try(store.ErrNotAwaited)
+}
+
+func abortAfterRollback(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
+	f.start(t, p.ID)
+	if _, _, err := f.AckPlan(ctx, p.ID, []int32{2}, f.by("two"), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, f)
+	_, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
+	fails(t, "an abort without a rollback", err, store.ErrRollbackRequired)
+	same(t, "contents", before, read(t, f))
+	got, err := f.AbortPlan(ctx, p.ID, true, f.by("x"))
+	if err != nil || got.Status != store.StatusAborted || len(got.Acked) != 1 || got.Executor != "engine" {
+		t.Errorf("plan %+v, error %v", got, err)
+	}
+	f.wantTable(t, "clicks", -1)
+	if again, err := f.AbortPlan(ctx, p.ID, false, f.by("x")); err != nil || again.Status != store.StatusAborted {
+		t.Errorf("again: status %q, error %v", again.Status, err)
+	}
+	// The interval may have another plan, the operator another that is applied.
+	f.start(t, f.create(t, f.plan(t, "clicks", 5, store.StatusApproved)).ID)
+}
