@@ -246,12 +246,12 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestBrokenModel: a model by which a commit supersedes nothing or an abort ends
-// nothing does not explain what is right.
+// TestBrokenModel: a model by which an abort supersedes does not explain what is
+// right.
 func TestBrokenModel(t *testing.T) {
 	right := verbs[abortPlan]
 	defer func() { verbs[abortPlan] = right }()
-	verbs[abortPlan] = verb{from: approved, to: superseded}
+	verbs[abortPlan] = verb{from: []string{approved}, to: superseded}
 	l := newTeller()
 	p := l.make(1, 0, aborted)
 	l.tells(do(abortPlan, p), shown(200, in(p, aborted)))

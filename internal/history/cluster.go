@@ -175,9 +175,11 @@ func (c *cluster) fire(ctx context.Context, r *rand.Rand) error {
 func (c *cluster) kill(ctx context.Context, victims []*replica, down time.Duration) error {
 	for _, v := range victims {
 		p := v.take()
-		if ctx.Err() != nil { // stop ends it
-			v.put(p)
+		select {
+		case <-ctx.Done():
+			v.put(p) // stop ends it
 			return nil
+		default:
 		}
 		if err := p.Kill(); err != nil {
 			return err

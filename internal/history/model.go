@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -29,15 +30,24 @@ const nowhere = '-'
 // letters stand for the status of a plan.
 var letters = map[string]byte{noAction: 'n', approved: 'a', committed: 'c', aborted: 'x', superseded: 's'}
 
-// verb is a step in the life of a plan.
+// verb is a step in the life of a plan. Where the plan is there already, nothing
+// changes.
 type verb struct {
-	from, to string
-	commits  bool // it makes the plan's table the operator's
+	from    []string
+	to      string
+	commits bool // it makes the plan's table the operator's
 }
 
+// takes reports whether a plan of that status can take the step.
+func (v verb) takes(letter byte) bool {
+	return slices.ContainsFunc(v.from, func(status string) bool { return letters[status] == letter })
+}
+
+// verbs are those that clients know. Another one needs a line here and in
+// choices, a new status one in letters and, if it is a last one, in over.
 var verbs = map[kind]verb{
-	commitPlan: {from: approved, to: committed, commits: true},
-	abortPlan:  {from: approved, to: aborted},
+	commitPlan: {from: []string{approved}, to: committed, commits: true},
+	abortPlan:  {from: []string{approved}, to: aborted},
 }
 
 // model is the contract of one operator whose plans are known from what the
@@ -215,7 +225,7 @@ func (m *model) change(s state, v verb, id string, a *answer) (bool, state) {
 	switch {
 	case s.plans[n] == letters[v.to]:
 		return a.outcome == unknown || a.status == http.StatusOK && m.shows(s, n, a.plan), s
-	case s.plans[n] != letters[v.from]:
+	case !v.takes(s.plans[n]):
 		return a.outcome == unknown || a.refused(http.StatusConflict, "transition_not_allowed"), s
 	case v.commits && m.plans[n].BaseVersion != s.version:
 		return a.outcome == unknown || a.refused(http.StatusConflict, "base_changed"), s
