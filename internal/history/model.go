@@ -117,18 +117,20 @@ func (m *model) step(s state, q request, a *answer) (bool, state) {
 	return false, s
 }
 
-// create: statistics that were sent before have their plan, an interval that has
-// another one is refused, and so is an old one.
+// create: statistics that were sent before have their plan. Others are refused of
+// an engine that another one with a higher epoch has replaced, for an interval
+// that has a plan, and for an old one.
 func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 	taken := m.taken(s, b)
-	old := b.epoch < s.epoch || b.epoch == s.epoch && b.interval < s.interval
+	fenced := b.epoch < s.epoch
+	old := fenced || b.epoch == s.epoch && b.interval < s.interval
 	if taken || old {
 		if n, ok := m.made(s, b); ok {
 			return a.status == http.StatusOK && m.shows(s, n, a.plan), s
 		}
 	}
 	switch {
-	case taken:
+	case taken && !fenced:
 		return a.refused(http.StatusConflict, "interval_planned"), s
 	case old:
 		return a.refused(http.StatusConflict, "interval_outdated"), s
