@@ -27,6 +27,8 @@ type metrics struct {
 	built         prometheus.Counter
 	migratedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
+	transitions   *prometheus.CounterVec
+	expired       prometheus.Counter
 	theta         *prometheus.GaugeVec
 	tableSize     *prometheus.GaugeVec
 	storeLatency  *prometheus.HistogramVec
@@ -52,6 +54,10 @@ func newMetrics(memory *admission.Budget) *metrics {
 			Name: "plannerd_committed_state_total", Help: "State that committed plans migrated, in the operator's unit."}, []string{"operator"}),
 		migratedKeys: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "plannerd_committed_keys_total", Help: "Keys that committed plans migrated."}, []string{"operator"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plannerd_plan_transitions_total", Help: "Steps of plans that requests to this process made; from is empty for their creation."}, []string{"operator", "from", "to"}),
+		expired: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "plannerd_plans_expired_total", Help: "Plans whose expiry this process wrote down, unasked."}),
 		theta: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "plannerd_theta", Help: "Largest relative overload of the newest plan, before and after it."}, []string{"operator", "when"}),
 		tableSize: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -60,7 +66,7 @@ func newMetrics(memory *admission.Budget) *metrics {
 			Name: "plannerd_store_duration_seconds", Help: "Time that the store took for an operation.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.planning, m.analysing, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
+	m.registry.MustRegister(m.requests, m.latency, m.planning, m.analysing, m.built, m.migratedState, m.migratedKeys, m.transitions, m.expired, m.theta, m.tableSize, m.storeLatency,
 		budgetCollector{memory}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -132,9 +138,10 @@ func (m *metrics) planned(strategy string, took time.Duration) {
 }
 
 // stored records a plan that is new in the store.
-func (m *metrics) stored(operator string, p *planner.Plan) {
-	m.theta.WithLabelValues(operator, "before").Set(p.Theta.Before)
-	m.theta.WithLabelValues(operator, "after").Set(p.Theta.After)
+func (m *metrics) stored(p store.Plan, made *planner.Plan) {
+	m.theta.WithLabelValues(p.Operator, "before").Set(made.Theta.Before)
+	m.theta.WithLabelValues(p.Operator, "after").Set(made.Theta.After)
+	m.moved(p, "")
 }
 
 // committed records a plan that became the operator's table just now.
@@ -146,6 +153,11 @@ func (m *metrics) committed(p store.Plan) {
 	}
 }
 
+// moved records a step of a plan that a request made.
+func (m *metrics) moved(p store.Plan, from store.Status) {
+	m.transitions.WithLabelValues(p.Operator, string(from), string(p.Status)).Inc()
+}
+
 func (m *metrics) setTable(op store.Operator) {
 	m.tableSize.WithLabelValues(op.Name).Set(float64(op.TableSize))
 }
@@ -153,7 +165,7 @@ func (m *metrics) setTable(op store.Operator) {
 // forget drops the series of an operator that was deleted.
 func (m *metrics) forget(operator string) {
 	of := prometheus.Labels{"operator": operator}
-	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.migratedState, m.migratedKeys, m.theta, m.tableSize} {
+	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.migratedState, m.migratedKeys, m.transitions, m.theta, m.tableSize} {
 		v.DeletePartialMatch(of)
 	}
 }
@@ -275,6 +287,45 @@ func (s meteredStore) ResolvePlan(
 ) (p store.Plan, err error) {
 	defer s.timed("resolve_plan")(&err)
 	return s.Store.ResolvePlan(ctx, id, r, by, guards...)
+}
+
+func (s meteredStore) Transitions(ctx context.Context, plan string) (all []store.Transition, err error) {
+	defer s.timed("transitions")(&err)
+	return s.Store.Transitions(ctx, plan)
+}
+
+func (s meteredStore) ApprovePlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (p store.Plan, err error) {
+	defer s.timed("approve_plan")(&err)
+	return s.Store.ApprovePlan(ctx, id, by, guards...)
+}
+
+func (s meteredStore) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (p store.Plan, err error) {
+	defer s.timed("reject_plan")(&err)
+	return s.Store.RejectPlan(ctx, id, by, guards...)
+}
+
+func (s meteredStore) StartPlan(
+	ctx context.Context, id, executor string, by store.Transition, guards ...store.PlanGuard,
+) (p store.Plan, err error) {
+	defer s.timed("start_plan")(&err)
+	return s.Store.StartPlan(ctx, id, executor, by, guards...)
+}
+
+func (s meteredStore) AckPlan(
+	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (p store.Plan, committed bool, err error) {
+	defer s.timed("ack_plan")(&err)
+	return s.Store.AckPlan(ctx, id, instances, by, keep, guards...)
+}
+
+func (s meteredStore) Expire(ctx context.Context, at time.Time) (n int, err error) {
+	defer s.timed("expire")(&err)
+	return s.Store.Expire(ctx, at)
+}
+
+func (s meteredStore) PurgeIdempotency(ctx context.Context, before time.Time) (n int, err error) {
+	defer s.timed("purge_idempotency")(&err)
+	return s.Store.PurgeIdempotency(ctx, before)
 }
 
 func (s meteredStore) CommitPlan(

@@ -51,6 +51,9 @@ type Limits struct {
 	MemoryWait time.Duration
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
+	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
+	// to a minute.
+	SweepEvery time.Duration
 }
 
 // Defaults of Limits.
@@ -58,6 +61,7 @@ const (
 	defaultPlanTime   = 10 * time.Minute
 	defaultMemory     = 4 << 30
 	defaultMemoryWait = time.Second
+	defaultSweepEvery = time.Minute
 )
 
 func (l Limits) withDefaults() Limits {
@@ -65,6 +69,7 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -104,9 +109,9 @@ type server struct {
 	collecting atomic.Bool
 }
 
-// New returns the handler of the whole API. It fails when the contract that is
+// New returns the whole API. It fails when the contract that is
 // built in is not sound or names an operation that is not there.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: Config.Store is missing")
 	}
@@ -130,7 +135,11 @@ func New(c Config) (http.Handler, error) {
 		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
-	return s.router()
+	mux, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{mux, s}, nil
 }
 
 // call is one request on its way through a handler.
@@ -147,7 +156,7 @@ func (c *call) param(name string) string { return chi.URLParam(c.Request, name) 
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (s *server) router() (http.Handler, error) {
+func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
 	mux.Use(s.limits.Pace.paced, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
 	mux.NotFound(s.unrouted(func(*http.Request) *problem {
@@ -180,8 +189,14 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
+		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
+		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},
+		{"POST", "/v1/plans/{id}/start", s.startPlan},
+		{"POST", "/v1/plans/{id}/acks", s.ackPlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/v1/plans/{id}/transitions", s.listTransitions},
+		{"POST", "/v1/plans/{id}/replay", s.replayPlan},
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/readyz", s.readyz},
 		{"GET", "/metrics", s.metrics.serve},

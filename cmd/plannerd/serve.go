@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"plannerd/api"
@@ -159,6 +160,7 @@ func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *
 	defer gate.watch(logger)()
 	fmt.Fprintf(env.stdout, "plannerd %s is at %s://%s (reference: %[2]s://%[3]s/docs), data in %[4]s\n",
 		version(), gate.scheme(), listener.Addr(), c.shown())
+	defer beside(env.ctx, handler.Run)()
 	served := make(chan error, 1)
 	go func() { served <- gate.serve(server, listener) }()
 	select {
@@ -168,6 +170,17 @@ func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *
 	}
 	logger.Info("shutting down", "at_most", c.ShutdownTimeout.String())
 	return c.shutdown(server)
+}
+
+// beside runs a task beside the server; the function it returns ends it.
+func beside(ctx context.Context, task func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { task(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // shutdown waits for the running requests, at most ShutdownTimeout.
