@@ -75,7 +75,10 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
-		return m, s.unlessStale(ctx, b, err)
+		if err := s.unlessStale(ctx, b, err); err != nil {
+			return nil, err
+		}
+		return m, nil
 	}
 	if in.reports != nil {
 		if in, err = s.merge(ctx, b, in); err != nil {
@@ -109,15 +112,20 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	return s.keep(ctx, b, in, d)
 }
 
-// unlessStale marks a refusal that rests on a configuration or a table that is no
-// longer the operator's: together with what was read after them it may never
-// have been true.
+// unlessStale returns a refusal, or none, and marks what rests on a configuration
+// or a table that is no longer the operator's: together with what was read after
+// them it may never have been true. A plan that was found rests on the
+// configuration alone.
 func (s *server) unlessStale(ctx context.Context, b *base, refusal error) error {
-	if refusal == nil {
-		return nil
-	}
 	op, err := s.store.Operator(ctx, b.op.Name)
-	if err == nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion) {
+	switch {
+	case err != nil && refusal == nil:
+		return aboutOperator(b.op.Name, err)
+	case err != nil:
+		return refusal
+	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
+		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
+	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
 		return fmt.Errorf("%w: %w", errOvertaken, refusal)
 	}
 	return refusal
