@@ -51,6 +51,9 @@ type cli struct {
 	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
+
+	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
+
 	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`
 }
 

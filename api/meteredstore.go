@@ -1,0 +1,200 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"plannerd/store"
+)
+
+// meteredStore times and traces every operation of a store.
+type meteredStore struct {
+	store.Store
+	metrics  *metrics
+	tracing  *tracing
+	presence *presence
+}
+
+// timed starts the clock of an operation; the function it returns stops it.
+func (s meteredStore) timed(ctx context.Context, operation string) func(*error) {
+	begin := time.Now()
+	_, end := s.tracing.start(ctx, "store."+operation, "", "")
+	return func(err *error) {
+		end(*err)
+		result := storeResult(*err)
+		s.metrics.storeLatency.WithLabelValues(operation, result).Observe(time.Since(begin).Seconds())
+		s.presence.note(ctx, result, *err)
+	}
+}
+
+// The results of an operation of the store.
+const (
+	resultOK          = "ok"
+	resultRefused     = "refused"
+	resultCanceled    = "canceled"
+	resultUnavailable = "unavailable"
+	resultError       = "error"
+)
+
+// refusals are the errors that say that the store works.
+var refusals = []error{
+	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
+	store.ErrIntervalOutdated, store.ErrTransition, store.ErrReportsChanged, store.ErrUnresolved,
+}
+
+func storeResult(err error) string {
+	switch is := func(target error) bool { return errors.Is(err, target) }; {
+	case err == nil:
+		return resultOK
+	case slices.ContainsFunc(refusals, is):
+		return resultRefused
+	case is(store.ErrUnavailable):
+		return resultUnavailable
+	case is(context.Canceled), is(context.DeadlineExceeded):
+		return resultCanceled
+	}
+	return resultError
+}
+
+// presence tells the log when the store goes away and when it is back, once each.
+type presence struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	gone time.Time // zero: it is there
+}
+
+func (p *presence) note(ctx context.Context, result string, err error) {
+	switch result {
+	case resultUnavailable, resultOK, resultRefused:
+	default:
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch away := !p.gone.IsZero(); {
+	case result == resultUnavailable && !away:
+		p.gone = time.Now()
+		p.log.WarnContext(ctx, "the store cannot be reached", "error", err)
+	case result != resultUnavailable && away:
+		p.log.InfoContext(ctx, "the store is back", "after", time.Since(p.gone).Round(time.Millisecond).String())
+		p.gone = time.Time{}
+	}
+}
+
+func (s meteredStore) PutOperator(ctx context.Context, name string, config []byte, at time.Time) (op store.Operator, created bool, err error) {
+	defer s.timed(ctx, "put_operator")(&err)
+	return s.Store.PutOperator(ctx, name, config, at)
+}
+
+func (s meteredStore) Operator(ctx context.Context, name string) (op store.Operator, err error) {
+	defer s.timed(ctx, "operator")(&err)
+	return s.Store.Operator(ctx, name)
+}
+
+func (s meteredStore) Operators(ctx context.Context, after string, limit int) (ops []store.Operator, err error) {
+	defer s.timed(ctx, "operators")(&err)
+	return s.Store.Operators(ctx, after, limit)
+}
+
+func (s meteredStore) DeleteOperator(ctx context.Context, name string, at time.Time) (err error) {
+	defer s.timed(ctx, "delete_operator")(&err)
+	return s.Store.DeleteOperator(ctx, name, at)
+}
+
+func (s meteredStore) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
+	defer s.timed(ctx, "configuration")(&err)
+	return s.Store.Configuration(ctx, operator, version)
+}
+
+func (s meteredStore) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
+	defer s.timed(ctx, "table")(&err)
+	return s.Store.Table(ctx, operator, version)
+}
+
+func (s meteredStore) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
+	defer s.timed(ctx, "route")(&err)
+	return s.Store.Route(ctx, operator, key)
+}
+
+func (s meteredStore) PutReport(
+	ctx context.Context, operator string, r store.Report, data []byte, keep int,
+) (last []store.Report, created bool, err error) {
+	defer s.timed(ctx, "put_report")(&err)
+	return s.Store.PutReport(ctx, operator, r, data, keep)
+}
+
+func (s meteredStore) Reports(ctx context.Context, operator string, epoch, interval int64) (last []store.Report, err error) {
+	defer s.timed(ctx, "reports")(&err)
+	return s.Store.Reports(ctx, operator, epoch, interval)
+}
+
+func (s meteredStore) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
+	defer s.timed(ctx, "report_data")(&err)
+	return s.Store.ReportData(ctx, operator, revision)
+}
+
+func (s meteredStore) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (p store.Plan, err error) {
+	defer s.timed(ctx, "find_plan")(&err)
+	return s.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
+}
+
+func (s meteredStore) CheckInterval(ctx context.Context, operator string, epoch, interval int64) (err error) {
+	defer s.timed(ctx, "check_interval")(&err)
+	return s.Store.CheckInterval(ctx, operator, epoch, interval)
+}
+
+func (s meteredStore) CreatePlan(ctx context.Context, plan store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
+	defer s.timed(ctx, "create_plan")(&err)
+	return s.Store.CreatePlan(ctx, plan, by)
+}
+
+func (s meteredStore) Plan(ctx context.Context, id string) (p store.Plan, err error) {
+	defer s.timed(ctx, "plan")(&err)
+	return s.Store.Plan(ctx, id)
+}
+
+func (s meteredStore) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
+	defer s.timed(ctx, "plans")(&err)
+	return s.Store.Plans(ctx, f)
+}
+
+func (s meteredStore) Changes(ctx context.Context, plan string) (changes []store.Change, err error) {
+	defer s.timed(ctx, "changes")(&err)
+	return s.Store.Changes(ctx, plan)
+}
+
+func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte, err error) {
+	defer s.timed(ctx, "migrations")(&err)
+	return s.Store.Migrations(ctx, plan)
+}
+
+func (s meteredStore) Input(ctx context.Context, plan string) (blob []byte, err error) {
+	defer s.timed(ctx, "input")(&err)
+	return s.Store.Input(ctx, plan)
+}
+
+func (s meteredStore) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition) (p store.Plan, err error) {
+	defer s.timed(ctx, "resolve_plan")(&err)
+	return s.Store.ResolvePlan(ctx, id, r, by)
+}
+
+func (s meteredStore) CommitPlan(
+	ctx context.Context, id string, to store.Transition, keep store.Retention,
+) (p store.Plan, committed bool, err error) {
+	defer s.timed(ctx, "commit_plan")(&err)
+	return s.Store.CommitPlan(ctx, id, to, keep)
+}
+
+func (s meteredStore) AbortPlan(ctx context.Context, id string, to store.Transition) (p store.Plan, err error) {
+	defer s.timed(ctx, "abort_plan")(&err)
+	return s.Store.AbortPlan(ctx, id, to)
+}
+
+func (s meteredStore) Ready(ctx context.Context) (err error) {
+	defer s.timed(ctx, "ready")(&err)
+	return s.Store.Ready(ctx)
+}
