@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -67,7 +66,7 @@ func (t *tracing) routed(ctx context.Context, method, path string) {
 // start begins a span with one attribute, unless that has no name. The function
 // it returns ends it with the error that there was.
 func (t *tracing) start(ctx context.Context, name, attributeName, value string) (context.Context, func(error)) {
-	if t == nil {
+	if t == nil || !trace.SpanContextFromContext(ctx).IsValid() { // of a probe
 		return ctx, func(error) {}
 	}
 	ctx, span := t.tracer.Start(ctx, name)
@@ -75,8 +74,10 @@ func (t *tracing) start(ctx context.Context, name, attributeName, value string) 
 		span.SetAttributes(attribute.String(attributeName, value))
 	}
 	return ctx, func(err error) {
-		// What a client or nobody waits for any more is no failure of the service.
-		if err != nil && !errors.Is(err, context.Canceled) && problemOf(err).status >= http.StatusInternalServerError {
+		// Refusals are no failures, nor is what nobody waits for any more.
+		switch result := storeResult(err); {
+		case result == resultOK, result == resultRefused, result == resultCanceled:
+		case problemOf(err).status >= http.StatusInternalServerError:
 			span.SetStatus(codes.Error, string(problemOf(err).code))
 		}
 		span.End()

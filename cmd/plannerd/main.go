@@ -54,7 +54,7 @@ type cli struct {
 
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
 
-	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`
+	Version versionCmd `cmd:"" help:"Print the version of the program and of its planner."`
 }
 
 // environment is what a command may touch of the world.

@@ -154,8 +154,8 @@ func (c *serveCmd) limits(budget size) api.Limits {
 	}
 	return api.Limits{
 		OperatorMetrics: operators,
-		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
+		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
+		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(budget), MemoryWait: c.MemoryWait,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
