@@ -248,6 +248,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 	}
 	begin := time.Now()
 	var compacted *compact.Plan
+	ctx, end := s.tracing.start(ctx, "plan", "plannerd.strategy", strategy)
 	plan, err := s.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {
 			return info.Plan(snapshot, o)
@@ -258,6 +259,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 		}
 		return compacted.Plan, nil
 	}, m.Snapshot, p)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +437,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.metrics.stored(b.op.Name, plan.Plan)
+	s.metrics.stored(p, plan.Plan)
 	if p.Status == store.StatusCommitted {
 		s.metrics.committed(p)
 	}

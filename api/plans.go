@@ -190,6 +190,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 		}
 		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
 		if committed {
+			s.metrics.reached(after)
 			s.metrics.committed(after)
 		}
 		return after, aboutPlan(before.ID, err)
@@ -199,6 +200,9 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
 	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
 		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
+		if err == nil && after.Status != before.Status {
+			s.metrics.reached(after)
+		}
 		return after, aboutPlan(before.ID, err)
 	})
 }
