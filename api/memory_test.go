@@ -173,6 +173,18 @@ func TestStoredMemory(t *testing.T) {
 
 // TestStoredInput: so are stored statistics, which are much longer than they are
 // kept.
+// TestReportsOfLongKeys: nothing tells how long the keys of reports are before they
+// are merged; then they count.
+func TestReportsOfLongKeys(t *testing.T) {
+	e := newEnv(t, little)
+	e.operator("clicks", `{"instances":4}`)
+	for d := range 4 {
+		body := strings.ReplaceAll(longKeys(4000), "kkkk,", fmt.Sprintf("%04d,", d))
+		e.do("PUT", reportTarget(1, d), body, csv).want(http.StatusCreated)
+	}
+	e.planOfReports(1, "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
+}
+
 func TestStoredInput(t *testing.T) {
 	const request = `{"operator":"clicks","interval":1,"schemes":["hash"]}`
 	var rows strings.Builder
@@ -200,12 +212,18 @@ func TestAllBodies(t *testing.T) {
 		"POST /v1/what-if?instances=2": large, "POST /v1/operators/homed/plans?interval=2": large,
 		"PUT /v1/plans/" + id + "/resolution": strings.Replace(large, "cost", "from,to", 1),
 	}
+	e.operator("stored", `{"instances":2}`)
+	stored := e.do("POST", "/v1/operators/stored/plans?interval=1", longKeys(2000), csv).want(http.StatusCreated).plan()
 	bulk["PUT /v1/operators/homed/intervals/2/reports/0"] = large
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}
-	slow := map[string]string{"PUT /v1/operators/homed": "", "POST /v1/plans/" + id + "/commit": "", "POST /v1/plans/" + id + "/abort": ""}
+	slow := map[string]string{"PUT /v1/operators/homed": ""}
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
+		slow["POST /v1/plans/"+id+"/"+verb] = ""
+	}
 	release := e.hold()
+	e.do("POST", "/v1/plans/"+stored.ID+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")
 		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")

@@ -32,6 +32,8 @@ type metrics struct {
 	gap           *prometheus.HistogramVec
 	migratedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
+	transitions   *prometheus.CounterVec
+	expired       prometheus.Counter
 	theta         *prometheus.GaugeVec
 	thetaMax      *prometheus.GaugeVec
 	newest        *prometheus.GaugeVec
@@ -70,17 +72,20 @@ func newMetrics(c Config, memory *admission.Budget, slots chan struct{}) *metric
 		analysing: histogram("plannerd_analysis_duration_seconds", "Time that an analysis took.",
 			prometheus.ExponentialBuckets(0.0001, 4, 12), "analysis"),
 		built:  counter("plannerd_hash_functions_built_total", "Hash functions built; those used last are kept.").WithLabelValues(),
-		plans:  counter("plannerd_plans_total", "Plans that came to a status, but for superseded ones.", "strategy", "status"),
+		plans:  counter("plannerd_plans_total", "Plans that requests to this process brought to a status.", "strategy", "status"),
 		causes: counter("plannerd_plan_causes_total", "New plans by what they say about why they are as they are; a plan may have several causes.", "cause"),
 		gap: histogram("plannerd_plan_gap_ratio", "How far a new plan is above what is proven to be least, relative to that; without plans that have no such figure.",
 			[]float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "strategy"),
 		migratedState: counter("plannerd_committed_state_total", "State that committed plans migrated, in the operator's unit.", "operator"),
 		migratedKeys:  counter("plannerd_committed_keys_total", "Keys that committed plans migrated.", "operator"),
-		theta:         gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.", "operator", "when"),
-		thetaMax:      gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.", "operator"),
-		newest:        gauge("plannerd_newest_plan_timestamp_seconds", "When this process made the operator's newest plan.", "operator"),
-		tableSize:     gauge("plannerd_routing_table_entries", "Size of the committed routing table, as this process last saw it.", "operator"),
-		tableLimit:    gauge("plannerd_routing_table_limit_entries", "Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
+		transitions: counter("plannerd_plan_transitions_total",
+			"Steps of plans that requests to this process made; from is empty for their creation.", "operator", "from", "to"),
+		expired:    counter("plannerd_plans_expired_total", "Plans whose expiry this process wrote down, unasked.").WithLabelValues(),
+		theta:      gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.", "operator", "when"),
+		thetaMax:   gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.", "operator"),
+		newest:     gauge("plannerd_newest_plan_timestamp_seconds", "When this process made the operator's newest plan.", "operator"),
+		tableSize:  gauge("plannerd_routing_table_entries", "Size of the committed routing table, as this process last saw it.", "operator"),
+		tableLimit: gauge("plannerd_routing_table_limit_entries", "Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
 		storeLatency: histogram("plannerd_store_duration_seconds",
 			"Time that the store took for an operation: one that went well (ok), that it refused for what it holds (refused), that nobody waited for any more (canceled), "+
 				"that it was not there for (unavailable), or that failed (error).",
@@ -203,7 +208,7 @@ func (m *metrics) planned(strategy string, took time.Duration) {
 
 // stored records a plan that is new in the store.
 func (m *metrics) stored(p store.Plan, plan *planner.Plan) {
-	m.reached(p)
+	m.moved(p, "")
 	for _, cause := range plan.Causes {
 		m.causes.WithLabelValues(string(cause)).Inc()
 	}
@@ -224,11 +229,6 @@ func (m *metrics) stored(p store.Plan, plan *planner.Plan) {
 	}
 }
 
-// reached records that a plan came to its status.
-func (m *metrics) reached(p store.Plan) {
-	m.plans.WithLabelValues(p.Strategy, string(p.Status)).Inc()
-}
-
 // committed records a plan that became the operator's table just now.
 func (m *metrics) committed(p store.Plan) {
 	operator := m.operators.label(p.Operator)
@@ -237,6 +237,12 @@ func (m *metrics) committed(p store.Plan) {
 	if operator != otherOperators && !p.EngineTable && schemeOf(p.Strategy) != wire.SchemeRing {
 		m.tableSize.WithLabelValues(operator).Set(float64(p.TableAfter))
 	}
+}
+
+// moved records a step of a plan that a request made.
+func (m *metrics) moved(p store.Plan, from store.Status) {
+	m.plans.WithLabelValues(p.Strategy, string(p.Status)).Inc()
+	m.transitions.WithLabelValues(m.operators.label(p.Operator), string(from), string(p.Status)).Inc()
 }
 
 func (m *metrics) setTable(op store.Operator) {
@@ -249,7 +255,7 @@ func (m *metrics) setTable(op store.Operator) {
 func (m *metrics) forget(operator string) {
 	of := prometheus.Labels{"operator": operator}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.migratedState, m.migratedKeys, m.theta, m.thetaMax, m.newest, m.tableSize, m.tableLimit,
+		m.migratedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.newest, m.tableSize, m.tableLimit,
 	} {
 		v.DeletePartialMatch(of)
 	}

@@ -15,15 +15,16 @@ import (
 
 // standing is how an operator stands, beside its configuration.
 type standing struct {
-	ConfigVersion      int64     `json:"config_version"`
-	TableVersion       int64     `json:"table_version"`
-	TableConfigVersion int64     `json:"table_config_version"`
-	TableSize          int64     `json:"table_size"`
-	LastEpoch          *int64    `json:"last_epoch"`
-	LastInterval       *int64    `json:"last_interval"`
-	CurrentPlan        *string   `json:"current_plan"`
-	CreatedAt          time.Time `json:"created_at"`
-	UpdatedAt          time.Time `json:"updated_at"`
+	ConfigVersion      int64         `json:"config_version"`
+	TableVersion       int64         `json:"table_version"`
+	TableConfigVersion int64         `json:"table_config_version"`
+	TableSize          int64         `json:"table_size"`
+	LastEpoch          *int64        `json:"last_epoch"`
+	LastInterval       *int64        `json:"last_interval"`
+	CurrentPlan        *string       `json:"current_plan"`
+	CurrentPlanStatus  *store.Status `json:"current_plan_status"`
+	CreatedAt          time.Time     `json:"created_at"`
+	UpdatedAt          time.Time     `json:"updated_at"`
 }
 
 func standingOf(op store.Operator) standing {
@@ -32,7 +33,7 @@ func standingOf(op store.Operator) standing {
 		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {
-		out.CurrentPlan = &op.CurrentPlan
+		out.CurrentPlan, out.CurrentPlanStatus = &op.CurrentPlan, &op.CurrentStatus
 	}
 	return out
 }

@@ -178,57 +178,6 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 	return writeJSON(w, out)
 }
 
-func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		op, err := s.store.Operator(ctx, before.Operator)
-		if err != nil {
-			return store.Plan{}, aboutOperator(before.Operator, err)
-		}
-		config, err := decodeConfiguration(op.Config)
-		if err != nil {
-			return store.Plan{}, err
-		}
-		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
-		if committed {
-			s.metrics.reached(after)
-			s.metrics.committed(after)
-		}
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
-		if err == nil && after.Status != before.Status {
-			s.metrics.reached(after)
-		}
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-// transition takes a plan one step on and answers with it.
-func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Context, store.Plan, store.Transition) (store.Plan, error)) error {
-	var said wire.Transition
-	if present, err := readSmall(w, c.Request, c.route, &said); err != nil {
-		return err
-	} else if present {
-		if err := checkRules(said, ""); err != nil {
-			return err
-		}
-	}
-	id := c.param("id")
-	p, err := s.store.Plan(c.Context(), id)
-	if err != nil {
-		return aboutPlan(id, err)
-	}
-	p, err = step(c.Context(), p, attributed(c.Context(), store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()}))
-	if err != nil {
-		return err
-	}
-	return writeStep(w, p)
-}
-
 // writeStep answers with a plan after a step of its life, without its lists.
 func writeStep(w http.ResponseWriter, p store.Plan) error {
 	body, err := planBody(p, keyCoder{})

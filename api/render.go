@@ -47,6 +47,16 @@ func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 	writeBody(w, http.StatusOK, contentType, body)
 }
 
+// writeTaggedJSON is writeTagged for v.
+func writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	writeTagged(w, r, "application/json", body)
+	return nil
+}
+
 // etagOf returns the strong validator of a representation.
 func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)

@@ -55,6 +55,9 @@ type Limits struct {
 	OperatorMetrics int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
+	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
+	// to a minute.
+	SweepEvery time.Duration
 }
 
 // Defaults of Limits.
@@ -63,6 +66,7 @@ const (
 	defaultMemory          = 4 << 30
 	defaultMemoryWait      = time.Second
 	defaultOperatorMetrics = 100
+	defaultSweepEvery      = time.Minute
 )
 
 func (l Limits) withDefaults() Limits {
@@ -71,6 +75,7 @@ func (l Limits) withDefaults() Limits {
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
 	l.OperatorMetrics = cmp.Or(l.OperatorMetrics, defaultOperatorMetrics)
+	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -117,9 +122,9 @@ type server struct {
 	collecting atomic.Bool
 }
 
-// New returns the handler of the whole API. It fails when the contract that is
+// New returns the whole API. It fails when the contract that is
 // built in is not sound or names an operation that is not there.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: Config.Store is missing")
 	}
@@ -144,7 +149,11 @@ func New(c Config) (http.Handler, error) {
 		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
-	return s.router()
+	mux, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{mux, s}, nil
 }
 
 // call is one request on its way through a handler.
@@ -161,7 +170,7 @@ func (c *call) param(name string) string { return chi.URLParam(c.Request, name) 
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (s *server) router() (http.Handler, error) {
+func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
 	mux.Use(s.limits.Pace.paced, s.tracing.requests, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
 	mux.NotFound(s.unrouted(func(*http.Request) *problem {
@@ -194,8 +203,14 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
+		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
+		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},
+		{"POST", "/v1/plans/{id}/start", s.startPlan},
+		{"POST", "/v1/plans/{id}/acks", s.ackPlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/v1/plans/{id}/transitions", s.listTransitions},
+		{"POST", "/v1/plans/{id}/replay", s.replayPlan},
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/readyz", s.readyz},
 		{"GET", "/metrics", s.metrics.serve},

@@ -175,6 +175,7 @@ type Figures struct {
 	Objective         float64
 	Certificate       []byte // JSON; nil: none
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
+	Pending           []byte // JSON: which plan was in the way, and how it would do; nil: none was
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole

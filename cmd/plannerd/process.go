@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"plannerd/api"
@@ -68,7 +69,8 @@ func (p *process) prepare(ctx context.Context, s migratedStore) error {
 
 // serve answers requests with the handler until the program is told to stop, and
 // then lets the running ones finish.
-func (p *process) serve(handler http.Handler) error {
+func (p *process) serve(handler *api.Server) error {
+	defer beside(p.env.ctx, handler.Run)()
 	p.gate.Open(handler)
 	fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(), p.url, p.shown())
 	p.log.Info("ready", "url", p.url)
@@ -81,6 +83,17 @@ func (p *process) serve(handler http.Handler) error {
 	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most", (p.DrainDelay + p.ShutdownTimeout).String())
 	p.notify("STOPPING=1")
 	return p.shutdown()
+}
+
+// beside runs a task beside the server; the function it returns ends it.
+func beside(ctx context.Context, task func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { task(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // shutdown goes on for DrainDelay but is no longer ready, then refuses new

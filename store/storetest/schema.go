@@ -80,7 +80,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	}
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
-		one.Certificate, one.Compaction, one.Reports, one.Awaited = nil, nil, nil, nil
+		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
