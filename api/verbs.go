@@ -32,7 +32,7 @@ func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, do st
 	return writeStep(w, p)
 }
 
-// read reads the body of a verb, if there is one, and checks it.
+// readVerb reads the body of a verb, if there is one, and checks it.
 func (s *server) readVerb(w http.ResponseWriter, c *call, into any) error {
 	present, err := readSmall(w, c.Request, c.route, into)
 	if err != nil || !present {
@@ -71,8 +71,8 @@ func (s *server) startPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	by := said(in.Actor, in.Reason)
-	if in.Actor == nil {
+	by := attributed(c.Context(), said(in.Actor, in.Reason))
+	if by.Actor == "" {
 		by.Actor = in.Executor
 	}
 	return s.step(w, c, by, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
