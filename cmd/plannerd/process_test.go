@@ -363,12 +363,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // The service manager is told when the server is ready, and when it stops.
 func TestServeNotifies(t *testing.T) {
-	dir, err := os.MkdirTemp("", "plannerd") // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
