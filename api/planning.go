@@ -291,6 +291,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 	}
 	begin := time.Now()
 	var compacted *compact.Plan
+	ctx, end := s.tracing.start(ctx, "plan", "plannerd.strategy", strategy)
 	plan, err := s.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {
 			return info.Plan(snapshot, o)
@@ -301,6 +302,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 		}
 		return compacted.Plan, nil
 	}, m.Snapshot, p)
+	end(err)
 	if err != nil {
 		return nil, err
 	}

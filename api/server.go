@@ -24,6 +24,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"go.opentelemetry.io/otel/trace"
 
 	"plannerd/api/wire"
 	"plannerd/internal/admission"
@@ -49,6 +50,9 @@ type Limits struct {
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
+	// OperatorMetrics is how many operators have metrics of their own; what is
+	// counted of all others is counted together. Defaults to 100, none if negative.
+	OperatorMetrics int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
 	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
@@ -58,10 +62,11 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
-	defaultPlanTime   = 10 * time.Minute
-	defaultMemory     = 4 << 30
-	defaultMemoryWait = time.Second
-	defaultSweepEvery = time.Minute
+	defaultPlanTime        = 10 * time.Minute
+	defaultMemory          = 4 << 30
+	defaultMemoryWait      = time.Second
+	defaultOperatorMetrics = 100
+	defaultSweepEvery      = time.Minute
 )
 
 func (l Limits) withDefaults() Limits {
@@ -69,6 +74,7 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.OperatorMetrics = cmp.Or(l.OperatorMetrics, defaultOperatorMetrics)
 	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
@@ -85,6 +91,11 @@ type Config struct {
 	Limits Limits
 	// Access says who may do what.
 	Access Access
+	// Draining, when it is closed, says that the process is about to end: /readyz
+	// answers 503, and requests that only wait end. Nil: it never is.
+	Draining <-chan struct{}
+	// Tracing takes the spans of requests. Nil: there are none.
+	Tracing trace.TracerProvider
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -102,6 +113,8 @@ type server struct {
 	contract  *contract
 	metrics   *metrics
 	slots     chan struct{} // for planning
+	draining  <-chan struct{}
+	tracing   *tracing
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
@@ -127,12 +140,13 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	memory := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait)
-	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
+	m := newMetrics(c, memory, slots)
+	traced, log := newTracing(c.Tracing), visitLogger(c.Logger)
 	s := &server{
-		store: meteredStore{Store: c.Store, metrics: m}, log: slog.New(visitLog{c.Logger.Handler()}),
-		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		store: meteredStore{next: c.Store, metrics: m, tracing: traced, presence: &presence{log: log}}, log: log,
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now, contract: spec, metrics: m, slots: slots,
+		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	mux, err := s.router()
@@ -158,7 +172,7 @@ type handler func(w http.ResponseWriter, c *call) error
 
 func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.limits.Pace.paced, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
+	mux.Use(s.limits.Pace.paced, s.tracing.requests, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
 	mux.NotFound(s.unrouted(func(*http.Request) *problem {
 		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}
 	}))
@@ -240,6 +254,7 @@ func (s *server) release(held *admission.Lease) {
 func (s *server) checked(route *routers.Route, need demand, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
+		s.tracing.routed(r.Context(), route.Method, route.Path)
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
@@ -276,6 +291,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.Res
 		switch {
 		case gone:
 			s.log.DebugContext(r.Context(), "client hung up", "method", r.Method, "path", r.URL.Path, "error", err)
+		case errors.Is(err, store.ErrUnavailable): // the log has it from when it began
+			s.log.DebugContext(r.Context(), "the store was not there", "method", r.Method, "path", r.URL.Path, "error", err)
 		case p.status >= http.StatusInternalServerError:
 			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 		}
