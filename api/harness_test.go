@@ -145,6 +145,16 @@ func (e *env) do(method, target, body string, headers ...string) *answer {
 
 func (e *env) send(ctx context.Context, method, target string, body io.Reader, headers ...string) *answer {
 	e.Helper()
+	r := e.request(ctx, method, target, body, headers...)
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	a.validate(r)
+	return a
+}
+
+// request is what send sends.
+func (e *env) request(ctx context.Context, method, target string, body io.Reader, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
 	if r.ContentLength != 0 {
 		r.Header.Set("Content-Type", "application/json")
@@ -153,11 +163,7 @@ func (e *env) send(ctx context.Context, method, target string, body io.Reader, h
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, r)
-	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
-	a.validate(r)
-	return a
+	return r
 }
 
 func (a *answer) validate(r *http.Request) {
@@ -383,6 +389,13 @@ func (f *faults) Table(ctx context.Context, operator string, version *int64) (st
 		return store.Table{}, err
 	}
 	return f.Store.Table(ctx, operator, version)
+}
+
+func (f *faults) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	if err := f.fault("TableChanges"); err != nil {
+		return store.Feed{}, err
+	}
+	return f.Store.TableChanges(ctx, operator, since)
 }
 
 func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, int32, bool, error) {

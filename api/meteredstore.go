@@ -258,6 +258,11 @@ func (s meteredStore) BeginIdempotent(
 	return s.next.BeginIdempotent(ctx, i, lease, at)
 }
 
+func (s meteredStore) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int, answer []byte) (err error) {
+	defer s.timed(ctx, "finish_idempotent")(&err)
+	return s.next.FinishIdempotent(ctx, i, token, status, answer)
+}
+
 func (s meteredStore) ReleaseIdempotent(ctx context.Context, i store.Idempotency, token string) (err error) {
 	defer s.timed(ctx, "release_idempotent")(&err)
 	return s.next.ReleaseIdempotent(ctx, i, token)

@@ -138,6 +138,17 @@ func (l *operatorLabels) forget(operator string) {
 	delete(l.known, operator)
 }
 
+// waiters adds how many requests wait for changes of routing tables.
+func (m *metrics) waiters(h *hub) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plannerd_table_waiters", Help: "Requests that wait for changes of routing tables.",
+	}, func() float64 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return float64(h.waiting)
+	}))
+}
+
 // budgetCollector tells how the memory budget stands.
 type budgetCollector struct{ budget *admission.Budget }
 

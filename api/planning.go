@@ -460,6 +460,10 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*m
 		return nil, ctx.Err()
 	}
 	d.by.At = begin
+	long := lists{changes: record.Changes, migrations: d.migrations(), shift: d.shift}
+	if in.kept != nil {
+		*in.kept = long
+	}
 	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, d.by))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
@@ -471,10 +475,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*m
 	if p.Status == store.StatusCommitted {
 		s.metrics.committed(p)
 	}
-	return &made{
-		Plan: p, created: true, persist: s.now().Sub(begin),
-		lists: lists{changes: record.Changes, migrations: d.migrations(), shift: d.shift},
-	}, nil
+	return &made{Plan: p, created: true, persist: s.now().Sub(begin), lists: long}, nil
 }
 
 // record is a plan as the store takes it.

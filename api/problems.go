@@ -123,6 +123,9 @@ func problemOf(err error) *problem {
 		length *http.MaxBytesError
 		memory *admission.ExceededError
 	)
+	if p := idempotencyProblem(err); p != nil {
+		return p
+	}
 	what := "It"
 	if errors.As(err, &about) {
 		what = "The " + about.name
@@ -148,7 +151,9 @@ func problemOf(err error) *problem {
 		return &problem{status: http.StatusGone, code: wire.CodePurged, detail: what + " is no longer kept."}
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return conflict(wire.CodeIntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration.")
-	case errors.Is(err, store.ErrIntervalOutdated), errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrFenced):
+		return conflict(wire.CodeFenced, "An engine with a higher epoch has taken over.")
+	case errors.Is(err, store.ErrIntervalOutdated):
 		return conflict(wire.CodeIntervalOutdated, "A newer interval was planned already.")
 	case errors.Is(err, store.ErrBaseChanged):
 		return conflict(wire.CodeBaseChanged, "The committed routing table is no longer the one that the plan changes.")

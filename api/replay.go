@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,6 +31,16 @@ type replay struct {
 }
 
 func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
+	m, err := readReplay(w, c)
+	if err != nil {
+		return err
+	}
+	kept := &lists{}
+	if string(m.raw["propose"]) == "true" { // else nothing is changed
+		if err := s.begin(c, plannedReply(kept)); err != nil {
+			return err
+		}
+	}
 	id := c.param("id")
 	p, err := s.store.Plan(c.Context(), id)
 	if err != nil {
@@ -37,10 +48,6 @@ func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
 	}
 	if scheme := schemeOf(p.Strategy); scheme != wire.SchemeTable {
 		return conflict(wire.CodeNoRoutingTable, "Under the scheme "+string(scheme)+" plans change no routing table, and only those are replayed.")
-	}
-	m, err := readReplay(w, c)
-	if err != nil {
-		return err
 	}
 	r, err := s.readHistory(c.Context(), p, c.memory)
 	if err != nil {
@@ -53,7 +60,15 @@ func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
 		if err := s.admit(c.Request, demand{role: access.Approver}); err != nil {
 			return err
 		}
-		return s.propose(w, c, r)
+		r.kept = kept
+		p, err := s.propose(c, r)
+		if errors.Is(err, errTwin) {
+			p, err = s.propose(c, r)
+		}
+		if err != nil {
+			return err
+		}
+		return s.finish(w, c, p.reply)
 	}
 	answer, err := s.try(c, &r.whatIfRequest, r.material)
 	if err != nil {
@@ -213,50 +228,42 @@ func (r *replay) mark(o *outcome) {
 }
 
 // propose makes the one result a plan of the operator.
-func (s *server) propose(w http.ResponseWriter, c *call, r *replay) error {
+func (s *server) propose(c *call, r *replay) (*made, error) {
 	ctx, t := c.Context(), r.trials[0]
 	fingerprint, err := r.fingerprint(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := s.store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
 	switch {
 	case err == nil:
-		m, err := s.load(ctx, p)
-		if err != nil {
-			return err
-		}
-		return writePlan(w, c.Request, m)
+		return s.load(ctx, p)
 	case !isNotFound(err):
-		return aboutOperator(r.Operator, err)
+		return nil, aboutOperator(r.Operator, err)
 	}
 	if err := s.proposable(ctx, r.Plan); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.memory.Settle(c.memory.Used() + r.planBytes()); err != nil {
-		return err
+		return nil, err
 	}
 	begin := s.now()
 	stuff, err := r.material()
 	if err != nil {
-		return r.inputProblem(err)
+		return nil, r.inputProblem(err)
 	}
 	out, err := s.run(ctx, t.strategy, stuff, t.parameters)
 	if err != nil {
-		return r.inputProblem(err)
+		return nil, r.inputProblem(err)
 	}
 	r.mark(out)
 	if err := c.memory.Reserve(out.answerBytes()); err != nil {
-		return err
+		return nil, err
 	}
-	m, err := s.keep(ctx, r.base, r.statistics, draft{
+	return s.keep(ctx, r.base, r.statistics, draft{
 		outcome: out, parameters: t.parameters, hash: r.InputHash, fingerprint: fingerprint, reports: r.Reports,
 		took: s.now().Sub(begin), by: r.by,
 	})
-	if err != nil {
-		return err
-	}
-	return writePlan(w, c.Request, m)
 }
 
 // proposable refuses what the store would refuse too, before it is planned.

@@ -53,6 +53,9 @@ type Limits struct {
 	// OperatorMetrics is how many operators have metrics of their own; what is
 	// counted of all others is counted together. Defaults to 100, none if negative.
 	OperatorMetrics int
+	// Waiting is how many requests may wait for changes of routing tables. Defaults
+	// to 10 000.
+	Waiting int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
 	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
@@ -67,6 +70,7 @@ const (
 	defaultMemoryWait      = time.Second
 	defaultOperatorMetrics = 100
 	defaultSweepEvery      = time.Minute
+	defaultWaiting         = 10_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -75,6 +79,7 @@ func (l Limits) withDefaults() Limits {
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
 	l.OperatorMetrics = cmp.Or(l.OperatorMetrics, defaultOperatorMetrics)
+	l.Waiting = cmp.Or(max(0, l.Waiting), defaultWaiting)
 	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
@@ -115,6 +120,7 @@ type server struct {
 	slots     chan struct{} // for planning
 	draining  <-chan struct{}
 	tracing   *tracing
+	hub       *hub
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
@@ -149,6 +155,8 @@ func New(c Config) (*Server, error) {
 		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
+	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
+	m.waiters(s.hub)
 	mux, err := s.router()
 	if err != nil {
 		return nil, err
@@ -164,6 +172,7 @@ type call struct {
 	media string     // the media type that Accept chose
 	// memory is what the request holds of the budget, until its handler has returned.
 	memory *admission.Lease
+	once   *once // nil: it has no idempotency key
 }
 
 func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
@@ -276,7 +285,15 @@ func (s *server) checked(route *routers.Route, need demand, handle handler) http
 					return err
 				}
 			}
-			return handle(w, c)
+			if c.once, err = newOnce(c); err != nil {
+				return err
+			}
+			defer s.giveBack(c)
+			err = handle(w, c)
+			if e := (*earlier)(nil); errors.As(err, &e) {
+				return s.again(w, c, e)
+			}
+			return err
 		})
 	}
 }

@@ -13,15 +13,20 @@ import (
 // method that does it.
 type step func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error)
 
-// step makes a step, counts what came of it and answers with the plan.
-func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, do step) error {
+// step makes a step, counts what came of it and answers with the plan. happened
+// tells whether there is nothing left to do.
+func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, happened func(store.Plan) bool, do step) error {
+	if err := s.begin(c, stepReply); err != nil {
+		return err
+	}
 	id := c.param("id")
 	by = attributed(c.Context(), by)
 	by.At = s.now()
 	var from store.Status
+	demanded := c.planGuard(happened)
 	p, err := do(c.Context(), id, by, func(p store.Plan) error {
 		from = p.Status
-		return nil
+		return demanded(p)
 	})
 	if err != nil {
 		return aboutPlan(id, err)
@@ -29,7 +34,7 @@ func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, do st
 	if p.Status != from {
 		s.metrics.moved(p, from)
 	}
-	return writeStep(w, p)
+	return s.finish(w, c, func() (*reply, error) { return stepReply(store.Outcome{Plan: p}) })
 }
 
 // readVerb reads the body of a verb, if there is one, and checks it.
@@ -51,7 +56,7 @@ func (s *server) approvePlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	return s.step(w, c, said(in.Actor, in.Reason), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
+	return s.step(w, c, said(in.Actor, in.Reason), is(store.StatusApproved), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
 		return s.store.ApprovePlan(ctx, id, by, guard)
 	})
 }
@@ -61,7 +66,7 @@ func (s *server) rejectPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	return s.step(w, c, said(in.Actor, in.Reason), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
+	return s.step(w, c, said(in.Actor, in.Reason), is(store.StatusRejected), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
 		return s.store.RejectPlan(ctx, id, by, guard)
 	})
 }
@@ -75,7 +80,7 @@ func (s *server) startPlan(w http.ResponseWriter, c *call) error {
 	if by.Actor == "" {
 		by.Actor = in.Executor
 	}
-	return s.step(w, c, by, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
+	return s.step(w, c, by, appliedBy(in.Executor), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
 		return s.store.StartPlan(ctx, id, in.Executor, by, guard, onlyBy(in.Executor))
 	})
 }
@@ -83,7 +88,7 @@ func (s *server) startPlan(w http.ResponseWriter, c *call) error {
 // onlyBy refuses to start a plan that another executor carries out.
 func onlyBy(executor string) store.PlanGuard {
 	return func(p store.Plan) error {
-		if p.Status != store.StatusApplying || p.Executor == executor {
+		if p.Status != store.StatusApplying || appliedBy(executor)(p) {
 			return nil
 		}
 		return conflict(wire.CodeOtherExecutor, "Another executor carries the plan out since it was started.")
@@ -95,7 +100,7 @@ func (s *server) ackPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	return s.step(w, c, said(in.Actor, in.Reason), s.committing(func(
+	return s.step(w, c, said(in.Actor, in.Reason), ackedBy(in.Instances), s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
 	) (store.Plan, bool, error) {
 		return s.store.AckPlan(ctx, id, in.Instances, by, keep, guard)
@@ -107,7 +112,7 @@ func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	return s.step(w, c, said(in.Actor, in.Reason), s.committing(func(
+	return s.step(w, c, said(in.Actor, in.Reason), is(store.StatusCommitted), s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
 	) (store.Plan, bool, error) {
 		return s.store.CommitPlan(ctx, id, by, keep, guard)
@@ -145,7 +150,7 @@ func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	return s.step(w, c, said(in.Actor, in.Reason), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
+	return s.step(w, c, said(in.Actor, in.Reason), is(store.StatusAborted), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
 		return s.store.AbortPlan(ctx, id, or(in.RolledBack, false), by, guard)
 	})
 }

@@ -407,6 +407,9 @@ type Store interface {
 	// A lease that ran out is as good as none. ErrIdempotencyMismatch,
 	// ErrIdempotencyRunning.
 	BeginIdempotent(ctx context.Context, i Idempotency, lease time.Duration, at time.Time) (Claim, error)
+	// FinishIdempotent gives the answer to a request that had nothing to change.
+	// ErrIdempotencyLost.
+	FinishIdempotent(ctx context.Context, i Idempotency, token string, status int, answer []byte) error
 	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
 	// the caller no longer holds it, or the request is done.
 	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error

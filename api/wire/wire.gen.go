@@ -56,8 +56,11 @@ const (
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
 	CodeConfigurationChanged     Code = "configuration_changed"
 	CodeCrossOrigin              Code = "cross_origin"
+	CodeFenced                   Code = "fenced"
 	CodeHashNotKnown             Code = "hash_not_known"
 	CodeHostForbidden            Code = "host_forbidden"
+	CodeIdempotencyKeyReused     Code = "idempotency_key_reused"
+	CodeIdempotencyKeyRunning    Code = "idempotency_key_running"
 	CodeInternal                 Code = "internal"
 	CodeIntervalNotFound         Code = "interval_not_found"
 	CodeIntervalOutdated         Code = "interval_outdated"
@@ -79,6 +82,7 @@ const (
 	CodePlanInFlight             Code = "plan_in_flight"
 	CodePlanNotFound             Code = "plan_not_found"
 	CodePlanPending              Code = "plan_pending"
+	CodePreconditionFailed       Code = "precondition_failed"
 	CodePurged                   Code = "purged"
 	CodeReportClosed             Code = "report_closed"
 	CodeReportsChanged           Code = "reports_changed"
@@ -116,9 +120,15 @@ func (e Code) Valid() bool {
 		return true
 	case CodeCrossOrigin:
 		return true
+	case CodeFenced:
+		return true
 	case CodeHashNotKnown:
 		return true
 	case CodeHostForbidden:
+		return true
+	case CodeIdempotencyKeyReused:
+		return true
+	case CodeIdempotencyKeyRunning:
 		return true
 	case CodeInternal:
 		return true
@@ -161,6 +171,8 @@ func (e Code) Valid() bool {
 	case CodePlanNotFound:
 		return true
 	case CodePlanPending:
+		return true
+	case CodePreconditionFailed:
 		return true
 	case CodePurged:
 		return true
@@ -800,6 +812,8 @@ type CertificateLevel string
 // | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
+// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
@@ -820,15 +834,17 @@ type CertificateLevel string
 // | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 // | `reports_changed` | 409 | reports keep coming while planning: try again |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 // | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 // | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 // | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 // | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 // | `over_budget` | 429 | other requests hold the memory that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
-// | `busy` | 503 | the request ran out of time before it was done |
+// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 type Code string
 
 // Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
@@ -1230,6 +1246,8 @@ type Problem struct {
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
+	// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
@@ -1250,15 +1268,17 @@ type Problem struct {
 	// | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 	// | `reports_changed` | 409 | reports keep coming while planning: try again |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+	// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 	// | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 	// | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 	// | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+	// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 	// | `over_budget` | 429 | other requests hold the memory that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
-	// | `busy` | 503 | the request ran out of time before it was done |
+	// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 	Code Code `json:"code"`
 
 	// Detail What went wrong, for people.
@@ -1611,6 +1631,15 @@ type EpochParameter = Epoch
 // `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunctionParameter = HashFunction
 
+// IdempotencyKeyParameter defines model for IdempotencyKeyParameter.
+type IdempotencyKeyParameter = string
+
+// IfMatchParameter defines model for IfMatchParameter.
+type IfMatchParameter = string
+
+// IfNoneMatchAnyParameter defines model for IfNoneMatchAnyParameter.
+type IfNoneMatchAnyParameter = string
+
 // IfNoneMatchParameter defines model for IfNoneMatchParameter.
 type IfNoneMatchParameter = string
 
@@ -1728,6 +1757,9 @@ type NotFound = Problem
 
 // OverBudget defines model for OverBudget.
 type OverBudget = Problem
+
+// PreconditionFailed defines model for PreconditionFailed.
+type PreconditionFailed = Problem
 
 // Purged defines model for Purged.
 type Purged = Problem

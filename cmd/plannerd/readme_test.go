@@ -49,6 +49,17 @@ func TestReadme(t *testing.T) {
 		t.Errorf("%s", reader.output)
 	}
 
+	reader.follow(section(t, string(text), "Retries and routers"))
+	var followed struct {
+		Version int64
+		Full    bool
+		Set     []struct{ Key string }
+		Pending any
+	}
+	if reader.answer(&followed); followed.Version != 1 || followed.Full || len(followed.Set) == 0 || followed.Pending != nil {
+		t.Errorf("%s", reader.output)
+	}
+
 	reader.follow(section(t, string(text), "Every instance reports for itself"))
 	var merged struct {
 		Causes  []string

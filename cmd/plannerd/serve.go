@@ -33,6 +33,7 @@ type serveCmd struct {
 
 	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MaxWaiting   int           `default:"10000" group:"Limits" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
@@ -141,6 +142,7 @@ func (c *serveCmd) check(env *environment) error {
 		{"max-plan-time", int64(c.MaxPlanTime), 1},
 		{"max-plans", int64(c.MaxPlans), 0},
 		{"memory-wait", int64(c.MemoryWait), 1},
+		{"max-waiting", int64(c.MaxWaiting), 1},
 		{"body-timeout", int64(c.BodyTimeout), 1},
 		{"body-rate", int64(c.BodyRate), 1},
 		{"write-timeout", int64(c.WriteTimeout), 1},
@@ -168,7 +170,7 @@ func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		OperatorMetrics: operators,
 		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
