@@ -188,7 +188,9 @@ func (a *answer) validate(r *http.Request) {
 	}
 	route, params, err := router.FindRoute(&match)
 	if err != nil || a.status == http.StatusMethodNotAllowed {
-		if a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
+		switch a.status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
+		default:
 			a.Errorf("%s %s is not in the contract and answers %d", r.Method, r.URL, a.status)
 		}
 		problem := doc.Components.Schemas["Problem"].Value

@@ -33,9 +33,13 @@ const (
 	releaseTime = 5 * time.Second
 )
 
-// caller is who makes a request: keys are their own. There is no access control
-// yet, so all are one.
-func caller(context.Context) string { return "" }
+// caller is who makes a request: keys are their own. Without tokens all are one.
+func caller(ctx context.Context) string {
+	if c := visitOf(ctx).caller; c != nil {
+		return c.Name
+	}
+	return ""
+}
 
 // once is a request that its Idempotency-Key lets happen only once.
 type once struct {

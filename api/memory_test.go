@@ -173,6 +173,18 @@ func TestStoredMemory(t *testing.T) {
 
 // TestStoredInput: so are stored statistics, which are much longer than they are
 // kept.
+// TestReportsOfLongKeys: nothing tells how long the keys of reports are before they
+// are merged; then they count.
+func TestReportsOfLongKeys(t *testing.T) {
+	e := newEnv(t, little)
+	e.operator("clicks", `{"instances":4}`)
+	for d := range 4 {
+		body := strings.ReplaceAll(longKeys(4000), "kkkk,", fmt.Sprintf("%04d,", d))
+		e.do("PUT", reportTarget(1, d), body, csv).want(http.StatusCreated)
+	}
+	e.planOfReports(1, "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
+}
+
 func TestStoredInput(t *testing.T) {
 	const request = `{"operator":"clicks","interval":1,"schemes":["hash"]}`
 	var rows strings.Builder

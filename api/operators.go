@@ -176,14 +176,20 @@ func (s *server) listOperators(w http.ResponseWriter, c *call) error {
 }
 
 // operatorPage returns the operators after those that the token names, at most
-// size, comma-separated, and the token of the next page if there are more.
+// size, comma-separated, and the token of the next page if there are more. What is
+// closed to the caller is in neither.
 func (s *server) operatorPage(ctx context.Context, token pageToken, size int) (body []byte, next *string, err error) {
+	last := token.After
 	for n := 0; ; {
-		ops, err := s.store.Operators(ctx, token.After, operatorsAtATime)
+		ops, err := s.store.Operators(ctx, last, operatorsAtATime)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, op := range ops {
+			last = op.Name
+			if sees(ctx, op.Name) != nil {
+				continue
+			}
 			if n == size || len(body) >= maxPageBytes {
 				return body, token.text(), nil
 			}

@@ -214,7 +214,7 @@ func TestPendingClasses(t *testing.T) {
 // TestTokenLimit: a ring that has as many tokens as may be is not doubled.
 func TestTokenLimit(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":2,"scheme":"ring","theta_max":0.1,"hash":{"tokens_per_instance":524288},"ring":{"method":"doubling"}}`)
+	e.operator("clicks", `{"instances":16,"scheme":"ring","theta_max":0.1,"hash":{"tokens_per_instance":65536},"ring":{"method":"doubling"}}`)
 	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":9},{"key":"b","cost":0}]}`).want(http.StatusCreated)
 	if causes := a.life(); !slices.Contains(causes.Causes, "token_limit") {
 		t.Errorf("%s", a.body)

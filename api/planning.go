@@ -75,7 +75,10 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
-		return m, err
+		if err := s.unlessStale(ctx, b, err); err != nil {
+			return nil, err
+		}
+		return m, nil
 	}
 	if in.reports != nil {
 		if in, err = s.merge(ctx, b, in); err != nil {
@@ -84,7 +87,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if err := b.admit(in); err != nil {
-		return nil, err
+		return nil, s.unlessStale(ctx, b, err)
 	}
 	begin := s.now()
 	plan, err := s.plan(ctx, b, in)
@@ -107,6 +110,25 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, fmt.Errorf("encoding the reports: %w", err)
 	}
 	return s.keep(ctx, b, in, d)
+}
+
+// unlessStale returns a refusal, or none, and marks what rests on a configuration
+// or a table that is no longer the operator's: together with what was read after
+// them it may never have been true. A plan that was found rests on the
+// configuration alone.
+func (s *server) unlessStale(ctx context.Context, b *base, refusal error) error {
+	op, err := s.store.Operator(ctx, b.op.Name)
+	switch {
+	case err != nil && refusal == nil:
+		return aboutOperator(b.op.Name, err)
+	case err != nil:
+		return refusal
+	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
+		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
+	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
+		return fmt.Errorf("%w: %w", errOvertaken, refusal)
+	}
+	return refusal
 }
 
 // plan plans by the operator's scheme, unless another plan is in the way.
@@ -269,6 +291,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 	}
 	begin := time.Now()
 	var compacted *compact.Plan
+	ctx, end := s.tracing.start(ctx, "plan", "plannerd.strategy", strategy)
 	plan, err := s.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {
 			return info.Plan(snapshot, o)
@@ -279,6 +302,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 		}
 		return compacted.Plan, nil
 	}, m.Snapshot, p)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
@@ -440,7 +464,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*m
 	if in.kept != nil {
 		*in.kept = long
 	}
-	p, created, err := s.store.CreatePlan(ctx, record, d.by)
+	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, d.by))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}

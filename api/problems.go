@@ -29,6 +29,7 @@ type problem struct {
 	errors     []wire.FieldError
 	retryAfter int     // seconds; 0: no Retry-After
 	allow      string  // for 405
+	challenge  string  // for 401
 	missing    []int32 // instances, for reports_missing
 	hangUp     bool    // the connection is of no more use
 }
@@ -208,10 +209,17 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.allow != "" {
 		h.Set("Allow", p.allow)
 	}
+	if p.challenge != "" {
+		h.Set("WWW-Authenticate", p.challenge)
+	}
 	if p.hangUp {
 		h.Set("Connection", "close")
 	}
-	body, err := json.Marshal(p.document())
+	document := p.document()
+	if id := h.Get(requestID); id != "" {
+		document.RequestId = &id
+	}
+	body, err := json.Marshal(document)
 	if err != nil {
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"The service failed.","code":"internal"}`)
 		p.status = http.StatusInternalServerError

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api/wire"
+	"plannerd/internal/access"
 	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -56,6 +57,9 @@ func (s *server) replayPlan(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if r.propose {
+		if err := s.admit(c.Request, demand{role: access.Approver}); err != nil {
+			return err
+		}
 		r.kept = kept
 		p, err := s.propose(c, r)
 		if errors.Is(err, errTwin) {

@@ -80,6 +80,9 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 	if err := r.choose(b, *in.interval); err != nil {
 		return nil, err
 	}
+	if err := r.admit(b); err != nil {
+		return nil, err
+	}
 	reports, err := s.readReports(ctx, b, &r)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,10 @@ func (s *server) merge(ctx context.Context, b *base, in *statistics) (*statistic
 		return nil, conflict(wire.CodeReportsDiffer, "Some reports name the state of their keys and others do not.")
 	}
 	if err != nil {
+		return nil, err
+	}
+	// How long the keys are shows only now. Few reports are merged at a time.
+	if err := r.memory.Reserve(int64(merged.Keys.Bytes())); err != nil {
 		return nil, err
 	}
 	out := *in
@@ -126,6 +133,25 @@ func (r *reported) choose(b *base, interval int64) error {
 		return r.carry(late, missing, interval, b.newest.Reports.MaxAge)
 	}
 	return nil
+}
+
+// admit refuses reports of an older table when the hash changed: keys may have
+// come to their instances since that nobody names, and the hash would move them.
+func (r *reported) admit(b *base) error {
+	if !b.changed {
+		return nil
+	}
+	var outdated []int32
+	for _, one := range r.received {
+		if one.TableVersion < b.op.TableVersion {
+			outdated = append(outdated, one.Instance)
+		}
+	}
+	if len(outdated) == 0 {
+		return nil
+	}
+	return conflict(wire.CodeCompleteCoverageRequired,
+		"The instances or the hash function changed since the routing table was committed, and reports are of an older one, of "+idsText(outdated)+": they do not tell what came since.")
 }
 
 // carry has last reports stand in for those that are missing.
@@ -196,6 +222,9 @@ func (s *server) readReports(ctx context.Context, b *base, r *reported) ([]stats
 		}
 		if err != nil {
 			return nil, aboutOperator(b.op.Name, err)
+		}
+		if err := r.memory.Reserve(int64(len(data))); err != nil {
+			return nil, err
 		}
 		out[i] = statsio.Report{
 			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.op.TableVersion, Carried: i >= len(r.received),

@@ -221,8 +221,8 @@ func TestMissingReports(t *testing.T) {
 	if !slices.Contains(p.Causes, "carried") || slices.Contains(p.Causes, "frozen") {
 		t.Errorf("causes %v", p.Causes)
 	}
-	// bbbb is where its fresh report says, so that instance 2 has aaaa alone.
-	if got := e.loads(p.ID); got[1].KeysBefore != 3 || got[2].KeysBefore != 1 || got[2].LoadBefore != 4 {
+	// bbbb stays where the hash puts it, on instance 2.
+	if got := e.loads(p.ID); got[1].KeysBefore != 2 || got[2].KeysBefore != 2 || got[2].LoadBefore != 12 {
 		t.Errorf("%+v", got)
 	}
 	e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
@@ -319,6 +319,66 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
 	if got := e.loads(q.ID); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
 		t.Errorf("%+v, %d drifted, %v", got, q.DriftedKeys, q.Causes)
+	}
+}
+
+// TestReportsAroundACommit: a key that moves after one instance has reported and
+// before the other does stands in no report, and keeps its entry.
+func TestReportsAroundACommit(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"columns":{"key":["a","b"],"cost":[4,4],"instance":[0,0],"hash_instance":[0,0]}}`).want(http.StatusCreated).plan()
+	if len(p.RoutingTable.Set) != 1 || p.RoutingTable.Set[0].Instance != 1 {
+		t.Fatalf("%+v", p.RoutingTable)
+	}
+	e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.report(2, 0, `{"table_version":1,"keys":[]}`).want(http.StatusCreated)
+	q := e.planOfReports(2, "").want(http.StatusCreated).plan()
+	if len(q.RoutingTable.Unset) > 0 {
+		t.Errorf("%v lose their entries, and with them the state on instance 1", q.RoutingTable.Unset)
+	}
+	// Where the hash changes what has no entry would move, and nobody knows what.
+	e.do("PUT", "/v1/operators/clicks", `{"instances":3,"theta_max":0,"hash":{"function":"reported"}}`).want(http.StatusOK)
+	e.report(3, 0, `{"table_version":1,"keys":[]}`).want(http.StatusCreated)
+	e.report(3, 1, `{"table_version":0,"keys":[]}`).want(http.StatusCreated)
+	e.planOfReports(3, "").fails(http.StatusConflict, "complete_coverage_required", "")
+	e.report(3, 1, `{"table_version":1,"keys":[]}`).want(http.StatusOK)
+	e.planOfReports(3, "").want(http.StatusCreated)
+}
+
+// TestCarriedReportWhereTheTableIs: a key on the instance that is carried stays
+// there, though another one has a share of it.
+func TestCarriedReportWhereTheTableIs(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":5,"hash":{"function":"reported"}}`)
+	row := func(cost, home int) string {
+		return fmt.Sprintf(`{"keys":[{"key":"a","cost":%d,"state":9,"hash_instance":%d}]}`, cost, home)
+	}
+	e.report(1, 1, row(2, 1)).want(http.StatusCreated)
+	e.report(2, 0, row(1, 1)).want(http.StatusCreated)
+	p := e.planOfReports(2, `,"missing":"carry"`).want(http.StatusCreated).plan()
+	if got := e.loads(p.ID); got[1].LoadBefore != 3 || got[0].KeysBefore != 0 || p.DriftedKeys != 1 || len(p.RoutingTable.Set) > 0 {
+		t.Errorf("%+v, %d drifted, sets %v", got, p.DriftedKeys, p.RoutingTable.Set)
+	}
+}
+
+// TestKeysOfSilentInstances: a key on an instance that could not name it stays
+// there, whoever has a share of it; the share counts where it is.
+func TestKeysOfSilentInstances(t *testing.T) {
+	for _, missing := range []string{"carry", "freeze"} {
+		e := newEnv(t)
+		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
+		p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
+			want(http.StatusCreated).plan()
+		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		moved := p.RoutingTable.Set[0].Key
+		e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
+		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`, moved)).want(http.StatusCreated)
+		q := e.planOfReports(3, `,"missing":"`+missing+`"`).want(http.StatusCreated).plan()
+		if got := e.loads(q.ID); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
+			t.Errorf("%s: %d drifted, %+v, unsets %v", missing, q.DriftedKeys, got, q.RoutingTable.Unset)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *server) resolvePlan(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err = s.store.ResolvePlan(c.Context(), id, r, store.Transition{At: s.now()}, c.demandPlan)
+	p, err = s.store.ResolvePlan(c.Context(), id, r, attributed(c.Context(), store.Transition{At: s.now()}), c.demandPlan)
 	if err != nil {
 		return aboutPlan(id, err)
 	}

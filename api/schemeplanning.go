@@ -73,7 +73,9 @@ func (s *server) planScheme(ctx context.Context, b *base, in *statistics) (*outc
 	defer release()
 	w := s.watch(ctx, b.newest.parameters)
 	begin := s.now()
+	_, end := s.tracing.start(ctx, "plan", "plannerd.strategy", b.newest.method())
 	next, err := b.replan(in, w.stop)
+	end(err)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()

@@ -24,6 +24,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"go.opentelemetry.io/otel/trace"
 
 	"plannerd/api/wire"
 	"plannerd/internal/admission"
@@ -49,6 +50,9 @@ type Limits struct {
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
+	// OperatorMetrics is how many operators have metrics of their own; what is
+	// counted of all others is counted together. Defaults to 100, none if negative.
+	OperatorMetrics int
 	// Waiting is how many requests may wait for changes of routing tables. Defaults
 	// to 10 000.
 	Waiting int
@@ -61,11 +65,12 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
-	defaultPlanTime   = 10 * time.Minute
-	defaultMemory     = 4 << 30
-	defaultMemoryWait = time.Second
-	defaultWaiting    = 10_000
-	defaultSweepEvery = time.Minute
+	defaultPlanTime        = 10 * time.Minute
+	defaultMemory          = 4 << 30
+	defaultMemoryWait      = time.Second
+	defaultOperatorMetrics = 100
+	defaultSweepEvery      = time.Minute
+	defaultWaiting         = 10_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -73,6 +78,7 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.OperatorMetrics = cmp.Or(l.OperatorMetrics, defaultOperatorMetrics)
 	l.Waiting = cmp.Or(max(0, l.Waiting), defaultWaiting)
 	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
@@ -83,14 +89,18 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	// Store keeps everything. Required.
 	Store store.Store
-	// Logger gets failures as errors and requests as debug records. Defaults to
+	// Logger gets failures as errors and each request as a record. Defaults to
 	// slog.Default.
 	Logger *slog.Logger
 	// Limits bound requests.
 	Limits Limits
-	// Draining, when it is closed, says that the process is about to end: requests
-	// that only wait end. Nil: it never is.
+	// Access says who may do what.
+	Access Access
+	// Draining, when it is closed, says that the process is about to end: /readyz
+	// answers 503, and requests that only wait end. Nil: it never is.
 	Draining <-chan struct{}
+	// Tracing takes the spans of requests. Nil: there are none.
+	Tracing trace.TracerProvider
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -102,12 +112,14 @@ type server struct {
 	store     store.Store
 	log       *slog.Logger
 	limits    Limits
+	access    Access
 	version   string
 	now       func() time.Time
 	contract  *contract
 	metrics   *metrics
 	slots     chan struct{} // for planning
 	draining  <-chan struct{}
+	tracing   *tracing
 	hub       *hub
 	memory    *admission.Budget
 	placement *placementCache
@@ -134,11 +146,13 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	memory := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait)
-	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
+	m := newMetrics(c, memory, slots)
+	traced, log := newTracing(c.Tracing), visitLogger(c.Logger)
 	s := &server{
-		store: meteredStore{Store: c.Store, metrics: m}, log: c.Logger, limits: c.Limits, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, draining: c.Draining, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		store: meteredStore{next: c.Store, metrics: m, tracing: traced, presence: &presence{log: log}}, log: log,
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now, contract: spec, metrics: m, slots: slots,
+		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
@@ -167,14 +181,14 @@ type handler func(w http.ResponseWriter, c *call) error
 
 func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.limits.Pace.paced, s.metrics.observe, compress, s.secure, middleware.GetHead)
-	mux.NotFound(func(w http.ResponseWriter, _ *http.Request) {
-		(&problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}).write(w)
-	})
-	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+	mux.Use(s.limits.Pace.paced, s.tracing.requests, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
+	mux.NotFound(s.unrouted(func(*http.Request) *problem {
+		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}
+	}))
+	mux.MethodNotAllowed(s.unrouted(func(r *http.Request) *problem {
 		allow := allowed(mux, r.URL.Path)
-		(&problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}).write(w)
-	})
+		return &problem{status: http.StatusMethodNotAllowed, code: wire.CodeMethodNotAllowed, detail: "This path knows " + allow + ".", allow: allow}
+	}))
 	for _, r := range []struct {
 		method, path string
 		handle       handler
@@ -217,7 +231,11 @@ func (s *server) router() (*chi.Mux, error) {
 		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		mux.MethodFunc(r.method, r.path, s.checked(route, r.handle))
+		need, err := s.demand(route)
+		if err != nil {
+			return nil, fmt.Errorf("api: %w", err)
+		}
+		mux.MethodFunc(r.method, r.path, s.checked(route, need, r.handle))
 	}
 	return mux, nil
 }
@@ -240,16 +258,23 @@ func (s *server) release(held *admission.Lease) {
 	}
 }
 
-// checked holds a request against the contract before it reaches its handler,
-// and turns the handler's error into an answer.
-func (s *server) checked(route *routers.Route, handle handler) http.HandlerFunc {
+// checked holds a request against what its caller may do and against the contract
+// before it reaches its handler, and turns the handler's error into an answer.
+func (s *server) checked(route *routers.Route, need demand, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
+		s.tracing.routed(r.Context(), route.Method, route.Path)
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
-			var err error
+			err := s.admit(r, need)
+			if err != nil {
+				return err
+			}
 			if c.query, err = checkParameters(r, route); err != nil {
+				return err
+			}
+			if err := s.seesNamed(c); err != nil {
 				return err
 			}
 			if len(offers) > 1 {
@@ -283,6 +308,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.Res
 		switch {
 		case gone:
 			s.log.DebugContext(r.Context(), "client hung up", "method", r.Method, "path", r.URL.Path, "error", err)
+		case errors.Is(err, store.ErrUnavailable): // the log has it from when it began
+			s.log.DebugContext(r.Context(), "the store was not there", "method", r.Method, "path", r.URL.Path, "error", err)
 		case p.status >= http.StatusInternalServerError:
 			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 		}

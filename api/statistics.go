@@ -85,7 +85,9 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		return nil, nil, err
 	}
 	defer body.Close()
+	_, end := s.tracing.start(c.Context(), "decode", "plannerd.media_type", media)
 	doc, err := decode(body, options)
+	end(err)
 	if err != nil {
 		return nil, nil, readProblem(c.Context(), err)
 	}

@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"plannerd/store"
 )
 
 // Server is the API as a handler, with what it does unasked.
@@ -40,7 +43,7 @@ func (s *server) sweep(ctx context.Context) {
 	if err == nil {
 		_, err = s.store.PurgeIdempotency(ctx, now.Add(-idempotencyAge))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) { // of that the log has it from when it began
 		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
 	}
 }

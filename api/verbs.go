@@ -20,6 +20,7 @@ func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, happe
 		return err
 	}
 	id := c.param("id")
+	by = attributed(c.Context(), by)
 	by.At = s.now()
 	var from store.Status
 	demanded := c.planGuard(happened)
@@ -36,7 +37,7 @@ func (s *server) step(w http.ResponseWriter, c *call, by store.Transition, happe
 	return s.finish(w, c, func() (*reply, error) { return stepReply(store.Outcome{Plan: p}) })
 }
 
-// read reads the body of a verb, if there is one, and checks it.
+// readVerb reads the body of a verb, if there is one, and checks it.
 func (s *server) readVerb(w http.ResponseWriter, c *call, into any) error {
 	present, err := readSmall(w, c.Request, c.route, into)
 	if err != nil || !present {
@@ -75,8 +76,8 @@ func (s *server) startPlan(w http.ResponseWriter, c *call) error {
 	if err := s.readVerb(w, c, &in); err != nil {
 		return err
 	}
-	by := said(in.Actor, in.Reason)
-	if in.Actor == nil {
+	by := attributed(c.Context(), said(in.Actor, in.Reason))
+	if by.Actor == "" {
 		by.Actor = in.Executor
 	}
 	return s.step(w, c, by, appliedBy(in.Executor), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {

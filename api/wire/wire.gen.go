@@ -55,8 +55,10 @@ const (
 	CodeBusy                     Code = "busy"
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
 	CodeConfigurationChanged     Code = "configuration_changed"
+	CodeCrossOrigin              Code = "cross_origin"
 	CodeFenced                   Code = "fenced"
 	CodeHashNotKnown             Code = "hash_not_known"
+	CodeHostForbidden            Code = "host_forbidden"
 	CodeIdempotencyKeyReused     Code = "idempotency_key_reused"
 	CodeIdempotencyKeyRunning    Code = "idempotency_key_running"
 	CodeInternal                 Code = "internal"
@@ -73,6 +75,7 @@ const (
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotAwaited               Code = "not_awaited"
 	CodeNotFound                 Code = "not_found"
+	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodeOtherExecutor            Code = "other_executor"
 	CodeOverBudget               Code = "over_budget"
@@ -87,6 +90,7 @@ const (
 	CodeReportsMissing           Code = "reports_missing"
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
+	CodeRoleForbidden            Code = "role_forbidden"
 	CodeRollbackRequired         Code = "rollback_required"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
@@ -96,6 +100,7 @@ const (
 	CodeTooLarge                 Code = "too_large"
 	CodeTooSlow                  Code = "too_slow"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
+	CodeUnauthenticated          Code = "unauthenticated"
 	CodeUnavailable              Code = "unavailable"
 	CodeUnfinished               Code = "unfinished"
 	CodeUnsupportedMediaType     Code = "unsupported_media_type"
@@ -113,9 +118,13 @@ func (e Code) Valid() bool {
 		return true
 	case CodeConfigurationChanged:
 		return true
+	case CodeCrossOrigin:
+		return true
 	case CodeFenced:
 		return true
 	case CodeHashNotKnown:
+		return true
+	case CodeHostForbidden:
 		return true
 	case CodeIdempotencyKeyReused:
 		return true
@@ -149,6 +158,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeNotFound:
 		return true
+	case CodeOperatorForbidden:
+		return true
 	case CodeOperatorNotFound:
 		return true
 	case CodeOtherExecutor:
@@ -177,6 +188,8 @@ func (e Code) Valid() bool {
 		return true
 	case CodeResolutionRequired:
 		return true
+	case CodeRoleForbidden:
+		return true
 	case CodeRollbackRequired:
 		return true
 	case CodeSchemeFixed:
@@ -194,6 +207,8 @@ func (e Code) Valid() bool {
 	case CodeTooSlow:
 		return true
 	case CodeTransitionNotAllowed:
+		return true
+	case CodeUnauthenticated:
 		return true
 	case CodeUnavailable:
 		return true
@@ -672,7 +687,7 @@ func (e KeyEncodingParameter) Valid() bool {
 
 // AbortRequest defines model for AbortRequest.
 type AbortRequest struct {
-	// Actor Who does it.
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -684,7 +699,7 @@ type AbortRequest struct {
 
 // AckRequest defines model for AckRequest.
 type AckRequest struct {
-	// Actor Who does it.
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Instances Those that have finished.
@@ -694,7 +709,7 @@ type AckRequest struct {
 	Reason *TransitionReason `json:"reason,omitempty"`
 }
 
-// Actor Who does it.
+// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 type Actor = string
 
 // ApprovalOptions For operators whose plans are approved.
@@ -778,6 +793,11 @@ type CertificateLevel string
 // |---|---|---|
 // | `malformed` | 400 | the request cannot be read |
 // | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+// | `role_forbidden` | 403 | the caller's role does not allow this |
+// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 // | `not_found` | 404 | no such path |
 // | `operator_not_found` | 404 | no such operator |
 // | `plan_not_found` | 404 | no such plan |
@@ -789,7 +809,7 @@ type CertificateLevel string
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
@@ -1052,8 +1072,9 @@ type MigrationLimit struct {
 
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -1206,6 +1227,11 @@ type Problem struct {
 	// |---|---|---|
 	// | `malformed` | 400 | the request cannot be read |
 	// | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+	// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
+	// | `role_forbidden` | 403 | the caller's role does not allow this |
+	// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
+	// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
+	// | `cross_origin` | 403 | the request comes from a page that is not the server's |
 	// | `not_found` | 404 | no such path |
 	// | `operator_not_found` | 404 | no such operator |
 	// | `plan_not_found` | 404 | no such plan |
@@ -1217,7 +1243,7 @@ type Problem struct {
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
@@ -1263,7 +1289,10 @@ type Problem struct {
 
 	// Missing With `reports_missing`: the ids of the instances whose report is missing.
 	Missing *[]int32 `json:"missing,omitempty"`
-	Status  int32    `json:"status"`
+
+	// RequestId The `X-Request-Id` of the answer.
+	RequestId *string `json:"request_id,omitempty"`
+	Status    int32   `json:"status"`
 
 	// Title The name of the status.
 	Title string `json:"title"`
@@ -1522,7 +1551,7 @@ type Timing struct {
 
 // Transition defines model for Transition.
 type Transition struct {
-	// Actor Who does it.
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -1637,8 +1666,9 @@ type MigrationLimitValuesParameter = []string
 
 // MissingParameter What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, and entries of keys that nobody names stay. `freeze`: nothing is known of them; what is on them stays there, entries that point to them stay, they
-// receive nothing and do not count for the mean load. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
+// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.
@@ -1707,6 +1737,9 @@ type WorkBudgetValuesParameter = []WorkBudget
 // Conflict defines model for Conflict.
 type Conflict = Problem
 
+// Forbidden defines model for Forbidden.
+type Forbidden = Problem
+
 // Internal defines model for Internal.
 type Internal = Problem
 
@@ -1736,6 +1769,9 @@ type TooLarge = Problem
 
 // TooSlow defines model for TooSlow.
 type TooSlow = Problem
+
+// Unauthenticated defines model for Unauthenticated.
+type Unauthenticated = Problem
 
 // Unavailable defines model for Unavailable.
 type Unavailable = Problem

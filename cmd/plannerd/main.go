@@ -51,7 +51,11 @@ type cli struct {
 	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
-	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`
+	Token    tokenCmd    `cmd:"" help:"Make tokens that let callers of the service in."`
+
+	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
+
+	Version versionCmd `cmd:"" help:"Print the version of the program and of its planner."`
 }
 
 // environment is what a command may touch of the world.
@@ -206,11 +210,12 @@ func seeHelp(err error) string {
 // variables are the names of the flags' environment variables.
 type variables map[*kong.Flag]string
 
-// collect names the flags of a command and those below it. What the flags of generate
-// and analyze mean is their own: they are not to be set along with those of plan and
-// compare.
+// collect names the flags of a command and those below it. What the flags of generate,
+// analyze and token mean is their own: they are not to be set along with those of plan
+// and compare.
 func (v variables) collect(node *kong.Node, prefix string) {
-	if node.Name == "generate" || node.Name == "analyze" {
+	switch node.Name {
+	case "generate", "analyze", "token":
 		prefix += strings.ToUpper(node.Name) + "_"
 	}
 	for _, flag := range node.Flags {

@@ -18,7 +18,12 @@ import (
 	"plannerd/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main() // a test wants a process of its own
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
@@ -131,10 +136,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"compare", file, "--strategies", "mixed,magic"}, "there is no strategy \"magic\""},
 		{[]string{"generate", "--z=-1"}, "--z"},
 		{[]string{"generate", "--distribution", "cauchy"}, "--distribution"},
-		{[]string{"serve", "--listen", "0.0.0.0:8080"}, "no access control"},
-		{[]string{"serve", "--listen", ":8080"}, "no access control"},
-		{[]string{"serve", "--listen", "[::]:8080"}, "no access control"},
-		{[]string{"serve", "--listen", "192.0.2.1:8080"}, "no access control"},
+		{[]string{"serve", "--listen", "0.0.0.0:8080"}, "without tokens"},
+		{[]string{"serve", "--listen", ":8080"}, "without tokens"},
+		{[]string{"serve", "--listen", "[::]:8080"}, "without tokens"},
+		{[]string{"serve", "--listen", "192.0.2.1:8080"}, "without tokens"},
 		{[]string{"serve", "--listen", "8080"}, "host:port"},
 		{[]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "mysql://x"}, "postgres://user@host/database or sqlite:"},
 		{[]string{"serve", "--log-level", "loud"}, "--log-level"},
@@ -191,7 +196,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 21, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 31, "token": 1, "healthcheck": 6, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

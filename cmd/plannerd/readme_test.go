@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -108,6 +109,20 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// The commands of the readme that make tokens make a file of them.
+func TestReadmeTokens(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	(&reader{T: t}).follow(section(t, string(text), "Who may do what"))
+	tokens, err := (&accessFlags{TokensFile: "tokens"}).readTokens(func(string) string { return "" })
+	if err != nil || tokens.Len() != 2 {
+		t.Errorf("%+v, %v", tokens, err)
+	}
+}
+
 // section is the text under a heading.
 func section(t *testing.T, text, heading string) string {
 	t.Helper()
@@ -159,7 +174,11 @@ func (r *reader) compare(shown string) {
 func (r *reader) run(words []string) {
 	r.Helper()
 	file := ""
-	if n := len(words); n > 2 && words[n-2] == ">" {
+	mode := os.O_TRUNC
+	if n := len(words); n > 2 && (words[n-2] == ">" || words[n-2] == ">>") {
+		if words[n-2] == ">>" {
+			mode = os.O_APPEND
+		}
 		file, words = words[n-1], words[:n-2]
 	}
 	if words[0] == "curl" {
@@ -168,12 +187,21 @@ func (r *reader) run(words []string) {
 		if strings.Join(words[:3], " ") != "go run ./cmd/plannerd" {
 			r.Fatalf("not understood: %q", words)
 		}
-		r.output = succeed(r.T, "", words[3:]...)
-	}
-	if file != "" {
-		if err := os.WriteFile(file, []byte(r.output), 0o600); err != nil {
-			r.Fatal(err)
+		done := exec(r.T, nil, nil, words[3:]...)
+		if r.output = done.stdout; done.code != exitOK {
+			r.Fatalf("%q: exit %d, %s", words, done.code, done.stderr)
 		}
+	}
+	if file == "" {
+		return
+	}
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|mode, 0o600)
+	if err != nil {
+		r.Fatal(err)
+	}
+	_, err = out.WriteString(r.output)
+	if err := errors.Join(err, out.Close()); err != nil {
+		r.Fatal(err)
 	}
 }
 

@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"sync"
 	"time"
 
 	"plannerd/api"
@@ -19,13 +15,16 @@ type serveCmd struct {
 	databaseFlags
 	NoMigrate bool `group:"Database" help:"Do not bring the schema up to date; fail unless it is."`
 
-	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Loopback only: there is no access control yet."`
+	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS; see Access."`
 	LogLevel string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
+
+	accessFlags
 
 	ReadHeaderTimeout time.Duration `default:"10s" group:"Limits" help:"Time to read the head of a request."`
 	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
 	IdleTimeout       time.Duration `default:"2m" group:"Limits" help:"Time that an idle connection is kept."`
-	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after SIGINT or SIGTERM."`
+	DrainDelay        time.Duration `default:"0s" group:"Limits" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
+	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after that; then they are cut off."`
 	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head, in bytes."`
 	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, in bytes after decompression."`
 	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
@@ -38,42 +37,95 @@ type serveCmd struct {
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
+
+	observeFlags
 }
 
 // Help shows examples.
 func (*serveCmd) Help() string {
-	return `Needs nothing: the data is in a SQLite file, which is created and migrated. SIGINT and
-SIGTERM end it after the running requests.
+	return `Needs nothing: the data is in a SQLite file, which is created and migrated.
+
+It listens at once. Until the database is there and migrated, and again from SIGINT or
+SIGTERM on, /readyz is 503. After --drain-delay new requests are refused with 503 while the
+running ones finish; a second signal ends it at once.
 
 Requests are limited in time, in bytes, in rows and in the memory that they hold together,
 and plans in how many are computed at once; see Limits below. A request that does not fit
 now is refused with 429 and may come again; one that never fits, with 413.
 
+Without tokens it listens on loopback only, and answers programs of this machine but no
+pages of other servers. With tokens, every request for data needs one. Beyond loopback there
+must be tokens, and TLS or --insecure-http; see Access below.
+
 Examples:
 
     plannerd serve
     plannerd serve --listen 127.0.0.1:9000 --database-url sqlite:/var/lib/plannerd/data.db
-    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug`
+    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug
+    plannerd serve --listen :8443 --tokens-file tokens --tls-cert tls.crt --tls-key tls.key`
 }
 
 // Run serves until the context ends.
 func (c *serveCmd) Run(env *environment) error {
-	if err := c.check(env.ctx); err != nil {
+	if err := c.check(env); err != nil {
 		return err
 	}
 	logger := c.logger(env.stderr)
-	s, err := c.wait(env.ctx, c.prepare, func(err error, delay time.Duration) {
+	logger.Info("starting", "version", version(), "database", c.shown())
+	err := c.run(env, logger)
+	if env.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // it was told to stop before it had started
+	}
+	if err == nil {
+		logger.Info("stopped")
+	}
+	return err
+}
+
+// run listens, waits for the store and serves.
+func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
+	secrets, err := c.credentials(c.Listen, env.getenv)
+	if err != nil {
+		return err
+	}
+	tracing, err := c.startTracing(env, logger)
+	if err != nil {
+		return err
+	}
+	defer tracing.stop()
+	stopDebugging, err := c.startDebugging(env, logger)
+	if err != nil {
+		return err
+	}
+	defer stopDebugging()
+	budget := c.budget()
+	config := api.Config{
+		Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget), Access: secrets.access(), Tracing: tracing.provider,
+	}
+	defer secrets.watch(logger)()
+	p, err := c.listen(env, config, secrets)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	s, err := c.wait(env.ctx, p.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
 		return err
 	}
-	err = c.serve(env, s, logger)
-	return errors.Join(err, s.Close())
+	config.Store, config.Draining = s, p.gate.Draining()
+	handler, err := api.New(config)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	defer limitHeap(env, budget)()
+	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
+	return errors.Join(p.serve(handler), s.Close())
 }
 
 // check refuses settings that cannot be meant.
-func (c *serveCmd) check(ctx context.Context) error {
+func (c *serveCmd) check(env *environment) error {
 	for _, limit := range []struct {
 		flag  string
 		value int64
@@ -82,6 +134,7 @@ func (c *serveCmd) check(ctx context.Context) error {
 		{"read-header-timeout", int64(c.ReadHeaderTimeout), 1},
 		{"read-timeout", int64(c.ReadTimeout), 1},
 		{"idle-timeout", int64(c.IdleTimeout), 1},
+		{"drain-delay", int64(c.DrainDelay), 0},
 		{"shutdown-timeout", int64(c.ShutdownTimeout), 0},
 		{"max-header-bytes", int64(c.MaxHeaderBytes), 1},
 		{"max-body-bytes", c.MaxBodyBytes, 1},
@@ -93,92 +146,33 @@ func (c *serveCmd) check(ctx context.Context) error {
 		{"body-timeout", int64(c.BodyTimeout), 1},
 		{"body-rate", int64(c.BodyRate), 1},
 		{"write-timeout", int64(c.WriteTimeout), 1},
+		{"operator-metrics", int64(c.OperatorMetrics), 0},
 	} {
 		if limit.value < limit.least {
 			return usagef("--%s: must be at least %d", limit.flag, limit.least)
 		}
 	}
+	if err := c.databaseFlags.check(); err != nil {
+		return err
+	}
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
 		return usagef("--memory-budget: must be at least %v", leastBudget)
 	}
-	return requireLoopback(ctx, c.Listen)
+	return c.accessFlags.check(env.ctx, c.Listen, env.getenv)
 }
 
 // limits are those of the API.
 func (c *serveCmd) limits(budget size) api.Limits {
+	operators := c.OperatorMetrics
+	if operators == 0 {
+		operators = -1
+	}
 	return api.Limits{
-		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
+		OperatorMetrics: operators,
+		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
+		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
-}
-
-// prepare migrates the store, unless told not to, and checks that it is ready.
-func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
-	if !c.NoMigrate {
-		if _, err := s.Migrator().Up(ctx); err != nil {
-			return fmt.Errorf("migrating the database: %w", err)
-		}
-	}
-	return s.Ready(ctx)
-}
-
-// serve listens and answers requests until env.ctx ends; then it lets the
-// running ones finish.
-func (c *serveCmd) serve(env *environment, s migratedStore, logger *slog.Logger) error {
-	budget := c.budget()
-	handler, err := api.New(api.Config{Store: s, Logger: logger, Draining: env.ctx.Done(), Version: version(), Now: env.now, Limits: c.limits(budget)})
-	if err != nil {
-		return err
-	}
-	defer limitHeap(env, budget)()
-	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
-	var listen net.ListenConfig
-	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
-	}
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: c.ReadHeaderTimeout,
-		ReadTimeout:       c.ReadTimeout,
-		IdleTimeout:       c.IdleTimeout,
-		MaxHeaderBytes:    c.MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	fmt.Fprintf(env.stdout, "plannerd %s is at http://%s (reference: http://%[2]s/docs), data in %[3]s\n",
-		version(), listener.Addr(), c.shown())
-	defer beside(env.ctx, handler.Run)()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serving ended: %w", err)
-	case <-env.ctx.Done():
-	}
-	logger.Info("shutting down", "at_most", c.ShutdownTimeout.String())
-	return c.shutdown(server)
-}
-
-// beside runs a task beside the server; the function it returns ends it.
-func beside(ctx context.Context, task func(context.Context)) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { task(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
-}
-
-// shutdown waits for the running requests, at most ShutdownTimeout.
-func (c *serveCmd) shutdown(server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", c.ShutdownTimeout, err), server.Close())
-	}
-	return nil
 }
 
 // logger writes text for people on a terminal, JSON for programs elsewhere.
@@ -192,33 +186,4 @@ func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
-}
-
-// requireLoopback refuses addresses that other machines can reach.
-func requireLoopback(ctx context.Context, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
-	}
-	refused := usagef("--listen %s would let other machines in, and plannerd has no access control yet: "+
-		"listen on 127.0.0.1, and put a proxy that authenticates in front", address)
-	if host == "" {
-		return refused // all interfaces
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		if !ip.IsLoopback() {
-			return refused
-		}
-		return nil
-	}
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return usagef("--listen %s: %w", address, err)
-	}
-	for _, ip := range ips {
-		if !ip.IP.IsLoopback() {
-			return refused
-		}
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"plannerd/internal/pgserver"
+	"plannerd/internal/service"
 )
 
 // The kinds of store.
@@ -69,7 +69,8 @@ func (b *bench) measure(ctx context.Context, e experiment) (err error) {
 		err = errors.Join(err, os.RemoveAll(b.dir))
 	}()
 	if b.program == "" {
-		if err := b.build(ctx); err != nil {
+		b.progress("go build plannerd/cmd/plannerd")
+		if b.program, err = service.Build(ctx, b.dir); err != nil {
 			return err
 		}
 	}
@@ -80,16 +81,6 @@ func (b *bench) measure(ctx context.Context, e experiment) (err error) {
 	}
 	b.sort()
 	fmt.Fprintf(b.out, "\n%s\n", b.machine())
-	return nil
-}
-
-// build makes the program from the module that the working directory is in.
-func (b *bench) build(ctx context.Context) error {
-	b.progress("go build plannerd/cmd/plannerd")
-	b.program = filepath.Join(b.dir, "plannerd")
-	if output, err := exec.CommandContext(ctx, "go", "build", "-o", b.program, "plannerd/cmd/plannerd").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, output)
-	}
 	return nil
 }
 
@@ -177,7 +168,7 @@ func (b *bench) with(ctx context.Context, kind string, limit int64, arguments []
 	}
 	defer func() {
 		if stopped := s.stop(); err != nil || stopped != nil {
-			err = errors.Join(err, stopped, s.said())
+			err = errors.Join(err, stopped, s.process.Said())
 		}
 	}()
 	return measure(s)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"plannerd/internal/service"
 )
 
 // overload measures what a server does with more than its memory admits, and
@@ -129,7 +131,7 @@ func (o *overload) admitted(ctx context.Context, b *bench, s *server, configurat
 	if err := s.put(ctx, operator, configuration); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, service.Patience)
 	defer cancel()
 	content, length, _, err := like.open(0, nil)
 	if err != nil {

@@ -28,15 +28,26 @@ var Volatile = []string{"fsync=off", "synchronous_commit=off", "full_page_writes
 
 // Server is a server that this process started.
 type Server struct {
-	url  string
-	stop func()
+	url   string
+	guard *guard
 }
 
 // URL is that of the server's database postgres, by a role that may do all.
 func (s *Server) URL() string { return s.url }
 
 // Stop stops the server and removes its files.
-func (s *Server) Stop() { s.stop() }
+func (s *Server) Stop() { s.guard.stop() }
+
+// The ways to end a server that is to be started again.
+const (
+	Fast      = "fast"      // connections are cut, transactions rolled back
+	Immediate = "immediate" // as in a crash: the next start recovers
+)
+
+// Restart ends the server in one of these ways and starts it again, on the same
+// port and with the same settings. It returns when the server accepts
+// connections. Only one goroutine may do so, and none while another calls Stop.
+func (s *Server) Restart(mode string) error { return s.guard.restart(mode) }
 
 // Start starts a server with the settings given, each as name=value, beside those
 // that it needs. The error is [ErrNotInstalled] where there is none to start.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -22,12 +23,15 @@ import (
 // the process that started it holds open: when that process ends, even by
 // SIGKILL, the input ends too, and the guardian stops the server and removes its
 // files. $1 is the folder of the programs, $2 that of the server, $3 its port,
-// $4 are options for its settings.
+// $4 are options for its settings. A line of the input names the mode of a restart.
 const guardian = `
 "$1/pg_ctl" start --wait --silent --pgdata="$2/data" --log="$2/log" \
 	--options="-p $3 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200$4" \
 	>"$2/start" 2>&1 && echo started || echo failed
-cat >"$2/input"
+while read -r mode; do
+	"$1/pg_ctl" restart --wait --silent --mode="$mode" --pgdata="$2/data" --log="$2/log" \
+		>"$2/start" 2>&1 && echo started || echo failed
+done
 "$1/pg_ctl" stop --silent --mode=immediate --pgdata="$2/data" >"$2/stop" 2>&1
 rm -rf "$2"
 `
@@ -69,12 +73,12 @@ func startOnce(programs string, settings []string, attributes *syscall.SysProcAt
 	if err != nil {
 		return nil, err
 	}
-	stop, err := runGuardian(programs, folder, port, settings, attributes)
+	guard, err := runGuardian(programs, folder, port, settings, attributes)
 	if err != nil {
 		return nil, err
 	}
 	url := fmt.Sprintf("postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable", password, port)
-	return &Server{url: url, stop: stop}, nil
+	return &Server{url: url, guard: guard}, nil
 }
 
 // findPrograms returns the folder of initdb and pg_ctl: that of the PATH's, or
@@ -176,10 +180,17 @@ func freePort() (int, error) {
 	return port, listener.Close()
 }
 
-// runGuardian returns when the server accepts connections. What it returns ends
-// the guardian and keeps its input open until then: a pipe that nothing refers
-// to is closed by the garbage collector.
-func runGuardian(programs, folder string, port int, settings []string, attributes *syscall.SysProcAttr) (stop func(), err error) {
+// guard is a running guardian. It keeps the guardian's input open: a pipe that
+// nothing refers to is closed by the garbage collector.
+type guard struct {
+	command *exec.Cmd
+	input   io.WriteCloser
+	output  *bufio.Reader
+	log     string
+}
+
+// runGuardian returns when the server accepts connections.
+func runGuardian(programs, folder string, port int, settings []string, attributes *syscall.SysProcAttr) (*guard, error) {
 	var options strings.Builder
 	for _, s := range settings {
 		options.WriteString(" -c " + s)
@@ -198,15 +209,32 @@ func runGuardian(programs, folder string, port int, settings []string, attribute
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	stop = func() {
-		_ = input.Close()
-		_ = command.Wait()
+	g := &guard{command, input, bufio.NewReader(output), filepath.Join(folder, "log")}
+	if err := g.started(); err != nil {
+		g.stop()
+		return nil, fmt.Errorf("starting %s on port %d: %w", programs, port, err)
 	}
-	answer, err := bufio.NewReader(output).ReadString('\n')
-	if err == nil && answer == "started\n" {
-		return stop, nil
+	return g, nil
+}
+
+// started waits for the guardian's word on a start.
+func (g *guard) started() error {
+	if answer, err := g.output.ReadString('\n'); err == nil && answer == "started\n" {
+		return nil
 	}
-	log, _ := os.ReadFile(filepath.Join(folder, "log"))
-	stop()
-	return nil, fmt.Errorf("starting %s on port %d failed\n%s", programs, port, log)
+	log, _ := os.ReadFile(g.log)
+	return fmt.Errorf("the server did not start\n%s", log)
+}
+
+func (g *guard) restart(mode string) error {
+	if _, err := io.WriteString(g.input, mode+"\n"); err != nil {
+		return err
+	}
+	return g.started()
+}
+
+// stop ends the guardian, and with it the server.
+func (g *guard) stop() {
+	_ = g.input.Close()
+	_ = g.command.Wait()
 }

@@ -2,6 +2,7 @@ package statsio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +19,12 @@ var ErrMixedState = errors.New("some reports name the state of their keys and ot
 type Report struct {
 	Instance int32
 	// Carried: it is of an earlier interval and stands in for the one that is
-	// missing. What others say about a key makes it void.
+	// missing. What others say about a key makes it void, unless Place puts the key
+	// on Instance.
 	Carried bool
 	// Outdated: it is of an older routing table than the committed one, which
-	// knows better where its keys are.
+	// knows better where its keys are. Keys may have come to Instance since that
+	// nobody names: where they came from the report may be of the newer table.
 	Outdated bool
 	Blob     []byte // of EncodeReport
 }
@@ -34,8 +37,9 @@ type Place func(key []byte, hash uint64, home int32) int32
 // Merged is what reports make together.
 type Merged struct {
 	*planner.Statistics
-	// Drifted counts keys that stand in several reports, but for those that
-	// [planner.NewSnapshot] counts anyway: they are not where Place puts them.
+	// Drifted counts keys that stand in several reports and those that are left
+	// where they are, but for those that [planner.NewSnapshot] counts anyway: they
+	// are not where Place puts them.
 	Drifted int64
 }
 
@@ -48,7 +52,11 @@ type Merged struct {
 // The costs and states of a key in several reports add up. It is where Place puts
 // it, if that is one of them, else on the one that has most of its state, the
 // lowest id among equals. A row that only the table places, on a frozen instance,
-// is left out, as are rows of carried reports whose key a fresh one names.
+// is left out, as are rows of carried reports that fresh ones make void. There may
+// be unnamed keys on instances whose reports are carried or outdated: a key that
+// others name, but Place puts on one of these or on a frozen one, may have its
+// state there. It is left where it is, and is a part of the residual of those who
+// name it.
 //
 // Errors are [ErrMixedState], [ErrCorrupt], an [Error] when a sum is too great,
 // and that of ctx.
@@ -60,6 +68,7 @@ func MergeReports(ctx context.Context, reports []Report, frozen []int32, place P
 	if err := m.merge(ctx); err != nil {
 		return nil, err
 	}
+	m.addLeft()
 	m.out.Keys.HashAppended()
 	return &Merged{Statistics: m.out, Drifted: m.drifted}, nil
 }
@@ -72,6 +81,7 @@ type merger struct {
 	readers []*reportReader
 	out     *planner.Statistics
 	drifted int64
+	left    []planner.Residual // by report: its keys that are left where they are
 
 	// The key whose shares are being gathered.
 	hash   uint64
@@ -99,7 +109,7 @@ func (m *merger) open() error {
 		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
-		if report.Carried {
+		if report.Carried || report.Outdated {
 			m.out.PartialOn = append(m.out.PartialOn, report.Instance)
 		}
 		if r.left > 0 { // one without keys has nothing to name the state of
@@ -111,6 +121,7 @@ func (m *merger) open() error {
 	if with && without {
 		return ErrMixedState
 	}
+	m.left = make([]planner.Residual, len(m.reports))
 	m.out.Keys.GrowUnhashed(rows)
 	m.out.Cost, m.out.Instance = make([]float64, 0, rows), make([]int32, 0, rows)
 	if with {
@@ -161,22 +172,21 @@ func (m *merger) close() error {
 		return nil
 	}
 	m.dropCarried()
-	sum := share{home: planner.NoInstance}
+	sum := share{home: m.home()}
 	for _, s := range m.shares {
 		sum.cost += s.cost
 		sum.state += s.state
-		if sum.home == planner.NoInstance {
-			sum.home = s.home
-		}
 	}
 	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount {
 		return &Error{Invalid, []Problem{{"", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount)}}}
 	}
-	at := m.instance(sum.home)
-	m.shares = m.shares[:0]
-	if at == planner.NoInstance && m.isFrozen(sum.home) {
+	if m.isUnsettled(sum.home) {
+		m.leave()
+		m.shares = m.shares[:0]
 		return nil
 	}
+	at := m.instance(sum.home)
+	m.shares = m.shares[:0]
 	m.out.Keys.AppendUnhashed(m.key)
 	m.out.Cost, m.out.Instance = append(m.out.Cost, sum.cost), append(m.out.Instance, at)
 	if m.out.State != nil {
@@ -188,24 +198,83 @@ func (m *merger) close() error {
 	return nil
 }
 
-// dropCarried leaves only what fresh reports say of the gathered key, if one does.
+// dropCarried leaves what fresh reports say of the gathered key, if one does, and
+// what is carried for the instance that the table puts it on: its state is there.
 func (m *merger) dropCarried() {
 	if len(m.shares) == 1 {
 		return
 	}
 	carried := func(s share) bool { return m.reports[s.report].Carried }
-	if slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
-		m.shares = slices.DeleteFunc(m.shares, carried)
+	if !slices.ContainsFunc(m.shares, carried) || !slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
+		return
+	}
+	placed := m.place(m.key, m.hash, m.home())
+	m.shares = slices.DeleteFunc(m.shares, func(s share) bool { return carried(s) && m.reports[s.report].Instance != placed })
+}
+
+// home is the hash instance that the first share to name one gives the gathered
+// key.
+func (m *merger) home() int32 {
+	for _, s := range m.shares {
+		if s.home != planner.NoInstance {
+			return s.home
+		}
+	}
+	return planner.NoInstance
+}
+
+// isUnsettled reports whether the table puts the gathered key on an instance that
+// may have it and could not say so: a frozen one, or one whose report is too old to
+// name it, while another has some of it now.
+func (m *merger) isUnsettled(home int32) bool {
+	if len(m.frozen)+len(m.out.PartialOn) == 0 {
+		return false
+	}
+	placed := m.place(m.key, m.hash, home)
+	if _, frozen := slices.BinarySearch(m.frozen, placed); frozen {
+		return true
+	}
+	if _, partial := slices.BinarySearch(m.out.PartialOn, placed); !partial {
+		return false
+	}
+	return !slices.ContainsFunc(m.shares, func(s share) bool { return m.reports[s.report].Instance == placed }) &&
+		slices.ContainsFunc(m.shares, m.isCurrent)
+}
+
+// isCurrent reports whether a share is where its report says.
+func (m *merger) isCurrent(s share) bool { return !m.reports[s.report].Outdated }
+
+// leave takes the gathered key for a part of the rest of those who have it now.
+func (m *merger) leave() {
+	drifted := false
+	for _, s := range m.shares {
+		if m.isCurrent(s) {
+			left := &m.left[s.report]
+			left.Cost, left.State, left.Keys = left.Cost+s.cost, left.State+s.state, left.Keys+1
+			drifted = true
+		}
+	}
+	if drifted {
+		m.drifted++
 	}
 }
 
-// isFrozen reports whether the table puts the gathered key on a frozen instance.
-func (m *merger) isFrozen(home int32) bool {
-	if len(m.frozen) == 0 {
-		return false
+// addLeft adds the keys that are left where they are to the residuals, which are
+// in the order of the reports.
+func (m *merger) addLeft() {
+	for i, left := range m.left {
+		if left.Keys == 0 {
+			continue
+		}
+		left.Instance = m.reports[i].Instance
+		at, found := slices.BinarySearchFunc(m.out.Residual, left.Instance, func(r planner.Residual, id int32) int { return cmp.Compare(r.Instance, id) })
+		if !found {
+			m.out.Residual = slices.Insert(m.out.Residual, at, left)
+			continue
+		}
+		r := &m.out.Residual[at]
+		r.Cost, r.State, r.Keys = r.Cost+left.Cost, r.State+left.State, r.Keys+left.Keys
 	}
-	_, frozen := slices.BinarySearch(m.frozen, m.place(m.key, m.hash, home))
-	return frozen
 }
 
 // instance is where the gathered key is, NoInstance if only the table tells.

@@ -40,7 +40,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 	for _, r := range reports {
 		out.Partial = out.Partial || r.stats.Partial
 		out.Residual = append(out.Residual, r.stats.Residual...)
-		if r.Carried {
+		if r.Carried || r.Outdated {
 			out.PartialOn = append(out.PartialOn, r.Instance)
 		}
 		if r.stats.Len() > 0 {
@@ -67,10 +67,21 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 	})
 	for _, key := range keys {
 		lines := byKey[key]
-		if fresh := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.Carried }); len(fresh) > 0 {
-			lines = fresh
+		homeOf := func(lines []line) int32 {
+			for _, l := range lines {
+				if l.stats.HashInstance != nil && l.stats.HashInstance[l.row] != planner.NoInstance {
+					return l.stats.HashInstance[l.row]
+				}
+			}
+			return planner.NoInstance
 		}
-		cost, state, home := 0.0, 0.0, planner.NoInstance
+		placed := place([]byte(key), planner.KeyHash([]byte(key)), homeOf(lines))
+		if slices.ContainsFunc(lines, func(l line) bool { return !l.Carried }) {
+			lines = slices.DeleteFunc(lines, func(l line) bool { return l.Carried && l.Instance != placed })
+		}
+		home := homeOf(lines)
+		placed = place([]byte(key), planner.KeyHash([]byte(key)), home)
+		cost, state := 0.0, 0.0
 		stateOf := func(l line) float64 {
 			if l.stats.State == nil {
 				return 1
@@ -80,11 +91,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		for _, l := range lines {
 			cost += l.stats.Cost[l.row]
 			state += stateOf(l)
-			if l.stats.HashInstance != nil && home == planner.NoInstance {
-				home = l.stats.HashInstance[l.row]
-			}
 		}
-		placed := place([]byte(key), planner.KeyHash([]byte(key)), home)
 		reporters := map[int32]float64{}
 		for _, l := range lines {
 			reporters[l.Instance] = stateOf(l)
@@ -98,12 +105,26 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 				return cmp.Or(cmp.Compare(stateOf(b), stateOf(a)), cmp.Compare(a.Instance, b.Instance))
 			}).Instance
 		}
+		_, named := reporters[placed]
+		if slices.Contains(frozen, placed) || slices.Contains(out.PartialOn, placed) && !named && len(current) > 0 {
+			for _, l := range current {
+				at := slices.IndexFunc(out.Residual, func(r planner.Residual) bool { return r.Instance == l.Instance })
+				if at < 0 {
+					at = len(out.Residual)
+					out.Residual = append(out.Residual, planner.Residual{Instance: l.Instance})
+				}
+				out.Residual[at].Cost += l.stats.Cost[l.row]
+				out.Residual[at].State += stateOf(l)
+				out.Residual[at].Keys++
+			}
+			if len(current) > 0 {
+				merged.Drifted++
+			}
+			continue
+		}
 		// NewSnapshot counts a key whose place is known to be another one.
 		if len(lines) > 1 && (at == planner.NoInstance || placed == planner.NoInstance || at == placed) {
 			merged.Drifted++
-		}
-		if at == planner.NoInstance && slices.Contains(frozen, placed) {
-			continue
 		}
 		out.Keys.Append([]byte(key))
 		out.Cost, out.Instance = append(out.Cost, cost), append(out.Instance, at)
@@ -114,6 +135,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 			out.HashInstance = append(out.HashInstance, home)
 		}
 	}
+	slices.SortFunc(out.Residual, func(a, b planner.Residual) int { return cmp.Compare(a.Instance, b.Instance) })
 	return merged, nil
 }
 
@@ -138,7 +160,7 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		}
 		for _, k := range r.Perm(universe)[:r.IntN(universe+1)] {
 			s.Keys.Append(fmt.Appendf(nil, "key %d", k))
-			s.Cost = append(s.Cost, r.Float64())
+			s.Cost = append(s.Cost, float64(r.IntN(1<<20))/1024) // sums are exact, in any order
 			if has {
 				s.State = append(s.State, float64(r.IntN(3)))
 			}
@@ -147,7 +169,7 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 			}
 		}
 		if r.IntN(4) == 0 {
-			s.Partial, s.Residual = true, []planner.Residual{{Instance: 3 * d, Cost: r.Float64(), State: 2, Keys: 5}}
+			s.Partial, s.Residual = true, []planner.Residual{{Instance: 3 * d, Cost: float64(r.IntN(8)), State: 2, Keys: 5}}
 		}
 		reports = append(reports, n)
 	}
