@@ -75,7 +75,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
-		return m, err
+		return m, s.unlessStale(ctx, b, err)
 	}
 	if in.reports != nil {
 		if in, err = s.merge(ctx, b, in); err != nil {
@@ -84,7 +84,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if err := b.admit(in); err != nil {
-		return nil, err
+		return nil, s.unlessStale(ctx, b, err)
 	}
 	begin := s.now()
 	plan, err := s.plan(ctx, b, in)
@@ -107,6 +107,20 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		return nil, fmt.Errorf("encoding the reports: %w", err)
 	}
 	return s.keep(ctx, b, in, d)
+}
+
+// unlessStale marks a refusal that rests on a configuration or a table that is no
+// longer the operator's: together with what was read after them it may never
+// have been true.
+func (s *server) unlessStale(ctx context.Context, b *base, refusal error) error {
+	if refusal == nil {
+		return nil
+	}
+	op, err := s.store.Operator(ctx, b.op.Name)
+	if err == nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion) {
+		return fmt.Errorf("%w: %w", errOvertaken, refusal)
+	}
+	return refusal
 }
 
 // plan plans by the operator's scheme, unless another plan is in the way.
