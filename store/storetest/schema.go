@@ -149,7 +149,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	}
 	for i, status := range allStatuses {
 		want := before[i]
-		want.ExpiresAt, want.Executor, want.Awaited, want.Acked = nil, "", nil, nil
+		want.ExpiresAt, want.Executor, want.Awaited, want.Acked, want.Pending = nil, "", nil, nil, nil
 		steps, err := f.Transitions(ctx, want.ID)
 		if err != nil {
 			t.Fatal(err)
