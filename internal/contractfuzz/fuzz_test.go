@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,39 +98,98 @@ func explore(t *testing.T, o options, log *lines, to target) *run {
 	return x
 }
 
-// TestHandler: the answers fit the contract, and the requests get somewhere.
+// TestHandler: the answers fit the contract, and the requests get far.
 func TestHandler(t *testing.T) {
 	log := new(lines)
-	x := explore(t, options{duration: time.Minute, requests: 1500, seed: 1, clients: 1}, log, direct{newAPI(t, log)})
-	for _, name := range []string{
-		"POST /v1/what-if 200", "PUT /v1/operators/{operator} 201", "POST /v1/operators/{operator}/plans 201", "POST /v1/plans/{id}/commit 200",
-		"GET /v1/plans/{id} 200", "PUT /v1/operators/{operator}/intervals/{interval}/reports/{instance} 201",
+	x := explore(t, options{duration: time.Minute, requests: 1200, seed: 1, clients: 1}, log, direct{newAPI(t, log)})
+	for operation, status := range map[string]int{
+		"POST /v1/what-if": 200, "PUT /v1/operators/{operator}": 201, "POST /v1/operators/{operator}/plans": 201, "GET /v1/plans/{id}": 200,
+		"PUT /v1/operators/{operator}/intervals/{interval}/reports/{instance}": 201, "POST /v1/plans/{id}/abort": 200,
 	} {
-		operation, status, _ := strings.Cut(name, "} ")
-		if status == "" {
-			operation, status = name[:len(name)-4], name[len(name)-3:]
-		} else {
-			operation += "}"
+		if x.report.statuses[operation][status] == 0 {
+			t.Errorf("%s never answered %d", operation, status)
 		}
-		_ = status
-		_ = operation
 	}
-	if seen, all := x.report.reached(); seen < all/3 {
-		t.Errorf("only %d of %d statuses were seen", seen, all)
+	for _, o := range x.contract.operations {
+		if len(x.report.statuses[o.name()]) == 0 {
+			t.Errorf("%s was never asked for", o.name())
+		}
 	}
-	var b bytes.Buffer
-	x.report.write(&b)
-	t.Log(b.String())
 }
 
 // TestConnection: over a connection, by several clients, with bytes that are no
 // requests.
 func TestConnection(t *testing.T) {
 	log := new(lines)
-	h := newAPI(t, log)
-	s := httptest.NewServer(h)
+	s := httptest.NewServer(newAPI(t, log))
 	defer s.Close()
 	to := newRemote(s.URL, 3, 30*time.Second)
 	defer to.client.CloseIdleConnections()
-	explore(t, options{duration: time.Minute, requests: 600, seed: 2, clients: 3}, log, to)
+	explore(t, options{duration: time.Minute, requests: 300, seed: 2, clients: 3}, log, to)
+}
+
+// liar answers everything alike.
+type liar struct{ answer answer }
+
+func (l liar) send(context.Context, *request) (*answer, error) {
+	a := l.answer
+	a.header = a.header.Clone()
+	return &a, nil
+}
+
+// TestFaults: what is wrong is found.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		answer answer
+	}{
+		{"status 500", answer{status: 500}},
+		{"status 302 is not documented", answer{status: 302}},
+		{"status 200 breaks the contract", answer{status: 200, header: http.Header{"Content-Type": {mediaJSON}}, body: []byte("{}")}},
+		{"no JSON", answer{status: 200, header: http.Header{"Content-Type": {mediaJSON}}, body: []byte(`{"a":1,"a":2}`)}},
+		{"no problem+json", answer{status: 404, header: http.Header{"Content-Type": {mediaText}}, body: []byte("404")}},
+		{"an answer does not unpack", answer{status: 200, header: http.Header{"Content-Encoding": {"gzip"}}, body: []byte("x")}},
+		{"the problem breaks its schema", answer{status: 404, header: http.Header{"Content-Type": {"application/problem+json"}},
+			body: []byte(`{"type":"about:blank","title":"Not Found","status":404,"detail":"x","code":"nonsense"}`)}},
+	} {
+		x, err := newRun(options{duration: time.Minute, requests: 20, seed: 1, clients: 1}, liar{c.answer}, "", io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.fuzz(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(x.report.findings, func(f finding) bool { return f.kind == c.kind }) {
+			t.Errorf("%s: found %v", c.kind, x.report.findings)
+		}
+	}
+}
+
+// TestShrink: what makes no difference is left out.
+func TestShrink(t *testing.T) {
+	x, err := newRun(options{duration: time.Minute, requests: 1, seed: 1, clients: 1}, picky{}, "", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &request{
+		op: x.contract.operations[0], method: "POST", query: []pair{{"a", "1"}}, header: []pair{{"Accept", "x"}, {"Content-Type", "y"}},
+		body: []byte(`{"bad":{"deep":[1,2],"more":3},"good":4}`),
+	}
+	s := x.shrink(t.Context(), r, &fault{kind: "status 500"})
+	if string(s.body) != `{"bad":{}}` || len(s.query)+len(s.header) > 0 {
+		t.Errorf("%s", s.command(""))
+	}
+	if got := string(r.body); len(r.header) != 2 || len(got) != 40 {
+		t.Errorf("the request itself is %s", r.command(""))
+	}
+}
+
+// picky fails when the body has a member bad.
+type picky struct{}
+
+func (picky) send(_ context.Context, r *request) (*answer, error) {
+	if tree, _ := object(r.body); tree["bad"] != nil {
+		return &answer{status: 500}, nil
+	}
+	return &answer{closed: true}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,7 +102,7 @@ func (m *maker) twist(v any) any {
 	case string:
 		return one(m, []any{v + " ", strings.ToUpper(v), v + v, "", m.oddText(), []any{v}})
 	case bool:
-		return one(m, []any{!v, fmt.Sprint(v), 0.0})
+		return one(m, []any{!v, strconv.FormatBool(v), 0.0})
 	case []any:
 		return m.twistList(v)
 	default:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -115,7 +116,7 @@ func (r *report) write(w io.Writer) {
 		var missing []string
 		for _, status := range o.documented() {
 			if r.statuses[o.name()][status] == 0 {
-				missing = append(missing, fmt.Sprint(status))
+				missing = append(missing, strconv.Itoa(status))
 			}
 		}
 		fmt.Fprintf(w, "| %s | %s | %s |\n", o.name(), counts(r.statuses[o.name()]), strings.Join(missing, " "))

@@ -63,14 +63,13 @@ func (r *request) target() string {
 			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(p.value))
 		}
 	}
+	var b strings.Builder
+	b.WriteString(path)
 	for i, p := range r.query {
-		separator := "&"
-		if i == 0 {
-			separator = "?"
-		}
-		path += separator + url.QueryEscape(p.name) + "=" + url.QueryEscape(p.value)
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(url.QueryEscape(p.name) + "=" + url.QueryEscape(p.value))
 	}
-	return path + r.tail
+	return b.String() + r.tail
 }
 
 // build makes the request ready to be sent to where base is.

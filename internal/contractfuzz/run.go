@@ -76,7 +76,7 @@ func (x *run) work(ctx, until context.Context, client int) error {
 func (x *run) try(ctx context.Context, r *request) (*answer, *fault) {
 	a, err := x.target.send(ctx, r)
 	if err != nil {
-		return nil, faulty("no answer", "%v", err)
+		return nil, faulty(noAnswer, "%v", err)
 	}
 	return a, x.contract.check(r, a)
 }
@@ -104,12 +104,18 @@ func (x *run) note(r *request, a *answer, f *fault) (fresh bool) {
 
 // tell looks for a shorter request with the same fault.
 func (x *run) tell(ctx context.Context, r *request, f *fault) {
-	shorter := x.shrink(ctx, r, f)
+	shorter := r
+	if f.kind != noAnswer { // each look would take as long
+		shorter = x.shrink(ctx, r, f)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.report.shorten(r.op.name(), f.kind, shorter.command(x.base))
 	fmt.Fprintf(x.noted, "%s: %s: %s\n", r.op.name(), f.kind, f.detail)
 }
+
+// noAnswer is the kind of faults of what never came, or not whole.
+const noAnswer = "no answer"
 
 // shrinkTries bounds the requests that shrinking costs.
 const shrinkTries = 80

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -58,7 +61,7 @@ func (t *remote) send(ctx context.Context, r *request) (*answer, error) {
 }
 
 func read(in *http.Response) (*answer, error) {
-	defer in.Body.Close() //nolint:errcheck // it is read to its end, or failed
+	defer in.Body.Close() // it is read to its end, or failed
 	body, err := io.ReadAll(in.Body)
 	if err != nil {
 		return nil, fmt.Errorf("status %d, and the body broke off: %w", in.StatusCode, err)
@@ -78,7 +81,7 @@ func (t *remote) sendBytes(ctx context.Context, r *request, out *http.Request) (
 	if err != nil {
 		return nil, err
 	}
-	defer connection.Close() //nolint:errcheck // what was to be read was read
+	defer connection.Close() // what was to be read was read
 	if err := connection.SetDeadline(time.Now().Add(t.patience)); err != nil {
 		return nil, err
 	}
@@ -92,19 +95,14 @@ func (t *remote) sendBytes(ctx context.Context, r *request, out *http.Request) (
 		}
 	}
 	in, err := http.ReadResponse(bufio.NewReader(connection), out)
-	switch {
-	case err == nil:
-		return read(in)
-	case isTimeout(err):
-		return nil, fmt.Errorf("no answer: %w", err)
-	default:
-		return &answer{closed: true}, nil
+	var a *answer
+	if err == nil {
+		a, err = read(in)
 	}
-}
-
-func isTimeout(err error) bool {
-	timeout, ok := err.(net.Error) //nolint:errorlint // as net returns it
-	return ok && timeout.Timeout()
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return &answer{closed: true}, nil // with what was sent still unread, an answer can be lost on its way
+	}
+	return a, err
 }
 
 // lying writes a request as bytes.
@@ -126,7 +124,7 @@ func lying(r *request, out *http.Request) (head string, body []byte) {
 	case "a negative Content-Length":
 		length = "Content-Length: -1"
 	case "two different Content-Lengths":
-		length += "\r\nContent-Length: 1" + fmt.Sprint(len(body))
+		length += "\r\nContent-Length: 1" + strconv.Itoa(len(body))
 	case "a chunk of no length":
 		length, body = "Transfer-Encoding: chunked", append([]byte("zz\r\n"), body...)
 	case "chunks that break off":

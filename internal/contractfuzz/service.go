@@ -77,7 +77,7 @@ func (x *run) watch(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // it was read only
+	defer file.Close() // it was read only
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var begun []byte // a line
@@ -103,7 +103,7 @@ func (x *run) watch(ctx context.Context, path string) error {
 
 // logged looks at a line of the server's log.
 func (x *run) logged(line []byte) {
-	kind := ""
+	var kind string
 	switch {
 	case bytes.Contains(line, []byte("panic")):
 		kind = "a panic in the log"

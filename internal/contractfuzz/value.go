@@ -72,7 +72,7 @@ func one[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }
 // time, so that what has come to an end is left.
 func (m *maker) operator() string {
 	if m.chance(75) {
-		if name, ok := m.memory.recall(m.Rand, "operator").(string); ok {
+		if name, ok := m.memory.recall(m.Rand, "name", "operator").(string); ok {
 			return name
 		}
 	}
