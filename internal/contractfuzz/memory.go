@@ -121,12 +121,12 @@ func (m *memory) nextInterval(r *rand.Rand) int64 {
 	return m.interval
 }
 
-// classPlan returns a plan of classes, or none.
+// classPlan returns a plan of classes, more likely a late one, or none.
 func (m *memory) classPlan(r *rand.Rand) (classPlan, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.classes) == 0 {
 		return classPlan{}, false
 	}
-	return m.classes[r.IntN(len(m.classes))], true
+	return m.classes[max(r.IntN(len(m.classes)), r.IntN(len(m.classes)))], true
 }

@@ -125,10 +125,16 @@ func octal(text []byte) string {
 
 // next makes a request.
 func (m *maker) next(id string) *request {
+	if m.last != nil && m.chance(4) {
+		again := *m.last
+		again.id = id
+		return &again
+	}
 	r := &request{id: id, op: m.choose()}
+	m.last = r
 	r.method = r.op.method
 	m.parameters(r)
-	if len(r.op.media) > 0 && (r.op.RequestBody.Value.Required || m.chance(50)) && !m.chance(2) {
+	if len(r.op.media) > 0 && (r.op.RequestBody.Value.Required || m.chance(85)) && !m.chance(2) {
 		m.fill(r, one(m, r.op.media))
 	}
 	for m.chance(12) {

@@ -55,6 +55,7 @@ type maker struct {
 	contract *contract
 	memory   *memory
 	texts    map[string][]string // by pattern
+	last     *request            // it may come again
 }
 
 func newMaker(c *contract, m *memory, r *rand.Rand) *maker {
