@@ -66,7 +66,9 @@ func (s *server) analyse(ctx context.Context, name string, run func(context.Cont
 	limited, cancel := context.WithTimeout(ctx, s.limits.PlanTime)
 	defer cancel()
 	begin := time.Now()
+	limited, end := s.tracing.start(limited, "analyse", "plannerd.analysis", name)
 	err = run(limited)
+	end(err)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return ctx.Err()

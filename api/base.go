@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"plannerd/api/wire"
 	"plannerd/compact"
@@ -231,7 +230,7 @@ func (b *base) size(o *outcome) {
 	default:
 		return
 	}
-	if slices.Contains(o.Causes, causeUnfinished) || len(o.Moves) == 0 && !b.changed {
+	if untouched(o.Causes) || len(o.Moves) == 0 && !b.changed {
 		o.TableAfter = o.TableBefore
 		o.TableWithinLimit = o.Options.TableLimit == nil || o.TableAfter <= *o.Options.TableLimit
 	}

@@ -35,8 +35,9 @@ type configuration struct {
 	Instances []instance  `json:"instances"` // ascending ids
 	Strategy  string      `json:"strategy"`
 	parameters
-	Hash       hash            `json:"hash"`
-	Trigger    trigger         `json:"trigger"`
+	Hash    hash    `json:"hash"`
+	Trigger trigger `json:"trigger"`
+	approval
 	TableOwner wire.TableOwner `json:"table_owner"`
 	Reports    reportOptions   `json:"reports"`
 	Retention  retention       `json:"retention"`
@@ -100,6 +101,9 @@ func normalise(in wire.OperatorConfiguration, prefix string, longest time.Durati
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Instances[a].ID, c.Instances[b].ID) })
 	slices.SortFunc(c.Instances, func(a, b instance) int { return cmp.Compare(a.ID, b.ID) })
 	t := or(in.Trigger, wire.Trigger{})
+	if c.approval, err = approvalOf(in); err != nil {
+		return configuration{}, inBody(err, prefix, nil)
+	}
 	c.Trigger = trigger{Theta: or(t.Theta, c.ThetaMax), CooldownIntervals: or(t.CooldownIntervals, 0)}
 	c.Reports = reportOptionsOf(or(in.Reports, wire.ReportOptions{}))
 	r := or(in.Retention, wire.Retention{})
@@ -250,6 +254,7 @@ func decodeConfiguration(text []byte) (configuration, error) {
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, wire.Planner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, wire.SchemeTable)
+	c.approval = c.approval.withDefaults()
 	c.Reports = reportOptions{cmp.Or(c.Reports.Missing, defaultMissing), cmp.Or(c.Reports.MaxAge, defaultReportAge)}
 	return c, nil
 }

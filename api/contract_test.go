@@ -58,8 +58,46 @@ func unreached() []string {
 			out = append(out, "code "+code.(string))
 		}
 	}
+	for what, list := range map[string]map[string]bool{"PlanStatus": reached.statuses, "Causes": reached.causes} {
+		for _, name := range tabled(doc.Components.Schemas[what].Value.Description) {
+			if !list[name] {
+				out = append(out, what+" "+name)
+			}
+		}
+	}
 	slices.Sort(out)
 	return out
+}
+
+// tabled are the names in the first column of a table in a description.
+func tabled(description string) (names []string) {
+	for line := range strings.Lines(description) {
+		if rest, is := strings.CutPrefix(line, "| `"); is {
+			name, _, _ := strings.Cut(rest, "`")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestPlanStatuses: the table of the statuses is that of the transitions.
+func TestPlanStatuses(t *testing.T) {
+	doc, _ := spec()
+	status := doc.Components.Schemas["PlanStatus"].Value
+	if rows := tabled(status.Description); len(rows) != len(status.Enum) {
+		t.Errorf("%d rows of %d statuses", len(rows), len(status.Enum))
+	}
+	for _, s := range status.Enum {
+		var next []string
+		for _, to := range store.Next(store.Status(s.(string))) {
+			next = append(next, "`"+string(to)+"`")
+		}
+		for line := range strings.Lines(status.Description) {
+			if strings.HasPrefix(line, "| `"+s.(string)+"` |") && !strings.HasSuffix(strings.TrimSpace(line), "| "+strings.TrimPrefix(strings.Join(next, ", ")+" |", " ")) {
+				t.Errorf("%s: goes on to %v, but is described as %s", s, next, line)
+			}
+		}
+	}
 }
 
 // TestRoutes: what is served equals what is documented.
@@ -148,12 +186,18 @@ func TestQueries(t *testing.T) {
 func (e *env) exampleTarget(path string) string {
 	e.Helper()
 	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`, `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
+	if strings.HasSuffix(path, "/approve") || strings.HasSuffix(path, "/reject") {
+		config = strings.Replace(config, "{", `{"require_approval":true,`, 1)
+	}
 	if strings.HasSuffix(path, "/resolution") {
 		config, body = allAtHome, `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`
 	}
 	e.operator(operator, config)
 	var p struct{ ID string }
 	e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
+	if strings.HasSuffix(path, "/acks") {
+		e.do("POST", "/v1/plans/"+p.ID+"/start", `{"executor":"e"}`).want(http.StatusOK)
+	}
 	if path == "/v1/operators/{operator}/plans" {
 		e.report(46, 1, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
 		e.report(47, 0, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
@@ -185,12 +229,19 @@ func TestStoreFailures(t *testing.T) {
 		{"Plans", "GET", "/v1/operators/clicks/plans", ""},
 		{"PutReport", "PUT", reportTarget(2, 0), `{"keys":[]}`},
 		{"Reports", "GET", "/v1/operators/clicks/intervals/2/reports", ""},
-		{"Table", "GET", "/v1/operators/clicks/routing-table", ""},
+		{"TableChanges", "GET", "/v1/operators/clicks/routing-table", ""},
+		{"Table", "GET", "/v1/operators/clicks/routing-table?version=0", ""},
 		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},
 		{"Plan", "GET", "/v1/plans/" + p.ID, ""},
 		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
 		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
 		{"ResolvePlan", "PUT", "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"},
+		{"ApprovePlan", "POST", "/v1/plans/" + p.ID + "/approve", ""},
+		{"RejectPlan", "POST", "/v1/plans/" + p.ID + "/reject", ""},
+		{"StartPlan", "POST", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`},
+		{"AckPlan", "POST", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`},
+		{"Transitions", "GET", "/v1/plans/" + p.ID + "/transitions", ""},
+		{"Input", "POST", "/v1/plans/" + p.ID + "/replay", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.ID + "/commit", ""},
 		{"AbortPlan", "POST", "/v1/plans/" + p.ID + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
@@ -224,6 +275,13 @@ func TestStoreFailures(t *testing.T) {
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "base_changed", store.ErrBaseChanged, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "configuration_changed", store.ErrConfigurationChanged, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "purged", store.ErrPurged, http.StatusGone},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_pending", store.ErrPlanPending, http.StatusConflict},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_in_flight", store.ErrPlanInFlight, http.StatusConflict},
+		{"ApprovePlan", "/v1/plans/" + p.ID + "/approve", "", "purged", store.ErrPurged, http.StatusGone},
+		{"RejectPlan", "/v1/plans/" + p.ID + "/reject", "", "purged", store.ErrPurged, http.StatusGone},
+		{"StartPlan", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
+		{"AckPlan", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
+		{"Input", "/v1/plans/" + p.ID + "/replay", "", "purged", store.ErrPurged, http.StatusGone},
 		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
 		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
 		{"AbortPlan", "/v1/plans/" + p.ID + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
@@ -238,6 +296,9 @@ func TestStoreFailures(t *testing.T) {
 	f.set("Changes", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusGone, "purged", "")
 	f.set("Changes", nil)
+	f.set("Transitions", store.ErrPurged)
+	e.do("GET", "/v1/plans/"+p.ID+"/transitions", "").fails(http.StatusGone, "purged", "")
+	f.set("Transitions", nil)
 	f.set("Plan", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID, "").fails(http.StatusGone, "purged", "")
 	f.set("Plan", nil)

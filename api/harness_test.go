@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -43,12 +44,27 @@ var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
 	return doc, router
 })
 
-// reached collects what answers the tests have seen: "METHOD path status" and
-// problem codes.
+// reached collects what answers the tests have seen: "METHOD path status", problem
+// codes, statuses and causes of plans.
 var reached = struct {
 	sync.Mutex
-	answers, codes map[string]bool
-}{answers: map[string]bool{}, codes: map[string]bool{}}
+	answers, codes, statuses, causes map[string]bool
+}{answers: map[string]bool{}, codes: map[string]bool{}, statuses: map[string]bool{}, causes: map[string]bool{}}
+
+// ofPlans finds the status and the causes of plans.
+var ofPlans = regexp.MustCompile(`"status":"([a-z_]+)"|"causes":\["([a-z_",]+)"\]`)
+
+// see notes what an answer says about plans.
+func see(body []byte) {
+	reached.Lock()
+	defer reached.Unlock()
+	for _, found := range ofPlans.FindAllSubmatch(body[:min(len(body), 1<<16)], -1) {
+		reached.statuses[string(found[1])] = true
+		for _, cause := range strings.Split(string(found[2]), `","`) {
+			reached.causes[cause] = true
+		}
+	}
+}
 
 // env is a server over a fresh store.
 type env struct {
@@ -71,10 +87,25 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
+// still is the time without that reading takes some.
+func (c *clock) still() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// pass lets time go by.
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // newEnv starts a server. The options change its configuration.
 func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 	t.Helper()
-	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "plannerd.db"))
+	ticking := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "plannerd.db"), store.WithClock(ticking.still))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +117,7 @@ func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 	if _, err := s.Migrator().Up(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{TB: t, store: s, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	e := &env{TB: t, store: s, clock: ticking}
 	config := api.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Version: "test", Now: e.clock.Now}
 	for _, o := range options {
 		o(&config)
@@ -114,6 +145,16 @@ func (e *env) do(method, target, body string, headers ...string) *answer {
 
 func (e *env) send(ctx context.Context, method, target string, body io.Reader, headers ...string) *answer {
 	e.Helper()
+	r := e.request(ctx, method, target, body, headers...)
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	a.validate(r)
+	return a
+}
+
+// request is what send sends.
+func (e *env) request(ctx context.Context, method, target string, body io.Reader, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
 	if r.ContentLength != 0 {
 		r.Header.Set("Content-Type", "application/json")
@@ -122,11 +163,7 @@ func (e *env) send(ctx context.Context, method, target string, body io.Reader, h
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, r)
-	a := &answer{TB: e, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
-	a.validate(r)
-	return a
+	return r
 }
 
 func (a *answer) validate(r *http.Request) {
@@ -143,6 +180,7 @@ func (a *answer) validate(r *http.Request) {
 			a.Errorf("%s %s: problem does not fit its status: %s", r.Method, r.URL, a.body)
 		}
 	}
+	see(a.body)
 	doc, router := spec()
 	match := *r
 	if match.Method == http.MethodHead {
@@ -353,6 +391,13 @@ func (f *faults) Table(ctx context.Context, operator string, version *int64) (st
 	return f.Store.Table(ctx, operator, version)
 }
 
+func (f *faults) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	if err := f.fault("TableChanges"); err != nil {
+		return store.Feed{}, err
+	}
+	return f.Store.TableChanges(ctx, operator, since)
+}
+
 func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, int32, bool, error) {
 	if err := f.fault("Route"); err != nil {
 		return store.Operator{}, 0, false, err
@@ -423,6 +468,50 @@ func (f *faults) ResolvePlan(
 		return store.Plan{}, err
 	}
 	return f.Store.ResolvePlan(ctx, id, r, by, guards...)
+}
+
+func (f *faults) Transitions(ctx context.Context, id string) ([]store.Transition, error) {
+	if err := f.fault("Transitions"); err != nil {
+		return nil, err
+	}
+	return f.Store.Transitions(ctx, id)
+}
+
+func (f *faults) ApprovePlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	if err := f.fault("ApprovePlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.ApprovePlan(ctx, id, by, guards...)
+}
+
+func (f *faults) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	if err := f.fault("RejectPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.RejectPlan(ctx, id, by, guards...)
+}
+
+func (f *faults) StartPlan(ctx context.Context, id, executor string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	if err := f.fault("StartPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.StartPlan(ctx, id, executor, by, guards...)
+}
+
+func (f *faults) AckPlan(
+	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
+) (store.Plan, bool, error) {
+	if err := f.fault("AckPlan"); err != nil {
+		return store.Plan{}, false, err
+	}
+	return f.Store.AckPlan(ctx, id, instances, by, keep, guards...)
+}
+
+func (f *faults) Expire(ctx context.Context, at time.Time) (int, error) {
+	if err := f.fault("Expire"); err != nil {
+		return 0, err
+	}
+	return f.Store.Expire(ctx, at)
 }
 
 func (f *faults) CommitPlan(

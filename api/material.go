@@ -77,6 +77,7 @@ type outcome struct {
 	classes    *compact.Classes     // what its items are; nil: keys
 	compaction *wire.Compaction     // nil: it was made on keys
 	loadErrors []planner.Comparison // by instance; nil: not known
+	obstacle   *obstacle            // the plan that was in the way; nil: none was
 
 	// Of scheme ring or ranges:
 	shift       shift             // nil: it is of a routing table

@@ -212,12 +212,18 @@ func TestAllBodies(t *testing.T) {
 		"POST /v1/what-if?instances=2": large, "POST /v1/operators/homed/plans?interval=2": large,
 		"PUT /v1/plans/" + id + "/resolution": strings.Replace(large, "cost", "from,to", 1),
 	}
+	e.operator("stored", `{"instances":2}`)
+	stored := e.do("POST", "/v1/operators/stored/plans?interval=1", longKeys(2000), csv).want(http.StatusCreated).plan()
 	bulk["PUT /v1/operators/homed/intervals/2/reports/0"] = large
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}
-	slow := map[string]string{"PUT /v1/operators/homed": "", "POST /v1/plans/" + id + "/commit": "", "POST /v1/plans/" + id + "/abort": ""}
+	slow := map[string]string{"PUT /v1/operators/homed": ""}
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
+		slow["POST /v1/plans/"+id+"/"+verb] = ""
+	}
 	release := e.hold()
+	e.do("POST", "/v1/plans/"+stored.ID+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")
 		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")

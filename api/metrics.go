@@ -1,9 +1,10 @@
 package api
 
 import (
-	"context"
 	"net/http"
+	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -22,47 +23,130 @@ type metrics struct {
 	registry      *prometheus.Registry
 	requests      *prometheus.CounterVec
 	latency       *prometheus.HistogramVec
+	inFlight      prometheus.Gauge
 	planning      *prometheus.HistogramVec
 	analysing     *prometheus.HistogramVec
 	built         prometheus.Counter
+	plans         *prometheus.CounterVec
+	causes        *prometheus.CounterVec
+	gap           *prometheus.HistogramVec
 	migratedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
+	transitions   *prometheus.CounterVec
+	expired       prometheus.Counter
 	theta         *prometheus.GaugeVec
+	thetaMax      *prometheus.GaugeVec
+	newest        *prometheus.GaugeVec
 	tableSize     *prometheus.GaugeVec
+	tableLimit    *prometheus.GaugeVec
 	storeLatency  *prometheus.HistogramVec
+	operators     operatorLabels
 }
 
-func newMetrics(memory *admission.Budget) *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "plannerd_http_requests_total", Help: "Requests answered."}, []string{"method", "route", "status"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "plannerd_http_request_duration_seconds", Help: "Time from a request to the end of its answer.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, []string{"method", "route"}),
-		planning: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "plannerd_plan_duration_seconds", Help: "Time that a strategy took for a plan.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"strategy"}),
-		analysing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "plannerd_analysis_duration_seconds", Help: "Time that an analysis took.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 12)}, []string{"analysis"}),
-		built: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "plannerd_hash_functions_built_total", Help: "Hash functions built; those used last are kept."}),
-		migratedState: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "plannerd_committed_state_total", Help: "State that committed plans migrated, in the operator's unit."}, []string{"operator"}),
-		migratedKeys: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "plannerd_committed_keys_total", Help: "Keys that committed plans migrated."}, []string{"operator"}),
-		theta: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "plannerd_theta", Help: "Largest relative overload of the newest plan, before and after it."}, []string{"operator", "when"}),
-		tableSize: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "plannerd_routing_table_entries", Help: "Size of the committed routing table, as this process last saw it."}, []string{"operator"}),
-		storeLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "plannerd_store_duration_seconds", Help: "Time that the store took for an operation.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}, []string{"operation", "result"}),
+// newMetrics registers what /metrics tells. slots are those for planning.
+func newMetrics(c Config, memory *admission.Budget, slots chan struct{}) *metrics {
+	r := prometheus.NewRegistry()
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		r.MustRegister(v)
+		return v
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.planning, m.analysing, m.built, m.migratedState, m.migratedKeys, m.theta, m.tableSize, m.storeLatency,
-		budgetCollector{memory}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	m := &metrics{
+		registry: r,
+		requests: counter("plannerd_http_requests_total", "Requests answered.", "method", "route", "status"),
+		latency: histogram("plannerd_http_request_duration_seconds", "Time from a request to the end of its answer.",
+			prometheus.ExponentialBuckets(0.001, 4, 9), "method", "route"),
+		inFlight: gauge("plannerd_http_requests_in_flight", "Requests that are being answered.").WithLabelValues(),
+		planning: histogram("plannerd_plan_duration_seconds", "Time that a strategy took for a plan.",
+			prometheus.ExponentialBuckets(0.0001, 4, 10), "strategy"),
+		analysing: histogram("plannerd_analysis_duration_seconds", "Time that an analysis took.",
+			prometheus.ExponentialBuckets(0.0001, 4, 12), "analysis"),
+		built:  counter("plannerd_hash_functions_built_total", "Hash functions built; those used last are kept.").WithLabelValues(),
+		plans:  counter("plannerd_plans_total", "Plans that requests to this process brought to a status.", "strategy", "status"),
+		causes: counter("plannerd_plan_causes_total", "New plans by what they say about why they are as they are; a plan may have several causes.", "cause"),
+		gap: histogram("plannerd_plan_gap_ratio", "How far a new plan is above what is proven to be least, relative to that; without plans that have no such figure.",
+			[]float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "strategy"),
+		migratedState: counter("plannerd_committed_state_total", "State that committed plans migrated, in the operator's unit.", "operator"),
+		migratedKeys:  counter("plannerd_committed_keys_total", "Keys that committed plans migrated.", "operator"),
+		transitions: counter("plannerd_plan_transitions_total",
+			"Steps of plans that requests to this process made; from is empty for their creation.", "operator", "from", "to"),
+		expired:    counter("plannerd_plans_expired_total", "Plans whose expiry this process wrote down, unasked.").WithLabelValues(),
+		theta:      gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.", "operator", "when"),
+		thetaMax:   gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.", "operator"),
+		newest:     gauge("plannerd_newest_plan_timestamp_seconds", "When this process made the operator's newest plan.", "operator"),
+		tableSize:  gauge("plannerd_routing_table_entries", "Size of the committed routing table, as this process last saw it.", "operator"),
+		tableLimit: gauge("plannerd_routing_table_limit_entries", "Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
+		storeLatency: histogram("plannerd_store_duration_seconds",
+			"Time that the store took for an operation: one that went well (ok), that it refused for what it holds (refused), that nobody waited for any more (canceled), "+
+				"that it was not there for (unavailable), or that failed (error).",
+			prometheus.ExponentialBuckets(0.0001, 4, 10), "operation", "result"),
+		operators: operatorLabels{limit: c.Limits.OperatorMetrics, known: map[string]bool{}},
+	}
+	gauge("plannerd_build_info", "1; the labels tell what runs.", "version", "goversion").WithLabelValues(c.Version, runtime.Version()).Set(1)
+	gauge("plannerd_planning_slots", "Plans and analyses that may be computed at the same time.").WithLabelValues().Set(float64(cap(slots)))
+	r.MustRegister(budgetCollector{memory}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "plannerd_planning_slots_busy", Help: "Plans and analyses that are being computed."},
+			func() float64 { return float64(len(slots)) }))
 	return m
+}
+
+// operatorLabels bounds the operators whose names become labels: clients choose
+// them, and each costs memory here and in Prometheus.
+type operatorLabels struct {
+	mu    sync.Mutex
+	limit int
+	known map[string]bool
+}
+
+// otherOperators stands for all operators beyond the limit where they can be
+// added up. It is no operator's name.
+const otherOperators = "(other)"
+
+// named tells whether an operator has series of its own, which it gets as long as
+// there is room.
+func (l *operatorLabels) named(operator string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.known[operator] && len(l.known) < l.limit {
+		l.known[operator] = true
+	}
+	return l.known[operator]
+}
+
+// label is the operator, or what stands for it in sums.
+func (l *operatorLabels) label(operator string) string {
+	if l.named(operator) {
+		return operator
+	}
+	return otherOperators
+}
+
+// forget makes room.
+func (l *operatorLabels) forget(operator string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, operator)
+}
+
+// waiters adds how many requests wait for changes of routing tables.
+func (m *metrics) waiters(h *hub) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plannerd_table_waiters", Help: "Requests that wait for changes of routing tables.",
+	}, func() float64 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return float64(h.waiting)
+	}))
 }
 
 // budgetCollector tells how the memory budget stands.
@@ -110,8 +194,10 @@ const statusHungUp = 499
 func (m *metrics) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
+		m.inFlight.Inc()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
+			m.inFlight.Dec()
 			method, route, status := answerOf(wrapped, r)
 			m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 			m.latency.WithLabelValues(method, route).Observe(time.Since(begin).Seconds())
@@ -132,166 +218,57 @@ func (m *metrics) planned(strategy string, took time.Duration) {
 }
 
 // stored records a plan that is new in the store.
-func (m *metrics) stored(operator string, p *planner.Plan) {
-	m.theta.WithLabelValues(operator, "before").Set(p.Theta.Before)
-	m.theta.WithLabelValues(operator, "after").Set(p.Theta.After)
+func (m *metrics) stored(p store.Plan, plan *planner.Plan) {
+	m.moved(p, "")
+	for _, cause := range plan.Causes {
+		m.causes.WithLabelValues(string(cause)).Inc()
+	}
+	if c := plan.Certificate; c != nil && c.Gap != nil {
+		m.gap.WithLabelValues(p.Strategy).Observe(*c.Gap)
+	}
+	if !m.operators.named(p.Operator) {
+		return
+	}
+	m.theta.WithLabelValues(p.Operator, "before").Set(plan.Theta.Before)
+	m.theta.WithLabelValues(p.Operator, "after").Set(plan.Theta.After)
+	m.thetaMax.WithLabelValues(p.Operator).Set(plan.Options.ThetaMax)
+	m.newest.WithLabelValues(p.Operator).Set(float64(p.CreatedAt.UnixMilli()) / 1000)
+	if limit := plan.Options.TableLimit; limit != nil {
+		m.tableLimit.WithLabelValues(p.Operator).Set(float64(*limit))
+	} else {
+		m.tableLimit.DeleteLabelValues(p.Operator)
+	}
 }
 
 // committed records a plan that became the operator's table just now.
 func (m *metrics) committed(p store.Plan) {
-	m.migratedState.WithLabelValues(p.Operator).Add(p.MigrationState)
-	m.migratedKeys.WithLabelValues(p.Operator).Add(float64(p.MigrationKeys))
-	if !p.EngineTable && schemeOf(p.Strategy) != wire.SchemeRing {
-		m.tableSize.WithLabelValues(p.Operator).Set(float64(p.TableAfter))
+	operator := m.operators.label(p.Operator)
+	m.migratedState.WithLabelValues(operator).Add(p.MigrationState)
+	m.migratedKeys.WithLabelValues(operator).Add(float64(p.MigrationKeys))
+	if operator != otherOperators && !p.EngineTable && schemeOf(p.Strategy) != wire.SchemeRing {
+		m.tableSize.WithLabelValues(operator).Set(float64(p.TableAfter))
 	}
 }
 
+// moved records a step of a plan that a request made.
+func (m *metrics) moved(p store.Plan, from store.Status) {
+	m.plans.WithLabelValues(p.Strategy, string(p.Status)).Inc()
+	m.transitions.WithLabelValues(m.operators.label(p.Operator), string(from), string(p.Status)).Inc()
+}
+
 func (m *metrics) setTable(op store.Operator) {
-	m.tableSize.WithLabelValues(op.Name).Set(float64(op.TableSize))
+	if m.operators.named(op.Name) {
+		m.tableSize.WithLabelValues(op.Name).Set(float64(op.TableSize))
+	}
 }
 
 // forget drops the series of an operator that was deleted.
 func (m *metrics) forget(operator string) {
 	of := prometheus.Labels{"operator": operator}
-	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.migratedState, m.migratedKeys, m.theta, m.tableSize} {
+	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		m.migratedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.newest, m.tableSize, m.tableLimit,
+	} {
 		v.DeletePartialMatch(of)
 	}
-}
-
-// meteredStore times every operation of a store.
-type meteredStore struct {
-	store.Store
-	metrics *metrics
-}
-
-// timed starts the clock of an operation; the function it returns stops it.
-func (s meteredStore) timed(operation string) func(*error) {
-	begin := time.Now()
-	return func(err *error) {
-		result := "ok"
-		if *err != nil {
-			result = "error"
-		}
-		s.metrics.storeLatency.WithLabelValues(operation, result).Observe(time.Since(begin).Seconds())
-	}
-}
-
-func (s meteredStore) PutOperator(
-	ctx context.Context, name string, config []byte, at time.Time, guards ...store.OperatorGuard,
-) (op store.Operator, created bool, err error) {
-	defer s.timed("put_operator")(&err)
-	return s.Store.PutOperator(ctx, name, config, at, guards...)
-}
-
-func (s meteredStore) Operator(ctx context.Context, name string) (op store.Operator, err error) {
-	defer s.timed("operator")(&err)
-	return s.Store.Operator(ctx, name)
-}
-
-func (s meteredStore) Operators(ctx context.Context, after string, limit int) (ops []store.Operator, err error) {
-	defer s.timed("operators")(&err)
-	return s.Store.Operators(ctx, after, limit)
-}
-
-func (s meteredStore) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) (err error) {
-	defer s.timed("delete_operator")(&err)
-	return s.Store.DeleteOperator(ctx, name, at, guards...)
-}
-
-func (s meteredStore) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
-	defer s.timed("configuration")(&err)
-	return s.Store.Configuration(ctx, operator, version)
-}
-
-func (s meteredStore) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
-	defer s.timed("table")(&err)
-	return s.Store.Table(ctx, operator, version)
-}
-
-func (s meteredStore) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
-	defer s.timed("route")(&err)
-	return s.Store.Route(ctx, operator, key)
-}
-
-func (s meteredStore) PutReport(
-	ctx context.Context, operator string, r store.Report, data []byte, keep int,
-) (last []store.Report, created bool, err error) {
-	defer s.timed("put_report")(&err)
-	return s.Store.PutReport(ctx, operator, r, data, keep)
-}
-
-func (s meteredStore) Reports(ctx context.Context, operator string, epoch, interval int64) (last []store.Report, err error) {
-	defer s.timed("reports")(&err)
-	return s.Store.Reports(ctx, operator, epoch, interval)
-}
-
-func (s meteredStore) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
-	defer s.timed("report_data")(&err)
-	return s.Store.ReportData(ctx, operator, revision)
-}
-
-func (s meteredStore) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (p store.Plan, err error) {
-	defer s.timed("find_plan")(&err)
-	return s.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
-}
-
-func (s meteredStore) CheckInterval(ctx context.Context, operator string, epoch, interval int64) (err error) {
-	defer s.timed("check_interval")(&err)
-	return s.Store.CheckInterval(ctx, operator, epoch, interval)
-}
-
-func (s meteredStore) CreatePlan(ctx context.Context, plan store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
-	defer s.timed("create_plan")(&err)
-	return s.Store.CreatePlan(ctx, plan, by)
-}
-
-func (s meteredStore) Plan(ctx context.Context, id string) (p store.Plan, err error) {
-	defer s.timed("plan")(&err)
-	return s.Store.Plan(ctx, id)
-}
-
-func (s meteredStore) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
-	defer s.timed("plans")(&err)
-	return s.Store.Plans(ctx, f)
-}
-
-func (s meteredStore) Changes(ctx context.Context, plan string) (changes []store.Change, err error) {
-	defer s.timed("changes")(&err)
-	return s.Store.Changes(ctx, plan)
-}
-
-func (s meteredStore) Migrations(ctx context.Context, plan string) (blob []byte, err error) {
-	defer s.timed("migrations")(&err)
-	return s.Store.Migrations(ctx, plan)
-}
-
-func (s meteredStore) Input(ctx context.Context, plan string) (blob []byte, err error) {
-	defer s.timed("input")(&err)
-	return s.Store.Input(ctx, plan)
-}
-
-func (s meteredStore) ResolvePlan(
-	ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard,
-) (p store.Plan, err error) {
-	defer s.timed("resolve_plan")(&err)
-	return s.Store.ResolvePlan(ctx, id, r, by, guards...)
-}
-
-func (s meteredStore) CommitPlan(
-	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
-) (p store.Plan, committed bool, err error) {
-	defer s.timed("commit_plan")(&err)
-	return s.Store.CommitPlan(ctx, id, to, keep, guards...)
-}
-
-func (s meteredStore) AbortPlan(
-	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
-) (p store.Plan, err error) {
-	defer s.timed("abort_plan")(&err)
-	return s.Store.AbortPlan(ctx, id, rolledBack, to, guards...)
-}
-
-func (s meteredStore) Ready(ctx context.Context) (err error) {
-	defer s.timed("ready")(&err)
-	return s.Store.Ready(ctx)
+	m.operators.forget(operator)
 }

@@ -53,8 +53,8 @@ func (s *hugeStore) Migrations(context.Context, string) ([]byte, error) { return
 
 func (s *hugeStore) Changes(context.Context, string) ([]store.Change, error) { return s.changes, nil }
 
-func (s *hugeStore) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
-	t, err := s.Store.Table(ctx, operator, version)
+func (s *hugeStore) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	t, err := s.Store.TableChanges(ctx, operator, since)
 	if s.entries != nil {
 		t.Entries = s.entries
 	}

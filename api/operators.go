@@ -1,8 +1,8 @@
 package api
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,15 +15,16 @@ import (
 
 // standing is how an operator stands, beside its configuration.
 type standing struct {
-	ConfigVersion      int64     `json:"config_version"`
-	TableVersion       int64     `json:"table_version"`
-	TableConfigVersion int64     `json:"table_config_version"`
-	TableSize          int64     `json:"table_size"`
-	LastEpoch          *int64    `json:"last_epoch"`
-	LastInterval       *int64    `json:"last_interval"`
-	CurrentPlan        *string   `json:"current_plan"`
-	CreatedAt          time.Time `json:"created_at"`
-	UpdatedAt          time.Time `json:"updated_at"`
+	ConfigVersion      int64         `json:"config_version"`
+	TableVersion       int64         `json:"table_version"`
+	TableConfigVersion int64         `json:"table_config_version"`
+	TableSize          int64         `json:"table_size"`
+	LastEpoch          *int64        `json:"last_epoch"`
+	LastInterval       *int64        `json:"last_interval"`
+	CurrentPlan        *string       `json:"current_plan"`
+	CurrentPlanStatus  *store.Status `json:"current_plan_status"`
+	CreatedAt          time.Time     `json:"created_at"`
+	UpdatedAt          time.Time     `json:"updated_at"`
 }
 
 func standingOf(op store.Operator) standing {
@@ -32,7 +33,7 @@ func standingOf(op store.Operator) standing {
 		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {
-		out.CurrentPlan = &op.CurrentPlan
+		out.CurrentPlan, out.CurrentPlanStatus = &op.CurrentPlan, &op.CurrentStatus
 	}
 	return out
 }
@@ -51,43 +52,42 @@ func (s *server) putOperator(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	name := c.param("operator")
-	if err := s.checkFixed(c.Context(), name, fixed{config.Scheme, config.TableOwner}); err != nil {
+	if err := s.begin(c, operatorReply); err != nil {
 		return err
 	}
-	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now())
+	demanded := c.operatorGuard(func(op store.Operator) bool { return bytes.Equal(op.Config, text) })
+	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now(), demanded, fixed{config.Scheme, config.TableOwner}.guard)
 	if err != nil {
 		return aboutOperator(name, err)
 	}
 	if config.TableOwner == wire.Planner && config.Scheme != wire.SchemeRing {
 		s.metrics.setTable(op)
 	}
-	body, err := operatorBody(op)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etagOf(body))
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/v1/operators/"+url.PathEscape(name))
-	}
-	writeBody(w, status, "application/json", body)
-	return nil
+	return s.finish(w, c, func() (*reply, error) { return operatorReply(store.Outcome{Operator: op, Created: created}) })
 }
 
-// checkFixed refuses to change what was decided when an operator was created.
-func (s *server) checkFixed(ctx context.Context, name string, wanted fixed) error {
-	op, err := s.store.Operator(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
+// operatorReply is the answer with an operator that was put.
+func operatorReply(out store.Outcome) (*reply, error) {
+	body, err := operatorBody(out.Operator)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{status: http.StatusOK, ETag: etagOf(body), Body: string(body)}
+	if out.Created {
+		r.status, r.Location = http.StatusCreated, "/v1/operators/"+url.PathEscape(out.Operator.Name)
+	}
+	return r, nil
+}
+
+// guard refuses to change what was decided when an operator was created.
+func (wanted fixed) guard(op *store.Operator) error {
+	if op == nil {
 		return nil
 	}
-	if err != nil {
-		return aboutOperator(name, err)
-	}
-	was, err := fixedOf(op)
+	was, err := fixedOf(*op)
 	switch {
 	case err != nil:
-		return aboutOperator(name, err)
+		return err
 	case was.Scheme != wanted.Scheme:
 		return conflict(wire.CodeSchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
 	case was.TableOwner != wanted.TableOwner:
@@ -139,12 +139,16 @@ func (s *server) getOperator(w http.ResponseWriter, c *call) error {
 
 func (s *server) deleteOperator(w http.ResponseWriter, c *call) error {
 	name := c.param("operator")
-	if err := s.store.DeleteOperator(c.Context(), name, s.now()); err != nil {
+	gone := func(store.Outcome) (*reply, error) { return &reply{status: http.StatusNoContent}, nil }
+	if err := s.begin(c, gone); err != nil {
+		return err
+	}
+	demanded := c.operatorGuard(func(store.Operator) bool { return false })
+	if err := s.store.DeleteOperator(c.Context(), name, s.now(), demanded); err != nil {
 		return aboutOperator(name, err)
 	}
 	s.metrics.forget(name)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return s.finish(w, c, func() (*reply, error) { return gone(store.Outcome{}) })
 }
 
 // An operator may have very many instances. So a page of operators ends early

@@ -170,8 +170,8 @@ func (p *patient) FindPlan(ctx context.Context, operator string, epoch, interval
 // endless is a store with a routing table that no buffer of a connection holds.
 type endless struct{ store.Store }
 
-func (e endless) Table(ctx context.Context, operator string, version *int64) (store.Table, error) {
-	t, err := e.Store.Table(ctx, operator, version)
+func (e endless) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	t, err := e.Store.TableChanges(ctx, operator, since)
 	t.Entries = make([]store.Entry, 1_000_000)
 	for i := range t.Entries {
 		t.Entries[i].Key = []byte("a key of an entry that is not very long")

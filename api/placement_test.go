@@ -25,7 +25,7 @@ func ringOf(t *testing.T, tokens int) (configuration, []byte) {
 func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 	slots := make(chan struct{}, 1)
 	slots <- struct{}{}
-	c := newPlacementCache(maxPlacementBytes, slots, newMetrics(admission.NewBudget(0, 0)))
+	c := newPlacementCache(maxPlacementBytes, slots, newMetrics(Config{}, admission.NewBudget(0, 0), nil))
 	_, text := ringOf(t, 8)
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
@@ -52,7 +52,7 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 
 // What was used longest ago goes first, by size and not by number.
 func TestPlacementsAreBoundedBySize(t *testing.T) {
-	c := newPlacementCache(maxPlacementBytes, make(chan struct{}, 1), newMetrics(admission.NewBudget(0, 0)))
+	c := newPlacementCache(maxPlacementBytes, make(chan struct{}, 1), newMetrics(Config{}, admission.NewBudget(0, 0), nil))
 	key := func(i int) placementKey { return placementKey{byte(i)} }
 	has := func(i int) bool { _, ok := c.kept.get(key(i)); return ok }
 	add := func(i, tokens int) {

@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	mediaJSON   = "application/json"
 	mediaNDJSON = "application/x-ndjson"
 	mediaCSV    = "text/csv"
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,7 +75,10 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if m, err := s.findPlan(ctx, b, in, hash); m != nil || err != nil {
-		return m, err
+		if err := s.unlessStale(ctx, b, err); err != nil {
+			return nil, err
+		}
+		return m, nil
 	}
 	if in.reports != nil {
 		if in, err = s.merge(ctx, b, in); err != nil {
@@ -83,7 +87,7 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 		hash = inputHash(in)
 	}
 	if err := b.admit(in); err != nil {
-		return nil, err
+		return nil, s.unlessStale(ctx, b, err)
 	}
 	begin := s.now()
 	plan, err := s.plan(ctx, b, in)
@@ -98,12 +102,44 @@ func (s *server) tryPlan(ctx context.Context, operator string, in *statistics) (
 	if err := in.memory.Reserve(plan.answerBytes()); err != nil {
 		return nil, err
 	}
-	return s.keep(ctx, b, in, plan, hash, s.now().Sub(begin))
+	d := draft{
+		outcome: plan, parameters: in.over(b.newest.parameters), hash: hash, took: s.now().Sub(begin),
+		fingerprint: in.fingerprint(hash, b.op.ConfigVersion, b.op.TableVersion),
+	}
+	if d.reports, err = in.reportsText(); err != nil {
+		return nil, fmt.Errorf("encoding the reports: %w", err)
+	}
+	return s.keep(ctx, b, in, d)
 }
 
-// plan plans by the operator's scheme.
+// unlessStale returns a refusal, or none, and marks what rests on a configuration
+// or a table that is no longer the operator's: together with what was read after
+// them it may never have been true. A plan that was found rests on the
+// configuration alone.
+func (s *server) unlessStale(ctx context.Context, b *base, refusal error) error {
+	op, err := s.store.Operator(ctx, b.op.Name)
+	switch {
+	case err != nil && refusal == nil:
+		return aboutOperator(b.op.Name, err)
+	case err != nil:
+		return refusal
+	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
+		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
+	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
+		return fmt.Errorf("%w: %w", errOvertaken, refusal)
+	}
+	return refusal
+}
+
+// plan plans by the operator's scheme, unless another plan is in the way.
 func (s *server) plan(ctx context.Context, b *base, in *statistics) (*outcome, error) {
-	if b.layout != nil {
+	other, err := s.inTheWay(ctx, b)
+	switch {
+	case err != nil:
+		return nil, err
+	case other != nil:
+		return s.standStill(ctx, b, in, other)
+	case b.layout != nil:
 		return s.planScheme(ctx, b, in)
 	}
 	m, err := b.material(in)
@@ -139,6 +175,13 @@ func (st *statistics) fingerprint(hash string, config, version int64) string {
 	}
 	return text
 }
+
+// ofOutdated reports whether a fingerprint is of statistics of an older table than
+// the plan's base version.
+func ofOutdated(fingerprint string) bool { return strings.Contains(fingerprint, "/outdated-true") }
+
+// replayed is what the fingerprint of a replay has behind that of the plan.
+const replayed = "/replay-"
 
 // findPlan looks for the plan that was made of the same statistics before: on
 // the committed table, or, when the interval can have no other plan, on the
@@ -248,6 +291,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 	}
 	begin := time.Now()
 	var compacted *compact.Plan
+	ctx, end := s.tracing.start(ctx, "plan", "plannerd.strategy", strategy)
 	plan, err := s.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {
 			return info.Plan(snapshot, o)
@@ -258,6 +302,7 @@ func (s *server) run(ctx context.Context, strategy string, m *material, p parame
 		}
 		return compacted.Plan, nil
 	}, m.Snapshot, p)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
@@ -318,8 +363,7 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	if late {
 		plan.EndReason = planner.EndStopped
 	}
-	plan.Set, plan.Unset, plan.TableAfter = nil, nil, plan.TableBefore
-	plan.TableWithinLimit = options.TableLimit == nil || plan.TableAfter <= *options.TableLimit
+	leaveTable(plan)
 	return plan, nil
 }
 
@@ -391,36 +435,23 @@ func (s *server) coolingDown(ctx context.Context, operator string, t trigger, in
 	}
 }
 
+// draft is a plan that is to be stored.
+type draft struct {
+	*outcome
+	parameters  parameters
+	hash        string // of the statistics
+	fingerprint string
+	reports     []byte // JSON; nil: the statistics came whole
+	took        time.Duration
+	by          store.Transition
+}
+
 // keep stores a plan.
-func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcome, hash string, took time.Duration) (*made, error) {
-	status := plan.settle(b.changed)
-	f, err := figuresOf(plan)
-	if err != nil {
-		return nil, err
-	}
-	if f.Reports, err = in.reportsText(); err != nil {
-		return nil, fmt.Errorf("encoding the reports: %w", err)
-	}
-	f.InputHash, f.DecodeMS, f.PlanMS = hash, milliseconds(in.decode), milliseconds(took)
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("making an id: %w", err)
-	}
-	parameters, err := in.over(b.newest.parameters).encode()
-	if err != nil {
-		return nil, err
-	}
-	at := s.now()
+func (s *server) keep(ctx context.Context, b *base, in *statistics, d draft) (*made, error) {
 	begin := s.now()
-	record := store.NewPlan{
-		Plan: store.Plan{
-			ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
-			Strategy: plan.Strategy, Parameters: parameters, BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
-			Fingerprint: in.fingerprint(hash, b.op.ConfigVersion, b.op.TableVersion), CreatedAt: at, Figures: f,
-			Classes: plan.classes != nil, EngineTable: b.engineHolds(),
-		},
-		Changes: plan.changes(), Retention: b.newest.keep(),
-		Migrations: b.lastingMigrations(plan), Input: b.lastingInput(in),
+	record, err := b.record(in, d, begin)
+	if err != nil {
+		return nil, err
 	}
 	if in.reports != nil {
 		record.LastReports = in.reports.last
@@ -428,20 +459,54 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
-	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, store.Transition{To: status, At: at}))
+	d.by.At = begin
+	long := lists{changes: record.Changes, migrations: d.migrations(), shift: d.shift}
+	if in.kept != nil {
+		*in.kept = long
+	}
+	p, created, err := s.store.CreatePlan(ctx, record, attributed(ctx, d.by))
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
 	}
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.metrics.stored(b.op.Name, plan.Plan)
+	s.metrics.stored(p, d.Plan)
 	if p.Status == store.StatusCommitted {
 		s.metrics.committed(p)
 	}
-	return &made{
-		Plan: p, created: true, persist: s.now().Sub(begin),
-		lists: lists{changes: record.Changes, migrations: plan.migrations(), shift: plan.shift},
+	return &made{Plan: p, created: true, persist: s.now().Sub(begin), lists: long}, nil
+}
+
+// record is a plan as the store takes it.
+func (b *base) record(in *statistics, d draft, at time.Time) (store.NewPlan, error) {
+	status := d.settle(b.changed) // it may change the figures
+	f, err := figuresOf(d.outcome)
+	if err != nil {
+		return store.NewPlan{}, err
+	}
+	f.InputHash, f.Reports, f.DecodeMS, f.PlanMS = d.hash, d.reports, milliseconds(in.decode), milliseconds(d.took)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return store.NewPlan{}, fmt.Errorf("making an id: %w", err)
+	}
+	parameters, err := d.parameters.encode()
+	if err != nil {
+		return store.NewPlan{}, err
+	}
+	p := store.Plan{
+		ID: id.String(), Operator: b.op.Name, Epoch: in.epoch, Interval: *in.interval, Status: status,
+		Strategy: d.Strategy, Parameters: parameters, BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
+		Fingerprint: d.fingerprint, CreatedAt: at, Figures: f,
+		Classes: d.classes != nil, EngineTable: b.engineHolds(),
+	}
+	if status == store.StatusApproved {
+		p.Status, p.ExpiresAt = b.newest.born(at)
+		p.Awaited = d.awaited()
+	}
+	return store.NewPlan{
+		Plan: p, Changes: d.changes(), Retention: b.newest.keep(), OnPending: b.newest.onPending(),
+		Migrations: b.lastingMigrations(d.outcome), Input: b.lastingInput(in),
 	}, nil
 }
 
@@ -449,7 +514,7 @@ func (s *server) keep(ctx context.Context, b *base, in *statistics, plan *outcom
 func overtaken(err error) error {
 	for _, changed := range []error{
 		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrFenced,
-		store.ErrReportsChanged,
+		store.ErrReportsChanged, store.ErrPlanInFlight, store.ErrPlanPending,
 	} {
 		if errors.Is(err, changed) {
 			return fmt.Errorf("%w: %w", errOvertaken, err)
@@ -475,7 +540,7 @@ func (o *outcome) settle(changed bool) store.Status {
 // nobody's consent, and one that was not finished changes nothing whatever the
 // hash. All others wait to be committed.
 func settle(p *planner.Plan, changed bool) store.Status {
-	if slices.Contains(p.Causes, causeUnfinished) {
+	if untouched(p.Causes) {
 		return store.StatusNoAction
 	}
 	present := func(u planner.Removal) bool { return u.Item >= 0 }

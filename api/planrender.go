@@ -47,7 +47,12 @@ type planHead struct {
 	ConfigVersion int64          `json:"config_version"`
 	Migrates      wire.Migrates  `json:"migrates"`
 	ResolvedKeys  *int64         `json:"resolved_keys"`
+	Executor      *string        `json:"executor"`
+	ExpiresAt     *time.Time     `json:"expires_at"`
+	Awaited       []int32        `json:"awaited,omitzero"` // like Reports
+	Acked         []ack          `json:"acked,omitzero"`   // like Reports
 	figures
+	Pending         jsontext.Value `json:"pending"`
 	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
 	InputHash       string         `json:"input_hash"`
 	PlannerRevision string         `json:"planner_revision"`
@@ -55,6 +60,13 @@ type planHead struct {
 	Timing          wire.Timing    `json:"timing"`
 	CreatedAt       time.Time      `json:"created_at"`
 	KeyEncoding     string         `json:"key_encoding,omitzero"`
+}
+
+// ack is an instance that has finished.
+type ack struct {
+	Instance int32     `json:"instance"`
+	Actor    string    `json:"actor"`
+	At       time.Time `json:"at"`
 }
 
 // hotKey is a hot key as the store keeps it: its key is in base64.
@@ -85,6 +97,10 @@ func figuresOf(p *outcome) (store.Figures, error) {
 	if err != nil {
 		return store.Figures{}, fmt.Errorf("encoding the compaction: %w", err)
 	}
+	pending, err := p.obstacleText()
+	if err != nil {
+		return store.Figures{}, fmt.Errorf("encoding the plan that waits: %w", err)
+	}
 	causes := make([]string, len(p.Causes))
 	for i, c := range p.Causes {
 		causes[i] = string(c)
@@ -94,7 +110,7 @@ func figuresOf(p *outcome) (store.Figures, error) {
 		ThetaBefore: p.Theta.Before, ThetaAfter: p.Theta.After, UnderloadBefore: p.Underload.Before, UnderloadAfter: p.Underload.After,
 		SkewnessBefore: p.Skewness.Before, SkewnessAfter: p.Skewness.After, TableBefore: p.TableBefore, TableAfter: p.TableAfter,
 		MigrationKeys: p.Migration.Keys, MigrationState: p.Migration.State, MigrationFraction: p.Migration.Fraction, Objective: p.Migration.Objective,
-		Certificate: certificate, Compaction: compaction, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
+		Certificate: certificate, Compaction: compaction, Pending: pending, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
 	}, nil
 }
 
@@ -229,19 +245,35 @@ func openPlan(p store.Plan, hot []hotKey, keys keyCoder, persist *time.Duration)
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: migratesOf(p), ResolvedKeys: p.ResolvedKeys,
-		figures: figuresOut(p.Figures, hot, keys), InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		figures: figuresOut(p.Figures, hot, keys), Pending: p.Pending, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
+	}
+	if p.Executor != "" {
+		head.Executor = &p.Executor
+	}
+	if p.ExpiresAt != nil {
+		at := p.ExpiresAt.UTC()
+		head.ExpiresAt = &at
 	}
 	if p.Instances != nil {
 		if head.Reports = p.Reports; head.Reports == nil {
 			head.Reports = jsontext.Value("null")
 		}
+		head.Awaited, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
 	}
 	if persist != nil {
 		ms := milliseconds(*persist)
 		head.Timing.PersistMs = &ms
 	}
 	return openObject(head)
+}
+
+func acksOf(acked []store.Ack) []ack {
+	out := make([]ack, len(acked))
+	for i, a := range acked {
+		out[i] = ack{a.Instance, a.Actor, a.At.UTC()}
+	}
+	return out
 }
 
 // migratesOf tells what the migrations of a stored plan are.

@@ -17,8 +17,10 @@ import (
 
 func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	name := c.param("operator")
-	if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
-		return aboutOperator(name, err)
+	if c.once == nil { // else an earlier answer comes first
+		if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
+			return aboutOperator(name, err)
+		}
 	}
 	in, m, err := s.readPlanRequest(w, c)
 	if err != nil {
@@ -30,33 +32,15 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if err := m.problem(); err != nil {
 		return err
 	}
+	in.kept = &lists{}
+	if err := s.begin(c, plannedReply(in.kept)); err != nil {
+		return err
+	}
 	p, err := s.makePlan(c.Context(), name, in)
 	if err != nil {
 		return err
 	}
-	return writePlan(w, c.Request, p)
-}
-
-// writePlan answers with a plan that was just made, or made before of the same
-// statistics. Its ETag is that of the plan as GET shows it.
-func writePlan(w http.ResponseWriter, r *http.Request, p *made) error {
-	plain, err := planBody(p.Plan, keyCoder{})
-	if err != nil {
-		return err
-	}
-	status, persist := http.StatusOK, &p.persist
-	if p.created {
-		status = http.StatusCreated
-	} else {
-		persist = nil
-	}
-	whole, err := newPlanText(p.Plan, p.lists, keyCoder{}, persist)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etagOf(plain))
-	w.Header().Set("Location", "/v1/plans/"+url.PathEscape(p.ID))
-	return writeStream(w, r, status, "application/json", whole.write)
+	return s.finish(w, c, p.reply)
 }
 
 func (s *server) getPlan(w http.ResponseWriter, c *call) error {
@@ -176,62 +160,4 @@ func (s *server) listPlans(w http.ResponseWriter, c *call) error {
 		out.Next = token.text()
 	}
 	return writeJSON(w, out)
-}
-
-func (s *server) commitPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		op, err := s.store.Operator(ctx, before.Operator)
-		if err != nil {
-			return store.Plan{}, aboutOperator(before.Operator, err)
-		}
-		config, err := decodeConfiguration(op.Config)
-		if err != nil {
-			return store.Plan{}, err
-		}
-		after, committed, err := s.store.CommitPlan(ctx, before.ID, to, config.keep())
-		if committed {
-			s.metrics.committed(after)
-		}
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-func (s *server) abortPlan(w http.ResponseWriter, c *call) error {
-	return s.transition(w, c, func(ctx context.Context, before store.Plan, to store.Transition) (store.Plan, error) {
-		after, err := s.store.AbortPlan(ctx, before.ID, false, to)
-		return after, aboutPlan(before.ID, err)
-	})
-}
-
-// transition takes a plan one step on and answers with it.
-func (s *server) transition(w http.ResponseWriter, c *call, step func(context.Context, store.Plan, store.Transition) (store.Plan, error)) error {
-	var said wire.Transition
-	if present, err := readSmall(w, c.Request, c.route, &said); err != nil {
-		return err
-	} else if present {
-		if err := checkRules(said, ""); err != nil {
-			return err
-		}
-	}
-	id := c.param("id")
-	p, err := s.store.Plan(c.Context(), id)
-	if err != nil {
-		return aboutPlan(id, err)
-	}
-	p, err = step(c.Context(), p, attributed(c.Context(), store.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, ""), At: s.now()}))
-	if err != nil {
-		return err
-	}
-	return writeStep(w, p)
-}
-
-// writeStep answers with a plan after a step of its life, without its lists.
-func writeStep(w http.ResponseWriter, p store.Plan) error {
-	body, err := planBody(p, keyCoder{})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etagOf(body))
-	writeBody(w, http.StatusOK, "application/json", body)
-	return nil
 }

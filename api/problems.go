@@ -100,6 +100,8 @@ func aboutPlan(id string, err error) error {
 	return about(wire.CodePlanNotFound, "plan "+strconv.Quote(id), err)
 }
 
+func isNotFound(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
 func aboutVersion(operator string, version int64, err error) error {
 	return about(wire.CodeVersionNotFound, fmt.Sprintf("version %d of operator %q", version, operator), err)
 }
@@ -121,6 +123,9 @@ func problemOf(err error) *problem {
 		length *http.MaxBytesError
 		memory *admission.ExceededError
 	)
+	if p := idempotencyProblem(err); p != nil {
+		return p
+	}
 	what := "It"
 	if errors.As(err, &about) {
 		what = "The " + about.name
@@ -146,7 +151,9 @@ func problemOf(err error) *problem {
 		return &problem{status: http.StatusGone, code: wire.CodePurged, detail: what + " is no longer kept."}
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return conflict(wire.CodeIntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration.")
-	case errors.Is(err, store.ErrIntervalOutdated), errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrFenced):
+		return conflict(wire.CodeFenced, "An engine with a higher epoch has taken over.")
+	case errors.Is(err, store.ErrIntervalOutdated):
 		return conflict(wire.CodeIntervalOutdated, "A newer interval was planned already.")
 	case errors.Is(err, store.ErrBaseChanged):
 		return conflict(wire.CodeBaseChanged, "The committed routing table is no longer the one that the plan changes.")
@@ -154,6 +161,14 @@ func problemOf(err error) *problem {
 		return conflict(wire.CodeConfigurationChanged, "The operator's configuration changed while planning; try again.")
 	case errors.Is(err, store.ErrReportsChanged):
 		return conflict(wire.CodeReportsChanged, "Reports of the interval keep coming while planning; try again.")
+	case errors.Is(err, store.ErrPlanInFlight):
+		return conflict(wire.CodePlanInFlight, "Another plan of the operator is being carried out.")
+	case errors.Is(err, store.ErrPlanPending):
+		return conflict(wire.CodePlanPending, "Another plan of the operator waits for approval.")
+	case errors.Is(err, store.ErrNotAwaited):
+		return conflict(wire.CodeNotAwaited, "The migrations of the plan do not affect every one of the instances.")
+	case errors.Is(err, store.ErrRollbackRequired):
+		return conflict(wire.CodeRollbackRequired, `The plan is being carried out: take the state back first, and say "rolled_back": true.`)
 	case errors.Is(err, store.ErrTransition):
 		return conflict(wire.CodeTransitionNotAllowed, "The status of the plan does not allow this.")
 	case errors.Is(err, store.ErrUnresolved):

@@ -17,7 +17,7 @@ import (
 // meanwhile is a store in which something happens just before a call.
 type meanwhile struct {
 	store.Store
-	create, commit func()
+	create, commit, find func()
 }
 
 // once takes the function out of where it is kept, and calls it.
@@ -38,6 +38,11 @@ func (m *meanwhile) CommitPlan(
 ) (store.Plan, bool, error) {
 	once(&m.commit)
 	return m.Store.CommitPlan(ctx, id, to, keep, guards...)
+}
+
+func (m *meanwhile) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
+	once(&m.find)
+	return m.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
 }
 
 func newMeanwhile(t *testing.T) (*env, *meanwhile) {
@@ -82,6 +87,26 @@ func TestSameStatisticsAtOnce(t *testing.T) {
 	e.do("POST", plans, other).fails(http.StatusConflict, "interval_planned", "")
 	m.create = func() { e.do("POST", plans, interval(6, "")).want(http.StatusCreated) }
 	e.do("POST", plans, interval(5, "")).fails(http.StatusConflict, "interval_outdated", "")
+}
+
+// TestStaleRefusal: what changes between the reads of one request is no reason to
+// refuse what would be accepted before as well as after.
+func TestStaleRefusal(t *testing.T) {
+	e, m := newMeanwhile(t)
+	const plans = "/v1/operators/clicks/plans"
+	var faster plan
+	m.find = func() {
+		e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":0.001`, 1)).want(http.StatusOK)
+		faster = e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
+	}
+	if slower := e.do("POST", plans, interval(1, "")).want(http.StatusOK).plan(); slower.ID != faster.ID {
+		t.Errorf("the slower request got %+v, the faster %+v", slower, faster)
+	}
+	m.find = func() { e.do("POST", "/v1/plans/"+faster.ID+"/commit", "").want(http.StatusOK) }
+	if p := e.do("POST", plans, interval(2, `,"table_version":1`)).want(http.StatusCreated).plan(); p.BaseVersion != 1 {
+		t.Errorf("the plan is on version %d", p.BaseVersion)
+	}
+	e.do("POST", plans, interval(3, `,"table_version":3`)).fails(http.StatusConflict, "table_version_ahead", "")
 }
 
 // TestOtherConfiguration: the same statistics under another configuration would

@@ -206,7 +206,12 @@ func TestRefusedConfigurations(t *testing.T) {
 		put("negative trigger", `{"instances":2,"trigger":{"theta":-1}}`, "/trigger/theta"),
 		put("negative retention", `{"instances":2,"retention":{"plans":-1}}`, "/retention/plans"),
 		put("unknown field", `{"instances":2,"thetamax":1}`, "/thetamax"),
-		put("field of a later version", `{"instances":2,"require_approval":true}`, "/require_approval"),
+		put("field of a later version", `{"instances":2,"auto_commit":true}`, "/auto_commit"),
+		put("short ttl", `{"instances":2,"approval":{"ttl":"500ms"}}`, "/approval/ttl"),
+		put("long ttl", `{"instances":2,"approval":{"ttl":"8761h"}}`, "/approval/ttl"),
+		put("no ttl", `{"instances":2,"approval":{"ttl":"soon"}}`, "/approval/ttl"),
+		put("unknown policy", `{"instances":2,"approval":{"on_pending":"ask"}}`, "/approval/on_pending"),
+		put("unknown field of approval", `{"instances":2,"approval":{"by":"me"}}`, "/approval/by"),
 		put("two at once", `{"instances":2,"beta":-1,"theta_max":"x"}`, "/beta"),
 		put("no object", `[]`, ""),
 		{"malformed", "PUT", "/v1/operators/clicks", `{"instances":2`, nil, badRequest, "malformed", ""},
@@ -252,7 +257,14 @@ func TestRefusedReads(t *testing.T) {
 		get("/v1/operators/clicks/routing-table?version=-1", unprocessable, "invalid", "?version"),
 		get("/v1/operators/clicks/routing-table?version=x", badRequest, "malformed", "?version"),
 		get("/v1/operators/clicks/routing-table?version=99999999999999999999", unprocessable, "invalid", "?version"),
-		get("/v1/operators/clicks/routing-table?since=0", unprocessable, "invalid", "?since"),
+		get("/v1/operators/clicks/routing-table?since=-1", unprocessable, "invalid", "?since"),
+		get("/v1/operators/clicks/routing-table?since=1e9", badRequest, "malformed", "?since"),
+		get("/v1/operators/clicks/routing-table?since=0&version=0", unprocessable, "invalid", "?version"),
+		get("/v1/operators/clicks/routing-table?wait=1s&version=0", unprocessable, "invalid", "?version"),
+		get("/v1/operators/clicks/routing-table?wait=1s", unprocessable, "invalid", "?wait"),
+		get("/v1/operators/clicks/routing-table?since=0&wait=61s", unprocessable, "invalid", "?wait"),
+		get("/v1/operators/clicks/routing-table?since=0&wait=1h", unprocessable, "invalid", "?wait"),
+		get("/v1/operators/clicks/routing-table?since=0&wait=9999999999999s", unprocessable, "invalid", "?wait"),
 		get("/v1/operators/clicks/routing-table", http.StatusNotAcceptable, "not_acceptable", "", "Accept: application/xml"),
 		get("/v1/operators/none/route?key=a", http.StatusNotFound, "operator_not_found", ""),
 		get("/v1/operators/clicks/route", unprocessable, "invalid", "?key"),
@@ -278,16 +290,39 @@ func TestRefusedReads(t *testing.T) {
 		{"delete", "DELETE", "/v1/operators/none", "", nil, http.StatusNotFound, "operator_not_found", ""},
 		{"delete a bad name", "DELETE", "/v1/operators/-", "", nil, unprocessable, "invalid", "?operator"},
 	}
-	for _, verb := range []string{"commit", "abort"} {
+	cases = append(cases,
+		post("start", "", badRequest, "malformed", ""),
+		post("start", `{}`, unprocessable, "invalid", "/executor"),
+		post("start", `{"executor":""}`, unprocessable, "invalid", "/executor"),
+		post("start", `{"executor":"a\u0007"}`, unprocessable, "invalid", "/executor"),
+		post("acks", "", badRequest, "malformed", ""),
+		post("acks", `{}`, unprocessable, "invalid", "/instances"),
+		post("acks", `{"instances":[]}`, unprocessable, "invalid", "/instances"),
+		post("acks", `{"instances":[-1]}`, unprocessable, "invalid", "/instances/0"),
+		post("abort", `{"rolled_back":"yes"}`, unprocessable, "invalid", "/rolled_back"),
+		post("replay", `{"strategies":[]}`, unprocessable, "invalid", "/strategies"),
+		post("replay", `{"strategies":["magic"]}`, unprocessable, "invalid", "/strategies/0"),
+		post("replay", `{"parameters":{"theta_max":[0,-1]}}`, unprocessable, "invalid", "/parameters/theta_max/1"),
+		post("replay", `{"parameters":{"objective":"min_imbalance"}}`, unprocessable, "invalid", "/parameters/objective"),
+		post("replay", `{"strategies":["mixed","llfd"],"propose":true}`, unprocessable, "invalid", "/propose"),
+		get(plan+"/transitions?page_size=1", unprocessable, "invalid", "?page_size"),
+		get(plan+"/transitions", http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
+		get("/v1/plans/none/transitions", http.StatusNotFound, "plan_not_found", ""),
+	)
+	needs := map[string]string{"start": `{"executor":"e"}`, "acks": `{"instances":[0]}`}
+	with := func(verb, member string) string {
+		return strings.Replace("{"+member+strings.Replace(needs[verb], "{", ",", 1)+"}", "}}", "}", 1)
+	}
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		cases = append(cases,
 			post(verb, `{`, badRequest, "malformed", ""),
 			post(verb, `{"force":true}`, unprocessable, "invalid", "/force"),
-			post(verb, `{"reason":"a\u0007"}`, unprocessable, "invalid", "/reason"),
-			post(verb, `{"actor":"`+strings.Repeat("a", 257)+`"}`, unprocessable, "invalid", "/actor"),
+			post(verb, with(verb, `"reason":"a\u0007"`), unprocessable, "invalid", "/reason"),
+			post(verb, with(verb, `"actor":"`+strings.Repeat("a", 257)+`"`), unprocessable, "invalid", "/actor"),
 			post(verb, `{}`, http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: text/plain"),
 			post(verb, `{}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
 			post(verb, strings.Repeat(" ", 1<<20+1), http.StatusRequestEntityTooLarge, "too_large", ""),
-			refusal{verb, "POST", "/v1/plans/none/" + verb, "", nil, http.StatusNotFound, "plan_not_found", ""},
+			refusal{verb, "POST", "/v1/plans/none/" + verb, needs[verb], nil, http.StatusNotFound, "plan_not_found", ""},
 		)
 	}
 	e.refused(t, cases)

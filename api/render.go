@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -47,6 +48,16 @@ func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 	writeBody(w, http.StatusOK, contentType, body)
 }
 
+// writeTaggedJSON is writeTagged for v.
+func writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	writeTagged(w, r, "application/json", body)
+	return nil
+}
+
 // etagOf returns the strong validator of a representation.
 func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)
@@ -79,17 +90,30 @@ func etagOfText(body func(*bufio.Writer) error) (string, error) {
 // notModified sets the ETag and, when the client names it, answers 304.
 func notModified(w http.ResponseWriter, r *http.Request, etag string) bool {
 	w.Header().Set("ETag", etag)
+	named, has := has(r, etag)
+	if !has {
+		return false
+	}
+	if named != "" {
+		w.Header().Set("ETag", named)
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// has tells whether the client has a representation with one of the ETags, and by
+// which name; "" if it names any.
+func has(r *http.Request, etags ...string) (named string, found bool) {
 	for candidate := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-		if candidate == "*" || plainETag(candidate) == etag {
-			if candidate != "*" {
-				w.Header().Set("ETag", candidate)
-			}
-			w.WriteHeader(http.StatusNotModified)
-			return true
+		if candidate == "*" {
+			return "", true
+		}
+		if slices.Contains(etags, plainETag(candidate)) {
+			return candidate, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // keyCoder writes the keys of one answer, all in the same encoding.

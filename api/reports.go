@@ -93,53 +93,86 @@ func pathNumber[T int32 | int64](c *call, name string) (T, error) {
 }
 
 func (s *server) putReport(w http.ResponseWriter, c *call) error {
-	name := c.param("operator")
-	op, err := s.store.Operator(c.Context(), name)
-	if err != nil { // before a large body is read
-		return aboutOperator(name, err)
-	}
-	r, err := s.reporters(c.Context(), op)
-	if err != nil {
-		return err
-	}
 	instance, err := pathNumber[int32](c, "instance")
 	if err != nil {
 		return err
 	}
-	if !r.known(instance) {
-		return invalid().withParameter("instance", "is not a known instance")
+	var told reportTold
+	if c.once == nil { // else an earlier answer comes first
+		if told, err = s.reporting(c, instance); err != nil { // before a large body is read
+			return err
+		}
 	}
 	in, err := s.readReport(w, c, instance)
 	if err != nil {
 		return err
 	}
+	if err := s.begin(c, func(out store.Outcome) (*reply, error) { return told.reply(out) }); err != nil {
+		return err
+	}
+	if c.once != nil {
+		if told, err = s.reporting(c, instance); err != nil {
+			return err
+		}
+	}
+	return s.takeReport(w, c, &told, in)
+}
+
+// reportTold is the answer to a report, and what it goes by.
+type reportTold struct {
+	wire.Report
+	reporters
+	op store.Operator
+}
+
+// reporting finds out whether an instance may report.
+func (s *server) reporting(c *call, instance int32) (t reportTold, err error) {
+	name := c.param("operator")
+	t.Operator, t.Instance = name, instance
+	if t.op, err = s.store.Operator(c.Context(), name); err != nil {
+		return t, aboutOperator(name, err)
+	}
+	if t.reporters, err = s.reporters(c.Context(), t.op); err != nil {
+		return t, err
+	}
+	if !t.known(instance) {
+		return t, invalid().withParameter("instance", "is not a known instance")
+	}
+	return t, nil
+}
+
+// reply is the answer once the store has the report.
+func (t reportTold) reply(out store.Outcome) (*reply, error) {
+	received, _, missing := t.standing(out.Reports, t.Interval)
+	t.Received, t.Missing = instancesOf(received), missing
+	status := http.StatusOK
+	if out.Created {
+		status = http.StatusCreated
+	}
+	return jsonReply(status, "", t.Report)
+}
+
+// takeReport stores a report.
+func (s *server) takeReport(w http.ResponseWriter, c *call, told *reportTold, in *statistics) error {
+	name := told.Operator
 	if err := s.store.CheckInterval(c.Context(), name, in.epoch, *in.interval); err != nil {
 		return aboutOperator(name, closed(err))
 	}
-	if err := r.admit(in, op.TableVersion); err != nil {
+	if err := told.admit(in, told.op.TableVersion); err != nil {
 		return err
 	}
-	data, err := s.encodeReport(c.Context(), r, in)
+	data, err := s.encodeReport(c.Context(), told.reporters, in)
 	if err != nil {
 		return err
 	}
-	report := store.Report{
-		Epoch: in.epoch, Interval: *in.interval, Instance: instance, TableVersion: or(in.tableVersion, op.TableVersion),
-		Rows: int64(in.Len()), At: s.now(),
-	}
-	last, created, err := s.store.PutReport(c.Context(), name, report, data, r.newest.keepReports())
+	told.Epoch, told.Interval, told.Rows, told.TableVersion = in.epoch, *in.interval, int64(in.Len()), or(in.tableVersion, told.op.TableVersion)
+	last, created, err := s.store.PutReport(c.Context(), name, store.Report{
+		Epoch: told.Epoch, Interval: told.Interval, Instance: told.Instance, TableVersion: told.TableVersion, Rows: told.Rows, At: s.now(),
+	}, data, told.newest.keepReports())
 	if err != nil {
 		return aboutOperator(name, closed(err))
 	}
-	received, _, missing := r.standing(last, report.Interval)
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return writeStatus(w, status, wire.Report{
-		Operator: name, Epoch: report.Epoch, Interval: report.Interval, Instance: instance, Rows: report.Rows, TableVersion: report.TableVersion,
-		Received: instancesOf(received), Missing: missing,
-	})
+	return s.finish(w, c, func() (*reply, error) { return told.reply(store.Outcome{Reports: last, Created: created}) })
 }
 
 // closed tells that an interval takes no more reports, if that is what err says.
@@ -147,7 +180,7 @@ func closed(err error) error {
 	switch {
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return conflict(wire.CodeReportClosed, "The interval has a plan: its reports are no longer taken.")
-	case errors.Is(err, store.ErrIntervalOutdated), errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrIntervalOutdated):
 		return conflict(wire.CodeReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
 	}
 	return err

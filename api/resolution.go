@@ -22,14 +22,19 @@ const howToResolve = "This operation takes application/x-ndjson and text/csv: " 
 // resolvePlan takes the keys of a plan of classes.
 func (s *server) resolvePlan(w http.ResponseWriter, c *call) error {
 	id := c.param("id")
-	p, err := s.store.Plan(c.Context(), id)
-	if err != nil {
-		return aboutPlan(id, err)
-	}
-	if err := resolvable(p); err != nil { // before a large body is read
-		return err
+	if c.once == nil { // else an earlier answer comes first
+		if _, err := s.toResolve(c, id); err != nil { // before a large body is read
+			return err
+		}
 	}
 	in, err := s.readResolution(w, c)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(c, stepReply); err != nil {
+		return err
+	}
+	p, err := s.toResolve(c, id)
 	if err != nil {
 		return err
 	}
@@ -37,11 +42,23 @@ func (s *server) resolvePlan(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err = s.store.ResolvePlan(c.Context(), id, r, attributed(c.Context(), store.Transition{At: s.now()}))
+	p, err = s.store.ResolvePlan(c.Context(), id, r, attributed(c.Context(), store.Transition{At: s.now()}), c.demandPlan)
 	if err != nil {
 		return aboutPlan(id, err)
 	}
-	return writeStep(w, p)
+	return s.finish(w, c, func() (*reply, error) { return stepReply(store.Outcome{Plan: p}) })
+}
+
+// toResolve reads a plan that the request may resolve.
+func (s *server) toResolve(c *call, id string) (store.Plan, error) {
+	p, err := s.store.Plan(c.Context(), id)
+	if err != nil {
+		return p, aboutPlan(id, err)
+	}
+	if err := c.demandPlan(p); err != nil {
+		return p, err
+	}
+	return p, resolvable(p)
 }
 
 // resolvable refuses plans that take no resolution.

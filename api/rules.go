@@ -28,7 +28,12 @@ func newRules() *validator.Validate {
 	v.RegisterStructValidationMapRules(map[string]string{
 		"Actor":  "omitempty,printable",
 		"Reason": "omitempty,printable",
-	}, wire.Transition{})
+	}, wire.Transition{}, wire.AckRequest{}, wire.AbortRequest{})
+	v.RegisterStructValidationMapRules(map[string]string{
+		"Executor": "printable",
+		"Actor":    "omitempty,printable",
+		"Reason":   "omitempty,printable",
+	}, wire.StartRequest{})
 	return v
 }
 

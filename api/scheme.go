@@ -175,8 +175,9 @@ type schemeConfiguration struct {
 	Scheme    wire.Scheme `json:"scheme"`
 	Instances []instance  `json:"instances"`
 	schemeParameters
-	Hash        *hash         `json:"hash,omitzero"`
-	Trigger     trigger       `json:"trigger"`
+	Hash    *hash   `json:"hash,omitzero"`
+	Trigger trigger `json:"trigger"`
+	approval
 	Reports     reportOptions `json:"reports"`
 	Retention   retention     `json:"retention"`
 	StoreInputs bool          `json:"store_inputs"`
@@ -184,7 +185,7 @@ type schemeConfiguration struct {
 
 func (c configuration) view() schemeConfiguration {
 	out := schemeConfiguration{
-		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, Reports: c.Reports,
+		Scheme: c.Scheme, Instances: c.Instances, schemeParameters: c.parameters.ofScheme(), Trigger: c.Trigger, approval: c.approval, Reports: c.Reports,
 		Retention: c.Retention, StoreInputs: c.StoreInputs,
 	}
 	if c.Scheme == wire.SchemeRing {

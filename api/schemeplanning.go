@@ -73,13 +73,14 @@ func (s *server) planScheme(ctx context.Context, b *base, in *statistics) (*outc
 	defer release()
 	w := s.watch(ctx, b.newest.parameters)
 	begin := s.now()
+	_, end := s.tracing.start(ctx, "plan", "plannerd.strategy", b.newest.method())
 	next, err := b.replan(in, w.stop)
+	end(err)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		// Where keys would go makes no difference, but that it is there.
-		stay, err := b.snapshot(in, b.layout, owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}})
+		stay, err := b.stay(in)
 		if err != nil {
 			return nil, err
 		}
@@ -129,6 +130,16 @@ func (b *base) snapshot(in *statistics, before, after layout) (*planner.Snapshot
 	return s, nil
 }
 
+// stay is the snapshot of statistics of which nothing is to be planned: where keys
+// would go makes no difference, but that it is there.
+func (b *base) stay(in *statistics) (*planner.Snapshot, error) {
+	anywhere := owners{{Low: []byte{}, Follower: b.newest.Instances[0].ID}}
+	if b.layout.size() == 0 {
+		return b.snapshot(in, anywhere, anywhere)
+	}
+	return b.snapshot(in, b.layout, anywhere)
+}
+
 // unmoved is the plan that leaves everything where it is.
 func (b *base) unmoved(s *planner.Snapshot, cause planner.Cause) (*outcome, error) {
 	p, err := planner.Inspect(s, planner.Options{ThetaMax: b.newest.ThetaMax, Certificate: planner.CertificateOff})
@@ -136,6 +147,9 @@ func (b *base) unmoved(s *planner.Snapshot, cause planner.Cause) (*outcome, erro
 		return nil, err
 	}
 	p.Causes = []planner.Cause{cause}
+	if b.layout.size() == 0 {
+		toNobody(p)
+	}
 	return b.named(&outcome{Plan: p, shift: b.still()}, b.layout), nil
 }
 
@@ -228,4 +242,14 @@ func fromNobody(p *planner.Plan) {
 	if total > 0 {
 		p.Underload.Before = 1
 	}
+}
+
+// toNobody is fromNobody for a plan after which there is still nobody to carry
+// anything.
+func toNobody(p *planner.Plan) {
+	fromNobody(p)
+	for i := range p.Instances {
+		p.Instances[i].After, p.Instances[i].KeysAfter = 0, 0
+	}
+	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before, p.Skewness.Before, true
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"go.opentelemetry.io/otel/trace"
 
 	"plannerd/api/wire"
 	"plannerd/internal/admission"
@@ -49,15 +50,27 @@ type Limits struct {
 	Memory int64
 	// MemoryWait is how long a request waits for memory. Defaults to a second.
 	MemoryWait time.Duration
+	// OperatorMetrics is how many operators have metrics of their own; what is
+	// counted of all others is counted together. Defaults to 100, none if negative.
+	OperatorMetrics int
+	// Waiting is how many requests may wait for changes of routing tables. Defaults
+	// to 10 000.
+	Waiting int
 	// Pace bounds how slowly clients may send and take.
 	Pace Pace
+	// SweepEvery is how often Run of a [Server] looks for what has expired. Defaults
+	// to a minute.
+	SweepEvery time.Duration
 }
 
 // Defaults of Limits.
 const (
-	defaultPlanTime   = 10 * time.Minute
-	defaultMemory     = 4 << 30
-	defaultMemoryWait = time.Second
+	defaultPlanTime        = 10 * time.Minute
+	defaultMemory          = 4 << 30
+	defaultMemoryWait      = time.Second
+	defaultOperatorMetrics = 100
+	defaultSweepEvery      = time.Minute
+	defaultWaiting         = 10_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -65,6 +78,9 @@ func (l Limits) withDefaults() Limits {
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)
+	l.OperatorMetrics = cmp.Or(l.OperatorMetrics, defaultOperatorMetrics)
+	l.Waiting = cmp.Or(max(0, l.Waiting), defaultWaiting)
+	l.SweepEvery = cmp.Or(max(0, l.SweepEvery), defaultSweepEvery)
 	l.Pace = l.Pace.withDefaults()
 	return l
 }
@@ -80,6 +96,11 @@ type Config struct {
 	Limits Limits
 	// Access says who may do what.
 	Access Access
+	// Draining, when it is closed, says that the process is about to end: /readyz
+	// answers 503, and requests that only wait end. Nil: it never is.
+	Draining <-chan struct{}
+	// Tracing takes the spans of requests. Nil: there are none.
+	Tracing trace.TracerProvider
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -97,6 +118,9 @@ type server struct {
 	contract  *contract
 	metrics   *metrics
 	slots     chan struct{} // for planning
+	draining  <-chan struct{}
+	tracing   *tracing
+	hub       *hub
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
@@ -104,9 +128,9 @@ type server struct {
 	collecting atomic.Bool
 }
 
-// New returns the handler of the whole API. It fails when the contract that is
+// New returns the whole API. It fails when the contract that is
 // built in is not sound or names an operation that is not there.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: Config.Store is missing")
 	}
@@ -122,15 +146,22 @@ func New(c Config) (http.Handler, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	memory := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait)
-	m := newMetrics(memory)
 	slots := make(chan struct{}, c.Limits.Plans)
+	m := newMetrics(c, memory, slots)
+	traced, log := newTracing(c.Tracing), visitLogger(c.Logger)
 	s := &server{
-		store: meteredStore{Store: c.Store, metrics: m}, log: slog.New(visitLog{c.Logger.Handler()}),
-		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
-		contract: spec, metrics: m, slots: slots, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
+		store: meteredStore{next: c.Store, metrics: m, tracing: traced, presence: &presence{log: log}}, log: log,
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now, contract: spec, metrics: m, slots: slots,
+		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
 		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
 	}
-	return s.router()
+	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
+	m.waiters(s.hub)
+	mux, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{mux, s}, nil
 }
 
 // call is one request on its way through a handler.
@@ -141,15 +172,16 @@ type call struct {
 	media string     // the media type that Accept chose
 	// memory is what the request holds of the budget, until its handler has returned.
 	memory *admission.Lease
+	once   *once // nil: it has no idempotency key
 }
 
 func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (s *server) router() (http.Handler, error) {
+func (s *server) router() (*chi.Mux, error) {
 	mux := chi.NewRouter()
-	mux.Use(s.limits.Pace.paced, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
+	mux.Use(s.limits.Pace.paced, s.tracing.requests, s.visited, s.metrics.observe, compress, s.secure, s.identified, middleware.GetHead)
 	mux.NotFound(s.unrouted(func(*http.Request) *problem {
 		return &problem{status: http.StatusNotFound, code: wire.CodeNotFound, detail: "There is nothing at this path; /docs tells what there is."}
 	}))
@@ -180,8 +212,14 @@ func (s *server) router() (http.Handler, error) {
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
+		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
+		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},
+		{"POST", "/v1/plans/{id}/start", s.startPlan},
+		{"POST", "/v1/plans/{id}/acks", s.ackPlan},
 		{"POST", "/v1/plans/{id}/commit", s.commitPlan},
 		{"POST", "/v1/plans/{id}/abort", s.abortPlan},
+		{"GET", "/v1/plans/{id}/transitions", s.listTransitions},
+		{"POST", "/v1/plans/{id}/replay", s.replayPlan},
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/readyz", s.readyz},
 		{"GET", "/metrics", s.metrics.serve},
@@ -225,6 +263,7 @@ func (s *server) release(held *admission.Lease) {
 func (s *server) checked(route *routers.Route, need demand, handle handler) http.HandlerFunc {
 	offers := offered(route)
 	return func(w http.ResponseWriter, r *http.Request) {
+		s.tracing.routed(r.Context(), route.Method, route.Path)
 		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
 		s.answer(w, r, func(w http.ResponseWriter) error {
@@ -246,7 +285,15 @@ func (s *server) checked(route *routers.Route, need demand, handle handler) http
 					return err
 				}
 			}
-			return handle(w, c)
+			if c.once, err = newOnce(c); err != nil {
+				return err
+			}
+			defer s.giveBack(c)
+			err = handle(w, c)
+			if e := (*earlier)(nil); errors.As(err, &e) {
+				return s.again(w, c, e)
+			}
+			return err
 		})
 	}
 }
@@ -262,6 +309,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.Res
 		switch {
 		case gone:
 			s.log.DebugContext(r.Context(), "client hung up", "method", r.Method, "path", r.URL.Path, "error", err)
+		case errors.Is(err, store.ErrUnavailable): // the log has it from when it began
+			s.log.DebugContext(r.Context(), "the store was not there", "method", r.Method, "path", r.URL.Path, "error", err)
 		case p.status >= http.StatusInternalServerError:
 			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 		}

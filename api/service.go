@@ -1,18 +1,37 @@
 package api
 
 import (
+	"context"
 	"embed"
+	"errors"
+	"fmt"
 	"net/http"
 	"path"
+	"time"
 
 	"plannerd"
 	"plannerd/api/wire"
+	"plannerd/store"
 )
 
 func (s *server) healthz(w http.ResponseWriter, _ *call) error { return s.healthy(w) }
 
+// readyTime is how long the store may take to say that it is there. A network that
+// swallows packets must not keep the answer from who asks.
+const readyTime = 3 * time.Second
+
 func (s *server) readyz(w http.ResponseWriter, c *call) error {
-	if err := s.store.Ready(c.Context()); err != nil {
+	select {
+	case <-s.draining:
+		return unavailable(shuttingDown)
+	default:
+	}
+	ctx, cancel := context.WithTimeoutCause(c.Context(), readyTime, store.ErrUnavailable)
+	defer cancel()
+	if err := s.store.Ready(ctx); err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, store.ErrUnavailable) {
+			return fmt.Errorf("%w: %w", cause, err)
+		}
 		return err
 	}
 	return s.healthy(w)
@@ -24,6 +43,11 @@ func (s *server) healthy(w http.ResponseWriter) error {
 		out.Version = &s.version
 	}
 	return writeJSON(w, out)
+}
+
+// unavailable tells to come again soon, perhaps to another replica.
+func unavailable(detail string) *problem {
+	return &problem{status: http.StatusServiceUnavailable, code: wire.CodeUnavailable, detail: detail, retryAfter: 1}
 }
 
 func (s *server) openAPI(w http.ResponseWriter, c *call) error {

@@ -25,6 +25,8 @@ type shift interface {
 	// errors than those of the writer.
 	writeJSON(out *bufio.Writer, base64 bool) error
 	needsBase64() bool
+	// affects names the instances that it concerns, some of them several times.
+	affects(name func(id int32))
 }
 
 type (
@@ -39,6 +41,20 @@ func (ringShift) needsBase64() bool           { return false }
 func (s rangesShift) encode() []byte            { return s.Encode() }
 func (s rangesShift) migrations() migrationList { return listOf(s.Moves) }
 func (s rangesShift) needsBase64() bool         { return statsio.NeedsBase64(slices.Values(s.Owners)) }
+
+func (s ringShift) affects(name func(id int32)) {
+	for _, m := range s.Arcs {
+		name(m.From)
+		name(m.To)
+	}
+}
+
+func (s rangesShift) affects(name func(id int32)) {
+	for _, m := range s.Moves {
+		name(m.From)
+		name(m.To)
+	}
+}
 
 func listOf[R statsio.Record](records []R) migrationList {
 	return migrations[R](slices.Values(records))

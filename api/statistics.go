@@ -43,6 +43,7 @@ type statistics struct {
 	bare                bool      // there are neither keys nor records
 	reports             *reported // what they are made of; nil: they came whole
 	memory              *admission.Lease
+	kept                *lists // those of the plan that is about to be stored; nil: nobody asks
 }
 
 // members are the parts of a request beside its rows: members of a JSON body,
@@ -84,7 +85,9 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		return nil, nil, err
 	}
 	defer body.Close()
+	_, end := s.tracing.start(c.Context(), "decode", "plannerd.media_type", media)
 	doc, err := decode(body, options)
+	end(err)
 	if err != nil {
 		return nil, nil, readProblem(c.Context(), err)
 	}

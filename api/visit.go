@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"go.opentelemetry.io/otel/trace"
 
 	"plannerd/internal/access"
 )
@@ -99,13 +100,19 @@ func answerOf(w middleware.WrapResponseWriter, r *http.Request) (method, route s
 	return method, route, status
 }
 
-// visitLog adds the id of the request to what is logged while it is answered.
+// visitLog adds the id of the request, and that of the trace that it is of, to what
+// is logged while it is answered.
 type visitLog struct{ slog.Handler }
+
+func visitLogger(log *slog.Logger) *slog.Logger { return slog.New(visitLog{log.Handler()}) }
 
 // Handle implements slog.Handler.
 func (h visitLog) Handle(ctx context.Context, record slog.Record) error {
 	if id := visitOf(ctx).id; id != "" {
 		record.AddAttrs(slog.String("request_id", id))
+	}
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		record.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
 	return h.Handler.Handle(ctx, record)
 }

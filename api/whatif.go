@@ -25,6 +25,7 @@ type whatIfRequest struct {
 	table  *planner.RoutingTable // nil: not given
 	trials []trial
 	plans  bool
+	adjust func(*outcome) // done to each plan; nil: nothing
 }
 
 // whatIfResult is the outcome of one strategy and parameter set, without the
@@ -49,33 +50,41 @@ func (s *server) whatIf(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	loads := int64(len(in.trials)*len(in.config.Instances)) * loadBytes
-	if err := c.memory.Settle(c.memory.Used() + in.planBytes() + loads); err != nil {
+	answer, err := s.try(c, in, func() (*material, error) { return s.material(c.Context(), in) })
+	if err != nil {
 		return err
 	}
-	trialled, err := s.material(c.Context(), in)
+	return writeStream(w, c.Request, http.StatusOK, "application/json", answer.write)
+}
+
+// try plans all that is to be tried, on what prepare makes of the statistics.
+func (s *server) try(c *call, in *whatIfRequest, prepare func() (*material, error)) (*whatIfText, error) {
+	loads := int64(len(in.trials)*len(in.config.Instances)) * loadBytes
+	if err := c.memory.Settle(c.memory.Used() + in.planBytes() + loads); err != nil {
+		return nil, err
+	}
+	trialled, err := prepare()
 	switch {
 	case c.Context().Err() != nil:
-		return c.Context().Err()
+		return nil, c.Context().Err()
 	case err != nil:
-		return in.inputProblem(err)
+		return nil, in.inputProblem(err)
 	}
 	plans, took := make([]*outcome, len(in.trials)), make([]time.Duration, len(in.trials))
 	for _, i := range in.byDegree() {
 		begin := s.now()
 		if plans[i], err = s.run(c.Context(), in.trials[i].strategy, trialled, in.trials[i].parameters); err != nil {
-			return in.inputProblem(err)
+			return nil, in.inputProblem(err)
 		}
 		took[i] = s.now().Sub(begin)
+		if in.adjust != nil {
+			in.adjust(plans[i])
+		}
 		if err := c.memory.Reserve(plans[i].trialBytes(in.plans)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	answer, err := in.render(plans, took)
-	if err != nil {
-		return err
-	}
-	return writeStream(w, c.Request, http.StatusOK, "application/json", answer.write)
+	return in.render(plans, took)
 }
 
 // byDegree is an order of the trials in which those of one degree are together,

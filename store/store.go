@@ -175,6 +175,7 @@ type Figures struct {
 	Objective         float64
 	Certificate       []byte // JSON; nil: none
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
+	Pending           []byte // JSON: which plan was in the way, and how it would do; nil: none was
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
@@ -406,6 +407,9 @@ type Store interface {
 	// A lease that ran out is as good as none. ErrIdempotencyMismatch,
 	// ErrIdempotencyRunning.
 	BeginIdempotent(ctx context.Context, i Idempotency, lease time.Duration, at time.Time) (Claim, error)
+	// FinishIdempotent gives the answer to a request that had nothing to change.
+	// ErrIdempotencyLost.
+	FinishIdempotent(ctx context.Context, i Idempotency, token string, status int, answer []byte) error
 	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
 	// the caller no longer holds it, or the request is done.
 	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error

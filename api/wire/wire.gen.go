@@ -56,8 +56,11 @@ const (
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
 	CodeConfigurationChanged     Code = "configuration_changed"
 	CodeCrossOrigin              Code = "cross_origin"
+	CodeFenced                   Code = "fenced"
 	CodeHashNotKnown             Code = "hash_not_known"
 	CodeHostForbidden            Code = "host_forbidden"
+	CodeIdempotencyKeyReused     Code = "idempotency_key_reused"
+	CodeIdempotencyKeyRunning    Code = "idempotency_key_running"
 	CodeInternal                 Code = "internal"
 	CodeIntervalNotFound         Code = "interval_not_found"
 	CodeIntervalOutdated         Code = "interval_outdated"
@@ -70,11 +73,16 @@ const (
 	CodeNoRoutingTable           Code = "no_routing_table"
 	CodeNobodyOwns               Code = "nobody_owns"
 	CodeNotAcceptable            Code = "not_acceptable"
+	CodeNotAwaited               Code = "not_awaited"
 	CodeNotFound                 Code = "not_found"
 	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
+	CodeOtherExecutor            Code = "other_executor"
 	CodeOverBudget               Code = "over_budget"
+	CodePlanInFlight             Code = "plan_in_flight"
 	CodePlanNotFound             Code = "plan_not_found"
+	CodePlanPending              Code = "plan_pending"
+	CodePreconditionFailed       Code = "precondition_failed"
 	CodePurged                   Code = "purged"
 	CodeReportClosed             Code = "report_closed"
 	CodeReportsChanged           Code = "reports_changed"
@@ -83,6 +91,7 @@ const (
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
 	CodeRoleForbidden            Code = "role_forbidden"
+	CodeRollbackRequired         Code = "rollback_required"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
@@ -111,9 +120,15 @@ func (e Code) Valid() bool {
 		return true
 	case CodeCrossOrigin:
 		return true
+	case CodeFenced:
+		return true
 	case CodeHashNotKnown:
 		return true
 	case CodeHostForbidden:
+		return true
+	case CodeIdempotencyKeyReused:
+		return true
+	case CodeIdempotencyKeyRunning:
 		return true
 	case CodeInternal:
 		return true
@@ -139,15 +154,25 @@ func (e Code) Valid() bool {
 		return true
 	case CodeNotAcceptable:
 		return true
+	case CodeNotAwaited:
+		return true
 	case CodeNotFound:
 		return true
 	case CodeOperatorForbidden:
 		return true
 	case CodeOperatorNotFound:
 		return true
+	case CodeOtherExecutor:
+		return true
 	case CodeOverBudget:
 		return true
+	case CodePlanInFlight:
+		return true
 	case CodePlanNotFound:
+		return true
+	case CodePlanPending:
+		return true
+	case CodePreconditionFailed:
 		return true
 	case CodePurged:
 		return true
@@ -164,6 +189,8 @@ func (e Code) Valid() bool {
 	case CodeResolutionRequired:
 		return true
 	case CodeRoleForbidden:
+		return true
+	case CodeRollbackRequired:
 		return true
 	case CodeSchemeFixed:
 		return true
@@ -379,12 +406,34 @@ func (e Objective) Valid() bool {
 	}
 }
 
+// Defines values for OnPending.
+const (
+	Keep    OnPending = "keep"
+	Replace OnPending = "replace"
+)
+
+// Valid indicates whether the value is a known member of the OnPending enum.
+func (e OnPending) Valid() bool {
+	switch e {
+	case Keep:
+		return true
+	case Replace:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
 	Aborted    PlanStatus = "aborted"
+	Applying   PlanStatus = "applying"
 	Approved   PlanStatus = "approved"
 	Committed  PlanStatus = "committed"
+	Expired    PlanStatus = "expired"
 	NoAction   PlanStatus = "no_action"
+	Proposed   PlanStatus = "proposed"
+	Rejected   PlanStatus = "rejected"
 	Superseded PlanStatus = "superseded"
 )
 
@@ -393,11 +442,19 @@ func (e PlanStatus) Valid() bool {
 	switch e {
 	case Aborted:
 		return true
+	case Applying:
+		return true
 	case Approved:
 		return true
 	case Committed:
 		return true
+	case Expired:
+		return true
 	case NoAction:
+		return true
+	case Proposed:
+		return true
+	case Rejected:
 		return true
 	case Superseded:
 		return true
@@ -628,6 +685,41 @@ func (e KeyEncodingParameter) Valid() bool {
 	}
 }
 
+// AbortRequest defines model for AbortRequest.
+type AbortRequest struct {
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+
+	// RolledBack All state is back where it was before the plan was started.
+	RolledBack *bool `json:"rolled_back,omitempty"`
+}
+
+// AckRequest defines model for AckRequest.
+type AckRequest struct {
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Instances Those that have finished.
+	Instances []InstanceID `json:"instances"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+}
+
+// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+type Actor = string
+
+// ApprovalOptions For operators whose plans are approved.
+type ApprovalOptions struct {
+	OnPending *OnPending `json:"on_pending,omitempty"`
+
+	// Ttl How long a plan waits before it expires, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
+	Ttl *string `json:"ttl,omitempty"`
+}
+
 // Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 type Balanced = bool
 
@@ -643,13 +735,26 @@ type CarriedReport struct {
 	Interval Interval `json:"interval"`
 }
 
-// Causes Coded reasons why the plan does not do or reach something: `balanced`, within all limits already; `cooldown`, too soon after the last plan that migrated
-// keys; `nothing_movable`, some instance stays above its bound and nothing that fits can be moved; `hot_key`, a single key exceeds what any instance may carry;
-// `table_limit`, no plan was found within the table limit; `unfinished`, the work budget or the time was up before any plan was complete, so everything
-// stays where it is; `frozen`, of some instances nothing is known in this interval, so that what is on them stays there, even where they are to be emptied, and
-// nothing is placed on them. Under the scheme `ring` also why no further round was tried: `within_threshold`, no instance is overloaded by the policy;
-// `exhausted`, the overloaded one has one token left; `token_limit`, there would be too many; `max_rounds`, it was relieved as often as it may be; `no_improvement`, what was tried is not
-// better. Of plans made of reports also `carried`: last reports stood in for missing ones. Under `ranges` also `granularity`: whole keys and the number of ranges leave some instance above its bound. More may come.
+// Causes Coded reasons why the plan does not do or reach something. More may come.
+//
+// | cause | meaning | of |
+// |---|---|---|
+// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+// | `cooldown` | too soon after the last plan that migrated keys | all |
+// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
+// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+// | `hot_key` | a single key exceeds what any instance may carry | all |
+// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+// | `table_limit` | no plan was found within the table limit | `table` |
+// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
+// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+// | `carried` | last reports stood in for missing ones | plans of reports |
+// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
+// | `exhausted` | the overloaded instance has one token left | `ring` |
+// | `token_limit` | there would be too many tokens | `ring` |
+// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
+// | `no_improvement` | what was tried is not better | `ring` |
+// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
 type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
@@ -707,9 +812,16 @@ type CertificateLevel string
 // | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
+// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
+// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
+// | `plan_pending` | 409 | another plan of the operator waits for approval |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
+// | `other_executor` | 409 | somebody else carries the plan out |
+// | `not_awaited` | 409 | the plan's migrations do not affect an instance that acknowledges them |
+// | `rollback_required` | 409 | the plan is being carried out: the engine must take the state back, and say so, to abort it |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
@@ -722,15 +834,17 @@ type CertificateLevel string
 // | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 // | `reports_changed` | 409 | reports keep coming while planning: try again |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 // | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 // | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 // | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 // | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 // | `over_budget` | 429 | other requests hold the memory that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
-// | `busy` | 503 | the request ran out of time before it was done |
+// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 type Code string
 
 // Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
@@ -971,8 +1085,14 @@ type NextPageToken = string
 // than what counts as balanced, and `trigger` when an operator plans.
 type Objective string
 
+// OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
+// `replace`: they are planned on, and a plan that changes something supersedes it.
+type OnPending string
+
 // OperatorConfiguration defines model for OperatorConfiguration.
 type OperatorConfiguration struct {
+	// Approval For operators whose plans are approved.
+	Approval    *ApprovalOptions  `json:"approval,omitempty"`
 	Beta        *Beta             `json:"beta,omitempty"`
 	Certificate *CertificateLevel `json:"certificate,omitempty"`
 
@@ -1002,6 +1122,9 @@ type OperatorConfiguration struct {
 
 	// Reports For engines whose instances report for themselves.
 	Reports *ReportOptions `json:"reports,omitempty"`
+
+	// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
+	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
 
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 	Retention *Retention `json:"retention,omitempty"`
@@ -1080,8 +1203,17 @@ type PlanReports struct {
 	Received []int32 `json:"received"`
 }
 
-// PlanStatus `no_action`: nothing to do, or something forbade it, see `causes`; `approved`: may be committed; `committed`: its table became the operator's;
-// `aborted`: given up; `superseded`: another plan was committed on the same base.
+// PlanStatus | status | meaning | goes on to |
+// |---|---|---|
+// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+// | `committed` | its table became the operator's | |
+// | `rejected` | was not approved | |
+// | `aborted` | given up by the engine | |
+// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+// | `expired` | was not approved in time | |
 type PlanStatus string
 
 // PlannerRevision Changes whenever the same input may lead to another plan.
@@ -1114,9 +1246,16 @@ type Problem struct {
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
+	// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again |
+	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
+	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
+	// | `plan_pending` | 409 | another plan of the operator waits for approval |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |
+	// | `other_executor` | 409 | somebody else carries the plan out |
+	// | `not_awaited` | 409 | the plan's migrations do not affect an instance that acknowledges them |
+	// | `rollback_required` | 409 | the plan is being carried out: the engine must take the state back, and say so, to abort it |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
@@ -1129,15 +1268,17 @@ type Problem struct {
 	// | `reports_differ` | 409 | some reports name the state of their keys and others do not |
 	// | `reports_changed` | 409 | reports keep coming while planning: try again |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+	// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 	// | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 	// | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 	// | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
+	// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
 	// | `over_budget` | 429 | other requests hold the memory that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
-	// | `busy` | 503 | the request ran out of time before it was done |
+	// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 	Code Code `json:"code"`
 
 	// Detail What went wrong, for people.
@@ -1254,6 +1395,9 @@ type ReportOptions struct {
 // keys yet; they may report.
 type ReportsMissing = []int32
 
+// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
+type RequireApproval = bool
+
 // Residual The keys of one instance that have no row, summed up.
 type Residual struct {
 	// Cost Their cost.
@@ -1344,6 +1488,18 @@ type Scheme string
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
 
+// StartRequest defines model for StartRequest.
+type StartRequest struct {
+	// Actor Who does it. Defaults to the executor.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Executor Who carries the plan out.
+	Executor string `json:"executor"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+}
+
 // StatisticsArrow A stream of Arrow IPC, not a file, with its end-of-stream marker; buffers may be compressed (lz4, zstd). Its columns are the fields of a row: a
 // key is utf8 or binary, in any layout and also as a dictionary, where `key_encoding` speaks of utf8 only; a cost, frequency or state is a float of
 // 32 or 64 bits or an integer; all else is an integer. A null is a field that is left out. Columns of other names are refused.
@@ -1396,11 +1552,14 @@ type Timing struct {
 // Transition defines model for Transition.
 type Transition struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
-	Actor *string `json:"actor,omitempty"`
+	Actor *Actor `json:"actor,omitempty"`
 
 	// Reason Why.
-	Reason *string `json:"reason,omitempty"`
+	Reason *TransitionReason `json:"reason,omitempty"`
 }
+
+// TransitionReason Why.
+type TransitionReason = string
 
 // Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
 type Trigger struct {
@@ -1471,6 +1630,15 @@ type EpochParameter = Epoch
 // HashFunctionParameter `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
 // `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunctionParameter = HashFunction
+
+// IdempotencyKeyParameter defines model for IdempotencyKeyParameter.
+type IdempotencyKeyParameter = string
+
+// IfMatchParameter defines model for IfMatchParameter.
+type IfMatchParameter = string
+
+// IfNoneMatchAnyParameter defines model for IfNoneMatchAnyParameter.
+type IfNoneMatchAnyParameter = string
 
 // IfNoneMatchParameter defines model for IfNoneMatchParameter.
 type IfNoneMatchParameter = string
@@ -1589,6 +1757,9 @@ type NotFound = Problem
 
 // OverBudget defines model for OverBudget.
 type OverBudget = Problem
+
+// PreconditionFailed defines model for PreconditionFailed.
+type PreconditionFailed = Problem
 
 // Purged defines model for Purged.
 type Purged = Problem

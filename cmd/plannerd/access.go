@@ -91,23 +91,23 @@ func beyondLoopback(ctx context.Context, address string) (bool, error) {
 	return false, nil
 }
 
-// gate is what requests come through.
-type gate struct {
+// credentials are what callers and the server prove themselves by.
+type credentials struct {
 	flags  *accessFlags
 	hosts  []string
 	tokens *reload.Value[*access.Tokens] // nil: everybody gets in
 	tls    *reload.Value[*tls.Config]    // nil: plain HTTP
 }
 
-// gate reads the files that the flags name.
-func (f *accessFlags) gate(address string, getenv func(string) string) (g *gate, err error) {
-	g = &gate{flags: f, hosts: f.hosts(address, getenv)}
+// credentials reads the files that the flags name.
+func (f *accessFlags) credentials(address string, getenv func(string) string) (c *credentials, err error) {
+	c = &credentials{flags: f, hosts: f.hosts(address, getenv)}
 	if f.secured(getenv) {
 		var files []string
 		if f.TokensFile != "" {
 			files = append(files, f.TokensFile)
 		}
-		if g.tokens, err = reload.New(func() (*access.Tokens, error) { return f.readTokens(getenv) }, files...); err != nil {
+		if c.tokens, err = reload.New(func() (*access.Tokens, error) { return f.readTokens(getenv) }, files...); err != nil {
 			return nil, err
 		}
 	}
@@ -116,9 +116,9 @@ func (f *accessFlags) gate(address string, getenv func(string) string) (g *gate,
 		if f.TLSClientCA != "" {
 			files = append(files, f.TLSClientCA)
 		}
-		g.tls, err = reload.New(f.readTLS, files...)
+		c.tls, err = reload.New(f.readTLS, files...)
 	}
-	return g, err
+	return c, err
 }
 
 // hosts are the names that requests may be for; nil: any. Where no token is needed,
@@ -182,30 +182,30 @@ func (f *accessFlags) readTLS() (*tls.Config, error) {
 }
 
 // access is what the API has to know.
-func (g *gate) access() api.Access {
-	a := api.Access{Hosts: g.hosts, OpenMetrics: g.flags.OpenMetrics}
-	if g.tokens != nil {
-		a.Tokens = g.tokens.Get
+func (c *credentials) access() api.Access {
+	a := api.Access{Hosts: c.hosts, OpenMetrics: c.flags.OpenMetrics}
+	if c.tokens != nil {
+		a.Tokens = c.tokens.Get
 	}
 	return a
 }
 
 // scheme is that of the server's URLs.
-func (g *gate) scheme() string {
-	if g.tls != nil {
+func (c *credentials) scheme() string {
+	if c.tls != nil {
 		return "https"
 	}
 	return "http"
 }
 
 // serve answers the requests that come to a listener.
-func (g *gate) serve(server *http.Server, listener net.Listener) error {
-	if g.tls == nil {
+func (c *credentials) serve(server *http.Server, listener net.Listener) error {
+	if c.tls == nil {
 		return server.Serve(listener)
 	}
 	server.TLSConfig = &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return g.tls.Get(), nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.tls.Get(), nil },
 	}
 	return server.ServeTLS(listener, "", "")
 }
@@ -215,14 +215,14 @@ const watchEvery = 2 * time.Second
 
 // watch reads files again when they change and on SIGHUP, until the function that it
 // returns is called.
-func (g *gate) watch(logger *slog.Logger) (stop func()) {
+func (c *credentials) watch(logger *slog.Logger) (stop func()) {
 	var files reload.All
-	if g.tokens != nil {
-		files = append(files, g.tokens)
-		logger.Info("tokens", "number", g.tokens.Get().Len())
+	if c.tokens != nil {
+		files = append(files, c.tokens)
+		logger.Info("tokens", "number", c.tokens.Get().Len())
 	}
-	if g.tls != nil {
-		files = append(files, g.tls)
+	if c.tls != nil {
+		files = append(files, c.tls)
 	}
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)

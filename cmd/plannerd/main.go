@@ -52,7 +52,10 @@ type cli struct {
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
 	Token    tokenCmd    `cmd:"" help:"Make tokens that let callers of the service in."`
-	Version  versionCmd  `cmd:"" help:"Print the version of the program and of its planner."`
+
+	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
+
+	Version versionCmd `cmd:"" help:"Print the version of the program and of its planner."`
 }
 
 // environment is what a command may touch of the world.

@@ -18,7 +18,12 @@ import (
 	"plannerd/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main() // a test wants a process of its own
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
@@ -191,7 +196,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 27, "token": 1, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 31, "token": 1, "healthcheck": 6, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

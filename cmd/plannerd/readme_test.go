@@ -34,6 +34,32 @@ func TestReadme(t *testing.T) {
 		t.Errorf("user:3 is routed to instance %d", route.Instance)
 	}
 
+	reader.follow(section(t, string(text), "The life of a plan"))
+	var life struct {
+		Operator     string
+		CurrentPlan  *string `json:"current_plan"`
+		TableVersion int64   `json:"table_version"`
+		Results      []struct{ Strategy string }
+	}
+	if reader.answer(&life); len(life.Results) != 6 {
+		t.Errorf("%.500s", reader.output)
+	}
+	reader.output = reader.send(http.MethodGet, reader.server.url+"/v1/operators/carts", nil, nil)
+	if reader.answer(&life); life.CurrentPlan != nil || life.TableVersion != 1 {
+		t.Errorf("%s", reader.output)
+	}
+
+	reader.follow(section(t, string(text), "Retries and routers"))
+	var followed struct {
+		Version int64
+		Full    bool
+		Set     []struct{ Key string }
+		Pending any
+	}
+	if reader.answer(&followed); followed.Version != 1 || followed.Full || len(followed.Set) == 0 || followed.Pending != nil {
+		t.Errorf("%s", reader.output)
+	}
+
 	reader.follow(section(t, string(text), "Every instance reports for itself"))
 	var merged struct {
 		Causes  []string

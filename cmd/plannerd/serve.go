@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"time"
 
 	"plannerd/api"
@@ -26,7 +23,8 @@ type serveCmd struct {
 	ReadHeaderTimeout time.Duration `default:"10s" group:"Limits" help:"Time to read the head of a request."`
 	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
 	IdleTimeout       time.Duration `default:"2m" group:"Limits" help:"Time that an idle connection is kept."`
-	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after SIGINT or SIGTERM."`
+	DrainDelay        time.Duration `default:"0s" group:"Limits" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
+	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after that; then they are cut off."`
 	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head, in bytes."`
 	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, in bytes after decompression."`
 	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
@@ -35,15 +33,21 @@ type serveCmd struct {
 
 	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MaxWaiting   int           `default:"10000" group:"Limits" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
+
+	observeFlags
 }
 
 // Help shows examples.
 func (*serveCmd) Help() string {
-	return `Needs nothing: the data is in a SQLite file, which is created and migrated. SIGINT and
-SIGTERM end it after the running requests.
+	return `Needs nothing: the data is in a SQLite file, which is created and migrated.
+
+It listens at once. Until the database is there and migrated, and again from SIGINT or
+SIGTERM on, /readyz is 503. After --drain-delay new requests are refused with 503 while the
+running ones finish; a second signal ends it at once.
 
 Requests are limited in time, in bytes, in rows and in the memory that they hold together,
 and plans in how many are computed at once; see Limits below. A request that does not fit
@@ -66,19 +70,58 @@ func (c *serveCmd) Run(env *environment) error {
 	if err := c.check(env); err != nil {
 		return err
 	}
-	gate, err := c.gate(c.Listen, env.getenv)
+	logger := c.logger(env.stderr)
+	logger.Info("starting", "version", version(), "database", c.shown())
+	err := c.run(env, logger)
+	if env.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // it was told to stop before it had started
+	}
+	if err == nil {
+		logger.Info("stopped")
+	}
+	return err
+}
+
+// run listens, waits for the store and serves.
+func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
+	secrets, err := c.credentials(c.Listen, env.getenv)
 	if err != nil {
 		return err
 	}
-	logger := c.logger(env.stderr)
-	s, err := c.wait(env.ctx, c.prepare, func(err error, delay time.Duration) {
+	tracing, err := c.startTracing(env, logger)
+	if err != nil {
+		return err
+	}
+	defer tracing.stop()
+	stopDebugging, err := c.startDebugging(env, logger)
+	if err != nil {
+		return err
+	}
+	defer stopDebugging()
+	budget := c.budget()
+	config := api.Config{
+		Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget), Access: secrets.access(), Tracing: tracing.provider,
+	}
+	defer secrets.watch(logger)()
+	p, err := c.listen(env, config, secrets)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	s, err := c.wait(env.ctx, p.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
 		return err
 	}
-	err = c.serve(env, s, gate, logger)
-	return errors.Join(err, s.Close())
+	config.Store, config.Draining = s, p.gate.Draining()
+	handler, err := api.New(config)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	defer limitHeap(env, budget)()
+	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
+	return errors.Join(p.serve(handler), s.Close())
 }
 
 // check refuses settings that cannot be meant.
@@ -91,6 +134,7 @@ func (c *serveCmd) check(env *environment) error {
 		{"read-header-timeout", int64(c.ReadHeaderTimeout), 1},
 		{"read-timeout", int64(c.ReadTimeout), 1},
 		{"idle-timeout", int64(c.IdleTimeout), 1},
+		{"drain-delay", int64(c.DrainDelay), 0},
 		{"shutdown-timeout", int64(c.ShutdownTimeout), 0},
 		{"max-header-bytes", int64(c.MaxHeaderBytes), 1},
 		{"max-body-bytes", c.MaxBodyBytes, 1},
@@ -98,13 +142,18 @@ func (c *serveCmd) check(env *environment) error {
 		{"max-plan-time", int64(c.MaxPlanTime), 1},
 		{"max-plans", int64(c.MaxPlans), 0},
 		{"memory-wait", int64(c.MemoryWait), 1},
+		{"max-waiting", int64(c.MaxWaiting), 1},
 		{"body-timeout", int64(c.BodyTimeout), 1},
 		{"body-rate", int64(c.BodyRate), 1},
 		{"write-timeout", int64(c.WriteTimeout), 1},
+		{"operator-metrics", int64(c.OperatorMetrics), 0},
 	} {
 		if limit.value < limit.least {
 			return usagef("--%s: must be at least %d", limit.flag, limit.least)
 		}
+	}
+	if err := c.databaseFlags.check(); err != nil {
+		return err
 	}
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
 		return usagef("--memory-budget: must be at least %v", leastBudget)
@@ -114,70 +163,16 @@ func (c *serveCmd) check(env *environment) error {
 
 // limits are those of the API.
 func (c *serveCmd) limits(budget size) api.Limits {
+	operators := c.OperatorMetrics
+	if operators == 0 {
+		operators = -1
+	}
 	return api.Limits{
-		Statistics: statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:      c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		OperatorMetrics: operators,
+		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
+		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
 		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
-}
-
-// prepare migrates the store, unless told not to, and checks that it is ready.
-func (c *serveCmd) prepare(ctx context.Context, s migratedStore) error {
-	if !c.NoMigrate {
-		if _, err := s.Migrator().Up(ctx); err != nil {
-			return fmt.Errorf("migrating the database: %w", err)
-		}
-	}
-	return s.Ready(ctx)
-}
-
-// serve listens and answers requests until env.ctx ends; then it lets the
-// running ones finish.
-func (c *serveCmd) serve(env *environment, s migratedStore, gate *gate, logger *slog.Logger) error {
-	budget := c.budget()
-	handler, err := api.New(api.Config{
-		Store: s, Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget), Access: gate.access(),
-	})
-	if err != nil {
-		return err
-	}
-	defer limitHeap(env, budget)()
-	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
-	var listen net.ListenConfig
-	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
-	}
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: c.ReadHeaderTimeout,
-		ReadTimeout:       c.ReadTimeout,
-		IdleTimeout:       c.IdleTimeout,
-		MaxHeaderBytes:    c.MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	defer gate.watch(logger)()
-	fmt.Fprintf(env.stdout, "plannerd %s is at %s://%s (reference: %[2]s://%[3]s/docs), data in %[4]s\n",
-		version(), gate.scheme(), listener.Addr(), c.shown())
-	served := make(chan error, 1)
-	go func() { served <- gate.serve(server, listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serving ended: %w", err)
-	case <-env.ctx.Done():
-	}
-	logger.Info("shutting down", "at_most", c.ShutdownTimeout.String())
-	return c.shutdown(server)
-}
-
-// shutdown waits for the running requests, at most ShutdownTimeout.
-func (c *serveCmd) shutdown(server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", c.ShutdownTimeout, err), server.Close())
-	}
-	return nil
 }
 
 // logger writes text for people on a terminal, JSON for programs elsewhere.

@@ -50,12 +50,18 @@ func (b *lockedBuffer) String() string {
 // serve starts the program on a free port and waits for the line that tells it.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
+	return serveWith(t, nil, args...)
+}
+
+// serveWith is serve with an environment.
+func serveWith(t *testing.T, vars map[string]string, args ...string) *server {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, stdout := io.Pipe()
 	s := &server{stderr: &lockedBuffer{}, cancel: cancel, exited: make(chan int, 1)}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	go func() {
-		s.exited <- run(ctx, args, func(string) string { return "" }, nil, stdout, s.stderr)
+		s.exited <- run(ctx, args, func(name string) string { return vars[name] }, nil, stdout, s.stderr)
 		_ = stdout.Close() // never fails
 	}()
 	t.Cleanup(cancel)

@@ -177,6 +177,15 @@ var histories = map[string]struct {
 		l.make(2, 0, approved)
 		l.tells(l.posts(1), refusal(409, "interval_outdated"))
 	}},
+	"of a lower epoch": {false, func(l *teller) {
+		l.make(1, 0, approved)
+		newer := l.posts(2)
+		newer.body.epoch = 1
+		p := l.makes(newer, 0, approved)
+		p.Epoch, l.stored[1].Epoch = 1, 1
+		l.tells(newer, shown(201, p))
+		l.tells(l.posts(1), refusal(409, "interval_outdated")).request.body.hash = "f"
+	}},
 	"refused, stored": {true, func(l *teller) {
 		l.make(2, 0, approved)
 		q := l.posts(1)
@@ -246,12 +255,12 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestBrokenModel: a model by which a commit supersedes nothing or an abort ends
-// nothing does not explain what is right.
+// TestBrokenModel: a model by which an abort supersedes does not explain what is
+// right.
 func TestBrokenModel(t *testing.T) {
 	right := verbs[abortPlan]
 	defer func() { verbs[abortPlan] = right }()
-	verbs[abortPlan] = verb{from: approved, to: superseded}
+	verbs[abortPlan] = verb{from: []string{approved}, to: superseded}
 	l := newTeller()
 	p := l.make(1, 0, aborted)
 	l.tells(do(abortPlan, p), shown(200, in(p, aborted)))

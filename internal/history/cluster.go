@@ -166,9 +166,6 @@ func (c *cluster) fire(ctx context.Context, r *rand.Rand) error {
 		}
 		pause(ctx, time.Duration(r.IntN(20))*time.Millisecond) // operations end when the trigger is pulled: not only then
 		if err := c.kill(ctx, victims, time.Duration(r.IntN(150))*time.Millisecond); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 	}
@@ -178,9 +175,11 @@ func (c *cluster) fire(ctx context.Context, r *rand.Rand) error {
 func (c *cluster) kill(ctx context.Context, victims []*replica, down time.Duration) error {
 	for _, v := range victims {
 		p := v.take()
-		if ctx.Err() != nil { // it is being stopped
-			v.put(p)
-			return ctx.Err()
+		select {
+		case <-ctx.Done():
+			v.put(p) // stop ends it
+			return nil
+		default:
 		}
 		if err := p.Kill(); err != nil {
 			return err

@@ -41,7 +41,7 @@ func tiny(t *testing.T, store string) options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--store", store, "--plannerd", path, "--operations", "500", "--per-operator", "125", "--kill-every", "60"}, io.Discard)
+	o, err := parse([]string{"--store", store, "--plannerd", path, "--operations", "320", "--per-operator", "80", "--kill-every", "50"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,12 @@ func tiny(t *testing.T, store string) options {
 }
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	r, err := execute(t.Context(), tiny(t, onSQLite), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.faults) > 0 || r.killed == 0 || r.operations < 500 || r.versions == 0 {
+	if len(r.faults) > 0 || r.killed == 0 || r.operations < 320 || r.versions == 0 {
 		var text strings.Builder
 		r.write(&text)
 		t.Error(text.String())
@@ -61,8 +62,9 @@ func TestSQLite(t *testing.T) {
 }
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	o := tiny(t, onPostgres)
-	o.restartEvery = 150
+	o.restartEvery = 120
 	o.postgresSettings = []string{"fsync=off", "full_page_writes=off"} // the machine stays up
 	r, err := execute(t.Context(), o, t.Output())
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("PLANNERD_REQUIRE_POSTGRES") != "1" && os.Getenv("CI") != "true" {
@@ -71,7 +73,7 @@ func TestPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.faults) > 0 || r.killed == 0 || len(r.restarts) == 0 || r.operations < 500 || r.versions == 0 {
+	if len(r.faults) > 0 || r.killed == 0 || len(r.restarts) == 0 || r.operations < 320 || r.versions == 0 {
 		var text strings.Builder
 		r.write(&text)
 		t.Error(text.String())

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -29,15 +30,24 @@ const nowhere = '-'
 // letters stand for the status of a plan.
 var letters = map[string]byte{noAction: 'n', approved: 'a', committed: 'c', aborted: 'x', superseded: 's'}
 
-// verb is a step in the life of a plan.
+// verb is a step in the life of a plan. Where the plan is there already, nothing
+// changes.
 type verb struct {
-	from, to string
-	commits  bool // it makes the plan's table the operator's
+	from    []string
+	to      string
+	commits bool // it makes the plan's table the operator's
 }
 
+// takes reports whether a plan of that status can take the step.
+func (v verb) takes(letter byte) bool {
+	return slices.ContainsFunc(v.from, func(status string) bool { return letters[status] == letter })
+}
+
+// verbs are those that clients know. Another one needs a line here and in
+// choices, a new status one in letters and, if it is a last one, in over.
 var verbs = map[kind]verb{
-	commitPlan: {from: approved, to: committed, commits: true},
-	abortPlan:  {from: approved, to: aborted},
+	commitPlan: {from: []string{approved}, to: committed, commits: true},
+	abortPlan:  {from: []string{approved}, to: aborted},
 }
 
 // model is the contract of one operator whose plans are known from what the
@@ -107,18 +117,20 @@ func (m *model) step(s state, q request, a *answer) (bool, state) {
 	return false, s
 }
 
-// create: statistics that were sent before have their plan, an interval that has
-// another one is refused, and so is an old one.
+// create: statistics that were sent before have their plan. Others are refused of
+// an engine that another one with a higher epoch has replaced, for an interval
+// that has a plan, and for an old one.
 func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 	taken := m.taken(s, b)
-	old := b.epoch < s.epoch || b.epoch == s.epoch && b.interval < s.interval
+	fenced := b.epoch < s.epoch
+	old := fenced || b.epoch == s.epoch && b.interval < s.interval
 	if taken || old {
 		if n, ok := m.made(s, b); ok {
 			return a.status == http.StatusOK && m.shows(s, n, a.plan), s
 		}
 	}
 	switch {
-	case taken:
+	case taken && !fenced:
 		return a.refused(http.StatusConflict, "interval_planned"), s
 	case old:
 		return a.refused(http.StatusConflict, "interval_outdated"), s
@@ -215,7 +227,7 @@ func (m *model) change(s state, v verb, id string, a *answer) (bool, state) {
 	switch {
 	case s.plans[n] == letters[v.to]:
 		return a.outcome == unknown || a.status == http.StatusOK && m.shows(s, n, a.plan), s
-	case s.plans[n] != letters[v.from]:
+	case !v.takes(s.plans[n]):
 		return a.outcome == unknown || a.refused(http.StatusConflict, "transition_not_allowed"), s
 	case v.commits && m.plans[n].BaseVersion != s.version:
 		return a.outcome == unknown || a.refused(http.StatusConflict, "base_changed"), s

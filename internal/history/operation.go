@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -147,16 +148,16 @@ type standing struct {
 }
 
 // String describes a request.
-func (r request) String() string {
+func (q request) String() string {
 	switch {
-	case r.body != nil:
-		return fmt.Sprintf("%s %v", r.kind, r.body)
-	case r.config != nil:
-		return fmt.Sprintf("%s %v", r.kind, *r.config)
-	case r.plan != "":
-		return fmt.Sprintf("%s %s", r.kind, short(r.plan))
+	case q.body != nil:
+		return fmt.Sprintf("%s %v", q.kind, q.body)
+	case q.config != nil:
+		return fmt.Sprintf("%s %v", q.kind, *q.config)
+	case q.plan != "":
+		return fmt.Sprintf("%s %s", q.kind, short(q.plan))
 	}
-	return string(r.kind)
+	return string(q.kind)
 }
 
 // String describes an answer.
@@ -172,7 +173,7 @@ func (a answer) String() string {
 		}
 		return "unknown"
 	}
-	text := []string{fmt.Sprint(a.status)}
+	text := []string{strconv.Itoa(a.status)}
 	if a.code != "" {
 		text = append(text, a.code)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (a *answer) kind() string {
 	case a.code != "":
 		return fmt.Sprintf("%d %s", a.status, a.code)
 	}
-	return fmt.Sprint(a.status)
+	return strconv.Itoa(a.status)
 }
 
 // write writes the report as Markdown.

@@ -105,15 +105,15 @@ func (x *run) round(ctx context.Context, number, operations int) error {
 // examine checks an operator whose clients have stopped.
 func (x *run) examine(ctx context.Context, o *operator, r *rand.Rand) error {
 	for _, k := range []kind{readTable, readOperator, listPlans} { // the last words of the history
-		for {
+		err := x.insist(ctx, r, func(string) error {
 			a, err := x.perform(ctx, o, x.options.clients, r, request{kind: k})
-			if err != nil {
-				return err
+			if err == nil && a.outcome != answered {
+				err = fmt.Errorf("%s of operator %s: %v", k, o.name, a)
 			}
-			if a.outcome == answered {
-				break
-			}
-			pause(ctx, 50*time.Millisecond)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	s, err := x.read(ctx, o, r)

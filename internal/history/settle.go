@@ -133,7 +133,7 @@ func (h *history) seen(tells func(sight) bool) int64 {
 type configurations []float64
 
 func (h *history) configured() configurations {
-	c := make(configurations, 2)
+	c := configurations{0, 0}
 	for _, s := range h.sights {
 		for int64(len(c)) <= s.config {
 			c = append(c, 0)

@@ -2,13 +2,15 @@
 
 -- A plan may wait for approval, be rejected or expire, and be applied by an
 -- engine before it is committed. executor: who applies it. awaited: the instances
--- that its migrations affect. NULL: none.
+-- that its migrations affect. pending: the plan that was in the way of this one.
+-- NULL: none.
 ALTER TABLE plans
     DROP CONSTRAINT plans_status_check,
     ADD CONSTRAINT plans_status_check CHECK (status IN ('no_action', 'proposed', 'approved', 'applying', 'committed',
         'rejected', 'aborted', 'superseded', 'expired')),
     ADD COLUMN expires_at timestamptz,
     ADD COLUMN executor text NOT NULL DEFAULT '',
+    ADD COLUMN pending json,
     ADD COLUMN awaited json;
 DROP INDEX plans_live_interval;
 CREATE UNIQUE INDEX plans_live_interval ON plans (operator_id, epoch, interval)
@@ -58,6 +60,7 @@ CREATE UNIQUE INDEX plans_live_interval ON plans (operator_id, epoch, interval)
     WHERE status NOT IN ('aborted', 'superseded');
 ALTER TABLE plans
     DROP COLUMN awaited,
+    DROP COLUMN pending,
     DROP COLUMN executor,
     DROP COLUMN expires_at,
     DROP CONSTRAINT plans_status_check,

@@ -11,9 +11,10 @@ UPDATE sqlite_schema SET sql = replace(sql,
 PRAGMA writable_schema = RESET;
 
 -- executor: who applies it. awaited: the instances that its migrations affect.
--- NULL: none.
+-- NULL: none. pending: the plan that was in the way of this one. NULL: none.
 ALTER TABLE plans ADD COLUMN expires_at INTEGER;
 ALTER TABLE plans ADD COLUMN executor TEXT NOT NULL DEFAULT '';
+ALTER TABLE plans ADD COLUMN pending TEXT CHECK (json_valid(pending));
 -- Lists of plans read them, so the columns that may be long move behind them.
 ALTER TABLE plans ADD COLUMN long_instances TEXT CHECK (json_valid(long_instances));
 ALTER TABLE plans ADD COLUMN long_hot_keys TEXT CHECK (json_valid(long_hot_keys));
@@ -73,6 +74,7 @@ DROP INDEX plans_live_interval;
 CREATE UNIQUE INDEX plans_live_interval ON plans (operator_id, epoch, interval)
     WHERE status NOT IN ('aborted', 'superseded');
 ALTER TABLE plans DROP COLUMN awaited;
+ALTER TABLE plans DROP COLUMN pending;
 ALTER TABLE plans DROP COLUMN executor;
 ALTER TABLE plans DROP COLUMN expires_at;
 PRAGMA writable_schema = ON;

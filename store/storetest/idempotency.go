@@ -17,6 +17,7 @@ var idempotencyCases = []testCase{
 	{name: "a request is answered once under its key", run: answeredOnce},
 	{name: "a key is another one in another scope, whatever its bytes", run: keysAreApart},
 	{name: "a lease that ran out lets the next one try", run: leaseRunsOut},
+	{name: "a request that changes nothing is answered once, too", run: nothingToChange},
 	{name: "a key whose request failed is given back", run: keyIsGivenBack},
 	{name: "old keys are forgotten", run: oldKeysAreForgotten},
 	{name: "every change finishes its request", run: everyChangeFinishes},
@@ -57,6 +58,24 @@ func finishing(ctx context.Context, i store.Idempotency, c store.Claim) context.
 func answer(out store.Outcome) []byte {
 	return fmt.Appendf(nil, "plan %q %s, operator %q, %d reports, created %v",
 		out.Plan.ID, out.Plan.Status, out.Operator.Name, len(out.Reports), out.Created)
+}
+
+func nothingToChange(t *testing.T, f *fixture) {
+	ctx, i := t.Context(), request("nothing")
+	c := f.begin(t, i)
+	fails(t, "who does not hold the key", f.FinishIdempotent(ctx, i, "another", 200, nil), store.ErrIdempotencyLost)
+	if err := f.FinishIdempotent(ctx, i, c.Token, 200, []byte("nothing")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.ReleaseIdempotent(ctx, i, c.Token); err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.BeginIdempotent(ctx, i, lease, f.clock())
+	if err != nil || !again.Done || again.Status != 200 || string(again.Answer) != "nothing" {
+		t.Errorf("%+v %v", again, err)
+	}
+	other := request("free")
+	fails(t, "a key that nobody holds", f.FinishIdempotent(ctx, other, c.Token, 200, nil), store.ErrIdempotencyLost)
 }
 
 func answeredOnce(t *testing.T, f *fixture) {

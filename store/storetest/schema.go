@@ -80,7 +80,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	}
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
-		one.Certificate, one.Compaction, one.Reports, one.Awaited = nil, nil, nil, nil
+		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -149,7 +149,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	}
 	for i, status := range allStatuses {
 		want := before[i]
-		want.ExpiresAt, want.Executor, want.Awaited, want.Acked = nil, "", nil, nil
+		want.ExpiresAt, want.Executor, want.Pending, want.Awaited, want.Acked = nil, "", nil, nil, nil
 		steps, err := f.Transitions(ctx, want.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -246,6 +246,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
 	i := store.Idempotency{Key: "key"}
 	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
+	failures["FinishIdempotent"] = s.FinishIdempotent(ctx, i, "token", 200, nil)
 	failures["ReleaseIdempotent"] = s.ReleaseIdempotent(ctx, i, "token")
 	_, failures["PurgeIdempotency"] = s.PurgeIdempotency(ctx, at)
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)

@@ -78,6 +78,7 @@ func figureFields(f *store.Figures) []Field {
 		{"plan_ms", &f.PlanMS},
 		{"certificate", JSON{&f.Certificate}},
 		{"compaction", JSON{&f.Compaction}},
+		{"pending", JSON{&f.Pending}},
 	}
 }
 

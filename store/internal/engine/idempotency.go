@@ -49,6 +49,11 @@ func claim(ctx context.Context, q Statements, k Key) (store.Claim, error) {
 	}
 }
 
+// FinishIdempotent implements [store.Store].
+func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int, answer []byte) error {
+	return s.db.Update(ctx, func(q Statements) error { return finish(ctx, q, i, token, status, answer) })
+}
+
 // ReleaseIdempotent implements [store.Store].
 func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, token string) error {
 	err := s.db.Update(ctx, func(q Statements) error { return q.DeleteKey(ctx, nameOf(i), token) })
@@ -97,9 +102,13 @@ func complete(ctx context.Context, q Statements, out store.Outcome) error {
 	if err != nil {
 		return err
 	}
-	held, err := q.FinishKey(ctx, nameOf(c.Idempotency), c.Token, status, answer)
+	return finish(ctx, q, c.Idempotency, c.Token, status, answer)
+}
+
+func finish(ctx context.Context, q Statements, i store.Idempotency, token string, status int, answer []byte) error {
+	held, err := q.FinishKey(ctx, nameOf(i), token, status, answer)
 	if err == nil && !held {
-		err = fmt.Errorf("idempotency key %q: %w", c.Key, store.ErrIdempotencyLost)
+		err = fmt.Errorf("idempotency key %q: %w", i.Key, store.ErrIdempotencyLost)
 	}
 	return err
 }

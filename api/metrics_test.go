@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"plannerd/api"
+)
+
+// names are the distinct matches of a pattern's only group, sorted.
+func names(pattern, text string) (out []string) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func readRoot(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{".."}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every metric is documented, every documented one exists, the alerts use no
+// other, and all keep to the conventions of Prometheus.
+func TestMetricsDocumented(t *testing.T) {
+	e := newEnv(t)
+	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100}`).want(http.StatusCreated)
+	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
+	var p plan
+	a.want(http.StatusCreated).into(&p)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/analyses/ring", `{"nodes": 2, "keys": [{"key": "a", "cost": 1}]}`)
+	e.do("POST", "/v1/analyses/schemes", `{"instances": 2, "keys": [{"key": "a", "cost": 1}]}`).want(http.StatusOK)
+
+	text := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)
+	exist := names(`(?m)^# TYPE (plannerd_\w+) `, text)
+	documented := names("(?m)^\\| `(plannerd_\\w+)` \\|", readRoot(t, "OPERATIONS.md"))
+	if diff := cmp.Diff(exist, documented); diff != "" {
+		t.Errorf("metrics (-there +documented):\n%s", diff)
+	}
+	for _, name := range names(`\b(plannerd_\w+)`, readRoot(t, "examples", "alerts.yml")) {
+		if !slices.Contains(exist, name) && !slices.Contains(exist, regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")) {
+			t.Errorf("the alerts use %s, which is not there", name)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+	for _, line := range []string{
+		`plannerd_plans_total{status="approved",strategy="mixed"} 1`, `plannerd_plans_total{status="committed",strategy="mixed"} 1`,
+		`plannerd_routing_table_limit_entries{operator="clicks"} 100`, `plannerd_theta_max{operator="clicks"} 0.08`,
+		"plannerd_http_requests_in_flight 1", // the one that asks
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("no %s", line)
+		}
+	}
+}
+
+// Names of operators become labels up to a bound; the rest is summed. What is
+// deleted makes room.
+func TestMetricsOfManyOperators(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.OperatorMetrics = 2 })
+	balance := func(operator string) {
+		e.do("PUT", "/v1/operators/"+operator, `{"instances": 2, "hash": {"function": "modulo"}}`).want(http.StatusCreated)
+		var p plan
+		e.do("POST", "/v1/operators/"+operator+"/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 5, "instance": 0}]}`).
+			want(http.StatusCreated).into(&p)
+		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	}
+	labelled := func() []string {
+		return names(`operator="([^"]*)"`, string(e.do("GET", "/metrics", "").want(http.StatusOK).body))
+	}
+	for i := range 4 {
+		balance(fmt.Sprint("op", i))
+	}
+	if diff := cmp.Diff([]string{"(other)", "op0", "op1"}, labelled()); diff != "" {
+		t.Error(diff)
+	}
+	if got := e.metric(`plannerd_committed_keys_total{operator="(other)"}`); got != "2" {
+		t.Errorf("all others: %s keys", got)
+	}
+	e.do("DELETE", "/v1/operators/op0", "").want(http.StatusNoContent)
+	balance("op4")
+	if diff := cmp.Diff([]string{"(other)", "op1", "op4"}, labelled()); diff != "" {
+		t.Error(diff)
+	}
+}

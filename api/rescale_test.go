@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// engine carries plans out as an engine does: it knows where its keys are, moves
+// those of a plan, and has every instance say when it is done.
+type engine struct {
+	*env
+	at    map[string]int32
+	costs map[string]float64
+	n     int
+}
+
+// configure changes the instances.
+func (e *engine) configure(instances string) {
+	e.Helper()
+	a := e.do("PUT", "/v1/operators/clicks", `{"instances":`+instances+`,"theta_max":0.02,"require_approval":true,"hash":{"function":"modulo"}}`)
+	if a.status != http.StatusOK && a.status != http.StatusCreated {
+		e.Fatalf("%s", a.body)
+	}
+}
+
+// post sends the statistics of the next interval.
+func (e *engine) post() *answer {
+	e.Helper()
+	e.n++
+	var rows []string
+	for _, key := range slices.Sorted(maps.Keys(e.costs)) {
+		row := fmt.Sprintf(`{"key":%q,"cost":%v`, key, e.costs[key])
+		if at, known := e.at[key]; known {
+			row += fmt.Sprintf(`,"instance":%d`, at)
+		}
+		rows = append(rows, row+"}")
+	}
+	return e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, e.n, strings.Join(rows, ","))).want(http.StatusCreated)
+}
+
+// carryOut has the plan of an interval approved, moves its keys, and acknowledges
+// as one instance after the other.
+func (e *engine) carryOut() (plan, life) {
+	e.Helper()
+	a := e.post()
+	p, l := a.plan(), a.life()
+	if l.Status != "proposed" {
+		e.Fatalf("%.500s", a.body)
+	}
+	e.verb(p.ID, "approve", `{"actor":"ann"}`).want(http.StatusOK)
+	e.verb(p.ID, "start", `{"executor":"job"}`).want(http.StatusOK)
+	affected := map[int32]bool{}
+	for _, m := range p.Migrations {
+		if at, known := e.at[m.Key]; known && at != m.From {
+			e.Errorf("%s is on %d, and to leave %d", m.Key, at, m.From)
+		}
+		e.at[m.Key], affected[m.From], affected[m.To] = m.To, true, true
+	}
+	if want := slices.Sorted(maps.Keys(affected)); !slices.Equal(l.Awaited, want) {
+		e.Errorf("awaits %v, and affects %v", l.Awaited, want)
+	}
+	for i, id := range l.Awaited {
+		q := e.verb(p.ID, "acks", fmt.Sprintf(`{"instances":[%d],"actor":"task-%d"}`, id, id)).want(http.StatusOK).life()
+		if last := i == len(l.Awaited)-1; (q.Status == "committed") != last || len(q.Acked) != i+1 {
+			e.Fatalf("after ack %d of %d: %s", i+1, len(l.Awaited), q.Status)
+		}
+	}
+	e.routed()
+	return p, l
+}
+
+// routed checks that the routers send every key to where it is.
+func (e *engine) routed() {
+	e.Helper()
+	for key := range e.costs {
+		var route struct{ Instance int32 }
+		e.do("GET", "/v1/operators/clicks/route?key="+key, "").want(http.StatusOK).into(&route)
+		if at, known := e.at[key]; known && at != route.Instance {
+			e.Errorf("%s is on %d, and sent to %d", key, at, route.Instance)
+		}
+		e.at[key] = route.Instance
+	}
+}
+
+// loads are the costs that instances carry.
+func (e *engine) loads() map[int32]float64 {
+	out := map[int32]float64{}
+	for key, at := range e.at {
+		out[at] += e.costs[key]
+	}
+	return out
+}
+
+// reasons counts migrations by their reasons.
+func reasons(p plan, of func(migration) bool) map[string]int {
+	out := map[string]int{}
+	for _, m := range p.Migrations {
+		if of(m) {
+			out[m.Reason]++
+		}
+	}
+	return out
+}
+
+// TestInstancesComeAndGo adds, re-weights and removes instances, by plans that fill
+// and drain them.
+func TestInstancesComeAndGo(t *testing.T) {
+	e := &engine{env: newEnv(t), at: map[string]int32{}, costs: map[string]float64{}}
+	for i := range 120 {
+		e.costs[fmt.Sprintf("key-%03d", i)] = float64(1 + i%9)
+	}
+	e.configure("2")
+	if p := e.post().life(); p.Status != "proposed" && p.Status != "no_action" {
+		t.Fatalf("%+v", p)
+	} else if p.Status == "proposed" {
+		e.verb(p.ID, "reject", "").want(http.StatusOK)
+	}
+	e.routed()
+
+	// An instance is added: it gets its share, as fillings and as what its hash gives it.
+	e.configure("3")
+	p, _ := e.carryOut()
+	into := reasons(p, func(m migration) bool { return m.To == 2 })
+	if into["fill"]+into["rehash"] == 0 || len(reasons(p, func(m migration) bool { return m.From == 2 })) > 0 {
+		t.Errorf("to the new instance %v", into)
+	}
+	total, loads := 0.0, e.loads()
+	for _, x := range loads {
+		total += x
+	}
+	for id := range int32(3) {
+		if loads[id] > total/3*1.02 {
+			t.Errorf("instance %d carries %v of %v", id, loads[id], total)
+		}
+	}
+
+	// One gets twice the capacity: it takes load of the others.
+	e.configure(`[{"id":0},{"id":1},{"id":2,"capacity":2}]`)
+	p, _ = e.carryOut()
+	for _, m := range p.Migrations {
+		if m.From == 2 && m.Reason != "exchange" && m.Reason != "move_back" {
+			t.Errorf("%+v", m)
+		}
+	}
+	if loads = e.loads(); loads[2] < total/2*0.95 || loads[2] > total/2*1.02 {
+		t.Errorf("instance 2 carries %v of %v", loads[2], total)
+	}
+
+	// One is removed: it is drained, and gets nothing.
+	e.configure(`[{"id":0},{"id":2,"capacity":2}]`)
+	p, l := e.carryOut()
+	if from := reasons(p, func(m migration) bool { return m.From == 1 }); len(from) != 1 || from["drain"] == 0 {
+		t.Errorf("from the removed instance %v", from)
+	}
+	if into := reasons(p, func(m migration) bool { return m.To == 1 }); len(into) > 0 || !slices.Contains(l.Awaited, 1) {
+		t.Errorf("to the removed instance %v", into)
+	}
+	if loads = e.loads(); loads[1] != 0 {
+		t.Errorf("the removed instance carries %v", loads[1])
+	}
+	if p := e.post().life(); p.Status != "no_action" || !slices.Contains(p.Causes, "balanced") {
+		t.Errorf("%+v", p)
+	}
+}

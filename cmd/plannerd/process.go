@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"plannerd/api"
+)
+
+// process is a server from the moment that it listens until it has ended.
+type process struct {
+	*serveCmd
+	env    *environment
+	log    *slog.Logger
+	url    string
+	gate   *api.Gate
+	server *http.Server
+	served chan error // why it no longer listens
+}
+
+// listen starts the server, before there is anything behind it: who asks learns
+// that it is starting, and an address that is taken is told at once.
+func (c *serveCmd) listen(env *environment, config api.Config, secrets *credentials) (*process, error) {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen, choose another --listen: %w", err)
+	}
+	gate := api.NewGate(config)
+	p := &process{
+		serveCmd: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
+		gate: gate, served: make(chan error, 1),
+		server: &http.Server{
+			Handler:           gate,
+			ReadHeaderTimeout: c.ReadHeaderTimeout,
+			ReadTimeout:       c.ReadTimeout,
+			IdleTimeout:       c.IdleTimeout,
+			MaxHeaderBytes:    c.MaxHeaderBytes,
+			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
+		},
+	}
+	go func() { p.served <- secrets.serve(p.server, listener) }()
+	return p, nil
+}
+
+// prepare migrates the store, unless told not to, and checks that it is ready.
+func (p *process) prepare(ctx context.Context, s migratedStore) error {
+	if !p.NoMigrate {
+		before, _, err := s.Migrator().Status(ctx)
+		if err != nil {
+			return fmt.Errorf("reading the schema version: %w", err)
+		}
+		after, err := s.Migrator().Up(ctx)
+		if err != nil {
+			return fmt.Errorf("migrating the database: %w", err)
+		}
+		if after != before {
+			p.log.Info("migrated the database", "from", before, "to", after)
+		}
+	}
+	return s.Ready(ctx)
+}
+
+// serve answers requests with the handler until the program is told to stop, and
+// then lets the running ones finish.
+func (p *process) serve(handler *api.Server) error {
+	defer beside(p.env.ctx, handler.Run)()
+	p.gate.Open(handler)
+	fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(), p.url, p.shown())
+	p.log.Info("ready", "url", p.url)
+	p.notify("READY=1")
+	select {
+	case err := <-p.served:
+		return fmt.Errorf("serving ended: %w", err)
+	case <-p.env.ctx.Done():
+	}
+	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most", (p.DrainDelay + p.ShutdownTimeout).String())
+	p.notify("STOPPING=1")
+	return p.shutdown()
+}
+
+// beside runs a task beside the server; the function it returns ends it.
+func beside(ctx context.Context, task func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { task(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// shutdown goes on for DrainDelay but is no longer ready, then refuses new
+// requests and waits for the running ones, at most ShutdownTimeout.
+func (p *process) shutdown() error {
+	p.gate.Drain()
+	select {
+	case err := <-p.served:
+		return fmt.Errorf("serving ended: %w", err)
+	case <-time.After(p.DrainDelay):
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.ShutdownTimeout)
+	defer cancel()
+	select {
+	case <-p.gate.Close():
+	case <-ctx.Done():
+	}
+	if err := p.server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", p.ShutdownTimeout, err)
+	}
+	return nil
+}
+
+// close cuts off what is left.
+func (p *process) close() error { return p.server.Close() }
+
+// notify tells the service manager, if there is one that wants to know: a
+// datagram to the socket that it names, as sd_notify(3) has it. What cannot be
+// told is logged, and nothing else: the server runs all the same.
+func (p *process) notify(state string) {
+	socket := p.env.getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(context.Background(), "unixgram", socket)
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		p.log.Warn("the service manager cannot be told", "state", state, "error", err)
+	}
+}
