@@ -168,6 +168,20 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestQueries: every operation refuses a query that it cannot read, and one with a
+// parameter that it does not know.
+func TestQueries(t *testing.T) {
+	e := newEnv(t)
+	doc, _ := spec()
+	for path, item := range doc.Paths.Map() {
+		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{asset}", "LICENSE").Replace(path)
+		for method := range item.Operations() {
+			e.do(method, target+"?%zz", "").fails(http.StatusBadRequest, "malformed", "")
+			e.do(method, target+"?unknown=1", "").fails(http.StatusUnprocessableEntity, "invalid", "?unknown")
+		}
+	}
+}
+
 // exampleTarget prepares what an example for a path is about.
 func (e *env) exampleTarget(path string) string {
 	e.Helper()

@@ -39,7 +39,10 @@ func (p Pace) paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = &pacedBody{ReadCloser: r.Body, control: control, pace: p, end: time.Now().Add(p.ReadTime)}
+			body := &pacedBody{ReadCloser: r.Body, control: control, pace: p, end: time.Now().Add(p.ReadTime)}
+			// Of a body that nobody reads the rest is awaited before the answer is sent.
+			body.deadline(time.Now().Add(p.BodyTimeout))
+			r.Body = body
 		}
 		out := &pacedWriter{ResponseWriter: w, control: control, timeout: p.WriteTimeout}
 		// A deadline of the request before may still stand, and what is buffered is

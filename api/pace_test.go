@@ -34,15 +34,20 @@ func (e *env) listen() (address string, served chan struct{}) {
 // statistics, and some of it.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
+	return say(t, address, "POST /v1/what-if?instances=2&hash_function=modulo HTTP/1.1\r\nHost: x\r\n"+
+		"Content-Type: text/csv\r\nContent-Length: 100000000\r\n\r\nkey,cost\na,1\n")
+}
+
+// say opens a connection and sends the text.
+func say(t *testing.T, address, text string) net.Conn {
+	t.Helper()
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_, err = io.WriteString(conn, "POST /v1/what-if?instances=2&hash_function=modulo HTTP/1.1\r\nHost: x\r\n"+
-		"Content-Type: text/csv\r\nContent-Length: 100000000\r\n\r\nkey,cost\na,1\n")
-	if err != nil {
+	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -226,6 +231,46 @@ func TestHungUp(t *testing.T) {
 	}
 }
 
+// TestUnreadBody: an answer need not wait for a body that nobody reads and that does
+// not come.
+func TestUnreadBody(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.Pace.BodyTimeout = 10 * time.Millisecond })
+	address, served := e.listen()
+	conn := say(t, address, "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n")
+	<-served
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
+// TestHalfClosed: a client that closes its side before its body is whole is told of
+// no success.
+func TestHalfClosed(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2}`)
+	address, served := e.listen()
+	conn := say(t, address, "PUT /v1/operators/clicks/intervals/1/reports/0 HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	<-served
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err == nil {
+		defer response.Body.Close()
+		if response.StatusCode < 400 {
+			t.Errorf("status %d", response.StatusCode)
+		}
+	}
+}
+
 // quitter is a store that cancels a request when its plan is looked for.
 type quitter struct {
 	store.Store
@@ -258,8 +303,8 @@ func TestCancelledPlan(t *testing.T) {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/operators/clicks/plans?interval=1", strings.NewReader("key,cost\na,1\n"))
 		r.Header.Set("Content-Type", "text/csv")
 		w := httptest.NewRecorder()
-		if e.handler.ServeHTTP(w, r); q.kept || w.Body.Len() > 0 {
-			t.Errorf("%s: kept %t, %s", operator, q.kept, w.Body)
+		if cut := aborted(e.handler, w, r); !cut || q.kept || w.Body.Len() > 0 {
+			t.Errorf("%s: cut %t, kept %t, %s", operator, cut, q.kept, w.Body)
 		}
 		e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
 	}

@@ -188,7 +188,9 @@ func TestHangUp(t *testing.T) {
 		c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/operators/clicks", nil))
+	if !aborted(e.handler, w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/operators/clicks", nil)) {
+		t.Error("the connection is not cut")
+	}
 	if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {
 		t.Errorf("answered %v %s", w.Header(), w.Body)
 	}

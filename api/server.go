@@ -299,8 +299,9 @@ func (s *server) checked(route *routers.Route, need demand, handle handler) http
 }
 
 // answer runs do and answers with its error, or with what it panicked about. An
-// answer that has begun is cut instead, so that the client sees it fail; a client
-// that hung up gets none.
+// answer that has begun is cut instead, so that the client sees it fail, and a
+// client that hung up gets none: it may have closed its side only, and must not take
+// silence for success.
 func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.ResponseWriter) error) {
 	wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 	fail := func(err error, gone bool) {
@@ -313,12 +314,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, do func(http.Res
 		case p.status >= http.StatusInternalServerError:
 			s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 		}
-		if wrapped.Status() != 0 {
+		if gone || wrapped.Status() != 0 {
 			panic(http.ErrAbortHandler)
 		}
-		if !gone {
-			p.write(wrapped)
-		}
+		p.write(wrapped)
 	}
 	defer func() {
 		switch v := recover(); v {

@@ -61,6 +61,9 @@ func (s *server) openAPI(w http.ResponseWriter, c *call) error {
 //go:embed docs
 var assets embed.FS
 
+// page is the file that is served as /docs.
+const page = "index.html"
+
 // docsPolicy lets the page load its own files and talk to its own server, and
 // nothing else.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -69,11 +72,15 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 func (s *server) docs(w http.ResponseWriter, c *call) error {
 	w.Header().Set("Content-Security-Policy", docsPolicy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	return s.asset(w, c, "index.html")
+	return s.asset(w, c, page)
 }
 
 func (s *server) docsAsset(w http.ResponseWriter, c *call) error {
-	return s.asset(w, c, c.param("asset"))
+	name := c.param("asset")
+	if name == page {
+		name = "" // its links are relative to /docs
+	}
+	return s.asset(w, c, name)
 }
 
 func (s *server) asset(w http.ResponseWriter, c *call, name string) error {

@@ -60,8 +60,13 @@ func TestDocs(t *testing.T) {
 	if regexp.MustCompile(`(src|href)="(https?:)?//`).Match(a.body) {
 		t.Error("the page loads from elsewhere")
 	}
+	e.do("GET", "/docs/index.html", "").want(http.StatusNotFound)
 	e.do("GET", "/docs/LICENSE", "").want(http.StatusOK)
 	e.do("GET", "/docs/VERSION", "").want(http.StatusOK)
+	for _, target := range []string{"/docs", "/docs/start.js", "/openapi.yaml"} {
+		tag := e.do("GET", target, "").want(http.StatusOK).header.Get("ETag")
+		e.do("GET", target, "", "If-None-Match: "+tag).want(http.StatusNotModified)
+	}
 }
 
 // TestCompression: long answers are encoded as the client likes, under an ETag

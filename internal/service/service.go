@@ -124,6 +124,9 @@ func (p *Process) Kill() error {
 	return errors.Join(fmt.Errorf("plannerd serve ended before it was killed: %w", err), p.Said())
 }
 
+// Log is the path of the file of the process's standard error.
+func (p *Process) Log() string { return p.log }
+
 // Said returns the end of the process's log as an error.
 func (p *Process) Said() error {
 	text, err := os.ReadFile(p.log)
