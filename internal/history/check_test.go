@@ -184,7 +184,7 @@ var histories = map[string]struct {
 		p := l.makes(newer, 0, approved)
 		p.Epoch, l.stored[1].Epoch = 1, 1
 		l.tells(newer, shown(201, p))
-		l.tells(l.posts(1), refusal(409, "interval_outdated")).request.body.hash = "f"
+		l.tells(l.posts(1), refusal(409, "fenced")).request.body.hash = "f"
 	}},
 	"refused, stored": {true, func(l *teller) {
 		l.make(2, 0, approved)

@@ -130,7 +130,9 @@ func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 		}
 	}
 	switch {
-	case taken && !fenced:
+	case fenced:
+		return a.refused(http.StatusConflict, "fenced"), s
+	case taken:
 		return a.refused(http.StatusConflict, "interval_planned"), s
 	case old:
 		return a.refused(http.StatusConflict, "interval_outdated"), s
