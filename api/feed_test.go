@@ -360,15 +360,17 @@ func TestWaitingGone(t *testing.T) {
 		e := newEnv(t, func(c *api.Config) { w.Store, c.Store, c.Limits.Waiting = c.Store, w, 1 })
 		e.operator("clicks", reported)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
+		cut := make(chan any, 1)
 		go func() {
-			defer close(done)
+			defer func() { cut <- recover() }()
 			e.handler.ServeHTTP(httptest.NewRecorder(), e.request(ctx, "GET", feed+"?since=0&wait=60s", http.NoBody))
 		}()
 		synctest.Wait()
 		e.do("GET", feed+"?since=0&wait=60s", "").fails(http.StatusServiceUnavailable, "busy", "")
 		cancel()
-		<-done
+		if v := <-cut; v != any(http.ErrAbortHandler) {
+			t.Errorf("it ended with %v", v)
+		}
 		e.do("GET", feed+"?since=0&wait=1s", "").want(http.StatusNotModified)
 		time.Sleep(time.Minute)
 		w.err = fmt.Errorf("10.1.2.3: %w", store.ErrUnavailable)
