@@ -48,7 +48,8 @@ type Limits struct {
 	// Memory is how much all requests together may hold, in bytes; see package
 	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
 	Memory int64
-	// MemoryWait is how long a request waits for memory. Defaults to a second.
+	// MemoryWait is how long a request waits for memory. Defaults to 100 ms: whoever
+	// is accepted should not have waited longer than planning takes.
 	MemoryWait time.Duration
 	// OperatorMetrics is how many operators have metrics of their own; what is
 	// counted of all others is counted together. Defaults to 100, none if negative.
@@ -67,7 +68,7 @@ type Limits struct {
 const (
 	defaultPlanTime        = 10 * time.Minute
 	defaultMemory          = 4 << 30
-	defaultMemoryWait      = time.Second
+	defaultMemoryWait      = 100 * time.Millisecond
 	defaultOperatorMetrics = 100
 	defaultSweepEvery      = time.Minute
 	defaultWaiting         = 10_000

@@ -32,7 +32,7 @@ type serveCmd struct {
 	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
 	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
-	MemoryWait   time.Duration `default:"1s" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MemoryWait   time.Duration `default:"100ms" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `default:"10000" group:"Limits" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
 	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
