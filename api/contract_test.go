@@ -175,7 +175,12 @@ func TestQueries(t *testing.T) {
 	doc, _ := spec()
 	for path, item := range doc.Paths.Map() {
 		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{asset}", "LICENSE").Replace(path)
-		for method := range item.Operations() {
+		for method, o := range item.Operations() {
+			for _, status := range []string{"400", "422"} {
+				if o.Responses.Value(status) == nil {
+					t.Errorf("%s %s does not document %s", method, path, status)
+				}
+			}
 			e.do(method, target+"?%zz", "").fails(http.StatusBadRequest, "malformed", "")
 			e.do(method, target+"?unknown=1", "").fails(http.StatusUnprocessableEntity, "invalid", "?unknown")
 		}
