@@ -394,7 +394,8 @@ type Store interface {
 	// resolution, unless it has EngineTable), ErrPlanInFlight.
 	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan, committed bool, err error)
 	// AbortPlan gives an approved plan up, or one that is being applied if its engine
-	// says that the state is back: ErrRollbackRequired.
+	// says that the state is back: ErrRollbackRequired. Reports that came since it was
+	// started are removed: they tell where state was on its way.
 	AbortPlan(ctx context.Context, id string, rolledBack bool, to Transition, guards ...PlanGuard) (Plan, error)
 	// Expire writes down what has expired by then, in one transaction for each
 	// operator, and returns the number of plans. Nobody needs to call it: it keeps

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"plannerd/store"
 )
@@ -49,6 +50,10 @@ func (s statements) KeepReports(ctx context.Context, operator int64, instance in
 		`DELETE FROM reports WHERE operator_id = ?1 AND instance = ?2 AND (epoch, interval) <= (
 			SELECT epoch, interval FROM reports WHERE operator_id = ?1 AND instance = ?2
 			ORDER BY epoch DESC, interval DESC LIMIT 1 OFFSET ?3)`, operator, instance, n)
+}
+
+func (s statements) DropReports(ctx context.Context, operator int64, since time.Time) error {
+	return s.exec(ctx, `DELETE FROM reports WHERE operator_id = ? AND at >= ?`, operator, at(&since))
 }
 
 func (s statements) PurgeReports(ctx context.Context, operator, epoch, interval, oldest int64) error {

@@ -88,6 +88,8 @@ type Statements interface {
 	// KeepReports removes the instance's reports but the newest n, by epoch and
 	// interval.
 	KeepReports(ctx context.Context, operator int64, instance int32, n int) error
+	// DropReports removes the reports that came at that time or later.
+	DropReports(ctx context.Context, operator int64, since time.Time) error
 	// PurgeReports removes the reports of lower epochs; of this epoch those of
 	// intervals before the given one that are not the last of their instance up to
 	// it, and those before oldest.

@@ -35,12 +35,30 @@ func (s *Store) AbortPlan(
 		if err := setStatus(ctx, q, p, store.StatusAborted, to); err != nil {
 			return false, err
 		}
-		if applying {
-			return true, q.Tell(ctx, r.Name)
+		if !applying {
+			return true, nil
 		}
-		return true, nil
+		if err := dropReports(ctx, q, r, p); err != nil {
+			return false, err
+		}
+		return true, q.Tell(ctx, r.Name)
 	})
 	return p, err
+}
+
+// dropReports removes what instances reported while a plan was being applied: the
+// state was on its way, and now it is back.
+func dropReports(ctx context.Context, q Statements, r Row, p PlanRow) error {
+	steps, err := q.Transitions(ctx, p.Seq)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if s.To == store.StatusApplying {
+			return q.DropReports(ctx, r.ID, s.At)
+		}
+	}
+	return nil
 }
 
 // StartPlan implements [store.Store].
