@@ -53,6 +53,11 @@ var boundaries = []boundary{
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{place: "internal/contractfuzz", project: []string{"", "planner", "internal/service", "internal/statsio"}, reach: []string{anySQL, pgx, sqlite}},
 	{
+		place:   "internal/browsertest/...", // support for tests; the server is another process
+		project: []string{"planner", "planner/partitioner", "compact", "internal/access", "internal/service", "internal/statsio"},
+		reach:   []string{anySQL, pgx, sqlite},
+	},
+	{
 		place:   "internal/statsio/...",
 		project: []string{"planner", "compact"},
 		reach:   []string{anyHTTP, anySQL},
