@@ -47,6 +47,8 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
   const epochs = intervals.flatMap((of, i) => (i > 0 && of.epoch !== intervals[i - 1].epoch ? [{ xAxis: i, label: { formatter: `epoch ${of.epoch}` } }] : []))
   const marks = { silent: true, symbol: 'none', animation: false, lineStyle: { color: p.muted, type: 'dotted', width: 1 }, label: { color: p.muted, fontSize: 11 }, data: epochs }
   const drawn = series.filter(Boolean)
+  // A series that says nothing and has a point in every interval: the cursor that charts share looks for one.
+  const bearer = { type: 'line', data: intervals.map(() => 0), symbol: 'none', lineStyle: { opacity: 0 }, silent: true, ...(epochs.length > 0 && { markLine: marks }) }
   return {
     grid: { left: 4, right: 8, top: 40, bottom: slider && intervals.length > few ? 42 : 6, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
     legend: { top: 0, left: 0, itemGap: 14, data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.type === 'scatter' && { icon: 'diamond' }) })) },
@@ -57,7 +59,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
       formatter: ([{ dataIndex }]) => [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
     },
-    series: drawn.map(({ unnamed, ...s }, i) => (i === 0 && epochs.length > 0 ? { ...s, markLine: marks } : s)),
+    series: [bearer, ...drawn.map(({ unnamed, ...s }) => s)],
   }
 }
 

@@ -18,7 +18,7 @@ export function Figures({ operator, intervals, plans }) {
 
 function theta({ plan, any }) {
   const bound = any.parameters.theta_max
-  const value = plan === null ? percent(any.theta.before) : html`${percent(plan.theta.before)} <span class="operator-arrow">→</span> ${percent(plan.theta.after)}`
+  const value = plan === null ? percent(any.theta.before) : html`<span class="nowrap">${percent(plan.theta.before)} <span class="operator-arrow">→</span></span> <span class="nowrap">${percent(plan.theta.after)}</span>`
   const [within, what] = plan === null ? [any.theta.before <= bound, 'before planning: its plan came to nothing'] : [plan.balanced, plan.balanced ? 'within' : 'above']
   return { label: 'θ before → after', value, tone: within ? 'good' : 'warn', note: html`${what}${plan !== null && html` θ<sub>max</sub> ${percent(bound)}`}, ${to(any)}` }
 }

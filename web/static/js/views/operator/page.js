@@ -51,7 +51,7 @@ function Now({ operator: o, plan }) {
   const now = underWay[o.current_plan_status]
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">
-    <p role="status">The plan${plan && html` of ${intervalWords(plan)}`} ${now.words}${plan?.executor && html` by <strong>${plan.executor}</strong>`}.</p>
+    <p role="status">${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}${plan?.executor && html` by <strong>${plan.executor}</strong>`}.</p>
     ${o.current_plan_status === 'proposed' && plan?.expires_at && html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`}
     <a class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>${now.verb}<span class="visually-hidden"> the current plan</span></a>
   </div>`
