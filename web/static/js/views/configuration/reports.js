@@ -4,6 +4,7 @@ import { request, useResource } from '../../api.js'
 import { count, counted, some } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Resource, Time } from '../../parts.js'
+import { intervalWords } from '../operator/plans.js'
 import { runsOf } from './instances.js'
 
 const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can have
@@ -30,13 +31,13 @@ export function Reports({ operator }) {
 function Newest({ reports: { interval, epoch, received, missing, last: older }, operator }) {
   const planned = operator.last_interval !== null && interval <= operator.last_interval
   const rows = [...received.map((r) => ({ ...r, here: true })), ...missing.map((instance) => ({ ...older.find((r) => r.instance === instance), instance, here: false }))].sort((a, b) => a.here - b.here || a.instance - b.instance)
-  return html`<${Card} title=${`Reports of interval ${interval}${epoch > 0 ? ` of epoch ${epoch}` : ''}`} aside=${planned ? 'planned' : 'not planned yet'}>
+  return html`<${Card} title=${`Reports of ${intervalWords({ interval, epoch })}`} aside=${planned ? 'planned' : 'not planned yet'}>
     <p role="status" class=${missing.length > 0 && !planned ? 'waiting' : ''}>${missing.length === 0 ? `All ${counted(received.length, 'instance')} have reported.`
       : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported. Missing: ${some(idsOf(missing), 12)}.`}</p>
     <details class="operator-instances" open=${rows.length <= 12}><summary>Each instance</summary>
       <${PlainTable} caption="Reports of each instance" rowKey=${(r) => r.instance} rows=${rows} columns=${[
         { head: 'Instance', of: (r) => r.instance },
-        { head: 'Report', of: (r) => (r.here ? 'there' : r.at ? `missing; the last is of interval ${r.interval}` : 'missing; there is no older one') },
+        { head: 'Report', of: (r) => (r.here ? 'there' : r.at ? `missing; the last is of interval ${count(r.interval)}` : 'missing; there is no older one') },
         { head: 'Keys', number: true, of: (r) => count(r.rows) },
         { head: 'Table version', number: true, of: (r) => count(r.table_version) },
         { head: 'Came', of: (r) => html`<${Time} at=${r.at} />` },

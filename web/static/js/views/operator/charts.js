@@ -29,6 +29,7 @@ export function Charts({ intervals, chooser }) {
 }
 
 const few = 12 // intervals that nobody zooms into
+const many = 60 // intervals whose points would hide each other
 
 const within = ({ start = 0, end = 100 }) => ({ start, end })
 
@@ -51,19 +52,19 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
   const bearer = { type: 'line', data: intervals.map(() => 0), symbol: 'none', lineStyle: { opacity: 0 }, silent: true, ...(epochs.length > 0 && { markLine: marks }) }
   return {
     grid: { left: 4, right: 8, top: 40, bottom: slider && intervals.length > few ? 42 : 6, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-    legend: { top: 0, left: 0, itemGap: 14, data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.type === 'scatter' && { icon: 'diamond' }) })) },
-    xAxis: axis(p, { type: 'category', data: intervals.map((of) => String(of.interval)), boundaryGap: true, splitLine: { show: false } }),
+    legend: { top: 0, left: 0, itemGap: 14, data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.icon && { icon: s.icon }) })) },
+    xAxis: axis(p, { type: 'category', data: intervals.map((of) => count(of.interval)), boundaryGap: true, splitLine: { show: false }, axisLabel: { alignMinLabel: 'left', alignMaxLabel: 'right' } }),
     yAxis: y,
     dataZoom: zooms(p, zoom, slider && intervals.length > few),
     tooltip: {
       trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
       formatter: ([{ dataIndex }]) => [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
     },
-    series: [bearer, ...drawn.map(({ unnamed, ...s }) => s)],
+    series: [bearer, ...drawn.map(({ unnamed, icon, ...s }) => s)],
   }
 }
 
-const heading = ({ epoch, interval, any }) => `Interval ${interval}${epoch > 0 ? ` of epoch ${epoch}` : ''}: ${statusWords[any.status] ?? any.status}`
+const heading = ({ epoch, interval, any }) => `Interval ${count(interval)}${epoch > 0 ? ` of epoch ${epoch}` : ''}: ${statusWords[any.status] ?? any.status}`
 
 /** All have both, so that what one says about them holds for the others; the slider is seen once. Scrolling the page must not zoom. */
 const zooms = (p, zoom, slider) => [
@@ -79,7 +80,7 @@ const line = (name, color, data, more = {}) => ({
 })
 
 /** A point between gaps has no line to be seen by; where there are few points all are shown. */
-const alone = (data) => (_, { dataIndex: i }) => (data.length <= 60 || (at(data[i - 1]) === null && at(data[i + 1]) === null) ? 5 : 0)
+const alone = (data) => (_, { dataIndex: i }) => (data.length <= many || (at(data[i - 1]) === null && at(data[i + 1]) === null) ? 5 : 0)
 const at = (x) => x ?? null
 
 const bound = (name, p, data) => ({
@@ -91,7 +92,7 @@ const bound = (name, p, data) => ({
 /** Plans that came to nothing, where they would have led. The legend of the first chart tells of them for all. */
 function nothing(p, intervals, of, unnamed = true) {
   const data = intervals.flatMap((i, index) => i.ended.filter((plan) => of(plan) !== null).map((plan) => ({ value: [index, of(plan)], plan: plan.id })))
-  return data.length > 0 && { name: 'Not carried out', type: 'scatter', symbol: 'diamond', symbolSize: 10, itemStyle: { color: p.surface, borderColor: p.bad, borderWidth: 1.5 }, data, z: 5, unnamed }
+  return data.length > 0 && { name: 'Not carried out', type: 'scatter', symbol: 'diamond', icon: 'diamond', symbolSize: intervals.length > many ? 7 : 10, itemStyle: { color: p.surface, borderColor: p.bad, borderWidth: 1.5 }, data, z: 5, unnamed }
 }
 
 const cameToNothing = ({ ended: plans }, words) => plans.map((plan) => `${statusWords[plan.status]}: ${words(plan)}`)
@@ -147,7 +148,7 @@ function migration(shared) {
       axis(p, { type: 'value', min: 0, splitLine: { show: false }, axisLabel: { formatter: percent } }),
     ], [
       bar('Committed', p.after, moved(true), 1), bar('Planned', p.after, moved(false), 0.45),
-      line('Share of all state', p.series[2], intervals.map(({ plan }) => plan?.migration.fraction ?? null), { yAxisIndex: 1, lineStyle: { width: 1 } }),
+      { name: 'Share of all state', type: 'scatter', color: p.series[2], symbolSize: intervals.length > many ? 3 : 6, data: intervals.map(({ plan }) => (plan === null || plan.migration.keys === 0 ? null : plan.migration.fraction)), yAxisIndex: 1, icon: 'circle' },
       idle.length > 0 && { name: 'Nothing moves', type: 'scatter', symbol: 'rect', symbolSize: [6, 3], color: p.muted, data: idle, silent: true, unnamed: true },
       nothing(p, intervals, (plan) => plan.migration.state),
     ], (of) => [...(of.plan ? [words(of.plan.migration)] : []), ...cameToNothing(of, (plan) => words(plan.migration))]),

@@ -29,7 +29,7 @@ function Filters({ status, interval, wrong }) {
   return html`<label>Status <select value=${status} onChange=${(e) => setQuery({ status: e.currentTarget.value })}>
       <option value="">All</option>${statuses.map((s) => html`<option key=${s} value=${s}>${capital(statusWords[s])}</option>`)}</select></label>
     <label>Interval <input type="text" inputmode="numeric" size="8" maxlength="16" placeholder="All" value=${interval} aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'operator-interval-said' : undefined}
-      onInput=${(e) => setQuery({ interval: e.currentTarget.value.trim() })} /></label>
+      onInput=${(e) => setQuery({ interval: e.currentTarget.value.replace(/[\s,]/g, '') })} /></label>
     ${wrong && html`<span id="operator-interval-said" class="form-said" role="alert">Intervals are whole numbers.</span>`}`
 }
 
@@ -54,7 +54,7 @@ function Foot({ shown, more, onMore }) {
 const causeShort = { balanced: 'within limits', pending_approval: 'another waits for approval', plan_in_flight: 'another is being applied', nothing_movable: 'nothing movable' }
 
 const columns = [
-  { head: 'Interval', of: (p) => html`<a href=${link(['plans', p.id])}>${count(p.interval)}</a>${p.epoch > 0 && html` <span class="muted">epoch ${p.epoch}</span>`}` },
+  { head: 'Interval', of: (p) => html`<a href=${link(['plans', p.id])}>${count(p.interval)}</a>${p.epoch > 0 && html` <span class="muted">epoch ${count(p.epoch)}</span>`}` },
   { head: 'Status', of: (p) => html`<${Status} status=${p.status} />` },
   { head: 'Strategy', of: (p) => strategyWords[p.strategy] ?? p.strategy },
   { head: 'θ before → after', number: true, of: (p) => html`<span class="nowrap">${percent(p.theta.before)} → <strong class=${p.balanced ? '' : 'operator-above'}>${percent(p.theta.after)}</strong></span>${!p.balanced && html`<span class="visually-hidden">, above θ_max</span>`}` },

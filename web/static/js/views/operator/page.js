@@ -62,7 +62,7 @@ function Facts({ operator: o }) {
     counted(o.instances.length, 'instance'),
     `table version ${count(o.table_version)}`,
     `configuration version ${count(o.config_version)}`,
-    o.last_interval === null ? 'no interval yet' : `newest interval ${o.last_interval}, epoch ${o.last_epoch}`,
+    o.last_interval === null ? 'no interval yet' : `newest interval ${count(o.last_interval)}, epoch ${count(o.last_epoch)}`,
     o.require_approval ? 'plans need approval' : 'plans need no approval',
   ]
   return html`<ul class="operator-facts" aria-label="The operator in short">${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}</ul>`

@@ -1,6 +1,7 @@
 // The plans of an operator as its page needs them: loaded, renewed, and by interval.
 
 import { request, useResource } from '../../api.js'
+import { count } from '../../format.js'
 import { useEffect, useRef } from '../../html.js'
 
 const path = (name) => `v1/operators/${encodeURIComponent(name)}/plans`
@@ -81,4 +82,4 @@ export function intervalsOf(plans) {
 }
 
 /** "interval 42", and of which epoch if there is more than the first. */
-export const intervalWords = ({ epoch, interval }) => (epoch > 0 ? `interval ${interval} of epoch ${epoch}` : `interval ${interval}`)
+export const intervalWords = ({ epoch, interval }) => `interval ${count(interval)}${epoch > 0 ? ` of epoch ${count(epoch)}` : ''}`
