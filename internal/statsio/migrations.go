@@ -37,11 +37,10 @@ func (m *Migrations) At(i int) Migration {
 // Key returns the key of migration i. It is shared: it must not be changed.
 func (m *Migrations) Key(i int) []byte { return m.keys.At(i) }
 
-// Cost returns the cost of migration i.
-func (m *Migrations) Cost(i int) float64 { return m.cost[i] }
-
-// State returns the state of migration i.
-func (m *Migrations) State(i int) float64 { return m.state[i] }
+// Bytes is about how much memory the list takes.
+func (m *Migrations) Bytes() int {
+	return m.keys.Bytes() + 4*(cap(m.from)+cap(m.to)) + 8*(cap(m.cost)+cap(m.state)) + cap(m.reason)
+}
 
 // All yields all migrations in the plan's order.
 func (m *Migrations) All() iter.Seq[Migration] {
