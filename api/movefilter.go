@@ -51,11 +51,16 @@ func (f moveFilter) takesAll() bool {
 		f.minCost <= 0 && f.minState <= 0
 }
 
-// takes reports whether a migration is wanted.
+// takes reports whether a migration is wanted, as far as its key does not matter.
 func (f moveFilter) takes(m moveOf) bool {
 	return (f.from == nil || m.from == *f.from) && (f.to == nil || m.to == *f.to) &&
-		(f.reason == nil || m.reason == *f.reason) && m.cost >= f.minCost && m.state >= f.minState &&
-		f.keyFilter.takes(m.key, m.from, m.to) && bytes.Contains(m.key, f.contains)
+		(f.instance == nil || m.from == *f.instance || m.to == *f.instance) &&
+		(f.reason == nil || m.reason == *f.reason) && m.cost >= f.minCost && m.state >= f.minState
+}
+
+// takesKey reports whether a migration of this key may be wanted.
+func (f moveFilter) takesKey(key []byte) bool {
+	return bytes.HasPrefix(key, f.prefix) && bytes.Contains(key, f.contains)
 }
 
 // meaningless is a parameter of lists of migrations, or one value of it, that says

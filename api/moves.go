@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"math"
 	"net/http"
 	"net/url"
@@ -20,9 +21,8 @@ import (
 // take at most, in bytes: those of a plan of a million keys have room.
 const maxMovesBytes = 128 << 20
 
-// moveOf is what a migration is filtered and sorted by, and summed up.
+// moveOf is what a migration is filtered and sorted by, besides its key, and summed up.
 type moveOf struct {
-	key         []byte // nil: it has none
 	from, to    int32
 	keys        int64
 	cost, state float64 // of each key of a class, of all keys of an arc or a range
@@ -45,12 +45,13 @@ type moves[R statsio.Record] struct {
 	n, size int
 	at      func(i int) R
 	of      func(i int) moveOf
-	usual   []int32 // where they are in their default order; nil: as they are
+	key     func(i int) []byte // nil: they have none
+	usual   []int32            // where they are in their default order; nil: as they are
 	orders  map[sorting]func() []int32
 }
 
-func newMoves[R statsio.Record](n, size int, at func(i int) R, of func(i int) moveOf, usual []int32) *moves[R] {
-	m := &moves[R]{n: n, size: size, at: at, of: of, usual: usual, orders: make(map[sorting]func() []int32, 2*len(ranks))}
+func newMoves[R statsio.Record](n, size int, at func(i int) R, of func(i int) moveOf) *moves[R] {
+	m := &moves[R]{n: n, size: size, at: at, of: of, orders: make(map[sorting]func() []int32, 2*len(ranks))}
 	for by := range ranks {
 		for _, s := range []sorting{{by, false}, {by, true}} {
 			m.orders[s] = sync.OnceValue(func() []int32 { return m.sorted(s) })
@@ -66,7 +67,7 @@ func (m *moves[R]) bytes() int { return m.size + 4*m.n*(len(m.orders)+1) }
 func (m *moves[R]) answer(w http.ResponseWriter, c *call, filter moveFilter, order sorting) error {
 	s := selection[R]{n: m.n, at: m.at, order: m.orders[order]()}
 	if !filter.takesAll() {
-		s.takes = func(i int) bool { return filter.takes(m.of(i)) }
+		s.takes = func(i int) bool { return filter.takes(m.of(i)) && (m.key == nil || filter.takesKey(m.key(i))) }
 	}
 	return s.answer(w, c, "migrations", filter.keys)
 }
@@ -160,31 +161,68 @@ func (m *moves[R]) usually(place int) int {
 
 // moves are migrations of keys by ascending key, in whatever order the plan has them.
 func (m keyMigrations) moves() moveList {
-	byKey := func(i, j int32) int { return bytes.Compare(m.Key(int(i)), m.Key(int(j))) }
-	usual := make([]int32, m.Len())
-	for i := range usual {
-		usual[i] = int32(i)
+	out := newMoves(m.Len(), m.Bytes(), m.At, func(i int) moveOf {
+		x := m.Keyless(i)
+		return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
+	})
+	out.key, out.usual = m.Key, m.byKey()
+	return out
+}
+
+// byKey returns where the migrations are by ascending key. Eight bytes behind what all
+// keys begin with mostly tell them apart.
+func (m keyMigrations) byKey() []int32 {
+	type headed struct {
+		head uint64
+		at   int32
 	}
-	slices.SortFunc(usual, byKey)
-	return newMoves(m.Len(), m.Bytes(), m.At, func(i int) moveOf {
-		x := m.At(i)
-		return moveOf{x.Key, x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
-	}, usual)
+	all, shared := make([]headed, m.Len()), m.sharedPrefix()
+	for i := range all {
+		var head [8]byte
+		copy(head[:], m.Key(i)[shared:])
+		all[i] = headed{binary.BigEndian.Uint64(head[:]), int32(i)}
+	}
+	slices.SortFunc(all, func(a, b headed) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		return bytes.Compare(m.Key(int(a.at)), m.Key(int(b.at)))
+	})
+	out := make([]int32, len(all))
+	for i, x := range all {
+		out[i] = x.at
+	}
+	return out
+}
+
+// sharedPrefix is the number of bytes with which all keys begin alike.
+func (m keyMigrations) sharedPrefix() int {
+	if m.Len() == 0 {
+		return 0
+	}
+	shared := m.Key(0)
+	for i := range m.Len() {
+		key := m.Key(i)
+		for !bytes.HasPrefix(key, shared) {
+			shared = shared[:len(shared)-1]
+		}
+	}
+	return len(shared)
 }
 
 func (m classMigrations) moves() moveList {
 	const recordBytes = 40
 	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) }, func(i int) moveOf {
 		return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State, times: m[i].Count}
-	}, nil)
+	})
 }
 
 func (s ringShift) moves() moveList {
 	const arcBytes = 48
 	return newMoves(len(s.Arcs), arcBytes*len(s.Arcs), func(i int) statsio.ArcMove { return s.Arcs[i] }, func(i int) moveOf {
 		x := s.Arcs[i]
-		return moveOf{nil, x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
-	}, nil)
+		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
+	})
 }
 
 func (s rangesShift) moves() moveList {
@@ -195,8 +233,8 @@ func (s rangesShift) moves() moveList {
 	}
 	return newMoves(len(all), size, func(i int) statsio.RangeMove { return all[i] }, func(i int) moveOf {
 		x := all[i]
-		return moveOf{nil, x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
-	}, nil)
+		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
+	})
 }
 
 // moves returns the migrations of a plan. As they never change, they are kept:

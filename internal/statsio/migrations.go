@@ -34,6 +34,11 @@ func (m *Migrations) At(i int) Migration {
 	return Migration{m.keys.At(i), m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
 }
 
+// Keyless returns migration i without its key, which takes long to find.
+func (m *Migrations) Keyless(i int) Migration {
+	return Migration{nil, m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
+}
+
 // Key returns the key of migration i. It is shared: it must not be changed.
 func (m *Migrations) Key(i int) []byte { return m.keys.At(i) }
 
