@@ -404,6 +404,38 @@ func TestFlowsInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestSkippedChanges: the lists of table changes have skip and total_size, too.
+func TestSkippedChanges(t *testing.T) {
+	e := newEnv(t)
+	var changes []store.Change
+	for i := range int32(20) {
+		changes = append(changes, store.Change{Key: fmt.Appendf(nil, "k%02d", i), Old: store.NoInstance, New: i % 4})
+	}
+	path := e.storeMoves(movesKinds["keys"], encodeKeys(nil), changes) + "/routing-table"
+	for query, want := range map[string]string{
+		"?skip=18":                       "20 [k18 k19] false",
+		"?skip=3&page_size=2":            "20 [k03 k04] true",
+		"?instance=1&skip=1":             "5 [k05 k09 k13 k17] false",
+		"?instance=1&skip=2&page_size=1": "5 [k09] true",
+		"?key_prefix=k1&skip=10":         "10 [] false",
+	} {
+		var page struct {
+			Changes       []struct{ Key string }
+			TotalSize     int
+			NextPageToken *string
+		}
+		e.do("GET", path+query, "").want(http.StatusOK).into(&page)
+		keys := []string{}
+		for _, x := range page.Changes {
+			keys = append(keys, x.Key)
+		}
+		if got := fmt.Sprint(page.TotalSize, " ", keys, " ", page.NextPageToken != nil); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	e.do("GET", path+"?skip=1", "", "Accept: text/csv").fails(unprocessable, "invalid", "?skip")
+}
+
 // readsOf counts how often migrations are read from a store.
 type readsOf struct {
 	store.Store
