@@ -102,6 +102,9 @@ type Config struct {
 	Draining <-chan struct{}
 	// Tracing takes the spans of requests. Nil: there are none.
 	Tracing trace.TracerProvider
+	// Dashboard answers "/" and what is below "/dashboard/", for everybody: it holds no
+	// data. Nil: there is none.
+	Dashboard http.Handler
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -161,6 +164,10 @@ func New(c Config) (*Server, error) {
 	mux, err := s.router()
 	if err != nil {
 		return nil, err
+	}
+	if c.Dashboard != nil {
+		mux.Method("GET", "/", c.Dashboard)
+		mux.Method("GET", "/dashboard/*", c.Dashboard)
 	}
 	return &Server{mux, s}, nil
 }
