@@ -52,7 +52,10 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	binary.folder = folder
-	binary.browser = sync.OnceValues(start)
+	binary.browser = sync.OnceValues(func() (b *Browser, err error) {
+		binary.started, err = start(filepath.Join(folder, "home"))
+		return binary.started, err
+	})
 	binary.servers.prepare(folder)
 	code := m.Run()
 	if err := errors.Join(binary.started.stop(), binary.servers.stop(), os.RemoveAll(folder)); err != nil {
@@ -109,14 +112,13 @@ func find() (string, error) {
 	return "", fmt.Errorf("no Chromium: none of %v: %w", names, exec.ErrNotFound)
 }
 
-// start starts it. The folder of its profile is made, and with all processes that
-// use it removed, by chromedp.
-func start() (*Browser, error) {
+// start starts it with a home folder that is made. That of its profile chromedp
+// makes, and removes in the end together with all processes that use it.
+func start(home string) (*Browser, error) {
 	path, err := find()
 	if err != nil {
 		return nil, err
 	}
-	home := filepath.Join(binary.folder, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
 	}
@@ -140,7 +142,6 @@ func start() (*Browser, error) {
 		b.cancel()
 		return nil, fmt.Errorf("%s does not start: %w", path, err)
 	}
-	binary.started = b
 	return b, nil
 }
 

@@ -1,11 +1,13 @@
 package browsertest
 
 import (
+	"errors"
 	"fmt"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -356,18 +358,20 @@ func TestScreenshot(t *testing.T) {
 	}
 }
 
+func TestNoChromium(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if path, err := find(); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("found %s, %v", path, err)
+	}
+}
+
 // TestStop: no process and no file of Chromium is left, nor a goroutine.
 func TestStop(t *testing.T) {
 	Start(t) // or skip
 	before := goleak.IgnoreCurrent()
+	home := filepath.Join(t.TempDir(), "home")
 	t.Setenv("TMPDIR", t.TempDir())
-	shared := binary.started
-	defer func() { binary.started = shared }()
-	home := filepath.Join(binary.folder, "home")
-	if err := os.Rename(home, home+"-shared"); err != nil {
-		t.Fatal(err)
-	}
-	b, err := start()
+	b, err := start(home)
 	if err != nil {
 		t.Fatal(err)
 	}
