@@ -65,7 +65,7 @@ func (d demo) serve(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Stop()) }()
+	defer func() { _ = s.Stop() }() // an interrupt from the terminal has told it already
 	fmt.Fprintln(w, s.URL)
 	if d.secured {
 		for _, role := range fill.Roles {
