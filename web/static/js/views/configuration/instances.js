@@ -29,7 +29,7 @@ export function Instances({ operator }) {
     { head: 'Fair share of each', number: true, of: (run) => percent(run.capacity / total) },
     ...(tokens === undefined ? [] : [{ head: 'Tokens of each', number: true, of: (run) => count(run.tokens ?? tokens) }]),
   ]
-  const table = html`<${PlainTable} caption="Instances" columns=${columns} rows=${runs} rowKey=${(run) => run.from} />`
+  const table = html`<${PlainTable} caption="Instances that are alike" columns=${columns} rows=${runs} rowKey=${(run) => run.from} />`
   return html`<${Card} title="Instances" aside=${`${counted(instances.length, 'instance')}, capacity ${exactly(Number(total.toPrecision(12)))} in all`}>
     ${runs.length <= few ? table : html`<details class="operator-instances"><summary>${counted(runs.length, 'group')} of instances that are alike</summary>${table}</details>`}
     ${operator.scheme === 'ring' && html`<p class="muted">The tokens are those that an instance begins with; plans change them.</p>`}
