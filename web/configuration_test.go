@@ -29,7 +29,7 @@ func TestConfigurationRequest(t *testing.T) {
 		"said-halving": {"instances": 3, "scheme": "ring", "ring": map[string]any{"method": "halving", "tau": 0.25, "max_rounds": 3}},
 		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": map[string]any{"method": "quantile"}},
 	} {
-		send(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
 	}
 	type operator struct {
 		Name    string `json:"name"`
@@ -64,7 +64,7 @@ func TestConfigurationDefaults(t *testing.T) {
 	own := []string{"Configuration", "Committed table", "The table pins"} // are versions, not settings
 	for scheme, also := range map[string][]string{"table": nil, "ring": {"Scheme"}, "ranges": {"Scheme"}} {
 		name := "plain-" + scheme
-		send(t, http.MethodPut, site.URL+"/v1/operators/"+name, map[string]any{"instances": 3, "scheme": scheme}, nil)
+		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, map[string]any{"instances": 3, "scheme": scheme}, nil)
 		p.Goto("/#/operators/" + name + "/configuration")
 		p.WaitText("main h1", name)
 		p.WaitFor(".operator-settings")
@@ -72,7 +72,7 @@ func TestConfigurationDefaults(t *testing.T) {
 			t.Errorf("of %s not defaults are %q, want %q", name, got, want)
 		}
 	}
-	send(t, http.MethodPut, site.URL+"/v1/operators/plain-table", map[string]any{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/plain-table", map[string]any{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
 	p.Goto("/#/operators/plain-table/configuration")
 	p.WaitText(".operator-pinned", "pins configuration version 1")
 	if got, want := browsertest.Eval[[]string](p, unmarked), append([]string{"θ_max", "Plans"}, own...); !slices.Equal(got, want) {
@@ -121,7 +121,7 @@ func TestConfigurationRoute(t *testing.T) {
 	p.WaitText("#operator-key-said", "1,028")
 
 	p.Expect(`status of 409`)
-	send(t, http.MethodPut, site.URL+"/v1/operators/held", map[string]any{"instances": 2, "table_owner": "engine"}, nil)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/held", map[string]any{"instances": 2, "table_owner": "engine"}, nil)
 	p.Goto("/#/operators/held/configuration?key=a")
 	p.WaitText("[aria-live]", "only the engine knows")
 }
@@ -130,9 +130,9 @@ func TestConfigurationRoute(t *testing.T) {
 func TestConfigurationReports(t *testing.T) {
 	site := browsertest.Filled(t)
 	operator := site.URL + "/v1/operators/reporting"
-	send(t, http.MethodPut, operator, map[string]any{"instances": 3}, nil)
+	sendJSON(t, http.MethodPut, operator, map[string]any{"instances": 3}, nil)
 	report := func(interval, instance string) {
-		send(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, map[string]any{"keys": []any{map[string]any{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
+		sendJSON(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, map[string]any{"keys": []any{map[string]any{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/reporting/configuration")

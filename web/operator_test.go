@@ -14,8 +14,8 @@ import (
 	"plannerd/internal/browsertest"
 )
 
-// send sends JSON to a server's API, and reads the answer into out unless that is nil.
-func send(t *testing.T, method, url string, in, out any) {
+// sendJSON sends JSON to a server's API, and reads the answer into out unless that is nil.
+func sendJSON(t *testing.T, method, url string, in, out any) {
 	t.Helper()
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -42,8 +42,8 @@ func send(t *testing.T, method, url string, in, out any) {
 	}
 }
 
-// listed is a plan of a list.
-type listed struct {
+// listedPlan is a plan of a list.
+type listedPlan struct {
 	ID       string `json:"id"`
 	Epoch    int64  `json:"epoch"`
 	Interval int64  `json:"interval"`
@@ -58,11 +58,11 @@ type listed struct {
 	} `json:"routing_table"`
 }
 
-// plansOf are the plans of an operator, newest first.
-func plansOf(t *testing.T, server, operator, query string) []listed {
+// operatorPlans are the plans of an operator, newest first.
+func operatorPlans(t *testing.T, server, operator, query string) []listedPlan {
 	t.Helper()
 	var page struct {
-		Plans []listed `json:"plans"`
+		Plans []listedPlan `json:"plans"`
 	}
 	ask(t, server+"/v1/operators/"+operator+"/plans?page_size=1000&"+query, "", &page)
 	if len(page.Plans) == 0 {
@@ -71,20 +71,20 @@ func plansOf(t *testing.T, server, operator, query string) []listed {
 	return page.Plans
 }
 
-// rows are the texts of a table's cells.
-func rows(p *browsertest.Page, table string) [][]string {
+// tableRows are the texts of a table's cells.
+func tableRows(p *browsertest.Page, table string) [][]string {
 	return browsertest.Eval[[][]string](p, `[...document.querySelectorAll(`+strconv.Quote(table+" tbody tr")+`)].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
 }
 
-const history = ".operator-history"
+const historyCard = ".operator-history"
 
 // waitRows waits until the history has so many rows.
 func waitRows(p *browsertest.Page, n int) {
-	p.WaitUntil(fmt.Sprintf("document.querySelectorAll('%s tbody tr').length === %d && !document.querySelector('%s [aria-busy=true]')", history, n, history))
+	p.WaitUntil(fmt.Sprintf("document.querySelectorAll('%s tbody tr').length === %d && !document.querySelector('%s [aria-busy=true]')", historyCard, n, historyCard))
 }
 
-// percent reads a percentage.
-func percent(t *testing.T, text string) float64 {
+// percentOf reads a percentage.
+func percentOf(t *testing.T, text string) float64 {
 	t.Helper()
 	number, ok := strings.CutSuffix(strings.ReplaceAll(text, ",", ""), " %")
 	x, err := strconv.ParseFloat(number, 64)
@@ -96,18 +96,18 @@ func percent(t *testing.T, text string) float64 {
 
 func TestOperator(t *testing.T) {
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/clicks", "operator", history+" tbody")
+	look(t, site.URL, "/#/operators/clicks", "operator", historyCard+" tbody")
 
-	plans := plansOf(t, site.URL, "clicks", "")
+	plans := operatorPlans(t, site.URL, "clicks", "")
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/clicks")
 	waitRows(p, len(plans))
-	for i, row := range rows(p, history) {
+	for i, row := range tableRows(p, historyCard) {
 		want := plans[i]
 		before, after, _ := strings.Cut(row[3], " → ")
 		after, _, _ = strings.Cut(after, ",")
-		if row[0] != strconv.FormatInt(want.Interval, 10) || math.Abs(percent(t, before)-want.Theta.Before) > 0.005*want.Theta.Before ||
-			math.Abs(percent(t, after)-want.Theta.After) > 0.005*want.Theta.After || row[6] != fmt.Sprintf("%d → %d", want.Table.Before, want.Table.After) {
+		if row[0] != strconv.FormatInt(want.Interval, 10) || math.Abs(percentOf(t, before)-want.Theta.Before) > 0.005*want.Theta.Before ||
+			math.Abs(percentOf(t, after)-want.Theta.After) > 0.005*want.Theta.After || row[6] != fmt.Sprintf("%d → %d", want.Table.Before, want.Table.After) {
 			t.Errorf("row %d says %q of %+v", i, row, want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestOperator(t *testing.T) {
 	// Each chart tells the same as a table, whose rows lead to the plans.
 	p.Click(".chart-data summary")
 	p.WaitFor(".chart-data tbody tr")
-	if got := rows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+strconv.FormatInt(plans[0].Interval, 10) {
+	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+strconv.FormatInt(plans[0].Interval, 10) {
 		t.Errorf("the table of the chart says %q", got)
 	}
 
@@ -130,11 +130,11 @@ func TestOperatorChart(t *testing.T) {
 	p.Goto("/#/operators/clicks")
 	p.WaitFor(".operator-charts canvas")
 	p.WaitUntil(settled)
-	plans := plansOf(t, site.URL, "clicks", "")
+	plans := operatorPlans(t, site.URL, "clicks", "")
 	p.Click(".operator-charts .chart-place")
 	p.WaitUntil(`location.hash.startsWith('#/plans/')`)
 	id := strings.TrimPrefix(browsertest.Eval[string](p, "location.hash"), "#/plans/")
-	at := slices.IndexFunc(plans, func(l listed) bool { return l.ID == id })
+	at := slices.IndexFunc(plans, func(l listedPlan) bool { return l.ID == id })
 	if middle := len(plans) / 2; at < middle-2 || at > middle+2 {
 		t.Errorf("the middle of %d intervals leads to the plan %d of %v", len(plans), at, id)
 	}
@@ -143,34 +143,34 @@ func TestOperatorChart(t *testing.T) {
 // TestOperatorFilters: what is looked for is in the address, and found again by it.
 func TestOperatorFilters(t *testing.T) {
 	site := browsertest.Filled(t)
-	committed := plansOf(t, site.URL, "clicks", "status=committed")
+	committed := operatorPlans(t, site.URL, "clicks", "status=committed")
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/clicks?last=30")
-	p.WaitFor(history + " tbody")
-	p.Fill(history+" select", "committed")
+	p.WaitFor(historyCard + " tbody")
+	p.Fill(historyCard+" select", "committed")
 	waitRows(p, len(committed))
 	if hash := browsertest.Eval[string](p, "location.hash"); hash != "#/operators/clicks?last=30&status=committed" {
 		t.Errorf("the address is %s", hash)
 	}
-	p.Fill(history+" input", "7")
+	p.Fill(historyCard+" input", "7")
 	waitRows(p, 1)
 	p.Reload()
 	waitRows(p, 1)
-	if row := rows(p, history)[0]; row[0] != "7" || row[1] != "committed" {
+	if row := tableRows(p, historyCard)[0]; row[0] != "7" || row[1] != "committed" {
 		t.Errorf("the row is %q", row)
 	}
-	p.Fill(history+" input", "seven")
-	p.WaitText(history+" [role=alert]", "whole numbers")
-	p.Fill(history+" input", "999")
-	p.WaitText(history, "No plan is like that")
-	p.Click(history + " .empty button")
-	waitRows(p, len(plansOf(t, site.URL, "clicks", "")))
+	p.Fill(historyCard+" input", "seven")
+	p.WaitText(historyCard+" [role=alert]", "whole numbers")
+	p.Fill(historyCard+" input", "999")
+	p.WaitText(historyCard, "No plan is like that")
+	p.Click(historyCard + " .empty button")
+	waitRows(p, len(operatorPlans(t, site.URL, "clicks", "")))
 }
 
-// interval sends an operator statistics that leave nothing to do.
-func interval(t *testing.T, server, operator string, epoch, number int) {
+// quietInterval sends an operator statistics that leave nothing to do.
+func quietInterval(t *testing.T, server, operator string, epoch, number int) {
 	t.Helper()
-	send(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", map[string]any{
+	sendJSON(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", map[string]any{
 		"epoch": epoch, "interval": number, "keys": []map[string]any{{"key": "a", "cost": 0, "state": 1}},
 	}, nil)
 }
@@ -179,31 +179,31 @@ func interval(t *testing.T, server, operator string, epoch, number int) {
 // takes away neither what was loaded nor where one is.
 func TestOperatorHistory(t *testing.T) {
 	site := browsertest.Filled(t)
-	send(t, http.MethodPut, site.URL+"/v1/operators/long", map[string]any{"instances": 2}, nil)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/long", map[string]any{"instances": 2}, nil)
 	for i := range 70 {
-		interval(t, site.URL, "long", i/60, i%60)
+		quietInterval(t, site.URL, "long", i/60, i%60)
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/long?last=30")
 	waitRows(p, 50)
-	p.Click(history + " .operator-more button")
+	p.Click(historyCard + " .operator-more button")
 	waitRows(p, 70)
 	p.WaitUntil(`document.activeElement.matches('.operator-more')`)
 
-	browsertest.Eval[*bool](p, `document.querySelectorAll('`+history+` tbody a')[60].focus()`)
-	interval(t, site.URL, "long", 1, 10)
+	browsertest.Eval[*bool](p, `document.querySelectorAll('`+historyCard+` tbody a')[60].focus()`)
+	quietInterval(t, site.URL, "long", 1, 10)
 	waitRows(p, 71)
-	if got := rows(p, history); got[0][0] != "10 epoch 1" || got[70][0] != "0" {
+	if got := tableRows(p, historyCard); got[0][0] != "10 epoch 1" || got[70][0] != "0" {
 		t.Errorf("from %q to %q", got[0], got[70])
 	}
-	if focus := browsertest.Eval[int](p, `[...document.querySelectorAll('`+history+` tbody a')].indexOf(document.activeElement)`); focus != 61 {
+	if focus := browsertest.Eval[int](p, `[...document.querySelectorAll('`+historyCard+` tbody a')].indexOf(document.activeElement)`); focus != 61 {
 		t.Errorf("the focus went to %d", focus)
 	}
 	p.Click(".chart-data summary")
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 30`)
 	p.Fill(".card-aside select", "100")
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 71`)
-	look(t, site.URL, "/#/operators/long", "operator-epochs", history+" tbody")
+	look(t, site.URL, "/#/operators/long", "operator-epochs", historyCard+" tbody")
 }
 
 // TestOperatorEmpty: what the page of a new operator says is what brings its first plan.
@@ -218,11 +218,14 @@ func TestOperatorEmpty(t *testing.T) {
 		"first-ranges":   {"instances": 2, "scheme": "ranges"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			send(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+			sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
 			p := browsertest.Start(t).Page(t, site.URL)
 			p.Goto("/#/operators/" + name)
 			bash(t, p.Text(".code code"))
-			waitRows(p, 1) // it comes by itself
+			if name != "first" { // that one comes by itself
+				p.Reload()
+			}
+			waitRows(p, 1)
 			p.WaitText(".stats", "interval 1")
 		})
 	}
@@ -234,13 +237,13 @@ func TestOperatorGone(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]", func(p *browsertest.Page) { p.Expect(`status of 404`) })
 
-	send(t, http.MethodPut, site.URL+"/v1/operators/short-lived", map[string]any{"instances": 2}, nil)
-	interval(t, site.URL, "short-lived", 0, 1)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/short-lived", map[string]any{"instances": 2}, nil)
+	quietInterval(t, site.URL, "short-lived", 0, 1)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 404`)
 	p.Goto("/#/operators/short-lived")
 	waitRows(p, 1)
-	send(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", nil, nil)
+	sendJSON(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", nil, nil)
 	p.WaitText("main [role=alert]", "was deleted")
 	p.Click("main [role=alert] a")
 	p.WaitFor(".operators")

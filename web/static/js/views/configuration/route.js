@@ -35,7 +35,7 @@ export function Route({ operator, asked, encoding }) {
       <button type="submit">Ask</button>
     </form>
     <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
-    <div aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, or else its hash function.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
+    <div class="operator-answer" aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, version ${count(operator.table_version)}.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
   <//>`
 }
 
