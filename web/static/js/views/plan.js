@@ -31,9 +31,11 @@ export default function View({ plan: id, query }) {
     <div class="plan">
       <${Head} plan=${plan} found=${found} />
       ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
-      <${PlanFigures} plan=${plan} query=${query} flows=${flows} counts=${reasons.data} scheme=${html`<${Scheme} plan=${plan} />`} />
-      <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
-      <${History} plan=${plan} />
+      <${PlanFigures} plan=${plan} query=${query} flows=${flows} counts=${reasons.data}>
+        <${Scheme} plan=${plan} />
+        <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
+        <${History} plan=${plan} />
+      <//>
     </div>`} />`
 }
 

@@ -7,31 +7,30 @@ import { tableOf } from '../../words.js'
 import { Flows, flowsOf } from './flow.js'
 import { HotKeys } from './hotkeys.js'
 import { Loads } from './loads.js'
-import { InTheWay, reasonsOf, Verdict, Why } from './why.js'
+import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
 /**
  * The figures of a plan of the API, or of a WhatIfResult. query is that of the page:
  * loads, by, flow, from and to say how things are shown. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
- * migrations that a result has in its plan, and left out where it has none. scheme, if
- * given, stands beside the hot keys.
+ * migrations that a result has in its plan, and left out where it has none. children
+ * stand before the parameters.
  */
-export function PlanFigures({ plan, query = {}, flows, counts, scheme }) {
+export function PlanFigures({ plan, query = {}, flows, counts, children }) {
   useStateUnit()
   const own = useMemo(() => (plan.plan && !flows ? { flows: { data: { items: flowsOf(plan), more: false }, problem: null }, counts: reasonsOf(plan) } : {}), [plan, flows])
   const shownFlows = flows ?? own.flows
   return html`
     <${PlanStats} plan=${plan} />
     <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
-    <div class="grid">
-      <div class="two-thirds"><${Loads} plan=${plan} query=${query} /></div>
-      <div class="third"><${Verdict} plan=${plan} /></div>
-    </div>
+    <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
     <${HotKeys} plan=${plan} />
-    <div class="grid">
-      <div class=${shownFlows ? 'half' : ''}>${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}${scheme}</div>
-      <div class=${shownFlows ? 'half' : ''}><${Why} plan=${plan} counts=${counts ?? own.counts ?? null} /></div>
-    </div>`
+    <div class="grid plan-row">
+      <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}</div>
+      <div class=${shownFlows ? 'third' : ''}><${Why} plan=${plan} counts=${counts ?? own.counts ?? null} /></div>
+    </div>
+    ${children}
+    <${Making} plan=${plan} />`
 }
 
 /** A plan in four figures. */

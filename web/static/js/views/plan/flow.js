@@ -51,7 +51,7 @@ function Drawn({ items, more, query }) {
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
     <${Chart} key=${kind} height=${draw.height(ends)} label=${label} depends=${[items, byState, query.from, query.to, stateOnly(1)]}
       option=${(p, width) => draw.option(p, width, { items, ends, size, said, query })} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
-    <${Picked} query=${query} />
+    <${Picked} query=${query} kind=${kind} />
   <//>`
 }
 
@@ -72,9 +72,9 @@ function pick(from, to) {
 
 const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, from, to })
 
-function Picked({ query }) {
+function Picked({ query, kind }) {
   const some = query.from !== undefined || query.to !== undefined
-  if (!some) return html`<p class="plan-said muted">Choose a flow to see its migrations.</p>`
+  if (!some) return html`<p class="plan-said muted">${kind === 'matrix' && 'Rows send, columns receive. '}Choose a flow to see its migrations.</p>`
   return html`<p class="plan-said">The migrations below are those ${query.from !== undefined && `from instance ${query.from}`} ${query.to !== undefined && `to instance ${query.to}`}. <a href=${flowHref(query, null, null)}>Show all</a></p>`
 }
 
@@ -114,14 +114,14 @@ const matrix = {
     const place = { from: new Map(ends.from.map((id, i) => [id, i])), to: new Map(ends.to.map((id, i) => [id, i])) }
     const zoom = (axisIndex, n, more) => (n > 60 ? [{ type: 'slider', [axisIndex]: 0, startValue: 0, endValue: 59, brushSelect: false, showDetail: false, borderColor: p.line, ...more }] : [])
     return {
-      grid: { left: 22, right: ends.from.length > 60 ? 40 : 12, top: 30, bottom: ends.to.length > 60 ? 80 : 52, containLabel: true },
+      grid: { left: 22, right: ends.from.length > 60 ? 40 : 12, top: 30, bottom: (greatest > least ? 48 : 4) + (ends.to.length > 60 ? 28 : 0), containLabel: true },
       tooltip: { trigger: 'item', formatter: ({ data }) => `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` },
       xAxis: axis(p, { type: 'category', position: 'top', data: ends.to, splitArea: { show: false } }),
-      yAxis: axis(p, { type: 'category', inverse: true, data: ends.from, name: 'from ↓  to →', nameLocation: 'start', nameGap: 12 }),
+      yAxis: axis(p, { type: 'category', inverse: true, data: ends.from }),
       dataZoom: [...zoom('xAxisIndex', ends.to.length, { height: 16, bottom: 44 }), ...zoom('yAxisIndex', ends.from.length, { width: 16, right: 4 })],
       visualMap: {
-        min: sizes.length > 1 ? scaled(least) : 0, max: scaled(greatest), orient: 'horizontal', left: 'center', bottom: 0, itemHeight: Math.min(160, width / 3), itemWidth: 12,
-        text: [amount(greatest), amount(sizes.length > 1 ? least : 0)], textStyle: { color: p.muted }, inRange: { color: [colour('accent-soft'), p.after] }, hoverLink: false,
+        show: greatest > least, min: greatest > least ? scaled(least) : 0, max: scaled(greatest), orient: 'horizontal', left: 'center', bottom: 0, itemHeight: Math.min(160, width / 3), itemWidth: 12,
+        text: [amount(greatest), amount(least)], textStyle: { color: p.muted }, inRange: { color: [colour('accent-soft'), p.after] }, hoverLink: false,
       },
       series: [{
         type: 'heatmap', itemStyle: { borderColor: p.surface, borderWidth: ends.all.size > 60 ? 0 : 1 }, emphasis: { itemStyle: { borderColor: p.text, borderWidth: 1 } },

@@ -20,7 +20,7 @@ const runsOn = (plan) => `Until it is committed, the operator runs on table vers
 const unresolved = (plan) => plan.migrates === 'classes' && plan.resolved_keys === null
 
 const standings = {
-  no_action: () => 'Nothing is to be done for this interval; it is kept as history.',
+  no_action: (plan) => `Nothing moves, and table version ${count(plan.base_version)} stays. It is kept as history.`,
   proposed: (plan) => html`Waits for somebody to approve it${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.`,
   approved: (plan) => `Approved: the engine is to start it${unresolved(plan) ? ', after it has said which keys its classes are, unless it holds the table itself' : ''}. ${runsOn(plan)}`,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,

@@ -8,6 +8,7 @@ import { setQuery } from '../../route.js'
 import { Choice } from './choice.js'
 
 const labelled = 16 // instances whose bars carry figures
+const lineHeight = 17 // pixels of a line below the axis
 const barWidth = 15 // pixels that the bars of an instance need
 const mostRows = 1_000 // of the table beside the chart
 
@@ -52,7 +53,7 @@ export function Loads({ plan, query }) {
   const relative = query.loads !== 'absolute'
   const by = query.by in orders ? query.by : plan.instances.length > 60 ? 'load' : 'id'
   const rows = useMemo(() => loadsOf(plan).sort(orders[by]), [known, by])
-  return html`<${Card} title="Load of each instance" class="plan-loads" aside=${html`
+  return html`<${Card} title="Load of each instance" class="two-thirds" aside=${html`
       <${Choice} label="Loads" value=${relative ? 'relative' : 'absolute'} options=${[['relative', 'Over fair load'], ['absolute', 'Absolute']]} onChange=${(v) => setQuery({ loads: v === 'relative' ? null : v })} />
       <${Choice} label="Order of the instances" value=${by} options=${[['id', 'By id'], ['load', 'By load before']]} onChange=${(v) => setQuery({ by: v })} />`}>
     <${Chart} height=${rows.length > labelled ? 290 : 250} label=${summary(plan, rows)} depends=${[rows, relative]} option=${(p, width) => chart(p, width, rows, relative, plan.parameters.theta_max)} data=${table(rows)} />
@@ -70,6 +71,10 @@ function verdict(rows) {
   const left = rows.filter((r) => r.drained && r.load_after > 0)
   const out = [above.length === 0 ? 'After the plan no instance exceeds its bound.' : `Above their bound after the plan: ${some(above.map((r) => r.id))}.`]
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
+  for (const mark of ['removed', 'frozen', 'carried', 'not reported']) {
+    const marked = rows.filter((r) => r.marks.includes(mark))
+    if (marked.length > 0) out.push(`${mark[0].toUpperCase()}${mark.slice(1)}: ${some(marked.map((r) => r.id))}.`)
+  }
   return out.join(' ')
 }
 
@@ -82,17 +87,24 @@ function chart(p, width, rows, relative, thetaMax) {
   const top = (bounds <= 3 * greatest ? Math.max(greatest, bounds) : greatest) * 1.06 || 1
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
-  const figures = rows.length <= labelled && width / rows.length > 62
+  const figures = rows.length <= labelled && width / rows.length > 66
+  const marked = rows.some((r) => r.marks.length > 0)
   const bar = (name, when, color) => ({
-    name, type: 'bar', color, barGap: '8%', barCategoryGap: '28%', barMaxWidth: 34, barMinHeight: 1,
+    name, type: 'bar', color, barGap: '8%', barCategoryGap: '28%', barMaxWidth: 34,
     data: rows.map((r) => ({ value: at(r, when), itemStyle: when === 'after' && r.above ? { color: p.bad } : undefined })),
-    label: { show: figures && when === 'after', position: 'top', color: p.text, fontSize: 11, formatter: ({ dataIndex }) => (relative ? signed(rows[dataIndex].after) : amount(rows[dataIndex].load_after)) },
   })
   return {
-    grid: { left: 8, right: 12, top: 34, bottom: zoomed ? 44 : 4, containLabel: true },
+    grid: { left: 54, right: 10, top: 34, bottom: lineHeight * (1 + figures + marked) + (zoomed ? 40 : 8) },
     legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex }]) => tip(rows[dataIndex]) },
-    xAxis: axis(p, { type: 'category', data: rows.map((r) => [r.id, ...(figures ? r.marks : r.marks.map((m) => m[0].toUpperCase()))].join('\n')) }),
+    xAxis: axis(p, {
+      type: 'category', data: rows.map((r) => r.id),
+      axisLabel: {
+        interval: figures ? 0 : 'auto',
+        formatter: (_, i) => [`{id|${rows[i].id}}`, figures && !rows[i].drained && (relative ? signed(rows[i].after) : amount(rows[i].load_after)), ...rows[i].marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}'))].filter(Boolean).join('\n'),
+        rich: { id: { color: p.text, fontWeight: 600, lineHeight }, mark: { color: p.warn, fontSize: 11, lineHeight } },
+      },
+    }),
     yAxis: axis(p, { type: 'value', min: 0, max: top, axisLabel: { showMaxLabel: false, formatter: relative ? (v) => `${+v.toPrecision(3)} ×` : (v) => amount(v) } }),
     dataZoom: zoomed ? [{ type: 'slider', height: 18, bottom: 8, startValue: 0, endValue: fit - 1, brushSelect: false, textStyle: { color: p.muted }, borderColor: p.line, showDetail: false }] : undefined,
     series: [bar('Before', 'before', p.before), bar('After', 'after', p.after), tolerance(p, rows.map((r) => (relative ? 1 : r.fair)), rows.map(bound), rows, top)],

@@ -40,10 +40,10 @@ function Tokens({ plan, ring }) {
   return html`
     <p>${counted(added.length, 'token')} ${added.length === 1 ? 'comes' : 'come'}, ${count(removed.length)} ${removed.length === 1 ? 'goes' : 'go'}: ${counted(plan.ring.size_after, 'token')} on the ring after the plan, ${count(plan.ring.size_before)} before.</p>
     ${changed.length > 0 && html`<${Chart} height=${Math.min(460, 26 * changed.length + 84)} depends=${[plan.id, before.data]} label="Where on the ring tokens come and go, by instance" option=${(p) => positions(p, changed, added, removed)} />`}
-    <${PlainTable} caption="Tokens of each instance" rows=${rows} rowKey=${(r) => r.id} columns=${[
+    <div class="plan-owners"><${PlainTable} caption="Tokens of each instance" rows=${rows} rowKey=${(r) => r.id} columns=${[
       { head: 'Instance', of: (r) => r.id }, { head: 'Before', number: true, of: (r) => count(r.before) }, { head: 'Added', number: true, of: (r) => (r.added > 0 ? `+${count(r.added)}` : '') },
       { head: 'Removed', number: true, of: (r) => (r.removed > 0 ? `−${count(r.removed)}` : '') }, { head: 'After', number: true, of: (r) => count(r.before === undefined ? undefined : r.before + r.added - r.removed) },
-    ]} />
+    ]} /></div>
     ${before.problem && html`<p class="hint">How many tokens each instance had is not known any more: the base version is no longer kept.</p>`}`
 }
 
@@ -63,7 +63,7 @@ function positions(p, rows, added, removed) {
     legend: { top: 0, left: 0, icon: 'circle' },
     tooltip: { trigger: 'item', formatter: ({ seriesName, data }) => `${seriesName}: token ${data.token.index} of instance ${data.token.instance}\nposition ${count(data.token.position)}` },
     xAxis: axis(p, { type: 'value', min: 0, max: 1, axisLabel: { formatter: (v) => (v === 0 ? '0' : v === 1 ? '2³²' : `${+v.toFixed(2)} · 2³²`) } }),
-    yAxis: axis(p, { type: 'category', data: rows.map((r) => String(r.id)), inverse: true, name: 'instance', nameLocation: 'start', nameGap: 10, splitLine: { show: true, lineStyle: { color: p.line } } }),
+    yAxis: axis(p, { type: 'category', data: rows.map((r) => String(r.id)), inverse: true, splitLine: { show: true, lineStyle: { color: p.line } } }),
     series: [
       { name: 'Added', type: 'scatter', symbolSize: 9, color: p.after, data: points(added) },
       { name: 'Removed', type: 'scatter', symbol: 'emptyCircle', symbolSize: 9, color: p.muted, data: points(removed) },

@@ -14,7 +14,7 @@ export function Verdict({ plan }) {
     plan.balanced ? null : `Some instance stays above its bound: θ is ${percent(plan.theta.after)} after the plan, ${percent(plan.parameters.theta_max)} is allowed.`,
     plan.table_within_limit ? null : `The table exceeds its limit: ${counted(tableOf(plan).size_after, 'entry', 'entries')}, ${count(plan.parameters.table_limit)} are allowed.`,
   ].filter(Boolean)
-  return html`<${Card} title="Verdict" class="plan-verdict">
+  return html`<${Card} title="Verdict" class="third">
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
     ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
@@ -56,16 +56,19 @@ export function reasonsOf({ migrates, plan }) {
   return counts
 }
 
-/** All that explains a plan. counts are its migrations by reason, null where they are not known. */
+/** Why keys move, and what the plan was made of. counts are its migrations by reason, null where they are not known. */
 export function Why({ plan, counts }) {
-  return html`<${Card} title="Why" class="plan-why">
+  return html`<${Card} title="Why">
     <${Reasons} counts=${counts} what=${plan.migrates} />
-    <h3>What it was made of</h3>
+    <h3>Statistics</h3>
     <${Facts} items=${statisticsOf(plan)} />
-    <h3>Parameters</h3>
-    <${Facts} items=${parametersOf(plan)} />
-    <h3>How it was made</h3>
-    <${Facts} items=${makingOf(plan)} />
+  <//>`
+}
+
+/** What the plan was asked for, and how it was made. */
+export function Making({ plan }) {
+  return html`<${Card} title="Parameters and making">
+    <div class="plan-columns"><${Facts} items=${parametersOf(plan)} /><${Facts} items=${makingOf(plan)} /></div>
   <//>`
 }
 
@@ -73,7 +76,7 @@ function Reasons({ counts, what }) {
   const present = Object.entries(counts ?? {}).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
   if (present.length === 0) return null
   const total = present.reduce((sum, [, n]) => sum + n, 0)
-  return html`<h3 class="plan-first-head">Why ${what === 'keys' ? 'keys' : what} move</h3>
+  return html`<h3 class="plan-first-head">Why ${what} move</h3>
     <ul class="plan-reasons">${present.map(([reason, n]) => html`<li key=${reason}><span class="plan-reason-count">${count(n)}</span>
       <progress aria-hidden="true" max=${total} value=${n}></progress><span>${reasonWords[reason] ?? reason}</span></li>`)}</ul>`
 }
@@ -86,7 +89,7 @@ function Facts({ items }) {
 function statisticsOf(plan) {
   const { reports, compaction } = plan
   return [
-    ['Keys elsewhere than expected', plan.drifted_keys === 0 ? 'none' : `${count(plan.drifted_keys)}: statistics place them elsewhere than the committed table would`],
+    ['Drifted keys', plan.drifted_keys === 0 ? 'none' : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`],
     reports && ['Reported', reports.received.length === 0 ? 'no instance' : `${counted(reports.received.length, 'instance')}: ${some(reports.received)}`],
     reports?.carried.length > 0 && ['Carried', some(reports.carried.map((c) => `${c.instance} (interval ${count(c.interval)})`))],
     reports?.frozen.length > 0 && ['Frozen', `${some(reports.frozen)}: nothing is known of them, so nothing moves from or to them`],
