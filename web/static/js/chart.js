@@ -37,8 +37,9 @@ export const axis = (p, more = {}) => ({
  * A chart. option(palette, width) gives what ECharts takes; label says in a sentence
  * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
+ * handle is a ref that holds the chart of ECharts while there is one.
  */
-export function Chart({ option, label, height = 260, data, on = {}, depends = [], caption }) {
+export function Chart({ option, label, height = 260, data, on = {}, depends = [], caption, handle }) {
   const place = useRef(null)
   const chart = useRef(null)
   const handlers = useRef(on)
@@ -52,6 +53,7 @@ export function Chart({ option, label, height = 260, data, on = {}, depends = []
     echarts().then(({ init }) => {
       if (gone) return
       chart.current = init(place.current, null, { renderer: 'canvas' })
+      if (handle) handle.current = chart.current
       for (const name of Object.keys(handlers.current)) chart.current.on(name, (event) => handlers.current[name]?.(event))
       resized = new ResizeObserver(() => {
         if (place.current.clientWidth !== chart.current.getWidth() || place.current.clientHeight !== chart.current.getHeight()) setReady({})
@@ -66,6 +68,7 @@ export function Chart({ option, label, height = 260, data, on = {}, depends = []
       resized?.disconnect()
       chart.current?.dispose()
       chart.current = null
+      if (handle) handle.current = null
     }
   }, [])
 
