@@ -16,7 +16,7 @@ import { sourceOf as sourceOfCSV, Statistics, useStatistics } from './whatif/sta
 const kindOf = (query) => (['csv', 'interval'].includes(query.source) ? query.source : !query.plan && (query.csv || query.rows) ? 'csv' : 'interval')
 
 /** What the sample is asked: enough to see a trade-off. */
-const sampleQuestion = { instances: '8', strategies: 'mixed,minmig,mintable,optimal', theta_max: '2%, 5%, 10%, 20%', table_limit: '10, 20, none', run: '1', open: null }
+const sampleQuestion = { instances: '8', strategies: 'mixed,minmig,mintable,optimal', theta_max: '1%, 2%, 5%, 10%, 20%', table_limit: '40, none', run: '1', open: null }
 
 export default function WhatIf({ query }) {
   useEffect(() => { document.title = 'What if · plannerd' }, [])
@@ -24,7 +24,7 @@ export default function WhatIf({ query }) {
   const csv = useStatistics(query)
   const interval = useInterval(query)
   const { source, problem } = kind === 'csv' ? sourceOfCSV(csv, query) : sourceOfInterval(interval)
-  const plan = kind === 'interval' ? interval.plan.data : null
+  const plan = kind === 'interval' && source ? source.plan : null
   const parameters = parametersOf(query, plan)
   const wrong = problem || parameters.problem
   const asked = wrong ? null : requestOf(source, parameters.grid)
@@ -49,11 +49,11 @@ export default function WhatIf({ query }) {
       <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
     </div>
     <${Bar} run=${run} asked=${asked} source=${source} wrong=${wrong} total=${parameters.total} start=${start} />
-    ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem)} retry=${asked && start} />`}
+    ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem, kind)} retry=${asked && mayPass(run.problem) ? start : undefined} itself=${false} />`}
     ${run.answer && html`
       ${(!asked || nameOfRequest(asked, source) !== run.name) && run.state !== 'running' && html`<p class="stale" role="status">These are the results of an earlier question: what is asked above has changed since.</p>`}
       <${Results} answer=${run.answer} query=${query} />
-      ${query.open && source && html`<${Opened} answer=${run.answer} source=${source} query=${query} />`}`}`
+      ${query.open && html`<${Opened} answer=${run.answer} source=${run.source} query=${query} />`}`}`
 }
 
 /** Runs what a link asks for, once it is known what that is. */
@@ -89,10 +89,17 @@ function useDrop(take) {
   return over
 }
 
+/** Whether the very same may succeed another time. */
+const mayPass = ({ status }) => status === 0 || status === 408 || status === 429 || status >= 500
+
 /** What problems mean here. */
-function inWords(problem) {
-  if (problem.status === 410) return { ...problem, title: 'The statistics of this interval are gone', detail: 'They were not stored, or are no longer kept. Choose a newer interval, or give them as CSV.' }
-  return problem
+function inWords(problem, kind) {
+  const { status, title, detail, code, errors, requestID } = problem
+  const said = status === 410 ? ['The statistics of this interval are gone', 'They were not stored, or are no longer kept. Choose a newer interval, or give them as CSV.']
+    : (status === 400 || status === 422) && kind === 'csv' && errors.some((e) => e.pointer) ? ['The CSV cannot be read', 'These rows break the rules; nothing was planned.']
+      : status === 400 || status === 422 ? ['The question was refused', errors.length > 0 ? 'What it asks for is not allowed; nothing was planned.' : detail]
+        : [title, detail]
+  return { status, title: said[0], detail: said[1], code, errors, requestID }
 }
 
 function Bar({ run, asked, source, wrong, total, start }) {
@@ -105,7 +112,7 @@ function Bar({ run, asked, source, wrong, total, start }) {
     <div class="whatif-buttons">
       ${busy && html`<${Elapsed} since=${run.since} /><button type="button" onClick=${run.cancel}>Cancel</button>`}
       ${asked && html`<button type="button" aria-expanded=${curl} onClick=${() => setCurl(!curl)}>curl</button><${CopyButton} text=${text} label="Copy as curl" /><${CopyButton} text=${() => location.href} label="Copy link" />`}
-      <button type="button" class="primary" disabled=${!asked || busy} onClick=${start}>${busy ? 'Planning…' : 'Plan'}</button>
+      <button type="button" class="primary" disabled=${!asked || busy} onClick=${start}>${busy ? 'Running…' : 'Run'}</button>
     </div>
     ${curl && text && html`<div class="whatif-curl"><${Code} text=${text} label="The same by curl" /></div>`}
   </div>`

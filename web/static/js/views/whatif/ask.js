@@ -62,7 +62,7 @@ async function explain(problem, source) {
   problem.errors = problem.errors.map((error) => {
     const at = rowOf(error)
     const row = at && rows.get(Number(at[1]))
-    if (row) return { pointer: `line ${row.line}`, detail: `${at[2] ? `${at[2]} ` : ''}${error.detail.replace(/ at byte \d+$/, '')}: ${shorten(row.cells.join(','))}` }
+    if (row) return { pointer: `line ${row.line}`, detail: `${at[2] ? `${at[2]} ` : ''}${error.detail.replace(/ at byte \d+$/, '')}: ${shorten(row.cells.join(',')) || 'an empty line'}` }
     if (source.kind === 'csv' && error.pointer) return { pointer: `line 1`, detail: `column ${error.pointer.slice(1)}: ${error.detail}` }
     const name = (error.parameter ?? error.pointer ?? '').split('/').find((part) => typed[part])
     return name ? { parameter: typed[name].name, detail: error.detail } : error
@@ -75,11 +75,11 @@ const shorten = (text) => (text.length > 120 ? `${text.slice(0, 120)}…` : text
 let last = null // the newest answer, for when the visitor comes back to this page
 
 /**
- * Runs requests one at a time: {state, answer, problem, since, run, cancel}. answer is
- * that of the request called name. States: idle, running, done, failed.
+ * Runs requests one at a time: {state, answer, name, source, problem, since, start,
+ * renew, cancel}. answer is that of the request called name, on source. States: idle, running, done, failed.
  */
 export function useRun() {
-  const [run, setRun] = useState({ state: 'idle', answer: null, name: '', problem: null, since: 0 })
+  const [run, setRun] = useState({ state: 'idle', answer: null, name: '', source: null, problem: null, since: 0 })
   const abort = useRef(null)
   useEffect(() => () => abort.current?.abort(), [])
 
@@ -97,7 +97,7 @@ export function useRun() {
     try {
       const { data } = await send(asked, own.signal)
       if (own.signal.aborted) return
-      last = { answer: data, name, took: Date.now() - since }
+      last = { answer: data, name, source, took: Date.now() - since }
       setRun({ state: 'done', ...last, problem: null })
     } catch (thrown) {
       if (own.signal.aborted) return

@@ -115,13 +115,14 @@ export async function unpack(part) {
 
 const sampleKeys = 400
 
-/** A small example: few keys cost most, as they do in real streams. */
+/** A small example: few keys cost most, as they do in real streams, and some were moved before. */
 export function sample() {
-  const rows = ['key,cost,state']
+  const rows = ['key,cost,state,instance']
   for (let rank = 1; rank <= sampleKeys; rank++) {
     // State does not follow cost: some hot keys are cheap to move, some are not.
     const spread = (rank * 2_654_435_761) % 997
-    rows.push(`user:${rank},${Math.round(10_000 / rank ** 0.8)},${64 + spread}`)
+    const moved = rank % 8 === 3 ? (rank * 5) % 7 : ''
+    rows.push(`user:${rank},${Math.round(10_000 / rank ** 0.8)},${64 + spread},${moved}`)
   }
   return `${rows.join('\n')}\n`
 }

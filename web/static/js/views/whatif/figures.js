@@ -41,9 +41,11 @@ export function varied(results) {
 
 export const settingText = (name, r) => settings[name].text(settings[name].of(r.parameters))
 
+/** A head within a sentence: symbols stay as they are. */
+export const lower = (head) => (/^[A-Z][a-z]/.test(head) ? head[0].toLowerCase() + head.slice(1) : head)
+
 /** A result in words: "Mixed, θ_max 5 %, table limit 100". */
 export function titleOf(r, names = ['theta_max', 'table_limit']) {
-  const lower = (head) => (/^[A-Z][a-z]/.test(head) ? head[0].toLowerCase() + head.slice(1) : head)
   return [strategyWords[r.strategy] ?? r.strategy, ...names.map((name) => `${lower(settings[name].head)} ${settingText(name, r)}`)].join(', ')
 }
 

@@ -20,11 +20,11 @@ export const axesOf = (query) => ({
   x: measures[query.x] ? query.x : 'table', y: measures[query.y] ? query.y : 'migration', colour: measures[query.colour] ? query.colour : 'theta',
 })
 
-/** The results on the front of which none is better on both axes, along x. */
-function front(results, x, y) {
-  const sorted = results.filter((r) => r.pareto).sort((a, b) => x(a) - x(b) || y(a) - y(b))
+/** The results on the front that no other beats on the two axes shown, along the one across. */
+function front(results, axes) {
+  const [x, y] = [measures[axes.x].of, measures[axes.y].of]
   let least = Infinity
-  return sorted.filter((r) => {
+  return results.filter((r) => r.pareto).sort((a, b) => x(a) - x(b) || y(a) - y(b)).filter((r) => {
     if (y(r) >= least) return false
     least = y(r)
     return true
@@ -55,7 +55,8 @@ const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: t
 
 function option(p, width, results, axes) {
   const [x, y] = [measures[axes.x], measures[axes.y]]
-  const third = results.map(measures[axes.colour].of).filter((v) => v !== null)
+  const { head, cell, of } = measures[axes.colour]
+  const third = results.map(of).filter((v) => v !== null)
   const [least, most] = [Math.min(...third), Math.max(...third)]
   const wide = width >= 640
   const series = scatter(results, axes, p)
@@ -66,11 +67,12 @@ function option(p, width, results, axes) {
     yAxis: valueAxis(p, y, { nameLocation: 'end', nameGap: 10, nameTextStyle: { color: p.muted, align: 'left' } }),
     visualMap: {
       type: 'continuous', dimension: 2, min: least, max: most > least ? most : least + (Math.abs(least) || 1) * 1e-9, seriesIndex: series.map((_, i) => i), calculable: false, hoverLink: false,
-      inRange: { color: [0, 1, 2, 3].map((i) => colour(`whatif-ramp-${i}`)) }, text: [measures[axes.colour].cell(most), `${measures[axes.colour].head}\n${measures[axes.colour].cell(least)}`], textStyle: { color: p.muted },
-      itemWidth: 10, itemHeight: wide ? 120 : 160, ...(wide ? { right: 0, top: 'middle' } : { orient: 'horizontal', left: 'center', bottom: 0, text: [measures[axes.colour].cell(most), `${measures[axes.colour].head}  ${measures[axes.colour].cell(least)}`] }),
+      inRange: { color: [0, 1, 2, 3].map((i) => colour(`whatif-ramp-${i}`)) }, text: [cell(most), wide ? cell(least) : `${head}  ${cell(least)}`], textStyle: { color: p.muted },
+      itemWidth: 10, itemHeight: wide ? 140 : 120, ...(wide ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
     },
+    graphic: wide ? [{ type: 'text', right: 4, top: 46, silent: true, style: { text: head, fill: p.muted, fontSize: 12, fontFamily: 'system-ui, sans-serif' } }] : [],
     tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])), textStyle: { rich: { name: { fontWeight: 'bold', fontSize: 13, color: p.text } } } },
-    series: [...series, { type: 'line', step: 'end', silent: true, symbol: 'none', z: 1, lineStyle: { color: p.muted, width: 1.5, type: 'dashed' }, tooltip: { show: false }, data: front(results, x.of, y.of).map((r) => [x.of(r), y.of(r)]) }],
+    series: [...series, { type: 'line', silent: true, symbol: 'none', z: 1, lineStyle: { color: p.muted, width: 1.5, type: 'dashed' }, tooltip: { show: false }, data: front(results, axes).map((r) => [x.of(r), y.of(r)]) }],
   }
 }
 
@@ -92,6 +94,7 @@ export function Plot({ results, query, handle, onHover, onOpen }) {
   const axes = axesOf(query)
   const plotted = results.filter((r) => Object.values(axes).every((name) => measures[name].of(r) !== null))
   const left = results.length - plotted.length
+  const line = front(plotted, axes).length
   const name = JSON.stringify([axes, plotted.map((r) => [r.strategy, r.parameters, r.theta.after, r.timing])])
   return html`
     <div class="whatif-axes"><${Axis} name="y" label="Up" axes=${axes} /><${Axis} name="x" label="Across" axes=${axes} /><${Axis} name="colour" label="Colour" axes=${axes} /></div>
@@ -101,7 +104,7 @@ export function Plot({ results, query, handle, onHover, onOpen }) {
         mouseover: ({ data }) => data?.index !== undefined && onHover(plotted[data.index]),
         mouseout: () => onHover(null),
       }} />`}
-    <p class="hint">Large and outlined: on the Pareto front of θ after, migration and table size. The dashed line joins those of them that are best on both axes shown. Hollow: unbalanced, or the table exceeds its limit.
+    <p class="hint">Large and outlined: on the Pareto front of θ after, migration and table size. ${line < 2 ? 'One of them is best on both axes shown.' : 'The dashed line joins those of them that none beats on both axes shown.'} Hollow: unbalanced, or the table exceeds its limit.
       ${left > 0 && ` Not shown ${left === 1 ? 'is one plan' : `are ${counted(left, 'plan')}`} without a gap: nothing is proven of ${left === 1 ? 'it' : 'them'}, or it breaks a limit.`}</p>`
 }
 

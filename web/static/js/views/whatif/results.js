@@ -6,7 +6,7 @@ import { Card, Empty } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { strategies, strategyWords } from '../../words.js'
 import { nameOf } from './ask.js'
-import { measures, settings, settingText, titleOf, varied, verdict, keeps } from './figures.js'
+import { lower, measures, settings, settingText, titleOf, varied, verdict, keeps } from './figures.js'
 import { Plot, pointAt } from './plot.js'
 
 const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(result) })
@@ -64,14 +64,14 @@ function Table({ results, differ, query, pointed, onHover, rows }) {
   const columns = columnsOf(differ)
   const by = [...columns.map((c) => c.id), 'pareto'].includes(query.sort) ? query.sort : null
   const list = by ? sorted(results, by, query.order) : results
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Results"><table class="whatif-table"><caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
+  return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Results"><table class="whatif-table"><caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
     <thead><tr><${Head} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.order} />${columns.map((c) => html`<${Head} column=${c} by=${by} direction=${query.order} key=${c.id} />`)}</tr></thead>
     <tbody onMouseLeave=${() => onHover(null)}>${list.map((r) => {
       const name = nameOf(r)
       return html`<tr key=${name} ref=${(row) => (row ? rows.set(name, row) : rows.delete(name))} class="${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}" onMouseEnter=${() => onHover(r)} onFocusIn=${() => onHover(r)} onFocusOut=${() => onHover(null)}>
         <td class="whatif-pareto">${r.pareto && html`<span aria-hidden="true">●</span><span class="visually-hidden">on the front</span>`}</td>
         <td class="nowrap"><a href=${opened(r)} aria-current=${query.open === name ? 'true' : undefined} aria-label="Open ${titleOf(r, differ)}">${strategyWords[r.strategy] ?? r.strategy}</a></td>
-        ${columns.slice(1).map((c) => html`<td class=${c.number ? 'number nowrap' : ''} key=${c.id}>${c.of(r)}</td>`)}</tr>`
+        ${columns.slice(1).map((c) => html`<td class=${c.number ? 'number nowrap' : 'nowrap'} key=${c.id}>${c.of(r)}</td>`)}</tr>`
     })}</tbody></table></div>`
 }
 
@@ -96,7 +96,7 @@ export function Results({ answer, query }) {
         : html`<${Plot} results=${shown} query=${query} handle=${chart} onHover=${point} onOpen=${open} />`}
     <//>
     ${shown.length > 0 && html`<${Card} title="Results" aside=${shown.length === results.length ? counted(results.length, 'plan') : `${shown.length} of ${counted(results.length, 'plan')}`}>
-      ${same.length > 0 && html`<p class="muted">The same in all: ${same.map((name) => `${settings[name].head} ${settingText(name, results[0])}`).join(', ')}.</p>`}
+      ${same.length > 0 && html`<p class="muted">The same in all: ${same.map((name) => `${lower(settings[name].head)} ${settingText(name, results[0])}`).join(', ')}.</p>`}
       <${Table} results=${shown} differ=${differ} query=${query} pointed=${pointed} onHover=${fromTable} rows=${rows} />
     <//>`}`
 }
