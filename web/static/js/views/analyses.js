@@ -4,7 +4,7 @@
 import { html, useEffect, useMemo, useState } from '../html.js'
 import { Card, Code, Dialog, Empty, Tabs, Trouble } from '../parts.js'
 import { link, setQuery } from '../route.js'
-import { draftOf, Parameters, queryOfDraft, valuesOf } from './analyses/parameters.js'
+import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
 import { PKG } from './analyses/pkg.js'
 import { curlOf, questionOf, useContext } from './analyses/question.js'
 import { Ranges } from './analyses/ranges.js'
@@ -84,7 +84,7 @@ function Analysis({ analysis, kind, query }) {
 
 function Answer({ run, analysis, query, asked }) {
   const { View } = kinds[analysis]
-  if (run.result) return html`<div class=${run.busy ? 'analyses-old' : ''} aria-busy=${run.busy}><${View} result=${run.result.data} query=${query} values=${valuesOf(analysis, asked.draft)} /><p class="muted">${tookWords(run)}</p></div>`
+  if (run.result) return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}><${View} result=${run.result.data} query=${query} values=${{ ...run.result.of.query, ...(run.result.of.type ? null : run.result.of.body) }} /><p class="muted">${tookWords(run)}</p></div>`
   if (run.busy || run.problem || run.cancelled || complete(asked.source)) return null
   return html`<div class="card"><${Empty} title="No keys yet"><p>Choose a stored interval, paste or drop rows, or <a href=${link(['analyses', analysis], { sample: 'zipf' })}>take a sample</a>.</p><//></div>`
 }

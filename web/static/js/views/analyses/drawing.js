@@ -1,7 +1,7 @@
 // What the drawings of rings and of key spaces share.
 
 import { axis, Chart } from '../../chart.js'
-import { amount, exactly } from '../../format.js'
+import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 
 /**
@@ -41,6 +41,15 @@ export function colours(p, ids) {
   return (id) => (id === null ? p.line : p.series[at.get(id) % p.series.length])
 }
 
+/** Percent that keep their digits however small they are. */
+export const fine = (x) => (x === null || x === undefined ? '–' : x !== 0 && Math.abs(x) < 1e-4 ? `${(100 * x).toExponential(1)} %` : percent(x))
+
+/** How a chart of bars leaves room for the names at its left. */
+export function namesAside(p, names, width) {
+  const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
+  return { left: room, axis: axis(p, { type: 'category', inverse: true, data: names, axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' } }) }
+}
+
 /**
  * Loads of all members before and after: rows are {id, before, after, bound}, bound null
  * where a member goes. lines are {at, words} over the whole width.
@@ -61,7 +70,7 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
       series: [
         { name: 'before', type: 'bar', data: rows.map((r) => r.before), color: p.before, barGap: '10%', large: rows.length > 400 },
         { name: 'after', type: 'bar', data: rows.map((r) => r.after), color: p.after, large: rows.length > 400,
-          markLine: marks.length === 0 ? undefined : { silent: true, symbol: 'none', animation: false, data: marks.map(({ at, words }, i) => ({ yAxis: at, label: { formatter: words, color: p.text, position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop' }, lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 } })) } },
+          markLine: marks.length === 0 ? undefined : { silent: true, symbol: 'none', animation: false, data: marks.map(({ at, words }, i) => ({ yAxis: at, label: { formatter: words, color: p.text, backgroundColor: p.surface, padding: [1, 4], borderRadius: 3, position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop' }, lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 } })) } },
         ...(equal ? [] : [{ name: bound, type: 'scatter', data: rows.map((r) => r.bound ?? null), symbol: 'rect', symbolSize: [18, 2], color: p.bad }]),
       ],
     })} />`

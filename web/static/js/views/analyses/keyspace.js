@@ -19,7 +19,7 @@ export function KeySpace({ plan, width }) {
     <${Chart} height=${190} depends=${[plan, width]} label="The key space in ${counted(segments.length, 'segment')}, from the lowest key on, with its owners before and after; ${counted(moving.length, 'segment')} ${moving.length === 1 ? 'changes its' : 'change their'} owner."
       option=${(p, pixels) => option(p, bars(segments, width, total, pixels), ids, total, width)} data=${tableOf(segments)} />
     ${segments.length < plan.segment_count && html`<p class="hint">Only the first ${count(segments.length)} of ${counted(plan.segment_count, 'segment')} are shown: a greater length of lists shows more.</p>`}
-    <p class="hint">The middle row marks what changes its owner, in the colour of the new one. Segments thinner than a pixel are drawn merged with their neighbours.${ids.length > 10 ? ' There are ten colours: followers ten apart share one.' : ''}</p>
+    <p class="hint">The middle row marks what changes its owner, in the colour of the new one. Segments thinner than a pixel are merged with their neighbours.${ids.length > 10 ? ' There are ten colours: followers ten apart share one.' : ''}</p>
   <//>`
 }
 
@@ -53,9 +53,9 @@ function words({ of: s, y, from, to }, total) {
 function option(p, drawn, ids, total, width) {
   const colour = colours(p, ids)
   return {
-    grid: { left: 8, right: 12, top: 6, bottom: 26, containLabel: true },
+    grid: { left: 8, right: 24, top: 6, bottom: 26, containLabel: true },
     tooltip: { trigger: 'item', formatter: ({ data }) => words(drawn[data[3]], total) },
-    xAxis: axis(p, { type: 'value', min: 0, max: total || 1, name: width === 'keys' ? 'keys, in their order' : 'cost, in the order of the keys', nameLocation: 'middle', nameGap: 24, axisLabel: { formatter: (v) => (width === 'keys' ? amount(v) : percent(v / (total || 1))) }, splitLine: { show: false } }),
+    xAxis: axis(p, { type: 'value', min: 0, max: total || 1, interval: width === 'keys' ? undefined : (total || 1) / 4, name: width === 'keys' ? 'keys, in their order' : 'cost, in the order of the keys', nameLocation: 'middle', nameGap: 24, axisLabel: { formatter: (v) => (width === 'keys' ? amount(v) : percent(v / (total || 1))) }, splitLine: { show: false } }),
     yAxis: axis(p, { type: 'category', data: rows, inverse: true, axisLabel: { color: p.text }, axisLine: { show: false } }),
     series: [{
       type: 'custom', animation: false, encode: { x: [1, 2], y: 0 }, data: drawn.map((b, i) => [b.y, b.from, b.to, i]),

@@ -5,7 +5,7 @@ import { html, useId } from '../../html.js'
 
 // Kinds: number, whole; list (of whole numbers); choice, checks (several choices), yes.
 // before is the default as the server has it. more: behind "More parameters".
-const theta = { name: 'theta_max', words: 'Tolerance θ_max', kind: 'number', min: 0, before: '0.08', hint: 'How far a load may be above its fair share: 0.08 is 8 %.' }
+const theta = { name: 'theta_max', words: 'Tolerance θ_max', kind: 'number', min: 0, before: '0.08', own: (context) => context?.operator && `${context.operator.theta_max}, as the operator`, hint: 'How far a load may be above its fair share: 0.08 is 8 %.' }
 const seed = { name: 'seed', words: 'Seed', kind: 'whole', min: 0, before: '0', more: true }
 const top = { name: 'top', words: 'Length of lists', kind: 'whole', min: 1, max: 10_000, more: true }
 const methods = [['halving', 'Token halving'], ['doubling', 'Token doubling'], ['fitted', 'Fitted token counts']]
@@ -16,7 +16,7 @@ export const parameters = {
   ring: [
     { name: 'nodes', words: 'Nodes', kind: 'whole', min: 1, max: 65_536, before: '4', members: true },
     { name: 'tokens_per_instance', words: 'Tokens per node', kind: 'whole', min: 1, max: 16_777_216, before: '16, when doubling 1', own: (context) => context?.tokens && 'as they are' },
-    { name: 'method', words: 'Redistribution', kind: 'choice', choices: methods, before: 'halving' },
+    { name: 'method', words: 'Redistribution', kind: 'choice', choices: methods, before: 'halving', own: (context) => context?.operator?.ring?.method },
     { name: 'tau', words: 'τ', kind: 'number', min: 0, before: '0.2', hint: 'A node is relieved if its queue exceeds (1 + τ) times the second longest.' },
     theta,
     { name: 'max_rounds', words: 'Rounds for each node', kind: 'whole', min: 1, before: '1', hint: 'How often a node may be relieved.' },
@@ -53,12 +53,12 @@ export const parameters = {
   ],
   ranges: [
     { name: 'followers', words: 'Followers', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
-    { name: 'event', words: 'What happens', kind: 'choice', before: 'a first division', own: (context) => context?.owners && 'the keys have drifted since the division was made',
+    { name: 'event', words: 'What happens', kind: 'choice', before: 'a first division', own: (context) => context?.owners && 'drift: the keys are others',
       choices: [['create', 'A first division'], ['join', 'A follower joins'], ['leave', 'Followers leave in good order'], ['crash', 'Followers crash']] },
     { name: 'position', words: 'Followers before the new one', kind: 'whole', min: 0, before: 'all of them', needs: (draft) => draft.event === 'join' },
     { name: 'event_followers', words: 'Followers that go', kind: 'list', before: 'the last one', hint: 'Their numbers, with commas.', needs: (draft) => draft.event === 'leave' || draft.event === 'crash' },
     theta,
-    { name: 'max_intervals', words: 'Most intervals of a follower', kind: 'whole', min: 1, before: '32', hint: 'Under least movement.' },
+    { name: 'max_intervals', words: 'Most intervals of a follower', kind: 'whole', min: 1, before: '32', own: (context) => context?.operator?.ranges?.max_intervals && `${context.operator.ranges.max_intervals}, as the operator`, hint: 'Under least movement.' },
     { name: 'sketch_k', words: 'k of the sketches', kind: 'whole', min: 8, max: 1_048_576, before: 'no sketches: all keys', hint: 'With one, the division rests on merged quantile sketches.' },
     { name: 'sketches', words: 'Sketches', kind: 'whole', min: 1, max: 4_096, before: 'one of each follower', more: true, needs: 'sketch_k' },
     { name: 'confidence', words: 'Confidence of their error', kind: 'number', min: 0, max: 1, before: '0.99', more: true, needs: 'sketch_k' },
@@ -69,7 +69,7 @@ export const parameters = {
   schemes: [
     { name: 'instances', words: 'Instances', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
     theta,
-    { name: 'mergeable', words: 'Partial results of one key', kind: 'choice', before: 'true', choices: [['true', 'can be merged: keys may be split'], ['false', 'cannot be merged: keys stay whole']] },
+    { name: 'mergeable', words: 'Partial results of one key', kind: 'choice', before: 'true', choices: [['true', 'can be merged'], ['false', 'cannot be merged']], hint: 'Only what can be merged may be split over instances.' },
     { name: 'hash', words: 'Where keys are before', kind: 'choice', before: 'ring', choices: [['ring', 'Hash ring'], ['modulo', 'Hash modulo']] },
     { name: 'tokens_per_instance', words: 'Tokens per instance', kind: 'whole', min: 1, max: 65_536, before: '128' },
     { name: 'table_limit', words: 'Table limit', kind: 'whole', min: 0, before: 'none', hint: 'Entries of the routing table.' },

@@ -1,13 +1,15 @@
 // The answer to an analysis of partial key grouping.
 
 import { axis, Chart } from '../../chart.js'
-import { amount, count, counted, exactly, percent } from '../../format.js'
+import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
+import { fine, namesAside } from './drawing.js'
 
 const schemeWords = { hash: 'Key grouping', shuffle: 'Shuffle grouping', potc: 'PoTC', on_greedy: 'On-Greedy', off_greedy: 'Off-Greedy', pkg: 'PKG', d_choices: 'D-Choices', w_choices: 'W-Choices' }
 const informationWords = { global: 'global', local: 'local', local_probing: 'probing' }
+const orderWords = { shuffled: ', shuffled', independent: ', drawn independently' }
 const least = 1e-9 // of a log axis: what is below, zero too, is not drawn
 
 /** Names of runs that say no more than it takes to tell them apart. */
@@ -24,10 +26,10 @@ export function PKG({ result, query }) {
   const chooser = html`<label class="analyses-choose">Imbalance in <select value=${fraction ? '' : 'messages'} onChange=${(e) => setQuery({ y: e.currentTarget.value })}><option value="">parts of the messages so far</option><option value="messages">messages</option></select></label>`
   return html`
     <${Stats} items=${[
-      { label: 'Messages m', value: count(result.messages), note: counted(result.keys, 'key') },
+      { label: 'Messages m', value: count(result.messages), note: `${counted(result.keys, 'key')}${orderWords[result.order] ?? ', in the order of the stream'}` },
       { label: 'Workers W', value: count(result.workers), note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed' },
-      { label: 'Most frequent key p₁', value: percent(result.p1), note: `of the messages; 1/W is ${percent(1 / result.workers)}` },
-      { label: 'Least imbalance I(m)/m', value: percent(best.imbalance), note: best.name },
+      { label: 'Most frequent key p₁', value: fine(result.p1), note: `of the messages; 1/W is ${fine(1 / result.workers)}` },
+      { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
       { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
     ]} />
     ${result.advice && html`<${Advice} advice=${result.advice} workers=${result.workers} />`}
@@ -42,13 +44,13 @@ export function PKG({ result, query }) {
 }
 
 function Advice({ advice: a, workers }) {
-  const verdict = a.choices === null ? `No number of choices that was tried keeps the imbalance within ${percent(a.target)}.` : `Take d = ${a.choices}: it keeps the imbalance within ${percent(a.target)}.`
+  const verdict = a.choices === null ? `No number of choices that was tried keeps the imbalance within ${fine(a.target)}.` : `Take d = ${a.choices}: it keeps the imbalance within ${fine(a.target)}.`
   return html`<${Card} title="How many choices">
     <p class="analyses-verdict">${verdict}</p>
     <p>Proven: it takes at least d = ${count(a.least_choices)}. ${a.max_workers < workers ? `With d choices the costliest key can be balanced over ${count(a.max_workers)} workers at most; there are ${count(workers)}.` : `The most frequent key would allow up to ${counted(a.max_workers, 'worker')}.`}</p>
     <${PlainTable} caption="Numbers of choices that were tried" rows=${a.tried} rowKey=${(t) => t.choices} columns=${[
       { head: 'd', of: (t) => count(t.choices), number: true }, { head: 'Trials that met the target', of: (t) => `${count(t.met)} of ${count(t.trials)}`, number: true },
-      { head: 'Imbalance, median', of: (t) => percent(t.imbalance.median), number: true }, { head: 'least', of: (t) => percent(t.imbalance.least), number: true }, { head: 'greatest', of: (t) => percent(t.imbalance.greatest), number: true },
+      { head: 'Imbalance, median', of: (t) => fine(t.imbalance.median), number: true }, { head: 'least', of: (t) => fine(t.imbalance.least), number: true }, { head: 'greatest', of: (t) => fine(t.imbalance.greatest), number: true },
     ]} />
     ${a.key_count > 0 && html`<h3>Keys that need more than two choices</h3>
       ${a.keys.length < a.key_count && html`<p class="hint">The first ${count(a.keys.length)} of ${counted(a.key_count, 'key')}.</p>`}
@@ -63,9 +65,9 @@ const lineTypes = ['solid', 'dashed', 'dotted']
 function OverTime({ runs, fraction }) {
   const drawn = runs.filter((r) => r.series.length > 0)
   const y = (point) => (fraction ? point.imbalance / point.messages : point.imbalance)
-  const format = fraction ? percent : amount
+  const format = fraction ? fine : amount
   const bounds = fraction ? topKeyBounds(drawn) : []
-  const label = `Imbalance I(t)${fraction ? '/t' : ''} of ${counted(drawn.length, 'run')} over ${counted(drawn[0].series.at(-1).messages, 'message')}, on a logarithmic axis. At the end: ${drawn.slice(0, 8).map((r) => `${r.name} ${percent(r.imbalance)}`).join('; ')}.`
+  const label = `Imbalance I(t)${fraction ? '/t' : ''} of ${counted(drawn.length, 'run')} over ${counted(drawn[0].series.at(-1).messages, 'message')}, on a logarithmic axis. At the end: ${drawn.slice(0, 8).map((r) => `${r.name} ${fine(r.imbalance)}`).join('; ')}.`
   return html`<${Chart} height=${340} label=${label} depends=${[runs, fraction]}
     data=${{ rows: drawn[0].series.map((s, i) => ({ messages: s.messages, i })), columns: [{ head: 'Messages', of: (r) => count(r.messages), number: true }, ...drawn.map((run) => ({ head: run.name, of: ({ i }) => (run.series[i] ? format(y(run.series[i])) : '–'), number: true }))] }}
     option=${(p, width) => ({
@@ -79,7 +81,7 @@ function OverTime({ runs, fraction }) {
         data: r.series.map((s) => [s.messages, y(s) > least ? y(s) : null]),
       })), {
         name: 'proven bound', type: 'line', data: [], color: p.bad,
-        markLine: { silent: true, symbol: 'none', animation: false, lineStyle: { color: p.bad, type: 'dashed', width: 1.2 }, label: { position: 'insideStartTop', color: p.text, formatter: ({ name }) => name },
+        markLine: { silent: true, symbol: 'none', animation: false, lineStyle: { color: p.bad, type: 'dashed', width: 1.2 }, label: { position: 'insideEndTop', color: p.text, backgroundColor: p.surface, padding: [1, 4], formatter: ({ name }) => name },
           data: bounds.map(({ at, words }) => ({ yAxis: at, name: words })) },
       }],
     })} />
@@ -89,7 +91,7 @@ function OverTime({ runs, fraction }) {
 /** p₁/d − 1/W for each d, where it says something. */
 function topKeyBounds(runs) {
   const byChoices = new Map(runs.map((r) => [r.bounds.top_key_choices, r.bounds.top_key]))
-  return [...byChoices].filter(([, at]) => at > least).sort(([a], [b]) => a - b).map(([d, at]) => ({ at, words: `bound for d = ${d}: ${percent(at)}` }))
+  return [...byChoices].filter(([, at]) => at > least).sort(([a], [b]) => a - b).map(([d, at]) => ({ at, words: `bound for d = ${d}: ${fine(at)}` }))
 }
 
 /** The imbalance at the end over d, as far as several were run or tried. */
@@ -107,13 +109,13 @@ function OverChoices({ runs, advice }) {
   const value = (x) => (x > least && Number.isFinite(x) ? x : null)
   const all = [...[...lines].map(([name, points]) => ({ name, values: ds.map((d) => points.find((x) => x.d === d)?.at ?? null) })), { name: 'proven bound, most frequent key', values: topKey.map(value), bound: true }, { name: 'proven bound, any splitting', values: split.map(value), bound: true }].filter((l) => l.values.some((v) => v !== null))
   return html`<${Card} title="Imbalance over the number of choices"><${Chart} height=${300} label="Imbalance I(m)/m for d = ${ds.join(', ')}, with proven bounds, on a logarithmic axis." depends=${[runs, advice]}
-    data=${{ rows: ds.map((d, i) => ({ d, i })), columns: [{ head: 'd', of: (r) => r.d, number: true }, ...all.map((l) => ({ head: l.name, of: ({ i }) => percent(l.values[i]), number: true }))] }}
+    data=${{ rows: ds.map((d, i) => ({ d, i })), columns: [{ head: 'd', of: (r) => r.d, number: true }, ...all.map((l) => ({ head: l.name, of: ({ i }) => fine(l.values[i]), number: true }))] }}
     option=${(p, width) => ({
       grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true }, legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
-      tooltip: { trigger: 'axis', valueFormatter: percent },
-      xAxis: axis(p, { type: 'category', data: ds.map(String), name: 'choices d', nameLocation: 'middle', nameGap: 24 }), yAxis: axis(p, { type: 'log', axisLabel: { formatter: percent } }),
+      tooltip: { trigger: 'axis', valueFormatter: fine },
+      xAxis: axis(p, { type: 'category', data: ds.map(String), name: 'choices d', nameLocation: 'middle', nameGap: 24 }), yAxis: axis(p, { type: 'log', axisLabel: { formatter: fine } }),
       series: all.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 7, data: l.values.map((v) => (v === null || v <= least ? null : v)), color: l.bound ? p.bad : p.series[i % 10], lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : 'solid' }, connectNulls: true,
-        markLine: i === 0 && advice ? { silent: true, symbol: 'none', lineStyle: { color: p.good, type: 'dashed' }, label: { formatter: `target ${percent(advice.target)}`, position: 'insideEndTop', color: p.text }, data: [{ yAxis: advice.target }] } : undefined })),
+        markLine: i === 0 && advice ? { silent: true, symbol: 'none', lineStyle: { color: p.good, type: 'dashed' }, label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text }, data: [{ yAxis: advice.target }] } : undefined })),
     })} /><//>`
 }
 
@@ -121,26 +123,29 @@ function Bars({ runs, of, unit, words }) {
   const rows = [...runs].sort((a, b) => of(b) - of(a))
   return html`<${Chart} height=${Math.min(900, 60 + 24 * rows.length)} label="${words}: ${rows.slice(0, 8).map((r) => `${r.name} ${amount(of(r))}`).join('; ')}." depends=${[runs]}
     data=${{ rows, columns: [{ head: 'Run', of: (r) => r.name }, { head: unit, of: (r) => exactly(of(r)), number: true }] }}
-    option=${(p) => ({
-      grid: { left: 4, right: 56, top: 4, bottom: 24, containLabel: true }, tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex: i }]) => `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}` },
-      xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }), yAxis: axis(p, { type: 'category', inverse: true, data: rows.map((r) => r.name), axisLabel: { color: p.text } }),
-      series: [{ type: 'bar', data: rows.map(of), color: p.after, barMaxWidth: 16, label: { show: rows.length <= 40, position: 'right', color: p.text, formatter: ({ value }) => amount(value) } }],
-    })} />`
+    option=${(p, width) => {
+      const names = namesAside(p, rows.map((r) => r.name), width)
+      return {
+        grid: { left: names.left, right: 56, top: 4, bottom: 24 }, tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex: i }]) => `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}` },
+        xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }), yAxis: names.axis,
+        series: [{ type: 'bar', data: rows.map(of), color: p.after, barMaxWidth: 16, label: { show: rows.length <= 40, position: 'right', color: p.text, formatter: ({ value }) => amount(value) } }],
+      }
+    }} />`
 }
 
 /** What must hold of a run: at least the greater one of its bounds. */
 const lowerBound = ({ bounds }) => Math.max(0, bounds.top_key, bounds.split)
 
 const Runs = ({ runs }) => html`<div class="analyses-tall"><${PlainTable} caption="Figures of each run" rows=${runs} rowKey=${(r) => r.name} columns=${[
-  { head: 'Run', of: (r) => r.name }, { head: 'I(m)/m', of: (r) => percent(r.imbalance), number: true },
-  { head: 'over seeds', of: (r) => (r.over_seeds.least === r.over_seeds.greatest ? '–' : `${percent(r.over_seeds.least)} – ${percent(r.over_seeds.greatest)}`), number: true },
-  { head: 'Proven: not below', of: (r) => percent(lowerBound(r)), number: true }, { head: 'Mean', of: (r) => percent(r.average_imbalance), number: true }, { head: 'Peak', of: (r) => percent(r.peak_imbalance), number: true },
-  { head: 'θ', of: (r) => percent(r.theta), number: true }, { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
+  { head: 'Run', of: (r) => r.name }, { head: 'I(m)/m', of: (r) => fine(r.imbalance), number: true },
+  { head: 'over seeds', of: (r) => (r.over_seeds.least === r.over_seeds.greatest ? '–' : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`), number: true },
+  { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true }, { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true }, { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
+  { head: 'θ', of: (r) => fine(r.theta), number: true }, { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
   { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true }, { head: 'of key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true }, { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
   { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true }, { head: 'Head', of: (r) => (r.head ? `${counted(r.head.keys, 'key')}, d = ${r.head.choices}` : '–') },
 ]} /></div>`
 
 const HeavyKeys = ({ result }) => html`${result.heavy_keys.length < result.heavy_key_count && html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`}
   <div class="analyses-tall"><${PlainTable} caption="Heavy keys" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
-  { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Share', of: (k) => percent(k.share), number: true }, { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
+  { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Share', of: (k) => fine(k.share), number: true }, { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
 ]} /></div>`

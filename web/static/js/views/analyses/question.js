@@ -33,13 +33,20 @@ export async function questionOf(analysis, source, draft, context) {
   const values = valuesOf(analysis, draft)
   if (source.kind === 'operator') {
     const { operator, interval, epoch } = source
-    return { path, body: { ...ownMembers(analysis, values, context), ...values, ...changes(analysis, draft, values, context), operator, interval: Number(interval), ...(epoch !== '' && { epoch: Number(epoch) }) } }
+    return { path, body: { ...ownParameters(analysis, context), ...ownMembers(analysis, values, context), ...values, ...changes(analysis, draft, values, context), operator, interval: Number(interval), ...(epoch !== '' && { epoch: Number(epoch) }) } }
   }
   const nested = changes(analysis, draft, values, null)
   const body = bodyOf(source)
   if (Object.keys(nested).length === 0) return { path, query: values, body, type: typeOf(source) }
   const text = typeof body === 'string' ? body : await body.text()
   return { path, body: { ...values, ...nested, ...(typeOf(source) === 'text/csv' ? { columns: columnsOf(text) } : { stream: text.split(/\r?\n/).filter(Boolean) }) } }
+}
+
+/** What the operator's own configuration says, where the form says nothing. */
+function ownParameters(analysis, context) {
+  if (!context?.operator || analysis === 'pkg') return {}
+  const { theta_max, ring, ranges } = context.operator
+  return { theta_max, ...(analysis === 'ring' && ring?.method && { method: ring.method }), ...(analysis === 'ranges' && ranges?.max_intervals && { max_intervals: ranges.max_intervals }) }
 }
 
 /** The operator's own instances, where the form does not say how many there are. */

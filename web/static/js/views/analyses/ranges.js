@@ -82,7 +82,7 @@ function Transfers({ plan }) {
 const arrow = (before, after) => `${count(before)} → ${count(after)}`
 
 const Followers = ({ plan }) => html`<div class="analyses-tall"><${PlainTable} caption="Followers before and after" rows=${plan.followers} rowKey=${(f) => f.id} columns=${[
-  { head: 'Follower', of: (f) => f.id, number: true }, { head: '', of: (f) => statusWords[f.status] ?? '' }, { head: 'Fair share', of: (f) => percent(f.fair), number: true }, { head: 'Before', of: (f) => percent(f.before), number: true }, { head: 'After', of: (f) => `${percent(f.after)}${f.after_error > 0 ? ` ± ${percent(f.after_error)}` : ''}`, number: true },
+  { head: 'Follower', of: (f) => `${f.id}${statusWords[f.status] ? `, ${statusWords[f.status]}` : ''}` }, { head: 'Fair share', of: (f) => percent(f.fair), number: true }, { head: 'Before', of: (f) => percent(f.before), number: true }, { head: 'After', of: (f) => `${percent(f.after)}${f.after_error > 0 ? ` ± ${percent(f.after_error)}` : ''}`, number: true },
   { head: 'Intervals', of: (f) => arrow(f.intervals_before, f.intervals_after), number: true }, { head: 'Keys', of: (f) => arrow(f.keys_before, f.keys_after), number: true },
   { head: 'In', of: (f) => percent(f.in), number: true }, { head: 'Out', of: (f) => percent(f.out), number: true }, { head: 'State in', of: (f) => stateOnly(f.state_in), number: true }, { head: 'State out', of: (f) => stateOnly(f.state_out), number: true },
 ]} /></div>`

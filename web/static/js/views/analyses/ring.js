@@ -18,9 +18,9 @@ const causeWords = {
 /** The changes of the ring that an answer has, the most telling first. */
 function changesOf(result) {
   return [
-    result.plan && { id: 'plan', words: `Plan: ${methodWords[result.plan.method].toLowerCase()}`, change: result.plan.change },
+    result.plan && { id: 'plan', words: `Plan: ${methodWords[result.plan.method].toLowerCase()}`, change: result.plan.change, cause: result.plan.cause },
     result.rescale && { id: 'rescale', words: 'Joining and leaving nodes', change: result.rescale },
-    result.redistribution && { id: 'round', words: 'One round, by the policy', change: result.redistribution },
+    result.redistribution && { id: 'round', words: 'One round, by the policy', change: result.redistribution, cause: result.redistribution.cause },
   ].filter(Boolean)
 }
 
@@ -76,7 +76,7 @@ function Change({ result, shown, changes, theta }) {
   const lines = id === 'round' && result.verdict && equalCapacity(change.nodes) ? [{ at: result.verdict.threshold, words: 'threshold of the policy' }] : []
   const chooser = changes.length > 1 && html`<label class="analyses-choose">Change <select value=${id} onChange=${(e) => setQuery({ show: e.currentTarget.value })}>${changes.map((c) => html`<option value=${c.id} key=${c.id}>${c.words}</option>`)}</select></label>`
   return html`<${Card} title=${shown.words} aside=${chooser}>
-    ${change.tokens_added + change.tokens_removed === 0 && html`<p class="muted">Nothing changes${change.cause ? `: ${causeWords[change.cause] ?? change.cause}` : ''}. The ring is shown as it is.</p>`}
+    ${change.tokens_added + change.tokens_removed === 0 && html`<p class="muted">Nothing changes${shown.cause ? `: ${causeWords[shown.cause] ?? shown.cause}` : ''}. The ring is shown as it is.</p>`}
     <div class="analyses-sides">
       <${RingDrawing} nodes=${change.nodes} />
       <div>${loads && html`<h3>Load of each node, in units of cost</h3>
@@ -107,7 +107,7 @@ function tokenWords({ tokens_before: before, tokens_after: after }) {
 }
 
 const ChangedNodes = ({ nodes }) => html`<div class="analyses-tall"><${PlainTable} caption="Tokens and loads of each node before and after" rows=${nodes} rowKey=${(n) => n.id} columns=${[
-  { head: 'Node', of: (n) => n.id, number: true }, { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
+  { head: 'Node', of: (n) => n.id }, { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
   { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true }, { head: 'Change', of: tokenWords },
   { head: 'Load before', of: (n) => amount(n.load_before), number: true }, { head: 'after', of: (n) => amount(n.load_after), number: true },
   { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
@@ -126,7 +126,7 @@ const Moved = ({ keys }) => html`<div class="analyses-tall"><${PlainTable} capti
 ]} /></div>`
 
 const Nodes = ({ nodes }) => html`<${PlainTable} caption="What each node carries" rows=${nodes} rowKey=${(n) => n.id} columns=${[
-  { head: 'Node', of: (n) => n.id, number: true }, { head: 'Tokens', of: (n) => count(n.tokens), number: true }, { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
+  { head: 'Node', of: (n) => n.id }, { head: 'Tokens', of: (n) => count(n.tokens), number: true }, { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
   { head: 'Load', of: (n) => amount(n.load), number: true }, { head: 'Keys', of: (n) => count(n.keys), number: true }, { head: 'Queue', of: (n) => amount(n.queue), number: true },
 ]} />`
 
