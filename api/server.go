@@ -102,6 +102,9 @@ type Config struct {
 	Draining <-chan struct{}
 	// Tracing takes the spans of requests. Nil: there are none.
 	Tracing trace.TracerProvider
+	// Dashboard answers "/" and what is below "/dashboard/", for everybody: it holds no
+	// data. Nil: there is none.
+	Dashboard http.Handler
 	// Version is the version of the program, as /healthz tells it.
 	Version string
 	// Now is the clock. Defaults to time.Now.
@@ -125,6 +128,7 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	kept      *cache[string, moveList] // by plan
 	// collecting: a collection of what a large request left behind is running.
 	collecting atomic.Bool
 }
@@ -154,13 +158,18 @@ func New(c Config) (*Server, error) {
 		store: meteredStore{next: c.Store, metrics: m, tracing: traced, presence: &presence{log: log}}, log: log,
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now, contract: spec, metrics: m, slots: slots,
 		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
-		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/16)), (*planner.RoutingTable).Bytes),
+		kept:   newCache[string](int(min(maxMovesBytes, c.Limits.Memory/16)), moveList.bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
 	m.waiters(s.hub)
 	mux, err := s.router()
 	if err != nil {
 		return nil, err
+	}
+	if c.Dashboard != nil {
+		mux.Method("GET", "/", c.Dashboard)
+		mux.Method("GET", "/dashboard/*", c.Dashboard)
 	}
 	return &Server{mux, s}, nil
 }
@@ -199,6 +208,7 @@ func (s *server) router() (*chi.Mux, error) {
 		{"POST", "/v1/analyses/pkg", analysed(s, "pkg", analyses.RunPKG, boundPKG)},
 		{"POST", "/v1/analyses/ranges", analysed(s, "ranges", analyses.RunRanges, rowsOnly)},
 		{"POST", "/v1/analyses/schemes", analysed(s, "schemes", analyses.RunSchemes, boundSchemes)},
+		{"GET", "/v1/caller", s.getCaller},
 		{"GET", "/v1/operators", s.listOperators},
 		{"PUT", "/v1/operators/{operator}", s.putOperator},
 		{"GET", "/v1/operators/{operator}", s.getOperator},
@@ -212,6 +222,7 @@ func (s *server) router() (*chi.Mux, error) {
 		{"GET", "/v1/plans/{id}", s.getPlan},
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
+		{"GET", "/v1/plans/{id}/flows", s.listFlows},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
 		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
 		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/statsio"
+	"plannerd/web"
 )
 
 type serveCmd struct {
@@ -99,8 +100,12 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 	}
 	defer stopDebugging()
 	budget := c.budget()
+	dashboard, err := web.Handler()
+	if err != nil {
+		return err
+	}
 	config := api.Config{
-		Logger: logger, Version: version(), Now: env.now, Limits: c.limits(budget), Access: secrets.access(), Tracing: tracing.provider,
+		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.now, Limits: c.limits(budget), Access: secrets.access(), Tracing: tracing.provider,
 	}
 	defer secrets.watch(logger)()
 	p, err := c.listen(env, config, secrets)

@@ -1,0 +1,206 @@
+// The client of the public API: requests, problems, the token, and resources that
+// views watch.
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+
+const tokenKey = 'plannerd.token'
+
+/**
+ * What the page knows of the server, for all views: whether a token is asked for and
+ * why, and whether the server answers at all. Views hear of changes by useSession.
+ */
+export const session = { asks: false, refused: false, offline: false, visit: 0 }
+const watchers = new Set()
+
+function tell(change) {
+  if (Object.entries(change).every(([name, value]) => session[name] === value)) return
+  Object.assign(session, change)
+  watchers.forEach((watcher) => watcher())
+}
+
+export function useSession() {
+  const [, turn] = useState(0)
+  useEffect(() => {
+    const watcher = () => turn((n) => n + 1)
+    watchers.add(watcher)
+    return () => watchers.delete(watcher)
+  }, [])
+  return session
+}
+
+const token = () => sessionStorage.getItem(tokenKey) ?? localStorage.getItem(tokenKey)
+
+export const signedIn = () => token() !== null
+
+/** Takes a token for this tab, or for as long as the browser keeps it. Views load anew. */
+export function signIn(secret, remember) {
+  signOff()
+  const storage = remember ? localStorage : sessionStorage
+  storage.setItem(tokenKey, secret)
+  tell({ asks: false, refused: false, visit: session.visit + 1 })
+}
+
+export function signOut() {
+  signOff()
+  tell({ asks: false, refused: false, visit: session.visit + 1 })
+}
+
+function signOff() {
+  sessionStorage.removeItem(tokenKey)
+  localStorage.removeItem(tokenKey)
+}
+
+/** What an answer other than 2xx says (RFC 9457), or that there was none: status 0. */
+export class Problem extends Error {
+  constructor({ status = 0, title = '', detail = '', code = '', errors = [], request_id: requestID = '' }, retryAfter = 0) {
+    super(detail || title)
+    Object.assign(this, { name: 'Problem', status, title, detail, code, errors, requestID, retryAfter })
+  }
+}
+
+/** The address of something of the API: query values that are null, undefined or '' are left out, lists are comma-separated. */
+export function address(path, query = {}) {
+  const said = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0))
+  const text = said.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&')
+  return path + (text && `?${text}`)
+}
+
+/**
+ * Asks the API. body is sent as JSON unless it is a string, a Blob or bytes, which then
+ * need a type. Answers with {status, data, etag}; data is null for 204 and 304. Throws
+ * a Problem, or the AbortError of signal.
+ */
+export async function request(method, path, { query, body, type, headers = {}, etag, match, signal, accept = 'application/json' } = {}) {
+  const answer = await send(address(path, query), {
+    method, signal, cache: 'no-store', credentials: 'same-origin',
+    headers: {
+      Accept: accept,
+      ...(token() && { Authorization: `Bearer ${token()}` }),
+      ...(etag && { 'If-None-Match': etag }),
+      ...(match && { 'If-Match': match }),
+      ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
+      ...headers,
+    },
+    body: body === undefined || type ? body : JSON.stringify(body),
+  })
+  const tag = answer.headers.get('ETag')
+  if (answer.status === 304 || answer.status === 204) return { status: answer.status, data: null, etag: tag, headers: answer.headers }
+  if (!answer.ok) throw await problemOf(answer)
+  const kind = answer.headers.get('Content-Type') ?? ''
+  try {
+    const data = kind.startsWith('application/json') ? await answer.json() : await answer.text()
+    return { status: answer.status, data, etag: tag, headers: answer.headers }
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+  }
+}
+
+async function send(url, init) {
+  const sent = token()
+  let answer
+  try {
+    answer = await fetch(url, init)
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    tell({ offline: true })
+    throw new Problem({ title: 'No answer', detail: 'The server does not answer: it is down, or there is no way to it.' })
+  }
+  tell({ offline: false })
+  if (answer.status === 401 && sent === token()) tell({ asks: true, refused: sent !== null })
+  return answer
+}
+
+async function problemOf(answer) {
+  let said = {}
+  try {
+    said = await answer.json()
+  } catch {
+    // Not from the service itself, but from something before it.
+  }
+  return new Problem({ status: answer.status, title: answer.statusText || `Status ${answer.status}`, ...said }, Number(answer.headers.get('Retry-After')) || 0)
+}
+
+/** A name for a request that changes something, so that sending it twice does it once. */
+export function idempotencyKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
+}
+
+/** Sends what changes something; see request. */
+export const change = (path, body, options = {}) =>
+  request('POST', path, { body, ...options, headers: { 'Idempotency-Key': options.key ?? idempotencyKey(), ...options.headers } })
+
+/** All items of a list, page by page, at most limit: {items, more}. */
+export async function list(path, member, { query = {}, limit = 10_000, signal } = {}) {
+  const items = []
+  for (let page_token = null; ;) {
+    const { data } = await request('GET', path, { query: { page_size: Math.min(1000, limit - items.length), ...query, page_token }, signal })
+    items.push(...data[member])
+    page_token = data.next_page_token
+    if (page_token === null || items.length >= limit) return { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
+  }
+}
+
+const shortest = 1_000
+const longest = 30_000
+
+/**
+ * Watches a resource: {data, etag, problem, loading, at, reload}. With every, in
+ * milliseconds, it is asked again as long as the page is visible; while it fails, data
+ * stays what it was and is tried again after ever longer times. A path of null is not
+ * asked for.
+ *
+ * load, by default a GET of path, may be any function of (signal, etag) that gives
+ * {status, data, etag}; then path only names what is loaded.
+ */
+export function useResource(path, { query, every = 0, load } = {}) {
+  const { visit } = useSession()
+  const url = path === null ? null : address(path, query)
+  const [state, setState] = useState({ url, data: null, etag: null, problem: null, at: 0 })
+  const current = useRef({})
+  const reload = useCallback(() => current.current.ask?.(), [])
+
+  useEffect(() => {
+    if (url === null) return undefined
+    const abort = new AbortController()
+    let known = { data: null, etag: null }
+    let timer = 0
+    let failures = 0
+    setState((old) => (old.url === url && old.data !== null ? old : { url, data: null, etag: null, problem: null, at: 0 }))
+    const later = (ms) => { timer = setTimeout(() => (document.hidden ? later(ms) : ask()), ms) }
+    const ask = async () => {
+      clearTimeout(timer)
+      try {
+        const get = load ?? ((signal, etag) => request('GET', url, { signal, etag }))
+        const answer = await get(abort.signal, known.etag)
+        if (abort.signal.aborted) return
+        if (answer.status !== 304) known = { data: answer.data, etag: answer.etag }
+        failures = 0
+        setState({ url, ...known, problem: null, at: Date.now() })
+        if (every > 0) later(every)
+      } catch (problem) {
+        if (problem.name === 'AbortError' || abort.signal.aborted) return
+        if (problem.name !== 'Problem') throw problem
+        setState((old) => ({ ...old, url, problem }))
+        if (passing(problem)) later(Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures++)))
+      }
+    }
+    current.current.ask = ask
+    ask()
+    const online = () => { failures = 0; ask() }
+    addEventListener('online', online)
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+      removeEventListener('online', online)
+    }
+  }, [url, every, visit])
+
+  // What was loaded for another address must not be shown for this one.
+  const shown = state.url === url ? state : { data: null, etag: null, problem: null, at: 0 }
+  return { ...shown, loading: url !== null && shown.data === null && shown.problem === null, reload }
+}
+
+/** Whether asking again may help. */
+const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)

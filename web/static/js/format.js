@@ -1,0 +1,108 @@
+// Numbers with their units, and times.
+
+import { useEffect, useState } from 'preact/hooks'
+
+const locale = 'en'
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+const exact = new Intl.NumberFormat(locale, { maximumSignificantDigits: 15 })
+const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
+const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+
+/** A count: 12,810. */
+export const count = (n) => (n === null || n === undefined ? '–' : whole.format(n))
+
+/** A count and what is counted: "1 key", "12,810 keys". */
+export const counted = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`
+
+/** An amount in few digits: 12.8K. */
+export const amount = (x) => {
+  if (x === null || x === undefined) return '–'
+  const size = Math.abs(x)
+  if (size >= 1e15 || (size > 0 && size < 1e-3)) return x.toExponential(2)
+  return size < 1000 ? three.format(x) : brief.format(x)
+}
+
+/** An amount with all its digits. */
+export const exactly = (x) => (x === null || x === undefined ? '–' : Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6) ? String(x) : exact.format(x))
+
+/** A share as percent: 0.0128 is 1.28 %. */
+export const percent = (x) => {
+  if (x === null || x === undefined) return '–'
+  const p = 100 * x
+  const size = Math.abs(p)
+  if (size > 0 && size < 0.01) return p > 0 ? '< 0.01 %' : '> −0.01 %'
+  return `${size >= 1e6 ? amount(p) : size >= 100 ? whole.format(p) : three.format(p)} %`
+}
+
+const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
+
+const bytes = (x) => {
+  let unit = 0
+  while (Math.abs(x) >= 1024 && unit < binary.length - 1) {
+    x /= 1024
+    unit++
+  }
+  return `${three.format(x)} ${binary[unit]}`
+}
+
+const unitKey = 'plannerd.state'
+const unitListeners = new Set()
+
+/** What state is counted in: 'units', as engines send it, or 'bytes'. The API does not know. */
+export const stateUnit = () => (localStorage.getItem(unitKey) === 'bytes' ? 'bytes' : 'units')
+
+export function setStateUnit(unit) {
+  localStorage.setItem(unitKey, unit)
+  unitListeners.forEach((listener) => listener())
+}
+
+/** Draws a view anew when the unit of state changes. */
+export function useStateUnit() {
+  const [unit, set] = useState(stateUnit())
+  useEffect(() => {
+    const listener = () => set(stateUnit())
+    unitListeners.add(listener)
+    return () => unitListeners.delete(listener)
+  }, [])
+  return unit
+}
+
+/** State with its unit: "12.8K of state", or "12.5 KiB". */
+export const state = (x) => (x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : `${amount(x)} of state`)
+
+/** State in a column whose head names the unit. */
+export const stateOnly = (x) => (x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : amount(x))
+
+/** A duration in milliseconds: "3.4 ms", "12 s". */
+export const duration = (ms) => {
+  if (ms === null || ms === undefined) return '–'
+  if (ms < 1) return `${three.format(ms * 1000)} µs`
+  if (ms < 1000) return `${three.format(ms)} ms`
+  if (ms < 120_000) return `${three.format(ms / 1000)} s`
+  return `${whole.format(ms / 60_000)} min`
+}
+
+const steps = [[60, 'second', 1], [3600, 'minute', 60], [86_400, 'hour', 3600], [30 * 86_400, 'day', 86_400], [365 * 86_400, 'month', 30 * 86_400], [Infinity, 'year', 365 * 86_400]]
+const relativeTime = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
+
+/** A time from now: "3 min. ago", "in 2 hr.". */
+export function relative(time, now = Date.now()) {
+  const seconds = (new Date(time) - now) / 1000
+  const [, unit, size] = steps.find(([below]) => Math.abs(seconds) < below)
+  return unit === 'second' && Math.abs(seconds) < 5 ? 'just now' : relativeTime.format(Math.trunc(seconds / size), unit)
+}
+
+const absoluteTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const absoluteToday = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+
+/** A time of the visitor's clock: "22 Nov 2026, 01:05:33", of today without its day. */
+export function absolute(time, now = new Date()) {
+  const at = new Date(time)
+  return at.toDateString() === new Date(now).toDateString() ? absoluteToday.format(at) : absoluteTime.format(at)
+}
+
+/** The ids of instances in few words: "3, 4 and 9 more". */
+export function some(items, most = 8) {
+  if (items.length <= most) return items.join(', ')
+  return `${items.slice(0, most - 1).join(', ')} and ${items.length - most + 1} more`
+}

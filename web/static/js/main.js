@@ -1,0 +1,119 @@
+// The frame of the dashboard: where it is, what is shown there, and who is asking.
+
+import { request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
+import { html, render, useEffect, useRef, useState } from './html.js'
+import { Announcements, Dialog, Empty, Loading, Trouble } from './parts.js'
+import { useRoute } from './route.js'
+import { setStateUnit, useStateUnit } from './format.js'
+import { setTheme, theme } from './theme.js'
+
+/** What is shown where; a part that begins with ":" is any, and given to the view by its name. */
+const views = [
+  ['/', () => import('./views/operators.js')],
+  ['/operators/:operator', () => import('./views/operator.js')],
+  ['/operators/:operator/configuration', () => import('./views/configuration.js')],
+  ['/plans/:plan', () => import('./views/plan.js')],
+  ['/what-if', () => import('./views/whatif.js')],
+  ['/analyses', () => import('./views/analyses.js')],
+  ['/analyses/:analysis', () => import('./views/analyses.js')],
+].map(([pattern, load]) => ({ parts: pattern.split('/'), load }))
+
+function find(path) {
+  const parts = path.split('/')
+  for (const view of views) {
+    if (view.parts.length !== parts.length || !view.parts.every((p, i) => p.startsWith(':') || p === parts[i])) continue
+    return { load: view.load, params: Object.fromEntries(view.parts.map((p, i) => [p.slice(1), parts[i]]).filter((_, i) => view.parts[i].startsWith(':'))) }
+  }
+  return null
+}
+
+const sections = [['#/', 'Operators', /^\/$|^\/operators|^\/plans/], ['#/what-if', 'What if', /^\/what-if/], ['#/analyses', 'Analyses', /^\/analyses/]]
+
+function Frame() {
+  const route = useRoute()
+  const { asks, offline, visit } = useSession()
+  const [view, setView] = useState(null)
+  const main = useRef(null)
+  const found = find(route.path)
+  const load = found?.load ?? null
+
+  useEffect(() => {
+    let left = false
+    load?.().then((module) => !left && setView({ load, View: module.default }), (error) => !left && setView({ load, error }))
+    return () => { left = true }
+  }, [load])
+
+  // A new page begins at its top, and is read from there.
+  const shownPath = useRef(route.path)
+  useEffect(() => {
+    if (shownPath.current === route.path) return
+    shownPath.current = route.path
+    scrollTo(0, 0)
+    main.current.focus({ preventScroll: true })
+  }, [route.path])
+
+  return html`
+    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); main.current.focus() }}>Skip to content</a>
+    <header class="top">
+      <a class="brand" href="#/"><img src="dashboard/icon.svg" alt="" width="24" height="24" />plannerd</a>
+      <nav aria-label="Main"><ul>${sections.map(([href, text, here]) => html`<li key=${href}><a href=${href} aria-current=${here.test(route.path) ? 'page' : undefined}>${text}</a></li>`)}
+        <li><a href="docs">API</a></li></ul></nav>
+      <${Preferences} />
+    </header>
+    ${offline && html`<p class="offline" role="alert">The server does not answer. What is shown may be old; the page tries again by itself.</p>`}
+    <main id="main" ref=${main} tabindex="-1" key=${visit}>
+      ${!found ? html`<${Empty} title="There is no such page"><p><a href="#/">All operators</a></p><//>`
+        : view?.load !== load ? html`<${Loading} />`
+          : view.error ? html`<${Trouble} problem=${{ status: 0, title: 'A part of the page could not be loaded', errors: [] }} retry=${() => location.reload()} />`
+            : html`<${view.View} ...${found.params} query=${route.query} key=${route.path} />`}
+    </main>
+    <${Announcements} />
+    ${asks && html`<${TokenPrompt} />`}`
+}
+
+/** How things are shown, and who asks. */
+function Preferences() {
+  const unit = useStateUnit()
+  const [chosen, choose] = useState(theme())
+  const { asks } = useSession()
+  const caller = useResource(asks ? null : 'v1/caller')
+  return html`<div class="preferences">
+    ${caller.data?.access && html`<span class="caller" title="Role: ${caller.data.role}">${caller.data.name} <span class="muted">${caller.data.role}</span></span>`}
+    ${signedIn() && html`<button type="button" class="quiet" onClick=${signOut}>Sign out</button>`}
+    <label><span class="visually-hidden">Unit of state</span><select value=${unit} onChange=${(e) => setStateUnit(e.currentTarget.value)}><option value="units">State in units</option><option value="bytes">State in bytes</option></select></label>
+    <label><span class="visually-hidden">Colours</span><select value=${chosen} onChange=${(e) => { setTheme(e.currentTarget.value); choose(theme()) }}><option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select></label>
+  </div>`
+}
+
+/** Asks for a token and tries it before it is taken. */
+function TokenPrompt() {
+  const [open, setOpen] = useState(true)
+  const [secret, setSecret] = useState('')
+  const [remember, setRemember] = useState(false)
+  const [said, say] = useState(session.refused ? 'The token is no longer valid, or never was. Sign in with another one.' : '')
+  const [busy, setBusy] = useState(false)
+  if (!open) return html`<p class="signin-bar" role="status">This server asks for a token. <button type="button" onClick=${() => setOpen(true)}>Sign in</button></p>`
+  const submit = async (event) => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      await request('GET', 'v1/caller', { headers: { Authorization: `Bearer ${secret.trim()}` } })
+      signIn(secret.trim(), remember)
+    } catch (problem) {
+      say(problem.status === 401 ? 'The server does not know this token.' : problem.message)
+      setBusy(false)
+    }
+  }
+  return html`<${Dialog} title="Sign in" onClose=${() => setOpen(false)}>
+    <form onSubmit=${submit} class="form">
+      <p>This server asks for a token. Whoever runs it makes one with <code>plannerd token new</code>.</p>
+      <div class="field"><label for="token">Token</label>
+        <input id="token" type="password" autocomplete="current-password" required value=${secret} onInput=${(e) => setSecret(e.currentTarget.value)} aria-describedby="token-said" /></div>
+      <label class="check"><input type="checkbox" checked=${remember} onChange=${(e) => setRemember(e.currentTarget.checked)} /> Keep it in this browser, not only in this tab</label>
+      <p id="token-said" role="alert" class="form-said">${said}</p>
+      <footer class="form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
+    </form>
+  <//>`
+}
+
+render(html`<${Frame} />`, document.getElementById('app'))

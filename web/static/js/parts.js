@@ -1,0 +1,193 @@
+// The parts that views are made of.
+
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { idempotencyKey } from './api.js'
+import { absolute, relative } from './format.js'
+import { html } from './html.js'
+import { statusWords } from './words.js'
+
+/** A panel with a heading. level is that of the heading, aside what stands beside it. */
+export function Card({ title, aside, level = 2, class: more = '', children }) {
+  const id = useId()
+  const Heading = `h${level}`
+  return html`<section class="card ${more}" aria-labelledby=${id}>
+    <header class="card-head"><${Heading} id=${id}>${title}<//>${aside && html`<div class="card-aside">${aside}</div>`}</header>
+    ${children}
+  </section>`
+}
+
+/** Figures in a row; each is {label, value, note, tone}. Tones: good, warn, bad. */
+export function Stats({ items }) {
+  return html`<dl class="stats">${items.filter(Boolean).map(({ label, value, note, tone }) => html`
+    <div class="stat ${tone ?? ''}" key=${label}><dt>${label}</dt><dd><span class="stat-value">${value}</span>${note && html`<span class="stat-note">${note}</span>`}</dd></div>`)}</dl>`
+}
+
+export function Status({ status }) {
+  return html`<span class="status status-${status}">${statusWords[status] ?? status}</span>`
+}
+
+let now = Date.now()
+const clocks = new Set()
+setInterval(() => {
+  now = Date.now()
+  if (!document.hidden) clocks.forEach((tick) => tick(now))
+}, 5_000)
+
+/** A time, relative and absolute. */
+export function Time({ at, brief = false }) {
+  const [moment, tick] = useState(Math.max(now, Date.now()))
+  useEffect(() => {
+    clocks.add(tick)
+    return () => clocks.delete(tick)
+  }, [])
+  if (!at) return html`<span>–</span>`
+  const date = new Date(at)
+  const full = absolute(date, moment)
+  return html`<time datetime=${date.toISOString()} title=${date.toString()}>${relative(date, moment)}${!brief && html`<span class="absolute"> · ${full}</span>`}</time>`
+}
+
+/** What stands where nothing is yet. */
+export function Empty({ title, children }) {
+  return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`
+}
+
+/** Grey shapes where rows will be. */
+export function Loading({ rows = 4, label = 'Loading' }) {
+  return html`<div class="loading" role="status"><span class="visually-hidden">${label}…</span>
+    ${Array.from({ length: rows }, (_, i) => html`<div class="skeleton" key=${i} aria-hidden="true"></div>`)}</div>`
+}
+
+const advice = {
+  0: 'The page tries again by itself.',
+  403: 'Another token may do this: sign out, and in again with one that has the role.',
+  410: 'Retention removes what is older than the configuration keeps.',
+  429: 'Other requests hold the memory that this one needs. The page tries again by itself.',
+  503: 'The page tries again by itself.',
+}
+
+/** What went wrong, and what helps. */
+export function Trouble({ problem, retry }) {
+  const { status, title, detail, code, errors = [], requestID } = problem
+  return html`<div class="trouble" role="alert">
+    <p class="trouble-title">${status === 0 ? 'No answer from the server' : status === 404 ? 'There is nothing here' : title}</p>
+    ${status !== 0 && html`<p>${detail}</p>`}
+    ${errors.length > 0 && html`<ul>${errors.slice(0, 10).map((e, i) => html`<li key=${i}>${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}${e.detail}</li>`)}
+      ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
+    ${advice[status] && html`<p>${advice[status]}</p>`}
+    ${status >= 500 && status !== 503 && html`<p>The server's log tells more${requestID && html` of the request <code>${requestID}</code>`}.</p>`}
+    <p class="trouble-foot">${retry && html`<button type="button" onClick=${retry}>Try again</button>`}${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}</p>
+  </div>`
+}
+
+/**
+ * A watched resource on its way: what loads, what is wrong, or what render makes of the
+ * data. Data that could not be renewed is shown, and that it is old.
+ */
+export function Resource({ of, rows, render }) {
+  if (of.data === null) return of.problem ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />` : html`<${Loading} rows=${rows} />`
+  return html`${of.problem && html`<p class="stale" role="status">Not renewed since <${Time} at=${of.at} />: ${of.problem.status === 0 ? 'the server does not answer' : of.problem.message}</p>`}${render(of.data)}`
+}
+
+const said = new Set()
+
+/** Says something to everybody: shown for a while, and read out. */
+export const announce = (text) => said.forEach((hear) => hear(text))
+
+export function Announcements() {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    let timer = 0
+    const hear = (words) => {
+      setText(words)
+      clearTimeout(timer)
+      timer = setTimeout(() => setText(''), 6_000)
+    }
+    said.add(hear)
+    return () => said.delete(hear)
+  }, [])
+  return html`<div class="announcements" role="status" aria-live="polite">${text && html`<p>${text}</p>`}</div>`
+}
+
+/** Copies text; where the browser does not let it, selects it in place. */
+export function CopyButton({ text, label = 'Copy', done = 'Copied', from }) {
+  const copy = async () => {
+    const words = typeof text === 'function' ? text() : text
+    try {
+      await navigator.clipboard.writeText(words)
+      announce(`${done}.`)
+    } catch {
+      if (from?.current) {
+        getSelection().selectAllChildren(from.current)
+        announce('Selected: copy it with Ctrl+C.')
+      } else {
+        announce('The browser does not allow copying here.')
+      }
+    }
+  }
+  return html`<button type="button" onClick=${copy}>${label}</button>`
+}
+
+/** Code with a button that copies it. */
+export function Code({ text, label = 'Command' }) {
+  const place = useRef(null)
+  return html`<div class="code"><pre tabindex="0" role="group" aria-label=${label}><code ref=${place}>${text}</code></pre><${CopyButton} text=${text} from=${place} /></div>`
+}
+
+/**
+ * A modal dialog. onClose is called when it was left by Esc or its button.
+ */
+export function Dialog({ title, onClose, children }) {
+  const element = useRef(null)
+  const id = useId()
+  useLayoutEffect(() => {
+    element.current.showModal()
+    return () => element.current?.close()
+  }, [])
+  return html`<dialog ref=${element} aria-labelledby=${id} onCancel=${(e) => { e.preventDefault(); onClose() }}>
+    <header class="card-head"><h2 id=${id}>${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${onClose}>✕</button></header>
+    ${children}
+  </dialog>`
+}
+
+/**
+ * What a form sends: {send, busy, problem, clear}. do is given what send is, and a name
+ * for the request that stays the same until it succeeded, so that a second try does not
+ * do it twice.
+ */
+export function useSend(action) {
+  const [state, setState] = useState({ busy: false, problem: null })
+  const key = useRef(idempotencyKey())
+  const send = async (...args) => {
+    setState({ busy: true, problem: null })
+    try {
+      const out = await action(key.current, ...args)
+      key.current = idempotencyKey()
+      setState({ busy: false, problem: null })
+      return out
+    } catch (problem) {
+      setState({ busy: false, problem: problem.name === 'AbortError' ? null : problem })
+      if (problem.name !== 'Problem' && problem.name !== 'AbortError') throw problem
+      return undefined
+    }
+  }
+  return { ...state, send, clear: () => setState({ busy: false, problem: null }) }
+}
+
+/** A labelled field; children is the control, which gets the id. */
+export function Field({ label, hint, children }) {
+  const id = useId()
+  return html`<div class="field"><label for=${id}>${label}</label>${children(id)}${hint && html`<p class="hint">${hint}</p>`}</div>`
+}
+
+/** Links of which one is here: {href, text, here}. */
+export function Tabs({ label, items }) {
+  return html`<nav class="tabs" aria-label=${label}><ul>${items.map(({ href, text, here }) => html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`
+}
+
+/** A small table: columns are {head, of(row), number, key}. Rows must be few. */
+export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class: more = '' }) {
+  return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}><table class=${more}><caption class="visually-hidden">${caption}</caption>
+    <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`)}</tr></thead>
+    <tbody>${rows.map((row, i) => html`<tr key=${rowKey(row, i)}>${columns.map((c) => html`<td class=${c.number ? 'number' : ''} key=${c.head}>${c.of(row)}</td>`)}</tr>`)}</tbody>
+  </table></div>`
+}

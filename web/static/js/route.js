@@ -1,0 +1,43 @@
+// Where the visitor is: the fragment of the address, as "#/plans/42?sort=cost". It works
+// wherever the page is served, and every view can be linked to.
+
+import { useEffect, useState } from 'preact/hooks'
+import { address } from './api.js'
+
+/** The current place: {path, query}; parts of the path are decoded. */
+export function here() {
+  const [path, query = ''] = location.hash.replace(/^#/, '').split('?')
+  return { path: path.split('/').map(decode).join('/') || '/', query: Object.fromEntries(new URLSearchParams(query)) }
+}
+
+function decode(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** The link to a place; parts of the path are taken as they are, and encoded. */
+export const link = (parts, query) => address(`#/${parts.map(encodeURIComponent).join('/')}`, query)
+
+const listeners = new Set()
+addEventListener('hashchange', () => listeners.forEach((listener) => listener()))
+
+export function useRoute() {
+  const [route, setRoute] = useState(here)
+  useEffect(() => {
+    const listener = () => setRoute(here())
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, [])
+  return route
+}
+
+/** Changes what the query of this place says, without a new entry in the history. */
+export function setQuery(change) {
+  const { query } = here()
+  const [path] = location.hash.split('?')
+  history.replaceState(history.state, '', address(path || '#/', { ...query, ...change }))
+  listeners.forEach((listener) => listener())
+}

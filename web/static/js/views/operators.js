@@ -1,0 +1,103 @@
+// All operators, those with something to decide first.
+
+import { list, request, useResource } from '../api.js'
+import { Sparkline } from '../chart.js'
+import { count, counted, percent } from '../format.js'
+import { html, useEffect, useRef, useState } from '../html.js'
+import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
+import { link, setQuery } from '../route.js'
+import { strategyWords } from '../words.js'
+
+const most = 5_000 // operators on one page
+const shown = 40 // intervals of a sparkline
+const eager = 25 // operators whose plans are asked for at once, the others when they come into view
+
+/** What needs somebody comes first: approval, then what is on its way, then by name. */
+const urgency = { proposed: 0, approved: 1, applying: 1 }
+const order = (a, b) => (urgency[a.current_plan_status] ?? 2) - (urgency[b.current_plan_status] ?? 2) || (a.name < b.name ? -1 : 1)
+
+export default function Operators({ query }) {
+  useEffect(() => { document.title = 'Operators · plannerd' }, [])
+  const operators = useResource('v1/operators', { every: 10_000, load: async (signal) => ({ data: await list('v1/operators', 'operators', { limit: most, signal }) }) })
+  return html`<h1>Operators</h1>
+    <${Resource} of=${operators} rows=${6} render=${(data) => (data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} search=${query.search ?? ''} />`)} />`
+}
+
+function List({ items, more, search }) {
+  const found = items.filter((o) => o.name.toLowerCase().includes(search.toLowerCase())).sort(order)
+  const waiting = items.filter((o) => o.current_plan_status === 'proposed').length
+  return html`
+    <div class="bar">
+      <p class=${waiting > 0 ? 'waiting' : 'muted'} role="status">${waiting > 0 ? `${counted(waiting, 'plan')} wait${waiting === 1 ? 's' : ''} for approval` : 'Nothing waits for approval'}</p>
+      <label class="search"><span class="visually-hidden">Search operators</span><input type="search" placeholder="Search operators" value=${search} onInput=${(e) => setQuery({ search: e.currentTarget.value })} /></label>
+    </div>
+    ${more && html`<p class="stale">Only the first ${count(most)} operators are shown.</p>`}
+    ${found.length === 0 ? html`<${Empty} title="No operator has such a name" />` : html`
+    <div class="operators" role="table" aria-label="Operators">
+      <div role="rowgroup"><div role="row" class="operators-head">
+        ${['Operator', 'θ over the last intervals', 'Table', 'Last plan', ''].map((head) => html`<div role="columnheader" key=${head}>${head || html`<span class="visually-hidden">What to do</span>`}</div>`)}
+      </div></div>
+      <div role="rowgroup">${found.map((o, i) => html`<${Operator} key=${o.name} operator=${o} eager=${i < eager} />`)}</div>
+    </div>`}`
+}
+
+/** Whether an element has been in view. */
+function useSeen() {
+  const place = useRef(null)
+  const [seen, setSeen] = useState(false)
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true), { rootMargin: '200px' })
+    observer.observe(place.current)
+    return () => observer.disconnect()
+  }, [])
+  return [place, seen]
+}
+
+const sizeUnit = { table: ['entry', 'entries'], ring: ['instance', 'instances'], ranges: ['range', 'ranges'] }
+
+function Operator({ operator: o, eager }) {
+  const [place, came] = useSeen()
+  const seen = eager || came
+  // Asked for again when the operator has changed, not before.
+  const stamp = `${o.last_epoch}.${o.last_interval}.${o.table_version}.${o.current_plan}.${o.current_plan_status}`
+  const path = `v1/operators/${encodeURIComponent(o.name)}/plans`
+  const plans = useResource(seen ? `${path}#${stamp}` : null, { load: (signal) => request('GET', path, { query: { page_size: shown }, signal }) })
+  const history = plans.data?.plans ?? []
+  const [last] = history
+  const thetas = history.map((p) => p.theta.before).reverse()
+  const waits = o.current_plan_status === 'proposed'
+  return html`<div role="row" ref=${place} class="operators-row ${waits ? 'waits' : ''}">
+    <div role="cell" class="operators-name"><a href=${link(['operators', o.name])}>${o.name}</a>
+      <span class="muted">${counted(o.instances.length, 'instance')} · ${o.scheme === 'table' ? strategyWords[o.strategy] ?? o.strategy : o.scheme}</span></div>
+    <div role="cell" class="operators-theta">${plans.loading || !seen ? html`<span class="skeleton"></span>` : history.length === 0 ? html`<span class="muted">no interval yet</span>`
+      : html`<${Sparkline} values=${thetas} bound=${o.theta_max} label="θ before planning over the last ${counted(thetas.length, 'interval')}: ${percent(thetas.at(-1))} in the newest, ${percent(Math.max(...thetas))} at most; θ_max is ${percent(o.theta_max)}"
+          format=${(i) => `interval ${history[history.length - 1 - i].interval}: θ ${percent(thetas[i])}`} />
+        <span class="operators-now"><strong>${percent(last.theta.before)}</strong> <span class="muted">→ ${percent(last.theta.after)}, θ<sub>max</sub> ${percent(o.theta_max)}</span></span>`}</div>
+    <div role="cell"><span class="cell-head">Table </span>${counted(o.table_size, ...sizeUnit[o.scheme])}${o.table_limit !== null && o.table_limit !== undefined && html`<span class="muted"> of ${count(o.table_limit)}</span>`}</div>
+    <div role="cell"><span class="cell-head">Last plan </span>${history.length === 0 && !plans.data ? html`<span class="skeleton"></span>` : last ? html`<a href=${link(['plans', last.id])}>interval ${count(last.interval)}</a> <${Status} status=${last.status} /><div class="muted"><${Time} at=${last.created_at} /></div>` : html`<span class="muted">none yet</span>`}</div>
+    <div role="cell" class="operators-do">${o.current_plan && html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>${waits ? 'Review' : o.current_plan_status === 'applying' ? 'Watch' : 'See plan'}<span class="visually-hidden"> of ${o.name}</span></a>`}</div>
+  </div>`
+}
+
+/** What fills an empty server. */
+function FirstSteps() {
+  const base = location.origin + location.pathname.replace(/\/$/, '')
+  return html`<${Card} title="This server has no operators yet">
+    <p>An operator is a partitioned, stateful step of a stream job. Create one with four instances:</p>
+    <${Code} label="Create an operator" text=${`curl -X PUT ${base}/v1/operators/clicks \\
+  -H 'Content-Type: application/json' \\
+  -d '{"instances": 4, "theta_max": 0.08, "require_approval": true}'`} />
+    <p>Then send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here:</p>
+    <${Code} label="Send the statistics of an interval" text=${`curl -X POST '${base}/v1/operators/clicks/plans?interval=1' \\
+  -H 'Content-Type: text/csv' --data-binary @- <<'CSV'
+key,cost,state
+user:1,40,900
+user:2,25,300
+user:3,12,2048
+user:4,9,512
+user:5,7,128
+user:6,3,64
+CSV`} />
+    <p class="muted">No engine at hand? <a href="#/what-if">Ask what if</a> on a file of your own, or read <a href="docs">the API</a>.</p>
+  <//>`
+}

@@ -1,0 +1,98 @@
+// What coded values mean, in words.
+
+import { amount, count, counted, percent, state } from './format.js'
+
+export const statusWords = {
+  no_action: 'no action', proposed: 'waits for approval', approved: 'approved', applying: 'being applied', committed: 'committed',
+  rejected: 'rejected', aborted: 'aborted', superseded: 'superseded', expired: 'expired',
+}
+
+/** The statuses that a plan can be asked for by, in the order of its life. */
+export const statuses = Object.keys(statusWords)
+
+export const strategyWords = {
+  llfd: 'LLFD', lpt: 'LPT', mintable: 'MinTable', minmig: 'MinMig', mixed: 'Mixed', mixed_bf: 'Mixed, exhaustive', optimal: 'Optimal', readj: 'Readj',
+  halving: 'Token halving', doubling: 'Token doubling', fitted: 'Fitted tokens', quantile: 'Quantiles', min_movement: 'Least movement',
+}
+
+export const strategies = ['llfd', 'lpt', 'mintable', 'minmig', 'mixed', 'mixed_bf', 'optimal', 'readj']
+
+export const causeWords = {
+  balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
+  cooldown: 'Too soon after the last plan that moved keys.',
+  pending_approval: 'A plan waits for approval, so nothing was planned.',
+  plan_in_flight: 'A plan is being carried out, so nothing was planned.',
+  hot_key: 'A single key costs more than any instance may carry.',
+  nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
+  table_limit: 'No plan was found within the table limit.',
+  unfinished: 'The time or the work budget was up before any plan was complete: everything stays where it is.',
+  frozen: 'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
+  carried: 'Last reports stood in for missing ones.',
+  within_threshold: 'No instance is overloaded by the policy, so no further round was tried.',
+  exhausted: 'The overloaded instance has one token left.',
+  token_limit: 'There would be too many tokens.',
+  max_rounds: 'The overloaded instance was relieved as often as it may be.',
+  no_improvement: 'What was tried is not better.',
+  granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
+}
+
+/** A cause that a newer server knows is still told. */
+export const cause = (code) => causeWords[code] ?? `Cause: ${code}.`
+
+export const reasonWords = {
+  drain: 'drain: its instance was removed', rehash: 'rehash: it follows the changed hash', fill: 'fill: it goes to an added instance',
+  move_back: 'move back: its entry goes, it returns to its hash instance', overload: 'overload: its instance exceeded its bound', exchange: 'exchange: it makes room for another key',
+}
+
+export const reasons = Object.keys(reasonWords)
+
+export const endWords = {
+  completed: 'The strategy ran to its end.',
+  work_budget: 'Its work budget ran out: this is the best plan so far.',
+  stopped: 'It was stopped by its deadline: this is the best plan so far.',
+}
+
+const unmetWords = {
+  theta_max: ({ limit, at_least }) => `no plan comes below θ = ${percent(at_least)}; ${percent(limit)} was asked for`,
+  table_limit: ({ limit, at_least }) => `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
+  migration_limit: ({ limit, at_least }) => `every plan moves ${amount(at_least)} at least; ${amount(limit)} is allowed`,
+}
+
+/**
+ * The certificate of a plan in sentences, the first of which is the verdict. A plan is
+ * one of the API, or a result of a what-if.
+ */
+export function certificate(plan) {
+  const proof = plan.certificate
+  if (!proof) return [plan.status === 'no_action' && plan.pending ? 'Nothing was planned, so nothing is proven.' : 'There is no proof for this plan: its strategy has none, or the certificate is off.']
+  const imbalance = plan.parameters.objective === 'min_imbalance'
+  const out = []
+  if (proof.infeasible) {
+    out.push('It is proven that no plan satisfies all limits.')
+  } else if (proof.gap === null && (plan.balanced === false || plan.table_within_limit === false)) {
+    out.push('This plan breaks a limit, so it cannot be compared with plans that satisfy them all.')
+  } else if (proof.gap === null) {
+    out.push(imbalance ? 'No plan is proven to leave more than no imbalance.' : 'Plans that move nothing are not ruled out.')
+  } else if (proof.gap === 0) {
+    out.push(imbalance ? 'Proven optimal: no plan that satisfies the limits is better balanced.' : 'Proven optimal: no plan that satisfies the limits moves less.')
+  } else {
+    out.push(imbalance ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies the limits.` : `At most ${percent(proof.gap)} more movement than any plan that satisfies the limits.`)
+  }
+  if (proof.lower_bound !== null && proof.gap !== 0) {
+    out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least; this one moves ${movement(plan.migration.objective, plan)}.`)
+  }
+  for (const unmet of proof.unmet) out.push(`Proven: ${unmetWords[unmet.constraint]?.(unmet) ?? `${unmet.constraint} cannot be met`}, if all other limits hold.`)
+  if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
+  if (proof.scope === 'ranges') out.push('The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges; it counts cost that changes its owner.')
+  return out
+}
+
+/** An objective in its unit: under ranges it is cost, else state, with an overhead per key if there is one. */
+const movement = (x, plan) => (plan.certificate.scope === 'ranges' ? `${amount(x)} of cost` : plan.parameters.key_overhead ? `${amount(x)} (state and overhead)` : state(x))
+
+/** The size of what a plan routes by: entries, tokens or ranges. */
+export function tableOf(plan) {
+  if (plan.routing_table) return { ...plan.routing_table, unit: 'entries', one: 'entry', name: 'Routing table' }
+  if (plan.ring) return { ...plan.ring, unit: 'tokens', one: 'token', name: 'Tokens' }
+  return { ...plan.ranges, unit: 'ranges', one: 'range', name: 'Ranges' }
+}
