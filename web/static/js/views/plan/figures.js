@@ -41,12 +41,15 @@ export function PlanStats({ plan }) {
   return html`<${Stats} items=${[
     { label: 'Greatest overload θ', value: change(percent(plan.theta.before), percent(plan.theta.after)), note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`, tone: plan.balanced ? 'good' : 'bad' },
     { label: 'Migration', value: keys === 0 && moved === 0 ? 'None' : state(moved), note: keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state` },
-    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? table.unit : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
+    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? wholes[table.unit] : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
     { label: 'Certificate', ...proof(plan) },
   ]} />`
 }
 
-const change = (before, after) => (before === after ? after : html`<span class="plan-before">${before} →</span> ${after}`)
+/** What there is without a limit, by its unit. */
+const wholes = { tokens: 'on the ring', ranges: 'of the key space' }
+
+const change = (before, after) => (before === after ? after : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`)
 
 /** The certificate in two words; the sentences are those of Verdict. */
 function proof(plan) {

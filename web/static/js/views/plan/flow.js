@@ -86,7 +86,7 @@ const sankey = {
   option: (p, width, { items, ends, size, said, query }) => ({
     tooltip: { trigger: 'item', formatter: ({ dataType, data }) => (dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said) },
     series: [{
-      type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 10, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
+      type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 14, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
       label: { color: p.text, fontSize: 12 }, lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
       data: [...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], items, said)), ...ends.to.map((id) => node('to', id, p.muted, items, said))],
       links: items.map((f) => ({ source: `from ${f.from}`, target: `to ${f.to}`, value: size(f), flow: f, lineStyle: { opacity: chosen(query, f) ? 0.4 : 0.1 } })),
