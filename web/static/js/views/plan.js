@@ -16,7 +16,7 @@ import { useReasons } from './plan/why.js'
 const mostFlows = 4_000
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
 
-export default function View({ plan: id, query }) {
+export default function View({ plan: id }) {
   useStateUnit()
   const path = `v1/plans/${encodeURIComponent(id)}`
   const found = useResource(path, { every })
@@ -31,7 +31,7 @@ export default function View({ plan: id, query }) {
     <div class="plan">
       <${Head} plan=${plan} found=${found} />
       ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
-      <${PlanFigures} plan=${plan} query=${query} flows=${flows} counts=${reasons.data}>
+      <${PlanFigures} plan=${plan} flows=${flows} counts=${reasons.data}>
         <${Scheme} plan=${plan} />
         <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
         <${History} plan=${plan} />

@@ -95,8 +95,8 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
 /** Whether trying the same again cannot succeed, as the plan is another one by now. */
 const outdated = (problem) => problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
 
-/** Whether it is not known what became of it, or the same may succeed later. */
-const undecided = ({ status }) => status === 0 || status === 429 || status >= 500
+/** Whether it is not known what became of it. */
+const undecided = ({ status }) => status === 0 || status >= 500
 
 /** What is decided, in words. */
 function Consequence({ verb, plan }) {
@@ -110,11 +110,10 @@ function Consequence({ verb, plan }) {
 }
 
 function Refused({ problem, again }) {
-  if (undecided(problem)) {
-    return html`<div class="trouble" role="alert"><p class="trouble-title">${problem.status === 0 ? 'No answer from the server' : problem.title}</p>
-      <p>${problem.status === 0 ? 'It may have been done or not.' : problem.detail} Send it again: it is done once, however often it is sent.</p></div>`
+  if (!outdated(problem)) {
+    return html`<${Trouble} problem=${problem} itself=${false} />
+      ${undecided(problem) && html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`}`
   }
-  if (!outdated(problem)) return html`<${Trouble} problem=${problem} />`
   return html`<div class="trouble" role="alert">
     <p class="trouble-title">${problem.status === 412 ? 'The plan changed while you looked' : problem.status === 409 ? 'The plan does not allow this' : 'An earlier try was taken'}</p>
     <p>${problem.status === 409 ? problem.detail : problem.status === 412 ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.' : 'What you sent first counts. Look at the plan as it is now.'}</p>

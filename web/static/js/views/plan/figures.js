@@ -3,6 +3,7 @@
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Stats } from '../../parts.js'
+import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
 import { Flows, flowsOf } from './flow.js'
 import { HotKeys } from './hotkeys.js'
@@ -10,14 +11,15 @@ import { Loads } from './loads.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
 /**
- * The figures of a plan of the API, or of a WhatIfResult. query is that of the page:
- * loads, by, flow, from and to say how things are shown. flows is a resource of {items,
+ * The figures of a plan of the API, or of a WhatIfResult. The query of the page says how
+ * they are shown: loads, by, flow, from and to. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
  * migrations that a result has in its plan, and left out where it has none. children
  * stand before the parameters.
  */
-export function PlanFigures({ plan, query = {}, flows, counts, children }) {
+export function PlanFigures({ plan, flows, counts, children }) {
   useStateUnit()
+  const { query } = useRoute()
   const own = useMemo(() => (plan.plan && !flows ? { flows: { data: { items: flowsOf(plan), more: false }, problem: null }, counts: reasonsOf(plan) } : {}), [plan, flows])
   const shownFlows = flows ?? own.flows
   return html`
