@@ -103,8 +103,7 @@ func column(p *browsertest.Page, caption string, n int) []string {
 func TestPlanLooks(t *testing.T) {
 	site := browsertest.Filled(t)
 	for name, id := range map[string]string{
-		"proposed": site.Plans.Proposed, "pending": site.Plans.Pending, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying,
-		"ring": site.Plans.Ring, "ranges": site.Plans.Ranges, "classes": site.Plans.Classes,
+		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying, "ring": site.Plans.Ring, "ranges": site.Plans.Ranges,
 	} {
 		t.Run(name, func(t *testing.T) { look(t, site.URL, "/#/plans/"+id, "plan-"+name, ".plan") })
 	}

@@ -87,7 +87,7 @@ function chart(p, width, rows, relative, thetaMax) {
   const top = (bounds <= 3 * greatest ? Math.max(greatest, bounds) : greatest) * 1.06 || 1
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
-  const figures = rows.length <= labelled && width / rows.length > 66
+  const figures = rows.length <= labelled && width / rows.length > 50
   const below = (r) => [`{id|${r.id}}`, figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)), ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}'))].filter(Boolean)
   const lines = rows.reduce((most, r) => Math.max(most, below(r).length), 1)
   const bar = (name, when, color) => ({
