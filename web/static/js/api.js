@@ -70,19 +70,8 @@ export function address(path, query = {}) {
  * need a type. Answers with {status, data, etag}; data is null for 204 and 304. Throws
  * a Problem, or the AbortError of signal.
  */
-export async function request(method, path, { query, body, type, headers = {}, etag, match, signal, accept = 'application/json' } = {}) {
-  const answer = await send(address(path, query), {
-    method, signal, cache: 'no-store', credentials: 'same-origin',
-    headers: {
-      Accept: accept,
-      ...(token() && { Authorization: `Bearer ${token()}` }),
-      ...(etag && { 'If-None-Match': etag }),
-      ...(match && { 'If-Match': match }),
-      ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
-      ...headers,
-    },
-    body: body === undefined || type ? body : JSON.stringify(body),
-  })
+export async function request(method, path, { query, ...options } = {}) {
+  const answer = await send(address(path, query), initOf(method, options))
   const tag = answer.headers.get('ETag')
   if (answer.status === 304 || answer.status === 204) return { status: answer.status, data: null, etag: tag, headers: answer.headers }
   if (!answer.ok) throw await problemOf(answer)
@@ -93,6 +82,46 @@ export async function request(method, path, { query, body, type, headers = {}, e
   } catch (error) {
     if (error.name === 'AbortError') throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+  }
+}
+
+/**
+ * Asks for an answer in lines of JSON and gives each to hear as it comes. Throws as
+ * request does, also when the answer breaks off.
+ */
+export async function requestLines(method, path, hear, { query, ...options } = {}) {
+  const answer = await send(address(path, query), initOf(method, { ...options, accept: 'application/x-ndjson' }))
+  if (!answer.ok) throw await problemOf(answer)
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  try {
+    for (let rest = ''; ;) {
+      const { value = '\n', done } = await reader.read()
+      const [end, ...lines] = value.split('\n')
+      rest += end
+      for (const next of lines) {
+        if (rest !== '') hear(JSON.parse(rest))
+        rest = next
+      }
+      if (done) return
+    }
+  } catch (error) {
+    if (error.name === 'AbortError' || error instanceof Problem) throw error
+    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+  }
+}
+
+function initOf(method, { body, type, headers = {}, etag, match, signal, accept = 'application/json' }) {
+  return {
+    method, signal, cache: 'no-store', credentials: 'same-origin',
+    headers: {
+      Accept: accept,
+      ...(token() && { Authorization: `Bearer ${token()}` }),
+      ...(etag && { 'If-None-Match': etag }),
+      ...(match && { 'If-Match': match }),
+      ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
+      ...headers,
+    },
+    body: body === undefined || type ? body : JSON.stringify(body),
   }
 }
 
@@ -219,4 +248,4 @@ export function useResource(path, { query, every = 0, load } = {}) {
 }
 
 /** Whether asking again may help. */
-const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
+export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
