@@ -63,15 +63,18 @@ function endsOf(items) {
   return { from, to, all: new Set([...from, ...to]) }
 }
 
+/** What the query says of a flow whose migrations are shown; of their lists it is that of the migrations. */
+const ofFlow = (from, to) => ({ from, to, list: null })
+
 /** Shows the migrations of one flow, or all from or to an instance. */
 function pick(from, to) {
-  setQuery({ from, to })
+  setQuery(ofFlow(from, to))
   const list = document.getElementById('plan-migrations')
   list?.scrollIntoView({ block: 'start' })
   list?.focus({ preventScroll: true })
 }
 
-const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, from, to })
+const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, ...ofFlow(from, to) })
 
 function Picked({ query, kind }) {
   const some = query.from !== undefined || query.to !== undefined
