@@ -38,6 +38,7 @@ var impure = []string{
 }
 
 const (
+	cdp     = "github.com/chromedp/..."
 	chi     = "github.com/go-chi/chi/..."
 	pgx     = "github.com/jackc/pgx/..."
 	sqlite  = "modernc.org/sqlite/..."
@@ -57,6 +58,7 @@ var boundaries = []boundary{
 		project: []string{"planner", "planner/partitioner", "compact", "internal/access", "internal/service", "internal/statsio"},
 		reach:   []string{anySQL, pgx, sqlite},
 	},
+	{place: "internal/browsertest/demo", project: []string{"internal/access", "internal/browsertest/fill"}, reach: []string{anySQL, pgx, sqlite, cdp}},
 	{
 		place:   "internal/statsio/...",
 		project: []string{"planner", "compact"},
@@ -95,8 +97,10 @@ var boundaries = []boundary{
 	},
 }
 
-// drivers names the places that alone may import a database driver, in tests too.
+// drivers names the places that alone may import what drives a database or a
+// browser, in tests too.
 var drivers = map[string][]string{
+	cdp:    {"internal/browsertest"},
 	pgx:    {"store/postgres/...", "internal/pgserver", "internal/pgtest"},
 	sqlite: {"store/sqlite/..."},
 }

@@ -82,6 +82,27 @@ func (s *server) identified(next http.Handler) http.Handler {
 	})
 }
 
+// callerView is a caller as the API shows it.
+type callerView struct {
+	Access    bool        `json:"access"`
+	Name      *string     `json:"name"`
+	Role      access.Role `json:"role"`
+	Operators *[]string   `json:"operators"` // nil: all
+}
+
+// getCaller tells callers who they are.
+func (s *server) getCaller(w http.ResponseWriter, c *call) error {
+	caller := visitOf(c.Context()).caller
+	if caller == nil { // there are no tokens
+		return writeJSON(w, callerView{Role: access.Admin})
+	}
+	out := callerView{Access: true, Name: &caller.Name, Role: caller.Role}
+	if !caller.SeesAll() {
+		out.Operators = &caller.Operators
+	}
+	return writeJSON(w, out)
+}
+
 // bearer returns the token of a request, "" if there is none.
 func bearer(r *http.Request) string {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -352,7 +352,7 @@ func TestClassLists(t *testing.T) {
 	if rows[0] != "planned,instance,hash_instance,cost,state,count" || len(rows) != len(all)+1 || !strings.HasSuffix(rows[1], fmt.Sprint(",", pages("&sort=count")[0][5])) {
 		t.Errorf("%q", rows[:2])
 	}
-	for _, query := range []string{"key_prefix=a", "reason=overload", "key_encoding=base64", "sort=key"} {
+	for _, query := range []string{"key_prefix=a", "key_contains=a", "reason=overload", "key_encoding=base64", "sort=key", "sort=reason"} {
 		name, _, _ := strings.Cut(query, "=")
 		e.do("GET", base+"?"+query, "").fails(http.StatusUnprocessableEntity, "invalid", "?"+name)
 	}

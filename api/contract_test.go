@@ -239,6 +239,7 @@ func TestStoreFailures(t *testing.T) {
 		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},
 		{"Plan", "GET", "/v1/plans/" + p.ID, ""},
 		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
+		{"Migrations", "GET", "/v1/plans/" + p.ID + "/flows", ""},
 		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
 		{"ResolvePlan", "PUT", "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"},
 		{"ApprovePlan", "POST", "/v1/plans/" + p.ID + "/approve", ""},
@@ -297,6 +298,7 @@ func TestStoreFailures(t *testing.T) {
 	}
 	f.set("Migrations", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID+"/migrations", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.ID+"/flows", "").fails(http.StatusGone, "purged", "")
 	f.set("Migrations", nil)
 	f.set("Changes", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusGone, "purged", "")

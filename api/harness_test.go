@@ -433,6 +433,13 @@ func (f *faults) CreatePlan(ctx context.Context, p store.NewPlan, by store.Trans
 	return f.Store.CreatePlan(ctx, p, by)
 }
 
+func (f *faults) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration, at time.Time) error {
+	if err := f.fault("ExtendIdempotent"); err != nil {
+		return err
+	}
+	return f.Store.ExtendIdempotent(ctx, i, token, lease, at)
+}
+
 func (f *faults) Plan(ctx context.Context, id string) (store.Plan, error) {
 	if err := f.fault("Plan"); err != nil {
 		return store.Plan{}, err

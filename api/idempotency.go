@@ -25,10 +25,11 @@ const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerReplayed       = "Idempotent-Replayed"
 
-	// idempotencyLease is how long a request holds its key. One whose server died
-	// can be made again after that; of two that are made at once, because one takes
-	// longer, the first to finish counts.
+	// idempotencyLease is how long a request holds its key unless it says that it is
+	// still being worked on, which it does every extendEvery. One whose server died can
+	// be made again after that.
 	idempotencyLease = 2 * time.Minute
+	extendEvery      = idempotencyLease / 4
 	// releaseTime is how long giving a key back may take: its request may be over.
 	releaseTime = 5 * time.Second
 )
@@ -49,6 +50,7 @@ type once struct {
 	answer func(store.Outcome) (*reply, error)
 	reply  *reply // what answer came to last
 	done   bool   // the store has the answer
+	rest   func() // ends what extends the lease
 }
 
 // newOnce returns the request's once; nil if it has no key, or is none that
@@ -90,9 +92,40 @@ func (s *server) begin(c *call, answer func(store.Outcome) (*reply, error)) erro
 	if claim.Done {
 		return &earlier{claim.Status, claim.Answer}
 	}
-	o.token, o.answer = claim.Token, answer
+	o.token, o.answer, o.rest = claim.Token, answer, s.extending(c.Context(), o.Idempotency, claim.Token)
 	c.Request = c.WithContext(store.WithCompletion(c.Context(), store.Completion{Idempotency: o.Idempotency, Token: o.token, Answer: o.complete}))
 	return nil
+}
+
+// extending lets a request hold its key for as long as it is worked on: until the
+// function that it returns is called. A server that cannot reach its store for longer
+// than the lease may lose the key; of two requests that are then made at once, the
+// first to finish counts.
+func (s *server) extending(ctx context.Context, i store.Idempotency, token string) (rest func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := s.store.ExtendIdempotent(ctx, i, token, idempotencyLease, s.now())
+			if errors.Is(err, store.ErrIdempotencyLost) { // or the answer is there by now
+				return
+			}
+			if err != nil && ctx.Err() == nil {
+				s.log.WarnContext(ctx, "the lease of an idempotency key cannot be extended", "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // complete is the answer that the store keeps.
@@ -133,7 +166,11 @@ func (s *server) finish(w http.ResponseWriter, c *call, make func() (*reply, err
 // one that the store has an answer to stays as it is.
 func (s *server) giveBack(c *call) {
 	o := c.once
-	if o == nil || o.token == "" || o.done {
+	if o == nil || o.token == "" {
+		return
+	}
+	o.rest()
+	if o.done {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), releaseTime)

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plannerd/api"
@@ -321,6 +323,58 @@ func TestKeysOfTheDead(t *testing.T) {
 	e.do("DELETE", target, "", key).fails(http.StatusConflict, "idempotency_key_running", "")
 	e.clock.pass(time.Minute)
 	e.do("DELETE", target, "", key).fails(http.StatusNotFound, "operator_not_found", "")
+}
+
+// TestLongRequests: a request holds its key for as long as it takes, also when the
+// store is away in between; no longer than that, and no longer than the lease if it
+// cannot say that it is still there.
+func TestLongRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faults{}
+		l := &slow{Store: f}
+		e := newEnv(t, func(c *api.Config) { f.Store, c.Store, c.Now = c.Store, l, time.Now })
+		e.operator("clicks", reported)
+		const plans, key = "/v1/operators/clicks/plans", "Idempotency-Key: k"
+		first := make(chan *answer, 1)
+		go func() { first <- e.do("POST", plans, interval(1, ""), key) }()
+		begin := time.Now()
+		for _, at := range []time.Duration{0, time.Minute, 3 * time.Minute, 6 * time.Minute, 599 * time.Second} {
+			time.Sleep(time.Until(begin.Add(at)))
+			synctest.Wait()
+			e.do("POST", plans, interval(1, ""), key).fails(http.StatusConflict, "idempotency_key_running", "")
+			if at == 3*time.Minute {
+				f.set("ExtendIdempotent", store.ErrUnavailable)
+				time.Sleep(time.Minute)
+				f.set("ExtendIdempotent", nil)
+			}
+		}
+		a := (<-first).want(http.StatusCreated)
+		sameAnswer(t, e.do("POST", plans, interval(1, ""), key), a)
+		if n := l.made.Load(); n != 1 {
+			t.Errorf("made %d times", n)
+		}
+
+		// Nor does one that can say nothing any more keep others from it.
+		f.set("ExtendIdempotent", store.ErrUnavailable)
+		go func() { first <- e.do("POST", plans, interval(2, ""), key+"2") }()
+		time.Sleep(2*time.Minute + time.Second)
+		second := e.do("POST", plans, interval(2, ""), key+"2").want(http.StatusCreated)
+		(<-first).fails(http.StatusConflict, "idempotency_key_running", "")
+		sameAnswer(t, e.do("POST", plans, interval(2, ""), key+"2"), second)
+	})
+}
+
+// slow is a store that takes its time to create the first two plans.
+type slow struct {
+	store.Store
+	made atomic.Int32
+}
+
+func (s *slow) CreatePlan(ctx context.Context, p store.NewPlan, by store.Transition) (store.Plan, bool, error) {
+	if s.made.Add(1) <= 2 {
+		time.Sleep(10 * time.Minute)
+	}
+	return s.Store.CreatePlan(ctx, p, by)
 }
 
 // claims is a store that tells what key a request claims.

@@ -258,6 +258,13 @@ func (s meteredStore) BeginIdempotent(
 	return s.next.BeginIdempotent(ctx, i, lease, at)
 }
 
+func (s meteredStore) ExtendIdempotent(
+	ctx context.Context, i store.Idempotency, token string, lease time.Duration, at time.Time,
+) (err error) {
+	defer s.timed(ctx, "extend_idempotent")(&err)
+	return s.next.ExtendIdempotent(ctx, i, token, lease, at)
+}
+
 func (s meteredStore) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int, answer []byte) (err error) {
 	defer s.timed(ctx, "finish_idempotent")(&err)
 	return s.next.FinishIdempotent(ctx, i, token, status, answer)

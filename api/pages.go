@@ -34,6 +34,15 @@ func pageSize(query url.Values) int {
 	return int(min(n, maxPageSize))
 }
 
+// skipped returns the skip of a checked query.
+func skipped(query url.Values) int {
+	n, err := strconv.Atoi(query.Get("skip"))
+	if err != nil { // like page_size
+		return 0
+	}
+	return n
+}
+
 // pageToken says where a page begins, in the way of its list.
 type pageToken struct {
 	list string // the path of the list
@@ -49,7 +58,7 @@ type pageToken struct {
 func (t *pageToken) read(query url.Values) error {
 	identity := url.Values{}
 	for name, values := range query {
-		if name != "page_token" && name != "page_size" {
+		if name != "page_token" && name != "page_size" && name != "skip" {
 			identity[name] = values
 		}
 	}

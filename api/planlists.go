@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"iter"
 	"net/http"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 
 	"plannerd/api/wire"
 	"plannerd/internal/statsio"
-	"plannerd/planner"
 )
 
 const (
@@ -28,23 +26,40 @@ type keyFilter struct {
 	keys     keyCoder
 }
 
-func readKeyFilter(query url.Values) (keyFilter, error) {
-	f := keyFilter{keys: askedKeys(query)}
-	prefix, ok := f.keys.decodeKey(query.Get("key_prefix"))
-	if !ok {
-		return f, invalid().withParameter("key_prefix", "must be in the encoding that key_encoding names")
+func readKeyFilter(query url.Values) (f keyFilter, err error) {
+	f.keys = askedKeys(query)
+	if f.prefix, err = f.keys.parameter(query, "key_prefix"); err != nil {
+		return f, err
 	}
-	f.prefix = prefix
-	if text := query.Get("instance"); text != "" {
-		id, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return f, invalid().withParameter("instance", outOfRange)
-		}
-		id32 := int32(id)
-		f.instance = &id32
-	}
-	return f, nil
+	f.instance, err = instanceParameter(query, "instance")
+	return f, err
 }
+
+// parameter returns bytes of keys that a query names; none if it does not.
+func (c keyCoder) parameter(query url.Values, name string) ([]byte, error) {
+	text, ok := c.decodeKey(query.Get(name))
+	if !ok {
+		return nil, invalid().withParameter(name, "must be in the encoding that key_encoding names")
+	}
+	return text, nil
+}
+
+// instanceParameter returns the instance that a query names; nil if it does not.
+func instanceParameter(query url.Values, name string) (*int32, error) {
+	text := query.Get(name)
+	if text == "" {
+		return nil, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return nil, invalid().withParameter(name, outOfRange)
+	}
+	id32 := int32(id)
+	return &id32, nil
+}
+
+// takesAll reports whether nothing is filtered out.
+func (f keyFilter) takesAll() bool { return len(f.prefix) == 0 && f.instance == nil }
 
 // takes reports whether a record of this key that names these instances is wanted.
 func (f keyFilter) takes(key []byte, instances ...int32) bool {
@@ -54,7 +69,7 @@ func (f keyFilter) takes(key []byte, instances ...int32) bool {
 // wholeOnly refuses the parameters of pages where a list is answered whole.
 func wholeOnly(query url.Values) error {
 	p := invalid()
-	for _, name := range []string{"page_size", "page_token"} {
+	for _, name := range []string{"page_size", "page_token", "skip"} {
 		if query.Has(name) {
 			p.atParameter(name, "belongs to application/json; NDJSON and CSV come whole")
 		}
@@ -63,7 +78,7 @@ func wholeOnly(query url.Values) error {
 }
 
 func (s *server) listMigrations(w http.ResponseWriter, c *call) error {
-	filter, err := readKeyFilter(c.query)
+	filter, err := readMoveFilter(c.query)
 	if err != nil {
 		return err
 	}
@@ -72,59 +87,14 @@ func (s *server) listMigrations(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return aboutPlan(id, err)
 	}
-	if err := c.list(listLength(p)); err != nil {
+	if err := refuseMeaningless(c.query, migratesOf(p)); err != nil {
 		return err
 	}
-	if schemeOf(p.Strategy) != wire.SchemeTable {
-		all, err := s.shift(c.Context(), p)
-		if err != nil {
-			return err
-		}
-		return listShift(w, c, all, filter)
-	}
-	list, err := s.migrations(c.Context(), id)
+	all, err := s.moves(c, p)
 	if err != nil {
 		return err
 	}
-	if classes, ok := list.(classMigrations); ok {
-		return listClassMoves(w, c, classes, filter)
-	}
-	if c.query.Get("sort") == "count" {
-		return invalid().withParameter("sort", "by count is for plans of classes")
-	}
-	return listKeyMoves(w, c, list.(keyMigrations), filter)
-}
-
-// listKeyMoves answers with migrations of keys.
-func listKeyMoves(w http.ResponseWriter, c *call, all keyMigrations, filter keyFilter) error {
-	reason, anyReason := planner.ParseReason(c.query.Get("reason"))
-	return selection[statsio.Migration]{
-		n: all.Len(), at: all.At,
-		takes: func(m statsio.Migration) bool {
-			return filter.takes(m.Key, m.From, m.To) && (!anyReason || m.Reason == reason)
-		},
-		order: all.order(c.query.Get("sort")),
-	}.answer(w, c, "migrations", filter.keys)
-}
-
-// order is that by "cost" or "state", greatest first and ties by key, or by ascending
-// key.
-func (m keyMigrations) order(by string) func(i, j int) int {
-	keys := func(i, j int) int { return bytes.Compare(m.Key(i), m.Key(j)) }
-	of := m.Cost
-	switch by {
-	case "cost":
-	case "state":
-		of = m.State
-	default:
-		return keys
-	}
-	return func(i, j int) int {
-		if order := cmp.Compare(of(j), of(i)); order != 0 {
-			return order
-		}
-		return keys(i, j)
-	}
+	return all.answer(w, c, filter, sortingOf(c.query))
 }
 
 // streamList answers with all records as NDJSON or CSV. Everything that may
@@ -154,8 +124,8 @@ func streamType(w http.ResponseWriter, media string, keys keyCoder) string {
 	return media
 }
 
-// writeList answers with one page of a list.
-func writeList(w http.ResponseWriter, name string, items []byte, keys keyCoder, next *string) error {
+// writeList answers with one page of a list of total items.
+func writeList(w http.ResponseWriter, name string, items []byte, keys keyCoder, total int, next *string) error {
 	b := []byte{'{'}
 	if keys.base64 {
 		b = append(b, `"key_encoding":"base64",`...)
@@ -164,6 +134,7 @@ func writeList(w http.ResponseWriter, name string, items []byte, keys keyCoder, 
 	b = append(b, name...)
 	b = append(b, `":`...)
 	b = append(b, items...)
+	b = strconv.AppendInt(append(b, `,"total_size":`...), int64(total), 10)
 	b, err := appendMember(b, "next_page_token", next)
 	if err != nil {
 		return err
@@ -195,12 +166,12 @@ func (s *server) listTableChanges(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	at := func(i int) statsio.TableChange {
+	list := selection[statsio.TableChange]{n: len(changes), at: func(i int) statsio.TableChange {
 		x := changes[i]
 		return statsio.TableChange{Key: x.Key, Instance: x.New, Previous: x.Old}
+	}}
+	if !filter.takesAll() {
+		list.takes = func(i int) bool { return filter.takes(changes[i].Key, changes[i].New, changes[i].Old) }
 	}
-	return selection[statsio.TableChange]{
-		n: len(changes), at: at,
-		takes: func(x statsio.TableChange) bool { return filter.takes(x.Key, x.Instance, x.Previous) },
-	}.answer(w, c, "changes", filter.keys)
+	return list.answer(w, c, "changes", filter.keys)
 }

@@ -17,7 +17,7 @@ import (
 // meanwhile is a store in which something happens just before a call.
 type meanwhile struct {
 	store.Store
-	create, commit, find func()
+	create, commit, find, check func()
 }
 
 // once takes the function out of where it is kept, and calls it.
@@ -43,6 +43,11 @@ func (m *meanwhile) CommitPlan(
 func (m *meanwhile) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
 	once(&m.find)
 	return m.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
+}
+
+func (m *meanwhile) CheckInterval(ctx context.Context, operator string, epoch, interval int64) error {
+	once(&m.check)
+	return m.Store.CheckInterval(ctx, operator, epoch, interval)
 }
 
 func newMeanwhile(t *testing.T) (*env, *meanwhile) {
@@ -87,6 +92,22 @@ func TestSameStatisticsAtOnce(t *testing.T) {
 	e.do("POST", plans, other).fails(http.StatusConflict, "interval_planned", "")
 	m.create = func() { e.do("POST", plans, interval(6, "")).want(http.StatusCreated) }
 	e.do("POST", plans, interval(5, "")).fails(http.StatusConflict, "interval_outdated", "")
+}
+
+// TestSameProposalAtOnce: of two requests that propose the same the slower one gets
+// the plan of the faster, wherever that comes in between.
+func TestSameProposalAtOnce(t *testing.T) {
+	e, m := newMeanwhile(t)
+	for i, when := range []*func(){&m.check, &m.find, &m.create} {
+		p := e.do("POST", "/v1/operators/clicks/plans", interval(i+1, "")).want(http.StatusCreated).plan()
+		e.verb(p.ID, "abort", "").want(http.StatusOK)
+		propose := func() *answer { return e.do("POST", "/v1/plans/"+p.ID+"/replay", `{"propose":true}`) }
+		var faster plan
+		*when = func() { faster = propose().want(http.StatusCreated).plan() }
+		if slower := propose().want(http.StatusOK).plan(); slower.ID != faster.ID {
+			t.Errorf("%d: the slower request got %+v, the faster %+v", i, slower, faster)
+		}
+	}
 }
 
 // TestStaleRefusal: what changes between the reads of one request is no reason to

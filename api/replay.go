@@ -234,15 +234,17 @@ func (s *server) propose(c *call, r *replay) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What another request proposes meanwhile may be why this one is refused: so the
+	// same plan is looked for afterwards.
+	refused := s.proposable(ctx, r.Plan)
 	p, err := s.store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
 	switch {
 	case err == nil:
 		return s.load(ctx, p)
 	case !isNotFound(err):
 		return nil, aboutOperator(r.Operator, err)
-	}
-	if err := s.proposable(ctx, r.Plan); err != nil {
-		return nil, err
+	case refused != nil:
+		return nil, refused
 	}
 	if err := c.memory.Settle(c.memory.Used() + r.planBytes()); err != nil {
 		return nil, err

@@ -558,6 +558,7 @@ func TestSchemeLists(t *testing.T) {
 			}
 		}
 		e.do("GET", list+"?key_prefix=a", "").fails(unprocessable, "invalid", "?key_prefix")
+		e.do("GET", list+"?key_contains=a", "").fails(unprocessable, "invalid", "?key_contains")
 		e.do("GET", list+"?sort=key", "").fails(unprocessable, "invalid", "?sort")
 		e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusConflict, "no_routing_table", "")
 		e.do("PUT", "/v1/plans/"+p.ID+"/resolution", "key,from,to\n", csv).fails(http.StatusConflict, "resolution_not_needed", "")

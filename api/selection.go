@@ -1,61 +1,69 @@
 package api
 
 import (
-	"cmp"
 	"iter"
+	"math"
 	"net/http"
 	"slices"
 
 	"plannerd/internal/statsio"
 )
 
-// selection is what a request wants of a long list. The list is read where it is:
-// only an order that it does not have costs memory, four bytes a record.
+// selection is what a request wants of a long list. The list is read where it is.
 type selection[R statsio.Record] struct {
 	n     int
 	at    func(i int) R
-	takes func(R) bool
-	order func(i, j int) int // of indices; ties stay as they are; nil: all do
+	order []int32          // where the records are, in their order; nil: as they are
+	takes func(i int) bool // nil: all
+}
+
+// index returns where the record is at a place of the order.
+func (s selection[R]) index(place int) int {
+	if s.order == nil {
+		return place
+	}
+	return int(s.order[place])
 }
 
 // indices yields where the records that are wanted are, in their order.
-func (s selection[R]) indices() iter.Seq[int32] {
-	wanted := func(yield func(int32) bool) {
-		for i := range s.n {
-			if s.takes(s.at(i)) && !yield(int32(i)) {
+func (s selection[R]) indices() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for place := range s.n {
+			if i := s.index(place); (s.takes == nil || s.takes(i)) && !yield(i) {
 				return
 			}
 		}
 	}
-	if s.order == nil || s.ordered(wanted) {
-		return wanted
-	}
-	return slices.Values(slices.SortedFunc(wanted, func(i, j int32) int {
-		return cmp.Or(s.order(int(i), int(j)), cmp.Compare(i, j))
-	}))
-}
-
-// ordered reports whether what is at the indices is in order as it is.
-func (s selection[R]) ordered(indices iter.Seq[int32]) bool {
-	last := int32(-1)
-	for i := range indices {
-		if last >= 0 && s.order(int(last), int(i)) > 0 {
-			return false
-		}
-		last = i
-	}
-	return true
 }
 
 // records yields what is at the indices.
-func (s selection[R]) records(indices iter.Seq[int32]) iter.Seq[R] {
+func (s selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for i := range indices {
-			if !yield(s.at(int(i))) {
+			if !yield(s.at(i)) {
 				return
 			}
 		}
 	}
+}
+
+// page returns where so many of the records that are wanted are, behind the first
+// offset ones, and how many are wanted in all.
+func (s selection[R]) page(offset, size int) (page []int, total int) {
+	if s.takes == nil { // no need to look at the others
+		from := min(offset, s.n)
+		for place := from; place < min(from+size, s.n); place++ {
+			page = append(page, s.index(place))
+		}
+		return page, s.n
+	}
+	for i := range s.indices() {
+		if total >= offset && len(page) < size {
+			page = append(page, i)
+		}
+		total++
+	}
+	return page, total
 }
 
 // answer answers with a page of what is wanted, as the member of that name, or with
@@ -68,29 +76,14 @@ func (s selection[R]) answer(w http.ResponseWriter, c *call, name string, keys k
 	if err := token.read(c.query); err != nil {
 		return err
 	}
-	page, more := pageOf(s.indices(), token.Offset, pageSize(c.query))
+	offset := token.Offset + min(skipped(c.query), math.MaxInt-token.Offset)
+	page, total := s.page(offset, pageSize(c.query))
 	var next *string
-	if more {
-		token.Offset += len(page)
+	if offset+len(page) < total {
+		token.Offset = offset + len(page)
 		next = token.text()
 	}
 	records := s.records(slices.Values(page))
 	keys.base64 = keys.base64 || statsio.NeedsBase64(records)
-	return writeList(w, name, statsio.AppendJSON(nil, records, keys.base64), keys, next)
-}
-
-// pageOf returns a page of so many items behind the first offset ones, and whether
-// there are more behind it.
-func pageOf[T any](items iter.Seq[T], offset, size int) (page []T, more bool) {
-	for item := range items {
-		switch {
-		case offset > 0:
-			offset--
-		case len(page) == size:
-			return page, true
-		default:
-			page = append(page, item)
-		}
-	}
-	return page, false
+	return writeList(w, name, statsio.AppendJSON(nil, records, keys.base64), keys, total, next)
 }

@@ -128,6 +128,7 @@ type server struct {
 	memory    *admission.Budget
 	placement *placementCache
 	tables    *cache[tableKey, *planner.RoutingTable]
+	kept      *cache[string, moveList] // by plan
 	// collecting: a collection of what a large request left behind is running.
 	collecting atomic.Bool
 }
@@ -157,7 +158,8 @@ func New(c Config) (*Server, error) {
 		store: meteredStore{next: c.Store, metrics: m, tracing: traced, presence: &presence{log: log}}, log: log,
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now, contract: spec, metrics: m, slots: slots,
 		draining: c.Draining, tracing: traced, memory: memory, placement: newPlacementCache(min(maxPlacementBytes, c.Limits.Memory/4), slots, m),
-		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/8)), (*planner.RoutingTable).Bytes),
+		tables: newCache[tableKey](int(min(maxTableBytes, c.Limits.Memory/16)), (*planner.RoutingTable).Bytes),
+		kept:   newCache[string](int(min(maxMovesBytes, c.Limits.Memory/16)), moveList.bytes),
 	}
 	s.hub = newHub(s.store.Watch, c.Limits.Waiting)
 	m.waiters(s.hub)
@@ -206,6 +208,7 @@ func (s *server) router() (*chi.Mux, error) {
 		{"POST", "/v1/analyses/pkg", analysed(s, "pkg", analyses.RunPKG, boundPKG)},
 		{"POST", "/v1/analyses/ranges", analysed(s, "ranges", analyses.RunRanges, rowsOnly)},
 		{"POST", "/v1/analyses/schemes", analysed(s, "schemes", analyses.RunSchemes, boundSchemes)},
+		{"GET", "/v1/caller", s.getCaller},
 		{"GET", "/v1/operators", s.listOperators},
 		{"PUT", "/v1/operators/{operator}", s.putOperator},
 		{"GET", "/v1/operators/{operator}", s.getOperator},
@@ -219,6 +222,7 @@ func (s *server) router() (*chi.Mux, error) {
 		{"GET", "/v1/plans/{id}", s.getPlan},
 		{"GET", "/v1/plans/{id}/migrations", s.listMigrations},
 		{"GET", "/v1/plans/{id}/routing-table", s.listTableChanges},
+		{"GET", "/v1/plans/{id}/flows", s.listFlows},
 		{"PUT", "/v1/plans/{id}/resolution", s.resolvePlan},
 		{"POST", "/v1/plans/{id}/approve", s.approvePlan},
 		{"POST", "/v1/plans/{id}/reject", s.rejectPlan},

@@ -2,16 +2,13 @@ package api
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 
 	"plannerd/api/wire"
 	"plannerd/internal/statsio"
-	"plannerd/planner"
 	"plannerd/planner/ring"
 	"plannerd/store"
 )
@@ -21,6 +18,7 @@ import (
 type shift interface {
 	encode() []byte
 	migrations() migrationList
+	moves() moveList
 	// writeJSON writes its lists as further members of an object. It has no other
 	// errors than those of the writer.
 	writeJSON(out *bufio.Writer, base64 bool) error
@@ -121,55 +119,4 @@ func (s *server) shift(ctx context.Context, p store.Plan) (shift, error) {
 		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
 	}
 	return out, nil
-}
-
-// moveOf is what moves of arcs and of ranges are filtered and sorted by.
-type moveOf struct {
-	from, to    int32
-	keys        int64
-	cost, state float64
-	reason      planner.Reason
-}
-
-// listShift answers with the migrations of a plan of scheme ring or ranges.
-func listShift(w http.ResponseWriter, c *call, all shift, filter keyFilter) error {
-	if c.query.Has("key_prefix") {
-		return invalid().withParameter("key_prefix", "is for plans of keys")
-	}
-	if c.query.Get("sort") == "key" {
-		return invalid().withParameter("sort", "by key is for plans of keys")
-	}
-	if arcs, ok := all.(ringShift); ok {
-		if c.query.Has("key_encoding") {
-			return invalid().withParameter("key_encoding", "is for plans with keys")
-		}
-		return listMoves(w, c, arcs.Arcs, filter, func(m statsio.ArcMove) moveOf { return moveOf{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} })
-	}
-	return listMoves(w, c, all.(rangesShift).Moves, filter, func(m statsio.RangeMove) moveOf { return moveOf{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} })
-}
-
-func listMoves[R statsio.Record](w http.ResponseWriter, c *call, all []R, filter keyFilter, of func(R) moveOf) error {
-	reason, anyReason := planner.ParseReason(c.query.Get("reason"))
-	by := c.query.Get("sort")
-	return selection[R]{
-		n: len(all), at: func(i int) R { return all[i] },
-		takes: func(m R) bool {
-			x := of(m)
-			return filter.takes(nil, x.from, x.to) && (!anyReason || x.reason == reason)
-		},
-		order: func(i, j int) int { return of(all[i]).compare(of(all[j]), by) },
-	}.answer(w, c, "migrations", filter.keys)
-}
-
-// compare orders by "cost", "state" or "count", greatest first.
-func (m moveOf) compare(n moveOf, by string) int {
-	switch by {
-	case "cost":
-		return cmp.Compare(n.cost, m.cost)
-	case "state":
-		return cmp.Compare(n.state, m.state)
-	case "count":
-		return cmp.Compare(n.keys, m.keys)
-	}
-	return 0
 }

@@ -408,6 +408,10 @@ type Store interface {
 	// A lease that ran out is as good as none. ErrIdempotencyMismatch,
 	// ErrIdempotencyRunning.
 	BeginIdempotent(ctx context.Context, i Idempotency, lease time.Duration, at time.Time) (Claim, error)
+	// ExtendIdempotent lets a request that is still being worked on hold its key until
+	// at+lease. It does so too when the lease ran out and nobody took the key over; else
+	// ErrIdempotencyLost.
+	ExtendIdempotent(ctx context.Context, i Idempotency, token string, lease time.Duration, at time.Time) error
 	// FinishIdempotent gives the answer to a request that had nothing to change.
 	// ErrIdempotencyLost.
 	FinishIdempotent(ctx context.Context, i Idempotency, token string, status int, answer []byte) error

@@ -69,7 +69,7 @@ func TestParts(t *testing.T) {
 		}
 		r := get(t, "GET", target)
 		media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-		if r.StatusCode != 200 || media != want[path.Ext(name)] {
+		if r.StatusCode != http.StatusOK || media != want[path.Ext(name)] {
 			t.Errorf("%s: %d %s, want %s", target, r.StatusCode, media, want[path.Ext(name)])
 		}
 		if again := get(t, "GET", target, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {

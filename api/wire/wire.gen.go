@@ -1564,6 +1564,9 @@ type Timing struct {
 	PlanMs float64 `json:"plan_ms"`
 }
 
+// TotalSize How many items there are on all pages, after the filters.
+type TotalSize = int64
+
 // Transition defines model for Transition.
 type Transition struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
@@ -1721,6 +1724,9 @@ type ResolutionKeyEncodingParameter = KeyEncoding
 
 // RowCountParameter defines model for RowCountParameter.
 type RowCountParameter = int64
+
+// SkipParameter defines model for SkipParameter.
+type SkipParameter = int64
 
 // StateScaleParameter The real value of a discretised 1, from 1e-290 to 1e290.
 type StateScaleParameter = Scale

@@ -24,7 +24,7 @@ import (
 type accessFlags struct {
 	TokensFile   string   `group:"Access" placeholder:"FILE" help:"File of the tokens that let callers in, one a line: name, role, operators, hash; \"plannerd token new\" makes them. Read again when it changes and on SIGHUP. A token in PLANNERD_TOKEN, which has no flag, is that of an admin (default: none)."`
 	OpenMetrics  bool     `group:"Access" help:"Let everybody read /metrics, also without a token."`
-	AllowedHosts []string `group:"Access" placeholder:"HOST" help:"Names that requests may be for (Host), besides those of this machine; with tokens any name will do, unless some are given here (default: none)."`
+	AllowedHosts []string `group:"Access" placeholder:"HOST" help:"Names that requests may be for (Host), besides localhost, 127.0.0.1, [::1] and the host of --listen; with tokens any name will do, unless some are given here (default: none)."`
 	TLSCert      string   `name:"tls-cert" group:"Access" placeholder:"FILE" help:"Certificate and its chain, PEM, to serve HTTPS (default: none). Read again when it changes and on SIGHUP."`
 	TLSKey       string   `name:"tls-key" group:"Access" placeholder:"FILE" help:"Private key of --tls-cert, PEM (default: none)."`
 	TLSClientCA  string   `name:"tls-client-ca" group:"Access" placeholder:"FILE" help:"Authorities, PEM: only clients with a certificate of one of them may connect, besides needing a token (default: none)."`
@@ -121,15 +121,16 @@ func (f *accessFlags) credentials(address string, getenv func(string) string) (c
 	return c, err
 }
 
-// hosts are the names that requests may be for; nil: any. Where no token is needed,
-// only those of this machine and those that are given.
+// hosts are the names that requests may be for; nil: any, which is so where a token
+// is needed and no name is given. Those of this machine are always among them.
 func (f *accessFlags) hosts(address string, getenv func(string) string) []string {
-	var hosts []string
-	if !f.secured(getenv) {
-		hosts = []string{"localhost", "127.0.0.1", "::1"}
-		if host, _, err := net.SplitHostPort(address); err == nil {
-			hosts = append(hosts, strings.ToLower(host))
-		}
+	if f.secured(getenv) && len(f.AllowedHosts) == 0 {
+		return nil
+	}
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && host != "" && !ip.IsUnspecified() {
+		hosts = append(hosts, strings.ToLower(host))
 	}
 	for _, host := range f.AllowedHosts {
 		hosts = append(hosts, strings.ToLower(host))

@@ -200,25 +200,65 @@ func TestTokenOfEnvironment(t *testing.T) {
 	}
 }
 
-// Without tokens, a name that leads here from elsewhere is not served.
+// A name that leads here from elsewhere is not served, with tokens or without.
 func TestServeHosts(t *testing.T) {
+	for _, token := range []string{"", strings.Repeat("ab", 32)} {
+		serveHosts(t, token)
+	}
+}
+
+func serveHosts(t *testing.T, token string) {
+	t.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
-	s := serve(t, "--allowed-hosts", "Planner.example", "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
-	for host, want := range map[string]int{"localhost": 200, "planner.example:80": 200, "evil.example": 403} {
+	s := serveWith(t, map[string]string{"PLANNERD_TOKEN": token, "PLANNERD_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "data.db")},
+		"--allowed-hosts", "Planner.example")
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:80": 200, "127.0.0.1": 200, "[::1]": 200, "[::1]:80": 200, "planner.example:80": 200,
+		"evil.example": 403, "0.0.0.0": 403, "10.0.0.1": 403,
+	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/operators", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Host = host
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
 		a, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if a.Body.Close(); a.StatusCode != want {
-			t.Errorf("%s: %s", host, a.Status)
+			t.Errorf("%s, token %q: %s", host, token, a.Status)
 		}
 	}
 	s.stop(t)
+}
+
+// The names of this machine are served whatever others are; with tokens and without
+// names, all are.
+func TestHosts(t *testing.T) {
+	machine := []string{"localhost", "127.0.0.1", "::1"}
+	given := accessFlags{AllowedHosts: []string{"Planner.example"}}
+	for _, c := range []struct {
+		address string
+		flags   accessFlags
+		token   string
+		want    []string
+	}{
+		{"127.8.9.1:80", accessFlags{}, "", append(machine, "127.8.9.1")},
+		{"[::1]:80", given, "", append(machine, "::1", "planner.example")},
+		{":80", accessFlags{}, "x", nil},
+		{"10.0.0.1:80", accessFlags{TokensFile: "tokens"}, "", nil},
+		{"Here.example:80", given, "x", append(machine, "here.example", "planner.example")},
+		{":80", given, "x", append(machine, "planner.example")},
+		{"0.0.0.0:80", given, "x", append(machine, "planner.example")},
+		{"[::]:80", given, "x", append(machine, "planner.example")},
+	} {
+		if got := c.flags.hosts(c.address, func(string) string { return c.token }); !slices.Equal(got, c.want) {
+			t.Errorf("%s %+v, token %q: %q, want %q", c.address, c.flags, c.token, got, c.want)
+		}
+	}
 }
 
 // authority signs certificates.

@@ -104,7 +104,7 @@ func (m *maker) named(name string) any {
 		return one(m, []string{"index.html", "swagger-ui.css", "LICENSE", "missing.js"})
 	case "If-None-Match", "If-Match":
 		return m.memory.recall(m.Rand, "ETag")
-	case "key", "key_prefix":
+	case "key", "key_prefix", "key_contains":
 		return m.memory.recall(m.Rand, "key")
 	default:
 		return nil

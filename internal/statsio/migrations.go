@@ -34,14 +34,18 @@ func (m *Migrations) At(i int) Migration {
 	return Migration{m.keys.At(i), m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
 }
 
+// Keyless returns migration i without its key, which takes long to find.
+func (m *Migrations) Keyless(i int) Migration {
+	return Migration{nil, m.from[i], m.to[i], m.cost[i], m.state[i], m.reason[i]}
+}
+
 // Key returns the key of migration i. It is shared: it must not be changed.
 func (m *Migrations) Key(i int) []byte { return m.keys.At(i) }
 
-// Cost returns the cost of migration i.
-func (m *Migrations) Cost(i int) float64 { return m.cost[i] }
-
-// State returns the state of migration i.
-func (m *Migrations) State(i int) float64 { return m.state[i] }
+// Bytes is about how much memory the list takes.
+func (m *Migrations) Bytes() int {
+	return m.keys.Bytes() + 4*(cap(m.from)+cap(m.to)) + 8*(cap(m.cost)+cap(m.state)) + cap(m.reason)
+}
 
 // All yields all migrations in the plan's order.
 func (m *Migrations) All() iter.Seq[Migration] {

@@ -140,6 +140,11 @@ func TestSchemesText(t *testing.T) {
 	if got, want := string((RingTokens{3, 16}).AppendJSON(nil, true))+string((RingTokens{3, 16}).AppendCSV(nil, true)), `{"instance":3,"tokens":16}3,16`+"\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	flow := Flow{From: 1, To: 3, Keys: 12, Cost: 40.5, State: 900}
+	if got, want := string(flow.AppendJSON(nil, true))+flow.csvHeader()+string(flow.AppendCSV(nil, true)),
+		`{"from":1,"to":3,"keys":12,"cost":40.5,"state":900}from,to,keys,cost,state`+"\n1,3,12,40.5,900\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	type ends struct {
 		From        string  `json:"from"`
 		To          *string `json:"to"`

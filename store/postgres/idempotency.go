@@ -27,6 +27,12 @@ func (s statements) RenewKey(ctx context.Context, k engine.Key) error {
 		k.Name, k.Token, at(&k.Until), at(&k.At))
 }
 
+func (s statements) ExtendKey(ctx context.Context, name []byte, token string, until time.Time) (bool, error) {
+	done, err := s.db.Exec(ctx,
+		`UPDATE idempotency_keys SET leased_until = $3 WHERE name = $1 AND token = $2 AND status IS NULL`, name, token, at(&until))
+	return done.RowsAffected() > 0, err
+}
+
 func (s statements) FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool, error) {
 	done, err := s.db.Exec(ctx,
 		`UPDATE idempotency_keys SET status = $3, answer = $4 WHERE name = $1 AND token = $2 AND status IS NULL`, name, token, status, answer)

@@ -28,6 +28,12 @@ func (s statements) RenewKey(ctx context.Context, k engine.Key) error {
 		k.Token, at(&k.Until), at(&k.At), k.Name)
 }
 
+func (s statements) ExtendKey(ctx context.Context, name []byte, token string, until time.Time) (bool, error) {
+	n, err := affected(s.db.ExecContext(ctx,
+		`UPDATE idempotency_keys SET leased_until = ? WHERE name = ? AND token = ? AND status IS NULL`, at(&until), name, token))
+	return n > 0, err
+}
+
 func (s statements) FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool, error) {
 	n, err := affected(s.db.ExecContext(ctx,
 		`UPDATE idempotency_keys SET status = ?, answer = ? WHERE name = ? AND token = ? AND status IS NULL`, status, answer, name, token))

@@ -9,8 +9,8 @@ import (
 	"plannerd/store/internal/engine"
 )
 
-// watchers are told of what this process commits; others do not write while it
-// serves.
+// watchers are told of what this process commits, not of what others do: the file is
+// for one process that serves.
 type watchers struct {
 	lock      sync.Mutex
 	mailboxes map[*engine.Mailbox]context.CancelFunc

@@ -17,6 +17,7 @@ var idempotencyCases = []testCase{
 	{name: "a request is answered once under its key", run: answeredOnce},
 	{name: "a key is another one in another scope, whatever its bytes", run: keysAreApart},
 	{name: "a lease that ran out lets the next one try", run: leaseRunsOut},
+	{name: "a lease that is extended keeps the key", run: leaseIsExtended},
 	{name: "a request that changes nothing is answered once, too", run: nothingToChange},
 	{name: "a key whose request failed is given back", run: keyIsGivenBack},
 	{name: "old keys are forgotten", run: oldKeysAreForgotten},
@@ -165,6 +166,40 @@ func leaseRunsOut(t *testing.T, f *fixture) {
 	c := f.begin(t, j)
 	if _, _, err = f.PutOperator(finishing(ctx, j, c), "third", []byte(`{}`), f.clock().Add(5*lease)); err != nil {
 		t.Error(err)
+	}
+}
+
+func leaseIsExtended(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	i := request("long")
+	c := f.begin(t, i)
+	begin := f.clock()
+	extend := func(token string, at time.Time) error { return f.ExtendIdempotent(ctx, i, token, lease, at) }
+	claim := func(at time.Time) (store.Claim, error) { return f.BeginIdempotent(ctx, i, lease, at) }
+	// Again and again: the key is held for a lease from then, and no longer.
+	for _, late := range []time.Duration{lease / 3, lease, 10 * lease} {
+		if err := extend(c.Token, begin.Add(late)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := claim(begin.Add(late + lease - time.Microsecond))
+		fails(t, "a request within the extended lease", err, store.ErrIdempotencyRunning)
+	}
+	// Who does not hold the key extends nothing.
+	fails(t, "another token", extend("another", begin.Add(1000*lease)), store.ErrIdempotencyLost)
+	fails(t, "a key that nobody holds", f.ExtendIdempotent(ctx, request("free"), c.Token, lease, begin), store.ErrIdempotencyLost)
+	at := begin.Add(11 * lease)
+	second, err := claim(at)
+	if err != nil || second.Done || second.Token == c.Token {
+		t.Fatalf("claim %+v after %+v, error %v", second, c, err)
+	}
+	fails(t, "the token of the former holder", extend(c.Token, at.Add(1000*lease)), store.ErrIdempotencyLost)
+	if _, _, err = f.PutOperator(finishing(ctx, i, second), "clicks", []byte(`{}`), f.now()); err != nil {
+		t.Fatal(err)
+	}
+	// What is done is left as it is.
+	fails(t, "a request that is done", extend(second.Token, at), store.ErrIdempotencyLost)
+	if got, err := claim(at); err != nil || !got.Done {
+		t.Errorf("claim %+v, error %v", got, err)
 	}
 }
 

@@ -246,6 +246,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
 	i := store.Idempotency{Key: "key"}
 	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
+	failures["ExtendIdempotent"] = s.ExtendIdempotent(ctx, i, "token", lease, at)
 	failures["FinishIdempotent"] = s.FinishIdempotent(ctx, i, "token", 200, nil)
 	failures["ReleaseIdempotent"] = s.ReleaseIdempotent(ctx, i, "token")
 	_, failures["PurgeIdempotency"] = s.PurgeIdempotency(ctx, at)

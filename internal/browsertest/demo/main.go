@@ -1,6 +1,6 @@
 // Command demo serves the dashboard with something to show: it runs plannerd on
 // a database of its own, fills it with the recorded key streams, prints where
-// everything is, and goes on until it is interrupted.
+// everything is, and goes on until it is interrupted or nobody reads any more.
 //
 //	go run ./internal/browsertest/demo --data ../shared/data
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr) //nolint:forbidigo // this is main
 	stop()
 	os.Exit(code) //nolint:forbidigo // this is main
@@ -65,7 +65,7 @@ func (d demo) serve(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Stop()) }()
+	defer func() { _ = s.Stop() }() // an interrupt from the terminal has told it already
 	fmt.Fprintln(w, s.URL)
 	if d.secured {
 		for _, role := range fill.Roles {

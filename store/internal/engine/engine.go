@@ -139,6 +139,9 @@ type Statements interface {
 	LockKey(ctx context.Context, name []byte) (Key, error)
 	// RenewKey gives the key another token and another lease.
 	RenewKey(ctx context.Context, k Key) error
+	// ExtendKey gives the key another lease if token holds it and there is no answer.
+	// It tells whether that is so.
+	ExtendKey(ctx context.Context, name []byte, token string, until time.Time) (bool, error)
 	// FinishKey keeps the answer under the key. It tells whether token holds it.
 	FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool, error)
 	// DeleteKey removes the key if token holds it and there is no answer.

@@ -49,6 +49,14 @@ func claim(ctx context.Context, q Statements, k Key) (store.Claim, error) {
 	}
 }
 
+// ExtendIdempotent implements [store.Store].
+func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration, at time.Time) error {
+	return s.db.Update(ctx, func(q Statements) error {
+		held, err := q.ExtendKey(ctx, nameOf(i), token, at.Add(lease))
+		return lost(i, held, err)
+	})
+}
+
 // FinishIdempotent implements [store.Store].
 func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int, answer []byte) error {
 	return s.db.Update(ctx, func(q Statements) error { return finish(ctx, q, i, token, status, answer) })
@@ -107,6 +115,11 @@ func complete(ctx context.Context, q Statements, out store.Outcome) error {
 
 func finish(ctx context.Context, q Statements, i store.Idempotency, token string, status int, answer []byte) error {
 	held, err := q.FinishKey(ctx, nameOf(i), token, status, answer)
+	return lost(i, held, err)
+}
+
+// lost is the error of a request that no longer holds its key.
+func lost(i store.Idempotency, held bool, err error) error {
 	if err == nil && !held {
 		err = fmt.Errorf("idempotency key %q: %w", i.Key, store.ErrIdempotencyLost)
 	}

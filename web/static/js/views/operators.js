@@ -10,6 +10,7 @@ import { strategyWords } from '../words.js'
 
 const most = 5_000 // operators on one page
 const shown = 40 // intervals of a sparkline
+const eager = 25 // operators whose plans are asked for at once, the others when they come into view
 
 /** What needs somebody comes first: approval, then what is on its way, then by name. */
 const urgency = { proposed: 0, approved: 1, applying: 1 }
@@ -36,7 +37,7 @@ function List({ items, more, search }) {
       <div role="rowgroup"><div role="row" class="operators-head">
         ${['Operator', 'θ over the last intervals', 'Table', 'Last plan', ''].map((head) => html`<div role="columnheader" key=${head}>${head || html`<span class="visually-hidden">What to do</span>`}</div>`)}
       </div></div>
-      <div role="rowgroup">${found.map((o) => html`<${Operator} key=${o.name} operator=${o} />`)}</div>
+      <div role="rowgroup">${found.map((o, i) => html`<${Operator} key=${o.name} operator=${o} eager=${i < eager} />`)}</div>
     </div>`}`
 }
 
@@ -54,8 +55,9 @@ function useSeen() {
 
 const sizeUnit = { table: ['entry', 'entries'], ring: ['instance', 'instances'], ranges: ['range', 'ranges'] }
 
-function Operator({ operator: o }) {
-  const [place, seen] = useSeen()
+function Operator({ operator: o, eager }) {
+  const [place, came] = useSeen()
+  const seen = eager || came
   // Asked for again when the operator has changed, not before.
   const stamp = `${o.last_epoch}.${o.last_interval}.${o.table_version}.${o.current_plan}.${o.current_plan_status}`
   const path = `v1/operators/${encodeURIComponent(o.name)}/plans`
@@ -73,7 +75,7 @@ function Operator({ operator: o }) {
         <span class="operators-now"><strong>${percent(last.theta.before)}</strong> <span class="muted">→ ${percent(last.theta.after)}, θ<sub>max</sub> ${percent(o.theta_max)}</span></span>`}</div>
     <div role="cell"><span class="cell-head">Table </span>${counted(o.table_size, ...sizeUnit[o.scheme])}${o.table_limit !== null && o.table_limit !== undefined && html`<span class="muted"> of ${count(o.table_limit)}</span>`}</div>
     <div role="cell"><span class="cell-head">Last plan </span>${history.length === 0 && !plans.data ? html`<span class="skeleton"></span>` : last ? html`<a href=${link(['plans', last.id])}>interval ${count(last.interval)}</a> <${Status} status=${last.status} /><div class="muted"><${Time} at=${last.created_at} /></div>` : html`<span class="muted">none yet</span>`}</div>
-    <div role="cell" class="operators-do">${o.current_plan && html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])} aria-label="${waits ? 'Review' : 'See'} the current plan of ${o.name}">${waits ? 'Review' : o.current_plan_status === 'applying' ? 'Watch' : 'See plan'}</a>`}</div>
+    <div role="cell" class="operators-do">${o.current_plan && html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>${waits ? 'Review' : o.current_plan_status === 'applying' ? 'Watch' : 'See plan'}<span class="visually-hidden"> of ${o.name}</span></a>`}</div>
   </div>`
 }
 

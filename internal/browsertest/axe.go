@@ -1,0 +1,66 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// axeFile is where axe-core is, seen from the root of the module.
+const axeFile = "web/testdata/axe/axe.min.js"
+
+// axeScript reads axe-core.
+var axeScript = sync.OnceValues(func() (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(axeFile)))
+	return string(text), err
+})
+
+// violation is a rule that elements of a page break.
+type violation struct {
+	Rule, Impact, Help string
+	Nodes              []struct{ Target, Summary string }
+}
+
+func (v *violation) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "accessibility: %s (%s): %s", v.Rule, v.Impact, v.Help)
+	for _, n := range v.Nodes {
+		fmt.Fprintf(&text, "\n%s\n\t%s", n.Target, strings.ReplaceAll(n.Summary, "\n", "\n\t"))
+	}
+	return text.String()
+}
+
+const axeRun = `axe.run(document, {
+	runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']},
+	resultTypes: ['violations'],
+}).then(found => found.violations.map(v => ({
+	rule: v.id, impact: v.impact, help: v.help,
+	nodes: v.nodes.map(n => ({target: n.target.join(' '), summary: n.failureSummary})),
+})))`
+
+// Axe looks for what keeps people from using the page as it is now, by the rules
+// of axe-core for WCAG 2.1 AA and its best practices. What is serious or critical
+// fails the test, the rest is logged.
+func (p *Page) Axe() {
+	p.t.Helper()
+	script, err := axeScript()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if !Eval[bool](p, "'axe' in window") {
+		Eval[*bool](p, script+";null")
+	}
+	for _, v := range Eval[[]violation](p, axeRun) {
+		if v.Impact == "serious" || v.Impact == "critical" {
+			p.t.Error(v.String())
+		} else {
+			p.t.Log(v.String())
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package web_test
+
+import (
+	"testing"
+
+	"plannerd/internal/access"
+	"plannerd/internal/browsertest"
+)
+
+// TestSignIn: a server with tokens asks for one, takes what it knows, and the page then
+// shows what the caller may see.
+func TestSignIn(t *testing.T) {
+	site := browsertest.Secured(t)
+	look(t, site.URL, "/", "sign-in", "dialog[open]", func(p *browsertest.Page) { p.Expect(`status of 401`) })
+
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/")
+	p.WaitFor("dialog[open]")
+	p.Fill("#token", "none of its tokens")
+	p.Press("Enter")
+	p.WaitText("#token-said", "does not know")
+	p.Fill("#token", site.Tokens[access.Viewer])
+	p.Press("Enter")
+	p.WaitFor(".operators")
+	p.WaitText(".caller", "viewer")
+	p.Reload()
+	p.WaitFor(".operators") // the tab keeps it
+
+	p.Click(".preferences button")
+	p.WaitFor("dialog[open]")
+	if browsertest.Eval[int](p, "sessionStorage.length + Object.keys(localStorage).filter((k) => k.includes('token')).length") != 0 {
+		t.Error("signed out, and the token is kept")
+	}
+}
+
+// TestExpiredToken: a token that is no longer valid is told as that, and a new one
+// leads back to where one was.
+func TestExpiredToken(t *testing.T) {
+	site := browsertest.Secured(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/")
+	p.WaitFor("dialog[open]")
+	p.Fill("#token", site.Tokens[access.Viewer])
+	p.Press("Enter")
+	p.WaitFor(".operators")
+
+	expired := p.Answer(`/v1/`, 401, `{"type":"about:blank","title":"Unauthorized","status":401,"code":"unauthenticated","detail":"The token is none that this server knows."}`)
+	browsertest.Eval[string](p, `location.hash = '#/operators/clicks'`)
+	p.WaitFor("dialog[open]")
+	p.WaitText("#token-said", "no longer valid")
+	expired()
+	p.Fill("#token", site.Tokens[access.Approver])
+	p.Press("Enter")
+	p.WaitText("main h1", "clicks")
+	p.WaitText(".caller", "approver")
+}
+
+// TestServerError: what failed is told with what helps, and may be tried again.
+func TestServerError(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 500`)
+	failing := p.Answer(`/v1/operators`, 500, `{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal","detail":"Something went wrong; the log of the server tells more.","request_id":"R4ND0M"}`)
+	p.Goto("/")
+	p.WaitText(".trouble", "R4ND0M")
+	p.Axe()
+	p.Screenshot("server-error")
+	failing()
+	p.Click(".trouble button")
+	p.WaitFor(".operators")
+}
+
+// TestOffline: what is known stays on the page, which says that it is old and comes
+// back by itself.
+func TestOffline(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`ERR_INTERNET_DISCONNECTED`)
+	p.Goto("/")
+	p.WaitFor(".operators")
+	p.Offline(true)
+	p.WaitText(".offline", "does not answer") // at the next renewal
+	p.WaitText(".stale", "Not renewed")
+	if p.Count(".operators-row") == 0 {
+		t.Error("what was known is gone")
+	}
+	p.Axe()
+	p.Screenshot("offline")
+	p.Offline(false)
+	p.WaitGone(".offline")
+	p.WaitGone(".stale")
+}
