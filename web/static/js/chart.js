@@ -37,11 +37,12 @@ export const axis = (p, more = {}) => ({
  * A chart. option(palette, width) gives what ECharts takes; label says in a sentence
  * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
+ * handle is a ref that holds the chart of ECharts while there is one.
  *
  * onPick is called with the place on the x axis that was clicked, by its index, and the
  * item of the data if it was one. Charts of the same group share cursor and zoom.
  */
-export function Chart({ option, label, height = 260, data, on = {}, onPick, group, depends = [], caption }) {
+export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [], caption }) {
   const place = useRef(null)
   const chart = useRef(null)
   const handlers = useRef(on)
@@ -62,6 +63,7 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
         connect(group)
       }
       if (onPick) pickable(chart.current, picked)
+      if (handle) handle.current = chart.current
       for (const name of Object.keys(handlers.current)) chart.current.on(name, (event) => handlers.current[name]?.(event))
       resized = new ResizeObserver(() => {
         if (place.current.clientWidth !== chart.current.getWidth() || place.current.clientHeight !== chart.current.getHeight()) setReady({})
@@ -76,6 +78,7 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
       resized?.disconnect()
       chart.current?.dispose()
       chart.current = null
+      if (handle) handle.current = null
     }
   }, [])
 
