@@ -40,7 +40,7 @@ function Index() {
     <p class="muted analyses-lead">Ask what a scheme would make of the keys of a stored interval, of rows of your own, or of a sample. Nothing is stored or changed.</p>
     <div class="analyses-index">${Object.entries(kinds).map(([id, { title, lead }]) => html`<${Card} title=${title} key=${id}>
       <p>${lead}</p>
-      <p class="analyses-links"><a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a href=${link(['analyses', id], { sample: 'zipf' })} aria-label="${title}: a sample">See it on a sample</a></p>
+      <p class="analyses-links"><a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a href=${link(['analyses', id], { sample: 'zipf' })} aria-label="See it on a sample: ${title}">See it on a sample</a></p>
     <//>`)}</div>`
 }
 
