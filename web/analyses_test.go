@@ -148,6 +148,9 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 	p.WaitText(".analyses-source [role=status]", "too long for the address")
 	p.Click(".analyses-foot button[type=submit]")
 	p.WaitText(".stat-value", "4")
+	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+strings.Repeat("z", 1001)+",3\n"+strings.Repeat("w", 1001)+",4\nv,5\n")
+	p.Click(".analyses-foot button[type=submit]")
+	p.WaitText(".stat-value", "5") // the address is the same, the rows are not
 	if hash := browsertest.Eval[string](p, "location.hash"); strings.Contains(hash, "xxx") || !strings.Contains(hash, "source=data") {
 		t.Errorf("the address is %s", hash)
 	}
