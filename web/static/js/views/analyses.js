@@ -29,7 +29,7 @@ export default function Analyses({ analysis, query }) {
     <h1>${kind.title}</h1>
     <${Tabs} label="Analyses" items=${Object.entries(kinds).map(([id, k]) => ({ href: link(['analyses', id], sameKeys(query)), text: k.short ?? k.title, here: id === analysis }))} />
     <p class="muted analyses-lead">${kind.lead}</p>
-    <${Analysis} analysis=${analysis} kind=${kind} query=${query} />`
+    <${Analysis} analysis=${analysis} query=${query} />`
 }
 
 /** The same keys for another analysis. */
@@ -44,7 +44,7 @@ function Index() {
     <//>`)}</div>`
 }
 
-function Analysis({ analysis, kind, query }) {
+function Analysis({ analysis, query }) {
   const [turn, setTurn] = useState(0)
   const asked = useMemo(() => ({ source: sourceOf(query, analysis), draft: draftOf(analysis, query) }), [JSON.stringify(query), turn])
   const [form, setForm] = useState(asked)
