@@ -31,7 +31,7 @@ export const parameters = {
     { name: 'table_limit', words: 'Table limit', kind: 'whole', min: 0, before: 'none', more: true, hint: 'Entries of the routing table that is compared.' },
     { name: 'mappers', words: 'Mappers', kind: 'whole', min: 1, before: '4', more: true, needs: 'simulate' },
     { name: 'messages', words: 'Messages simulated', kind: 'whole', min: 1, before: 'the sum of all costs, if it is whole', more: true, needs: 'simulate' },
-    { name: 'paper_runs', words: 'Seeds of each experiment', kind: 'whole', min: 1, max: 10_000, before: '101', more: true, needs: 'paper' },
+    { name: 'paper_runs', words: 'Seeds of each experiment', kind: 'whole', min: 1, max: 1_000, before: '101', more: true, needs: 'paper' },
     seed, { ...top, before: '100', value: '100' },
   ],
   pkg: [
