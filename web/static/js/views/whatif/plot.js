@@ -51,7 +51,7 @@ function scatter(results, axes, p) {
   }))
 }
 
-const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: true, name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
+const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: true, boundaryGap: ['4%', '4%'], name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
 
 function option(p, width, results, axes) {
   const [x, y] = [measures[axes.x], measures[axes.y]]
