@@ -34,7 +34,7 @@ function front(results, axes) {
 function tooltip(r) {
   const { differ, same } = varied([r])
   const lines = [...differ, ...same].filter((name) => !['objective', 'certificate', 'deadline', 'migration_limit'].includes(name) || settingText(name, r) !== 'none').map((name) => `${settings[name].head}: ${settingText(name, r)}`)
-  return [`{name|${strategyWords[r.strategy] ?? r.strategy}}${r.pareto ? '  Pareto' : ''}`, verdict(r), ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`), '', ...lines].join('\n')
+  return [`${strategyWords[r.strategy] ?? r.strategy}${r.pareto ? ', on the Pareto front' : ''}`, verdict(r), ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`), '', ...lines].join('\n')
 }
 
 const point = (r, i, axes) => ({
@@ -51,7 +51,10 @@ function scatter(results, axes, p) {
   }))
 }
 
-const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: true, boundaryGap: ['4%', '4%'], name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
+/** Nothing is less than nothing, so no axis goes below 0. */
+const lowest = ({ min, max }) => (min - 0.04 * (max - min) <= 0 ? Math.min(0, min) : null)
+
+const valueAxis = (p, { head, cell, whole }, more) => axis(p, { type: 'value', scale: true, boundaryGap: ['4%', '4%'], min: lowest, minInterval: whole ? 1 : 0, name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
 
 function option(p, width, results, axes) {
   const [x, y] = [measures[axes.x], measures[axes.y]]
@@ -71,7 +74,7 @@ function option(p, width, results, axes) {
       itemWidth: 10, itemHeight: wide ? 140 : 120, ...(wide ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
     },
     graphic: wide ? [{ type: 'text', right: 4, top: 46, silent: true, style: { text: head, fill: p.muted, fontSize: 12, fontFamily: 'system-ui, sans-serif' } }] : [],
-    tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])), textStyle: { rich: { name: { fontWeight: 'bold', fontSize: 13, color: p.text } } } },
+    tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])) },
     series: [...series, { type: 'line', silent: true, symbol: 'none', z: 1, lineStyle: { color: p.muted, width: 1.5, type: 'dashed' }, tooltip: { show: false }, data: front(results, axes).map((r) => [x.of(r), y.of(r)]) }],
   }
 }
