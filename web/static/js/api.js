@@ -96,6 +96,28 @@ export async function request(method, path, { query, body, type, headers = {}, e
   }
 }
 
+/** What there is at a path in another type, whole, as a Blob. onBytes hears how much of it is there. */
+export async function download(path, { query, accept, signal, onBytes }) {
+  const answer = await send(address(path, query), {
+    signal, cache: 'no-store', credentials: 'same-origin', headers: { Accept: accept, ...(token() && { Authorization: `Bearer ${token()}` }) },
+  })
+  if (!answer.ok) throw await problemOf(answer)
+  let bytes = 0
+  const counted = new TransformStream({
+    transform(chunk, out) {
+      bytes += chunk.byteLength
+      onBytes?.(bytes)
+      out.enqueue(chunk)
+    },
+  })
+  try {
+    return await new Response(answer.body.pipeThrough(counted), { headers: { 'Content-Type': accept } }).blob()
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
+  }
+}
+
 async function send(url, init) {
   const sent = token()
   let answer
@@ -203,4 +225,4 @@ export function useResource(path, { query, every = 0, load } = {}) {
 }
 
 /** Whether asking again may help. */
-const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
+export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
