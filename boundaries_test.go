@@ -52,7 +52,7 @@ var boundaries = []boundary{
 	{place: "planner/plannertest", project: []string{"planner"}}, // support for tests
 	{place: "compact/...", project: []string{"planner"}, reach: impure},
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
-	{place: "internal/contractfuzz", project: []string{"", "planner", "internal/service", "internal/statsio"}, reach: []string{anySQL, pgx, sqlite}},
+	{place: "internal/contractfuzz", project: []string{"", "planner", "internal/cli", "internal/service", "internal/statsio"}, reach: []string{anySQL, pgx, sqlite}},
 	{
 		place:   "internal/browsertest/...", // support for tests; the server is another process
 		project: []string{"planner", "planner/partitioner", "compact", "internal/access", "internal/service", "internal/statsio"},

@@ -3,11 +3,13 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -101,11 +103,39 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// migrated is the file of an empty database, which each environment gets a copy of:
+// migrating takes longer than most tests.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "plannerd")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	s, err := sqlite.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Migrator().Up(context.Background())
+	if err := errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // newEnv starts a server. The options change its configuration.
 func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 	t.Helper()
 	ticking := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "plannerd.db"), store.WithClock(ticking.still))
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	empty, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(context.Background(), path, store.WithClock(ticking.still))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +144,6 @@ func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 			t.Error(err)
 		}
 	})
-	if _, err := s.Migrator().Up(context.Background()); err != nil {
-		t.Fatal(err)
-	}
 	e := &env{TB: t, store: s, clock: ticking}
 	config := api.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Version: "test", Now: e.clock.Now}
 	for _, o := range options {

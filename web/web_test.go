@@ -133,7 +133,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("the page refers to %s, which is not there", m[1])
 		}
 	}
-	imported := regexp.MustCompile(`(?:from|import)\s*\(?\s*'([^']+)'`)
+	imported := regexp.MustCompile(`(?m)(?:^(?:import|export)\b.*\bfrom |\bimport\()'([^']+)'`)
 	foreign := regexp.MustCompile(`(?i)['"(]\s*(?:https?:)?//[a-z0-9]`)
 	for _, name := range all {
 		if !own(name) || !strings.HasSuffix(name, ".js") && !strings.HasSuffix(name, ".css") {

@@ -1312,6 +1312,21 @@ type RangesOptions struct {
 	Method       *RangesMethod `json:"method,omitempty"`
 }
 
+// RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
+type RangesSegment struct {
+	After int32 `json:"after"`
+
+	// Before null: nobody owned it.
+	Before *int32  `json:"before"`
+	Cost   float64 `json:"cost"`
+
+	// High null: up to the end.
+	High  *string `json:"high"`
+	Keys  int64   `json:"keys"`
+	Low   string  `json:"low"`
+	State float64 `json:"state"`
+}
+
 // Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 // is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
 type Reason string

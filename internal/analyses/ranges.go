@@ -51,6 +51,7 @@ type rangesJob struct {
 	formula   *float64
 	exact     *ranges.CDF // by all keys; nil until it is needed
 	sketch    *ranges.CDF // nil: planned by all keys
+	order     []int32     // see byKey
 	out       *RangesResult
 }
 

@@ -65,6 +65,7 @@ func (a *rangesJob) lists(d *ranges.Division, out *RangesPlan) {
 			out.OwnersBefore = append(out.OwnersBefore, Owner{a.keys.encode(o.Low), o.Follower})
 		}
 	}
+	a.segments(d, out)
 	for _, e := range d.Empty {
 		out.Empty = append(out.Empty, RangesEmpty{e.Follower, a.keyOrNil(e.Key), e.Share})
 	}

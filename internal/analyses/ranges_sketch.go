@@ -1,9 +1,7 @@
 package analyses
 
 import (
-	"bytes"
 	"math"
-	"slices"
 
 	"plannerd/planner/ranges"
 )
@@ -128,15 +126,9 @@ func (a *rangesJob) account(d *ranges.Division) {
 	for i, f := range d.Followers {
 		place[f.ID] = &d.Loads[i]
 	}
-	order := make([]int32, a.input.Len())
-	for i := range order {
-		order[i] = int32(i)
-	}
-	keys := a.input.Keys
-	slices.SortFunc(order, func(x, y int32) int { return bytes.Compare(keys.At(int(x)), keys.At(int(y))) })
 	next := 0
-	for _, k := range order {
-		key, cost, state := keys.At(int(k)), a.input.Cost[k], a.state(k)
+	for _, k := range a.byKey() {
+		key, cost, state := a.input.Keys.At(int(k)), a.input.Cost[k], a.state(k)
 		id, _ := d.After.Find(key) // a plan divides the whole key space
 		to := place[id]
 		to.CostAfter += cost

@@ -157,8 +157,13 @@ type RangesPlan struct {
 	Owners     []Owner `json:"owners"`
 	// OwnersBefore are the first top of the old ones, which transfers start from; none
 	// where nobody owned anything.
-	OwnersBefore []Owner       `json:"owners_before"`
-	Empty        []RangesEmpty `json:"empty"` // followers that stay and get no known key
+	OwnersBefore []Owner `json:"owners_before"`
+	// Segments are the key space cut wherever an interval begins, before or after: each
+	// has one old and one new owner. The first top of segment_count, from the lowest key
+	// on.
+	SegmentCount int             `json:"segment_count"`
+	Segments     []RangesSegment `json:"segments"`
+	Empty        []RangesEmpty   `json:"empty"` // followers that stay and get no known key
 	// HeavyKeys weigh more than any follower may; the first top of heavy_key_count.
 	HeavyKeyCount int              `json:"heavy_key_count"`
 	HeavyKeys     []RangesHeavyKey `json:"heavy_keys"`
@@ -207,6 +212,18 @@ type RangesTransfer struct {
 	Keys       int64   `json:"keys"`
 	Cost       float64 `json:"cost"`
 	State      float64 `json:"state"`
+}
+
+// RangesSegment is a part of the key space with one owner before and one after: keys
+// from low on and below high.
+type RangesSegment struct {
+	Low    string  `json:"low"`
+	High   *string `json:"high"`   // null: up to the end
+	Before *int32  `json:"before"` // null: nobody owned it
+	After  int32   `json:"after"`
+	Keys   int64   `json:"keys"`
+	Cost   float64 `json:"cost"`
+	State  float64 `json:"state"`
 }
 
 // RangesEmpty is a follower without any known key.

@@ -38,9 +38,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"plannerd/internal/cli"
 )
 
 func main() {
@@ -61,28 +61,14 @@ type options struct {
 
 // command is the program; it returns the exit code.
 func command(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "contractfuzz:", err)
-		return 2
-	}
-	r, err := fuzzService(ctx, o, stderr)
-	if r != nil {
+	return cli.Run("contractfuzz", args, stderr, parse, func(ctx context.Context, o options) (int, error) {
+		r, err := fuzzService(ctx, o, stderr)
+		if r == nil {
+			return 1, err
+		}
 		r.write(stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "contractfuzz:", err)
-		return 1
-	}
-	if len(r.findings) > 0 {
-		return 1
-	}
-	return 0
+		return min(1, len(r.findings)), err
+	})
 }
 
 // parse reads the flags.

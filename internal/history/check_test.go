@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plannerd/internal/service"
 )
 
 // teller writes a history by hand: each line is an operation that begins after
@@ -34,10 +36,10 @@ func (l *teller) posts(interval int64) request {
 func (l *teller) makes(q request, base int64, ends string) plan {
 	p := plan{
 		ID: "plan-" + q.body.hash, Interval: q.body.interval, InputHash: q.body.hash, BaseVersion: base, ConfigVersion: 1, Status: approved,
-		Migrations: []migration{{Key: keyName(0), From: 1, To: int32(q.body.interval)}},
+		Lists: service.Lists{Migrations: []service.Migration{{Key: keyName(0), From: 1, To: int32(q.body.interval)}}},
 	}
 	p.Migration.Keys = 1
-	p.RoutingTable.Set = []entry{{keyName(0), int32(q.body.interval)}}
+	p.RoutingTable.Set = []service.Entry{{Key: keyName(0), Instance: int32(q.body.interval)}}
 	p.RoutingTable.SizeBefore, p.RoutingTable.SizeAfter = min(base, 1), 1
 	final := p
 	if final.Status = ends; ends == committed {
@@ -66,7 +68,7 @@ func do(k kind, p plan) request { return request{kind: k, plan: p.ID} }
 func at(version int64, instance int32) answer {
 	t := &table{Version: version, ConfigVersion: 1}
 	if version > 0 {
-		t.Entries = []entry{{keyName(0), instance}}
+		t.Entries = []service.Entry{{Key: keyName(0), Instance: instance}}
 	}
 	return answer{status: 200, table: t}
 }
@@ -324,7 +326,7 @@ func TestAudit(t *testing.T) {
 		p := l.make(1, 0, committed)
 		l.tells(do(commitPlan, p), shown(200, done(p)))
 		s := stored{plans: []plan{done(p)}, tables: []table{*at(0, 0).table, *at(1, 1).table}}
-		s.plans[0].Migrations = []migration{p.Migrations[0]}
+		s.plans[0].Migrations = []service.Migration{p.Migrations[0]}
 		c.tamper(l, &s)
 		if got := strings.Join(audit(l.records, s), "\n"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%s: no %q in %q", name, c.want, got)

@@ -32,9 +32,9 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"plannerd/internal/cli"
 )
 
 func main() {
@@ -69,26 +69,14 @@ type options struct {
 
 // command is the program; it returns the exit code.
 func command(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "history:", err)
-		return 2
-	}
-	r, err := execute(ctx, o, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "history:", err)
-		return 1
-	}
-	r.write(stdout)
-	if len(r.faults) > 0 {
-		return 1
-	}
-	return 0
+	return cli.Run("history", args, stderr, parse, func(ctx context.Context, o options) (int, error) {
+		r, err := execute(ctx, o, stderr)
+		if err != nil {
+			return 1, err
+		}
+		r.write(stdout)
+		return min(1, len(r.faults)), nil
+	})
 }
 
 // parse reads the flags.

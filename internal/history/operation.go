@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"plannerd/internal/service"
 )
 
 // kind is what a client asks of the service: one of these, or the name of a verb.
@@ -79,27 +81,7 @@ type plan struct {
 	Migration struct {
 		Keys int64 `json:"keys"`
 	} `json:"migration"`
-	RoutingTable struct {
-		SizeBefore int64    `json:"size_before"`
-		SizeAfter  int64    `json:"size_after"`
-		Set        []entry  `json:"set"`
-		Unset      []string `json:"unset"`
-	} `json:"routing_table"`
-	Migrations []migration `json:"migrations"`
-}
-
-type entry struct {
-	Key      string `json:"key"`
-	Instance int32  `json:"instance"`
-}
-
-type migration struct {
-	Key    string  `json:"key"`
-	From   int32   `json:"from"`
-	To     int32   `json:"to"`
-	Cost   float64 `json:"cost"`
-	State  float64 `json:"state"`
-	Reason string  `json:"reason"`
+	service.Lists
 }
 
 // The status of plans.
@@ -130,9 +112,9 @@ func (p *plan) lists() string {
 
 // table is a version of the routing table.
 type table struct {
-	Version       int64   `json:"version"`
-	ConfigVersion int64   `json:"config_version"`
-	Entries       []entry `json:"entries"`
+	Version       int64           `json:"version"`
+	ConfigVersion int64           `json:"config_version"`
+	Entries       []service.Entry `json:"entries"`
 }
 
 // standing is how an operator stands.

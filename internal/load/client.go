@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plannerd/internal/service"
 )
 
 // client talks to one server.
@@ -165,26 +167,7 @@ type plan struct {
 		Plan    float64 `json:"plan_ms"`
 		Persist float64 `json:"persist_ms"`
 	} `json:"timing"`
-	RoutingTable struct {
-		SizeBefore int64    `json:"size_before"`
-		SizeAfter  int64    `json:"size_after"`
-		Set        []entry  `json:"set"`
-		Unset      []string `json:"unset"`
-	} `json:"routing_table"`
-	Migrations []migration `json:"migrations"`
-}
-
-type entry struct {
-	Key      string `json:"key"`
-	Instance int32  `json:"instance"`
-}
-
-type migration struct {
-	Key    string  `json:"key"`
-	From   int32   `json:"from"`
-	To     int32   `json:"to"`
-	State  float64 `json:"state"`
-	Reason string  `json:"reason"`
+	service.Lists
 }
 
 // The status of plans that are about to be committed, and that are.
@@ -228,8 +211,8 @@ func (c *client) whole(ctx context.Context, id string) (*plan, error) {
 
 // routingTable is the committed one.
 type routingTable struct {
-	Version int64   `json:"version"`
-	Entries []entry `json:"entries"`
+	Version int64           `json:"version"`
+	Entries []service.Entry `json:"entries"`
 }
 
 func (c *client) routingTable(ctx context.Context, operator string) (*routingTable, error) {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"plannerd/internal/service"
 	"plannerd/internal/statsio"
 )
 
@@ -25,11 +26,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "plannerd")
-	if out, err := exec.Command("go", "build", "-o", path, "plannerd/cmd/plannerd").CombinedOutput(); err != nil {
-		return "", errors.New(string(out))
-	}
-	return path, nil
+	return service.Build(context.Background(), folder)
 })
 
 func TestMain(m *testing.M) {
@@ -237,7 +234,7 @@ func TestStreamFollowsPlans(t *testing.T) {
 		}
 		home := s.hashed[key]
 		p := &plan{}
-		p.RoutingTable.Set = []entry{{name, home + 1}}
+		p.RoutingTable.Set = []service.Entry{{Key: name, Instance: home + 1}}
 		if err := s.apply(p); err != nil || s.at[key] != home+1 {
 			t.Errorf("set: %v, at %d, want %d", err, s.at[key], home+1)
 		}
@@ -259,13 +256,13 @@ func TestStreamFollowsPlans(t *testing.T) {
 func books() (ledger, []plan, *routingTable) {
 	versions := []int64{1, 2}
 	first := plan{ID: "p1", Interval: 1, Status: committed, Version: &versions[0]}
-	first.RoutingTable.Set = []entry{{"a", 1}, {"b", 2}}
+	first.RoutingTable.Set = []service.Entry{{Key: "a", Instance: 1}, {Key: "b", Instance: 2}}
 	first.RoutingTable.SizeAfter = 2
-	first.Migrations = []migration{{"a", 0, 1, 5, "drain"}}
+	first.Migrations = []service.Migration{{Key: "a", From: 0, To: 1, State: 5, Reason: "drain"}}
 	first.Migration.Keys = 1
 	idle := plan{ID: "p3", Interval: 3, Status: "no_action", BaseVersion: 1}
 	last := plan{ID: "p4", Interval: 4, Status: committed, BaseVersion: 1, Version: &versions[1]}
-	last.RoutingTable.Set, last.RoutingTable.Unset = []entry{{"c", 3}}, []string{"a"}
+	last.RoutingTable.Set, last.RoutingTable.Unset = []service.Entry{{Key: "c", Instance: 3}}, []string{"a"}
 	last.RoutingTable.SizeAfter = 2
 	unanswered := plan{ID: "p5", Interval: 5, Status: approved, BaseVersion: 2}
 	l := newLedger()
@@ -273,7 +270,7 @@ func books() (ledger, []plan, *routingTable) {
 	l.accepted[3] = receipt{"p3", idle.digest(), false}
 	l.accepted[4] = receipt{"p4", last.digest(), true}
 	l.refused[2], l.unknown[5], l.unknown[6] = 429, io.ErrUnexpectedEOF, io.ErrUnexpectedEOF
-	return l, []plan{unanswered, last, idle, first}, &routingTable{2, []entry{{"c", 3}, {"b", 2}}}
+	return l, []plan{unanswered, last, idle, first}, &routingTable{2, []service.Entry{{Key: "c", Instance: 3}, {Key: "b", Instance: 2}}}
 }
 
 func TestAudit(t *testing.T) {

@@ -28,16 +28,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
+
+	"plannerd/internal/cli"
 )
 
 func main() {
@@ -62,26 +61,14 @@ var experiments = map[string]func() experiment{
 
 // run is the program; it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	b := &bench{out: stdout, log: stderr}
-	e, err := parse(args, b, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "load:", err)
-		return 2
-	}
-	if err := b.measure(ctx, e); err != nil {
-		fmt.Fprintln(stderr, "load:", err)
-		return 1
-	}
-	return 0
+	return cli.Run("load", args, stderr, b.parse, func(ctx context.Context, e experiment) (int, error) {
+		return 0, b.measure(ctx, e)
+	})
 }
 
 // parse finds the experiment and reads its flags.
-func parse(args []string, b *bench, stderr io.Writer) (experiment, error) {
+func (b *bench) parse(args []string, stderr io.Writer) (experiment, error) {
 	if len(args) == 0 || experiments[args[0]] == nil {
 		return nil, fmt.Errorf("name an experiment: %s", strings.Join(slices.Sorted(maps.Keys(experiments)), ", "))
 	}

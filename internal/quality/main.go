@@ -14,12 +14,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
+
+	"plannerd/internal/cli"
 )
 
 func main() {
@@ -28,24 +27,12 @@ func main() {
 
 // run is the program; it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends it at once
-	c, err := parseFlags(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(stderr, "quality:", err)
-		return 2
-	}
-	contradictions, err := measure(ctx, c, stdout, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "quality:", err)
-		return 1
-	}
-	if contradictions > 0 {
-		return 3 // a proof is wrong: the report says which
-	}
-	return 0
+	return cli.Run("quality", args, stderr, parseFlags, func(ctx context.Context, c *config) (int, error) {
+		context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second interrupt ends it at once
+		contradictions, err := measure(ctx, c, stdout, stderr)
+		if contradictions > 0 {
+			return 3, err // a proof is wrong: the report says which
+		}
+		return 0, err
+	})
 }

@@ -70,19 +70,8 @@ export function address(path, query = {}) {
  * need a type. Answers with {status, data, etag}; data is null for 204 and 304. Throws
  * a Problem, or the AbortError of signal.
  */
-export async function request(method, path, { query, body, type, headers = {}, etag, match, signal, accept = 'application/json' } = {}) {
-  const answer = await send(address(path, query), {
-    method, signal, cache: 'no-store', credentials: 'same-origin',
-    headers: {
-      Accept: accept,
-      ...(token() && { Authorization: `Bearer ${token()}` }),
-      ...(etag && { 'If-None-Match': etag }),
-      ...(match && { 'If-Match': match }),
-      ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
-      ...headers,
-    },
-    body: body === undefined || type ? body : JSON.stringify(body),
-  })
+export async function request(method, path, { query, ...options } = {}) {
+  const answer = await send(address(path, query), initOf(method, options))
   const tag = answer.headers.get('ETag')
   if (answer.status === 304 || answer.status === 204) return { status: answer.status, data: null, etag: tag, headers: answer.headers }
   if (!answer.ok) throw await problemOf(answer)
@@ -98,9 +87,7 @@ export async function request(method, path, { query, body, type, headers = {}, e
 
 /** What there is at a path in another type, whole, as a Blob. onBytes hears how much of it is there. */
 export async function download(path, { query, accept, signal, onBytes }) {
-  const answer = await send(address(path, query), {
-    signal, cache: 'no-store', credentials: 'same-origin', headers: { Accept: accept, ...(token() && { Authorization: `Bearer ${token()}` }) },
-  })
+  const answer = await send(address(path, query), initOf('GET', { accept, signal }))
   if (!answer.ok) throw await problemOf(answer)
   let bytes = 0
   const counted = new TransformStream({
@@ -115,6 +102,46 @@ export async function download(path, { query, accept, signal, onBytes }) {
   } catch (error) {
     if (error.name === 'AbortError') throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
+  }
+}
+
+/**
+ * Asks for an answer in lines of JSON and gives each to hear as it comes. Throws as
+ * request does, also when the answer breaks off.
+ */
+export async function requestLines(method, path, hear, { query, ...options } = {}) {
+  const answer = await send(address(path, query), initOf(method, { ...options, accept: 'application/x-ndjson' }))
+  if (!answer.ok) throw await problemOf(answer)
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  try {
+    for (let rest = ''; ;) {
+      const { value = '\n', done } = await reader.read()
+      const [end, ...lines] = value.split('\n')
+      rest += end
+      for (const next of lines) {
+        if (rest !== '') hear(JSON.parse(rest))
+        rest = next
+      }
+      if (done) return
+    }
+  } catch (error) {
+    if (error.name === 'AbortError' || error instanceof Problem) throw error
+    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+  }
+}
+
+function initOf(method, { body, type, headers = {}, etag, match, signal, accept = 'application/json' }) {
+  return {
+    method, signal, cache: 'no-store', credentials: 'same-origin',
+    headers: {
+      Accept: accept,
+      ...(token() && { Authorization: `Bearer ${token()}` }),
+      ...(etag && { 'If-None-Match': etag }),
+      ...(match && { 'If-Match': match }),
+      ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
+      ...headers,
+    },
+    body: body === undefined || type ? body : JSON.stringify(body),
   }
 }
 
@@ -168,10 +195,14 @@ const shortest = 1_000
 const longest = 30_000
 
 /**
- * Watches a resource: {data, etag, problem, loading, at, reload}. With every, in
+ * Watches a resource: {data, etag, problem, loading, at, reload, take}. With every, in
  * milliseconds, it is asked again as long as the page is visible; while it fails, data
  * stays what it was and is tried again after ever longer times. A path of null is not
- * asked for.
+ * asked for. every may be a function of the data, the same one each time; it gives 0 for
+ * what does not change any more.
+ *
+ * take is given {data, etag} that another request has answered with: what was asked
+ * before is older, and no longer listened to.
  *
  * load, by default a GET of path, may be any function of (signal, etag) that gives
  * {status, data, etag}; then path only names what is loaded.
@@ -182,6 +213,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
   const [state, setState] = useState({ url, data: null, etag: null, problem: null, at: 0 })
   const current = useRef({})
   const reload = useCallback(() => current.current.ask?.(), [])
+  const take = useCallback((answer) => current.current.take?.(answer), [])
 
   useEffect(() => {
     if (url === null) return undefined
@@ -189,26 +221,37 @@ export function useResource(path, { query, every = 0, load } = {}) {
     let known = { data: null, etag: null }
     let timer = 0
     let failures = 0
+    let asked = 0
     setState((old) => (old.url === url && old.data !== null ? old : { url, data: null, etag: null, problem: null, at: 0 }))
     const later = (ms) => { timer = setTimeout(() => (document.hidden ? later(ms) : ask()), ms) }
+    const settle = (answer) => {
+      if (answer.status !== 304) known = { data: answer.data, etag: answer.etag }
+      failures = 0
+      setState({ url, ...known, problem: null, at: Date.now() })
+      const ms = typeof every === 'function' ? every(known.data) : every
+      if (ms > 0) later(ms)
+    }
     const ask = async () => {
       clearTimeout(timer)
+      const turn = ++asked
       try {
         const get = load ?? ((signal, etag) => request('GET', url, { signal, etag }))
         const answer = await get(abort.signal, known.etag)
-        if (abort.signal.aborted) return
-        if (answer.status !== 304) known = { data: answer.data, etag: answer.etag }
-        failures = 0
-        setState({ url, ...known, problem: null, at: Date.now() })
-        if (every > 0) later(every)
+        if (abort.signal.aborted || turn !== asked) return
+        settle(answer)
       } catch (problem) {
-        if (problem.name === 'AbortError' || abort.signal.aborted) return
+        if (problem.name === 'AbortError' || abort.signal.aborted || turn !== asked) return
         if (problem.name !== 'Problem') throw problem
         setState((old) => ({ ...old, url, problem }))
         if (passing(problem)) later(Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures++)))
       }
     }
-    current.current.ask = ask
+    const taken = (answer) => {
+      clearTimeout(timer)
+      asked++
+      settle(answer)
+    }
+    current.current = { ask, take: taken }
     ask()
     const online = () => { failures = 0; ask() }
     addEventListener('online', online)
@@ -221,7 +264,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
 
   // What was loaded for another address must not be shown for this one.
   const shown = state.url === url ? state : { data: null, etag: null, problem: null, at: 0 }
-  return { ...shown, loading: url !== null && shown.data === null && shown.problem === null, reload }
+  return { ...shown, loading: url !== null && shown.data === null && shown.problem === null, reload, take }
 }
 
 /** Whether asking again may help. */

@@ -37,21 +37,33 @@ export const axis = (p, more = {}) => ({
  * A chart. option(palette, width) gives what ECharts takes; label says in a sentence
  * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
+ * handle is a ref that holds the chart of ECharts while there is one.
+ *
+ * onPick is called with the place on the x axis that was clicked, by its index, and the
+ * item of the data if it was one. Charts of the same group share cursor and zoom.
  */
-export function Chart({ option, label, height = 260, data, on = {}, depends = [], caption }) {
+export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [], caption }) {
   const place = useRef(null)
   const chart = useRef(null)
   const handlers = useRef(on)
   handlers.current = on
+  const picked = useRef(onPick)
+  picked.current = onPick
   const [ready, setReady] = useState(false)
   const [failed, setFailed] = useState(false)
 
   useLayoutEffect(() => {
     let gone = false
     let resized
-    echarts().then(({ init }) => {
+    echarts().then(({ init, connect }) => {
       if (gone) return
       chart.current = init(place.current, null, { renderer: 'canvas' })
+      if (group) {
+        chart.current.group = group
+        connect(group)
+      }
+      if (onPick) pickable(chart.current, picked)
+      if (handle) handle.current = chart.current
       for (const name of Object.keys(handlers.current)) chart.current.on(name, (event) => handlers.current[name]?.(event))
       resized = new ResizeObserver(() => {
         if (place.current.clientWidth !== chart.current.getWidth() || place.current.clientHeight !== chart.current.getHeight()) setReady({})
@@ -66,6 +78,7 @@ export function Chart({ option, label, height = 260, data, on = {}, depends = []
       resized?.disconnect()
       chart.current?.dispose()
       chart.current = null
+      if (handle) handle.current = null
     }
   }, [])
 
@@ -84,6 +97,15 @@ export function Chart({ option, label, height = 260, data, on = {}, depends = []
     ${failed && html`<p class="stale">The chart could not be loaded; its data is below.</p>`}
     ${data && html`<details class="chart-data"><summary>Data as a table</summary><${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} /></details>`}
   </figure>`
+}
+
+/** Makes the whole plot answer to a click, not only the few pixels of its points. */
+function pickable(chart, picked) {
+  const plot = chart.getZr()
+  const within = (e) => chart.containPixel('grid', [e.offsetX, e.offsetY])
+  plot.on('mousemove', (e) => within(e) && plot.setCursorStyle('pointer'))
+  plot.on('click', (e) => !e.target && within(e) && picked.current(Math.round(chart.convertFromPixel({ gridIndex: 0 }, [e.offsetX, e.offsetY])[0])))
+  chart.on('click', { componentType: 'series' }, (e) => picked.current(Array.isArray(e.value) ? e.value[0] : e.dataIndex, e.data))
 }
 
 /** Renders what is within closed details only once they are opened. */

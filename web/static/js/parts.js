@@ -58,15 +58,15 @@ export function Loading({ rows = 4, label = 'Loading' }) {
 }
 
 const advice = {
-  0: 'The page tries again by itself.',
   403: 'Another token may do this: sign out, and in again with one that has the role.',
   410: 'Retention removes what is older than the configuration keeps.',
-  429: 'Other requests hold the memory that this one needs. The page tries again by itself.',
-  503: 'The page tries again by itself.',
+  429: 'Other requests hold the memory that this one needs.',
 }
 
-/** What went wrong, and what helps. */
-export function Trouble({ problem, retry }) {
+const passing = new Set([0, 429, 503])
+
+/** What went wrong, and what helps. itself says that what may pass is asked for again without the visitor. */
+export function Trouble({ problem, retry, itself = true }) {
   const { status, title, detail, code, errors = [], requestID } = problem
   return html`<div class="trouble" role="alert">
     <p class="trouble-title">${status === 0 ? 'No answer from the server' : status === 404 ? 'There is nothing here' : title}</p>
@@ -74,6 +74,7 @@ export function Trouble({ problem, retry }) {
     ${errors.length > 0 && html`<ul>${errors.slice(0, 10).map((e, i) => html`<li key=${i}>${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}${e.detail}</li>`)}
       ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
     ${advice[status] && html`<p>${advice[status]}</p>`}
+    ${itself && passing.has(status) && html`<p>The page tries again by itself.</p>`}
     ${status >= 500 && status !== 503 && html`<p>The server's log tells more${requestID && html` of the request <code>${requestID}</code>`}.</p>`}
     <p class="trouble-foot">${retry && html`<button type="button" onClick=${retry}>Try again</button>`}${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}</p>
   </div>`

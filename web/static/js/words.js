@@ -81,7 +81,7 @@ export function certificate(plan) {
   if (proof.lower_bound !== null && proof.gap !== 0) {
     out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least; this one moves ${movement(plan.migration.objective, plan)}.`)
   }
-  for (const unmet of proof.unmet) out.push(`Proven: ${unmetWords[unmet.constraint]?.(unmet) ?? `${unmet.constraint} cannot be met`}, if all other limits hold.`)
+  for (const unmet of proof.unmet) out.push(`Proven, if all other limits hold: ${unmetWords[unmet.constraint]?.(unmet) ?? `${unmet.constraint} cannot be met`}.`)
   if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
   if (proof.scope === 'ranges') out.push('The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges; it counts cost that changes its owner.')
   return out

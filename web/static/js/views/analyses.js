@@ -1,6 +1,98 @@
-import { html } from '../html.js'
-import { Empty } from '../parts.js'
+// The analyses: what token rings, partial key grouping, key ranges and all schemes would
+// make of given keys. The address is the question, and the page its answer.
 
-export default function View() {
-  return html`<${Empty} title="analyses" />`
+import { html, useEffect, useMemo, useState } from '../html.js'
+import { Card, Code, Dialog, Empty, Tabs, Trouble } from '../parts.js'
+import { link, setQuery } from '../route.js'
+import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
+import { PKG } from './analyses/pkg.js'
+import { curlOf, questionOf, useContext } from './analyses/question.js'
+import { Ranges } from './analyses/ranges.js'
+import { Ring } from './analyses/ring.js'
+import { Progress, tookWords, useAnalysis } from './analyses/run.js'
+import { Schemes } from './analyses/schemes.js'
+import { complete, queryOf, Source, sourceOf } from './analyses/source.js'
+
+const kinds = {
+  schemes: { title: 'All schemes', View: Schemes, lead: 'Hashing, token rings, partial key grouping, routing tables and key ranges side by side, for the same keys and the same tolerance: how balanced each is, what it holds and moves, and which one to use.' },
+  ring: { title: 'Token ring', View: Ring, lead: 'What the nodes of a token ring carry, whether the policy relieves one and what that moves, and what a ring can reach at all.' },
+  pkg: { title: 'Partial key grouping', short: 'PKG', View: PKG, lead: 'How grouping schemes, from hashing to W-Choices, spread a stream of keys over workers, and how many choices it needs.' },
+  ranges: { title: 'Key ranges', View: Ranges, lead: 'How an ordered key space is divided among followers, and what a join, a leave, a crash or a drift moves.' },
+}
+
+export default function Analyses({ analysis, query }) {
+  const kind = Object.hasOwn(kinds, analysis ?? '') ? kinds[analysis] : null
+  useEffect(() => { document.title = `${kind?.title ?? 'Analyses'} · plannerd` }, [kind])
+  if (analysis === undefined) return html`<${Index} />`
+  if (!kind) return html`<${Empty} title="There is no such analysis"><p><a href="#/analyses">All analyses</a></p><//>`
+  return html`<p class="crumbs"><a href="#/analyses">Analyses</a></p>
+    <h1>${kind.title}</h1>
+    <${Tabs} label="Analyses" items=${Object.entries(kinds).map(([id, k]) => ({ href: link(['analyses', id], sameKeys(query)), text: k.short ?? k.title, here: id === analysis }))} />
+    <p class="muted analyses-lead">${kind.lead}</p>
+    <${Analysis} analysis=${analysis} kind=${kind} query=${query} />`
+}
+
+/** The same keys for another analysis. */
+const sameKeys = ({ operator, interval, epoch, sample, data, format }) => ({ operator, interval, epoch, sample, ...(format !== 'stream' && { data }) })
+
+function Index() {
+  return html`<h1>Analyses</h1>
+    <p class="muted analyses-lead">Ask what a scheme would make of the keys of a stored interval, of rows of your own, or of a sample. Nothing is stored or changed.</p>
+    <div class="analyses-index">${Object.entries(kinds).map(([id, { title, lead }]) => html`<${Card} title=${title} key=${id}>
+      <p>${lead}</p>
+      <p class="analyses-links"><a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a href=${link(['analyses', id], { sample: 'zipf' })} aria-label="${title}: a sample">See it on a sample</a></p>
+    <//>`)}</div>`
+}
+
+function Analysis({ analysis, kind, query }) {
+  const asked = useMemo(() => ({ source: sourceOf(query, analysis), draft: draftOf(analysis, query) }), [JSON.stringify(query)])
+  const [form, setForm] = useState(asked)
+  const [turn, setTurn] = useState(0)
+  // Another address is another question.
+  useEffect(() => setForm(asked), [asked])
+
+  const context = useContext(form.source, analysis)
+  const askedContext = useContext(asked.source, analysis)
+  const [question, setQuestion] = useState(null)
+  const key = JSON.stringify([asked.source.kind, queryOf(asked.source, analysis), queryOfDraft(analysis, asked.draft)])
+  useEffect(() => {
+    let left = false
+    const ready = complete(asked.source) && (asked.source.kind !== 'operator' || askedContext.data !== null)
+    if (!ready) setQuestion(null)
+    else questionOf(analysis, asked.source, asked.draft, askedContext.data).then((q) => !left && setQuestion(q))
+    return () => { left = true }
+  }, [key, turn, askedContext.data])
+  const run = useAnalysis(question)
+
+  const submit = (event) => {
+    event.preventDefault()
+    setQuery({ ...queryOf(form.source, analysis), ...queryOfDraft(analysis, form.draft) })
+    setTurn((n) => n + 1)
+  }
+  return html`
+    <form class="card analyses-form" onSubmit=${submit} aria-label="Question">
+      <${Source} source=${form.source} change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))} streams=${analysis === 'pkg' || analysis === 'ring'} analysis=${analysis} />
+      <${Parameters} analysis=${analysis} draft=${form.draft} change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))} context=${context.data} />
+      <div class="form-foot analyses-foot"><${Curl} form=${form} analysis=${analysis} context=${context.data} />
+        <button type="submit" class="primary" disabled=${!complete(form.source)}>Analyse</button></div>
+    </form>
+    ${askedContext.problem && html`<${Trouble} problem=${askedContext.problem} retry=${askedContext.reload} />`}
+    <${Progress} run=${run} />
+    ${run.problem && html`<${Trouble} problem=${run.problem} retry=${run.again} />`}
+    <${Answer} run=${run} analysis=${analysis} query=${query} asked=${asked} />`
+}
+
+function Answer({ run, analysis, query, asked }) {
+  const { View } = kinds[analysis]
+  if (run.result) return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}><${View} result=${run.result.data} query=${query} values=${{ ...run.result.of.query, ...(run.result.of.type ? null : run.result.of.body) }} /><p class="muted">${tookWords(run)}</p></div>`
+  if (run.busy || run.problem || run.cancelled || complete(asked.source)) return null
+  return html`<div class="card"><${Empty} title="No keys yet"><p>Choose a stored interval, paste or drop rows, or <a href=${link(['analyses', analysis], { sample: 'zipf' })}>take a sample</a>.</p><//></div>`
+}
+
+/** The question as a command. */
+function Curl({ form, analysis, context }) {
+  const [text, setText] = useState(null)
+  const show = async () => setText(curlOf(await questionOf(analysis, form.source, form.draft, context)))
+  return html`<button type="button" onClick=${show} disabled=${!complete(form.source)}>As curl</button>
+    ${text !== null && html`<${Dialog} title="The same question for curl" onClose=${() => setText(null)}><div class="analyses-curl"><${Code} text=${text} label="Command for bash" /></div><//>`}`
 }

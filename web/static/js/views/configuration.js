@@ -1,6 +1,45 @@
-import { html } from '../html.js'
-import { Empty } from '../parts.js'
+// How an operator is configured, and what follows from it: where a key goes, who has
+// reported, and the request that would configure another one alike.
 
-export default function View() {
-  return html`<${Empty} title="configuration" />`
+import { signedIn } from '../api.js'
+import { count } from '../format.js'
+import { html } from '../html.js'
+import { Card, Code } from '../parts.js'
+import { configurationOf, putCommand } from './configuration/request.js'
+import { groupsOf } from './configuration/groups.js'
+import { Instances } from './configuration/instances.js'
+import { Reports } from './configuration/reports.js'
+import { Route } from './configuration/route.js'
+import { Page } from './operator/page.js'
+
+export default function View({ operator: name, query }) {
+  return html`<${Page} name=${name} tab="configuration" render=${(operator) => html`
+    ${operator.table_config_version !== operator.config_version && html`<${Pinned} operator=${operator} />`}
+    <${Route} operator=${operator} asked=${query.key ?? ''} encoding=${query.key_encoding ?? ''} />
+    <div class="operator-groups">
+      <${Instances} operator=${operator} />
+      ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}
+    </div>
+    <${Reports} operator=${operator} />
+    <${AsRequest} operator=${operator} />`} />`
+}
+
+/** The committed table is not of this configuration. */
+function Pinned({ operator: o }) {
+  return html`<p class="stale operator-pinned">The committed table, version ${count(o.table_version)}, pins configuration version ${count(o.table_config_version)}; what is shown here is version ${count(o.config_version)}.
+    Routers go by the instances and the hash of the pinned one until a plan made under the newer one is committed.</p>`
+}
+
+function Group({ title, rows }) {
+  return html`<${Card} title=${title}><dl class="operator-settings">${rows.map(({ label, value, note, usual }) => html`
+    <div key=${label}><dt>${label}</dt><dd><strong>${value}</strong>${usual && html` <span class="operator-default">default</span>`}${note && html`<p class="muted">${note}</p>`}</dd></div>`)}</dl><//>`
+}
+
+function AsRequest({ operator }) {
+  const configuration = configurationOf(operator)
+  return html`<${Card} title="As a request" class="operator-request">
+    <p>This creates an operator of the same configuration, or configures this one so again. Its table and its plans are not part of it.</p>
+    <${Code} label="Command that sets this configuration" text=${putCommand(operator.name, configuration, location.origin + location.pathname.replace(/\/$/, ''), signedIn())} />
+    <details><summary>The configuration alone, as JSON</summary><${Code} label="Configuration as JSON" text=${JSON.stringify(configuration, null, 2)} /></details>
+  <//>`
 }

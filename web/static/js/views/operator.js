@@ -1,6 +1,50 @@
-import { html } from '../html.js'
-import { Empty } from '../parts.js'
+// One operator: what is going on, how its intervals went, and its plans.
 
-export default function View() {
-  return html`<${Empty} title="operator" />`
+import { signedIn } from '../api.js'
+import { html, useEffect, useState } from '../html.js'
+import { Card, Code, Loading, Resource } from '../parts.js'
+import { setQuery } from '../route.js'
+import { Charts } from './operator/charts.js'
+import { firstStatistics } from './operator/first.js'
+import { Figures } from './operator/figures.js'
+import { Page } from './operator/page.js'
+import { History } from './operator/history.js'
+import { intervalsOf, useNewest, usePlans } from './operator/plans.js'
+
+const sizes = [30, 100, 500, 1000]
+
+export default function View({ operator: name, query }) {
+  const [stamp, setStamp] = useState(null)
+  const size = sizes.includes(Number(query.last)) ? Number(query.last) : 100
+  const recent = usePlans(stamp === null ? null : name, { intervals: size, stamp })
+  return html`<${Page} name=${name} tab="plans" plans=${recent.data?.plans} render=${(operator, etag) => html`
+    <${Stamp} operator=${operator} etag=${etag} onChange=${setStamp} />
+    ${operator.last_interval === null && recent.data?.plans.length === 0 ? html`<${First} operator=${operator} />` : html`
+      <${Resource} of=${recent} rows=${8} render=${({ plans }) => html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`} />
+      ${stamp === null ? html`<${Loading} />` : html`<${History} name=${name} query=${query} stamp=${stamp} />`}`}`} />`
+}
+
+/** Says when there may be other plans than those that were loaded: the operator changed, or its newest plan did. */
+function Stamp({ operator, etag, onChange }) {
+  const newest = useNewest(operator.name)
+  const known = newest.data !== null || newest.problem !== null
+  const stamp = `${etag} ${newest.data?.id} ${newest.data?.status}`
+  useEffect(() => { if (known) onChange(stamp) }, [known, stamp])
+  return null
+}
+
+function Intervals({ operator, plans, size }) {
+  const all = intervalsOf(plans)
+  return html`<${Figures} operator=${operator} intervals=${all} plans=${plans} />
+    <${Charts} intervals=${all.slice(-size)} chooser=${html`<label>Newest <select value=${size} onChange=${(e) => setQuery({ last: e.currentTarget.value })}>
+      ${sizes.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select> intervals</label>`} />`
+}
+
+/** What brings the first plan. */
+function First({ operator }) {
+  return html`<${Card} title="No interval has been planned yet">
+    <p>Send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here by itself.</p>
+    <${Code} label="Send the statistics of an interval" text=${firstStatistics(operator, location.origin + location.pathname.replace(/\/$/, ''), signedIn())} />
+    <p class="muted">The keys and figures are an example. <a href="docs">The API</a> takes JSON, NDJSON, Arrow and compressed bodies too.</p>
+  <//>`
 }

@@ -1,6 +1,62 @@
-import { html } from '../html.js'
-import { Empty } from '../parts.js'
+// A plan, for somebody who has a minute to decide on it.
 
-export default function View() {
-  return html`<${Empty} title="plan" />`
+import { list, useResource } from '../api.js'
+import { count, useStateUnit } from '../format.js'
+import { html, useEffect, useRef } from '../html.js'
+import { announce, Resource, Status, Time } from '../parts.js'
+import { link } from '../route.js'
+import { strategyWords } from '../words.js'
+import { Decision } from './plan/decision.js'
+import { PlanFigures } from './plan/figures.js'
+import { became, History, movesOn, Progress, Standing } from './plan/lifecycle.js'
+import { Migrations } from './plan/migrations.js'
+import { Scheme } from './plan/schemes.js'
+import { useReasons } from './plan/why.js'
+
+const mostFlows = 4_000
+const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
+
+export default function View({ plan: id, query }) {
+  useStateUnit()
+  const path = `v1/plans/${encodeURIComponent(id)}`
+  const found = useResource(path, { every })
+  const plan = found.data
+  // What moves is decided when a plan is made, so this is asked for once.
+  const flows = useResource(plan && `${path}/flows`, { load: async (signal) => ({ data: await list(`${path}/flows`, 'flows', { limit: mostFlows, signal }) }) })
+  const reasons = useReasons(plan)
+  useChangesSaid(plan)
+  useEffect(() => { document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd' }, [plan])
+
+  return html`<${Resource} of=${found} rows=${8} render=${() => html`
+    <div class="plan">
+      <${Head} plan=${plan} found=${found} />
+      ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
+      <${PlanFigures} plan=${plan} query=${query} flows=${flows} counts=${reasons.data}>
+        <${Scheme} plan=${plan} />
+        <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
+        <${History} plan=${plan} />
+      <//>
+    </div>`} />`
+}
+
+/** Says what a plan became while one looks at it. */
+function useChangesSaid(plan) {
+  const known = useRef(null)
+  useEffect(() => {
+    if (!plan) return
+    if (known.current !== null && known.current !== plan.status) announce(became(plan))
+    known.current = plan.status
+  }, [plan])
+}
+
+function Head({ plan, found }) {
+  return html`
+    <p class="crumbs"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></p>
+    <div class="plan-head">
+      <h1>Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
+      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><a class="button" href=${`v1/plans/${encodeURIComponent(plan.id)}`}>JSON</a></div>
+      ${movesOn(plan.status) && html`<div class="plan-decision"><${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} /></div>`}
+    </div>
+    <div class="plan-under"><${Standing} plan=${plan} />
+      <p class="muted">${strategyWords[plan.strategy] ?? plan.strategy} · on table version ${count(plan.base_version)}${plan.version !== null && `, became ${count(plan.version)}`} · made <${Time} at=${plan.created_at} /></p></div>`
 }

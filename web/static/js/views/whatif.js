@@ -1,6 +1,129 @@
-import { html } from '../html.js'
-import { Empty } from '../parts.js'
+// What if: many combinations of strategies and parameters, planned on one interval and
+// compared. Nothing is stored but what is proposed, and all of it is in the link.
 
-export default function View() {
-  return html`<${Empty} title="whatif" />`
+import { counted, duration } from '../format.js'
+import { html, useEffect, useRef, useState } from '../html.js'
+import { announce, Card, Code, CopyButton, Tabs, Trouble } from '../parts.js'
+import { link, setQuery } from '../route.js'
+import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
+import { curlOf } from './whatif/curl.js'
+import { Interval, sourceOf as sourceOfInterval, useInterval } from './whatif/interval.js'
+import { Opened } from './whatif/opened.js'
+import { Parameters, parametersOf } from './whatif/parameters.js'
+import { Results } from './whatif/results.js'
+import { sourceOf as sourceOfCSV, Statistics, useStatistics } from './whatif/statistics.js'
+
+const kindOf = (query) => (['csv', 'interval'].includes(query.source) ? query.source : !query.plan && (query.csv || query.rows) ? 'csv' : 'interval')
+
+/** What the sample is asked: enough to see a trade-off. */
+const sampleQuestion = { instances: '8', strategies: 'mixed,minmig,mintable,optimal', theta_max: '1%, 2%, 5%, 10%, 20%', table_limit: '40, none', run: '1', open: null }
+
+export default function WhatIf({ query }) {
+  useEffect(() => { document.title = 'What if · plannerd' }, [])
+  const kind = kindOf(query)
+  const csv = useStatistics(query)
+  const interval = useInterval(query)
+  const { source, problem } = kind === 'csv' ? sourceOfCSV(csv, query) : sourceOfInterval(interval)
+  const plan = kind === 'interval' && source ? source.plan : null
+  const parameters = parametersOf(query, plan)
+  const wrong = problem || parameters.problem
+  const asked = wrong ? null : requestOf(source, parameters.grid)
+  const run = useRun()
+  const dropping = useDrop(csv.take)
+
+  const start = () => {
+    setQuery({ source: kind, ...parameters.texts, run: '1', open: null })
+    run.renew(asked, source)
+  }
+  useLinkedRun(query, asked, source, run)
+
+  const tab = (name, text) => ({ text, here: kind === name, href: link(['what-if'], { ...query, source: name, run: null, open: null }) })
+  return html`
+    <div class="title"><h1>What if</h1><p class="muted whatif-lead">Plans of one interval under other strategies and limits, side by side. Nothing is stored.</p></div>
+    ${dropping && html`<p class="whatif-drop" aria-hidden="true">Drop the file to ask about it</p>`}
+    <div class="grid">
+      <${Card} title="Statistics" class="half">
+        <${Tabs} label="Where statistics come from" items=${[tab('interval', 'A stored interval'), tab('csv', 'A CSV of your own')]} />
+        ${kind === 'csv' ? html`<${Statistics} csv=${csv} query=${query} busy=${run.state === 'running'} onSample=${() => csv.fill(sampleQuestion)} />` : html`<${Interval} interval=${interval} />`}
+      <//>
+      <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
+    </div>
+    <${Bar} run=${run} asked=${asked} source=${source} wrong=${wrong} total=${parameters.total} start=${start} />
+    ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem, kind)} retry=${asked && mayPass(run.problem) ? start : undefined} itself=${false} />`}
+    ${run.answer && html`
+      ${(!asked || nameOfRequest(asked, source) !== run.name) && run.state !== 'running' && html`<p class="stale" role="status">These are the results of an earlier question: what is asked above has changed since.</p>`}
+      <${Results} answer=${run.answer} query=${query} />
+      ${query.open && html`<${Opened} answer=${run.answer} source=${run.source} query=${query} />`}`}`
+}
+
+/** Runs what a link asks for, once it is known what that is. */
+function useLinkedRun(query, asked, source, run) {
+  const ran = useRef(false)
+  useEffect(() => {
+    if (query.run !== '1') ran.current = false
+    if (ran.current || query.run !== '1' || asked === null) return
+    ran.current = true
+    if (run.state !== 'running') run.start(asked, source)
+  }, [query.run, asked === null])
+}
+
+/** Takes files that are dropped anywhere on the page; tells whether one is above it. */
+function useDrop(take) {
+  const [over, setOver] = useState(false)
+  const latest = useRef(take)
+  latest.current = take
+  useEffect(() => {
+    const files = (e) => e.dataTransfer?.types.includes('Files')
+    const drag = (e) => { if (files(e)) { e.preventDefault(); setOver(true) } }
+    const leave = (e) => { if (e.relatedTarget === null) setOver(false) }
+    const drop = (e) => {
+      if (!files(e)) return
+      e.preventDefault()
+      setOver(false)
+      setQuery({ source: 'csv', open: null, run: null })
+      latest.current(e.dataTransfer.files[0])
+    }
+    for (const [name, listener] of [['dragover', drag], ['dragleave', leave], ['drop', drop]]) addEventListener(name, listener)
+    return () => { for (const [name, listener] of [['dragover', drag], ['dragleave', leave], ['drop', drop]]) removeEventListener(name, listener) }
+  }, [])
+  return over
+}
+
+/** Whether the very same may succeed another time. */
+const mayPass = ({ status }) => status === 0 || status === 408 || status === 429 || status >= 500
+
+/** What problems mean here. */
+function inWords(problem, kind) {
+  const { status, title, detail, code, errors, requestID } = problem
+  const said = status === 410 ? ['The statistics of this interval are gone', 'They were not stored, or are no longer kept. Choose a newer interval, or give them as CSV.']
+    : (status === 400 || status === 422) && kind === 'csv' && errors.some((e) => e.pointer) ? ['The CSV cannot be read', 'These rows break the rules; nothing was planned.']
+      : status === 400 || status === 422 ? ['The question was refused', errors.length > 0 ? 'What it asks for is not allowed; nothing was planned.' : detail]
+        : [title, detail]
+  return { status, title: said[0], detail: said[1], code, errors, requestID }
+}
+
+function Bar({ run, asked, source, wrong, total, start }) {
+  const [curl, setCurl] = useState(false)
+  const text = asked && curlOf(asked, source)
+  const busy = run.state === 'running'
+  useEffect(() => { if (run.state === 'done' && run.took) announce(`${counted(run.answer.results.length, 'plan')} in ${duration(run.took)}.`) }, [run.answer])
+  return html`<div class="card whatif-bar">
+    <p class="whatif-total" role="status">${wrong ? html`<span class="whatif-wrong">${wrong}</span>` : `${total.words}, at most 256`}</p>
+    <div class="whatif-buttons">
+      ${busy && html`<${Elapsed} since=${run.since} /><button type="button" onClick=${run.cancel}>Cancel</button>`}
+      ${asked && html`<button type="button" aria-expanded=${curl} onClick=${() => setCurl(!curl)}>curl</button><${CopyButton} text=${text} label="Copy as curl" /><${CopyButton} text=${() => location.href} label="Copy link" />`}
+      <button type="button" class="primary" disabled=${!asked || busy} onClick=${start}>${busy ? 'Running…' : 'Run'}</button>
+    </div>
+    ${curl && text && html`<div class="whatif-curl"><${Code} text=${text} label="The same by curl" /></div>`}
+  </div>`
+}
+
+/** How long it has been running. */
+function Elapsed({ since }) {
+  const [now, tick] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => tick(Date.now()), 200)
+    return () => clearInterval(timer)
+  }, [])
+  return html`<progress aria-label="Planning"></progress><span class="muted">${duration(Math.max(0, Math.round((now - since) / 100) * 100))}</span>`
 }

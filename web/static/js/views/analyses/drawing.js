@@ -1,0 +1,78 @@
+// What the drawings of rings and of key spaces share.
+
+import { axis, Chart } from '../../chart.js'
+import { amount, exactly, percent } from '../../format.js'
+import { html } from '../../html.js'
+
+/**
+ * Makes stretches that are thinner than least part of one with those that follow, so
+ * that any number of them stays drawable. Stretches are {size, owner}; what is merged has
+ * the owner of its greatest part, and count says of how many stretches it is.
+ */
+export function merged(stretches, least) {
+  const out = []
+  let open = null
+  for (const s of stretches) {
+    if (open === null && s.size >= least) {
+      out.push({ ...s, count: 1 })
+      continue
+    }
+    open ??= { size: 0, count: 0, parts: new Map() }
+    open.size += s.size
+    open.count++
+    open.parts.set(s.owner, (open.parts.get(s.owner) ?? 0) + s.size)
+    if (open.size >= least) {
+      out.push(closed(open))
+      open = null
+    }
+  }
+  if (open !== null && open.size > 0) out.push(closed(open))
+  return out
+}
+
+function closed({ size, count, parts }) {
+  const [[owner]] = [...parts].sort((a, b) => b[1] - a[1])
+  return { size, count, owner }
+}
+
+/** Colours by place in a list of ids: those of neighbours differ. */
+export function colours(p, ids) {
+  const at = new Map(ids.map((id, i) => [id, i]))
+  return (id) => (id === null ? p.line : p.series[at.get(id) % p.series.length])
+}
+
+/** Percent that keep their digits however small they are. */
+export const fine = (x) => (x === null || x === undefined ? '–' : x !== 0 && Math.abs(x) < 1e-4 ? `${(100 * x).toExponential(1)} %` : percent(x))
+
+/** How a chart of bars leaves room for the names at its left. */
+export function namesAside(p, names, width) {
+  const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
+  return { left: room, axis: axis(p, { type: 'category', inverse: true, data: names, axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' } }) }
+}
+
+/**
+ * Loads of all members before and after: rows are {id, before, after, bound}, bound null
+ * where a member goes. lines are {at, words} over the whole width.
+ */
+export function Loads({ rows, member, unit = 'load', format = amount, full = exactly, bound, lines = [], label }) {
+  const equal = new Set(rows.map((r) => r.bound).filter((b) => b !== null && b !== undefined)).size <= 1
+  const of = rows.find((r) => r.bound !== null && r.bound !== undefined)?.bound
+  const marks = [...lines, ...(equal && of !== undefined ? [{ at: of, words: bound }] : [])]
+  const names = rows.map((r) => String(r.id))
+  return html`<${Chart} height=${260} label=${label} depends=${[rows, lines]}
+    data=${{ columns: [{ head: member, of: (r) => r.id, number: true }, { head: `${unit} before`, of: (r) => full(r.before), number: true }, { head: `${unit} after`, of: (r) => full(r.after), number: true }, { head: bound, of: (r) => full(r.bound ?? null), number: true }], rows }}
+    option=${(p) => ({
+      grid: { left: 8, right: 12, top: 36, bottom: 8, containLabel: true },
+      legend: { top: 0, left: 0, data: ['before', 'after', ...(equal ? [] : [bound])] },
+      tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex: i }]) => `${member} ${rows[i].id}\nbefore ${format(rows[i].before)}\nafter ${format(rows[i].after)}${rows[i].bound === null || rows[i].bound === undefined ? '' : `\n${bound} ${format(rows[i].bound)}`}` },
+      xAxis: axis(p, { type: 'category', data: names }),
+      yAxis: axis(p, { type: 'value', min: 0, max: (v) => Math.max(v.max, ...marks.map((m) => m.at)) * 1.08 || 1, axisLabel: { formatter: format, showMaxLabel: false } }),
+      series: [
+        { name: 'before', type: 'bar', data: rows.map((r) => r.before), color: p.before, barGap: '10%', large: rows.length > 400 },
+        { name: 'after', type: 'bar', data: rows.map((r) => r.after), color: p.after, large: rows.length > 400,
+          markLine: marks.length === 0 ? undefined : { silent: true, symbol: 'none', animation: false, data: marks.map(({ at, words }, i) => ({ yAxis: at, label: { formatter: words, color: p.text, backgroundColor: p.surface, padding: [1, 4], borderRadius: 3, position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop' }, lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 } })) } },
+        ...(equal ? [] : [{ name: bound, type: 'scatter', data: rows.map((r) => r.bound ?? null), symbol: 'rect', symbolSize: [18, 2], color: p.bad }]),
+      ],
+    })} />`
+}
+

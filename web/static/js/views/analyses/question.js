@@ -1,0 +1,105 @@
+// From what the form says to the request, and the same request for curl.
+
+import { address, request, signedIn, useResource } from '../../api.js'
+import { valuesOf } from './parameters.js'
+import { bodyOf, typeOf } from './source.js'
+
+const inHereDocument = 100_000 // characters of rows that a command holds
+
+/** By which name a request has those that share the keys. */
+const membersName = { ring: 'nodes', pkg: 'workers', ranges: 'followers', schemes: 'instances' }
+
+/**
+ * What is known of the operator whose interval is analysed: {operator, tokens, owners,
+ * keyEncoding}, the last three as its ring or its ranges are committed. data is null
+ * where no operator is chosen.
+ */
+export function useContext(source, analysis) {
+  const path = source.kind === 'operator' && source.operator ? `v1/operators/${encodeURIComponent(source.operator)}` : null
+  return useResource(path && `${path}#${analysis}`, { load: async (signal) => {
+    const { data: operator } = await request('GET', path, { signal })
+    if (operator.scheme !== analysis) return { data: { operator } }
+    const { data: table } = await request('GET', `${path}/routing-table`, { signal })
+    return { data: { operator, tokens: table.tokens, owners: table.owners?.length > 0 ? table.owners : undefined, keyEncoding: table.key_encoding } }
+  } })
+}
+
+/**
+ * The request that a draft means: {path, query, body, type}. Rows and streams are sent as
+ * they are and the parameters in the query, unless these say more than a query can.
+ */
+export async function questionOf(analysis, source, draft, context) {
+  const path = `v1/analyses/${analysis}`
+  const values = valuesOf(analysis, draft)
+  if (source.kind === 'operator') {
+    const { operator, interval, epoch } = source
+    return { path, body: { ...ownParameters(analysis, context), ...ownMembers(analysis, values, context), ...values, ...changes(analysis, draft, values, context), operator, interval: Number(interval), ...(epoch !== '' && { epoch: Number(epoch) }) } }
+  }
+  const nested = changes(analysis, draft, values, null)
+  const body = bodyOf(source)
+  if (Object.keys(nested).length === 0) return { path, query: values, body, type: typeOf(source) }
+  const text = typeof body === 'string' ? body : await body.text()
+  return { path, body: { ...values, ...nested, ...(typeOf(source) === 'text/csv' ? { columns: columnsOf(text) } : { stream: text.split(/\r?\n/).filter(Boolean) }) } }
+}
+
+/** What the operator's own configuration says, where the form says nothing. */
+function ownParameters(analysis, context) {
+  if (!context?.operator || analysis === 'pkg') return {}
+  const { theta_max, ring, ranges } = context.operator
+  return { theta_max, ...(analysis === 'ring' && ring?.method && { method: ring.method }), ...(analysis === 'ranges' && ranges?.max_intervals && { max_intervals: ranges.max_intervals }) }
+}
+
+/** The operator's own instances, where the form does not say how many there are. */
+function ownMembers(analysis, values, context) {
+  const name = membersName[analysis]
+  if (values[name] !== undefined || !context?.operator) return {}
+  const instances = context.operator.instances.map(({ id, capacity }) => ({ id, capacity }))
+  if (analysis === 'pkg') return { workers: instances.length }
+  if (analysis === 'ring' && context.tokens && values.tokens_per_instance === undefined) {
+    const tokens = new Map(context.tokens.map((t) => [t.instance, t.tokens]))
+    return { nodes: instances.filter(({ id }) => tokens.has(id)).map((n) => ({ ...n, tokens: tokens.get(n.id) })) }
+  }
+  if (analysis === 'ranges' && context.owners && (values.event ?? 'drift') !== 'create') {
+    return { followers: instances, owners: context.owners.map((o) => ({ low: o.from, follower: o.instance })), ...(context.keyEncoding && { key_encoding: context.keyEncoding }) }
+  }
+  return { [name]: instances }
+}
+
+/** Nodes of a ring that join and leave: these have to be told one by one. */
+function changes(analysis, draft, values, context) {
+  const joining = Number(draft.join ?? 0)
+  const leaving = (draft.leave ?? '').split(',').filter((x) => x.trim() !== '').map(Number)
+  if (analysis !== 'ring' || (joining === 0 && leaving.length === 0)) return {}
+  const own = ownMembers(analysis, values, context).nodes
+  const nodes = own ?? Array.from({ length: values.nodes ?? 4 }, (_, id) => ({ id }))
+  const next = 1 + Math.max(-1, ...nodes.map((n) => n.id), ...leaving)
+  return { nodes: [...nodes.map((n) => (leaving.includes(n.id) ? { ...n, leaves: true } : n)), ...Array.from({ length: joining }, (_, i) => ({ id: next + i, joins: true }))] }
+}
+
+/** The rows of a CSV text as columns (RFC 4180). */
+export function columnsOf(text) {
+  const rows = []
+  let row = []
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
+    row.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    if (end === ',') continue
+    if (row.length > 1 || row[0] !== '') rows.push(row)
+    row = []
+  }
+  const [head = [], ...lines] = rows
+  return Object.fromEntries(head.map((name, i) => [name.trim(), lines.map((cells) => (name.trim() === 'key' ? cells[i] ?? '' : Number(cells[i])))]))
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The question as a command for bash; of a file, and of what is long, it names the file. */
+export function curlOf({ path, query, body, type }) {
+  const url = new URL(address(path, query), document.baseURI).href
+  const head = [`curl -X POST ${quoted(url)}`, ...(signedIn() ? ['-H "Authorization: Bearer $PLANNERD_TOKEN"'] : []), `-H 'Content-Type: ${type ?? 'application/json'}'`]
+  if (body instanceof File) return [...head, `--data-binary @${quoted(body.name)}`].join(' \\\n  ')
+  if (!type) return [...head, `--data-binary ${quoted(JSON.stringify(body))}`].join(' \\\n  ')
+  if (body.length > inHereDocument) return [...head, '--data-binary @keys.csv'].join(' \\\n  ')
+  let end = 'KEYS'
+  while (body.split('\n').includes(end)) end += '_'
+  return `${[...head, '--data-binary @-'].join(' \\\n  ')} <<'${end}'\n${body}${end}`
+}

@@ -1,0 +1,69 @@
+// Where a key goes.
+
+import { useResource } from '../../api.js'
+import { count } from '../../format.js'
+import { html, useEffect, useState } from '../../html.js'
+import { Card, Trouble } from '../../parts.js'
+import { setQuery } from '../../route.js'
+
+const longest = 1024 // bytes of a key
+const encodings = [['', 'Text'], ['base64', 'Base64']]
+
+/** asked is the key, as it is written in this encoding. */
+export function Route({ operator, asked, encoding }) {
+  const [key, setKey] = useState(asked)
+  const [said, say] = useState('')
+  useEffect(() => setKey(asked), [asked])
+  const submit = (event) => {
+    event.preventDefault()
+    const wrong = fault(key, encoding)
+    say(wrong)
+    if (!wrong) setQuery({ key })
+  }
+  return html`<${Card} title="Where does a key go?">
+    <form class="operator-route" onSubmit=${submit}>
+      <label class="visually-hidden" for="operator-key">Key</label>
+      <input id="operator-key" type="text" value=${key} autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder="A key" aria-invalid=${said ? 'true' : undefined} aria-describedby="operator-key-said"
+        onInput=${(e) => { setKey(e.currentTarget.value); say('') }} />
+      <label><span class="visually-hidden">How the key is written</span><select value=${encoding} onChange=${(e) => setQuery({ key_encoding: e.currentTarget.value, key: '' })}>
+        ${encodings.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}</select></label>
+      <button type="submit">Ask</button>
+    </form>
+    <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
+    <div aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, or else its hash function.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
+  <//>`
+}
+
+/** What is wrong with a key, before it is sent. */
+function fault(key, encoding) {
+  if (key === '') return 'A key has one byte at least.'
+  if (encoding !== 'base64') {
+    const size = new TextEncoder().encode(key).length
+    return size > longest ? `A key has ${count(longest)} bytes at most; this one has ${count(size)}.` : ''
+  }
+  try {
+    atob(key)
+    return ''
+  } catch {
+    return 'This is no Base64.'
+  }
+}
+
+function Answer({ operator, asked, encoding }) {
+  // Asked again when there is another table.
+  const route = useResource(`v1/operators/${encodeURIComponent(operator.name)}/route?key=${encodeURIComponent(asked)}${encoding && `&key_encoding=${encodeURIComponent(encoding)}`}`, { every: 5_000 })
+  if (route.data !== null) return html`<p>The key <code class="operator-key">${asked}</code> goes to <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}</p>`
+  if (route.problem?.code === 'table_not_held') return html`<p>The engine holds the table of this operator, so only the engine knows where a key goes.</p>`
+  return route.problem ? html`<${Trouble} problem=${route.problem} retry=${route.reload} />` : html`<p class="muted">Asking …</p>`
+}
+
+function why({ source, version }, operator) {
+  const pinned = operator.table_config_version === operator.config_version ? '' : `, under configuration version ${count(operator.table_config_version)}`
+  switch (source) {
+    case 'table': return `an entry of the routing table says so (version ${count(version)}${pinned}).`
+    case 'hash': return `the routing table has no entry for it (version ${count(version)}${pinned}), so its hash function decides.`
+    case 'ring': return `the first token at or after its position on the ring is one of that instance (version ${count(version)}${pinned}).`
+    case 'range': return `that instance owns the range in which it lies (version ${count(version)}${pinned}).`
+    default: return `by ${source} (version ${count(version)}${pinned}).`
+  }
+}

@@ -1,0 +1,60 @@
+// What a plan does, and why: the parts that a stored plan and a result of a what-if share.
+
+import { count, counted, percent, state, useStateUnit } from '../../format.js'
+import { html, useMemo } from '../../html.js'
+import { Stats } from '../../parts.js'
+import { tableOf } from '../../words.js'
+import { Flows, flowsOf } from './flow.js'
+import { HotKeys } from './hotkeys.js'
+import { Loads } from './loads.js'
+import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
+
+/**
+ * The figures of a plan of the API, or of a WhatIfResult. query is that of the page:
+ * loads, by, flow, from and to say how things are shown. flows is a resource of {items,
+ * more} and counts are migrations by reason; without them both are summed from the
+ * migrations that a result has in its plan, and left out where it has none. children
+ * stand before the parameters.
+ */
+export function PlanFigures({ plan, query = {}, flows, counts, children }) {
+  useStateUnit()
+  const own = useMemo(() => (plan.plan && !flows ? { flows: { data: { items: flowsOf(plan), more: false }, problem: null }, counts: reasonsOf(plan) } : {}), [plan, flows])
+  const shownFlows = flows ?? own.flows
+  return html`
+    <${PlanStats} plan=${plan} />
+    <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
+    <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
+    <${HotKeys} plan=${plan} />
+    <div class="grid plan-row">
+      <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}</div>
+      <div class=${shownFlows ? 'third' : ''}><${Why} plan=${plan} counts=${counts ?? own.counts ?? null} /></div>
+    </div>
+    ${children}
+    <${Making} plan=${plan} />`
+}
+
+/** A plan in four figures. */
+export function PlanStats({ plan }) {
+  const table = tableOf(plan)
+  const limit = plan.parameters.table_limit
+  const { keys, state: moved, fraction } = plan.migration
+  return html`<${Stats} items=${[
+    { label: 'Greatest overload θ', value: change(percent(plan.theta.before), percent(plan.theta.after)), note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`, tone: plan.balanced ? 'good' : 'bad' },
+    { label: 'Migration', value: keys === 0 && moved === 0 ? 'None' : state(moved), note: keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state` },
+    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? table.unit : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
+    { label: 'Certificate', ...proof(plan) },
+  ]} />`
+}
+
+const change = (before, after) => (before === after ? after : html`<span class="plan-before">${before} →</span> ${after}`)
+
+/** The certificate in two words; the sentences are those of Verdict. */
+function proof(plan) {
+  const proven = plan.certificate
+  const what = plan.parameters.objective === 'min_imbalance' ? 'imbalance' : 'movement'
+  if (!proven) return { value: 'None', note: 'nothing is proven' }
+  if (proven.infeasible) return { value: 'Infeasible', note: 'no plan satisfies all limits', tone: 'bad' }
+  if (proven.gap === 0) return { value: 'Optimal', note: `no plan has less ${what}`, tone: 'good' }
+  if (proven.gap === null) return { value: 'No gap', note: 'see the verdict' }
+  return { value: `≤ ${percent(proven.gap)}`, note: `more ${what} than needed` }
+}

@@ -1,0 +1,121 @@
+// The trade-off: results as points, by two figures and the colour of a third.
+
+import { axis, Chart } from '../../chart.js'
+import { counted } from '../../format.js'
+import { html } from '../../html.js'
+import { setQuery } from '../../route.js'
+import { colour } from '../../theme.js'
+import { strategies, strategyWords } from '../../words.js'
+import { keeps, measures, settings, settingText, titleOf, varied, verdict } from './figures.js'
+
+const symbols = {
+  mixed: 'circle', optimal: 'diamond', minmig: 'triangle', mintable: 'rect', mixed_bf: 'path://M0,-1L1,-0.31L0.62,1L-0.62,1L-1,-0.31Z', llfd: 'arrow',
+  lpt: 'path://M-0.4,-1H0.4V-0.4H1V0.4H0.4V1H-0.4V0.4H-1V-0.4H-0.4Z', readj: 'path://M-1,-1H1L0,0L1,1H-1L0,0Z',
+}
+
+const hollow = (symbol) => `empty${symbol[0].toUpperCase()}${symbol.slice(1)}`
+
+/** The axes that a link says. */
+export const axesOf = (query) => ({
+  x: measures[query.x] ? query.x : 'table', y: measures[query.y] ? query.y : 'migration', colour: measures[query.colour] ? query.colour : 'theta',
+})
+
+/** The results on the front that no other beats on the two axes shown, along the one across. */
+function front(results, axes) {
+  const [x, y] = [measures[axes.x].of, measures[axes.y].of]
+  let least = Infinity
+  return results.filter((r) => r.pareto).sort((a, b) => x(a) - x(b) || y(a) - y(b)).filter((r) => {
+    if (y(r) >= least) return false
+    least = y(r)
+    return true
+  })
+}
+
+function tooltip(r) {
+  const { differ, same } = varied([r])
+  const lines = [...differ, ...same].filter((name) => !['objective', 'certificate', 'deadline', 'migration_limit'].includes(name) || settingText(name, r) !== 'none').map((name) => `${settings[name].head}: ${settingText(name, r)}`)
+  return [`{name|${strategyWords[r.strategy] ?? r.strategy}}${r.pareto ? '  Pareto' : ''}`, verdict(r), ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`), '', ...lines].join('\n')
+}
+
+const point = (r, i, axes) => ({
+  value: [measures[axes.x].of(r), measures[axes.y].of(r), measures[axes.colour].of(r) ?? 0], index: i,
+  symbol: keeps(r) ? symbols[r.strategy] : hollow(symbols[r.strategy]), symbolSize: r.pareto ? 15 : 10,
+})
+
+/** The series of each strategy, in the order of the strategies. */
+function scatter(results, axes, p) {
+  return strategies.filter((s) => results.some((r) => r.strategy === s)).map((s) => ({
+    type: 'scatter', name: strategyWords[s], symbol: symbols[s], cursor: 'pointer',
+    data: results.map((r, i) => [r, i]).filter(([r]) => r.strategy === s).map(([r, i]) => ({ ...point(r, i, axes), itemStyle: r.pareto ? { borderColor: p.text, borderWidth: 2 } : undefined })),
+    emphasis: { scale: 1.7, itemStyle: { borderColor: p.accent, borderWidth: 3 } }, z: 3,
+  }))
+}
+
+const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: true, name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
+
+function option(p, width, results, axes) {
+  const [x, y] = [measures[axes.x], measures[axes.y]]
+  const { head, cell, of } = measures[axes.colour]
+  const third = results.map(of).filter((v) => v !== null)
+  const [least, most] = [Math.min(...third), Math.max(...third)]
+  const wide = width >= 640
+  const series = scatter(results, axes, p)
+  return {
+    grid: { left: 8, right: wide ? 110 : 14, top: 46, bottom: wide ? 34 : 92, containLabel: true },
+    legend: { top: 0, left: 0, type: 'scroll', icon: undefined, itemWidth: 12, itemHeight: 12, itemStyle: { color: p.muted }, data: series.map((s) => ({ name: s.name, icon: s.symbol })), selectedMode: false },
+    xAxis: valueAxis(p, x, { nameGap: 26 }),
+    yAxis: valueAxis(p, y, { nameLocation: 'end', nameGap: 10, nameTextStyle: { color: p.muted, align: 'left' } }),
+    visualMap: {
+      type: 'continuous', dimension: 2, min: least, max: most > least ? most : least + (Math.abs(least) || 1) * 1e-9, seriesIndex: series.map((_, i) => i), calculable: false, hoverLink: false,
+      inRange: { color: [0, 1, 2, 3].map((i) => colour(`whatif-ramp-${i}`)) }, text: [cell(most), wide ? cell(least) : `${head}  ${cell(least)}`], textStyle: { color: p.muted },
+      itemWidth: 10, itemHeight: wide ? 140 : 120, ...(wide ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
+    },
+    graphic: wide ? [{ type: 'text', right: 4, top: 46, silent: true, style: { text: head, fill: p.muted, fontSize: 12, fontFamily: 'system-ui, sans-serif' } }] : [],
+    tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])), textStyle: { rich: { name: { fontWeight: 'bold', fontSize: 13, color: p.text } } } },
+    series: [...series, { type: 'line', silent: true, symbol: 'none', z: 1, lineStyle: { color: p.muted, width: 1.5, type: 'dashed' }, tooltip: { show: false }, data: front(results, axes).map((r) => [x.of(r), y.of(r)]) }],
+  }
+}
+
+function sentence(results, axes) {
+  const [x, y, third] = [axes.x, axes.y, axes.colour].map((name) => measures[name].head)
+  const best = results.filter((r) => r.pareto)
+  return `${counted(results.length, 'plan')} by ${x} and ${y}, coloured by ${third}. ${best.length === 1 ? 'One is' : `${best.length} are`} on the Pareto front${best.length > 0 ? `, such as ${best.slice(0, 3).map((r) => `${titleOf(r)} (${measures[axes.y].text(measures[axes.y].of(r))}, ${measures[axes.x].text(measures[axes.x].of(r))})`).join('; ')}` : ''}. The table of results has the same figures.`
+}
+
+function Axis({ name, label, axes }) {
+  return html`<label class="whatif-axis">${label} <select value=${axes[name]} onChange=${(e) => setQuery({ [name]: e.currentTarget.value })}>${Object.entries(measures).map(([id, { head }]) => html`<option value=${id} key=${id}>${head}</option>`)}</select></label>`
+}
+
+/**
+ * The chart. results are those that are shown; handle gets the chart; onHover is told
+ * which result is pointed at, and onOpen which is chosen.
+ */
+export function Plot({ results, query, handle, onHover, onOpen }) {
+  const axes = axesOf(query)
+  const plotted = results.filter((r) => Object.values(axes).every((name) => measures[name].of(r) !== null))
+  const left = results.length - plotted.length
+  const line = front(plotted, axes).length
+  const name = JSON.stringify([axes, plotted.map((r) => [r.strategy, r.parameters, r.theta.after, r.timing])])
+  return html`
+    <div class="whatif-axes"><${Axis} name="y" label="Up" axes=${axes} /><${Axis} name="x" label="Across" axes=${axes} /><${Axis} name="colour" label="Colour" axes=${axes} /></div>
+    ${plotted.length > 0 && html`<${Chart} height=${400} label=${sentence(plotted, axes)} handle=${handle} depends=${[name]} option=${(p, width) => option(p, width, plotted, axes)}
+      on=${{
+        click: ({ data }) => data?.index !== undefined && onOpen(plotted[data.index]),
+        mouseover: ({ data }) => data?.index !== undefined && onHover(plotted[data.index]),
+        mouseout: () => onHover(null),
+      }} />`}
+    <p class="hint">Large and outlined: on the Pareto front of θ after, migration and table size. ${line < 2 ? 'One of them is best on both axes shown.' : 'The dashed line joins those of them that none beats on both axes shown.'} Hollow: unbalanced, or the table exceeds its limit.
+      ${left > 0 && ` Not shown ${left === 1 ? 'is one plan' : `are ${counted(left, 'plan')}`} without a gap: nothing is proven of ${left === 1 ? 'it' : 'them'}, or it breaks a limit.`}</p>`
+}
+
+/** Points at a result in the chart, or at none. */
+export function pointAt(chart, results, result, query) {
+  if (!chart) return
+  chart.dispatchAction({ type: 'downplay' })
+  const axes = axesOf(query)
+  const plotted = results.filter((r) => Object.values(axes).every((name) => measures[name].of(r) !== null))
+  const seriesIndex = strategies.filter((s) => plotted.some((r) => r.strategy === s)).indexOf(result?.strategy)
+  const dataIndex = plotted.filter((r) => r.strategy === result?.strategy).indexOf(result)
+  if (seriesIndex < 0 || dataIndex < 0) chart.dispatchAction({ type: 'hideTip' })
+  else chart.dispatchAction({ type: 'highlight', seriesIndex, dataIndex })
+}

@@ -1,0 +1,146 @@
+// Statistics of one's own: pasted, from a file, or an example.
+
+import { counted, exactly } from '../../format.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { Field, PlainTable } from '../../parts.js'
+import { setQuery } from '../../route.js'
+import { hashFields } from './ask.js'
+import { pack, sample, survey, unpack } from './csv.js'
+
+const editable = 256 * 1024 // bytes of a file that are shown to be edited
+const pause = 300 // milliseconds of not typing before a text is read
+
+let held = null // what was given last, for when the visitor comes back to this page
+
+const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false }
+
+/** What a link says of a file that it does not carry. */
+const fingerprint = ({ file, bytes, rows, cost }) => (rows === undefined ? null : { name: file ?? '', bytes: Number(bytes), rows: Number(rows), cost: Number(cost) })
+
+const same = (a, b) => a.rows === b.rows && a.cost === b.cost
+
+/**
+ * The statistics that the visitor gives: {body, text, name, survey, wanted, type, take,
+ * fill}. body is a text or a file, survey what is in it, wanted the file that the link
+ * was made with, if it is not this one.
+ */
+export function useStatistics(query) {
+  const [given, give] = useState(() => (held && (query.csv ? held.packed === query.csv : query.rows !== undefined && same(held.survey, fingerprint(query))) ? held : blank))
+  const [wanted, want] = useState(() => (query.csv ? null : fingerprint(query)))
+  const reading = useRef(new AbortController())
+  const timer = useRef(0)
+  const packed = useRef(given.packed)
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  const begin = () => {
+    clearTimeout(timer.current)
+    reading.current.abort()
+    reading.current = new AbortController()
+    return reading.current.signal
+  }
+
+  /** Reads what was given, and puts it into the link: all of it, or what tells it apart. */
+  const read = async (body, text, name, more) => {
+    const signal = begin()
+    give({ ...blank, body, text, name })
+    const found = await survey(body, signal)
+    if (signal.aborted) return
+    const part = text ? await pack(text) : null
+    if (signal.aborted) return
+    packed.current = part
+    held = { ...blank, body, text, name, survey: found, packed: part }
+    give(held)
+    if (body === '') setQuery({ csv: null, file: null, bytes: null, rows: null, cost: null })
+    else setQuery({ source: 'csv', csv: part, file: name, bytes: found.bytes, rows: found.rows, cost: found.cost, ...more })
+  }
+
+  useEffect(() => {
+    if (!query.csv || query.csv === packed.current) return
+    packed.current = query.csv
+    unpack(query.csv).then((text) => (text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || 'pasted.csv')))
+  }, [query.csv])
+
+  const type = (text) => {
+    const signal = begin()
+    give({ ...blank, text, name: 'pasted.csv' })
+    timer.current = setTimeout(() => !signal.aborted && read(text, text, 'pasted.csv'), pause)
+  }
+  const take = async (file) => {
+    const text = file.size <= editable ? await file.text() : null
+    return read(text ?? file, text, file.name)
+  }
+  const fill = (more) => {
+    const text = sample()
+    return read(text, text, 'sample.csv', more)
+  }
+  const other = wanted && given.survey && !same(wanted, given.survey) ? wanted : null
+  return { ...given, missing: given.body === null && !given.text ? wanted : null, other, accept: () => want(null), type, take, fill }
+}
+
+const told = (f) => `${f.name || 'a file'}, ${counted(f.rows, 'row')} (${counted(f.bytes, 'byte')}), total cost ${exactly(f.cost)}`
+
+/** Where statistics come in. */
+export function Statistics({ csv, query, busy, onSample }) {
+  const input = useRef(null)
+  return html`
+    ${csv.damaged && html`<p class="stale" role="alert">The link was cut short or damaged, so the CSV within it cannot be read. Paste or choose it again.</p>`}
+    ${csv.missing && html`<p class="stale" role="status">This link does not carry its file: ${told(csv.missing)}. Choose or paste it to see the same results.</p>`}
+    ${csv.other && html`<p class="stale" role="status">This is not the file of the link, which was ${told(csv.other)}. <button type="button" onClick=${csv.accept}>Go on with this one</button></p>`}
+    <div class="bar whatif-give">
+      <div class="whatif-buttons">
+        <input ref=${input} type="file" accept=".csv,.txt,text/csv,text/plain" class="visually-hidden" tabindex="-1" aria-label="CSV file"
+          onChange=${(e) => { const [file] = e.currentTarget.files; e.currentTarget.value = ''; if (file) csv.take(file) }} />
+        <button type="button" onClick=${() => input.current.click()}>Choose a file</button>
+        <button type="button" class=${csv.body === null && !csv.text ? 'primary' : ''} onClick=${onSample} disabled=${busy}>Try a sample</button>
+      </div>
+      <p class="hint">or drop a file on this page</p>
+    </div>
+    ${csv.text === null ? html`<p>${csv.name} is too large to be edited here. <button type="button" onClick=${() => csv.type('')}>Give another</button></p>`
+      : html`<${Field} label="CSV" hint="A header, then a row for each key: key, cost (or frequency), and if known state, instance, hash_instance.">
+        ${(id) => html`<textarea id=${id} rows="7" class="whatif-csv" spellcheck=${false} wrap="off" placeholder=${'key,cost,state\nuser:1,40,900\nuser:2,25,300'} value=${csv.text} onInput=${(e) => csv.type(e.currentTarget.value)}></textarea>`}<//>`}
+    <div role="status">${csv.survey ? html`<${Preview} ...${csv} />` : csv.body !== null && html`<p class="muted">Reading ${csv.name}…</p>`}</div>
+    <${Placement} query=${query} />`
+}
+
+function Preview({ name, survey: s, packed }) {
+  if (s.header === null) return null
+  const rows = s.first.map((cells, i) => ({ cells, i }))
+  return html`<div class="whatif-preview">
+    <p><strong>${name}</strong> · ${counted(s.rows, 'row')} · ${counted(s.bytes, 'byte')} · total cost ${exactly(s.cost)}</p>
+    ${rows.length > 0 && html`<${PlainTable} caption="The first rows of ${name}" class="whatif-rows" columns=${s.header.map((head, c) => ({ head, key: c, of: ({ cells }) => html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>` }))} rows=${rows} rowKey=${(r) => r.i} />`}
+    ${s.rows > rows.length && html`<p class="hint">… and ${counted(s.rows - rows.length, 'more row', 'more rows')}</p>`}
+    ${packed === null && html`<p class="hint">The file is too large for a link: whoever opens yours is asked for it, and told how to know that it is the same.</p>`}
+  </div>`
+}
+
+const functions = [['', 'by itself: reported, or ring'], ['ring', 'ring'], ['modulo', 'modulo'], ['reported', 'reported in hash_instance'], ['flink', 'flink'], ['kafka', 'kafka']]
+
+/** How many instances there are, and what places keys on them. */
+function Placement({ query }) {
+  const own = query.hash_function ?? ''
+  const number = (name, label, most, hint) => html`<${Field} label=${label} hint=${hint}>${(id) => html`<input id=${id} type="number" min="1" max=${most} step="1" value=${query[name] ?? ''} onInput=${(e) => setQuery({ [name]: e.currentTarget.value })} />`}<//>`
+  const choice = (name, label, options, clear) => html`<${Field} label=${label}>${(id) => html`<select id=${id} value=${query[name] ?? ''} onChange=${(e) => setQuery({ ...clear, [name]: e.currentTarget.value })}>${options.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}</select>`}<//>`
+  const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
+  return html`<div class="whatif-fields">
+    ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}
+    ${choice('hash_function', 'Hash function', functions, cleared)}
+    ${(own === '' || own === 'ring') && number('tokens_per_instance', 'Tokens per instance', 65_536, '128 unless said.')}
+    ${own === 'flink' && number('max_parallelism', 'Max parallelism', 32_768, '128 unless said.')}
+    ${own === 'flink' && choice('key_type', 'Key type', [['', 'string'], ['int', 'int'], ['long', 'long']])}
+    ${own === 'kafka' && number('partitions', 'Partitions', 1_000_000)}
+  </div>`
+}
+
+const within = (text, most) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most
+
+/** What a what-if on these statistics is asked for, or why it cannot be: {source, problem}. */
+export function sourceOf(csv, query) {
+  const said = Object.fromEntries(['instances', ...hashFields].filter((name) => query[name]).map((name) => [name, query[name]]))
+  const problem = csv.text === '' && csv.body === null ? 'Give a CSV: paste it, choose a file, or try the sample.'
+    : csv.survey === null ? 'The CSV is being read.'
+      : csv.survey.rows === 0 ? 'The CSV has no rows yet.'
+        : !within(query.instances ?? '', 65_536) ? 'Say how many instances there are, from 1 to 65,536.'
+          : query.hash_function === 'kafka' && !within(query.partitions ?? '', 1_000_000) ? 'Say how many partitions the topic has.'
+            : ''
+  return problem ? { source: null, problem } : { source: { kind: 'csv', body: csv.body, text: csv.text, name: csv.name, survey: csv.survey, query: said }, problem }
+}
