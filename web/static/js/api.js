@@ -85,6 +85,26 @@ export async function request(method, path, { query, ...options } = {}) {
   }
 }
 
+/** What there is at a path in another type, whole, as a Blob. onBytes hears how much of it is there. */
+export async function download(path, { query, accept, signal, onBytes }) {
+  const answer = await send(address(path, query), initOf('GET', { accept, signal }))
+  if (!answer.ok) throw await problemOf(answer)
+  let bytes = 0
+  const counted = new TransformStream({
+    transform(chunk, out) {
+      bytes += chunk.byteLength
+      onBytes?.(bytes)
+      out.enqueue(chunk)
+    },
+  })
+  try {
+    return await new Response(answer.body.pipeThrough(counted), { headers: { 'Content-Type': accept } }).blob()
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
+  }
+}
+
 /**
  * Asks for an answer in lines of JSON and gives each to hear as it comes. Throws as
  * request does, also when the answer breaks off.

@@ -1,148 +1,222 @@
-// A table of any number of rows, of which only those in view exist: they are asked for
-// page by page as the reader scrolls.
+// A table of any number of rows, of which only those in view exist.
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { html } from './html.js'
+import { html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from './html.js'
+import { Held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
+import { Track } from './track.js'
 
-const pageSize = 500 // rows asked for at once
-const ahead = 2 // pages kept ready on both sides of the view
-const kept = 200 // pages remembered
-const overscan = 12 // rows drawn on both sides of the view
-const tallest = 8_000_000 // pixels that every browser can scroll
+const ahead = 48 // rows drawn beyond the view in the direction of scrolling
+const behind = 12 // rows drawn on its other side
+const guard = 24 // rows that are left ahead when more are drawn: browsers scroll before they tell
+const least = 3 // rows that there is always room for
+
+const rowHeight = 34
 
 const narrow = matchMedia('(max-width: 639px)')
 
-/** Pages of rows of one source, asked for when they are wanted: at most three at a time, the nearest first. */
-class Pages {
-  constructor(load, changed) {
-    Object.assign(this, { load, changed, pages: new Map(), asked: new Map(), wanted: [], total: null, problem: null })
-  }
+function useNarrow() {
+  const [is, set] = useState(narrow.matches)
+  useEffect(() => {
+    const changed = () => set(narrow.matches)
+    narrow.addEventListener('change', changed)
+    return () => narrow.removeEventListener('change', changed)
+  }, [])
+  return is
+}
 
-  row(i) {
-    return this.pages.get(Math.floor(i / pageSize))?.[i % pageSize]
-  }
-
-  /** Says which rows are in view. */
-  want(first, last) {
-    if (this.problem) return
-    const from = Math.floor(first / pageSize)
-    const to = Math.floor(Math.max(first, last - 1) / pageSize)
-    const end = this.total === null ? 0 : Math.max(0, Math.ceil(this.total / pageSize) - 1)
-    const wanted = []
-    for (let p = from; p <= to; p++) wanted.push(p)
-    for (let d = 1; d <= ahead; d++) wanted.push(to + d, from - d)
-    this.wanted = wanted.filter((p) => p >= 0 && p <= end)
-    for (const [p, abort] of this.asked) if (!this.wanted.includes(p)) abort.abort()
-    this.ask()
-  }
-
-  async ask() {
-    const page = this.wanted.find((p) => !this.pages.has(p) && !this.asked.has(p))
-    if (page === undefined || this.asked.size >= 3) return
-    const abort = new AbortController()
-    this.asked.set(page, abort)
-    this.ask()
-    try {
-      const { rows, total } = await this.load(page * pageSize, pageSize, abort.signal)
-      this.total = total
-      this.pages.set(page, rows)
-      if (this.pages.size > kept) this.pages.delete([...this.pages.keys()].find((p) => !this.wanted.includes(p)))
-    } catch (problem) {
-      if (problem.name !== 'AbortError') this.problem = problem
-    } finally {
-      this.asked.delete(page)
+/**
+ * The rows of a source, and whether they are still those of the source before: they stay
+ * until the first of the new ones are there, so that nothing jumps in between.
+ */
+function useRows({ source, load, rows, onNew }) {
+  const [, turn] = useReducer((n) => n + 1, 0)
+  const [tries, again] = useReducer((n) => n + 1, 0)
+  const shown = useRef(null)
+  const next = useRef(null)
+  useLayoutEffect(() => {
+    const arrived = () => {
+      if (next.current !== fresh) return
+      if (shown.current !== fresh && (fresh.total !== null || fresh.problem)) {
+        shown.current = fresh
+        onNew()
+      }
+      turn()
     }
-    if (this.closed) return
-    this.changed()
-    if (!this.problem) this.ask()
-  }
-
-  close() {
-    this.closed = true
-    this.wanted = []
-    for (const abort of this.asked.values()) abort.abort()
-  }
+    const fresh = rows ? new Held(rows) : new Pages(load, arrived)
+    next.current = fresh
+    fresh.want(0, 1)
+    arrived()
+    return () => fresh.close()
+  }, [source, rows, tries])
+  const { total = null, problem = null } = shown.current ?? {}
+  return { of: shown.current, total, problem, busy: shown.current !== next.current || shown.current === null, again }
 }
 
 /**
  * A table that loads what is scrolled to.
  *
- * columns are {id, head, of(row), width, number, sort}: width is one of a CSS grid, sort
- * says that the column can be sorted by; sorted is {by, order} and onSort gets both anew.
- * load(skip, size, signal) gives {rows, total}; source names what it loads, and another
- * name starts anew. On narrow screens a row is a card: its first column above, the others
- * below it with their heads.
+ * columns are {id, head, of(row), width, number, sort, bare}, and the same array as long as they
+ * are the same: width is one of a CSS grid, sort the order ('asc', 'desc') that a column is
+ * sorted by at first; sorted is {by, order} and onSort gets both anew. The rows are rows,
+ * or load(skip, size, signal) gives {rows, total} of them; source names what is loaded, and
+ * another name starts anew. There is room for as many rows as room says, by default for
+ * those that there are. On narrow screens a row is a card, cardHeight high: its first
+ * column above, the others below it with their heads, unless they are bare.
  */
-export function VirtualTable({ label, columns, source, load, sorted, onSort, onTotal, empty, height = 560 }) {
-  const view = useRef(null)
-  const pages = useRef(null)
-  const [, turn] = useState(0)
-  const [place, setPlace] = useState({ top: 0, height })
-  const [cards, setCards] = useState(narrow.matches)
-  const rowHeight = cards ? 64 : 34
+export function VirtualTable({ label, columns, source, load, rows, room, sorted, onSort, onTotal, empty, height = 612, cardHeight = 64 }) {
+  const cards = useNarrow()
+  const each = cards ? cardHeight : rowHeight
+  const port = useViewport(each)
+  const { of, total, problem, busy, again } = useRows({ source, load, rows, onNew: port.restart })
+  const { first, last, shift, tall } = port.lay(total ?? 0)
+  port.rows = of
+  useEffect(() => { of?.want(...port.inView()) })
+  useEffect(() => { if (total !== null && !busy) onTotal?.(total) }, [total, busy, source])
 
-  useEffect(() => {
-    const changed = () => setCards(narrow.matches)
-    narrow.addEventListener('change', changed)
-    return () => narrow.removeEventListener('change', changed)
-  }, [])
+  const drawn = []
+  for (let i = first; i < last; i++) drawn.push(html`<${Row} key=${i} index=${i} row=${of.row(i)} columns=${columns} />`)
+  const failed = problem !== null && total === null
 
-  const start = useCallback(() => {
-    pages.current?.close()
-    pages.current = new Pages(load, () => turn((n) => n + 1))
-    if (view.current) view.current.scrollTop = 0
-    setPlace((p) => ({ ...p, top: 0 }))
-    pages.current.want(0, 1)
-    turn((n) => n + 1)
-  }, [source])
-
-  useLayoutEffect(() => {
-    start()
-    return () => pages.current.close()
-  }, [start])
-
-  useLayoutEffect(() => {
-    const measured = new ResizeObserver(() => setPlace((p) => ({ ...p, height: view.current.clientHeight })))
-    measured.observe(view.current)
-    return () => measured.disconnect()
-  }, [])
-
-  const { total = null, problem = null } = pages.current ?? {}
-  const full = (total ?? 0) * rowHeight
-  const tall = Math.min(full, tallest)
-  // Where the whole is too tall to scroll, the bar stands for it in proportion.
-  const offset = tall > place.height ? (place.top / (tall - place.height)) * (full - place.height) : 0
-  const first = Math.max(0, Math.floor(offset / rowHeight) - overscan)
-  const last = Math.min(total ?? 0, Math.ceil((offset + place.height) / rowHeight) + overscan)
-
-  useEffect(() => { if (total !== null) pages.current.want(first, last) }, [first, last, total])
-  useEffect(() => { if (total !== null) onTotal?.(total) }, [total])
-
-  const sort = (c) => onSort?.(c.id, sorted.by === c.id ? (sorted.order === 'asc' ? 'desc' : 'asc') : c.sort)
-  const rows = []
-  for (let i = first; i < last; i++) rows.push(html`<${Row} key=${i} index=${i} row=${pages.current.row(i)} columns=${columns} />`)
-
-  return html`<div class="vtable ${cards ? 'cards' : ''}" role="table" aria-label=${label} aria-rowcount=${total === null ? -1 : total + 1} aria-busy=${total === null && !problem}
-    style=${{ '--columns': columns.map((c) => c.width ?? '1fr').join(' ') }}>
-    <div role="rowgroup" class="vtable-head"><div role="row" aria-rowindex="1" class="vrow">
-      ${columns.map((c) => html`<div role="columnheader" key=${c.id} class=${c.number ? 'number' : ''} aria-sort=${sorted?.by === c.id ? (sorted.order === 'asc' ? 'ascending' : 'descending') : c.sort ? 'none' : undefined}>
-        ${c.sort ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${c.head}<span aria-hidden="true" class="arrow">${sorted?.by === c.id ? (sorted.order === 'asc' ? '▲' : '▼') : ''}</span></button>` : c.head}</div>`)}
-    </div></div>
-    ${problem && html`<div role="row"><div role="cell"><${Trouble} problem=${problem} retry=${start} /></div></div>`}
-    ${!problem && total === 0 && html`<div role="row"><div role="cell">${empty}</div></div>`}
-    <div ref=${view} class="vtable-view" role="rowgroup" tabindex="0" aria-label="${label}, rows" hidden=${problem !== null || total === 0}
-      style=${{ height: `${Math.min(height, Math.max(full, rowHeight * 3))}px`, '--row': `${rowHeight}px` }} onScroll=${(e) => setPlace({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}>
-      <div class="vtable-all" role="presentation" style=${{ height: `${tall}px` }}>
-        <div class="vtable-rows" role="presentation" style=${{ transform: `translateY(${place.top + first * rowHeight - offset}px)` }}>${rows}</div>
+  return html`<div class="vtable ${cards ? 'cards' : ''} ${busy ? 'busy' : ''}" role="table" aria-label=${label} aria-rowcount=${total === null ? -1 : total + 1} aria-busy=${busy && !problem}
+    style=${{ '--columns': columns.map((c) => c.width ?? '1fr').join(' '), '--row': `${each}px`, '--bar': `${port.size.bar}px` }}>
+    <${Head} columns=${columns} sorted=${sorted} onSort=${onSort} />
+    ${failed && html`<div role="rowgroup"><div role="row"><div role="cell"><${Trouble} problem=${problem} retry=${again} /></div></div></div>`}
+    <div class="vtable-place" role="presentation" hidden=${failed} style=${{ height: `${Math.min(height, Math.max(room ?? 0, total ?? 0, least) * each)}px` }}>
+      ${total === 0 && html`<div role="rowgroup" class="vtable-none"><div role="row"><div role="cell">${empty}</div></div></div>`}
+      <div ref=${port.element} class="vtable-view" role="rowgroup" tabindex="0" aria-label="${label}, rows" hidden=${total === 0}
+        onScroll=${port.scrolled} onScrollEnd=${port.settle} onKeyDown=${port.key}>
+        <div class="vtable-all" role="presentation" style=${{ height: `${total === null ? least * each : tall}px` }}>
+          <div class="vtable-rows" role="presentation" style=${{ transform: `translateY(${first * each + shift}px)` }}>${drawn}</div>
+        </div>
       </div>
-      ${total === null && html`<div class="loading" role="presentation" aria-hidden="true">${[0, 1, 2].map((i) => html`<div class="skeleton" key=${i}></div>`)}</div>`}
+      ${problem !== null && !failed && html`<div class="vtable-problem" role="alert"><span>Some rows could not be loaded: ${problem.message}</span> <button type="button" onClick=${() => of.retry()}>Try again</button></div>`}
     </div>
   </div>`
 }
 
+/**
+ * The view of the rows, each of them so many pixels high: where it is scrolled to, and
+ * which rows are drawn for that. lay takes the number of rows while they are drawn.
+ */
+function useViewport(each) {
+  const [, turn] = useReducer((n) => n + 1, 0)
+  const [size, setSize] = useState({ height: 600, bar: 0 })
+  const element = useRef(null)
+  const port = useRef(null)
+  port.current ??= new Viewport(element, turn)
+
+  useLayoutEffect(() => {
+    const { current } = element
+    const measured = new ResizeObserver(() => current.clientHeight > 0 && setSize((old) => {
+      const now = { height: current.clientHeight, bar: current.offsetWidth - current.clientWidth }
+      return now.height === old.height && now.bar === old.bar ? old : now
+    }))
+    measured.observe(current)
+    return () => measured.disconnect()
+  }, [])
+  useLayoutEffect(() => port.current.put())
+
+  return Object.assign(port.current, { size, each })
+}
+
+class Viewport {
+  constructor(element, turn) {
+    Object.assign(this, { element, turn, track: new Track(), count: 0, laid: '', moved: false, back: false, first: 0, last: 0 })
+  }
+
+  /** Lays out count rows: which of them are drawn, and how far below their place. */
+  lay(count) {
+    const { track, each, size } = this
+    const laid = `${count} ${each} ${size.height}`
+    if (laid !== this.laid) {
+      track.resize(count * each, size.height, this.laidEach ? each / this.laidEach : 1)
+      Object.assign(this, { laid, laidEach: each, count, moved: true, last: Math.min(this.last, count) })
+    }
+    if (!this.covered()) this.draw()
+    return { first: this.first, last: this.last, shift: track.top - track.offset, tall: track.tall }
+  }
+
+  inView() {
+    const { track, each, count } = this
+    return [Math.min(count, Math.floor(track.offset / each)), Math.min(count, Math.ceil((track.offset + track.height) / each))]
+  }
+
+  /** Whether enough is drawn, and not too much. */
+  covered() {
+    const [from, to] = this.inView()
+    const [above, below] = this.back ? [guard, 2] : [2, guard]
+    return this.first <= Math.max(0, from - above) && this.last >= Math.min(this.count, to + below) && this.last - this.first <= to - from + ahead + behind
+  }
+
+  draw() {
+    const [from, to] = this.inView()
+    this.first = Math.max(0, from - (this.back ? ahead : behind))
+    this.last = Math.min(this.count, to + (this.back ? behind : ahead))
+  }
+
+  restart = () => {
+    this.back = false
+    this.to(0)
+  }
+
+  to(offset) {
+    this.track.go(offset)
+    this.moved = true
+    this.put()
+    this.turn()
+  }
+
+  /** Puts the bar where it belongs, if it was moved by other than the reader. */
+  put() {
+    const { current } = this.element
+    if (!this.moved || !current) return
+    this.moved = false
+    current.scrollTop = this.track.top
+    this.track.top = current.scrollTop // browsers round
+  }
+
+  scrolled = ({ currentTarget }) => {
+    const { track } = this
+    const { top, offset } = track
+    if (currentTarget.scrollTop === top) return
+    track.moved(currentTarget.scrollTop)
+    this.back = track.offset < offset
+    if (track.cornered) this.to(track.offset)
+    else if (!this.covered() || track.top - track.offset !== top - offset) this.turn()
+    this.rows?.want(...this.inView())
+  }
+
+  /** Scrolling came to rest. */
+  settle = () => {
+    if (!this.track.exact && Math.abs(this.track.settled() - this.track.top) >= 1) this.to(this.track.offset)
+  }
+
+  key = (event) => {
+    if (event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return
+    const { track, each } = this
+    const page = Math.max(1, Math.floor(track.height / each) - 1) * each
+    const offset = track.within({ ArrowDown: track.offset + each, ArrowUp: track.offset - each, PageDown: track.offset + page, PageUp: track.offset - page, Home: 0, End: track.full }[event.key] ?? NaN)
+    if (Number.isNaN(offset) || offset === track.offset) return
+    event.preventDefault()
+    this.back = offset < track.offset
+    this.to(offset)
+  }
+}
+
+function Head({ columns, sorted, onSort }) {
+  const sort = (c) => onSort?.(c.id, sorted.by === c.id ? (sorted.order === 'asc' ? 'desc' : 'asc') : c.sort)
+  return html`<div role="rowgroup" class="vtable-head"><div role="row" aria-rowindex="1" class="vrow">
+    ${columns.map((c) => {
+      const order = sorted?.by === c.id && c.sort ? sorted.order : null
+      return html`<div role="columnheader" key=${c.id} class=${c.number ? 'number' : ''} aria-sort=${order ? `${order}ending` : c.sort ? 'none' : undefined}>
+        ${c.sort ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${c.head}<span aria-hidden="true" class="arrow">${order === 'asc' ? '▲' : order === 'desc' ? '▼' : ''}</span></button>` : c.head}</div>`
+    })}
+  </div></div>`
+}
+
+/** A row; the same one is not made again. */
 function Row({ index, row, columns }) {
-  return html`<div role="row" aria-rowindex=${index + 2} class="vrow ${row === undefined ? 'blank' : ''}">
-    ${columns.map((c) => html`<div role="cell" key=${c.id} class="${c.number ? 'number' : ''} col-${c.id}" data-head=${c.head}>${row === undefined ? html`<span class="skeleton"></span>` : c.of(row)}</div>`)}
-  </div>`
+  return useMemo(() => html`<div role="row" aria-rowindex=${index + 2} class="vrow ${row === undefined ? 'blank' : ''}" aria-busy=${row === undefined ? 'true' : undefined}>
+    ${columns.map((c) => html`<div role="cell" key=${c.id} class="${c.number ? 'number' : ''} col-${c.id}" data-head=${c.bare ? undefined : c.head}>${row === undefined ? html`<span class="skeleton"></span>` : c.of(row)}</div>`)}
+  </div>`, [index, row, columns])
 }

@@ -1,0 +1,121 @@
+// The rows of a table: those in memory, and those that are asked for page by page.
+
+import { passing } from './api.js'
+
+const pageSize = 500 // rows asked for at once
+const ahead = 2 // pages kept ready in the direction of scrolling; one on the other side
+const kept = 200 // pages remembered
+const atOnce = 3 // requests at a time
+const rush = 60 // milliseconds: where the view jumps more often, only the last jump is asked for
+const shortest = 1_000 // milliseconds until a failed page is tried again, then twice as long each time
+const longest = 30_000
+
+/** Rows that are all there. */
+export class Held {
+  constructor(rows) {
+    Object.assign(this, { rows, total: rows.length, problem: null })
+  }
+
+  row(i) {
+    return this.rows[i]
+  }
+
+  want() {}
+
+  close() {}
+}
+
+/**
+ * Rows that load(skip, size, signal) gives as {rows, total}: those in view first, then
+ * those that the reader is about to reach. changed is called whenever there are more, or
+ * a problem.
+ */
+export class Pages {
+  constructor(load, changed) {
+    Object.assign(this, { load, changed, pages: new Map(), asked: new Map(), wanted: [], total: null, problem: null })
+    Object.assign(this, { first: 0, back: false, jumped: -Infinity, timer: 0, failures: 0, closed: false })
+  }
+
+  row(i) {
+    return this.pages.get(Math.floor(i / pageSize))?.[i % pageSize]
+  }
+
+  /** Says which rows are in view: those from first on, before last. */
+  want(first, last) {
+    if (first !== this.first) this.back = first < this.first
+    this.first = first
+    const before = this.wanted[0]
+    this.wanted = this.nearest(Math.floor(first / pageSize), Math.floor(Math.max(first, last - 1) / pageSize))
+    for (const [page, abort] of this.asked) if (!this.wanted.includes(page)) abort.abort()
+    if (this.problem || this.closed) return
+    const jump = this.wanted[0] !== before && !this.pages.has(this.wanted[0])
+    const wait = jump && performance.now() - this.jumped < rush
+    if (jump) this.jumped = performance.now()
+    if (wait) this.later(rush)
+    else this.ask()
+  }
+
+  /** The pages from one to another, then those around them, the likeliest next ones first. */
+  nearest(from, to) {
+    const pages = []
+    for (let p = from; p <= to; p++) pages.push(p)
+    for (let d = 1; d <= ahead; d++) pages.push(this.back ? from - d : to + d)
+    pages.push(this.back ? to + 1 : from - 1)
+    const end = this.total === null ? 0 : Math.max(0, Math.ceil(this.total / pageSize) - 1)
+    return pages.filter((p) => p >= 0 && p <= end)
+  }
+
+  later(ms) {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.ask(), ms)
+  }
+
+  ask() {
+    while (!this.problem && !this.closed && this.asked.size < atOnce) {
+      const page = this.wanted.find((p) => !this.pages.has(p) && !this.asked.has(p))
+      if (page === undefined) return
+      this.fetch(page)
+    }
+  }
+
+  async fetch(page) {
+    const abort = new AbortController()
+    this.asked.set(page, abort)
+    try {
+      this.keep(page, await this.load(page * pageSize, pageSize, abort.signal))
+    } catch (problem) {
+      if (problem.name !== 'AbortError') this.fail(problem)
+    } finally {
+      this.asked.delete(page)
+    }
+    if (this.closed) return
+    this.changed()
+    this.ask()
+  }
+
+  keep(page, { rows, total }) {
+    this.failures = 0
+    this.total = total
+    this.pages.set(page, rows)
+    if (this.pages.size > kept) this.pages.delete([...this.pages.keys()].find((p) => !this.wanted.includes(p)))
+  }
+
+  fail(problem) {
+    if (problem.name !== 'Problem') throw problem
+    this.problem = problem
+    if (passing(problem)) this.timer = setTimeout(() => this.retry(), Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** this.failures++)))
+  }
+
+  retry() {
+    clearTimeout(this.timer)
+    this.problem = null
+    if (this.wanted.length === 0) this.wanted = [0]
+    this.ask()
+  }
+
+  close() {
+    this.closed = true
+    clearTimeout(this.timer)
+    for (const abort of this.asked.values()) abort.abort()
+  }
+}

@@ -1,0 +1,62 @@
+// Migrations that are in memory: filtered, sorted and written as the API does it.
+
+import { bytesOf } from './key.js'
+import { sortName } from './kinds.js'
+
+const utf8 = new TextEncoder()
+
+/** The bytes of a text, one per character. */
+const written = (text) => Array.from(utf8.encode(text), (b) => String.fromCharCode(b)).join('')
+
+/** Tests the bytes of keys by those of a text. */
+function keyTest(text, test) {
+  const bytes = written(text)
+  return ({ key }) => (key.base64 ? test(bytesOf(key.text), bytes) : test(key.text, text))
+}
+
+const tests = {
+  key_prefix: (text) => keyTest(text, (key, part) => key.startsWith(part)),
+  key_contains: (text) => keyTest(text, (key, part) => key.includes(part)),
+  instance: (id) => (m) => m.from === Number(id) || m.to === Number(id),
+  from: (id) => (m) => m.from === Number(id),
+  to: (id) => (m) => m.to === Number(id),
+  reason: (reason) => (m) => m.reason === reason,
+  min_cost: (least) => (m) => m.cost >= Number(least),
+  min_state: (least) => (m) => m.state >= Number(least),
+}
+
+/** The rows of a kind that pass the filters, in an order; each is {row, written}. */
+export function select(items, kind, filters, { by, order }) {
+  const passes = Object.entries(filters).map(([name, value]) => tests[name](value))
+  const found = items.filter(({ row }) => passes.every((pass) => pass(row)))
+  const sign = order === 'desc' ? -1 : 1
+  const name = sortName(by)
+  const first = name === null || name === kind.natural ? (a, b) => sign * kind.order(a, b)
+    : (a, b) => sign * (a[name] < b[name] ? -1 : a[name] > b[name] ? 1 : 0) || kind.order(a, b)
+  return found.sort((a, b) => first(a.row, b.row))
+}
+
+const heads = {
+  keys: ['key', 'from', 'to', 'cost', 'state', 'reason'],
+  classes: ['planned', 'instance', 'hash_instance', 'cost', 'state', 'count'],
+  arcs: ['arc_start', 'arc_end', 'from', 'to', 'keys', 'cost', 'state', 'reason'],
+  ranges: ['range_from', 'range_to', 'from', 'to', 'keys', 'cost', 'state', 'reason'],
+}
+
+const fields = {
+  keys: (m) => [m.key, m.from, m.to, m.cost, m.state, m.reason],
+  classes: (m) => m,
+  arcs: (m) => [m.arc.start, m.arc.end, m.from, m.to, m.keys, m.cost, m.state, m.reason],
+  ranges: (m) => [m.range.from, m.range.to ?? '', m.from, m.to, m.keys, m.cost, m.state, m.reason],
+}
+
+const quoted = (field) => (/[",\r\n]|^\s|\s$/.test(field) ? `"${String(field).replaceAll('"', '""')}"` : field)
+
+/** Migrations as a file of the type, as the API writes it. */
+export function fileOf(type, migrates, migrations) {
+  const line = type === 'text/csv' ? (m) => `${fields[migrates](m).map(quoted).join(',')}\n` : (m) => `${JSON.stringify(m)}\n`
+  const parts = type === 'text/csv' ? [`${heads[migrates].join(',')}\n`] : []
+  // In pieces, as one text of all might be longer than texts can be.
+  for (let i = 0; i < migrations.length; i += 10_000) parts.push(migrations.slice(i, i + 10_000).map(line).join(''))
+  return new Blob(parts, { type })
+}
