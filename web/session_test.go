@@ -81,7 +81,8 @@ func TestOffline(t *testing.T) {
 	p.Goto("/")
 	p.WaitFor(".operators")
 	p.Offline(true)
-	p.WaitText(".offline", "does not answer") // at the next renewal
+	renew(p)
+	p.WaitText(".offline", "does not answer")
 	p.WaitText(".stale", "Not renewed")
 	if p.Count(".operators-row") == 0 {
 		t.Error("what was known is gone")
