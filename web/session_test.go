@@ -80,6 +80,7 @@ func TestOffline(t *testing.T) {
 	p.Expect(`ERR_INTERNET_DISCONNECTED`)
 	p.Goto("/")
 	p.WaitFor(".operators")
+	p.WaitUntil(settled)
 	p.Offline(true)
 	renew(p)
 	p.WaitText(".offline", "does not answer")
