@@ -2,6 +2,7 @@
 // views watch.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { Topic, useTopic } from './topic.js'
 
 const tokenKey = 'plannerd.token'
 
@@ -10,21 +11,16 @@ const tokenKey = 'plannerd.token'
  * why, and whether the server answers at all. Views hear of changes by useSession.
  */
 export const session = { asks: false, refused: false, offline: false, visit: 0 }
-const watchers = new Set()
+const sessions = new Topic()
 
 function tell(change) {
   if (Object.entries(change).every(([name, value]) => session[name] === value)) return
   Object.assign(session, change)
-  watchers.forEach((watcher) => watcher())
+  sessions.tell()
 }
 
 export function useSession() {
-  const [, turn] = useState(0)
-  useEffect(() => {
-    const watcher = () => turn((n) => n + 1)
-    watchers.add(watcher)
-    return () => watchers.delete(watcher)
-  }, [])
+  useTopic(sessions)
   return session
 }
 
@@ -191,9 +187,6 @@ export async function list(path, member, { query = {}, limit = 10_000, signal } 
   }
 }
 
-const shortest = 1_000
-const longest = 30_000
-
 /**
  * Watches a resource: {data, etag, problem, loading, at, reload, take}. With every, in
  * milliseconds, it is asked again as long as the page is visible; while it fails, data
@@ -243,7 +236,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
         if (problem.name === 'AbortError' || abort.signal.aborted || turn !== asked) return
         if (problem.name !== 'Problem') throw problem
         setState((old) => ({ ...old, url, problem }))
-        if (passing(problem)) later(Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures++)))
+        if (passing(problem)) later(pauseAfter(problem, failures++))
       }
     }
     const taken = (answer) => {
@@ -269,3 +262,9 @@ export function useResource(path, { query, every = 0, load } = {}) {
 
 /** Whether asking again may help. */
 export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
+
+const shortest = 1_000
+const longest = 30_000
+
+/** The milliseconds until something is asked for again that failed, and did before so many times: ever more, or what the server says. */
+export const pauseAfter = (problem, failures) => Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures))

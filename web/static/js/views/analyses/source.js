@@ -14,7 +14,7 @@ const shownText = 200_000 // characters of a file that are shown
 /** Pasted data that is too long for the address, by the view it was pasted in: it stays as long as the page. */
 const kept = new Map()
 
-export const kinds = ['operator', 'data', 'sample']
+const kinds = ['operator', 'data', 'sample']
 
 /** What the query of a place says about the source: {kind, operator, interval, epoch, sample, format, text, file}. */
 export function sourceOf(query, analysis) {

@@ -24,7 +24,7 @@ function fairPerCapacity(instances) {
  * removed one is compared with what a live one of its capacity would carry, and may
  * carry nothing.
  */
-export function loadsOf(plan) {
+function loadsOf(plan) {
   const unit = fairPerCapacity(plan.instances)
   const { received, carried, frozen } = plan.reports ?? {}
   const marks = (i) => [

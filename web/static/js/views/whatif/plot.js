@@ -23,7 +23,7 @@ const filled = (strategy) => `path://${path(shapes[strategy])}`
 const hollow = (strategy) => filled(strategy) + path(shapes[strategy].map(([x, y]) => [0.55 * x, 0.55 * y]).reverse())
 
 /** The axes that a link says. */
-export const axesOf = (query) => ({
+const axesOf = (query) => ({
   x: measures[query.x] ? query.x : 'table', y: measures[query.y] ? query.y : 'migration', colour: measures[query.colour] ? query.colour : 'theta',
 })
 
