@@ -66,6 +66,7 @@ export function certificate(plan) {
   const proof = plan.certificate
   if (!proof) return [plan.status === 'no_action' && plan.pending ? 'Nothing was planned, so nothing is proven.' : 'There is no proof for this plan: its strategy has none, or the certificate is off.']
   const imbalance = plan.parameters.objective === 'min_imbalance'
+  const limits = plan.hot_keys?.length > 0 ? 'the limits, but for hot keys' : 'the limits'
   const out = []
   if (proof.infeasible) {
     out.push('It is proven that no plan satisfies all limits.')
@@ -74,17 +75,24 @@ export function certificate(plan) {
   } else if (proof.gap === null) {
     out.push(imbalance ? 'No plan is proven to leave more than no imbalance.' : 'Plans that move nothing are not ruled out.')
   } else if (proof.gap === 0) {
-    out.push(imbalance ? 'Proven optimal: no plan that satisfies the limits is better balanced.' : 'Proven optimal: no plan that satisfies the limits moves less.')
+    out.push(imbalance ? `Proven optimal: no plan that satisfies ${limits} is better balanced.` : `Proven optimal: no plan that satisfies ${limits} moves less.`)
   } else {
-    out.push(imbalance ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies the limits.` : `At most ${percent(proof.gap)} more movement than any plan that satisfies the limits.`)
+    out.push(imbalance ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits}.` : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits}.`)
   }
   if (proof.lower_bound !== null && proof.gap !== 0) {
-    out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least; this one moves ${movement(plan.migration.objective, plan)}.`)
+    out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least${moved(plan)}.`)
   }
   for (const unmet of proof.unmet) out.push(`Proven, if all other limits hold: ${unmetWords[unmet.constraint]?.(unmet) ?? `${unmet.constraint} cannot be met`}.`)
   if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
   if (proof.scope === 'ranges') out.push('The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges; it counts cost that changes its owner.')
   return out
+}
+
+/** What a plan itself moves. Its figures do not have the cost that changes its owner, but its certificate does. */
+function moved(plan) {
+  const { scope, lower_bound: least, gap } = plan.certificate
+  if (scope !== 'ranges') return `; this one moves ${movement(plan.migration.objective, plan)}`
+  return gap === null ? '' : `; this one moves ${movement(least * (1 + gap), plan)}`
 }
 
 /** An objective in its unit: under ranges it is cost, else state, with an overhead per key if there is one. */

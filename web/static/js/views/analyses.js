@@ -11,7 +11,7 @@ import { Ranges } from './analyses/ranges.js'
 import { Ring } from './analyses/ring.js'
 import { Progress, tookWords, useAnalysis } from './analyses/run.js'
 import { Schemes } from './analyses/schemes.js'
-import { complete, queryOf, Source, sourceOf } from './analyses/source.js'
+import { complete, keep, queryOf, Source, sourceOf } from './analyses/source.js'
 
 const kinds = {
   schemes: { title: 'All schemes', View: Schemes, lead: 'Hashing, token rings, partial key grouping, routing tables and key ranges side by side, for the same keys and the same tolerance: how balanced each is, what it holds and moves, and which one to use.' },
@@ -29,7 +29,7 @@ export default function Analyses({ analysis, query }) {
     <h1>${kind.title}</h1>
     <${Tabs} label="Analyses" items=${Object.entries(kinds).map(([id, k]) => ({ href: link(['analyses', id], sameKeys(query)), text: k.short ?? k.title, here: id === analysis }))} />
     <p class="muted analyses-lead">${kind.lead}</p>
-    <${Analysis} analysis=${analysis} kind=${kind} query=${query} />`
+    <${Analysis} analysis=${analysis} query=${query} />`
 }
 
 /** The same keys for another analysis. */
@@ -40,21 +40,21 @@ function Index() {
     <p class="muted analyses-lead">Ask what a scheme would make of the keys of a stored interval, of rows of your own, or of a sample. Nothing is stored or changed.</p>
     <div class="analyses-index">${Object.entries(kinds).map(([id, { title, lead }]) => html`<${Card} title=${title} key=${id}>
       <p>${lead}</p>
-      <p class="analyses-links"><a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a href=${link(['analyses', id], { sample: 'zipf' })} aria-label="${title}: a sample">See it on a sample</a></p>
+      <p class="analyses-links"><a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a href=${link(['analyses', id], { sample: 'zipf' })} aria-label="See it on a sample: ${title}">See it on a sample</a></p>
     <//>`)}</div>`
 }
 
-function Analysis({ analysis, kind, query }) {
-  const asked = useMemo(() => ({ source: sourceOf(query, analysis), draft: draftOf(analysis, query) }), [JSON.stringify(query)])
-  const [form, setForm] = useState(asked)
+function Analysis({ analysis, query }) {
   const [turn, setTurn] = useState(0)
-  // Another address is another question.
-  useEffect(() => setForm(asked), [asked])
+  const asked = useMemo(() => ({ source: sourceOf(query, analysis), draft: draftOf(analysis, query) }), [JSON.stringify(query), turn])
+  const [form, setForm] = useState(asked)
 
   const context = useContext(form.source, analysis)
   const askedContext = useContext(asked.source, analysis)
   const [question, setQuestion] = useState(null)
-  const key = JSON.stringify([asked.source.kind, queryOf(asked.source, analysis), queryOfDraft(analysis, asked.draft)])
+  const key = JSON.stringify([asked.source.kind, queryOf(asked.source), queryOfDraft(analysis, asked.draft)])
+  // An address that asks something else is another question; one that only shows something else is not.
+  useEffect(() => setForm(asked), [key, turn])
   useEffect(() => {
     let left = false
     const ready = complete(asked.source) && (asked.source.kind !== 'operator' || askedContext.data !== null)
@@ -66,12 +66,13 @@ function Analysis({ analysis, kind, query }) {
 
   const submit = (event) => {
     event.preventDefault()
-    setQuery({ ...queryOf(form.source, analysis), ...queryOfDraft(analysis, form.draft) })
+    keep(form.source, analysis)
+    setQuery({ ...queryOf(form.source), ...queryOfDraft(analysis, form.draft) })
     setTurn((n) => n + 1)
   }
   return html`
     <form class="card analyses-form" onSubmit=${submit} aria-label="Question">
-      <${Source} source=${form.source} change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))} streams=${analysis === 'pkg' || analysis === 'ring'} analysis=${analysis} />
+      <${Source} source=${form.source} change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))} streams=${analysis === 'pkg' || analysis === 'ring'} />
       <${Parameters} analysis=${analysis} draft=${form.draft} change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))} context=${context.data} />
       <div class="form-foot analyses-foot"><${Curl} form=${form} analysis=${analysis} context=${context.data} />
         <button type="submit" class="primary" disabled=${!complete(form.source)}>Analyse</button></div>

@@ -2,7 +2,7 @@
 
 import { signedIn } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
-import { Card, Code, Loading, Resource } from '../parts.js'
+import { Card, Code, Resource } from '../parts.js'
 import { setQuery } from '../route.js'
 import { Charts } from './operator/charts.js'
 import { firstStatistics } from './operator/first.js'
@@ -19,9 +19,9 @@ export default function View({ operator: name, query }) {
   const recent = usePlans(stamp === null ? null : name, { intervals: size, stamp })
   return html`<${Page} name=${name} tab="plans" plans=${recent.data?.plans} render=${(operator, etag) => html`
     <${Stamp} operator=${operator} etag=${etag} onChange=${setStamp} />
-    ${operator.last_interval === null && recent.data?.plans.length === 0 ? html`<${First} operator=${operator} />` : html`
+    ${operator.last_interval === null ? html`<${First} operator=${operator} />` : html`
       <${Resource} of=${recent} rows=${8} render=${({ plans }) => html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`} />
-      ${stamp === null ? html`<${Loading} />` : html`<${History} name=${name} query=${query} stamp=${stamp} />`}`}`} />`
+      ${stamp !== null && html`<${History} name=${name} query=${query} stamp=${stamp} />`}`}`} />`
 }
 
 /** Says when there may be other plans than those that were loaded: the operator changed, or its newest plan did. */
@@ -35,6 +35,7 @@ function Stamp({ operator, etag, onChange }) {
 
 function Intervals({ operator, plans, size }) {
   const all = intervalsOf(plans)
+  if (all.length === 0) return null // The first one is on its way.
   return html`<${Figures} operator=${operator} intervals=${all} plans=${plans} />
     <${Charts} intervals=${all.slice(-size)} chooser=${html`<label>Newest <select value=${size} onChange=${(e) => setQuery({ last: e.currentTarget.value })}>
       ${sizes.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select> intervals</label>`} />`

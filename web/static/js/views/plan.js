@@ -16,7 +16,7 @@ import { useReasons } from './plan/why.js'
 const mostFlows = 4_000
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
 
-export default function View({ plan: id, query }) {
+export default function View({ plan: id }) {
   useStateUnit()
   const path = `v1/plans/${encodeURIComponent(id)}`
   const found = useResource(path, { every })
@@ -31,7 +31,7 @@ export default function View({ plan: id, query }) {
     <div class="plan">
       <${Head} plan=${plan} found=${found} />
       ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
-      <${PlanFigures} plan=${plan} query=${query} flows=${flows} counts=${reasons.data}>
+      <${PlanFigures} plan=${plan} flows=${flows} counts=${reasons.data}>
         <${Scheme} plan=${plan} />
         <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
         <${History} plan=${plan} />
@@ -53,9 +53,9 @@ function Head({ plan, found }) {
   return html`
     <p class="crumbs"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></p>
     <div class="plan-head">
-      <h1>Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
+      <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
       <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><a class="button" href=${`v1/plans/${encodeURIComponent(plan.id)}`}>JSON</a></div>
-      ${movesOn(plan.status) && html`<div class="plan-decision"><${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} /></div>`}
+      <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
     <div class="plan-under"><${Standing} plan=${plan} />
       <p class="muted">${strategyWords[plan.strategy] ?? plan.strategy} · on table version ${count(plan.base_version)}${plan.version !== null && `, became ${count(plan.version)}`} · made <${Time} at=${plan.created_at} /></p></div>`

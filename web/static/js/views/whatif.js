@@ -35,7 +35,8 @@ export default function WhatIf({ query }) {
     setQuery({ source: kind, ...parameters.texts, run: '1', open: null })
     run.renew(asked, source)
   }
-  useLinkedRun(query, asked, source, run)
+  // Another file than that of the link is not asked about by itself.
+  useLinkedRun(query, kind === 'csv' && csv.other ? null : asked, source, run)
 
   const tab = (name, text) => ({ text, here: kind === name, href: link(['what-if'], { ...query, source: name, run: null, open: null }) })
   return html`

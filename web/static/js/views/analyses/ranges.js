@@ -1,6 +1,6 @@
 // The answer to an analysis of key ranges.
 
-import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
+import { amount, count, counted, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
@@ -30,7 +30,7 @@ export function Ranges({ result, query, values }) {
     <${Card} title="Transfers"><${Transfers} plan=${plan} /><//>
     <${Card} title="Followers"><${Followers} plan=${plan} /><//>
     ${plan.heavy_keys.length > 0 && html`<${Card} title="Keys heavier than any follower may carry"><${HeavyKeys} plan=${plan} /><//>`}
-    ${plan.empty.length > 0 && html`<${Card} title="Followers without any known key"><ul>${plan.empty.map((e) => html`<li key=${e.follower}>Follower ${e.follower}${e.key === null ? '' : html`: the key <code class="analyses-key">${e.key}</code>, ${percent(e.share)} of the whole, covers all of its range`}</li>`)}</ul><//>`}
+    ${plan.empty.length > 0 && html`<${Card} title="Followers without any known key"><${EmptyFollowers} empty=${plan.empty} /><//>`}
     ${result.sketch && html`<${Sketch} sketch=${result.sketch} plan=${plan} />`}
     ${result.table && html`<${Card} title="All joins and leaves beside the formulas"><${Table} rows=${result.table} /><//>`}`
 }
@@ -90,6 +90,16 @@ const Followers = ({ plan }) => html`<div class="analyses-tall"><${PlainTable} c
 const HeavyKeys = ({ plan }) => html`${plan.heavy_keys.length < plan.heavy_key_count && html`<p class="hint">The first ${count(plan.heavy_keys.length)} of ${counted(plan.heavy_key_count, 'key')}.</p>`}<div class="analyses-tall"><${PlainTable} caption="Heavy keys" rows=${plan.heavy_keys} rowKey=${(k) => k.key} columns=${[
   { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Follower', of: (k) => k.follower, number: true }, { head: 'Share', of: (k) => percent(k.share), number: true }, { head: 'Least θ because of it', of: (k) => percent(k.forced_theta), number: true },
 ]} /></div>`
+
+function EmptyFollowers({ empty }) {
+  const crowded = empty.filter((e) => e.key !== null)
+  const others = empty.filter((e) => e.key === null).map((e) => e.follower)
+  return html`
+    ${others.length > 0 && html`<p>${others.length === 1 ? 'Follower' : 'Followers'} ${some(others, 40)}.</p>`}
+    ${crowded.length > 0 && html`<div class="analyses-tall"><${PlainTable} caption="Followers whose range one key covers" rows=${crowded} rowKey=${(e) => e.follower} columns=${[
+      { head: 'Follower', of: (e) => e.follower }, { head: 'Key that covers all of its range', of: (e) => html`<code class="analyses-key">${e.key}</code>` }, { head: 'Share of that key', of: (e) => percent(e.share), number: true },
+    ]} /></div>`}`
+}
 
 const Sketch = ({ sketch: s }) => html`<${Card} title="The sketches"><${Stats} items=${[
   { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` }, { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },

@@ -27,13 +27,15 @@ export function sourceOf(query, analysis) {
   }
 }
 
-/** What the query says of a source, and keeps aside what is too long for it. */
-export function queryOf(source, analysis) {
+/** Keeps what is too long for the address. */
+export const keep = ({ text, file }, analysis) => kept.set(analysis, { text, file })
+
+/** What the query says of a source. */
+export function queryOf(source) {
   const none = { source: null, operator: null, interval: null, epoch: null, sample: null, format: null, data: null }
   if (source.kind === 'operator') return { ...none, operator: source.operator, interval: source.interval, epoch: source.epoch }
   if (source.kind === 'sample') return { ...none, sample: source.sample }
   const long = source.file !== null || source.text.length > inAddress
-  kept.set(analysis, { text: source.text, file: source.file })
   return { ...none, source: 'data', format: source.format === 'stream' ? 'stream' : null, data: long ? null : source.text }
 }
 
@@ -52,12 +54,12 @@ export const typeOf = (source) => (source.kind === 'data' && source.format === '
 const kindWords = { operator: 'Stored interval', data: 'Rows of my own', sample: 'Sample' }
 
 /** The part of the form that says where the keys are. */
-export function Source({ source, change, streams, analysis }) {
+export function Source({ source, change, streams }) {
   const name = useId()
   return html`<fieldset class="analyses-source"><legend>Keys</legend>
     <div class="analyses-kinds">${kinds.map((kind) => html`<label class="check" key=${kind}><input type="radio" name=${name} checked=${source.kind === kind} onChange=${() => change({ kind })} /> ${kindWords[kind]}</label>`)}</div>
     ${source.kind === 'operator' && html`<${Stored} source=${source} change=${change} />`}
-    ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} analysis=${analysis} />`}
+    ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} />`}
     ${source.kind === 'sample' && html`<div class="field"><label for="${name}-sample">Made in the browser</label>
       <select id="${name}-sample" value=${source.sample} onChange=${(e) => change({ sample: e.currentTarget.value })}>
         <option value="">Choose a sample</option>
@@ -108,7 +110,7 @@ function intervalsOf(plans) {
 }
 
 /** Pasted or dropped rows, or a stream. */
-function Data({ source, change, streams, analysis }) {
+function Data({ source, change, streams }) {
   const id = useId()
   const picker = useRef(null)
   const [over, setOver] = useState(false)
@@ -133,5 +135,5 @@ function Data({ source, change, streams, analysis }) {
       <p class="analyses-pick"><button type="button" onClick=${() => picker.current.click()}>Open a file</button> <span class="hint">or drop one here.</span></p>
     </div>
     ${long && html`<p class="hint" role="status">This is too long for the address: a link to this page does not hold it.</p>`}
-    ${!long && source.text === '' && kept.get(analysis) === undefined && html`<p class="hint">${stream ? 'The order counts.' : 'A header with key, cost and where there is one state.'} What is short becomes part of the address.</p>`}`
+    ${!long && source.text === '' && html`<p class="hint">${stream ? 'The order counts.' : 'A header with key, cost and where there is one state.'} What is short becomes part of the address.</p>`}`
 }

@@ -4,34 +4,47 @@ import { count, counted, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable } from '../../parts.js'
 
-/** Instances of consecutive ids that are alike, together. */
-export function runsOf(instances) {
-  const out = []
-  for (const { id, capacity = 1, tokens = null } of instances) {
-    const last = out.at(-1)
-    if (last && last.to === id - 1 && last.capacity === capacity && last.tokens === tokens) last.to = id
-    else out.push({ from: id, to: id, capacity, tokens })
+/** Ascending ids in few words: "0–7, 9 and 12 more". */
+export function someIds(ids, most = 10) {
+  const ranges = []
+  for (const id of ids) {
+    const last = ranges.at(-1)
+    if (last && last.to === id - 1) last.to = id
+    else ranges.push({ from: id, to: id })
   }
-  return out.map((run) => ({ ...run, number: run.to - run.from + 1 }))
+  const said = ranges.length <= most ? ranges : ranges.slice(0, most - 1)
+  const more = ids.length - said.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  return said.map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`)).join(', ') + (more > 0 ? ` and ${count(more)} more` : '')
+}
+
+/** Instances that are alike, together. */
+function kindsOf(instances) {
+  const out = new Map()
+  for (const { id, capacity = 1, tokens = null } of instances) {
+    const sign = `${capacity} ${tokens}`
+    if (!out.has(sign)) out.set(sign, { sign, capacity, tokens, ids: [] })
+    out.get(sign).ids.push(id)
+  }
+  return [...out.values()]
 }
 
 const few = 12 // rows that are shown at once
 
 export function Instances({ operator }) {
   const { instances } = operator
-  const runs = runsOf(instances)
+  const kinds = kindsOf(instances)
   const total = instances.reduce((sum, i) => sum + (i.capacity ?? 1), 0)
   const tokens = operator.hash?.tokens_per_instance
   const columns = [
-    { head: 'Ids', of: ({ from, to }) => (from === to ? String(from) : `${from}–${to}`) },
-    { head: 'Instances', number: true, of: (run) => count(run.number) },
-    { head: 'Capacity', number: true, of: (run) => exactly(run.capacity) },
-    { head: 'Fair share of each', number: true, of: (run) => percent(run.capacity / total) },
-    ...(tokens === undefined ? [] : [{ head: 'Tokens of each', number: true, of: (run) => count(run.tokens ?? tokens) }]),
+    { head: 'Ids', of: ({ ids }) => someIds(ids) },
+    { head: 'Instances', number: true, of: ({ ids }) => count(ids.length) },
+    { head: 'Capacity', number: true, of: (kind) => exactly(kind.capacity) },
+    { head: 'Fair share of each', number: true, of: (kind) => percent(kind.capacity / total) },
+    ...(tokens === undefined ? [] : [{ head: 'Tokens of each', number: true, of: (kind) => count(kind.tokens ?? tokens) }]),
   ]
-  const table = html`<${PlainTable} caption="Instances" columns=${columns} rows=${runs} rowKey=${(run) => run.from} />`
+  const table = html`<${PlainTable} caption="Instances that are alike" class="operator-kinds" columns=${columns} rows=${kinds} rowKey=${(kind) => kind.sign} />`
   return html`<${Card} title="Instances" aside=${`${counted(instances.length, 'instance')}, capacity ${exactly(Number(total.toPrecision(12)))} in all`}>
-    ${runs.length <= few ? table : html`<details class="operator-instances"><summary>${counted(runs.length, 'group')} of instances that are alike</summary>${table}</details>`}
+    ${kinds.length <= few ? table : html`<details class="operator-instances"><summary>${counted(kinds.length, 'kind')} of instances</summary>${table}</details>`}
     ${operator.scheme === 'ring' && html`<p class="muted">The tokens are those that an instance begins with; plans change them.</p>`}
   <//>`
 }

@@ -1,11 +1,11 @@
 // Who has reported the newest interval, for engines whose instances report for themselves.
 
 import { request, useResource } from '../../api.js'
-import { count, counted, some } from '../../format.js'
+import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Resource, Time } from '../../parts.js'
 import { intervalWords } from '../operator/plans.js'
-import { runsOf } from './instances.js'
+import { someIds } from './instances.js'
 
 const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can have
 
@@ -33,7 +33,7 @@ function Newest({ reports: { interval, epoch, received, missing, last: older }, 
   const rows = [...received.map((r) => ({ ...r, here: true })), ...missing.map((instance) => ({ ...older.find((r) => r.instance === instance), instance, here: false }))].sort((a, b) => a.here - b.here || a.instance - b.instance)
   return html`<${Card} title=${`Reports of ${intervalWords({ interval, epoch })}`} aside=${planned ? 'planned' : 'not planned yet'}>
     <p role="status" class=${missing.length > 0 && !planned ? 'waiting' : ''}>${missing.length === 0 ? `All ${counted(received.length, 'instance')} have reported.`
-      : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported. Missing: ${some(idsOf(missing), 12)}.`}</p>
+      : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported. Missing: ${someIds(missing)}.`}</p>
     <details class="operator-instances" open=${rows.length <= 12}><summary>Each instance</summary>
       <${PlainTable} caption="Reports of each instance" rowKey=${(r) => r.instance} rows=${rows} columns=${[
         { head: 'Instance', of: (r) => r.instance },
@@ -45,5 +45,3 @@ function Newest({ reports: { interval, epoch, received, missing, last: older }, 
     </details>
   <//>`
 }
-
-const idsOf = (ids) => runsOf(ids.map((id) => ({ id }))).map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`))

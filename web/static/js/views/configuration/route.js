@@ -2,7 +2,7 @@
 
 import { useResource } from '../../api.js'
 import { count } from '../../format.js'
-import { html, useEffect, useState } from '../../html.js'
+import { html, useLayoutEffect, useRef, useState } from '../../html.js'
 import { Card, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 
@@ -12,8 +12,13 @@ const encodings = [['', 'Text'], ['base64', 'Base64']]
 /** asked is the key, as it is written in this encoding. */
 export function Route({ operator, asked, encoding }) {
   const [key, setKey] = useState(asked)
+  const before = useRef(asked)
   const [said, say] = useState('')
-  useEffect(() => setKey(asked), [asked])
+  useLayoutEffect(() => {
+    // Only what comes from the address replaces what is being typed.
+    if (before.current !== asked) setKey(asked)
+    before.current = asked
+  }, [asked])
   const submit = (event) => {
     event.preventDefault()
     const wrong = fault(key, encoding)
@@ -30,7 +35,7 @@ export function Route({ operator, asked, encoding }) {
       <button type="submit">Ask</button>
     </form>
     <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
-    <div aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, or else its hash function.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
+    <div class="operator-answer" aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, version ${count(operator.table_version)}.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
   <//>`
 }
 

@@ -2,11 +2,14 @@
 
 import { change, signedIn, useResource } from '../../api.js'
 import { count, counted, percent, state } from '../../format.js'
-import { html, useRef, useState } from '../../html.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 
 const actorKey = 'plannerd.actor'
 const longestReason = 1024
+
+/** Reasons that were written and not sent, by plan and verb: they outlive a dialog, and a page that signs in anew. */
+const drafts = new Map()
 
 /** What can be decided, in the order of the buttons, by the status of a plan. */
 const decisions = {
@@ -27,22 +30,34 @@ const verbs = {
  * answer, reload asks for the plan anew.
  */
 export function Decision({ plan, etag, take, reload }) {
-  const [open, setOpen] = useState(null) // {verb, plan, etag}
-  const drafts = useRef({}) // what was written is kept while the page is
+  const [asked, ask] = useState(null) // {verb, plan, etag}
   const caller = useResource('v1/caller')
   const known = caller.data
   const may = (verb) => !known?.access || known.role === 'admin' || known.role === verbs[verb].role
   const allowed = (decisions[plan.status] ?? []).filter(may)
-  const refused = (decisions[plan.status] ?? []).filter((verb) => !may(verb))
+  const refused = plan.status === 'proposed' && allowed.length === 0
+  useTitleFocused(plan.status)
   return html`
-    ${refused.length > 0 && plan.status === 'proposed' && html`<span class="muted">Deciding needs the role ${verbs[refused[0]].role}; yours is ${known.role}.</span>`}
-    ${allowed.map((verb) => html`<button type="button" key=${verb} class=${verbs[verb].class} onClick=${() => setOpen({ verb, plan, etag })}>${verbs[verb].button}</button>`)}
-    ${open && html`<${Ask} ...${open} named=${known ? known.access : signedIn()} draft=${drafts.current} take=${take} reload=${reload} onClose=${() => setOpen(null)} />`}`
+    ${(refused || allowed.length > 0) && html`<div class="plan-decision">
+      ${refused && html`<span class="muted">Deciding needs the role approver; yours is ${known.role}.</span>`}
+      ${allowed.map((verb) => html`<button type="button" key=${verb} class=${verbs[verb].class} onClick=${() => ask({ verb, plan, etag })}>${verbs[verb].button}</button>`)}
+    </div>`}
+    ${asked && html`<${Ask} ...${asked} named=${known ? known.access : signedIn()} take=${take} reload=${reload} onClose=${() => ask(null)} />`}`
 }
 
-function Ask({ verb, plan, etag, named, draft, take, reload, onClose }) {
+/** Where a decision took the button away that had the focus, the title gets it. */
+function useTitleFocused(status) {
+  const known = useRef(status)
+  useEffect(() => {
+    if (known.current !== status && document.activeElement === document.body) document.getElementById('plan-title')?.focus()
+    known.current = status
+  }, [status])
+}
+
+function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   const { title, button, class: look, reason: label, required } = verbs[verb]
-  const [reason, setReason] = useState(draft.reason ?? '')
+  const draft = `${plan.id} ${verb}`
+  const [reason, setReason] = useState(drafts.get(draft) ?? '')
   const [actor, setActor] = useState(localStorage.getItem(actorKey) ?? '')
   const [rolledBack, setRolledBack] = useState(false)
   const { send, busy, problem } = useSend((key) => change(`v1/plans/${encodeURIComponent(plan.id)}/${verb}`, {
@@ -53,12 +68,12 @@ function Ask({ verb, plan, etag, named, draft, take, reload, onClose }) {
     if (!named) localStorage.setItem(actorKey, actor.trim())
     const answer = await send()
     if (answer === undefined) return
-    draft.reason = ''
+    drafts.delete(draft)
     take(answer)
     onClose()
   }
   const write = (text) => {
-    draft.reason = text
+    drafts.set(draft, text)
     setReason(text)
   }
   const again = () => {
@@ -72,13 +87,16 @@ function Ask({ verb, plan, etag, named, draft, take, reload, onClose }) {
       <${Field} label=${label} hint="It is kept in the history of the plan.">${(id) => html`<textarea id=${id} rows="3" maxlength=${longestReason} required=${required} value=${reason} onInput=${(e) => write(e.currentTarget.value)}></textarea>`}<//>
       ${!named && html`<${Field} label="Your name" hint="This server asks for no token, so it takes your word for it. This browser remembers it.">${(id) => html`<input id=${id} type="text" autocomplete="username" maxlength="256" value=${actor} onInput=${(e) => setActor(e.currentTarget.value)} />`}<//>`}
       ${problem && html`<${Refused} problem=${problem} again=${again} />`}
-      <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class=${look} disabled=${busy || stale(problem)}>${busy ? 'Sending…' : button}</button></footer>
+      <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class=${look} disabled=${busy || outdated(problem)}>${busy ? 'Sending…' : button}</button></footer>
     </form>
   <//>`
 }
 
 /** Whether trying the same again cannot succeed, as the plan is another one by now. */
-const stale = (problem) => problem !== null && (problem.status === 412 || problem.status === 409)
+const outdated = (problem) => problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
+
+/** Whether it is not known what became of it. */
+const undecided = ({ status }) => status === 0 || status >= 500
 
 /** What is decided, in words. */
 function Consequence({ verb, plan }) {
@@ -92,10 +110,13 @@ function Consequence({ verb, plan }) {
 }
 
 function Refused({ problem, again }) {
-  if (!stale(problem)) return html`<${Trouble} problem=${problem} />`
+  if (!outdated(problem)) {
+    return html`<${Trouble} problem=${problem} itself=${false} />
+      ${undecided(problem) && html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`}`
+  }
   return html`<div class="trouble" role="alert">
-    <p class="trouble-title">${problem.status === 412 ? 'The plan changed while you looked' : 'The plan does not allow this any more'}</p>
-    <p>${problem.status === 412 ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.' : problem.detail}</p>
+    <p class="trouble-title">${problem.status === 412 ? 'The plan changed while you looked' : problem.status === 409 ? 'The plan does not allow this' : 'An earlier try was taken'}</p>
+    <p>${problem.status === 409 ? problem.detail : problem.status === 412 ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.' : 'What you sent first counts. Look at the plan as it is now.'}</p>
     <p class="trouble-foot"><button type="button" onClick=${again}>Look again</button><span class="muted">${problem.status} · ${problem.code}</span></p>
   </div>`
 }

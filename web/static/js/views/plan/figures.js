@@ -3,6 +3,7 @@
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Stats } from '../../parts.js'
+import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
 import { Flows, flowsOf } from './flow.js'
 import { HotKeys } from './hotkeys.js'
@@ -10,14 +11,15 @@ import { Loads } from './loads.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
 /**
- * The figures of a plan of the API, or of a WhatIfResult. query is that of the page:
- * loads, by, flow, from and to say how things are shown. flows is a resource of {items,
+ * The figures of a plan of the API, or of a WhatIfResult. The query of the page says how
+ * they are shown: loads, by, flow, from and to. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
  * migrations that a result has in its plan, and left out where it has none. children
  * stand before the parameters.
  */
-export function PlanFigures({ plan, query = {}, flows, counts, children }) {
+export function PlanFigures({ plan, flows, counts, children }) {
   useStateUnit()
+  const { query } = useRoute()
   const own = useMemo(() => (plan.plan && !flows ? { flows: { data: { items: flowsOf(plan), more: false }, problem: null }, counts: reasonsOf(plan) } : {}), [plan, flows])
   const shownFlows = flows ?? own.flows
   return html`
@@ -41,12 +43,15 @@ export function PlanStats({ plan }) {
   return html`<${Stats} items=${[
     { label: 'Greatest overload θ', value: change(percent(plan.theta.before), percent(plan.theta.after)), note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`, tone: plan.balanced ? 'good' : 'bad' },
     { label: 'Migration', value: keys === 0 && moved === 0 ? 'None' : state(moved), note: keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state` },
-    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? table.unit : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
+    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? wholes[table.unit] : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
     { label: 'Certificate', ...proof(plan) },
   ]} />`
 }
 
-const change = (before, after) => (before === after ? after : html`<span class="plan-before">${before} →</span> ${after}`)
+/** What there is without a limit, by its unit. */
+const wholes = { tokens: 'on the ring', ranges: 'of the key space' }
+
+const change = (before, after) => (before === after ? after : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`)
 
 /** The certificate in two words; the sentences are those of Verdict. */
 function proof(plan) {

@@ -44,13 +44,14 @@ function Drawn({ items, more, query }) {
   const byState = items.some((f) => f.state > 0)
   const size = byState ? (f) => f.state : (f) => f.keys
   const said = byState ? (f) => `${state(f.state)}, ${counted(f.keys, 'key')}` : (f) => counted(f.keys, 'key')
+  const short = byState ? stateOnly : amount
   const kind = ['sankey', 'matrix'].includes(query.flow) ? query.flow : ends.all.size <= sankeyUpTo ? 'sankey' : 'matrix'
   const draw = kind === 'sankey' ? sankey : matrix
   const label = `${counted(items.length, 'flow')} from ${counted(ends.from.length, 'instance')} to ${counted(ends.to.length, 'instance')}. The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
   return html`<${Card} title="Who sends to whom" aside=${html`<${Choice} label="Drawing" value=${kind} options=${[['sankey', 'Sankey'], ['matrix', 'Matrix']]} onChange=${(v) => setQuery({ flow: v })} />`}>
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
     <${Chart} key=${kind} height=${draw.height(ends)} label=${label} depends=${[items, byState, query.from, query.to, stateOnly(1)]}
-      option=${(p, width) => draw.option(p, width, { items, ends, size, said, query })} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
+      option=${(p, width) => draw.option(p, width, { items, ends, size, said, short, query })} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
     <${Picked} query=${query} kind=${kind} />
   <//>`
 }
@@ -62,15 +63,18 @@ function endsOf(items) {
   return { from, to, all: new Set([...from, ...to]) }
 }
 
+/** What the query says of a flow whose migrations are shown; of their lists it is that of the migrations. */
+const ofFlow = (from, to) => ({ from, to, list: null })
+
 /** Shows the migrations of one flow, or all from or to an instance. */
 function pick(from, to) {
-  setQuery({ from, to })
+  setQuery(ofFlow(from, to))
   const list = document.getElementById('plan-migrations')
   list?.scrollIntoView({ block: 'start' })
   list?.focus({ preventScroll: true })
 }
 
-const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, from, to })
+const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, ...ofFlow(from, to) })
 
 function Picked({ query, kind }) {
   const some = query.from !== undefined || query.to !== undefined
@@ -86,7 +90,7 @@ const sankey = {
   option: (p, width, { items, ends, size, said, query }) => ({
     tooltip: { trigger: 'item', formatter: ({ dataType, data }) => (dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said) },
     series: [{
-      type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 10, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
+      type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 14, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
       label: { color: p.text, fontSize: 12 }, lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
       data: [...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], items, said)), ...ends.to.map((id) => node('to', id, p.muted, items, said))],
       links: items.map((f) => ({ source: `from ${f.from}`, target: `to ${f.to}`, value: size(f), flow: f, lineStyle: { opacity: chosen(query, f) ? 0.4 : 0.1 } })),
@@ -106,7 +110,7 @@ function node(side, id, color, items, said) {
 
 const matrix = {
   height: ({ from }) => Math.min(620, Math.max(260, 24 * from.length + 110)),
-  option: (p, width, { items, ends, size, said, query }) => {
+  option: (p, width, { items, ends, size, said, short, query }) => {
     const sizes = items.map(size).filter((v) => v > 0)
     const [least, greatest] = [Math.min(...sizes, Infinity), Math.max(...sizes, 1)]
     const steeply = greatest / least > steep
@@ -121,7 +125,7 @@ const matrix = {
       dataZoom: [...zoom('xAxisIndex', ends.to.length, { height: 16, bottom: 44 }), ...zoom('yAxisIndex', ends.from.length, { width: 16, right: 4 })],
       visualMap: {
         show: greatest > least, min: greatest > least ? scaled(least) : 0, max: scaled(greatest), orient: 'horizontal', left: 'center', bottom: 0, itemHeight: Math.min(160, width / 3), itemWidth: 12,
-        text: [amount(greatest), amount(least)], textStyle: { color: p.muted }, inRange: { color: [colour('accent-soft'), p.after] }, hoverLink: false,
+        text: [short(greatest), short(least)], textStyle: { color: p.muted }, inRange: { color: [colour('accent-soft'), p.after] }, hoverLink: false,
       },
       series: [{
         type: 'heatmap', itemStyle: { borderColor: p.surface, borderWidth: ends.all.size > 60 ? 0 : 1 }, emphasis: { itemStyle: { borderColor: p.text, borderWidth: 1 } },

@@ -17,7 +17,7 @@ export function HotKeys({ plan }) {
     <p>No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound, wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}.
       What helps is to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as partial key grouping does${plan.operator !== undefined && html` ${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>analyse that</a>)`},
       to give an instance more capacity, or to allow θ_max of ${percent(forced)} at least.</p>
-    <${PlainTable} caption="Hot keys" rows=${rows} columns=${[
+    <${PlainTable} caption="Hot keys, the costliest first" rows=${rows} columns=${[
       { head: 'Key', of: (k) => (k.key === undefined ? html`each of <span class="nowrap">${count(k.class[4])} keys</span> of a class` : html`<code class="plan-key" title=${k.key}>${k.key}</code>`) },
       { head: 'Stays on', number: true, of: (k) => k.instance }, { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` }, { head: 'Forces θ', number: true, of: (k) => percent(k.forced_theta) },
       { head: 'Were it split', of: (k) => (k.pieces === null ? 'not even all instances together could carry it' : `at least ${count(k.pieces)} instances could carry it`) },

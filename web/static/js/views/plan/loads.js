@@ -87,21 +87,22 @@ function chart(p, width, rows, relative, thetaMax) {
   const top = (bounds <= 3 * greatest ? Math.max(greatest, bounds) : greatest) * 1.06 || 1
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
-  const figures = rows.length <= labelled && width / rows.length > 66
-  const marked = rows.some((r) => r.marks.length > 0)
+  const figures = rows.length <= labelled && width / rows.length > 50
+  const below = (r) => [`{id|${r.id}}`, figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)), ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}'))].filter(Boolean)
+  const lines = rows.reduce((most, r) => Math.max(most, below(r).length), 1)
   const bar = (name, when, color) => ({
     name, type: 'bar', color, barGap: '8%', barCategoryGap: '28%', barMaxWidth: 34,
     data: rows.map((r) => ({ value: at(r, when), itemStyle: when === 'after' && r.above ? { color: p.bad } : undefined })),
   })
   return {
-    grid: { left: 54, right: 10, top: 34, bottom: lineHeight * (1 + figures + marked) + (zoomed ? 40 : 8) },
+    grid: { left: 54, right: 10, top: 34, bottom: lineHeight * lines + (zoomed ? 40 : 8) },
     legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex }]) => tip(rows[dataIndex]) },
     xAxis: axis(p, {
       type: 'category', data: rows.map((r) => r.id),
       axisLabel: {
         interval: figures ? 0 : 'auto',
-        formatter: (_, i) => [`{id|${rows[i].id}}`, figures && !rows[i].drained && (relative ? signed(rows[i].after) : amount(rows[i].load_after)), ...rows[i].marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}'))].filter(Boolean).join('\n'),
+        formatter: (_, i) => below(rows[i]).join('\n'), lineHeight,
         rich: { id: { color: p.text, fontWeight: 600, lineHeight }, mark: { color: p.warn, fontSize: 11, lineHeight } },
       },
     }),
@@ -112,7 +113,12 @@ function chart(p, width, rows, relative, thetaMax) {
 }
 
 /** A load over the fair one as what it is above or below: 1.076 is "+7.6 %". */
-const signed = (x) => (Math.abs(x - 1) < 5e-5 ? '±0 %' : `${x > 1 ? '+' : '−'}${percent(Math.abs(x - 1))}`)
+const signed = (x, format = percent) => (Math.abs(x - 1) < 5e-5 ? '±0 %' : `${x > 1 ? '+' : '−'}${format(Math.abs(x - 1))}`)
+
+/** What a row is above or below its fair load; without any load nobody is. */
+const overFair = (r, when, format) => (r.fair > 0 ? signed(r[when], format) : '–')
+
+const tenths = (x) => (x < 1 ? `${(100 * x).toFixed(1)} %` : percent(x))
 
 /** The band from the fair load to the bound of each instance, which ends in a line: capacities differ, and so do they. */
 function tolerance(p, fair, bounds, rows, top) {
@@ -140,8 +146,8 @@ function tip(r) {
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   return [
     `Instance ${r.id}${marks}, capacity ${exactly(r.capacity)}`,
-    `Before: ${amount(r.load_before)}, ${signed(r.before)} of fair, ${counted(r.keys_before, 'key')}`,
-    `After: ${amount(r.load_after)}, ${signed(r.after)} of fair, ${counted(r.keys_after, 'key')}`,
+    `Before: ${amount(r.load_before)}, ${overFair(r, 'before')} of fair, ${counted(r.keys_before, 'key')}`,
+    `After: ${amount(r.load_after)}, ${overFair(r, 'after')} of fair, ${counted(r.keys_after, 'key')}`,
     r.drained ? 'It is to be emptied' : `Fair: ${amount(r.fair)}, at most ${amount(r.bound)}`,
     `In: ${state(r.state_in)}, out: ${state(r.state_out)}`,
   ].join('\n')
@@ -151,7 +157,7 @@ function table(rows) {
   const columns = [
     { head: 'Instance', of: (r) => r.id }, { head: 'Capacity', number: true, of: (r) => exactly(r.capacity) },
     { head: 'Load before', number: true, of: (r) => exactly(r.load_before) }, { head: 'Load after', number: true, of: (r) => exactly(r.load_after) },
-    { head: 'Over fair before', number: true, of: (r) => signed(r.before) }, { head: 'Over fair after', number: true, of: (r) => signed(r.after) },
+    { head: 'Over fair before', number: true, of: (r) => overFair(r, 'before') }, { head: 'Over fair after', number: true, of: (r) => overFair(r, 'after') },
     { head: 'Fair load', number: true, of: (r) => amount(r.drained ? 0 : r.fair) }, { head: 'Bound', number: true, of: (r) => amount(r.bound) },
     { head: 'Keys before', number: true, of: (r) => count(r.keys_before) }, { head: 'Keys after', number: true, of: (r) => count(r.keys_after) },
     { head: 'State in', number: true, of: (r) => stateOnly(r.state_in) }, { head: 'State out', number: true, of: (r) => stateOnly(r.state_out) },

@@ -3,7 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { amount, count, counted, duration, exactly, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Status } from '../../parts.js'
+import { Card } from '../../parts.js'
 import { link } from '../../route.js'
 import { cause, certificate, endWords, reasonWords, reasons, strategyWords, tableOf } from '../../words.js'
 
@@ -29,7 +29,7 @@ export function InTheWay({ pending, thetaMax }) {
   if (!pending) return null
   const { plan, status, figures } = pending
   return html`<${Card} title=${status === 'applying' ? 'A plan was being carried out' : 'A plan was waiting for approval'} aside=${html`<a class="button" href=${link(['plans', plan])}>See that plan</a>`}>
-    <p>Nothing was planned for this interval, as another plan was <${Status} status=${status} /> when its statistics came.</p>
+    <p>Nothing was planned for this interval: when its statistics came, another plan ${status === 'applying' ? 'was being carried out' : 'waited for approval'}.</p>
     ${figures === null ? html`<p class="muted">What that plan does to these statistics is not known: its moves or these statistics are of classes.</p>` : html`
       <p>Under these statistics that plan leads from θ = ${percent(figures.theta.before)} to <strong>${percent(figures.theta.after)}</strong>, ${figures.balanced ? `within θ_max = ${percent(thetaMax)}` : `above θ_max = ${percent(thetaMax)}`},
       and moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}, ${percent(figures.migration.fraction)} of all.</p>`}

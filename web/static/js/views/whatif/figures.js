@@ -8,8 +8,8 @@ import { noLimit } from './values.js'
 export const measures = {
   migration: { head: 'Migration', of: (r) => r.migration.state, text: state, cell: stateOnly },
   fraction: { head: 'Share of state', of: (r) => r.migration.fraction, text: percent, cell: percent },
-  keys: { head: 'Keys moved', of: (r) => r.migration.keys, text: count, cell: count },
-  table: { head: 'Table size', of: (r) => r.routing_table.size_after, text: (n) => `${count(n)} ${n === 1 ? 'entry' : 'entries'}`, cell: count },
+  keys: { head: 'Keys moved', of: (r) => r.migration.keys, text: count, cell: count, whole: true },
+  table: { head: 'Table size', of: (r) => r.routing_table.size_after, text: (n) => `${count(n)} ${n === 1 ? 'entry' : 'entries'}`, cell: count, whole: true },
   theta: { head: 'θ after', of: (r) => r.theta.after, text: percent, cell: percent },
   gap: { head: 'Gap', of: (r) => r.certificate?.gap ?? null, text: percent, cell: percent },
   time: { head: 'Time', of: (r) => r.timing.plan_ms, text: duration, cell: duration },

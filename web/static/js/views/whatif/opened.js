@@ -1,58 +1,17 @@
 // One result, planned again with all its lists, and what can be done with it.
 
 import { change, useResource } from '../../api.js'
-import { count, percent } from '../../format.js'
+import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { announce, Card, Code, Dialog, Empty, Loading, PlainTable, Stats, Trouble, useSend } from '../../parts.js'
+import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
-import { certificate } from '../../words.js'
+import { PlanFigures } from '../plan/figures.js'
+import { Migrations } from '../plan/migrations.js'
 import { gridOf, nameOf, planOf, requestOf } from './ask.js'
 import { curlOf } from './curl.js'
-import { keeps, measures, titleOf, varied, verdict } from './figures.js'
+import { titleOf, varied } from './figures.js'
 
 const ended = ['rejected', 'aborted', 'superseded', 'expired']
-
-/** A part of the plan's page, loaded when it is needed; null until then, and where there is none. */
-function usePart(load) {
-  const [part, setPart] = useState({ part: null, done: false })
-  useEffect(() => {
-    let gone = false
-    load().then((found) => !gone && setPart({ part: found ?? null, done: true }), () => !gone && setPart({ part: null, done: true }))
-    return () => { gone = true }
-  }, [])
-  return part
-}
-
-const loadFigures = () => import('../plan/figures.js').then((module) => module.PlanFigures)
-const loadMigrations = () => import('../plan/migrations.js').then((module) => module.Migrations)
-
-/** The result as the parts of a plan's page take one. */
-const asPlan = (result) => ({ ...result, routing_table: { ...result.routing_table, ...result.plan.routing_table }, migrations: result.plan.migrations })
-
-function Lists({ result }) {
-  const figures = usePart(loadFigures)
-  const migrations = usePart(loadMigrations)
-  if (!figures.done || !migrations.done) return html`<${Loading} />`
-  const plan = asPlan(result)
-  return html`
-    ${figures.part ? html`<${figures.part} plan=${plan} />` : html`<${Figures} result=${result} />`}
-    ${migrations.part ? html`<${migrations.part} plan=${plan} local=${result.plan.migrations} />` : html`<${Moves} moves=${result.plan.migrations} />`}`
-}
-
-function Figures({ result: r }) {
-  return html`<${Stats} items=${[
-    { label: 'θ', value: percent(r.theta.after), note: `was ${percent(r.theta.before)}; ${verdict(r)}`, tone: keeps(r) ? 'good' : 'warn' },
-    { label: 'Migration', value: measures.migration.text(r.migration.state), note: `${count(r.migration.keys)} keys, ${percent(r.migration.fraction)} of all state` },
-    { label: 'Routing table', value: count(r.routing_table.size_after), note: `entries; ${count(r.routing_table.size_before)} before` },
-  ]} /><p>${certificate(r).join(' ')}</p>`
-}
-
-function Moves({ moves }) {
-  const most = 200
-  return html`<h3>Migrations</h3>${moves.length === 0 ? html`<p>Nothing moves.</p>` : html`<${PlainTable} caption="The first migrations" rows=${moves.slice(0, most)} columns=${[
-    { head: 'Key', of: (m) => m.key }, { head: 'From', of: (m) => m.from, number: true }, { head: 'To', of: (m) => m.to, number: true }, { head: 'State', of: (m) => measures.migration.cell(m.state), number: true }]} />`}
-    ${moves.length > most && html`<p class="hint">… and ${count(moves.length - most)} more</p>`}`
-}
 
 /** Makes a result a plan of the operator, which is then reviewed as any other. */
 function Propose({ result, source, title, onClose }) {
@@ -93,11 +52,10 @@ function One({ result, answer, source }) {
   const found = useResource(name, { load: async (signal) => ({ data: await planOf(result, source, signal) }) })
   const title = titleOf(result, [...new Set(['theta_max', 'table_limit', ...varied(answer.results).differ])])
   const may = source.kind === 'interval' && ended.includes(source.plan.status)
-  return html`<${Card} title=${title} aside=${html`
+  return html`<header class="title"><h2 class="whatif-title">${title}</h2><div class="title-aside">
       ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
-      <button type="button" onClick=${() => setQuery({ open: null })}>Close</button>`}>
-    ${found.data ? html`<${Lists} result=${found.data} />` : found.problem ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} />`}
-    <details><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${curlOf(requestOf(source, gridOf(result, source), true), source)} /></details>
-  <//>
+      <button type="button" onClick=${() => setQuery({ open: null })}>Close</button></div></header>
+    ${found.data ? html`<${PlanFigures} plan=${found.data} /><${Migrations} plan=${found.data} local=${found.data.plan.migrations} encoding=${found.data.key_encoding} />` : found.problem ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} />`}
+    <details class="whatif-again"><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${curlOf(requestOf(source, gridOf(result, source), true), source)} /></details>
   ${proposing && html`<${Propose} result=${result} source=${source} title=${title} onClose=${() => propose(false)} />`}`
 }

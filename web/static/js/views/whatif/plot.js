@@ -8,12 +8,19 @@ import { colour } from '../../theme.js'
 import { strategies, strategyWords } from '../../words.js'
 import { keeps, measures, settings, settingText, titleOf, varied, verdict } from './figures.js'
 
-const symbols = {
-  mixed: 'circle', optimal: 'diamond', minmig: 'triangle', mintable: 'rect', mixed_bf: 'path://M0,-1L1,-0.31L0.62,1L-0.62,1L-1,-0.31Z', llfd: 'arrow',
-  lpt: 'path://M-0.4,-1H0.4V-0.4H1V0.4H0.4V1H-0.4V0.4H-1V-0.4H-0.4Z', readj: 'path://M-1,-1H1L0,0L1,1H-1L0,0Z',
+/** The corners of a regular polygon, from one at an angle; every other one nearer the middle by a factor. */
+const corners = (n, angle, near = 1) => Array.from({ length: n }, (_, i) => [angle + (2 * Math.PI * i) / n, i % 2 ? near : 1]).map(([a, r]) => [r * Math.cos(a), r * Math.sin(a)])
+
+const up = -Math.PI / 2
+const shapes = {
+  mixed: corners(32, 0), optimal: corners(4, up), minmig: corners(3, up), mintable: corners(4, Math.PI / 4), mixed_bf: corners(6, 0), llfd: corners(3, -up), lpt: corners(8, up, 0.35), readj: corners(10, up, 0.45),
 }
 
-const hollow = (symbol) => `empty${symbol[0].toUpperCase()}${symbol.slice(1)}`
+const path = (points) => `M${points.map((xy) => xy.map((v) => v.toFixed(3)).join()).join('L')}Z`
+const filled = (strategy) => `path://${path(shapes[strategy])}`
+
+/** The same with a hole: what is behind it is seen, in whatever colours the page has. */
+const hollow = (strategy) => filled(strategy) + path(shapes[strategy].map(([x, y]) => [0.55 * x, 0.55 * y]).reverse())
 
 /** The axes that a link says. */
 export const axesOf = (query) => ({
@@ -34,24 +41,27 @@ function front(results, axes) {
 function tooltip(r) {
   const { differ, same } = varied([r])
   const lines = [...differ, ...same].filter((name) => !['objective', 'certificate', 'deadline', 'migration_limit'].includes(name) || settingText(name, r) !== 'none').map((name) => `${settings[name].head}: ${settingText(name, r)}`)
-  return [`{name|${strategyWords[r.strategy] ?? r.strategy}}${r.pareto ? '  Pareto' : ''}`, verdict(r), ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`), '', ...lines].join('\n')
+  return [`${strategyWords[r.strategy] ?? r.strategy}${r.pareto ? ', on the Pareto front' : ''}`, verdict(r), ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`), '', ...lines].join('\n')
 }
 
 const point = (r, i, axes) => ({
   value: [measures[axes.x].of(r), measures[axes.y].of(r), measures[axes.colour].of(r) ?? 0], index: i,
-  symbol: keeps(r) ? symbols[r.strategy] : hollow(symbols[r.strategy]), symbolSize: r.pareto ? 15 : 10,
+  symbol: (keeps(r) ? filled : hollow)(r.strategy), symbolSize: r.pareto ? 15 : 10,
 })
 
 /** The series of each strategy, in the order of the strategies. */
 function scatter(results, axes, p) {
   return strategies.filter((s) => results.some((r) => r.strategy === s)).map((s) => ({
-    type: 'scatter', name: strategyWords[s], symbol: symbols[s], cursor: 'pointer',
-    data: results.map((r, i) => [r, i]).filter(([r]) => r.strategy === s).map(([r, i]) => ({ ...point(r, i, axes), itemStyle: r.pareto ? { borderColor: p.text, borderWidth: 2 } : undefined })),
+    type: 'scatter', name: strategyWords[s], symbol: filled(s), cursor: 'pointer',
+    data: results.map((r, i) => [r, i]).filter(([r]) => r.strategy === s).map(([r, i]) => ({ ...point(r, i, axes), itemStyle: r.pareto ? { borderColor: p.text, borderWidth: keeps(r) ? 2 : 1 } : undefined })),
     emphasis: { scale: 1.7, itemStyle: { borderColor: p.accent, borderWidth: 3 } }, z: 3,
   }))
 }
 
-const valueAxis = (p, { head, cell }, more) => axis(p, { type: 'value', scale: true, name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
+/** Nothing is less than nothing, so no axis goes below 0. */
+const lowest = ({ min, max }) => (min - 0.04 * (max - min) <= 0 ? Math.min(0, min) : null)
+
+const valueAxis = (p, { head, cell, whole }, more) => axis(p, { type: 'value', scale: true, boundaryGap: ['4%', '4%'], min: lowest, minInterval: whole ? 1 : 0, name: head, nameLocation: 'middle', ...more, axisLabel: { formatter: cell } })
 
 function option(p, width, results, axes) {
   const [x, y] = [measures[axes.x], measures[axes.y]]
@@ -71,7 +81,7 @@ function option(p, width, results, axes) {
       itemWidth: 10, itemHeight: wide ? 140 : 120, ...(wide ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
     },
     graphic: wide ? [{ type: 'text', right: 4, top: 46, silent: true, style: { text: head, fill: p.muted, fontSize: 12, fontFamily: 'system-ui, sans-serif' } }] : [],
-    tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])), textStyle: { rich: { name: { fontWeight: 'bold', fontSize: 13, color: p.text } } } },
+    tooltip: { trigger: 'item', formatter: ({ data }) => (data.index === undefined ? '' : tooltip(results[data.index])) },
     series: [...series, { type: 'line', silent: true, symbol: 'none', z: 1, lineStyle: { color: p.muted, width: 1.5, type: 'dashed' }, tooltip: { show: false }, data: front(results, axes).map((r) => [x.of(r), y.of(r)]) }],
   }
 }

@@ -54,18 +54,19 @@ const columnsOf = (differ) => [
   { id: 'limits', head: 'Limits', of: (r) => html`<span class=${keeps(r) ? 'muted' : 'whatif-broken'}>${verdict(r)}</span>` },
 ]
 
+/** The head of a column. An opened plan has tables of its own, which are sorted by other names. */
 function Head({ column: c, by, direction }) {
   const here = by === c.id
   return html`<th scope="col" class=${c.number ? 'number' : ''} aria-sort=${here ? (direction === 'desc' ? 'descending' : 'ascending') : 'none'}>
-    <button type="button" class="sort" onClick=${() => setQuery({ sort: c.id, order: here && direction !== 'desc' ? 'desc' : null })}>${c.head}<span aria-hidden="true" class="arrow">${here ? (direction === 'desc' ? '▼' : '▲') : ''}</span></button></th>`
+    <button type="button" class="sort" onClick=${() => setQuery({ rank: c.id, ranked: here && direction !== 'desc' ? 'desc' : null })}>${c.head}<span aria-hidden="true" class="arrow">${here ? (direction === 'desc' ? '▼' : '▲') : ''}</span></button></th>`
 }
 
 function Table({ results, differ, query, pointed, onHover, rows }) {
   const columns = columnsOf(differ)
-  const by = [...columns.map((c) => c.id), 'pareto'].includes(query.sort) ? query.sort : null
-  const list = by ? sorted(results, by, query.order) : results
-  return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Results"><table class="whatif-table"><caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
-    <thead><tr><${Head} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.order} />${columns.map((c) => html`<${Head} column=${c} by=${by} direction=${query.order} key=${c.id} />`)}</tr></thead>
+  const by = [...columns.map((c) => c.id), 'pareto'].includes(query.rank) ? query.rank : null
+  const list = by ? sorted(results, by, query.ranked) : results
+  return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Table of results"><table class="whatif-table"><caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
+    <thead><tr><${Head} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.ranked} />${columns.map((c) => html`<${Head} column=${c} by=${by} direction=${query.ranked} key=${c.id} />`)}</tr></thead>
     <tbody onMouseLeave=${() => onHover(null)}>${list.map((r) => {
       const name = nameOf(r)
       return html`<tr key=${name} ref=${(row) => (row ? rows.set(name, row) : rows.delete(name))} class="${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}" onMouseEnter=${() => onHover(r)} onFocusIn=${() => onHover(r)} onFocusOut=${() => onHover(null)}>
@@ -88,12 +89,18 @@ export function Results({ answer, query }) {
     point(r)
     pointAt(chart.current, shown, r, query)
   }, [shown, query.x, query.y, query.colour])
+  const fromChart = (r) => {
+    point(r)
+    const row = r && rows.get(nameOf(r))
+    const box = row?.closest('.table-scroll')
+    if (box) box.scrollTop = row.offsetTop - box.clientHeight / 2
+  }
   const open = (r) => { location.hash = opened(r) }
   useEffect(() => point(null), [results])
 
   return html`<${Card} title="Trade-off" aside=${html`<${Filters} results=${results} query=${query} />`}>
       ${shown.length === 0 ? html`<${Empty} title="No result is shown"><p><button type="button" onClick=${() => setQuery({ show: null, pareto: null })}>Show all</button></p><//>`
-        : html`<${Plot} results=${shown} query=${query} handle=${chart} onHover=${point} onOpen=${open} />`}
+        : html`<${Plot} results=${shown} query=${query} handle=${chart} onHover=${fromChart} onOpen=${open} />`}
     <//>
     ${shown.length > 0 && html`<${Card} title="Results" aside=${shown.length === results.length ? counted(results.length, 'plan') : `${shown.length} of ${counted(results.length, 'plan')}`}>
       ${same.length > 0 && html`<p class="muted">The same in all: ${same.map((name) => `${lower(settings[name].head)} ${settingText(name, results[0])}`).join(', ')}.</p>`}

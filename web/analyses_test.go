@@ -1,0 +1,232 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"plannerd/internal/browsertest"
+)
+
+// post asks a server's API something that is in a body of JSON.
+func post(t *testing.T, url, body string, out any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("POST %s: %s", url, answer.Status)
+	}
+	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered says that an analysis is on the page.
+const answered = ".analyses-answer .stats"
+
+func TestAnalysesLook(t *testing.T) {
+	site := browsertest.Filled(t)
+	for view, x := range map[string]struct{ place, ready string }{
+		"analyses":         {"/#/analyses", ".analyses-index"},
+		"analyses-ring":    {"/#/analyses/ring?sample=zipf&nodes=6&plan=true&reach=true&join=1", answered},
+		"analyses-pkg":     {"/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices&target=0.01", answered},
+		"analyses-ranges":  {"/#/analyses/ranges?operator=files&interval=3", answered},
+		"analyses-schemes": {"/#/analyses/schemes?sample=skewed", answered},
+	} {
+		t.Run(view, func(t *testing.T) { look(t, site.URL, x.place, view, x.ready) })
+	}
+}
+
+// wide opens a place at the width of a desk.
+func wide(t *testing.T, server, place string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server)
+	p.Viewport(1280, 900, false)
+	p.Goto(place)
+	return p
+}
+
+// cells are the texts of the rows of a table, by its caption.
+func cells(p *browsertest.Page, caption string) [][]string {
+	return browsertest.Eval[[][]string](p, `[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent === '`+caption+`').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))`)
+}
+
+// TestRingAnalysis: a link to a stored interval shows what the API says of it, of the
+// ring as the operator has it.
+func TestRingAnalysis(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := wide(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving")
+	p.WaitFor(answered)
+	var want struct {
+		Nodes []struct {
+			Share float64 `json:"share"`
+		} `json:"nodes"`
+		Redistribution struct {
+			Nodes []struct {
+				TokensBefore int `json:"tokens_before"`
+				TokensAfter  int `json:"tokens_after"`
+			} `json:"nodes"`
+		} `json:"redistribution"`
+	}
+	post(t, site.URL+"/v1/analyses/ring", `{"operator": "products", "interval": 3, "nodes": 4}`, &want)
+	rows := cells(p, "Tokens and loads of each node before and after")
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want one for each of 4 nodes", len(rows))
+	}
+	for i, n := range want.Redistribution.Nodes {
+		tokens := browsertest.Eval[string](p, "`${"+jsonOf(t, n.TokensBefore)+"} → ${"+jsonOf(t, n.TokensAfter)+"}`")
+		if rows[i][2] != tokens {
+			t.Errorf("node %d: tokens %q, want %q", i, rows[i][2], tokens)
+		}
+	}
+
+	// The arcs that are drawn are made in the browser: their sums are those of the API.
+	for i, n := range want.Nodes {
+		got := browsertest.Eval[float64](p, `import('/dashboard/js/views/analyses/tokens.js').then(({ arcsOf, positions }) =>
+			arcsOf([0, 1, 2, 3].map((id) => ({ id, tokens: 16 }))).filter((a) => a.owner === `+jsonOf(t, i)+`).reduce((sum, a) => sum + a.size, 0) / positions)`)
+		if got != n.Share {
+			t.Errorf("node %d has %g of the drawn ring, want %g", i, got, n.Share)
+		}
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAnalysisOfOwnRows: what is pasted becomes part of the address, and what is too long
+// for it does not, which the page says; the command is the same question.
+func TestAnalysisOfOwnRows(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := wide(t, site.URL, "/#/analyses/schemes?source=data")
+	p.WaitFor("textarea")
+	p.Fill("textarea", "key,cost\n\"it's, a 🎉 key\",5\nb,3\nc,2\n")
+	p.Click(".analyses-foot button[type=submit]")
+	p.WaitFor(answered)
+	if got := p.Text(".stat-value"); got != "3" {
+		t.Errorf("%s keys, want 3", got)
+	}
+	p.Reload()
+	p.WaitFor(answered)
+	if got := p.Text(".stat-value"); got != "3" {
+		t.Errorf("from the address: %s keys, want 3", got)
+	}
+
+	p.Click(".analyses-foot button[type=button]")
+	p.WaitFor("dialog code")
+	out := bash(t, browsertest.Eval[string](p, "document.querySelector('dialog code').textContent"))
+	var said struct {
+		Keys           int `json:"keys"`
+		Recommendation struct {
+			Reason string `json:"reason"`
+		} `json:"recommendation"`
+	}
+	if err := json.NewDecoder(bytes.NewBufferString(out)).Decode(&said); err != nil || said.Keys != 3 {
+		t.Fatalf("the command says %q: %v", out, err)
+	}
+	p.Press("Escape")
+	p.WaitGone("dialog")
+	p.WaitText(".analyses-recommended", said.Recommendation.Reason)
+
+	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+strings.Repeat("z", 1000)+",3\n"+strings.Repeat("w", 1000)+",4\n")
+	p.WaitText(".analyses-source [role=status]", "too long for the address")
+	p.Click(".analyses-foot button[type=submit]")
+	p.WaitText(".stat-value", "4")
+	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+strings.Repeat("z", 1001)+",3\n"+strings.Repeat("w", 1001)+",4\nv,5\n")
+	p.Click(".analyses-foot button[type=submit]")
+	p.WaitText(".stat-value", "5") // the address is the same, the rows are not
+	if hash := browsertest.Eval[string](p, "location.hash"); strings.Contains(hash, "xxx") || !strings.Contains(hash, "source=data") {
+		t.Errorf("the address is %s", hash)
+	}
+}
+
+// TestPKGAnalysis: a stream is taken in its order, and the advice is that of the API.
+func TestPKGAnalysis(t *testing.T) {
+	site := browsertest.Filled(t)
+	stream := strings.Repeat("a\nb\na\nc\n", 30)
+	p := wide(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+url.QueryEscape(stream))
+	p.WaitFor(answered)
+	var want struct {
+		Runs []struct {
+			MaxLoad int `json:"max_load"`
+		} `json:"runs"`
+		Advice struct {
+			Choices *int `json:"choices"`
+		} `json:"advice"`
+	}
+	post(t, site.URL+"/v1/analyses/pkg", `{"workers": 4, "target": 0.3, "schemes": ["hash", "pkg"], "stream": `+jsonOf(t, strings.Fields(stream))+`}`, &want)
+	rows := cells(p, "Figures of each run")
+	if len(rows) != 2 || rows[0][7] != jsonOf(t, want.Runs[0].MaxLoad) || rows[1][7] != jsonOf(t, want.Runs[1].MaxLoad) {
+		t.Errorf("runs are %q, want greatest loads %+v", rows, want.Runs)
+	}
+	if want.Advice.Choices == nil {
+		t.Fatal("no advice")
+	}
+	p.WaitText(".analyses-verdict", "Take d = "+jsonOf(t, *want.Advice.Choices)+":")
+	p.WaitText(".stat-note", "in the order of the stream")
+	p.WaitFor(".chart-place canvas")
+}
+
+// TestRangesAnalysis: the segments are those of the API, and the method is in the address.
+func TestRangesAnalysis(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := wide(t, site.URL, "/#/analyses/ranges?sample=zipf&followers=4&event=join&position=1")
+	p.WaitText(".analyses-heading", "Least movement")
+	p.WaitFor(answered)
+	p.Fill(".analyses-answer .bar select", "quantile")
+	p.WaitText(".analyses-heading", "Quantiles")
+	if hash := browsertest.Eval[string](p, "location.hash"); !strings.Contains(hash, "by=quantile") {
+		t.Errorf("the address is %s", hash)
+	}
+	p.WaitText(".stat-note", "formula of the proposal: 35 %") // (1·2 + 3·4) / (2·4·5)
+	if rows := cells(p, "Followers before and after"); len(rows) != 5 || !strings.Contains(rows[1][0], "joins") {
+		t.Errorf("followers are %q", rows)
+	}
+}
+
+// TestAnalysisOnItsWay: an analysis can be cancelled, and what goes wrong is said.
+func TestAnalysisOnItsWay(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	release := p.Hold("/v1/analyses/ring$")
+	defer release()
+	p.Viewport(1280, 900, false)
+	p.Goto("/#/analyses/ring?operator=products&interval=1")
+	p.WaitFor(".analyses-progress progress")
+	p.Click(".analyses-progress button")
+	p.WaitText(".analyses-cancelled", "Cancelled")
+	release()
+	p.Click(".analyses-foot button[type=submit]")
+	p.WaitFor(answered)
+
+	p.Expect("404")
+	p.Goto("/#/analyses/ring?operator=products&interval=99")
+	p.WaitText(".trouble", "interval 99")
+	p.WaitText(".trouble", "interval_not_found")
+}
+
+// TestAnalysisWithoutKeys: the page says what to do, and one click does it.
+func TestAnalysisWithoutKeys(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := wide(t, site.URL, "/#/analyses")
+	p.Click(".analyses-links .button")
+	p.WaitText(".empty", "No keys yet")
+	p.Click(".empty a")
+	p.WaitFor(answered)
+}

@@ -1,0 +1,148 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"plannerd/internal/browsertest"
+)
+
+func TestConfiguration(t *testing.T) {
+	site := browsertest.Filled(t)
+	look(t, site.URL, "/#/operators/clicks/configuration?key=user%3A1", "configuration", ".operator-key")
+	look(t, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
+}
+
+// TestConfigurationRequest: the command is accepted, and gives the same configuration.
+func TestConfigurationRequest(t *testing.T) {
+	site := browsertest.Filled(t)
+	for name, configuration := range map[string]map[string]any{
+		"said": {
+			"instances": []any{map[string]any{"id": 0}, map[string]any{"id": 1, "capacity": 2, "tokens": 256}}, "theta_max": 0.08, "table_limit": 3000, "deadline": "30s",
+			"compact": map[string]any{"degree": 8, "cost_scale": 0.5}, "trigger": map[string]any{"theta": 0.1, "cooldown_intervals": 2}, "approval": map[string]any{"ttl": "0s"},
+		},
+		"said-budget":  {"instances": 4, "strategy": "optimal", "objective": "min_imbalance", "migration_limit": map[string]any{"fraction": 0.05}},
+		"said-kafka":   {"instances": 2, "hash": map[string]any{"function": "kafka", "partitions": 4, "assignment": []int{0, 0, 1, 1}}},
+		"said-halving": {"instances": 3, "scheme": "ring", "ring": map[string]any{"method": "halving", "tau": 0.25, "max_rounds": 3}},
+		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": map[string]any{"method": "quantile"}},
+	} {
+		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+	}
+	type operator struct {
+		Name    string `json:"name"`
+		Version int64  `json:"config_version"`
+	}
+	var list struct {
+		Operators []operator `json:"operators"`
+	}
+	ask(t, site.URL+"/v1/operators", "", &list)
+	p := browsertest.Start(t).Page(t, site.URL)
+	for _, o := range list.Operators {
+		p.Goto("/#/operators/" + o.Name + "/configuration")
+		p.WaitText("main h1", o.Name)
+		command := p.Text(".operator-request code")
+		if !strings.Contains(command, "/v1/operators/"+o.Name+" ") {
+			t.Fatalf("the command of %s is %s", o.Name, command)
+		}
+		bash(t, command)
+		var now operator
+		ask(t, site.URL+"/v1/operators/"+o.Name, "", &now)
+		if now.Version != o.Version {
+			t.Errorf("the command of %s made another configuration", o.Name)
+		}
+	}
+}
+
+// TestConfigurationDefaults: what is left out is shown as what it defaults to.
+func TestConfigurationDefaults(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	const unmarked = `[...document.querySelectorAll('.operator-settings dd')].filter((d) => !d.querySelector('.operator-default')).map((d) => d.previousElementSibling.textContent)`
+	own := []string{"Configuration", "Committed table", "The table pins"} // are versions, not settings
+	for scheme, also := range map[string][]string{"table": nil, "ring": {"Scheme"}, "ranges": {"Scheme"}} {
+		name := "plain-" + scheme
+		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, map[string]any{"instances": 3, "scheme": scheme}, nil)
+		p.Goto("/#/operators/" + name + "/configuration")
+		p.WaitText("main h1", name)
+		p.WaitFor(".operator-settings")
+		if got, want := browsertest.Eval[[]string](p, unmarked), append(also, own...); !slices.Equal(got, want) {
+			t.Errorf("of %s not defaults are %q, want %q", name, got, want)
+		}
+	}
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/plain-table", map[string]any{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
+	p.Goto("/#/operators/plain-table/configuration")
+	p.WaitText(".operator-pinned", "pins configuration version 1")
+	if got, want := browsertest.Eval[[]string](p, unmarked), append([]string{"θ_max", "Plans"}, own...); !slices.Equal(got, want) {
+		t.Errorf("not defaults are %q, want %q", got, want)
+	}
+}
+
+// TestConfigurationRoute: where keys go is said as the API says it, and the key is in
+// the address.
+func TestConfigurationRoute(t *testing.T) {
+	site := browsertest.Filled(t)
+	var table struct {
+		Entries []struct {
+			Key      string `json:"key"`
+			Instance int    `json:"instance"`
+		} `json:"entries"`
+	}
+	ask(t, site.URL+"/v1/operators/clicks/routing-table", "", &table)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/clicks/configuration")
+	p.Fill("#operator-key", table.Entries[0].Key)
+	p.Press("Enter")
+	p.WaitText("[aria-live]", "an entry of the routing table")
+	for _, c := range []struct{ operator, key, words string }{
+		{"clicks", " a key & more? 🙂+/#", "its hash function decides"},
+		{"products", strings.Repeat("k", 1024), "on the ring"},
+		{"files", "src/main.go", "owns the range"},
+	} {
+		var route struct {
+			Instance int `json:"instance"`
+		}
+		ask(t, site.URL+"/v1/operators/"+c.operator+"/route?key="+url.QueryEscape(c.key), "", &route)
+		p.Goto("/#/operators/" + c.operator + "/configuration")
+		p.WaitText("main h1", c.operator)
+		p.Fill("#operator-key", c.key)
+		p.Click(".operator-route button")
+		p.WaitText("[aria-live]", c.words)
+		p.Reload()
+		p.WaitText("[aria-live]", c.words)
+		if key := browsertest.Eval[string](p, "document.querySelector('.operator-key').textContent"); key != c.key {
+			t.Errorf("the key came back as %q", key)
+		}
+	}
+	p.Fill("#operator-key", strings.Repeat("🙂", 257))
+	p.Press("Enter")
+	p.WaitText("#operator-key-said", "1,028")
+
+	p.Expect(`status of 409`)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/held", map[string]any{"instances": 2, "table_owner": "engine"}, nil)
+	p.Goto("/#/operators/held/configuration?key=a")
+	p.WaitText("[aria-live]", "only the engine knows")
+}
+
+// TestConfigurationReports: who has reported, and who is missing.
+func TestConfigurationReports(t *testing.T) {
+	site := browsertest.Filled(t)
+	operator := site.URL + "/v1/operators/reporting"
+	sendJSON(t, http.MethodPut, operator, map[string]any{"instances": 3}, nil)
+	report := func(interval, instance string) {
+		sendJSON(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, map[string]any{"keys": []any{map[string]any{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
+	}
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/reporting/configuration")
+	p.WaitFor(".operator-settings")
+	for _, instance := range []string{"0", "1", "2"} {
+		report("41", instance)
+	}
+	p.WaitText("main", "All 3 instances have reported.")
+	report("42", "1")
+	p.WaitText("main", "1 of 3 instances have reported. Missing: 0, 2.")
+	p.WaitText("main h2", "Reports of interval 42")
+	look(t, site.URL, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")
+}

@@ -1,0 +1,255 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plannerd/internal/browsertest"
+)
+
+// sendJSON sends JSON to a server's API, and reads the answer into out unless that is nil.
+func sendJSON(t *testing.T, method, url string, in, out any) {
+	t.Helper()
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s %s: %s %s %v", method, url, answer.Status, said, err)
+	}
+	if out != nil {
+		if err := json.Unmarshal(said, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// listedPlan is a plan of a list.
+type listedPlan struct {
+	ID       string `json:"id"`
+	Epoch    int64  `json:"epoch"`
+	Interval int64  `json:"interval"`
+	Status   string `json:"status"`
+	Theta    struct {
+		Before float64 `json:"before"`
+		After  float64 `json:"after"`
+	} `json:"theta"`
+	Table struct {
+		Before int64 `json:"size_before"`
+		After  int64 `json:"size_after"`
+	} `json:"routing_table"`
+}
+
+// operatorPlans are the plans of an operator, newest first.
+func operatorPlans(t *testing.T, server, operator, query string) []listedPlan {
+	t.Helper()
+	var page struct {
+		Plans []listedPlan `json:"plans"`
+	}
+	ask(t, server+"/v1/operators/"+operator+"/plans?page_size=1000&"+query, "", &page)
+	if len(page.Plans) == 0 {
+		t.Fatalf("%s has no plans of %q", operator, query)
+	}
+	return page.Plans
+}
+
+// tableRows are the texts of a table's cells.
+func tableRows(p *browsertest.Page, table string) [][]string {
+	return browsertest.Eval[[][]string](p, `[...document.querySelectorAll(`+strconv.Quote(table+" tbody tr")+`)].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
+}
+
+const historyCard = ".operator-history"
+
+// waitRows waits until the history has so many rows.
+func waitRows(p *browsertest.Page, n int) {
+	p.WaitUntil(fmt.Sprintf("document.querySelectorAll('%s tbody tr').length === %d && !document.querySelector('%s [aria-busy=true]')", historyCard, n, historyCard))
+}
+
+// percentOf reads a percentage.
+func percentOf(t *testing.T, text string) float64 {
+	t.Helper()
+	number, ok := strings.CutSuffix(strings.ReplaceAll(text, ",", ""), " %")
+	x, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil {
+		t.Fatalf("%q is no percentage", text)
+	}
+	return x / 100
+}
+
+func TestOperator(t *testing.T) {
+	site := browsertest.Filled(t)
+	look(t, site.URL, "/#/operators/clicks", "operator", historyCard+" tbody")
+
+	plans := operatorPlans(t, site.URL, "clicks", "")
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/clicks")
+	waitRows(p, len(plans))
+	for i, row := range tableRows(p, historyCard) {
+		want := plans[i]
+		before, after, _ := strings.Cut(row[3], " → ")
+		after, _, _ = strings.Cut(after, ",")
+		if row[0] != strconv.FormatInt(want.Interval, 10) || math.Abs(percentOf(t, before)-want.Theta.Before) > 0.005*want.Theta.Before ||
+			math.Abs(percentOf(t, after)-want.Theta.After) > 0.005*want.Theta.After || row[6] != fmt.Sprintf("%d → %d", want.Table.Before, want.Table.After) {
+			t.Errorf("row %d says %q of %+v", i, row, want)
+		}
+	}
+
+	// Each chart tells the same as a table, whose rows lead to the plans.
+	p.Click(".chart-data summary")
+	p.WaitFor(".chart-data tbody tr")
+	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+strconv.FormatInt(plans[0].Interval, 10) {
+		t.Errorf("the table of the chart says %q", got)
+	}
+
+	p.Click(".operator-now a")
+	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)
+}
+
+// TestOperatorChart: a click anywhere in a chart opens the plan of the interval there.
+func TestOperatorChart(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/clicks")
+	p.WaitFor(".operator-charts canvas")
+	p.WaitUntil(settled)
+	plans := operatorPlans(t, site.URL, "clicks", "")
+	p.Click(".operator-charts .chart-place")
+	p.WaitUntil(`location.hash.startsWith('#/plans/')`)
+	id := strings.TrimPrefix(browsertest.Eval[string](p, "location.hash"), "#/plans/")
+	at := slices.IndexFunc(plans, func(l listedPlan) bool { return l.ID == id })
+	if middle := len(plans) / 2; at < middle-2 || at > middle+2 {
+		t.Errorf("the middle of %d intervals leads to the plan %d of %v", len(plans), at, id)
+	}
+}
+
+// TestOperatorFilters: what is looked for is in the address, and found again by it.
+func TestOperatorFilters(t *testing.T) {
+	site := browsertest.Filled(t)
+	committed := operatorPlans(t, site.URL, "clicks", "status=committed")
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/clicks?last=30")
+	p.WaitFor(historyCard + " tbody")
+	p.Fill(historyCard+" select", "committed")
+	waitRows(p, len(committed))
+	if hash := browsertest.Eval[string](p, "location.hash"); hash != "#/operators/clicks?last=30&status=committed" {
+		t.Errorf("the address is %s", hash)
+	}
+	p.Fill(historyCard+" input", "7")
+	waitRows(p, 1)
+	p.Reload()
+	waitRows(p, 1)
+	if row := tableRows(p, historyCard)[0]; row[0] != "7" || row[1] != "committed" {
+		t.Errorf("the row is %q", row)
+	}
+	p.Fill(historyCard+" input", "seven")
+	p.WaitText(historyCard+" [role=alert]", "whole numbers")
+	p.Fill(historyCard+" input", "999")
+	p.WaitText(historyCard, "No plan is like that")
+	p.Click(historyCard + " .empty button")
+	waitRows(p, len(operatorPlans(t, site.URL, "clicks", "")))
+}
+
+// quietInterval sends an operator statistics that leave nothing to do.
+func quietInterval(t *testing.T, server, operator string, epoch, number int) {
+	t.Helper()
+	sendJSON(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", map[string]any{
+		"epoch": epoch, "interval": number, "keys": []map[string]any{{"key": "a", "cost": 0, "state": 1}},
+	}, nil)
+}
+
+// TestOperatorHistory: there is more than is shown at once, and what comes meanwhile
+// takes away neither what was loaded nor where one is.
+func TestOperatorHistory(t *testing.T) {
+	site := browsertest.Filled(t)
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/long", map[string]any{"instances": 2}, nil)
+	for i := range 70 {
+		quietInterval(t, site.URL, "long", i/60, i%60)
+	}
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/long?last=30")
+	waitRows(p, 50)
+	p.Click(historyCard + " .operator-more button")
+	waitRows(p, 70)
+	p.WaitUntil(`document.activeElement.matches('.operator-more')`)
+
+	browsertest.Eval[*bool](p, `document.querySelectorAll('`+historyCard+` tbody a')[60].focus()`)
+	quietInterval(t, site.URL, "long", 1, 10)
+	waitRows(p, 71)
+	if got := tableRows(p, historyCard); got[0][0] != "10 epoch 1" || got[70][0] != "0" {
+		t.Errorf("from %q to %q", got[0], got[70])
+	}
+	if focus := browsertest.Eval[int](p, `[...document.querySelectorAll('`+historyCard+` tbody a')].indexOf(document.activeElement)`); focus != 61 {
+		t.Errorf("the focus went to %d", focus)
+	}
+	p.Click(".chart-data summary")
+	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 30`)
+	p.Fill(".card-aside select", "100")
+	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 71`)
+	look(t, site.URL, "/#/operators/long", "operator-epochs", historyCard+" tbody")
+}
+
+// TestOperatorEmpty: what the page of a new operator says is what brings its first plan.
+func TestOperatorEmpty(t *testing.T) {
+	site := browsertest.Filled(t)
+	look(t, site.URL, "/#/operators/idle", "operator-empty", ".code")
+	for name, configuration := range map[string]map[string]any{
+		"first":          {"instances": 2},
+		"first-engine":   {"instances": 3, "table_owner": "engine"},
+		"first-reported": {"instances": []any{map[string]any{"id": 3}, map[string]any{"id": 9}}, "hash": map[string]any{"function": "reported"}},
+		"first-long":     {"instances": 2, "hash": map[string]any{"function": "flink", "key_type": "long"}},
+		"first-ranges":   {"instances": 2, "scheme": "ranges"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+			p := browsertest.Start(t).Page(t, site.URL)
+			p.Goto("/#/operators/" + name)
+			bash(t, p.Text(".code code"))
+			if name != "first" { // that one comes by itself
+				p.Reload()
+			}
+			waitRows(p, 1)
+			p.WaitText(".stats", "interval 1")
+		})
+	}
+}
+
+// TestOperatorGone: an operator that is not there, or not any more, and one that is none
+// of the caller's business.
+func TestOperatorGone(t *testing.T) {
+	site := browsertest.Filled(t)
+	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]", func(p *browsertest.Page) { p.Expect(`status of 404`) })
+
+	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/short-lived", map[string]any{"instances": 2}, nil)
+	quietInterval(t, site.URL, "short-lived", 0, 1)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 404`)
+	p.Goto("/#/operators/short-lived")
+	waitRows(p, 1)
+	sendJSON(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", nil, nil)
+	p.WaitText("main [role=alert]", "was deleted")
+	p.Click("main [role=alert] a")
+	p.WaitFor(".operators")
+
+	p.Expect(`status of 403`)
+	p.Answer(`/v1/operators/clicks$`, 403, `{"type":"about:blank","title":"Forbidden","status":403,"code":"forbidden","detail":"This token is for other operators."}`)
+	p.Goto("/#/operators/clicks")
+	p.WaitText("main [role=alert]", "This token is for other operators.")
+}

@@ -1,0 +1,364 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plannerd/internal/access"
+	"plannerd/internal/browsertest"
+)
+
+// planned is what the tests read of a plan of the API.
+type planned struct {
+	ID        string  `json:"id"`
+	Status    string  `json:"status"`
+	Interval  int64   `json:"interval"`
+	Awaited   []int32 `json:"awaited"`
+	Balanced  bool    `json:"balanced"`
+	Migration struct {
+		Keys int64 `json:"keys"`
+	} `json:"migration"`
+	Instances []struct {
+		ID         int32   `json:"id"`
+		LoadBefore float64 `json:"load_before"`
+		LoadAfter  float64 `json:"load_after"`
+		KeysAfter  int64   `json:"keys_after"`
+	} `json:"instances"`
+	HotKeys []struct {
+		Key string `json:"key"`
+	} `json:"hot_keys"`
+}
+
+// tell sends JSON to the API and reads the answer into out, unless that is nil.
+func tell(t *testing.T, method, url, token string, in, out any) {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s %s: %s", method, url, answer.Status)
+	}
+	if out != nil {
+		if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// propose makes an operator and a plan of it that waits for approval.
+func propose(t *testing.T, server, token, operator string) planned {
+	t.Helper()
+	type object = map[string]any
+	tell(t, http.MethodPut, server+"/v1/operators/"+operator, token, object{
+		"instances": 4, "hash": object{"function": "modulo"}, "theta_max": 0.05, "require_approval": true,
+	}, nil)
+	var rows []object
+	for i := range 40 {
+		rows = append(rows, object{"key": fmt.Sprintf("key %d 🦊", i), "cost": 1 + i*i, "state": 10 + i})
+	}
+	var p planned
+	tell(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", token, object{"interval": 7, "keys": rows}, &p)
+	if p.Status != "proposed" || p.Migration.Keys == 0 {
+		t.Fatalf("the plan is %s and moves %d keys", p.Status, p.Migration.Keys)
+	}
+	return p
+}
+
+// openPlan opens the page of a plan.
+func openPlan(t *testing.T, server, id string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server)
+	p.Viewport(1280, 900, false)
+	p.Goto("/#/plans/" + id)
+	p.WaitFor(".plan-head")
+	return p
+}
+
+// column is the text of a column, by its number, of the table with a caption.
+func column(p *browsertest.Page, caption string, n int) []string {
+	return browsertest.Eval[[]string](p, fmt.Sprintf(
+		`[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith(%q)).tBodies[0].rows].map((r) => r.cells[%d].textContent)`, caption, n))
+}
+
+func TestPlanLooks(t *testing.T) {
+	site := browsertest.Filled(t)
+	for name, id := range map[string]string{
+		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying, "ring": site.Plans.Ring, "ranges": site.Plans.Ranges,
+	} {
+		t.Run(name, func(t *testing.T) { look(t, site.URL, "/#/plans/"+id, "plan-"+name, ".plan") })
+	}
+}
+
+// TestPlanFigures holds the figures of the page against those of the API.
+func TestPlanFigures(t *testing.T) {
+	site := browsertest.Filled(t)
+	for name, id := range map[string]string{"proposed": site.Plans.Proposed, "rescaled": site.Plans.Rescaled, "hot keys": site.Plans.HotKeys, "classes": site.Plans.Classes} {
+		t.Run(name, func(t *testing.T) {
+			var want planned
+			ask(t, site.URL+"/v1/plans/"+id, "", &want)
+			p := openPlan(t, site.URL, id)
+			p.WaitText("h1", fmt.Sprintf("Plan of interval %d", want.Interval))
+			p.WaitText(".stats", fmt.Sprintf("%d keys", want.Migration.Keys))
+			if bad := p.Count(".stat.bad") > 0; bad == want.Balanced {
+				t.Errorf("balanced is %t, and shown so: %t", want.Balanced, !bad)
+			}
+			p.WaitFor(".chart-place canvas")
+			p.Click(".two-thirds .chart-data summary")
+			p.WaitFor(".two-thirds .chart-data table")
+			var ids, before, after []string
+			for _, i := range want.Instances {
+				ids = append(ids, strconv.Itoa(int(i.ID)))
+				before, after = append(before, grouped(i.LoadBefore)), append(after, grouped(i.LoadAfter))
+			}
+			caption := "Load of " + strconv.Itoa(len(ids))
+			for n, w := range map[int][]string{0: ids, 2: before, 3: after} {
+				if got := column(p, caption, n); !slices.Equal(got, w) {
+					t.Errorf("column %d is %v, want %v", n, got, w)
+				}
+			}
+			if len(want.HotKeys) > 0 {
+				if got := column(p, "Hot keys", 0); got[0] != want.HotKeys[0].Key || len(got) != len(want.HotKeys) {
+					t.Errorf("hot keys are %v", got)
+				}
+			}
+		})
+	}
+}
+
+// grouped writes an integral amount as the page does: 12,810.
+func grouped(x float64) string {
+	s := strconv.FormatFloat(x, 'f', -1, 64)
+	whole, rest, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if rest != "" {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+// TestPlanFlows: flows are those of the API, and lead to their migrations.
+func TestPlanFlows(t *testing.T) {
+	site := browsertest.Filled(t)
+	id := site.Plans.Proposed
+	var list struct {
+		Flows []struct {
+			From, To int32
+			Keys     int64
+		}
+	}
+	ask(t, site.URL+"/v1/plans/"+id+"/flows", "", &list)
+	var pairs, keys []string
+	for _, f := range list.Flows {
+		pairs, keys = append(pairs, fmt.Sprintf("%d → %d", f.From, f.To)), append(keys, strconv.FormatInt(f.Keys, 10))
+	}
+	p := openPlan(t, site.URL, id)
+	const flows = ".plan-row > div .chart-data"
+	p.WaitFor(flows + " summary")
+	p.Click(flows + " summary")
+	p.WaitFor(flows + " table")
+	caption := fmt.Sprintf("%d flows", len(pairs))
+	if got := column(p, caption, 0); !slices.Equal(got, pairs) {
+		t.Errorf("flows are %v, want %v", got, pairs)
+	}
+	if got := column(p, caption, 1); !slices.Equal(got, keys) {
+		t.Errorf("their keys are %v, want %v", got, keys)
+	}
+	p.Click(flows + " tbody tr:first-child a")
+	p.WaitUntil(fmt.Sprintf(`location.hash.includes('from=%d&to=%d')`, list.Flows[0].From, list.Flows[0].To))
+	p.WaitUntil(`document.activeElement.id === 'plan-migrations'`)
+	p.WaitText(".plan-said a", "Show all")
+	p.Click(".plan-said a")
+	p.WaitUntil(`!location.hash.includes('from=')`)
+}
+
+// TestPlanLinks: how loads and flows are shown is in the link.
+func TestPlanLinks(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := openPlan(t, site.URL, site.Plans.Proposed+"?loads=absolute&by=load&flow=matrix")
+	pressed := func() []string {
+		return browsertest.Eval[[]string](p, `[...document.querySelectorAll('.plan-choice [aria-pressed="true"]')].map((b) => b.textContent)`)
+	}
+	p.WaitUntil(`document.querySelectorAll('.plan-choice').length === 3`)
+	if got := pressed(); !slices.Equal(got, []string{"Absolute", "By load before", "Matrix"}) {
+		t.Errorf("the link shows %v", got)
+	}
+	p.Click(`.plan-choice[aria-label="Loads"] button:first-child`)
+	p.WaitUntil(`!location.hash.includes('loads=')`)
+	if got := pressed(); got[0] != "Over fair load" {
+		t.Errorf("after a click it shows %v", got)
+	}
+}
+
+// TestApprove approves a plan with a reason and a name, and sees what became of it.
+func TestApprove(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	p := openPlan(t, server.URL, plan.ID)
+	p.WaitText(".plan-standing", "it expires in")
+
+	p.Click(".plan-decision .danger")
+	p.WaitText("dialog", "Reject the plan")
+	p.Axe()
+	p.Click("dialog .danger")
+	if !browsertest.Eval[bool](p, `document.querySelector('dialog textarea').matches(':invalid')`) {
+		t.Error("a plan may be rejected without a reason")
+	}
+	p.Fill("dialog textarea", "too much")
+	p.Press("Escape")
+	p.WaitGone("dialog")
+
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog", "Approve the plan")
+	if got := browsertest.Eval[string](p, `document.querySelector('dialog textarea').value`); got != "" {
+		t.Errorf("the reason against the plan is now for it: %q", got)
+	}
+	p.Fill("dialog textarea", "quiet hour")
+	p.Fill("dialog input", "ann@example.org")
+	p.Press("Enter")
+	p.WaitGone("dialog")
+	p.WaitText(".plan-head .status", "approved")
+	p.WaitText(".announcements", "approved")
+	p.WaitUntil(`document.activeElement.id === 'plan-title'`)
+	p.WaitUntil(`[...document.querySelectorAll('td')].some((c) => c.textContent === 'quiet hour')`)
+
+	var steps struct {
+		Transitions []struct{ To, Actor, Reason string }
+	}
+	ask(t, server.URL+"/v1/plans/"+plan.ID+"/transitions", "", &steps)
+	if n := len(steps.Transitions); n != 2 || steps.Transitions[1].Actor != "ann@example.org" || steps.Transitions[1].Reason != "quiet hour" {
+		t.Errorf("the steps are %+v", steps.Transitions)
+	}
+	p.Reload()
+	p.Click(".plan-decision .danger")
+	if got := browsertest.Eval[string](p, `document.querySelector('dialog input[type="text"]').value`); got != "ann@example.org" {
+		t.Errorf("the name is remembered as %q", got)
+	}
+}
+
+// TestDecisionOnChangedPlan: what is decided holds for the plan that was looked at.
+func TestDecisionOnChangedPlan(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	p := openPlan(t, server.URL, plan.ID)
+	p.Expect("status of 412")
+	p.Click(".plan-decision .primary")
+	p.WaitFor("dialog textarea")
+	p.Fill("dialog textarea", "quiet hour")
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/reject", "", map[string]string{"reason": "no"}, nil)
+	p.WaitText(".plan-head .status", "rejected")
+	p.Click("dialog .primary")
+	p.WaitText("dialog .trouble", "The plan changed while you looked")
+	if got := browsertest.Eval[string](p, `document.querySelector('dialog textarea').value`); got != "quiet hour" {
+		t.Errorf("of what was written is left %q", got)
+	}
+	p.Click("dialog .trouble button")
+	p.WaitGone("dialog")
+	p.WaitGone(".plan-decision")
+}
+
+// TestDecisionWithoutAnswer: a decision whose answer was lost may be sent again.
+func TestDecisionWithoutAnswer(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	p := openPlan(t, server.URL, plan.ID)
+	p.Expect("ERR_CONNECTION_REFUSED")
+	back := p.Refuse("/approve$")
+	p.Click(".plan-decision .primary")
+	p.WaitFor("dialog textarea")
+	p.Click("dialog .primary")
+	p.WaitText("dialog", "Send it again")
+	back()
+	p.Click("dialog .primary")
+	p.WaitText(".plan-head .status", "approved")
+}
+
+// TestProgress follows a plan until it is committed.
+func TestProgress(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	do := func(verb string, in any) {
+		t.Helper()
+		tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/"+verb, "", in, &plan)
+	}
+	p := openPlan(t, server.URL, plan.ID)
+	do("approve", map[string]string{})
+	do("start", map[string]string{"executor": "job-manager-1"})
+	n := len(plan.Awaited)
+	p.WaitText(".plan-standing", "job-manager-1 carries it out")
+	p.WaitText(".plan-progress", fmt.Sprintf("0 of %d instances", n))
+	do("acks", map[string]any{"instances": plan.Awaited[:1], "actor": "task"})
+	p.WaitText(".plan-progress", fmt.Sprintf("1 of %d instances", n))
+	if got := column(p, "Instances that", 0); got[n-1] != strconv.Itoa(int(plan.Awaited[0])) {
+		t.Errorf("those that are awaited do not come first: %v", got)
+	}
+	do("acks", map[string]any{"instances": plan.Awaited[1:]})
+	p.WaitText(".plan-head .status", "committed")
+	p.WaitText(".announcements", "is committed: routing table version 1")
+	p.WaitGone(".plan-progress")
+}
+
+// TestAbort gives up a plan that is being applied, once the state is back.
+func TestAbort(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", map[string]string{}, nil)
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/start", "", map[string]string{"executor": "job-manager-1"}, nil)
+	p := openPlan(t, server.URL, plan.ID)
+	p.Click(".plan-decision .danger")
+	p.WaitText("dialog", "taken all state back")
+	p.Axe()
+	p.Click("dialog .danger")
+	if !browsertest.Eval[bool](p, `document.querySelector('dialog [type="checkbox"]').matches(':invalid')`) {
+		t.Error("it may be aborted without the state being back")
+	}
+	p.Click(`dialog [type="checkbox"]`)
+	p.Click("dialog .danger")
+	p.WaitText(".plan-head .status", "aborted")
+}
+
+// TestDecisionRoles: who may not decide is told so; who may is known by the token.
+func TestDecisionRoles(t *testing.T) {
+	server := browsertest.NewEmpty(t, true)
+	plan := propose(t, server.URL, server.Tokens[access.Admin], "clicks")
+	for role, see := range map[access.Role]func(p *browsertest.Page){
+		access.Viewer: func(p *browsertest.Page) { p.WaitText(".plan-decision", "needs the role approver; yours is viewer") },
+		access.Approver: func(p *browsertest.Page) {
+			p.Click(".plan-decision .primary")
+			p.WaitFor("dialog textarea")
+			if p.Count(`dialog input[type="text"]`) > 0 {
+				t.Error("a name is asked for that the token says")
+			}
+		},
+	} {
+		t.Run(string(role), func(t *testing.T) {
+			p := browsertest.Start(t).Page(t, server.URL)
+			p.Goto("/dashboard/icon.svg")
+			browsertest.Eval[any](p, fmt.Sprintf(`sessionStorage.setItem('plannerd.token', %q)`, server.Tokens[role]))
+			p.Goto("/#/plans/" + plan.ID)
+			p.WaitFor(".plan-head")
+			see(p)
+		})
+	}
+}

@@ -1,0 +1,391 @@
+package web_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plannerd/internal/browsertest"
+)
+
+const (
+	whatIfCSV  = "/#/what-if?source=csv"
+	whatIfRun  = ".whatif-bar .primary"
+	whatIfRows = ".whatif-table tbody tr"
+)
+
+// whatIfPage opens a place.
+func whatIfPage(t *testing.T, server, place string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server)
+	p.Viewport(1280, 900, false)
+	p.Goto(place)
+	p.WaitFor("h1")
+	return p
+}
+
+// whatIfOutcome is what a row of results and a result of the API have in common.
+type whatIfOutcome struct {
+	Strategy   string
+	Pareto     bool
+	Keys, Size int
+	Theta      string
+}
+
+// whatIfTable reads the results from the page, as they are shown.
+func whatIfTable(t *testing.T, p *browsertest.Page) []whatIfOutcome {
+	t.Helper()
+	rows := browsertest.Eval[[]map[string]string](p, `(() => {
+		const heads = [...document.querySelectorAll('.whatif-table th')].map((th) => th.innerText.replace(/[▲▼]/, '').trim())
+		return [...document.querySelectorAll('`+whatIfRows+`')].map((tr) => Object.fromEntries([...tr.cells].map((td, i) => [heads[i], td.textContent])))
+	})()`)
+	var out []whatIfOutcome
+	for _, r := range rows {
+		number := func(head string) int {
+			n, err := strconv.Atoi(strings.ReplaceAll(r[head], ",", ""))
+			if err != nil {
+				t.Fatalf("%s: %v", head, err)
+			}
+			return n
+		}
+		out = append(out, whatIfOutcome{r["Strategy"], r["Pareto"] != "", number("Keys moved"), number("Table size"), r["θ after"]})
+	}
+	return out
+}
+
+// whatIfAnswer reads the same from an answer of the API.
+func whatIfAnswer(t *testing.T, p *browsertest.Page, body string) []whatIfOutcome {
+	t.Helper()
+	var answer struct {
+		Results []struct {
+			Strategy  string
+			Pareto    bool
+			Theta     struct{ After float64 }
+			Migration struct{ Keys int }
+			Table     struct {
+				After int `json:"size_after"`
+			} `json:"routing_table"`
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%v: %.200s", err, body)
+	}
+	words := browsertest.Eval[map[string]string](p, `import('./dashboard/js/words.js').then((m) => m.strategyWords)`)
+	var out []whatIfOutcome
+	for _, r := range answer.Results {
+		percent := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/format.js').then((m) => m.percent(%v))`, r.Theta.After))
+		out = append(out, whatIfOutcome{words[r.Strategy], r.Pareto, r.Migration.Keys, r.Table.After, percent})
+	}
+	return out
+}
+
+// whatIfCurl is what the page copies.
+func whatIfCurl(p *browsertest.Page) string {
+	p.Click(".whatif-bar [aria-expanded=false]")
+	p.WaitFor(".whatif-curl code")
+	return browsertest.Eval[string](p, `document.querySelector('.whatif-curl code').textContent`)
+}
+
+// whatIfGive chooses a file on the page.
+func whatIfGive(p *browsertest.Page, name, content string) {
+	said, _ := json.Marshal([]string{name, content})
+	browsertest.Eval[bool](p, `(() => {
+		const [name, content] = `+string(said)+`
+		const data = new DataTransfer()
+		data.items.add(new File([content], name, { type: 'text/csv' }))
+		const input = document.querySelector('input[type=file]')
+		input.files = data.files
+		return input.dispatchEvent(new Event('change', { bubbles: true }))
+	})()`)
+}
+
+// TestWhatIfSample: one click shows something, and the copied command shows the same.
+func TestWhatIfSample(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, whatIfCSV)
+	p.Click(".whatif-give .primary")
+	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 40`)
+	shown := whatIfTable(t, p)
+	if got := whatIfAnswer(t, p, bash(t, whatIfCurl(p))); !slices.Equal(got, shown) {
+		t.Errorf("the command gives\n%v\nthe page shows\n%v", got, shown)
+	}
+
+	// Sorting and filters are in the link.
+	p.Click(".whatif-table th:nth-child(7) .sort")
+	p.WaitText(".whatif-table th[aria-sort=ascending]", "Keys moved")
+	p.Reload()
+	p.WaitFor(whatIfRows)
+	if got := whatIfTable(t, p); len(got) != len(shown) || !slices.IsSortedFunc(got, func(a, b whatIfOutcome) int { return a.Keys - b.Keys }) {
+		t.Errorf("not sorted by keys: %v", got)
+	}
+	best := slices.DeleteFunc(slices.Clone(shown), func(o whatIfOutcome) bool { return !o.Pareto })
+	p.Click(".whatif-filters label:last-child")
+	p.WaitUntil(fmt.Sprintf(`document.querySelectorAll('%s').length === %d`, whatIfRows, len(best)))
+	best = slices.DeleteFunc(best, func(o whatIfOutcome) bool { return o.Strategy == "MinTable" })
+	p.Click(".whatif-filters label:first-of-type")
+	p.WaitUntil(fmt.Sprintf(`document.querySelectorAll('%s').length === %d`, whatIfRows, len(best)))
+	p.WaitUntil(`location.hash.includes('pareto=1') && location.hash.includes('show=')`)
+
+	p.WaitUntil(settled)
+	browsertest.Eval[any](p, `document.querySelector('`+whatIfRows+` a').focus()`)
+	p.WaitFor(".whatif-pointed")
+}
+
+// TestWhatIfLink: the link of an opened plan shows it to somebody else.
+func TestWhatIfLink(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected)
+	p.WaitFor(".whatif-note a[href='#/plans/" + site.Plans.Rejected + "']")
+	p.Fill("#app input[placeholder='as it was: 400']", "none, 30")
+	p.WaitText(".whatif-total", "4 strategies × 3 θ_max × 2 table limits = 24 plans, at most 256")
+	p.Click(whatIfRun)
+	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 24`)
+	shown := whatIfTable(t, p)
+	if got := whatIfAnswer(t, p, bash(t, whatIfCurl(p))); !slices.Equal(got, shown) {
+		t.Errorf("the command gives\n%v\nthe page shows\n%v", got, shown)
+	}
+	browsertest.Eval[any](p, `document.querySelectorAll('`+whatIfRows+` a')[5].focus()`)
+	p.Press("Enter")
+	p.WaitUntil(`document.activeElement.matches('.whatif-open')`)
+	title := p.Text(".whatif-open h2")
+	hash := browsertest.Eval[string](p, "location.hash")
+
+	other := whatIfPage(t, site.URL, "/"+hash)
+	other.WaitText(".whatif-open h2", title)
+	other.WaitText(".whatif-open", "Propose this plan")
+	if again := whatIfTable(t, other); !slices.Equal(again, shown) {
+		t.Errorf("the link shows\n%v\nnot\n%v", again, shown)
+	}
+	look(t, site.URL, "/"+hash, "what-if", ".whatif-open h2")
+}
+
+// TestWhatIfFile: a file that is too large for a link is told apart, and read by the
+// command from where bash runs, whatever its name.
+func TestWhatIfFile(t *testing.T) {
+	site := browsertest.Filled(t)
+	const name = `it's "a" $file (1).csv`
+	var content strings.Builder
+	content.WriteString("key,cost,state\n")
+	for i := range 12_000 {
+		fmt.Fprintf(&content, "\"k,%d\"\"\",%d,%d\n", i, i*i%1009+i*7919%40, i*104_729%5000)
+	}
+	p := whatIfPage(t, site.URL, whatIfCSV+"&instances=5&hash_function=modulo&theta_max=1%25&strategies=mixed")
+	whatIfGive(p, name, content.String())
+	p.WaitText(".whatif-preview", "12,000 rows")
+	p.WaitText(".whatif-preview", "too large for a link")
+	p.Click(whatIfRun)
+	p.WaitFor(whatIfRows)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(content.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := whatIfCurl(p)
+	if got, shown := whatIfAnswer(t, p, bash(t, "cd '"+folder+"'\n"+command)), whatIfTable(t, p); !slices.Equal(got, shown) {
+		t.Errorf("the command gives\n%v\nthe page shows\n%v", got, shown)
+	}
+
+	other := whatIfPage(t, site.URL, "/"+browsertest.Eval[string](p, "location.hash"))
+	other.WaitText(".stale", name+", 12,000 rows")
+	whatIfGive(other, name, "key,cost\na,1\n")
+	other.WaitText(".stale", "not the file of the link")
+	whatIfGive(other, name, content.String())
+	other.WaitGone(".stale")
+	other.WaitFor(whatIfRows)
+	look(t, site.URL, whatIfCSV+"&file=big.csv&bytes=12&rows=3&cost=4.5", "what-if-csv", ".stale")
+}
+
+// TestWhatIfRefused: what the API refuses is said by the lines of the file.
+func TestWhatIfRefused(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, whatIfCSV+"&instances=2")
+	p.Expect("422|400")
+	p.WaitText(".whatif-total", "Give a CSV")
+	for _, test := range []struct{ content, want string }{
+		{"key,cost\na,1\n\"b\nb\",2\nc,x\n", "line 5 cost must be ≥ 0 and finite: c,x"},
+		{"key,kost\na,1\n", "line 1 column kost: unknown column"},
+		{"key,cost\na,1\n\nb,2\n", "line 3 blank line"},
+		{"key,cost\na,1\na,2\n", "line 3 key"},
+	} {
+		p.Fill(".whatif-csv", test.content)
+		p.WaitFor(whatIfRun + ":not(:disabled)")
+		p.Click(whatIfRun)
+		p.WaitText(".trouble", test.want)
+	}
+	p.Fill(".whatif-csv", "key,cost\na,1\nb,2\nc,3\nd,4\n")
+	p.WaitFor(whatIfRun + ":not(:disabled)")
+	p.Click(whatIfRun)
+	p.WaitFor(whatIfRows)
+	p.WaitGone(".trouble")
+}
+
+// TestWhatIfTrouble: what cannot be planned again is said before or after, in words.
+func TestWhatIfTrouble(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, "/#/what-if?operator=products")
+	p.WaitText(".whatif-note", "has no routing table")
+	p.WaitFor(whatIfRun + ":disabled")
+	p.Goto("/#/what-if?plan=" + site.Plans.Ring)
+	p.WaitText(".whatif-note", "has no routing table")
+
+	p.Goto("/#/what-if?plan=" + site.Plans.Committed)
+	undo := p.Answer("/replay$", http.StatusGone, `{"status": 410, "code": "purged", "title": "Gone", "detail": "Not kept."}`)
+	p.Expect("410")
+	p.WaitFor(whatIfRun + ":not(:disabled)")
+	p.Click(whatIfRun)
+	p.WaitText(".trouble", "statistics of this interval are gone")
+	undo()
+
+	release := p.Hold("/replay$")
+	p.Click(whatIfRun)
+	p.WaitFor(".whatif-bar progress")
+	p.Click(".whatif-bar progress ~ button")
+	p.WaitGone(".whatif-bar progress")
+	release()
+	if p.Count(whatIfRows) != 0 {
+		t.Error("a cancelled run has results")
+	}
+
+	undo = p.Refuse("/replay$")
+	p.Expect("ERR_")
+	p.Click(whatIfRun)
+	p.WaitText(".trouble", "No answer from the server")
+	undo()
+	p.Click(".trouble button")
+	p.WaitFor(whatIfRows)
+}
+
+// TestWhatIfEmpty: without operators there is still a file to ask about.
+func TestWhatIfEmpty(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	look(t, server.URL, "/#/what-if", "what-if-empty", ".empty a")
+	p := whatIfPage(t, server.URL, "/#/what-if")
+	p.Click(".empty a")
+	p.WaitFor(".whatif-csv")
+}
+
+// whatIfTell sends JSON and reads what the answer says of id.
+func whatIfTell(t *testing.T, method, target, kind, body string) (id string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", kind)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var said struct{ ID, Detail string }
+	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil || answer.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s: %s: %v", method, target, answer.Status, said.Detail, err)
+	}
+	return said.ID
+}
+
+// TestWhatIfPropose: a result becomes a plan of the operator, in place of a rejected one.
+func TestWhatIfPropose(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	operator := server.URL + "/v1/operators/carts"
+	whatIfTell(t, http.MethodPut, operator, "application/json", `{"instances": 2, "hash": {"function": "reported"}, "require_approval": true}`)
+	id := whatIfTell(t, http.MethodPost, operator+"/plans?interval=1", "text/csv", "key,cost,state,hash_instance\na,5,10,0\nb,4,20,0\nc,3,30,0\nd,2,40,0\ne,1,5,1\n")
+	whatIfTell(t, http.MethodPost, server.URL+"/v1/plans/"+id+"/reject", "application/json", `{"reason": "too much moves"}`)
+
+	p := whatIfPage(t, server.URL, "/#/what-if?run=1&strategies=optimal&theta_max=40%25&plan="+url.QueryEscape(id))
+	p.Click(whatIfRows + " a")
+	p.Click(".whatif-open .primary")
+	p.Fill("dialog textarea", "less moves")
+	p.Click("dialog .primary")
+	p.WaitUntil(`location.hash.startsWith('#/plans/')`)
+	proposed := strings.TrimPrefix(browsertest.Eval[string](p, "location.hash"), "#/plans/")
+	var plan struct {
+		Status, Strategy string
+		Parameters       struct {
+			Theta float64 `json:"theta_max"`
+		}
+	}
+	ask(t, server.URL+"/v1/plans/"+proposed, "", &plan)
+	if proposed == id || plan.Status != "proposed" || plan.Strategy != "optimal" || plan.Parameters.Theta != 0.4 {
+		t.Errorf("%s became %+v", proposed, plan)
+	}
+}
+
+// TestWhatIfValues: lists as they are typed.
+func TestWhatIfValues(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, whatIfCSV)
+	for _, test := range []struct{ name, text, want string }{
+		{"theta_max", "0.02, 5%,,10 %", "[0.02,0.05,0.1]"},
+		{"theta_max", "0.02..0.1 step 0.02", "[0.02,0.04,0.06,0.08,0.1]"},
+		{"theta_max", "2%..10% step 4%, 0.02", "[0.02,0.06,0.1]"},
+		{"theta_max", "", "[]"},
+		{"theta_max", "-1", "[] “-1” is not a tolerance such as 0.05 or 5%."},
+		{"theta_max", "0.1..0.02 step 0.01", "[] “0.1..0.02 step 0.01” ends before it begins."},
+		{"theta_max", "0..1 step 0.001", "[] These are more than 256 values."},
+		{"table_limit", "0, None, 100", "[0,null,100]"},
+		{"table_limit", "1.5", "[] “1.5” is not a number of entries, or “none”."},
+		{"compact_degree", "0, 1..64 step x4", "[0,1,4,16,64]"},
+		{"compact_degree", "3", "[] “3” is not 0 or a power of two up to 2³⁰."},
+		{"migration_limit", "5%, 500 keys, 1e6", `[{"fraction":0.05},{"keys":500},{"state":1000000}]`},
+		{"migration_limit", "120%", "[] “120%” is not a share such as “5%”, a number such as “500 keys”, or an amount of state."},
+		{"deadline", "500ms, 1m30s", `["500ms","1m30s"]`},
+		{"deadline", "5", "[] “5” is not a time such as 500ms or 1m30s."},
+	} {
+		said, _ := json.Marshal(test.text)
+		got := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/views/whatif/values.js').then(({ parse, typed }) => {
+			const { values, problem } = parse(%s, typed.%s.read)
+			return (JSON.stringify(values) + ' ' + problem).trim()
+		})`, said, test.name))
+		if got != test.want {
+			t.Errorf("%s %q: %s, want %s", test.name, test.text, got, test.want)
+		}
+	}
+	// Objectives belong to strategies, as the API has it.
+	p.Goto(whatIfCSV + "&instances=2&strategies=mixed,optimal&theta_max=5%25,9%25&objective=min_migration,min_imbalance&migration_limit=10%25,20%25,30%25")
+	p.Fill(".whatif-csv", "key,cost\na,1\nb,2\nc,3\nd,4\n")
+	p.WaitText(".whatif-total", "= 10 plans")
+	p.Click(whatIfRun)
+	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 10`)
+}
+
+// TestWhatIfRecords: rows are found in CSV as the standard library finds them, however
+// the text is cut, and what was packed for a link is unpacked.
+func TestWhatIfRecords(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := whatIfPage(t, site.URL, whatIfCSV)
+	for _, text := range []string{
+		"key,cost\na,1\nb,2", "key,cost\r\na,1\r\n", "k,c\n\"a\"\"\n,b\",1\n\"\",\n", "k\n\"x\n\n\ny\"\nz\n", "k,c\n€ 🦊,\"1\"\n,\n",
+	} {
+		r := csv.NewReader(strings.NewReader(text))
+		want, err := r.ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := json.Marshal(text)
+		for _, size := range []int{1, 2, 3, 100} {
+			got := browsertest.Eval[[][]string](p, fmt.Sprintf(`import('./dashboard/js/views/whatif/csv.js').then(({ Records }) => {
+				const text = %s, records = new Records(), out = []
+				for (let i = 0; i < text.length; i += %d) out.push(...records.take(text.slice(i, i + %[2]d)))
+				return [...out, ...records.take('', true)].map((r) => r.cells)
+			})`, said, size))
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%q in pieces of %d: %q, want %q", text, size, got, want)
+			}
+		}
+		if got := browsertest.Eval[string](p, `import('./dashboard/js/views/whatif/csv.js').then(async ({ pack, unpack }) => unpack(await pack(`+string(said)+`)))`); got != text {
+			t.Errorf("%q comes back as %q", text, got)
+		}
+	}
+	if damaged := browsertest.Eval[*string](p, `import('./dashboard/js/views/whatif/csv.js').then(({ unpack }) => unpack('AAAA'))`); damaged != nil {
+		t.Errorf("a damaged link is read as %q", *damaged)
+	}
+}
