@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/access"
 	"plannerd/internal/browsertest"
+	"plannerd/internal/browsertest/fill"
 )
 
 // planned is what the tests read of a plan of the API.
@@ -291,6 +292,32 @@ func TestAbort(t *testing.T) {
 	p.WaitText(".plan-head .status", "aborted")
 }
 
+// openAs opens the page of a plan with a token of a role.
+func openAs(t *testing.T, server *fill.Server, role access.Role, id string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/#/plans/" + id)
+	p.Fill("#token", server.Tokens[role])
+	p.Press("Enter")
+	p.WaitFor(".plan-head")
+	return p
+}
+
+// TestPlanJSON: what the API says of a plan is a link, or a file where links would have no token.
+func TestPlanJSON(t *testing.T) {
+	server := browsertest.NewEmpty(t, true)
+	plan := propose(t, server.URL, server.Tokens[access.Admin], "clicks")
+	p := openAs(t, server, access.Viewer, plan.ID)
+	browsertest.Eval[any](p, `void (HTMLAnchorElement.prototype.click = function () {})`)
+	browsertest.Eval[any](p, `void (URL.createObjectURL = (blob) => { window.saved = blob; return '#' })`)
+	p.Click(".plan-links button")
+	p.WaitText(".announcements", "Saved as clicks-interval-7.json.")
+	if id := browsertest.Eval[string](p, `saved.text().then((text) => JSON.parse(text).id)`); id != plan.ID {
+		t.Errorf("the file is of the plan %q, not %q", id, plan.ID)
+	}
+}
+
 // TestDecisionRoles: who may not decide is told so; who may is known by the token.
 func TestDecisionRoles(t *testing.T) {
 	server := browsertest.NewEmpty(t, true)
@@ -306,12 +333,7 @@ func TestDecisionRoles(t *testing.T) {
 		},
 	} {
 		t.Run(string(role), func(t *testing.T) {
-			p := browsertest.Start(t).Page(t, server.URL)
-			p.Goto("/dashboard/icon.svg")
-			browsertest.Eval[any](p, fmt.Sprintf(`sessionStorage.setItem('plannerd.token', %q)`, server.Tokens[role]))
-			p.Goto("/#/plans/" + plan.ID)
-			p.WaitFor(".plan-head")
-			see(p)
+			see(openAs(t, server, role, plan.ID))
 		})
 	}
 }

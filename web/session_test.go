@@ -94,3 +94,19 @@ func TestOffline(t *testing.T) {
 	p.WaitGone(".offline")
 	p.WaitGone(".stale")
 }
+
+// TestChartLibrary: charts come when their library does, even if at first it did not.
+func TestChartLibrary(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`ERR_CONNECTION_REFUSED`)
+	back := p.Refuse(`/echarts\.`)
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".chart", "could not be loaded")
+	back()
+	p.Click(".chart .stale button")
+	p.WaitFor(".chart-place canvas")
+	renew(p) // as for those that nobody asked again for
+	p.WaitUntil(settled)
+	p.WaitGone(".chart .stale")
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,6 +156,36 @@ func TestWhatIfLink(t *testing.T) {
 		t.Errorf("the link shows\n%v\nnot\n%v", again, shown)
 	}
 	look(t, site.URL, "/"+hash, "what-if", ".whatif-open h2")
+}
+
+// TestWhatIfPlot: a click on a point of the chart opens the plan that it stands for.
+func TestWhatIfPlot(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+"&run=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
+	p.WaitUntil(settled)
+	type point struct {
+		Strategy string
+		X, Y     float64
+	}
+	points := browsertest.Eval[[]point](p, `import('echarts').then(({ getInstanceByDom }) => {
+		const place = document.querySelector('.whatif-axes + .chart .chart-place')
+		place.scrollIntoView({ block: 'center', behavior: 'instant' })
+		const chart = getInstanceByDom(place)
+		const { x, y } = place.getBoundingClientRect()
+		return chart.getOption().series.filter((s) => s.type === 'scatter').map(({ name, data: [{ value }] }, seriesIndex) => {
+			const [right, down] = chart.convertToPixel({ seriesIndex }, value)
+			return { Strategy: name, X: x + right, Y: y + down }
+		})
+	})`)
+	alone := slices.IndexFunc(points, func(a point) bool {
+		return !slices.ContainsFunc(points, func(b point) bool { return a != b && math.Hypot(a.X-b.X, a.Y-b.Y) < 20 })
+	})
+	if len(points) != 4 || alone < 0 {
+		t.Fatalf("no point stands alone: %+v", points)
+	}
+	p.ClickAt(points[alone].X, points[alone].Y)
+	p.WaitText(".whatif-open h2", points[alone].Strategy)
+	p.WaitUntil(`document.activeElement.matches('.whatif-open')`)
 }
 
 // TestWhatIfFile: a file that is too large for a link is told apart, and read by the
