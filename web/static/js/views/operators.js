@@ -6,6 +6,7 @@ import { count, counted, percent } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
 import { link, setQuery } from '../route.js'
+import { quoted } from '../shell.js'
 import { strategyWords } from '../words.js'
 
 const most = 5_000 // operators on one page
@@ -84,11 +85,11 @@ function FirstSteps() {
   const base = location.origin + location.pathname.replace(/\/$/, '')
   return html`<${Card} title="This server has no operators yet">
     <p>An operator is a partitioned, stateful step of a stream job. Create one with four instances:</p>
-    <${Code} label="Create an operator" text=${`curl -X PUT ${base}/v1/operators/clicks \\
+    <${Code} label="Create an operator" text=${`curl -X PUT ${quoted(`${base}/v1/operators/clicks`)} \\
   -H 'Content-Type: application/json' \\
   -d '{"instances": 4, "theta_max": 0.08, "require_approval": true}'`} />
     <p>Then send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here:</p>
-    <${Code} label="Send the statistics of an interval" text=${`curl -X POST '${base}/v1/operators/clicks/plans?interval=1' \\
+    <${Code} label="Send the statistics of an interval" text=${`curl -X POST ${quoted(`${base}/v1/operators/clicks/plans?interval=1`)} \\
   -H 'Content-Type: text/csv' --data-binary @- <<'CSV'
 key,cost,state
 user:1,40,900
