@@ -160,7 +160,7 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 func TestPKGAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
 	stream := strings.Repeat("a\nb\na\nc\n", 30)
-	p := wide(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&data="+url.QueryEscape(stream))
+	p := wide(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+url.QueryEscape(stream))
 	p.WaitFor(answered)
 	var want struct {
 		Runs []struct {

@@ -36,8 +36,8 @@ export const parameters = {
   ],
   pkg: [
     { name: 'workers', words: 'Workers', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
-    { name: 'schemes', words: 'Schemes', kind: 'checks', before: 'all', choices: [['hash', 'Key grouping (hash)'], ['shuffle', 'Shuffle grouping'], ['potc', 'PoTC'], ['on_greedy', 'On-Greedy'], ['off_greedy', 'Off-Greedy'], ['pkg', 'PKG'], ['d_choices', 'D-Choices'], ['w_choices', 'W-Choices']] },
-    { name: 'choices', words: 'Choices d', kind: 'list', before: '2', hint: 'One or several, as 2,3,4.' },
+    { name: 'schemes', words: 'Schemes', kind: 'checks', before: 'key grouping, shuffle grouping, PKG and D-Choices', value: 'hash,shuffle,pkg,d_choices', choices: [['hash', 'Key grouping (hash)'], ['shuffle', 'Shuffle grouping'], ['potc', 'PoTC'], ['on_greedy', 'On-Greedy'], ['off_greedy', 'Off-Greedy'], ['pkg', 'PKG'], ['d_choices', 'D-Choices'], ['w_choices', 'W-Choices']] },
+    { name: 'choices', words: 'Choices d', kind: 'list', before: '2, 3, 4', value: '2,3,4', hint: 'One or several.' },
     { name: 'target', words: 'Target of the imbalance I(m)/m', kind: 'number', min: 0, max: 1, before: 'no advice', hint: 'With one, the smallest d that meets it is looked for. 0.001 is 0.1 % of the messages.' },
     { name: 'sources', words: 'Sources S', kind: 'list', before: '1', hint: 'One or several.' },
     { name: 'load_information', words: 'What sources know of loads', kind: 'checks', before: 'global', choices: information },

@@ -142,7 +142,7 @@ const Runs = ({ runs }) => html`<div class="analyses-tall"><${PlainTable} captio
   { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true }, { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true }, { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
   { head: 'θ', of: (r) => fine(r.theta), number: true }, { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
   { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true }, { head: 'of key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true }, { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
-  { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true }, { head: 'Head', of: (r) => (r.head ? `${counted(r.head.keys, 'key')}, d = ${r.head.choices}` : '–') },
+  { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true }, { head: 'Head', of: (r) => (r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–') },
 ]} /></div>`
 
 const HeavyKeys = ({ result }) => html`${result.heavy_keys.length < result.heavy_key_count && html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`}
