@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -150,4 +151,51 @@ func TestRecords(t *testing.T) {
 	if hashes[0] == hashes[1] {
 		t.Error("other rows have the same name")
 	}
+}
+
+// TestFirstDivision: where nobody carried anything before, loads are held against what
+// there is to carry.
+func TestFirstDivision(t *testing.T) {
+	site := browsertest.Filled(t)
+	type instance struct {
+		ID       int     `json:"id"`
+		Capacity float64 `json:"capacity"`
+		Before   float64 `json:"load_before"`
+		After    float64 `json:"load_after"`
+	}
+	var plans struct {
+		Plans []struct{ ID, Operator string }
+	}
+	var division struct {
+		Operator string
+	}
+	ask(t, site.URL+"/v1/plans/"+site.Plans.Ranges, "", &division)
+	ask(t, site.URL+"/v1/operators/"+division.Operator+"/plans?page_size=1000", "", &plans)
+	var first struct {
+		Instances  []instance
+		Parameters struct {
+			ThetaMax float64 `json:"theta_max"`
+		}
+	}
+	id := plans.Plans[len(plans.Plans)-1].ID
+	ask(t, site.URL+"/v1/plans/"+id, "", &first)
+	var before, after, capacity float64
+	for _, i := range first.Instances {
+		before, after, capacity = before+i.Before, after+i.After, capacity+i.Capacity
+	}
+	if before != 0 {
+		t.Fatalf("the first division finds a load of %g", before)
+	}
+	var above []string
+	for _, i := range first.Instances {
+		if i.After > after*i.Capacity/capacity*(1+first.Parameters.ThetaMax) {
+			above = append(above, strconv.Itoa(i.ID))
+		}
+	}
+	if len(above) == 0 || len(above) == len(first.Instances) {
+		t.Fatalf("of %d instances %v are above their bounds", len(first.Instances), above)
+	}
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/plans/" + id)
+	p.WaitText(".plan-said", "Above their bound after the plan: "+strings.Join(above, ", ")+".")
 }

@@ -14,7 +14,8 @@ const mostRows = 1_000 // of the table beside the chart
 
 /** The load that a capacity of 1 would carry were all live instances equally loaded. */
 function fairPerCapacity(instances) {
-  const total = instances.reduce((sum, i) => sum + i.load_before, 0)
+  // A first division of ranges places what nobody carried before.
+  const total = instances.reduce((sum, i) => sum + i.load_after, 0)
   const capacity = instances.reduce((sum, i) => sum + (i.drained ? 0 : i.capacity), 0)
   return capacity > 0 ? total / capacity : 0
 }
