@@ -48,7 +48,7 @@ function Foot({ shown, more, onMore }) {
     end.current.focus()
   }, [more])
   return more ? html`<p class="operator-more"><button type="button" onClick=${() => { asked.current = true; onMore() }}>Show more</button> <span class="muted" role="status">${count(shown)} shown</span></p>`
-    : html`<p class="operator-more muted" ref=${end} tabindex="-1">No more than ${shown === 1 ? 'this plan' : `these ${counted(shown, 'plan')}`}.</p>`
+    : html`<p class="operator-more muted" ref=${end} tabindex="-1">${shown === 1 ? 'This is the only plan' : `All ${counted(shown, 'plan')} are shown`}.</p>`
 }
 
 const causeShort = { balanced: 'within limits', pending_approval: 'another waits for approval', plan_in_flight: 'another is being applied', nothing_movable: 'nothing movable' }

@@ -67,7 +67,7 @@ export function Why({ plan, counts }) {
 
 /** What the plan was asked for, and how it was made. */
 export function Making({ plan }) {
-  return html`<${Card} title="Parameters and making">
+  return html`<${Card} title="Parameters and run">
     <div class="plan-columns"><${Facts} items=${parametersOf(plan)} /><${Facts} items=${makingOf(plan)} /></div>
   <//>`
 }
