@@ -73,7 +73,7 @@ func openMigrations(t testing.TB, site *browsertest.Site, plan, query string) *b
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Viewport(1280, 900, false)
 	p.Goto("/#/plans/" + plan + query)
-	p.WaitFor(".migrations .vrow:not(.blank)")
+	p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
 	p.WaitUntil(filled(-1))
 	return p
 }
@@ -109,12 +109,10 @@ func equalRows(t *testing.T, p *browsertest.Page, site *browsertest.Site, plan, 
 func TestMigrationsLooks(t *testing.T) {
 	site := browsertest.Filled(t)
 	for _, c := range []struct{ view, plan, query, ready string }{
-		{"migrations", site.Plans.Big, "", ".migrations .vrow:not(.blank)"},
-		{"migrations-filtered", site.Plans.Rescaled, "?sort=state&reason=drain&min_cost=2", ".migrations .vrow:not(.blank)"},
-		{"migrations-of-classes", site.Plans.Classes, "", ".migrations .vrow:not(.blank)"},
-		{"migrations-of-arcs", site.Plans.Ring, "", ".migrations .vrow:not(.blank)"},
-		{"migrations-of-ranges", site.Plans.Ranges, "?sort=cost", ".migrations .vrow:not(.blank)"},
-		{"table-changes", site.Plans.Rescaled, "?list=table-changes", ".migrations .vrow:not(.blank)"},
+		{"migrations", site.Plans.Big, "", ".migrations .vtable-rows .vrow:not(.blank)"},
+		{"migrations-of-classes", site.Plans.Classes, "", ".migrations .vtable-rows .vrow:not(.blank)"},
+		{"migrations-of-ranges", site.Plans.Ranges, "?sort=cost", ".migrations .vtable-rows .vrow:not(.blank)"},
+		{"table-changes", site.Plans.Rescaled, "?list=table-changes", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"no-migrations", site.Plans.Rescaled, "?key_prefix=no%20such%20key", ".migrations .empty"},
 	} {
 		t.Run(c.view, func(t *testing.T) { look(t, site.URL, "/#/plans/"+c.plan+c.query, c.view, c.ready) })
@@ -156,7 +154,7 @@ func TestMigrationsFiltered(t *testing.T) {
 	p.WaitUntil(`document.querySelector('[aria-sort=ascending]')?.textContent.startsWith('Cost')`)
 	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost&order=asc")
 	p.Reload()
-	p.WaitFor(".migrations .vrow:not(.blank)")
+	p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
 	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost&order=asc")
 
 	p.Fill(".migrations-numeric input", "three")
@@ -388,7 +386,7 @@ func TestMigrationsSaved(t *testing.T) {
 		{"sort=cost&from=3", "csv", "text/csv", "CSV"}, {"", "ndjson", "application/x-ndjson", "NDJSON"},
 	} {
 		p.Goto("/#/plans/" + site.Plans.Big + "?" + c.query)
-		p.WaitFor(".migrations .vrow:not(.blank)")
+		p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
 		p.WaitUntil(filled(0))
 		browsertest.Eval[bool](p, caught)
 		p.Click(`.migrations-downloads button[aria-label*=" ` + c.button + ` "]`)
@@ -463,6 +461,33 @@ func TestMigrationsInMemory(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMigrationsOfWhatIf: the list of a result is filtered by the address, and sorted
+// without the table of results beside it.
+func TestMigrationsOfWhatIf(t *testing.T) {
+	site := browsertest.Filled(t)
+	plan := site.Plans.Rescaled
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Viewport(1280, 900, false)
+	p.Goto("/#/none?from=3&sort=theta")
+	p.WaitFor("main .empty")
+	browsertest.Eval[any](p, `(async () => {
+		const { html, render } = await import('/dashboard/js/html.js')
+		const { Migrations } = await import('/dashboard/js/views/plan/migrations.js')
+		const plan = await (await fetch('/v1/plans/`+plan+`?include=migrations')).json()
+		render(html`+"`<${Migrations} plan=${plan} local=${plan.migrations} />`"+`, document.querySelector('main'))
+	})()`)
+	p.WaitFor(".migrations .vtable-rows .vrow")
+	list := migrationsOf(t, site, plan, "from=3")
+	p.WaitText(".migrations-count", fmt.Sprintf("%d of", list.Total))
+	equalRows(t, p, site, plan, "from=3")
+	p.Click("[role=columnheader]:nth-child(5) button")
+	p.WaitUntil(`document.querySelector('[aria-sort=descending]')?.textContent.startsWith('State')`)
+	equalRows(t, p, site, plan, "from=3&sort=state")
+	if place := browsertest.Eval[string](p, "location.hash"); place != "#/none?from=3&sort=theta&migrations_sort=state" {
+		t.Errorf("the address is %s", place)
 	}
 }
 

@@ -95,7 +95,9 @@ export class Pages {
 
   keep(page, { rows, total }) {
     this.failures = 0
+    const begun = this.total === null
     this.total = total
+    if (begun) this.wanted = this.nearest(page, page) // only now it is known that there are more
     this.pages.set(page, rows)
     if (this.pages.size > kept) this.pages.delete([...this.pages.keys()].find((p) => !this.wanted.includes(p)))
   }

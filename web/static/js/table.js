@@ -145,7 +145,7 @@ class Viewport {
   covered() {
     const [from, to] = this.inView()
     const [above, below] = this.back ? [guard, 2] : [2, guard]
-    return this.first <= Math.max(0, from - above) && this.last >= Math.min(this.count, to + below) && this.last - this.first <= to - from + ahead + behind
+    return this.first <= Math.max(0, from - above) && this.last >= Math.min(this.count, to + below) && this.last - this.first <= to - from + ahead + behind + 2
   }
 
   draw() {
