@@ -146,6 +146,6 @@ const Runs = ({ runs }) => html`<div class="analyses-tall"><${PlainTable} captio
 ]} /></div>`
 
 const HeavyKeys = ({ result }) => html`${result.heavy_keys.length < result.heavy_key_count && html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`}
-  <div class="analyses-tall"><${PlainTable} caption="Heavy keys" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
+  <div class="analyses-tall"><${PlainTable} caption="Heavy keys and the workers they need" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
   { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Share', of: (k) => fine(k.share), number: true }, { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
 ]} /></div>`

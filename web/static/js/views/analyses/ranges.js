@@ -54,7 +54,7 @@ function Said({ plan, result }) {
   return said.length === 0 ? null : html`<p>${said.join(' ')}</p>`
 }
 
-const Compared = ({ plans }) => html`<${PlainTable} caption="Both methods" rows=${plans} rowKey=${(p) => p.method} columns=${[
+const Compared = ({ plans }) => html`<${PlainTable} caption="Figures of both methods" rows=${plans} rowKey=${(p) => p.method} columns=${[
   { head: 'Method', of: (p) => methodWords[p.method] }, { head: 'θ after', of: (p) => percent(p.theta.after), number: true }, { head: 'Moved', of: (p) => percent(p.moved), number: true },
   { head: 'Not less', of: (p) => percent(p.lower_bound), number: true }, { head: 'Formula', of: (p) => percent(p.formula), number: true }, { head: 'State moved', of: (p) => percent(p.state_fraction), number: true }, { head: 'Intervals', of: (p) => count(p.owner_count), number: true },
 ]} />`
