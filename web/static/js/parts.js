@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { idempotencyKey } from './api.js'
-import { absolute, relative } from './format.js'
+import { absolute, clock, relative } from './format.js'
 import { html } from './html.js'
 import { statusWords } from './words.js'
 
@@ -26,16 +26,14 @@ export function Status({ status }) {
   return html`<span class="status status-${status}">${statusWords[status] ?? status}</span>`
 }
 
-let now = Date.now()
 const clocks = new Set()
 setInterval(() => {
-  now = Date.now()
-  if (!document.hidden) clocks.forEach((tick) => tick(now))
+  if (!document.hidden) clocks.forEach((tick) => tick(clock()))
 }, 5_000)
 
 /** A time, relative and absolute. */
 export function Time({ at, brief = false }) {
-  const [moment, tick] = useState(Math.max(now, Date.now()))
+  const [moment, tick] = useState(clock())
   useEffect(() => {
     clocks.add(tick)
     return () => clocks.delete(tick)

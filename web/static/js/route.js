@@ -26,9 +26,11 @@ addEventListener('hashchange', () => listeners.forEach((listener) => listener())
 
 export function useRoute() {
   const [route, setRoute] = useState(here)
+  const [drawn] = useState(() => location.hash)
   useEffect(() => {
     const listener = () => setRoute(here())
     listeners.add(listener)
+    if (location.hash !== drawn) listener() // it changed before anybody listened
     return () => listeners.delete(listener)
   }, [])
   return route

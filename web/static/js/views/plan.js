@@ -1,6 +1,6 @@
 // A plan, for somebody who has a minute to decide on it.
 
-import { list, useResource } from '../api.js'
+import { list, signedIn, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
 import { announce, Resource, Status, Time } from '../parts.js'
@@ -54,7 +54,7 @@ function Head({ plan, found }) {
     <p class="crumbs"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></p>
     <div class="plan-head">
       <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
-      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><a class="button" href=${`v1/plans/${encodeURIComponent(plan.id)}`}>JSON</a></div>
+      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a>${!signedIn() && html`<a class="button" href=${`v1/plans/${encodeURIComponent(plan.id)}`}>JSON</a>`}</div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
     <div class="plan-under"><${Standing} plan=${plan} />

@@ -1,7 +1,7 @@
 // The life of a plan: what can be done with it, how far it is, and what became of it.
 
 import { useResource } from '../../api.js'
-import { count, counted, some } from '../../format.js'
+import { clock, count, counted, some } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time } from '../../parts.js'
 import { statusWords, tableOf } from '../../words.js'
@@ -33,9 +33,9 @@ const standings = {
 
 /** The time that is left, ticking. */
 function Countdown({ until }) {
-  const [now, tick] = useState(Date.now())
+  const [now, tick] = useState(clock())
   useEffect(() => {
-    const timer = setInterval(() => tick(Date.now()), 1_000)
+    const timer = setInterval(() => tick(clock()), 1_000)
     return () => clearInterval(timer)
   }, [])
   const left = Math.max(0, Math.floor((new Date(until) - now) / 1000))
