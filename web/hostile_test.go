@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"plannerd/internal/access"
 	"plannerd/internal/browsertest"
 )
 
@@ -213,4 +214,70 @@ func TestFirstDivision(t *testing.T) {
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/plans/" + id)
 	p.WaitText(".plan-said", "Above their bound after the plan: "+strings.Join(above, ", ")+".")
+}
+
+// TestClock: times are held against the server's clock where the visitor's is wrong.
+func TestClock(t *testing.T) {
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
+	p.Goto("/")
+	p.WaitFor(".operators")
+	got := browsertest.Eval[[]string](p, `Promise.all([import('/dashboard/js/api.js'), import('/dashboard/js/format.js')]).then(async ([{ request }, { clock, relative }]) => {
+		const now = Date.now
+		const said = []
+		for (const wrong of [0, 3_600_000, -3_600_000]) {
+			Date.now = () => now() + wrong
+			await request('GET', 'v1/caller')
+			said.push(relative(new Date(now())), String(Math.abs(clock() - now()) < 60_000))
+		}
+		Date.now = now
+		return said
+	})`)
+	if want := "just now true just now true just now true"; strings.Join(got, " ") != want {
+		t.Errorf("times are %q", got)
+	}
+}
+
+// TestCertificates: what is proven is said in the units of what was asked for.
+func TestCertificates(t *testing.T) {
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
+	p.Goto("/")
+	for plan, want := range map[string]string{
+		`{"certificate":null,"causes":["unfinished"],"parameters":{}}`: "ended before any plan",
+		`{"certificate":null,"causes":[],"parameters":{}}`:             "the certificate is off",
+		`{"certificate":{"lower_bound":null,"gap":null,"scope":"keys","infeasible":true,"unmet":[{"constraint":"migration_limit","limit":0.05,"at_least":0.07}]},"parameters":{"migration_limit":{"fraction":0.05}}}`: "moves 7 % of all state at least; 5 % of all state may be moved",
+		`{"certificate":{"lower_bound":null,"gap":null,"scope":"keys","infeasible":true,"unmet":[{"constraint":"migration_limit","limit":5,"at_least":7}]},"parameters":{"migration_limit":{"keys":5}}}`:              "moves 7 keys at least; 5 keys may be moved",
+	} {
+		said := browsertest.Eval[string](p, `import('/dashboard/js/words.js').then(({ certificate }) => certificate(`+plan+`).join(' '))`)
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %q, want %q", plan, said, want)
+		}
+	}
+}
+
+// TestPlainLinks: what a browser follows by itself carries no token, so it is offered
+// to nobody who needs one.
+func TestPlainLinks(t *testing.T) {
+	const links = `[...document.querySelectorAll('a')].filter((a) => new URL(a.href).pathname.startsWith('/v1/')).length`
+	open := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, open.URL)
+	p.Goto("/#/plans/" + open.Plans.Applying)
+	p.WaitFor(".plan-head")
+	if n := browsertest.Eval[int](p, links); n != 1 {
+		t.Errorf("%d links to the API, want that to the plan", n)
+	}
+	if got := browsertest.Eval[string](p, `getComputedStyle(document.querySelector('.plan-standing strong')).unicodeBidi`); got != "isolate" {
+		t.Errorf("an executor's name may turn the sentence around it: %s", got)
+	}
+
+	secured := browsertest.Secured(t)
+	p = browsertest.Start(t).Page(t, secured.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/#/plans/" + secured.Plans.Applying)
+	p.WaitFor("dialog[open]")
+	p.Fill("#token", secured.Tokens[access.Viewer])
+	p.Press("Enter")
+	p.WaitFor(".plan-head")
+	if n := browsertest.Eval[int](p, links); n != 0 {
+		t.Errorf("%d links to the API that lead to 401", n)
+	}
 }

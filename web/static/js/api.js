@@ -2,6 +2,7 @@
 // views watch.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { clock, setClock } from './format.js'
 import { Topic, useTopic } from './topic.js'
 
 const tokenKey = 'plannerd.token'
@@ -155,6 +156,7 @@ async function send(url, init) {
     throw new Problem({ title: 'No answer', detail: 'The server does not answer: it is down, or there is no way to it.' })
   }
   tell({ offline: false })
+  if (answer.headers.has('Date')) setClock(answer.headers.get('Date'))
   if (answer.status === 401 && sent === token()) tell({ asks: true, refused: sent !== null })
   return answer
 }
@@ -231,7 +233,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
     const settle = (answer) => {
       if (answer.status !== 304) known = { data: answer.data, etag: answer.etag }
       failures = 0
-      setState({ url, ...known, problem: null, at: Date.now() })
+      setState({ url, ...known, problem: null, at: clock() })
       const ms = typeof every === 'function' ? every(known.data) : every
       if (ms > 0) later(ms)
     }

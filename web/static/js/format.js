@@ -77,11 +77,23 @@ export const duration = (ms) => {
   return `${whole.format(ms / 60_000)} min`
 }
 
+const bearable = 5_000 // milliseconds by which clocks may differ
+let ahead = 0
+
+/** The time by the server's clock, whose times the page shows: that of the visitor may be wrong. */
+export const clock = () => Date.now() + ahead
+
+/** Takes in what the server's clock shows now. */
+export function setClock(date) {
+  const difference = new Date(date) - Date.now()
+  if (!Number.isNaN(difference)) ahead = Math.abs(difference) > bearable ? difference : 0
+}
+
 const steps = [[60, 'second', 1], [3600, 'minute', 60], [86_400, 'hour', 3600], [30 * 86_400, 'day', 86_400], [365 * 86_400, 'month', 30 * 86_400], [Infinity, 'year', 365 * 86_400]]
 const relativeTime = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
 
 /** A time from now: "3 min. ago", "in 2 hr.". */
-export function relative(time, now = Date.now()) {
+export function relative(time, now = clock()) {
   const seconds = (new Date(time) - now) / 1000
   const [, unit, size] = steps.find(([below]) => Math.abs(seconds) < below)
   return unit === 'second' && Math.abs(seconds) < 5 ? 'just now' : relativeTime.format(Math.trunc(seconds / size), unit)
@@ -91,7 +103,7 @@ const absoluteTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', tim
 const absoluteToday = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
 /** A time of the visitor's clock: "22 Nov 2026, 01:05:33", of today without its day. */
-export function absolute(time, now = new Date()) {
+export function absolute(time, now = clock()) {
   const at = new Date(time)
   return at.toDateString() === new Date(now).toDateString() ? absoluteToday.format(at) : absoluteTime.format(at)
 }

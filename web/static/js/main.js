@@ -104,7 +104,7 @@ function TokenPrompt() {
   if (!open) return html`<p class="signin-bar" role="status">This server asks for a token. <button type="button" onClick=${() => setOpen(true)}>Sign in</button></p>`
   const submit = async (event) => {
     event.preventDefault()
-    if (/[^!-~]/.test(secret.trim())) return say('Tokens have no such characters: letters, digits and signs of ASCII only.')
+    if (/[^ -~]/.test(secret.trim())) return say('Tokens have no such characters: letters, digits and signs of ASCII only.')
     setBusy(true)
     try {
       await request('GET', 'v1/caller', { headers: { Authorization: `Bearer ${secret.trim()}` } })

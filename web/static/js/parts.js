@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { idempotencyKey, passing } from './api.js'
-import { absolute, relative } from './format.js'
+import { absolute, clock, relative } from './format.js'
 import { html } from './html.js'
 import { Topic } from './topic.js'
 import { statusWords } from './words.js'
@@ -27,17 +27,15 @@ export function Status({ status }) {
   return html`<span class="status status-${status}">${statusWords[status] ?? status}</span>`
 }
 
-let now = Date.now()
-const clock = new Topic()
+const ticks = new Topic()
 setInterval(() => {
-  now = Date.now()
-  if (!document.hidden) clock.tell(now)
+  if (!document.hidden) ticks.tell(clock())
 }, 5_000)
 
 /** A time, relative and absolute. */
 export function Time({ at, brief = false }) {
-  const [moment, tick] = useState(Math.max(now, Date.now()))
-  useEffect(() => clock.listen(tick), [])
+  const [moment, tick] = useState(clock())
+  useEffect(() => ticks.listen(tick), [])
   if (!at) return html`<span>–</span>`
   const date = new Date(at)
   const full = absolute(date, moment)
@@ -46,9 +44,9 @@ export function Time({ at, brief = false }) {
 
 /** The time, renewed every so many milliseconds. */
 export function useNow(ms) {
-  const [moment, tick] = useState(Date.now())
+  const [moment, tick] = useState(clock())
   useEffect(() => {
-    const timer = setInterval(() => tick(Date.now()), ms)
+    const timer = setInterval(() => tick(clock()), ms)
     return () => clearInterval(timer)
   }, [])
   return moment

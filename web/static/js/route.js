@@ -27,7 +27,11 @@ addEventListener('hashchange', () => moves.tell())
 
 export function useRoute() {
   const [route, setRoute] = useState(here)
-  useEffect(() => moves.listen(() => setRoute(here())), [])
+  const [drawn] = useState(() => location.hash)
+  useEffect(() => {
+    if (location.hash !== drawn) setRoute(here()) // it changed before anybody listened
+    return moves.listen(() => setRoute(here()))
+  }, [])
   return route
 }
 

@@ -55,7 +55,10 @@ export const endWords = {
 const unmetWords = {
   theta_max: ({ limit, at_least }) => `no plan comes below θ = ${percent(at_least)}; ${percent(limit)} was asked for`,
   table_limit: ({ limit, at_least }) => `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
-  migration_limit: ({ limit, at_least }) => `every plan moves ${amount(at_least)} at least; ${amount(limit)} is allowed`,
+  migration_limit: ({ limit, at_least }, { migration_limit: asked }) => {
+    const moves = asked?.fraction !== undefined ? (x) => `${percent(x)} of all state` : asked?.keys !== undefined ? (x) => counted(x, 'key') : state
+    return `every plan moves ${moves(at_least)} at least; ${moves(limit)} may be moved`
+  },
 }
 
 /**
@@ -64,6 +67,7 @@ const unmetWords = {
  */
 export function certificate(plan) {
   const proof = plan.certificate
+  if (!proof && plan.causes?.includes('unfinished')) return ['Nothing is proven: planning ended before any plan was complete.']
   if (!proof) return [plan.status === 'no_action' && plan.pending ? 'Nothing was planned, so nothing is proven.' : 'There is no proof for this plan: its strategy has none, or the certificate is off.']
   const imbalance = plan.parameters.objective === 'min_imbalance'
   const limits = plan.hot_keys?.length > 0 ? 'the limits, but for hot keys' : 'the limits'
@@ -82,7 +86,7 @@ export function certificate(plan) {
   if (proof.lower_bound !== null && proof.gap !== 0) {
     out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least${moved(plan)}.`)
   }
-  for (const unmet of proof.unmet) out.push(`Proven, if all other limits hold: ${unmetWords[unmet.constraint]?.(unmet) ?? `${unmet.constraint} cannot be met`}.`)
+  for (const unmet of proof.unmet) out.push(`Proven, if all other limits hold: ${unmetWords[unmet.constraint]?.(unmet, plan.parameters) ?? `${unmet.constraint} cannot be met`}.`)
   if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
   if (proof.scope === 'ranges') out.push('The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges; it counts cost that changes its owner.')
   return out
