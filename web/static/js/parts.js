@@ -81,7 +81,7 @@ export function Trouble({ problem, retry, itself = true }) {
       ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
     ${advice[status] && html`<p>${advice[status]}</p>`}
     ${itself && passing(problem) && html`<p>The page tries again by itself.</p>`}
-    ${status >= 500 && status !== 503 && html`<p>The server's log tells more${requestID && html` of the request <code>${requestID}</code>`}.</p>`}
+    ${status >= 500 && status !== 503 && requestID && html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`}
     <p class="trouble-foot">${retry && html`<button type="button" onClick=${retry}>Try again</button>`}${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}</p>
   </div>`
 }

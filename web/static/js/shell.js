@@ -1,27 +1,48 @@
-// What the page asks of the API, as commands for bash.
+// What the page asks of the API, as commands for bash that are safe to paste, whatever
+// data is in them.
 
 import { address, signedIn } from './api.js'
 
 const inline = 100_000 // characters of rows that a command carries itself
 
-/** A word that bash takes as it is, whatever is in it. */
-const quoted = (text) => (/^[\w%+,.:=@~/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+// What a terminal or the line editor of bash may take for something else than text, even
+// where it is pasted, and what reorders the text around it. Line feeds stand for themselves.
+const active = /(?!\n)[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
-/** The delimiter of a here-document: a word that is no line of it. */
-function delimiter(text, name) {
-  const lines = new Set(text.split('\n'))
-  for (let i = 0; ; i++) if (!lines.has(`${name}${i || ''}`)) return `${name}${i || ''}`
+const escaped = (char) => Array.from(new TextEncoder().encode(char), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
+
+/** A word that bash takes as it is, whatever is in it. */
+function quoted(text) {
+  if (/^[\w%+,.:=@~/-]+$/.test(text)) return text
+  if (text.search(active) < 0) return `'${text.replaceAll("'", "'\\''")}'`
+  // A hexadecimal escape ends after two digits, so what follows is not part of it.
+  return `$'${text.replace(/['\\!]/g, escaped).replace(active, escaped)}'`
 }
 
-const hereDocument = (text, end) => `@- <<'${end}'\n${text}${text.endsWith('\n') ? '' : '\n'}${end}`
+/** The delimiter of a here-document: a word that is no line of it. */
+function delimiter(text, word) {
+  const lines = new Set(text.split('\n'))
+  for (let i = 0; ; i++) if (!lines.has(`${word}${i || ''}`)) return `${word}${i || ''}`
+}
 
-function dataOf(body, type, file) {
+/**
+ * The option of curl that sends a text, which must have no NUL: as a here-document where
+ * its characters are harmless in one, else as a word. A carriage return ends a line of
+ * what is pasted, so a here-document could end before it should.
+ */
+function textOption(text, word) {
+  if (text.search(active) >= 0) return `--data-raw ${quoted(text)}`
+  const end = delimiter(text, word)
+  return `--data-binary @- <<'${end}'\n${text}${text.endsWith('\n') ? '' : '\n'}${end}`
+}
+
+function dataOption(body, type, file) {
   if (!type) {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    return text.includes('\n') || text.length > inline ? hereDocument(text, 'JSON') : quoted(text)
+    return text.includes('\n') || text.length > inline ? textOption(text, 'JSON') : `--data-raw ${quoted(text)}`
   }
-  if (typeof body === 'string' && body.length <= inline && !body.includes('\0')) return hereDocument(body, delimiter(body, 'ROWS'))
-  return quoted(`@${body.name ?? file}`)
+  if (typeof body === 'string' && body.length <= inline && !body.includes('\0')) return textOption(body, 'ROWS')
+  return `--data-binary ${quoted(`@${body.name ?? file}`)}`
 }
 
 /**
@@ -34,6 +55,6 @@ export function commandOf({ method = 'POST', path, query, body, type }, file = '
     `curl -X ${method} ${quoted(new URL(address(path, query), document.baseURI).href)}`,
     ...(signedIn() ? ['-H "Authorization: Bearer $PLANNERD_TOKEN"'] : []),
     `-H 'Content-Type: ${type ?? 'application/json'}'`,
-    `--data-binary ${dataOf(body, type, file)}`,
+    dataOption(body, type, file),
   ].join(' \\\n  ')
 }

@@ -65,11 +65,11 @@ function ownMembers(analysis, values, context) {
 
 /** Nodes of a ring that join and leave: these have to be told one by one. */
 function changes(analysis, draft, values, context) {
-  const joining = Number(draft.join ?? 0)
+  const joining = Math.min(Number(draft.join ?? 0), tooMany)
   const leaving = (draft.leave ?? '').split(',').filter((x) => x.trim() !== '').map(Number)
   if (analysis !== 'ring' || (joining === 0 && leaving.length === 0)) return {}
   const own = ownMembers(analysis, values, context).nodes
-  const nodes = own ?? Array.from({ length: values.nodes ?? 4 }, (_, id) => ({ id }))
+  const nodes = own ?? Array.from({ length: Math.min(values.nodes ?? 4, tooMany) }, (_, id) => ({ id }))
   const next = 1 + Math.max(-1, ...nodes.map((n) => n.id), ...leaving)
   return { nodes: [...nodes.map((n) => (leaving.includes(n.id) ? { ...n, leaves: true } : n)), ...Array.from({ length: joining }, (_, i) => ({ id: next + i, joins: true }))] }
 }

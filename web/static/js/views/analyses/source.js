@@ -23,7 +23,7 @@ export function sourceOf(query, analysis) {
   return {
     kind: kinds.includes(query.source) ? query.source : query.operator ? 'operator' : query.data !== undefined ? 'data' : 'sample',
     operator: query.operator ?? '', interval: query.interval ?? '', epoch: query.epoch ?? '',
-    sample: samples[query.sample] ? query.sample : '', format: query.format === 'stream' ? 'stream' : 'csv', ...own,
+    sample: Object.hasOwn(samples, query.sample ?? '') ? query.sample : '', format: query.format === 'stream' ? 'stream' : 'csv', ...own,
   }
 }
 
