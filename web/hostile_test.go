@@ -106,25 +106,38 @@ func TestCommands(t *testing.T) {
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	for _, text := range []string{
-		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "CSV\nCSV1\nid\nCSV", "\n", " \t ",
-		"key,cost\r\nCSV\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
+		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "ROWS\nROWS1\nJSON\nJSON1\nid\nROWS", "\n", " \t ",
+		"key,cost\r\nROWS\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
 	} {
-		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ quoted, dataOption }) => [quoted, (text) => dataOption(text, 'CSV')].map((make) => make(`+script(t, text)+`)))`)
+		// As JSON, as rows, and as the name of a file.
+		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ commandOf }) => {
+			const text = `+script(t, text)+`
+			return [{ body: text }, { body: text, type: 'text/csv' }, { body: { name: text }, type: 'text/csv' }].map((of) => commandOf({ path: 'v1/plans', ...of }))
+		})`)
 		for _, command := range commands {
 			if i := strings.IndexFunc(command, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control) }); i >= 0 {
 				t.Errorf("%q has %q", command, command[i:])
 			}
-		}
-		word, err := exec.CommandContext(t.Context(), "bash", "-c", "printf %s "+commands[0]).Output()
-		if err != nil || string(word) != text {
-			t.Errorf("%q as a word is %q, %v", text, word, err)
-		}
-		data, err := exec.CommandContext(t.Context(), "bash", "-c", `curl() { if [ "$1" = --data-raw ]; then printf %s "$2"; else cat; fi; }; curl `+commands[1]).Output()
-		if err != nil || strings.TrimSuffix(string(data), "\n") != strings.TrimSuffix(text, "\n") {
-			t.Errorf("%q as data is %q, %v", text, data, err)
+			said, err := exec.CommandContext(t.Context(), "bash", "-c", takesData+command).Output()
+			if err != nil || strings.TrimSuffix(string(said), "\n") != strings.TrimSuffix(text, "\n") {
+				t.Errorf("%q sends %q, %v, not %q", command, said, err, text)
+			}
 		}
 	}
 }
+
+// takesData stands for curl: it prints what it would send, or the name of the file that it would.
+const takesData = `curl() {
+	for word; do
+		case "$option $word" in
+			"--data-raw "*) printf %s "$word";;
+			"--data-binary @-") cat;;
+			"--data-binary "*) printf %s "${word#@}";;
+		esac
+		option=$word
+	done
+}
+`
 
 // TestRecords: CSV has the same records however its text comes in pieces, and a quote
 // that is never closed holds nobody up.
@@ -133,7 +146,7 @@ func TestRecords(t *testing.T) {
 	p.Goto("/")
 	text := "key,cost\n\"a,\"\"b\"\"\nc\",1\r\n,\"x\"\n\"\",\nlast,2"
 	want := `[[["key","cost"],1],[["a,\"b\"\nc","1"],2],[["","x"],4],[["",""],5],[["last","2"],6]]`
-	got := browsertest.Eval[[]string](p, `import('/dashboard/js/views/whatif/csv.js').then(({ Records }) => {
+	got := browsertest.Eval[[]string](p, `import('/dashboard/js/csv.js').then(({ Records }) => {
 		const text = `+script(t, text)+`
 		const ways = Array.from(text, (_, i) => {
 			const records = new Records()
