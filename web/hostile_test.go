@@ -109,33 +109,35 @@ func TestCommands(t *testing.T) {
 		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "ROWS\nROWS1\nJSON\nJSON1\nid\nROWS", "\n", " \t ",
 		"key,cost\r\nROWS\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
 	} {
-		// As JSON, as rows, and as the name of a file.
 		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ commandOf }) => {
 			const text = `+script(t, text)+`
-			return [{ body: text }, { body: text, type: 'text/csv' }, { body: { name: text }, type: 'text/csv' }].map((of) => commandOf({ path: 'v1/plans', ...of }))
+			return [{ body: text }, { body: text, type: 'text/csv' }, { body: new File([], text), type: 'text/csv' }].map((sent) => commandOf({ path: 'v1/what-if', ...sent }))
 		})`)
-		for _, command := range commands {
+		for i, command := range commands {
 			if i := strings.IndexFunc(command, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control) }); i >= 0 {
 				t.Errorf("%q has %q", command, command[i:])
 			}
-			said, err := exec.CommandContext(t.Context(), "bash", "-c", takesData+command).Output()
-			if err != nil || strings.TrimSuffix(string(said), "\n") != strings.TrimSuffix(text, "\n") {
-				t.Errorf("%q sends %q, %v, not %q", command, said, err, text)
+			want := text
+			if i == 2 {
+				want = "@" + text
+			}
+			sent, err := exec.CommandContext(t.Context(), "bash", "-c", sentData+command).Output()
+			if err != nil || strings.TrimSuffix(string(sent), "\n") != strings.TrimSuffix(want, "\n") {
+				t.Errorf("%q sends %q, not %q: %v", command, sent, want, err)
 			}
 		}
 	}
 }
 
-// takesData stands for curl: it prints what it would send, or the name of the file that it would.
-const takesData = `curl() {
-	for word; do
-		case "$option $word" in
-			"--data-raw "*) printf %s "$word";;
-			"--data-binary @-") cat;;
-			"--data-binary "*) printf %s "${word#@}";;
-		esac
-		option=$word
-	done
+// sentData stands for curl in bash: it says what would be sent, of a file its name.
+const sentData = `curl() {
+  while [ $# -gt 0 ]; do
+    case "$1" in
+    --data-raw) printf %s "$2"; shift ;;
+    --data-binary) if [ "$2" = @- ]; then cat; else printf %s "$2"; fi; shift ;;
+    esac
+    shift
+  done
 }
 `
 

@@ -57,6 +57,8 @@ func TestOperators(t *testing.T) {
 	if got := names(p); !slices.Equal(got, []string{"clicks"}) {
 		t.Errorf("the link does not hold the search: it finds %v", got)
 	}
+	p.WaitText(".operators-row.waits .status-no_action", "no action") // of the newest interval
+	p.WaitText(".operators-row.waits .status-proposed", "waits for approval")
 	p.Click(".operators-do a")
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)
 	p.WaitFor("main h1")

@@ -43,14 +43,14 @@ function Frame() {
     return () => { left = true }
   }, [load])
 
-  // A new page begins at its top, and is read from there.
-  const shownPath = useRef(route.path)
+  // A new page begins at its top, and is read from there; so is one that somebody else sees.
+  const shown = useRef(`${visit} ${route.path}`)
   useEffect(() => {
-    if (shownPath.current === route.path) return
-    shownPath.current = route.path
+    if (shown.current === `${visit} ${route.path}`) return
+    shown.current = `${visit} ${route.path}`
     scrollTo(0, 0)
     main.current.focus({ preventScroll: true })
-  }, [route.path])
+  }, [visit, route.path])
 
   return html`
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); main.current.focus() }}>Skip to content</a>

@@ -66,17 +66,20 @@ export function Loading({ rows = 4, label = 'Loading' }) {
 }
 
 const advice = {
+  401: 'Sign in with a token that this server knows.',
   403: 'Another token may do this: sign out, and in again with one that has the role.',
   410: 'Retention removes what is older than the configuration keeps.',
   429: 'Other requests hold the memory that this one needs.',
 }
 
+const titles = { 0: 'No answer from the server', 401: 'A token is needed', 404: 'There is nothing here' }
+
 /** What went wrong, and what helps. itself says that what may pass is asked for again without the visitor. */
 export function Trouble({ problem, retry, itself = true }) {
   const { status, title, detail, code, errors = [], requestID } = problem
   return html`<div class="trouble" role="alert">
-    <p class="trouble-title">${status === 0 ? 'No answer from the server' : status === 404 ? 'There is nothing here' : title}</p>
-    ${status !== 0 && html`<p>${detail}</p>`}
+    <p class="trouble-title">${titles[status] ?? title}</p>
+    ${status !== 0 && status !== 401 && html`<p>${detail}</p>`}
     ${errors.length > 0 && html`<ul>${errors.slice(0, 10).map((e, i) => html`<li key=${i}>${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}${e.detail}</li>`)}
       ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
     ${advice[status] && html`<p>${advice[status]}</p>`}
@@ -92,7 +95,7 @@ export function Trouble({ problem, retry, itself = true }) {
  */
 export function Resource({ of, rows, render }) {
   if (of.data === null) return of.problem ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />` : html`<${Loading} rows=${rows} />`
-  return html`${of.problem && html`<p class="stale" role="status">Not renewed since <${Time} at=${of.at} />: ${of.problem.status === 0 ? 'the server does not answer' : of.problem.message}</p>`}${render(of.data)}`
+  return html`${of.problem && html`<p class="stale"><span role="status">Not renewed: ${of.problem.status === 0 ? 'the server does not answer' : of.problem.message.replace(/\.$/, '')}.</span> What is shown is from <${Time} at=${of.at} />.</p>`}${render(of.data)}`
 }
 
 const news = new Topic()
@@ -139,13 +142,15 @@ export function Code({ text, label = 'Command' }) {
 }
 
 /**
- * A modal dialog. onClose is called when it was left by Esc or its button.
+ * A modal dialog. It begins at the first field of its form, if it has one. onClose is
+ * called when it was left by Esc or its button.
  */
 export function Dialog({ title, onClose, children }) {
   const element = useRef(null)
   const id = useId()
   useLayoutEffect(() => {
     element.current.showModal()
+    element.current.querySelector('form :is(input, textarea, select)')?.focus()
     return () => element.current?.close()
   }, [])
   return html`<dialog ref=${element} aria-labelledby=${id} onCancel=${(e) => { e.preventDefault(); onClose() }}>

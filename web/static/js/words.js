@@ -20,8 +20,8 @@ export const strategies = ['llfd', 'lpt', 'mintable', 'minmig', 'mixed', 'mixed_
 const causeWords = {
   balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
   cooldown: 'Too soon after the last plan that moved keys.',
-  pending_approval: 'A plan waits for approval, so nothing was planned.',
-  plan_in_flight: 'A plan is being carried out, so nothing was planned.',
+  pending_approval: 'Another plan waited for approval, so nothing was planned.',
+  plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
   hot_key: 'A single key costs more than any instance may carry.',
   nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
   table_limit: 'No plan was found within the table limit.',

@@ -26,7 +26,7 @@ export default function Analyses({ analysis, query }) {
   useEffect(() => { document.title = `${kind?.title ?? 'Analyses'} · plannerd` }, [kind])
   if (analysis === undefined) return html`<${Index} />`
   if (!kind) return html`<${Empty} title="There is no such analysis"><p><a href="#/analyses">All analyses</a></p><//>`
-  return html`<p class="crumbs"><a href="#/analyses">Analyses</a></p>
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/analyses">Analyses</a></nav>
     <h1>${kind.title}</h1>
     <${Tabs} label="Analyses" items=${Object.entries(kinds).map(([id, k]) => ({ href: link(['analyses', id], sameKeys(query)), text: k.short ?? k.title, here: id === analysis }))} />
     <p class="muted analyses-lead">${kind.lead}</p>
@@ -95,6 +95,6 @@ function Answer({ run, analysis, query, asked }) {
 function Curl({ form, analysis, context }) {
   const [text, setText] = useState(null)
   const show = async () => setText(commandOf(await questionOf(analysis, form.source, form.draft, context)))
-  return html`<button type="button" onClick=${show} disabled=${!complete(form.source)}>As curl</button>
+  return html`<button type="button" onClick=${show} disabled=${!complete(form.source)}>Show as curl</button>
     ${text !== null && html`<${Dialog} title="The same question for curl" onClose=${() => setText(null)}><div class="analyses-curl"><${Code} text=${text} label="Command for bash" /></div><//>`}`
 }

@@ -72,14 +72,18 @@ function Operator({ operator: o, eager }) {
     <div role="cell" class="operators-name"><a href=${link(['operators', o.name])}>${o.name}</a>
       <span class="muted">${counted(o.instances.length, 'instance')} · ${o.scheme === 'table' ? strategyWords[o.strategy] ?? o.strategy : o.scheme}</span></div>
     <div role="cell" class="operators-theta">${plans.loading || !seen ? html`<span class="skeleton"></span>` : history.length === 0 ? html`<span class="muted">no interval yet</span>`
-      : html`<${Sparkline} values=${thetas} bound=${o.theta_max} label="θ before planning over the last ${counted(thetas.length, 'interval')}: ${percent(thetas.at(-1))} in the newest, ${percent(Math.max(...thetas))} at most; θ_max is ${percent(o.theta_max)}"
+      : html`<${Sparkline} values=${thetas} bound=${o.theta_max} label="θ before planning over ${thetas.length === 1 ? 'one interval' : `the last ${counted(thetas.length, 'interval')}`}: ${percent(thetas.at(-1))} in the newest, ${percent(Math.max(...thetas))} at most; θ_max is ${percent(o.theta_max)}"
           format=${(i) => `interval ${history[history.length - 1 - i].interval}: θ ${percent(thetas[i])}`} />
-        <span class="operators-now"><strong>${percent(last.theta.before)}</strong> <span class="muted">→ ${percent(last.theta.after)}, θ<sub>max</sub> ${percent(o.theta_max)}</span></span>`}</div>
+        <span class="operators-now"><strong>${percent(last.theta.before)}</strong> <span class="muted"><span class="nowrap">→ ${percent(last.theta.after)},</span> <span class="nowrap">θ<sub>max</sub> ${percent(o.theta_max)}</span></span></span>`}</div>
     <div role="cell"><span class="cell-head">Table </span>${counted(o.table_size, ...sizeUnit[o.scheme])}${o.table_limit !== null && o.table_limit !== undefined && html`<span class="muted"> of ${count(o.table_limit)}</span>`}</div>
-    <div role="cell"><span class="cell-head">Last plan </span>${history.length === 0 && !plans.data ? html`<span class="skeleton"></span>` : last ? html`<a href=${link(['plans', last.id])}>interval ${count(last.interval)}</a> <${Status} status=${last.status} /><div class="muted"><${Time} at=${last.created_at} /></div>` : html`<span class="muted">none yet</span>`}</div>
+    <div role="cell"><span class="cell-head">Last plan </span>${history.length === 0 && !plans.data ? html`<span class="skeleton"></span>` : last ? html`<a href=${link(['plans', last.id])}>interval ${count(last.interval)}</a> <${Status} status=${last.status} /><div class="muted"><${Time} at=${last.created_at} /></div>
+        ${o.current_plan && o.current_plan !== last.id && html`<${Current} operator=${o} plan=${history.find((p) => p.id === o.current_plan)} />`}` : html`<span class="muted">none yet</span>`}</div>
     <div role="cell" class="operators-do">${o.current_plan && html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>${waits ? 'Review' : o.current_plan_status === 'applying' ? 'Watch' : 'See plan'}<span class="visually-hidden"> of ${o.name}</span></a>`}</div>
   </div>`
 }
+
+/** The plan that is under way, where a newer interval has one that came to nothing. */
+const Current = ({ operator: o, plan }) => html`<div><a href=${link(['plans', o.current_plan])}>${plan ? `interval ${count(plan.interval)}` : 'an earlier plan'}</a> <${Status} status=${o.current_plan_status} /></div>`
 
 /** What fills an empty server. */
 function FirstSteps() {

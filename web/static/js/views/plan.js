@@ -28,7 +28,8 @@ export default function View({ plan: id }) {
   useChangesSaid(plan)
   useEffect(() => { document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd' }, [plan])
 
-  return html`<${Resource} of=${found} rows=${8} render=${() => html`
+  return html`${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}
+  <${Resource} of=${found} rows=${8} render=${() => html`
     <div class="plan">
       <${Head} plan=${plan} found=${found} />
       ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
@@ -52,7 +53,7 @@ function useChangesSaid(plan) {
 
 function Head({ plan, found }) {
   return html`
-    <p class="crumbs"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></p>
+    <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></nav>
     <div class="plan-head">
       <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
       <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><${AsJSON} path=${`v1/plans/${encodeURIComponent(plan.id)}`} name=${`${plan.operator}-interval-${plan.interval}`} /></div>

@@ -32,6 +32,7 @@ export default function WhatIf({ query }) {
   const run = useRun()
   const dropping = useDrop(csv.take)
 
+  const untouched = kind === 'csv' ? csv.text === '' && csv.body === null : interval.plan.data === null && !interval.plan.problem
   const start = () => {
     setQuery({ source: kind, ...parameters.texts, run: '1', open: null })
     run.renew(asked, source)
@@ -50,7 +51,7 @@ export default function WhatIf({ query }) {
       <//>
       <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
     </div>
-    <${Bar} run=${run} asked=${asked} source=${source} wrong=${wrong} total=${parameters.total} start=${start} />
+    <${Bar} run=${run} asked=${asked} source=${source} wrong=${wrong} untouched=${untouched} total=${parameters.total} start=${start} />
     ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem, kind)} retry=${asked && (passing(run.problem) || run.problem.status === 408) ? start : undefined} itself=${false} />`}
     ${run.answer && html`
       ${(!asked || nameOfRequest(asked, source) !== run.name) && run.state !== 'running' && html`<p class="stale" role="status">These are the results of an earlier question: what is asked above has changed since.</p>`}
@@ -101,17 +102,17 @@ function inWords(problem, kind) {
   return { status, title: said[0], detail: said[1], code, errors, requestID }
 }
 
-function Bar({ run, asked, source, wrong, total, start }) {
+function Bar({ run, asked, source, wrong, untouched, total, start }) {
   const [curl, setCurl] = useState(false)
   const text = asked && commandOf(asked, source.name)
   const busy = run.state === 'running'
   useEffect(() => { if (run.state === 'done' && run.took) announce(`${counted(run.answer.results.length, 'plan')} in ${duration(run.took)}.`) }, [run.answer])
   return html`<div class="card whatif-bar">
-    <p class="whatif-total" role="status">${wrong ? html`<span class="whatif-wrong">${wrong}</span>` : `${total.words}, at most 256`}</p>
+    <p class="whatif-total" role="status">${wrong ? html`<span class=${untouched ? 'muted' : 'whatif-wrong'}>${wrong}</span>` : `${total.words}, at most 256`}</p>
     <div class="whatif-buttons">
       ${busy && html`<${Elapsed} since=${run.since} /><button type="button" onClick=${run.cancel}>Cancel</button>`}
-      ${asked && html`<button type="button" aria-expanded=${curl} onClick=${() => setCurl(!curl)}>curl</button><${CopyButton} text=${text} label="Copy as curl" /><${CopyButton} text=${() => location.href} label="Copy link" />`}
-      <button type="button" class="primary" disabled=${!asked || busy} onClick=${start}>${busy ? 'Running…' : 'Run'}</button>
+      ${asked && html`<button type="button" aria-expanded=${curl} onClick=${() => setCurl(!curl)}>Show as curl</button><${CopyButton} text=${text} label="Copy as curl" /><${CopyButton} text=${() => location.href} label="Copy link" />`}
+      <button type="button" class="primary" disabled=${!asked} aria-disabled=${busy} onClick=${busy ? undefined : start}>${busy ? 'Running…' : 'Run'}</button>
     </div>
     ${curl && text && html`<div class="whatif-curl"><${Code} text=${text} label="The same by curl" /></div>`}
   </div>`

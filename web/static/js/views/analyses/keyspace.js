@@ -7,24 +7,26 @@ import { Card } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colours, merged } from './drawing.js'
 
-const rows = ['before', 'moves', 'after']
+/** What is drawn below each other; a first division has nothing before it. */
+const rowsOf = (segments) => (segments.some((s) => s.before !== null) ? ['before', 'moves', 'after'] : ['after'])
 
 export function KeySpace({ plan, width }) {
   const { segments } = plan
+  const rows = rowsOf(segments)
   const total = segments.reduce((sum, s) => sum + s[width], 0)
   const ids = plan.followers.map((f) => f.id)
   const chooser = html`<label class="analyses-choose">Width by <select value=${width} onChange=${(e) => setQuery({ width: e.currentTarget.value === 'cost' ? null : e.currentTarget.value })}><option value="cost">share of cost</option><option value="keys">number of keys</option></select></label>`
   const moving = segments.filter((s) => s.before !== null && s.before !== s.after)
   return html`<${Card} title="Owners along the key space" aside=${chooser}>
-    <${Chart} height=${190} depends=${[plan, width]} label="The key space in ${counted(segments.length, 'segment')}, from the lowest key on, with its owners before and after; ${counted(moving.length, 'segment')} ${moving.length === 1 ? 'changes its' : 'change their'} owner."
-      option=${(p, pixels) => option(p, bars(segments, width, total, pixels), ids, total, width)} data=${tableOf(segments)} />
+    <${Chart} height=${rows.length > 1 ? 190 : 110} depends=${[plan, width]} label="The key space in ${counted(segments.length, 'segment')}, from the lowest key on, with its owners before and after; ${counted(moving.length, 'segment')} ${moving.length === 1 ? 'changes its' : 'change their'} owner."
+      option=${(p, pixels) => option(p, rows, bars(segments, rows, width, total, pixels), ids, total, width)} data=${tableOf(segments)} />
     ${segments.length < plan.segment_count && html`<p class="hint">Only the first ${count(segments.length)} of ${counted(plan.segment_count, 'segment')} are shown: a greater length of lists shows more.</p>`}
-    <p class="hint">The middle row marks what changes its owner, in the colour of the new one. Segments thinner than a pixel are merged with their neighbours.${ids.length > 10 ? ' There are ten colours: followers ten apart share one.' : ''}</p>
+    <p class="hint">${rows.length > 1 && 'The middle row marks what changes its owner, in the colour of the new one. '}Segments thinner than a pixel are merged with their neighbours.${ids.length > 10 ? ' There are ten colours: followers ten apart share one.' : ''}</p>
   <//>`
 }
 
 /** What is drawn: {row, from, to, owner, segment}; stretches thinner than a pixel are merged. */
-function bars(segments, width, total, pixels) {
+function bars(segments, rows, width, total, pixels) {
   const owner = { before: (s) => s.before, moves: (s) => (s.before !== null && s.before !== s.after ? s.after : null), after: (s) => s.after }
   return rows.flatMap((row, y) => {
     let at = 0
@@ -45,16 +47,16 @@ function bars(segments, width, total, pixels) {
 
 const keyWords = (key, open) => (key === null || key === '' ? open : key.length > 40 ? `${key.slice(0, 40)}…` : key)
 
-function words({ of: s, y, from, to }, total) {
-  const who = `${rows[y] === 'moves' ? 'goes to' : rows[y]}${rows[y] === 'moves' ? '' : ':'} follower ${s.owner}\n${percent((to - from) / total)}`
+function words({ of: s, y, from, to }, rows, total) {
+  const who = `${rows[y] === 'moves' ? 'goes to' : `${rows[y]}:`} follower ${s.owner}\n${percent((to - from) / total)}`
   return s.count > 1 ? `${who}, ${s.count} segments merged` : `${who}, ${counted(s.keys, 'key')}, cost ${amount(s.cost)}\nfrom ${keyWords(s.low, 'the beginning')} to below ${keyWords(s.high, 'the end')}`
 }
 
-function option(p, drawn, ids, total, width) {
+function option(p, rows, drawn, ids, total, width) {
   const colour = colours(p, ids)
   return {
     grid: { left: 8, right: 24, top: 6, bottom: 26, containLabel: true },
-    tooltip: { trigger: 'item', formatter: ({ data }) => words(drawn[data[3]], total) },
+    tooltip: { trigger: 'item', formatter: ({ data }) => words(drawn[data[3]], rows, total) },
     xAxis: axis(p, { type: 'value', min: 0, max: total || 1, interval: width === 'keys' ? undefined : (total || 1) / 4, name: width === 'keys' ? 'keys, in their order' : 'cost, in the order of the keys', nameLocation: 'middle', nameGap: 24, axisLabel: { formatter: (v) => (width === 'keys' ? amount(v) : percent(v / (total || 1))) }, splitLine: { show: false } }),
     yAxis: axis(p, { type: 'category', data: rows, inverse: true, axisLabel: { color: p.text }, axisLine: { show: false } }),
     series: [{
@@ -78,7 +80,7 @@ const mostListed = 1_000
 const tableOf = (segments) => ({
   rows: segments.slice(0, mostListed),
   columns: [
-    { head: 'From key', of: (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>` }, { head: 'below', of: (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>` },
+    { head: 'From key', of: (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>` }, { head: 'To key, exclusive', of: (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>` },
     { head: 'Before', of: (s) => s.before ?? '–', number: true }, { head: 'After', of: (s) => s.after, number: true }, { head: 'Keys', of: (s) => count(s.keys), number: true }, { head: 'Cost', of: (s) => amount(s.cost), number: true }, { head: 'State', of: (s) => stateOnly(s.state), number: true },
   ],
 })

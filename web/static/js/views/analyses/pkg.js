@@ -138,14 +138,14 @@ const lowerBound = ({ bounds }) => Math.max(0, bounds.top_key, bounds.split)
 
 const Runs = ({ runs }) => html`<div class="analyses-tall"><${PlainTable} caption="Figures of each run" rows=${runs} rowKey=${(r) => r.name} columns=${[
   { head: 'Run', of: (r) => r.name }, { head: 'I(m)/m', of: (r) => fine(r.imbalance), number: true },
-  { head: 'over seeds', of: (r) => (r.over_seeds.least === r.over_seeds.greatest ? '–' : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`), number: true },
+  { head: 'Over seeds', of: (r) => (r.over_seeds.least === r.over_seeds.greatest ? '–' : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`), number: true },
   { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true }, { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true }, { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
   { head: 'θ', of: (r) => fine(r.theta), number: true }, { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
-  { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true }, { head: 'of key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true }, { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
+  { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true }, { head: 'Over key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true }, { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
   { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true }, { head: 'Head', of: (r) => (r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–') },
 ]} /></div>`
 
 const HeavyKeys = ({ result }) => html`${result.heavy_keys.length < result.heavy_key_count && html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`}
-  <div class="analyses-tall"><${PlainTable} caption="Heavy keys" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
+  <div class="analyses-tall"><${PlainTable} caption="Heavy keys and the workers they need" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
   { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Share', of: (k) => fine(k.share), number: true }, { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
 ]} /></div>`

@@ -37,7 +37,7 @@ export function Ranges({ result, query, values }) {
 
 const figures = (result, plan) => [
   { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
-  { label: 'Greatest overload θ', value: percent(plan.theta.after), note: `before ${percent(plan.theta.before)}${plan.theta_error.after > 0 ? `, ± ${percent(plan.theta_error.after)}` : ''}`, tone: plan.balanced ? 'good' : 'warn' },
+  { label: 'Greatest overload θ', value: percent(plan.theta.after), note: `${result.event === 'create' ? 'a first division' : `before ${percent(plan.theta.before)}`}${plan.theta_error.after > 0 ? `, ± ${percent(plan.theta_error.after)}` : ''}`, tone: plan.balanced ? 'good' : 'warn' },
   { label: 'Changes its owner', value: percent(plan.moved), note: `${counted(plan.keys_moved, 'key')}, ${state(plan.state_moved)}` },
   { label: 'Proven: not less', value: percent(plan.lower_bound), note: plan.formula === null ? 'by any division within the tolerance' : `formula of the proposal: ${percent(plan.formula)}` },
   { label: 'Intervals', value: count(plan.owner_count), note: counted(plan.transfer_count, 'transfer') },
@@ -45,7 +45,7 @@ const figures = (result, plan) => [
 
 function Said({ plan, result }) {
   const said = [
-    ...plan.causes.map(cause),
+    ...(result.event === 'create' ? [] : plan.causes.map(cause)),
     plan.lost > 0 && `${percent(plan.lost)} of the whole is lost: those that had it and their replicas are gone.`,
     plan.sent < plan.moved && plan.lost === 0 && plan.moved > 0 && `${percent(plan.sent)} of the whole crosses the network; of the rest the new owner is the replica.`,
     result.event === 'create' && 'This is a first division, so nothing moves.',
@@ -54,7 +54,7 @@ function Said({ plan, result }) {
   return said.length === 0 ? null : html`<p>${said.join(' ')}</p>`
 }
 
-const Compared = ({ plans }) => html`<${PlainTable} caption="Both methods" rows=${plans} rowKey=${(p) => p.method} columns=${[
+const Compared = ({ plans }) => html`<${PlainTable} caption="Figures of both methods" rows=${plans} rowKey=${(p) => p.method} columns=${[
   { head: 'Method', of: (p) => methodWords[p.method] }, { head: 'θ after', of: (p) => percent(p.theta.after), number: true }, { head: 'Moved', of: (p) => percent(p.moved), number: true },
   { head: 'Not less', of: (p) => percent(p.lower_bound), number: true }, { head: 'Formula', of: (p) => percent(p.formula), number: true }, { head: 'State moved', of: (p) => percent(p.state_fraction), number: true }, { head: 'Intervals', of: (p) => count(p.owner_count), number: true },
 ]} />`
@@ -73,7 +73,7 @@ function Transfers({ plan }) {
   return html`
     <p class="hint">${plan.transfers.length < plan.transfer_count ? `The first ${count(plan.transfers.length)} of ${counted(plan.transfer_count, 'transfer')}, the largest first. ` : ''}While keys are asked for, whoever sends an interval answers for its keys until the new owner has them.</p>
     <div class="analyses-tall"><${PlainTable} caption="Transfers, the largest first" rows=${plan.transfers} rowKey=${(t) => t.low} columns=${[
-      { head: 'From key', of: (t) => bound(t.low, 'the beginning') }, { head: 'below', of: (t) => bound(t.high, 'the end') }, { head: 'From', of: (t) => t.from, number: true }, { head: 'To', of: (t) => t.to, number: true },
+      { head: 'From key', of: (t) => bound(t.low, 'the beginning') }, { head: 'To key, exclusive', of: (t) => bound(t.high, 'the end') }, { head: 'From', of: (t) => t.from, number: true }, { head: 'To', of: (t) => t.to, number: true },
       { head: 'Sent by', of: sourceWords }, { head: 'Share', of: (t) => `${percent(t.share)}${t.share_error > 0 ? ` ± ${percent(t.share_error)}` : ''}`, number: true },
       { head: 'Keys', of: (t) => count(t.keys), number: true }, { head: 'Cost', of: (t) => amount(t.cost), number: true }, { head: 'State', of: (t) => stateOnly(t.state), number: true },
     ]} /></div>`

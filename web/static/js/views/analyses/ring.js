@@ -27,12 +27,13 @@ function changesOf(result) {
 export function Ring({ result, query, values }) {
   useStateUnit()
   const changes = changesOf(result)
+  const theta = values.theta_max ?? 0.08
   const changing = (c) => c.change.tokens_added + c.change.tokens_removed > 0
   const shown = changes.find((c) => c.id === query.show) ?? changes.find(changing) ?? changes[0] ?? null
   return html`
-    ${result.keys > 0 && html`<${Stats} items=${figures(result, shown?.change)} />`}
+    ${result.keys > 0 && html`<${Stats} items=${figures(result, shown?.change, theta)} />`}
     ${result.verdict && html`<${Verdict} result=${result} />`}
-    ${shown && html`<${Change} result=${result} shown=${shown} changes=${changes} theta=${values.theta_max ?? 0.08} />`}
+    ${shown && html`<${Change} result=${result} shown=${shown} changes=${changes} theta=${theta} />`}
     ${!shown && result.nodes.length > 0 && result.keys > 0 && html`<${Card} title="Nodes"><${Nodes} nodes=${result.nodes} /><//>`}
     ${result.plan && html`<${Plan} plan=${result.plan} />`}
     ${result.reach && html`<${Reach} reach=${result.reach} />`}
@@ -40,10 +41,10 @@ export function Ring({ result, query, values }) {
     ${result.paper && html`<${Paper} rows=${result.paper} />`}`
 }
 
-function figures(result, change) {
+function figures(result, change, theta) {
   return [
     { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
-    change ? { label: 'Greatest overload θ', value: percent(change.theta.after), note: `before ${percent(change.theta.before)}`, tone: change.theta.after < change.theta.before ? 'good' : change.theta.after > change.theta.before ? 'warn' : undefined }
+    change ? { label: 'Greatest overload θ', value: percent(change.theta.after), note: `before ${percent(change.theta.before)}, θ_max ${percent(theta)}`, tone: change.theta.after <= theta ? 'good' : 'warn' }
       : { label: 'Greatest overload θ', value: percent(result.theta) },
     { label: 'Skew S', value: amount(change?.skew.after ?? result.skew), note: change && `before ${amount(change.skew.before)}` },
     change && { label: 'Tokens', value: `+${count(change.tokens_added)} −${count(change.tokens_removed)}`, note: `${percent(change.moved)} of the ring changes its node` },
@@ -109,13 +110,13 @@ function tokenWords({ tokens_before: before, tokens_after: after }) {
 const ChangedNodes = ({ nodes }) => html`<div class="analyses-tall"><${PlainTable} caption="Tokens and loads of each node before and after" rows=${nodes} rowKey=${(n) => n.id} columns=${[
   { head: 'Node', of: (n) => n.id }, { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
   { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true }, { head: 'Change', of: tokenWords },
-  { head: 'Load before', of: (n) => amount(n.load_before), number: true }, { head: 'after', of: (n) => amount(n.load_after), number: true },
+  { head: 'Load before', of: (n) => amount(n.load_before), number: true }, { head: 'Load after', of: (n) => amount(n.load_after), number: true },
   { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
   { head: 'State in', of: (n) => stateOnly(n.state_in), number: true }, { head: 'State out', of: (n) => stateOnly(n.state_out), number: true },
 ]} /></div>`
 
 const Arcs = ({ arcs }) => html`<div class="analyses-tall"><${PlainTable} caption="Arcs that change their node" rows=${arcs} columns=${[
-  { head: 'Positions after', of: (a) => count(a.start), number: true }, { head: 'up to', of: (a) => count(a.end), number: true },
+  { head: 'Positions after', of: (a) => count(a.start), number: true }, { head: 'Up to', of: (a) => count(a.end), number: true },
   { head: 'From', of: (a) => a.from, number: true }, { head: 'To', of: (a) => a.to, number: true },
   { head: 'Keys', of: (a) => count(a.keys), number: true }, { head: 'Cost', of: (a) => amount(a.cost), number: true }, { head: 'State', of: (a) => stateOnly(a.state), number: true },
 ]} /></div>`

@@ -29,7 +29,7 @@ export function Schemes({ result }) {
       { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
       { label: 'Instances', value: count(result.instances), note: `tolerance θ_max = ${percent(result.theta_max)}` },
       { label: 'Costliest key p₁', value: percent(result.p1), note: `a fair share is ${percent(1 / result.instances)}` },
-      { label: 'Least θ with whole keys', value: percent(result.least_theta), note: 'because of the costliest key', tone: result.least_theta > result.theta_max ? 'warn' : undefined },
+      { label: 'Least θ with whole keys', value: percent(result.least_theta), note: result.least_theta > 0 ? 'because of the costliest key' : 'no key is above a fair share', tone: result.least_theta > result.theta_max ? 'warn' : undefined },
     ]} />
     <div class="grid">
       <${Card} class="half" title="Greatest overload θ"><${Bars} schemes=${schemes} of=${(s) => s.theta} format=${fine} line=${{ at: result.theta_max, words: 'θ_max' }} words="Greatest overload of each scheme" best=${r.scheme} /><//>
@@ -57,7 +57,7 @@ function Bars({ schemes, of, format, line, words, best }) {
 }
 
 const Figures = ({ schemes }) => html`<${PlainTable} caption="Figures of all schemes" rows=${schemes} rowKey=${(s) => s.scheme} columns=${[
-  { head: 'Scheme', of: nameOf }, { head: 'θ', of: (s) => fine(s.theta), number: true }, { head: 'over seeds', of: (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'), number: true },
+  { head: 'Scheme', of: nameOf }, { head: 'θ', of: (s) => fine(s.theta), number: true }, { head: 'Over seeds', of: (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'), number: true },
   { head: 'Balanced', of: (s) => html`<span class="analyses-${s.balanced ? 'yes' : 'no'}">${s.balanced ? 'yes' : 'no'}${s.table_within_limit ? '' : ', beyond the table limit'}</span>` }, { head: 'Keys whole', of: (s) => (s.keeps_keys ? 'yes' : 'no') },
   { head: 'Imbalance', of: (s) => fine(s.imbalance), number: true }, { head: 'Pairs', of: (s) => count(s.pairs), number: true }, { head: 'Table entries', of: (s) => count(s.table_entries), number: true }, { head: 'Tokens', of: (s) => count(s.tokens), number: true }, { head: 'Intervals', of: (s) => count(s.intervals), number: true },
   { head: 'Keys moved', of: (s) => count(s.keys_moved), number: true }, { head: 'State moved', of: (s) => stateOnly(s.state_moved), number: true }, { head: 'To merge', of: (s) => amount(s.aggregation_messages), number: true },

@@ -48,10 +48,10 @@ function Foot({ shown, more, onMore }) {
     end.current.focus()
   }, [more])
   return more ? html`<p class="operator-more"><button type="button" onClick=${() => { asked.current = true; onMore() }}>Show more</button> <span class="muted" role="status">${count(shown)} shown</span></p>`
-    : html`<p class="operator-more muted" ref=${end} tabindex="-1">No more than ${shown === 1 ? 'this plan' : `these ${counted(shown, 'plan')}`}.</p>`
+    : html`<p class="operator-more muted" ref=${end} tabindex="-1">${shown === 1 ? 'This is the only plan' : `All ${counted(shown, 'plan')} are shown`}.</p>`
 }
 
-const causeShort = { balanced: 'within limits', pending_approval: 'another waits for approval', plan_in_flight: 'another is being applied', nothing_movable: 'nothing movable' }
+const causeShort = { balanced: 'within limits or trigger', pending_approval: 'another waited for approval', plan_in_flight: 'another was being applied', nothing_movable: 'nothing movable' }
 
 const columns = [
   { head: 'Interval', of: (p) => html`<a href=${link(['plans', p.id])}>${count(p.interval)}</a>${p.epoch > 0 && html` <span class="muted">epoch ${count(p.epoch)}</span>`}` },

@@ -65,6 +65,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   }, { key, match: etag }))
   const submit = async (event) => {
     event.preventDefault()
+    if (busy) return
     if (!named) localStorage.setItem(actorKey, actor.trim())
     const answer = await send()
     if (answer === undefined) return
@@ -80,14 +81,14 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
     reload()
     onClose()
   }
-  return html`<${Dialog} title=${title} onClose=${onClose}>
+  return html`<${Dialog} title=${`${title} of interval ${count(plan.interval)} of ${plan.operator}`} onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Consequence} verb=${verb} plan=${plan} />
       ${verb === 'abort' && plan.status === 'applying' && html`<p><label class="check"><input type="checkbox" required checked=${rolledBack} onChange=${(e) => setRolledBack(e.currentTarget.checked)} /> The engine has taken all state back to where it was before the start</label></p>`}
       <${Field} label=${label} hint="It is kept in the history of the plan.">${(id) => html`<textarea id=${id} rows="3" maxlength=${longestReason} required=${required} value=${reason} onInput=${(e) => write(e.currentTarget.value)}></textarea>`}<//>
       ${!named && html`<${Field} label="Your name" hint="This server asks for no token, so it takes your word for it. This browser remembers it.">${(id) => html`<input id=${id} type="text" autocomplete="username" maxlength="256" value=${actor} onInput=${(e) => setActor(e.currentTarget.value)} />`}<//>`}
       ${problem && html`<${Refused} problem=${problem} again=${again} />`}
-      <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class=${look} disabled=${busy || outdated(problem)}>${busy ? 'Sending…' : button}</button></footer>
+      <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>${busy ? 'Sending…' : button}</button></footer>
     </form>
   <//>`
 }

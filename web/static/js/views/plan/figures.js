@@ -59,7 +59,7 @@ function proof(plan) {
   const what = plan.parameters.objective === 'min_imbalance' ? 'imbalance' : 'movement'
   if (!proven) return { value: 'None', note: 'nothing is proven' }
   if (proven.infeasible) return { value: 'Infeasible', note: 'no plan satisfies all limits', tone: 'bad' }
-  if (proven.gap === 0) return { value: 'Optimal', note: `no plan has less ${what}`, tone: 'good' }
+  if (proven.gap === 0) return { value: 'Optimal', note: `no plan has less ${what}`, tone: plan.balanced && plan.table_within_limit ? 'good' : undefined }
   if (proven.gap === null) return { value: 'No gap', note: 'see the verdict' }
-  return { value: `≤ ${percent(proven.gap)}`, note: `more ${what} than needed` }
+  return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }
 }

@@ -1,6 +1,6 @@
 // Keys that no instance can carry within its limit, and what helps.
 
-import { amount, count, exactly, percent } from '../../format.js'
+import { amount, count, counted, exactly, percent } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { Card, PlainTable } from '../../parts.js'
 import { link } from '../../route.js'
@@ -13,7 +13,7 @@ export function HotKeys({ plan }) {
   if (keys.length === 0) return null
   const forced = keys.reduce((most, k) => Math.max(most, k.forced_theta), 0)
   const rows = all ? keys : keys.slice(0, shown)
-  return html`<${Card} title="Hot keys" aside=${count(keys.length)}>
+  return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
     <p>No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound, wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}.
       What helps is to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as partial key grouping does${plan.operator !== undefined && html` ${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>analyse that</a>)`},
       to give an instance more capacity, or to allow θ_max of ${percent(forced)} at least.</p>

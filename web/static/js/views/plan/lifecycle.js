@@ -81,7 +81,7 @@ export function History({ plan }) {
   const path = `v1/plans/${encodeURIComponent(plan.id)}/transitions`
   const steps = useResource(`${path}#${plan.status}.${plan.resolved_keys}`)
   return html`<${Card} title="History"><${Resource} of=${steps} rows=${2} render=${({ transitions }) => html`<${PlainTable} caption="Steps of the plan, oldest first" rows=${transitions} columns=${[
-    { head: 'What', of: stepOf }, { head: 'Who', of: (t) => t.actor || html`<span class="muted">not said</span>` }, { head: 'Why', of: (t) => html`<span class="plan-reason">${t.reason || '–'}</span>` }, { head: 'When', of: (t) => html`<${Time} at=${t.at} />` },
+    { head: 'What', of: stepOf }, { head: 'Who', of: (t) => t.actor || html`<span class="muted">not said</span>` }, { head: 'Why', of: (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–') }, { head: 'When', of: (t) => html`<${Time} at=${t.at} />` },
   ]} />`} /><//>`
 }
 

@@ -70,7 +70,7 @@ function summary(plan, rows) {
 function verdict(rows) {
   const above = rows.filter((r) => r.above && !r.drained)
   const left = rows.filter((r) => r.drained && r.load_after > 0)
-  const out = [above.length === 0 ? 'After the plan no instance exceeds its bound.' : `Above their bound after the plan: ${some(above.map((r) => r.id))}.`]
+  const out = [above.length === 0 ? 'After the plan no instance exceeds its bound.' : `Above ${above.length === 1 ? 'its bound after the plan: instance' : 'their bounds after the plan: instances'} ${some(above.map((r) => r.id))}.`]
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
   for (const mark of ['removed', 'frozen', 'carried', 'not reported']) {
     const marked = rows.filter((r) => r.marks.includes(mark))

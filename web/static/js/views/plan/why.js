@@ -67,7 +67,7 @@ export function Why({ plan, counts }) {
 
 /** What the plan was asked for, and how it was made. */
 export function Making({ plan }) {
-  return html`<${Card} title="Parameters and making">
+  return html`<${Card} title="Parameters and run">
     <div class="plan-columns"><${Facts} items=${parametersOf(plan)} /><${Facts} items=${makingOf(plan)} /></div>
   <//>`
 }
@@ -128,7 +128,7 @@ function tableParameters(q) {
     ['β', `${exactly(q.beta)}: keys move by cost^β over state`],
     ['Overhead per key', q.key_overhead === 0 ? 'none' : state(q.key_overhead)],
     ['Certificate', certificateWords[q.certificate] ?? q.certificate],
-    ['Work budget', q.work_budget === 0 ? 'none' : `${count(q.work_budget)} work units`],
+    ['Work budget', q.work_budget === 0 ? 'none' : counted(q.work_budget, 'work unit')],
     ['Compaction', q.compact.degree === 0 ? 'none' : `degree ${q.compact.degree}`],
   ]
 }
@@ -137,7 +137,7 @@ function makingOf(plan) {
   const { decode_ms: decode, plan_ms: planning, persist_ms: persisting } = plan.timing
   return [
     ['End', endWords[plan.end_reason] ?? plan.end_reason],
-    ['Work', `${count(plan.work_units)} work units`],
+    ['Work', counted(plan.work_units, 'work unit')],
     ['Time', `${duration(planning)} planning, ${duration(decode)} receiving and decoding${persisting === undefined ? '' : `, ${duration(persisting)} storing`}`],
     plan.epoch !== undefined && ['Epoch', count(plan.epoch)],
     plan.config_version !== undefined && ['Configuration', `version ${count(plan.config_version)}`],

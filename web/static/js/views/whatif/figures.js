@@ -6,7 +6,7 @@ import { noLimit } from './values.js'
 
 /** The figures that results are compared by; of all of them less is better. */
 export const measures = {
-  migration: { head: 'Migration', of: (r) => r.migration.state, text: state, cell: stateOnly },
+  migration: { head: 'Migrated state', of: (r) => r.migration.state, text: state, cell: stateOnly },
   fraction: { head: 'Share of state', of: (r) => r.migration.fraction, text: percent, cell: percent },
   keys: { head: 'Keys moved', of: (r) => r.migration.keys, text: count, cell: count, whole: true },
   table: { head: 'Table size', of: (r) => r.routing_table.size_after, text: (n) => `${count(n)} ${n === 1 ? 'entry' : 'entries'}`, cell: count, whole: true },

@@ -34,6 +34,13 @@ function Propose({ result, source, title, onClose }) {
   </form><//>`
 }
 
+/** Closes what is opened; who did that with the keyboard goes on where it was opened from. */
+function close() {
+  const opener = document.querySelector('.whatif-opened a') ?? document.getElementById('main')
+  setQuery({ open: null })
+  opener.focus()
+}
+
 /** The opened result of an answer: the one that the link names. */
 export function Opened({ answer, source, query }) {
   const result = answer.results.find((r) => nameOf(r) === query.open)
@@ -43,7 +50,7 @@ export function Opened({ answer, source, query }) {
     heading.current?.focus({ preventScroll: true })
   }, [query.open])
   return html`<div ref=${heading} tabindex="-1" class="whatif-open" role="region" aria-label="The opened plan">${result ? html`<${One} key=${query.open} result=${result} answer=${answer} source=${source} />`
-    : html`<${Card} title="Opened plan"><${Empty} title="No such plan is among these results"><p>The link names a combination that was not planned. <button type="button" onClick=${() => setQuery({ open: null })}>Close</button></p><//><//>`}</div>`
+    : html`<${Card} title="Opened plan"><${Empty} title="No such plan is among these results"><p>The link names a combination that was not planned. <button type="button" onClick=${close}>Close</button></p><//><//>`}</div>`
 }
 
 function One({ result, answer, source }) {
@@ -54,7 +61,7 @@ function One({ result, answer, source }) {
   const may = source.kind === 'interval' && ended.includes(source.plan.status)
   return html`<header class="title"><h2 class="whatif-title">${title}</h2><div class="title-aside">
       ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
-      <button type="button" onClick=${() => setQuery({ open: null })}>Close</button></div></header>
+      <button type="button" onClick=${close}>Close</button></div></header>
     ${found.data ? html`<${PlanFigures} plan=${found.data} /><${Migrations} plan=${found.data} local=${found.data.plan.migrations} encoding=${found.data.key_encoding} />` : found.problem ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} />`}
     <details class="whatif-again"><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${commandOf(requestOf(source, gridOf(result, source), true), source.name)} /></details>
   ${proposing && html`<${Propose} result=${result} source=${source} title=${title} onClose=${() => propose(false)} />`}`

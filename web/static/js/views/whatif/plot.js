@@ -6,7 +6,7 @@ import { html } from '../../html.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { strategies, strategyWords } from '../../words.js'
-import { keeps, measures, settings, settingText, titleOf, varied, verdict } from './figures.js'
+import { keeps, lower, measures, settings, settingText, titleOf, varied, verdict } from './figures.js'
 
 /** The corners of a regular polygon, from one at an angle; every other one nearer the middle by a factor. */
 const corners = (n, angle, near = 1) => Array.from({ length: n }, (_, i) => [angle + (2 * Math.PI * i) / n, i % 2 ? near : 1]).map(([a, r]) => [r * Math.cos(a), r * Math.sin(a)])
@@ -88,7 +88,7 @@ function option(p, width, results, axes) {
 }
 
 function sentence(results, axes) {
-  const [x, y, third] = [axes.x, axes.y, axes.colour].map((name) => measures[name].head)
+  const [x, y, third] = [axes.x, axes.y, axes.colour].map((name) => lower(measures[name].head))
   const best = results.filter((r) => r.pareto)
   return `${counted(results.length, 'plan')} by ${x} and ${y}, coloured by ${third}. ${best.length === 1 ? 'One is' : `${best.length} are`} on the Pareto front${best.length > 0 ? `, such as ${best.slice(0, 3).map((r) => `${titleOf(r)} (${measures[axes.y].text(measures[axes.y].of(r))}, ${measures[axes.x].text(measures[axes.x].of(r))})`).join('; ')}` : ''}. The table of results has the same figures.`
 }
@@ -115,7 +115,7 @@ export function Plot({ results, query, handle, onHover, onOpen }) {
         mouseover: ({ data }) => data?.index !== undefined && onHover(plotted[data.index]),
         mouseout: () => onHover(null),
       }} />`}
-    <p class="hint">Large and outlined: on the Pareto front of θ after, migration and table size. ${line < 2 ? 'One of them is best on both axes shown.' : 'The dashed line joins those of them that none beats on both axes shown.'} Hollow: unbalanced, or the table exceeds its limit.
+    <p class="hint">Large and outlined: on the Pareto front of θ after, migrated state and table size. ${line < 2 ? 'One of them is best on both axes shown.' : 'The dashed line joins those of them that none beats on both axes shown.'} Hollow: unbalanced, or the table exceeds its limit.
       ${left > 0 && ` Not shown ${left === 1 ? 'is one plan' : `are ${counted(left, 'plan')}`} without a gap: nothing is proven of ${left === 1 ? 'it' : 'them'}, or it breaks a limit.`}</p>`
 }
 
