@@ -212,5 +212,9 @@ func TestFirstDivision(t *testing.T) {
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/plans/" + id)
-	p.WaitText(".plan-said", "Above their bound after the plan: "+strings.Join(above, ", ")+".")
+	words := "Above their bounds after the plan: instances "
+	if len(above) == 1 {
+		words = "Above its bound after the plan: instance "
+	}
+	p.WaitText(".plan-said", words+strings.Join(above, ", ")+".")
 }
