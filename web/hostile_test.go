@@ -107,8 +107,8 @@ func TestCommands(t *testing.T) {
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	for _, text := range []string{
-		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "CSV\nCSV1\nid\nCSV", "\n", " \t ",
-		"key,cost\r\nCSV\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
+		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "ROWS\nROWS1\nJSON\nJSON1\nid\nROWS", "\n", " \t ",
+		"key,cost\r\nROWS\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
 	} {
 		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ commandOf }) => {
 			const text = `+script(t, text)+`
@@ -149,7 +149,7 @@ func TestRecords(t *testing.T) {
 	p.Goto("/")
 	text := "key,cost\n\"a,\"\"b\"\"\nc\",1\r\n,\"x\"\n\"\",\nlast,2"
 	want := `[[["key","cost"],1],[["a,\"b\"\nc","1"],2],[["","x"],4],[["",""],5],[["last","2"],6]]`
-	got := browsertest.Eval[[]string](p, `import('/dashboard/js/views/whatif/csv.js').then(({ Records }) => {
+	got := browsertest.Eval[[]string](p, `import('/dashboard/js/csv.js').then(({ Records }) => {
 		const text = `+script(t, text)+`
 		const ways = Array.from(text, (_, i) => {
 			const records = new Records()
@@ -213,7 +213,11 @@ func TestFirstDivision(t *testing.T) {
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/plans/" + id)
-	p.WaitText(".plan-said", "Above their bound after the plan: "+strings.Join(above, ", ")+".")
+	words := "Above their bounds after the plan: instances "
+	if len(above) == 1 {
+		words = "Above its bound after the plan: instance "
+	}
+	p.WaitText(".plan-said", words+strings.Join(above, ", ")+".")
 }
 
 // TestClock: times are held against the server's clock where the visitor's is wrong.

@@ -117,6 +117,39 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// imported finds what a module imports, whether at once or later.
+var imported = regexp.MustCompile(`(?m)(?:^(?:import|export)\b.*\bfrom |\bimport\()'([^']+)'`)
+
+// TestPreloaded: what the page needs before it shows anything is asked for at once, not
+// as one module after the other names it.
+func TestPreloaded(t *testing.T) {
+	page := read(t, "index.html")
+	bare := map[string]string{}
+	for _, m := range regexp.MustCompile(`"([^"]+)": "\./dashboard/([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		bare[m[1]] = m[2]
+	}
+	var preloaded []string
+	for _, m := range regexp.MustCompile(`(?:rel="modulepreload" href|type="module" src)="dashboard/([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		preloaded = append(preloaded, m[1])
+	}
+	needed := []string{"js/main.js"}
+	for i := 0; i < len(needed); i++ {
+		for _, m := range imported.FindAllStringSubmatch(read(t, needed[i]), -1) {
+			target := path.Join(path.Dir(needed[i]), m[1])
+			if bare[m[1]] != "" {
+				target = bare[m[1]]
+			}
+			if !strings.HasPrefix(m[0], "import(") && !slices.Contains(needed, target) {
+				needed = append(needed, target)
+			}
+		}
+	}
+	slices.Sort(preloaded)
+	if slices.Sort(needed); !slices.Equal(slices.Compact(preloaded), needed) {
+		t.Errorf("preloaded are %v, needed %v", preloaded, needed)
+	}
+}
+
 // TestLinks: whatever a part refers to is there, and nothing is asked of elsewhere.
 func TestLinks(t *testing.T) {
 	all := files(t)
@@ -133,7 +166,6 @@ func TestLinks(t *testing.T) {
 			t.Errorf("the page refers to %s, which is not there", m[1])
 		}
 	}
-	imported := regexp.MustCompile(`(?m)(?:^(?:import|export)\b.*\bfrom |\bimport\()'([^']+)'`)
 	foreign := regexp.MustCompile(`(?i)['"(]\s*(?:https?:)?//[a-z0-9]`)
 	for _, name := range all {
 		if !own(name) || !strings.HasSuffix(name, ".js") && !strings.HasSuffix(name, ".css") {

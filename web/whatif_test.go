@@ -373,7 +373,7 @@ func TestWhatIfRecords(t *testing.T) {
 		}
 		said, _ := json.Marshal(text)
 		for _, size := range []int{1, 2, 3, 100} {
-			got := browsertest.Eval[[][]string](p, fmt.Sprintf(`import('./dashboard/js/views/whatif/csv.js').then(({ Records }) => {
+			got := browsertest.Eval[[][]string](p, fmt.Sprintf(`import('./dashboard/js/csv.js').then(({ Records }) => {
 				const text = %s, records = new Records(), out = []
 				for (let i = 0; i < text.length; i += %d) out.push(...records.take(text.slice(i, i + %[2]d)))
 				return [...out, ...records.take('', true)].map((r) => r.cells)

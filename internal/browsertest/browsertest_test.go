@@ -138,6 +138,7 @@ func TestVerdict(t *testing.T) {
 		{page: "lax", expect: []string{"127.0.0.1:1"}, want: []string{"to another origin than " + server + ": http://127.0.0.1:1/data"}},
 	} {
 		t.Run(c.page, func(t *testing.T) {
+			t.Parallel()
 			got := errorsOf(t, server, func(p *Page) {
 				for _, e := range c.expect {
 					p.Expect(e)

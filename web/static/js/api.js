@@ -190,7 +190,7 @@ export const change = (path, body, options = {}) =>
   request('POST', path, { body, ...options, headers: { 'Idempotency-Key': options.key ?? idempotencyKey(), ...options.headers } })
 
 /** All items of a list, page by page, at most limit: {items, more}. */
-export async function list(path, member, { query = {}, limit = 10_000, signal } = {}) {
+async function list(path, member, { query = {}, limit = 10_000, signal } = {}) {
   const items = []
   for (let page_token = null; ;) {
     const { data } = await request('GET', path, { query: { page_size: Math.min(1000, limit - items.length), ...query, page_token }, signal })
@@ -272,6 +272,10 @@ export function useResource(path, { query, every = 0, load } = {}) {
   const shown = state.url === url ? state : { data: null, etag: null, problem: null, at: 0 }
   return { ...shown, loading: url !== null && shown.data === null && shown.problem === null, reload, take }
 }
+
+/** Watches all items of a list, up to limit; data is {items, more}. See useResource. */
+export const useList = (path, member, { limit = 5_000, every } = {}) =>
+  useResource(path, { every, load: async (signal) => ({ data: await list(path, member, { limit, signal }) }) })
 
 /** Whether asking again may help. */
 export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)

@@ -13,7 +13,7 @@ const escaped = (char) => Array.from(new TextEncoder().encode(char), (byte) => `
 
 /** A word that bash takes as it is, whatever is in it. */
 function quoted(text) {
-  if (/^[\w%+,.:=@~/-]+$/.test(text)) return text
+  if (/^[\w%+,.:=@/-]+$/.test(text)) return text
   if (text.search(active) < 0) return `'${text.replaceAll("'", "'\\''")}'`
   // A hexadecimal escape ends after two digits, so what follows is not part of it.
   return `$'${text.replace(/['\\!]/g, escaped).replace(active, escaped)}'`

@@ -1,6 +1,6 @@
 // All operators, those with something to decide first.
 
-import { list, request, useResource } from '../api.js'
+import { request, useList, useResource } from '../api.js'
 import { Sparkline } from '../chart.js'
 import { count, counted, percent } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
@@ -20,7 +20,7 @@ const order = (a, b) => (urgency[a.current_plan_status] ?? 2) - (urgency[b.curre
 
 export default function Operators({ query }) {
   useEffect(() => { document.title = 'Operators · plannerd' }, [])
-  const operators = useResource('v1/operators', { every: 10_000, load: async (signal) => ({ data: await list('v1/operators', 'operators', { limit: most, signal }) }) })
+  const operators = useList('v1/operators', 'operators', { every: 10_000, limit: most })
   return html`<h1>Operators</h1>
     <${Resource} of=${operators} rows=${6} render=${(data) => (data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} search=${query.search ?? ''} />`)} />`
 }

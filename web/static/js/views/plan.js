@@ -1,6 +1,6 @@
 // A plan, for somebody who has a minute to decide on it.
 
-import { list, useResource } from '../api.js'
+import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
 import { announce, Resource, Status, Time } from '../parts.js'
@@ -23,7 +23,7 @@ export default function View({ plan: id }) {
   const found = useResource(path, { every })
   const plan = found.data
   // What moves is decided when a plan is made, so this is asked for once.
-  const flows = useResource(plan && `${path}/flows`, { load: async (signal) => ({ data: await list(`${path}/flows`, 'flows', { limit: mostFlows, signal }) }) })
+  const flows = useList(plan && `${path}/flows`, 'flows', { limit: mostFlows })
   const reasons = useReasons(plan)
   useChangesSaid(plan)
   useEffect(() => { document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd' }, [plan])

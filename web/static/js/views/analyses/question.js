@@ -1,8 +1,11 @@
 // From what the form says to the request.
 
 import { request, useResource } from '../../api.js'
+import { Records } from '../../csv.js'
 import { valuesOf } from './parameters.js'
 import { bodyOf, typeOf } from './source.js'
+
+const tooMany = 65_537 // nodes: the API says so
 
 /** By which name a request has those that share the keys. */
 const membersName = { ring: 'nodes', pkg: 'workers', ranges: 'followers', schemes: 'instances' }
@@ -74,16 +77,9 @@ function changes(analysis, draft, values, context) {
   return { nodes: [...nodes.map((n) => (leaving.includes(n.id) ? { ...n, leaves: true } : n)), ...Array.from({ length: joining }, (_, i) => ({ id: next + i, joins: true }))] }
 }
 
-/** The rows of a CSV text as columns (RFC 4180). */
+/** The rows of a CSV text as columns. */
 function columnsOf(text) {
-  const rows = []
-  let row = []
-  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
-    row.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
-    if (end === ',') continue
-    if (row.length > 1 || row[0] !== '') rows.push(row)
-    row = []
-  }
-  const [head = [], ...lines] = rows
-  return Object.fromEntries(head.map((name, i) => [name.trim(), lines.map((cells) => (name.trim() === 'key' ? cells[i] ?? '' : Number(cells[i])))]))
+  const records = [...new Records().take(text, true)].map(({ cells }) => cells)
+  const [head = [], ...rows] = records.filter((cells) => cells.length > 1 || cells[0] !== '')
+  return Object.fromEntries(head.map((name, i) => [name.trim(), rows.map((cells) => (name.trim() === 'key' ? cells[i] ?? '' : Number(cells[i])))]))
 }

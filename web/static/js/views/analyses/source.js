@@ -1,7 +1,7 @@
 // Where the keys of an analysis come from: a stored interval of an operator, rows or a
 // stream that were pasted or dropped, or a sample.
 
-import { list, useResource } from '../../api.js'
+import { useList } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html, useId, useMemo, useRef, useState } from '../../html.js'
 import { Trouble } from '../../parts.js'
@@ -70,9 +70,8 @@ export function Source({ source, change, streams }) {
 /** A stored interval of an operator. */
 function Stored({ source, change }) {
   const id = useId()
-  const operators = useResource('v1/operators', { load: async (signal) => ({ data: await list('v1/operators', 'operators', { limit: 5_000, signal }) }) })
-  const path = source.operator && `v1/operators/${encodeURIComponent(source.operator)}/plans`
-  const plans = useResource(path || null, { load: async (signal) => ({ data: await list(path, 'plans', { limit: offered, signal }) }) })
+  const operators = useList('v1/operators', 'operators')
+  const plans = useList(source.operator ? `v1/operators/${encodeURIComponent(source.operator)}/plans` : null, 'plans', { limit: offered })
   const names = useMemo(() => (operators.data?.items ?? []).map((o) => o.name).sort(), [operators.data])
   const intervals = useMemo(() => intervalsOf(plans.data?.items ?? []), [plans.data])
   const chosen = `${source.epoch}:${source.interval}`

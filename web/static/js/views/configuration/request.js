@@ -1,7 +1,5 @@
 // The request that configures an operator.
 
-import { quoted } from '../../shell.js'
-
 /** What a PUT accepts, in the order of the contract; which of them an operator has is up to its scheme. */
 const accepted = [
   'instances', 'scheme', 'ring', 'ranges', 'strategy', 'theta_max', 'table_limit', 'beta', 'key_overhead', 'certificate', 'objective', 'migration_limit',

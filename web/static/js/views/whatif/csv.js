@@ -1,63 +1,6 @@
 // Statistics as CSV: what is in them, where their rows are, and how they travel in a link.
 
-const longestRecord = 1 << 20 // characters of a record that are looked at
-
-/** Records of CSV as its text comes: {cells, line}, line being where each begins. */
-export class Records {
-  constructor() {
-    Object.assign(this, { begun: '', quoted: false, line: 1, lines: 0 })
-  }
-
-  /** Those that text completes; last says that no more comes. Each character is looked at once. */
-  *take(text, last = false) {
-    let from = 0
-    let quote = text.indexOf('"')
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) {
-      for (; quote >= 0 && quote < end; quote = text.indexOf('"', quote + 1)) this.quoted = !this.quoted
-      this.lines++
-      if (this.quoted) continue
-      yield this.end(text.slice(from, end))
-      from = end + 1
-    }
-    for (; quote >= 0; quote = text.indexOf('"', quote + 1)) this.quoted = !this.quoted
-    this.begin(text.slice(from))
-    if (last && this.begun !== '') yield this.end('')
-  }
-
-  begin(text) {
-    // A quote that is never closed makes one record of all that follows.
-    if (this.begun.length < longestRecord) this.begun += text.slice(0, longestRecord)
-  }
-
-  end(text) {
-    const cells = cellsOf((this.begun + text).slice(0, longestRecord).replace(/\r$/, ''))
-    const { line } = this
-    this.line += this.lines
-    Object.assign(this, { begun: '', lines: 0 })
-    return { cells, line }
-  }
-}
-
-/** The cells of a record; quotes of one that are not closed close at its end. */
-function cellsOf(record) {
-  if (!record.includes('"')) return record.split(',')
-  const cells = []
-  for (let at = 0; at <= record.length;) {
-    const quoted = record[at] === '"'
-    const end = quoted ? closing(record, at + 1) : at
-    const comma = record.indexOf(',', end)
-    const next = comma < 0 ? record.length : comma
-    cells.push(quoted ? record.slice(at + 1, end).replaceAll('""', '"') : record.slice(at, next))
-    at = next + 1
-  }
-  return cells
-}
-
-/** Where the quotes close that opened before at. */
-function closing(record, at) {
-  for (let end = record.indexOf('"', at); end >= 0; end = record.indexOf('"', end + 2)) if (record[end + 1] !== '"') return end
-  return record.length
-}
+import { Records } from '../../csv.js'
 
 /** All records of a text or a file, as it is read; hear is given all of it in pieces. */
 async function* recordsOf(body, { signal, hear } = {}) {

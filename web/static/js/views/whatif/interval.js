@@ -1,22 +1,20 @@
 // A stored interval of an operator, chosen by its plan.
 
-import { list, useResource } from '../../api.js'
+import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Empty, Field, Loading, Resource, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { statusWords, strategyWords } from '../../words.js'
 
-const mostOperators = 5_000
 const mostPlans = 1_000
 
 /** The plan that a link or the visitor chose, as a resource; query.operator is what is being chosen of. */
 export function useInterval(query) {
   const plan = useResource(query.plan ? `v1/plans/${encodeURIComponent(query.plan)}` : null)
-  const operators = useResource('v1/operators', { load: async (signal) => ({ data: await list('v1/operators', 'operators', { limit: mostOperators, signal }) }) })
+  const operators = useList('v1/operators', 'operators')
   const operator = query.operator ?? plan.data?.operator ?? null
-  const path = operator && `v1/operators/${encodeURIComponent(operator)}/plans`
-  const plans = useResource(path, { load: async (signal) => ({ data: await list(path, 'plans', { limit: mostPlans, signal }) }) })
+  const plans = useList(operator && `v1/operators/${encodeURIComponent(operator)}/plans`, 'plans', { limit: mostPlans })
   return { plan, operators, operator, plans }
 }
 
