@@ -1,6 +1,7 @@
 // What is asked of the API, and how it goes.
 
 import { address, request } from '../../api.js'
+import { clock } from '../../format.js'
 import { useCallback, useEffect, useRef, useState } from '../../html.js'
 import { rowsAt } from './csv.js'
 import { noLimit, typed } from './values.js'
@@ -92,12 +93,12 @@ export function useRun() {
     }
     const own = new AbortController()
     abort.current = own
-    const since = Date.now()
+    const since = clock()
     setRun((old) => ({ ...old, state: 'running', problem: null, since }))
     try {
       const { data } = await send(asked, own.signal)
       if (own.signal.aborted) return
-      last = { answer: data, name, source, took: Date.now() - since }
+      last = { answer: data, name, source, took: clock() - since }
       setRun({ state: 'done', ...last, problem: null })
     } catch (thrown) {
       if (own.signal.aborted) return
