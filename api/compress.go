@@ -204,3 +204,38 @@ func (c *compressor) close() {
 	c.encoder.to(nil)
 	coders[c.coding].Put(c.encoder)
 }
+
+// plainTags is for handlers that know nothing of codings: they find the ETags in
+// If-None-Match that they gave out, and 304 has the one that the client named.
+func plainTags(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const header = "If-None-Match"
+		if r.Header.Get(header) == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		var tags []string
+		for tag := range strings.SplitSeq(strings.Join(r.Header.Values(header), ","), ",") {
+			tags = append(tags, plainETag(strings.TrimSpace(tag)))
+		}
+		plain := r.Clone(r.Context())
+		plain.Header.Set(header, strings.Join(tags, ", "))
+		next.ServeHTTP(&renamer{w, r}, plain)
+	})
+}
+
+// renamer answers 304 with the ETag by which the request names it.
+type renamer struct {
+	http.ResponseWriter
+	request *http.Request
+}
+
+func (n *renamer) WriteHeader(status int) {
+	if named, has := has(n.request, n.Header().Get("ETag")); status == http.StatusNotModified && has && named != "" {
+		n.Header().Set("ETag", named)
+	}
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (n *renamer) Unwrap() http.ResponseWriter { return n.ResponseWriter }

@@ -168,8 +168,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	if c.Dashboard != nil {
-		mux.Method("GET", "/", c.Dashboard)
-		mux.Method("GET", "/dashboard/*", c.Dashboard)
+		dashboard := plainTags(c.Dashboard)
+		mux.Method("GET", "/", dashboard)
+		mux.Method("GET", "/dashboard/*", dashboard)
 	}
 	return &Server{mux, s}, nil
 }

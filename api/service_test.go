@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd"
+	"plannerd/api"
 )
 
 func TestService(t *testing.T) {
@@ -118,6 +120,40 @@ func TestCompression(t *testing.T) {
 		b.Body.Close()
 		if b.StatusCode != http.StatusNotModified || b.Header.Get("ETag") != etag {
 			t.Errorf("%s: %d, ETag %s", accept, b.StatusCode, b.Header.Get("ETag"))
+		}
+	}
+}
+
+// TestDashboardTags: a browser that has a part of the dashboard, in whatever coding it
+// came, is not sent it again.
+func TestDashboardTags(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) {
+		c.Dashboard = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"part"`)
+			http.ServeContent(w, r, "part.js", time.Time{}, strings.NewReader(strings.Repeat("part ", 1000)))
+		})
+	})
+	get := func(coding, tags string) *http.Response {
+		r := httptest.NewRequest(http.MethodGet, "/dashboard/part.js", nil)
+		r.Header.Set("Accept-Encoding", coding)
+		r.Header.Set("If-None-Match", tags)
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		return w.Result()
+	}
+	for _, coding := range []string{"identity", "gzip", "zstd"} {
+		first := get(coding, "")
+		tag := first.Header.Get("ETag")
+		if first.StatusCode != http.StatusOK || (first.Header.Get("Content-Encoding") == "") != (coding == "identity") {
+			t.Errorf("%s: %s, coded %q", coding, first.Status, first.Header.Get("Content-Encoding"))
+		}
+		for _, named := range []string{tag, `"other", ` + tag, "W/" + tag} {
+			if again := get(coding, named); again.StatusCode != http.StatusNotModified || again.Header.Get("ETag") != tag {
+				t.Errorf("%s: %s with its own tag %s, as %s", coding, again.Status, named, again.Header.Get("ETag"))
+			}
+		}
+		if changed := get(coding, `"older-`+coding+`"`); changed.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s with another tag", coding, changed.Status)
 		}
 	}
 }

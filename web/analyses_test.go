@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,27 +11,6 @@ import (
 
 	"plannerd/internal/browsertest"
 )
-
-// post asks a server's API something that is in a body of JSON.
-func post(t *testing.T, url, body string, out any) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("POST %s: %s", url, answer.Status)
-	}
-	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // answered says that an analysis is on the page.
 const answered = ".analyses-answer .stats"
@@ -48,26 +28,11 @@ func TestAnalysesLook(t *testing.T) {
 	}
 }
 
-// wide opens a place at the width of a desk.
-func wide(t *testing.T, server, place string) *browsertest.Page {
-	t.Helper()
-	p := browsertest.Start(t).Page(t, server)
-	p.Viewport(1280, 900, false)
-	p.Goto(place)
-	return p
-}
-
-// cells are the texts of the rows of a table, by its caption.
-func cells(p *browsertest.Page, caption string) [][]string {
-	return browsertest.Eval[[][]string](p, `[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent === '`+caption+`').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))`)
-}
-
 // TestRingAnalysis: a link to a stored interval shows what the API says of it, of the
 // ring as the operator has it.
 func TestRingAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := wide(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving")
-	p.WaitFor(answered)
+	p := open(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving", answered)
 	var want struct {
 		Nodes []struct {
 			Share float64 `json:"share"`
@@ -79,13 +44,13 @@ func TestRingAnalysis(t *testing.T) {
 			} `json:"nodes"`
 		} `json:"redistribution"`
 	}
-	post(t, site.URL+"/v1/analyses/ring", `{"operator": "products", "interval": 3, "nodes": 4}`, &want)
+	tell(t, http.MethodPost, site.URL+"/v1/analyses/ring", "", object{"operator": "products", "interval": 3, "nodes": 4}, &want)
 	rows := cells(p, "Tokens and loads of each node before and after")
 	if len(rows) != 4 {
 		t.Fatalf("%d rows, want one for each of 4 nodes", len(rows))
 	}
 	for i, n := range want.Redistribution.Nodes {
-		tokens := browsertest.Eval[string](p, "`${"+jsonOf(t, n.TokensBefore)+"} → ${"+jsonOf(t, n.TokensAfter)+"}`")
+		tokens := fmt.Sprintf("%d → %d", n.TokensBefore, n.TokensAfter)
 		if rows[i][2] != tokens {
 			t.Errorf("node %d: tokens %q, want %q", i, rows[i][2], tokens)
 		}
@@ -101,21 +66,11 @@ func TestRingAnalysis(t *testing.T) {
 	}
 }
 
-func jsonOf(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // TestAnalysisOfOwnRows: what is pasted becomes part of the address, and what is too long
 // for it does not, which the page says; the command is the same question.
 func TestAnalysisOfOwnRows(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := wide(t, site.URL, "/#/analyses/schemes?source=data")
-	p.WaitFor("textarea")
+	p := open(t, site.URL, "/#/analyses/schemes?source=data", "textarea")
 	p.Fill("textarea", "key,cost\n\"it's, a 🎉 key\",5\nb,3\nc,2\n")
 	p.Click(".analyses-foot button[type=submit]")
 	p.WaitFor(answered)
@@ -160,8 +115,7 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 func TestPKGAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
 	stream := strings.Repeat("a\nb\na\nc\n", 30)
-	p := wide(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+url.QueryEscape(stream))
-	p.WaitFor(answered)
+	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+url.QueryEscape(stream), answered)
 	var want struct {
 		Runs []struct {
 			MaxLoad int `json:"max_load"`
@@ -170,7 +124,7 @@ func TestPKGAnalysis(t *testing.T) {
 			Choices *int `json:"choices"`
 		} `json:"advice"`
 	}
-	post(t, site.URL+"/v1/analyses/pkg", `{"workers": 4, "target": 0.3, "schemes": ["hash", "pkg"], "stream": `+jsonOf(t, strings.Fields(stream))+`}`, &want)
+	tell(t, http.MethodPost, site.URL+"/v1/analyses/pkg", "", object{"workers": 4, "target": 0.3, "schemes": []string{"hash", "pkg"}, "stream": strings.Fields(stream)}, &want)
 	rows := cells(p, "Figures of each run")
 	if len(rows) != 2 || rows[0][7] != jsonOf(t, want.Runs[0].MaxLoad) || rows[1][7] != jsonOf(t, want.Runs[1].MaxLoad) {
 		t.Errorf("runs are %q, want greatest loads %+v", rows, want.Runs)
@@ -186,7 +140,7 @@ func TestPKGAnalysis(t *testing.T) {
 // TestRangesAnalysis: the segments are those of the API, and the method is in the address.
 func TestRangesAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := wide(t, site.URL, "/#/analyses/ranges?sample=zipf&followers=4&event=join&position=1")
+	p := open(t, site.URL, "/#/analyses/ranges?sample=zipf&followers=4&event=join&position=1", "h1")
 	p.WaitText(".analyses-heading", "Least movement")
 	p.WaitFor(answered)
 	p.Fill(".analyses-answer .bar select", "quantile")
@@ -224,7 +178,7 @@ func TestAnalysisOnItsWay(t *testing.T) {
 // TestAnalysisWithoutKeys: the page says what to do, and one click does it.
 func TestAnalysisWithoutKeys(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := wide(t, site.URL, "/#/analyses")
+	p := open(t, site.URL, "/#/analyses", "h1")
 	p.Click(".analyses-links .button")
 	p.WaitText(".empty", "No keys yet")
 	p.Click(".empty a")

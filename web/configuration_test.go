@@ -19,17 +19,17 @@ func TestConfiguration(t *testing.T) {
 // TestConfigurationRequest: the command is accepted, and gives the same configuration.
 func TestConfigurationRequest(t *testing.T) {
 	site := browsertest.Filled(t)
-	for name, configuration := range map[string]map[string]any{
+	for name, configuration := range map[string]object{
 		"said": {
-			"instances": []any{map[string]any{"id": 0}, map[string]any{"id": 1, "capacity": 2, "tokens": 256}}, "theta_max": 0.08, "table_limit": 3000, "deadline": "30s",
-			"compact": map[string]any{"degree": 8, "cost_scale": 0.5}, "trigger": map[string]any{"theta": 0.1, "cooldown_intervals": 2}, "approval": map[string]any{"ttl": "0s"},
+			"instances": []any{object{"id": 0}, object{"id": 1, "capacity": 2, "tokens": 256}}, "theta_max": 0.08, "table_limit": 3000, "deadline": "30s",
+			"compact": object{"degree": 8, "cost_scale": 0.5}, "trigger": object{"theta": 0.1, "cooldown_intervals": 2}, "approval": object{"ttl": "0s"},
 		},
-		"said-budget":  {"instances": 4, "strategy": "optimal", "objective": "min_imbalance", "migration_limit": map[string]any{"fraction": 0.05}},
-		"said-kafka":   {"instances": 2, "hash": map[string]any{"function": "kafka", "partitions": 4, "assignment": []int{0, 0, 1, 1}}},
-		"said-halving": {"instances": 3, "scheme": "ring", "ring": map[string]any{"method": "halving", "tau": 0.25, "max_rounds": 3}},
-		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": map[string]any{"method": "quantile"}},
+		"said-budget":  {"instances": 4, "strategy": "optimal", "objective": "min_imbalance", "migration_limit": object{"fraction": 0.05}},
+		"said-kafka":   {"instances": 2, "hash": object{"function": "kafka", "partitions": 4, "assignment": []int{0, 0, 1, 1}}},
+		"said-halving": {"instances": 3, "scheme": "ring", "ring": object{"method": "halving", "tau": 0.25, "max_rounds": 3}},
+		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": object{"method": "quantile"}},
 	} {
-		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+		tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
 	}
 	type operator struct {
 		Name    string `json:"name"`
@@ -64,7 +64,7 @@ func TestConfigurationDefaults(t *testing.T) {
 	own := []string{"Configuration", "Committed table", "The table pins"} // are versions, not settings
 	for scheme, also := range map[string][]string{"table": nil, "ring": {"Scheme"}, "ranges": {"Scheme"}} {
 		name := "plain-" + scheme
-		sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, map[string]any{"instances": 3, "scheme": scheme}, nil)
+		tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", object{"instances": 3, "scheme": scheme}, nil)
 		p.Goto("/#/operators/" + name + "/configuration")
 		p.WaitText("main h1", name)
 		p.WaitFor(".operator-settings")
@@ -72,7 +72,7 @@ func TestConfigurationDefaults(t *testing.T) {
 			t.Errorf("of %s not defaults are %q, want %q", name, got, want)
 		}
 	}
-	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/plain-table", map[string]any{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/plain-table", "", object{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
 	p.Goto("/#/operators/plain-table/configuration")
 	p.WaitText(".operator-pinned", "pins configuration version 1")
 	if got, want := browsertest.Eval[[]string](p, unmarked), append([]string{"θ_max", "Plans"}, own...); !slices.Equal(got, want) {
@@ -121,7 +121,7 @@ func TestConfigurationRoute(t *testing.T) {
 	p.WaitText("#operator-key-said", "1,028")
 
 	p.Expect(`status of 409`)
-	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/held", map[string]any{"instances": 2, "table_owner": "engine"}, nil)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/held", "", object{"instances": 2, "table_owner": "engine"}, nil)
 	p.Goto("/#/operators/held/configuration?key=a")
 	p.WaitText("[aria-live]", "only the engine knows")
 }
@@ -130,9 +130,9 @@ func TestConfigurationRoute(t *testing.T) {
 func TestConfigurationReports(t *testing.T) {
 	site := browsertest.Filled(t)
 	operator := site.URL + "/v1/operators/reporting"
-	sendJSON(t, http.MethodPut, operator, map[string]any{"instances": 3}, nil)
+	tell(t, http.MethodPut, operator, "", object{"instances": 3}, nil)
 	report := func(interval, instance string) {
-		sendJSON(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, map[string]any{"keys": []any{map[string]any{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
+		tell(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, "", object{"keys": []any{object{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/reporting/configuration")
@@ -140,8 +140,10 @@ func TestConfigurationReports(t *testing.T) {
 	for _, instance := range []string{"0", "1", "2"} {
 		report("41", instance)
 	}
+	renew(p)
 	p.WaitText("main", "All 3 instances have reported.")
 	report("42", "1")
+	renew(p)
 	p.WaitText("main", "1 of 3 instances have reported. Missing: 0, 2.")
 	p.WaitText("main h2", "Reports of interval 42")
 	look(t, site.URL, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")

@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,41 +24,99 @@ var looks = []struct {
 	{"narrow", 400, 800, false}, {"narrow and dark", 400, 800, true},
 }
 
-// look opens a place of the dashboard in every width and colour, waits until ready is
-// there, and holds it against what everybody must be able to use: nothing sticks out,
-// no barrier is found. It leaves a picture of each. Before it opens a page it prepares it.
+// look opens a place of the dashboard at every width, in light and in dark colours, and
+// waits until ready is there. It holds it against what everybody must be able to use:
+// nothing sticks out, no barrier is found. It leaves a picture of each. Before it opens
+// the page it prepares it.
 func look(t *testing.T, server, place, view, ready string, prepare ...func(*browsertest.Page)) {
 	t.Helper()
-	browser := browsertest.Start(t)
+	p := browsertest.Start(t).Page(t, server)
+	for _, f := range prepare {
+		f(p)
+	}
+	width := int64(0)
 	for _, l := range looks {
-		t.Run(l.name, func(t *testing.T) {
-			p := browser.Page(t, server)
-			p.Viewport(l.width, l.height, l.dark)
-			for _, f := range prepare {
-				f(p)
-			}
+		t.Logf("%s is %s", view, l.name)
+		p.Viewport(l.width, l.height, l.dark)
+		switch {
+		case width == 0:
 			p.Goto(place)
-			p.WaitFor(ready)
-			p.WaitUntil(settled)
-			p.Axe()
-			if over := browsertest.Eval[int64](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-				t.Errorf("the page is %d pixels wider than the window", over)
-			}
-			p.Screenshot(view)
-		})
+		case width != l.width:
+			p.Reload() // what is decided when a view begins is decided anew
+		}
+		width = l.width
+		p.WaitFor(ready)
+		p.WaitUntil(settled)
+		browsertest.Eval[bool](p, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
+		p.Axe()
+		if over := browsertest.Eval[int64](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+			t.Errorf("the page is %d pixels wider than the window", over)
+		}
+		p.Screenshot(view)
 	}
 }
 
-// settled says that nothing is on its way: no view, no chart.
-const settled = `!document.querySelector('.loading, .skeleton') && [...document.querySelectorAll('.chart-place')].every((c) => c.querySelector('canvas'))`
+// settled says that nothing is on its way: no view, no chart. Of many operators those
+// that are out of view are not asked for.
+const settled = `[...document.querySelectorAll('.loading, .skeleton')].every((e) => e.closest('.operators-row')?.getBoundingClientRect().top > innerHeight + 200) && [...document.querySelectorAll('.chart-place')].every((c) => c.querySelector('canvas'))`
+
+// open opens a place of the dashboard at the width of a desk, and waits until ready is there.
+func open(t *testing.T, server, place, ready string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server)
+	p.Viewport(1280, 900, false)
+	p.Goto(place)
+	p.WaitFor(ready)
+	return p
+}
+
+// renew lets the page ask at once for what it renews from time to time, as it does when
+// the browser has found its network again.
+func renew(p *browsertest.Page) {
+	browsertest.Eval[bool](p, `dispatchEvent(new Event('online'))`)
+}
+
+// cells are the texts of the rows of a table, by the beginning of its caption.
+func cells(p *browsertest.Page, caption string) [][]string {
+	return browsertest.Eval[[][]string](p, `[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('`+caption+`')).tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
+}
+
+// column is one of those texts of each row.
+func column(p *browsertest.Page, caption string, n int) []string {
+	var texts []string
+	for _, row := range cells(p, caption) {
+		texts = append(texts, row[n])
+	}
+	return texts
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// rows is a table of statistics in CSV.
+type rows string
 
 // ask reads something of a server's API into out.
 func ask(t *testing.T, url, token string, out any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	tell(t, http.MethodGet, url, token, nil, out)
+}
+
+// tell sends rows, or anything else as JSON, to a server's API, and reads the answer into
+// out unless that is nil.
+func tell(t *testing.T, method, url, token string, in, out any) {
+	t.Helper()
+	kind, body := "text/csv", []byte(nil)
+	if table, ok := in.(rows); ok {
+		body = []byte(table)
+	} else if in != nil {
+		kind, body = "application/json", []byte(jsonOf(t, in))
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Content-Type", kind)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -65,12 +125,25 @@ func ask(t *testing.T, url, token string, out any) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s: %s", url, answer.Status)
+	said, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s %s: %s %s %v", method, url, answer.Status, said, err)
 	}
-	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(said, out); err != nil {
+		t.Fatalf("%s %s: %v in %.200s", method, url, err, said)
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
 }
 
 // bash runs a command as a reader of the page would, and returns what it says.

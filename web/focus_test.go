@@ -32,8 +32,7 @@ func TestSignInFocus(t *testing.T) {
 // gives it back to what opened it.
 func TestWhatIfFocus(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+"&strategies=mixed&theta_max=5%25")
-	p.WaitFor(whatIfRun + ":enabled")
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+"&strategies=mixed&theta_max=5%25", whatIfRun+":enabled")
 	browsertest.Eval[bool](p, `(document.querySelector('`+whatIfRun+`').focus(), true)`)
 	release := p.Hold(`/replay`)
 	p.Press("Enter")

@@ -1,9 +1,7 @@
 package web_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -13,34 +11,6 @@ import (
 
 	"plannerd/internal/browsertest"
 )
-
-// sendJSON sends JSON to a server's API, and reads the answer into out unless that is nil.
-func sendJSON(t *testing.T, method, url string, in, out any) {
-	t.Helper()
-	text, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("%s %s: %s %s %v", method, url, answer.Status, said, err)
-	}
-	if out != nil {
-		if err := json.Unmarshal(said, out); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // listedPlan is a plan of a list.
 type listedPlan struct {
@@ -170,8 +140,8 @@ func TestOperatorFilters(t *testing.T) {
 // quietInterval sends an operator statistics that leave nothing to do.
 func quietInterval(t *testing.T, server, operator string, epoch, number int) {
 	t.Helper()
-	sendJSON(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", map[string]any{
-		"epoch": epoch, "interval": number, "keys": []map[string]any{{"key": "a", "cost": 0, "state": 1}},
+	tell(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", "", object{
+		"epoch": epoch, "interval": number, "keys": []object{{"key": "a", "cost": 0, "state": 1}},
 	}, nil)
 }
 
@@ -179,7 +149,7 @@ func quietInterval(t *testing.T, server, operator string, epoch, number int) {
 // takes away neither what was loaded nor where one is.
 func TestOperatorHistory(t *testing.T) {
 	site := browsertest.Filled(t)
-	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/long", map[string]any{"instances": 2}, nil)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/long", "", object{"instances": 2}, nil)
 	for i := range 70 {
 		quietInterval(t, site.URL, "long", i/60, i%60)
 	}
@@ -192,6 +162,7 @@ func TestOperatorHistory(t *testing.T) {
 
 	browsertest.Eval[*bool](p, `document.querySelectorAll('`+historyCard+` tbody a')[60].focus()`)
 	quietInterval(t, site.URL, "long", 1, 10)
+	renew(p)
 	waitRows(p, 71)
 	if got := tableRows(p, historyCard); got[0][0] != "10 epoch 1" || got[70][0] != "0" {
 		t.Errorf("from %q to %q", got[0], got[70])
@@ -210,21 +181,19 @@ func TestOperatorHistory(t *testing.T) {
 func TestOperatorEmpty(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/idle", "operator-empty", ".code")
-	for name, configuration := range map[string]map[string]any{
+	for name, configuration := range map[string]object{
 		"first":          {"instances": 2},
 		"first-engine":   {"instances": 3, "table_owner": "engine"},
-		"first-reported": {"instances": []any{map[string]any{"id": 3}, map[string]any{"id": 9}}, "hash": map[string]any{"function": "reported"}},
-		"first-long":     {"instances": 2, "hash": map[string]any{"function": "flink", "key_type": "long"}},
+		"first-reported": {"instances": []any{object{"id": 3}, object{"id": 9}}, "hash": object{"function": "reported"}},
+		"first-long":     {"instances": 2, "hash": object{"function": "flink", "key_type": "long"}},
 		"first-ranges":   {"instances": 2, "scheme": "ranges"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sendJSON(t, http.MethodPut, site.URL+"/v1/operators/"+name, configuration, nil)
+			tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
 			p := browsertest.Start(t).Page(t, site.URL)
 			p.Goto("/#/operators/" + name)
 			bash(t, p.Text(".code code"))
-			if name != "first" { // that one comes by itself
-				p.Reload()
-			}
+			renew(p)
 			waitRows(p, 1)
 			p.WaitText(".stats", "interval 1")
 		})
@@ -237,13 +206,14 @@ func TestOperatorGone(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]", func(p *browsertest.Page) { p.Expect(`status of 404`) })
 
-	sendJSON(t, http.MethodPut, site.URL+"/v1/operators/short-lived", map[string]any{"instances": 2}, nil)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/short-lived", "", object{"instances": 2}, nil)
 	quietInterval(t, site.URL, "short-lived", 0, 1)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 404`)
 	p.Goto("/#/operators/short-lived")
 	waitRows(p, 1)
-	sendJSON(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", nil, nil)
+	tell(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", "", nil, nil)
+	renew(p)
 	p.WaitText("main [role=alert]", "was deleted")
 	p.Click("main [role=alert] a")
 	p.WaitFor(".operators")

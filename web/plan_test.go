@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	"plannerd/internal/access"
 	"plannerd/internal/browsertest"
+	"plannerd/internal/browsertest/fill"
 )
 
 // planned is what the tests read of a plan of the API.
@@ -35,69 +34,22 @@ type planned struct {
 	} `json:"hot_keys"`
 }
 
-// tell sends JSON to the API and reads the answer into out, unless that is nil.
-func tell(t *testing.T, method, url, token string, in, out any) {
-	t.Helper()
-	body, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("%s %s: %s", method, url, answer.Status)
-	}
-	if out != nil {
-		if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // propose makes an operator and a plan of it that waits for approval.
 func propose(t *testing.T, server, token, operator string) planned {
 	t.Helper()
-	type object = map[string]any
 	tell(t, http.MethodPut, server+"/v1/operators/"+operator, token, object{
 		"instances": 4, "hash": object{"function": "modulo"}, "theta_max": 0.05, "require_approval": true,
 	}, nil)
-	var rows []object
+	var keys []object
 	for i := range 40 {
-		rows = append(rows, object{"key": fmt.Sprintf("key %d 🦊", i), "cost": 1 + i*i, "state": 10 + i})
+		keys = append(keys, object{"key": fmt.Sprintf("key %d 🦊", i), "cost": 1 + i*i, "state": 10 + i})
 	}
 	var p planned
-	tell(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", token, object{"interval": 7, "keys": rows}, &p)
+	tell(t, http.MethodPost, server+"/v1/operators/"+operator+"/plans", token, object{"interval": 7, "keys": keys}, &p)
 	if p.Status != "proposed" || p.Migration.Keys == 0 {
 		t.Fatalf("the plan is %s and moves %d keys", p.Status, p.Migration.Keys)
 	}
 	return p
-}
-
-// openPlan opens the page of a plan.
-func openPlan(t *testing.T, server, id string) *browsertest.Page {
-	t.Helper()
-	p := browsertest.Start(t).Page(t, server)
-	p.Viewport(1280, 900, false)
-	p.Goto("/#/plans/" + id)
-	p.WaitFor(".plan-head")
-	return p
-}
-
-// column is the text of a column, by its number, of the table with a caption.
-func column(p *browsertest.Page, caption string, n int) []string {
-	return browsertest.Eval[[]string](p, fmt.Sprintf(
-		`[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith(%q)).tBodies[0].rows].map((r) => r.cells[%d].textContent)`, caption, n))
 }
 
 func TestPlanLooks(t *testing.T) {
@@ -116,7 +68,7 @@ func TestPlanFigures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var want planned
 			ask(t, site.URL+"/v1/plans/"+id, "", &want)
-			p := openPlan(t, site.URL, id)
+			p := open(t, site.URL, "/#/plans/"+id, ".plan-head")
 			p.WaitText("h1", fmt.Sprintf("Plan of interval %d", want.Interval))
 			p.WaitText(".stats", fmt.Sprintf("%d keys", want.Migration.Keys))
 			if bad := p.Count(".stat.bad") > 0; bad == want.Balanced {
@@ -173,7 +125,7 @@ func TestPlanFlows(t *testing.T) {
 	for _, f := range list.Flows {
 		pairs, keys = append(pairs, fmt.Sprintf("%d → %d", f.From, f.To)), append(keys, strconv.FormatInt(f.Keys, 10))
 	}
-	p := openPlan(t, site.URL, id)
+	p := open(t, site.URL, "/#/plans/"+id, ".plan-head")
 	const flows = ".plan-row > div .chart-data"
 	p.WaitFor(flows + " summary")
 	p.Click(flows + " summary")
@@ -196,7 +148,7 @@ func TestPlanFlows(t *testing.T) {
 // TestPlanLinks: how loads and flows are shown is in the link.
 func TestPlanLinks(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := openPlan(t, site.URL, site.Plans.Proposed+"?loads=absolute&by=load&flow=matrix")
+	p := open(t, site.URL, "/#/plans/"+site.Plans.Proposed+"?loads=absolute&by=load&flow=matrix", ".plan-head")
 	pressed := func() []string {
 		return browsertest.Eval[[]string](p, `[...document.querySelectorAll('.plan-choice [aria-pressed="true"]')].map((b) => b.textContent)`)
 	}
@@ -215,7 +167,7 @@ func TestPlanLinks(t *testing.T) {
 func TestApprove(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
-	p := openPlan(t, server.URL, plan.ID)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	p.WaitText(".plan-standing", "it expires in")
 
 	p.Click(".plan-decision .danger")
@@ -261,12 +213,13 @@ func TestApprove(t *testing.T) {
 func TestDecisionOnChangedPlan(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
-	p := openPlan(t, server.URL, plan.ID)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	p.Expect("status of 412")
 	p.Click(".plan-decision .primary")
 	p.WaitFor("dialog textarea")
 	p.Fill("dialog textarea", "quiet hour")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/reject", "", map[string]string{"reason": "no"}, nil)
+	renew(p)
 	p.WaitText(".plan-head .status", "rejected")
 	p.Click("dialog .primary")
 	p.WaitText("dialog .trouble", "The plan changed while you looked")
@@ -282,7 +235,7 @@ func TestDecisionOnChangedPlan(t *testing.T) {
 func TestDecisionWithoutAnswer(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
-	p := openPlan(t, server.URL, plan.ID)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	p.Expect("ERR_CONNECTION_REFUSED")
 	back := p.Refuse("/approve$")
 	p.Click(".plan-decision .primary")
@@ -298,22 +251,23 @@ func TestDecisionWithoutAnswer(t *testing.T) {
 func TestProgress(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	do := func(verb string, in any) {
 		t.Helper()
 		tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/"+verb, "", in, &plan)
+		renew(p)
 	}
-	p := openPlan(t, server.URL, plan.ID)
 	do("approve", map[string]string{})
 	do("start", map[string]string{"executor": "job-manager-1"})
 	n := len(plan.Awaited)
 	p.WaitText(".plan-standing", "job-manager-1 carries it out")
 	p.WaitText(".plan-progress", fmt.Sprintf("0 of %d instances", n))
-	do("acks", map[string]any{"instances": plan.Awaited[:1], "actor": "task"})
+	do("acks", object{"instances": plan.Awaited[:1], "actor": "task"})
 	p.WaitText(".plan-progress", fmt.Sprintf("1 of %d instances", n))
 	if got := column(p, "Instances that", 0); got[n-1] != strconv.Itoa(int(plan.Awaited[0])) {
 		t.Errorf("those that are awaited do not come first: %v", got)
 	}
-	do("acks", map[string]any{"instances": plan.Awaited[1:]})
+	do("acks", object{"instances": plan.Awaited[1:]})
 	p.WaitText(".plan-head .status", "committed")
 	p.WaitText(".announcements", "is committed: routing table version 1")
 	p.WaitGone(".plan-progress")
@@ -325,7 +279,7 @@ func TestAbort(t *testing.T) {
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", map[string]string{}, nil)
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/start", "", map[string]string{"executor": "job-manager-1"}, nil)
-	p := openPlan(t, server.URL, plan.ID)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	p.Click(".plan-decision .danger")
 	p.WaitText("dialog", "taken all state back")
 	p.Axe()
@@ -336,6 +290,32 @@ func TestAbort(t *testing.T) {
 	p.Click(`dialog [type="checkbox"]`)
 	p.Click("dialog .danger")
 	p.WaitText(".plan-head .status", "aborted")
+}
+
+// openAs opens the page of a plan with a token of a role.
+func openAs(t *testing.T, server *fill.Server, role access.Role, id string) *browsertest.Page {
+	t.Helper()
+	p := browsertest.Start(t).Page(t, server.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/#/plans/" + id)
+	p.Fill("#token", server.Tokens[role])
+	p.Press("Enter")
+	p.WaitFor(".plan-head")
+	return p
+}
+
+// TestPlanJSON: what the API says of a plan is a link, or a file where links would have no token.
+func TestPlanJSON(t *testing.T) {
+	server := browsertest.NewEmpty(t, true)
+	plan := propose(t, server.URL, server.Tokens[access.Admin], "clicks")
+	p := openAs(t, server, access.Viewer, plan.ID)
+	browsertest.Eval[any](p, `void (HTMLAnchorElement.prototype.click = function () {})`)
+	browsertest.Eval[any](p, `void (URL.createObjectURL = (blob) => { window.saved = blob; return '#' })`)
+	p.Click(".plan-links button")
+	p.WaitText(".announcements", "Saved as clicks-interval-7.json.")
+	if id := browsertest.Eval[string](p, `saved.text().then((text) => JSON.parse(text).id)`); id != plan.ID {
+		t.Errorf("the file is of the plan %q, not %q", id, plan.ID)
+	}
 }
 
 // TestDecisionRoles: who may not decide is told so; who may is known by the token.
@@ -353,12 +333,7 @@ func TestDecisionRoles(t *testing.T) {
 		},
 	} {
 		t.Run(string(role), func(t *testing.T) {
-			p := browsertest.Start(t).Page(t, server.URL)
-			p.Goto("/dashboard/icon.svg")
-			browsertest.Eval[any](p, fmt.Sprintf(`sessionStorage.setItem('plannerd.token', %q)`, server.Tokens[role]))
-			p.Goto("/#/plans/" + plan.ID)
-			p.WaitFor(".plan-head")
-			see(p)
+			see(openAs(t, server, role, plan.ID))
 		})
 	}
 }

@@ -80,8 +80,10 @@ func TestOffline(t *testing.T) {
 	p.Expect(`ERR_INTERNET_DISCONNECTED`)
 	p.Goto("/")
 	p.WaitFor(".operators")
+	p.WaitUntil(settled)
 	p.Offline(true)
-	p.WaitText(".offline", "does not answer") // at the next renewal
+	renew(p)
+	p.WaitText(".offline", "does not answer")
 	p.WaitText(".stale", "Not renewed")
 	if p.Count(".operators-row") == 0 {
 		t.Error("what was known is gone")
@@ -91,4 +93,20 @@ func TestOffline(t *testing.T) {
 	p.Offline(false)
 	p.WaitGone(".offline")
 	p.WaitGone(".stale")
+}
+
+// TestChartLibrary: charts come when their library does, even if at first it did not.
+func TestChartLibrary(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`ERR_CONNECTION_REFUSED`)
+	back := p.Refuse(`/echarts\.`)
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".chart", "could not be loaded")
+	back()
+	p.Click(".chart .stale button")
+	p.WaitFor(".chart-place canvas")
+	renew(p) // as for those that nobody asked again for
+	p.WaitUntil(settled)
+	p.WaitGone(".chart .stale")
 }

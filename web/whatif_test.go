@@ -4,8 +4,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,16 +22,6 @@ const (
 	whatIfRun  = ".whatif-bar .primary"
 	whatIfRows = ".whatif-table tbody tr"
 )
-
-// whatIfPage opens a place.
-func whatIfPage(t *testing.T, server, place string) *browsertest.Page {
-	t.Helper()
-	p := browsertest.Start(t).Page(t, server)
-	p.Viewport(1280, 900, false)
-	p.Goto(place)
-	p.WaitFor("h1")
-	return p
-}
 
 // whatIfOutcome is what a row of results and a result of the API have in common.
 type whatIfOutcome struct {
@@ -111,7 +101,7 @@ func whatIfGive(p *browsertest.Page, name, content string) {
 // TestWhatIfSample: one click shows something, and the copied command shows the same.
 func TestWhatIfSample(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, whatIfCSV)
+	p := open(t, site.URL, whatIfCSV, "h1")
 	p.Click(".whatif-give .primary")
 	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 40`)
 	shown := whatIfTable(t, p)
@@ -143,7 +133,7 @@ func TestWhatIfSample(t *testing.T) {
 // TestWhatIfLink: the link of an opened plan shows it to somebody else.
 func TestWhatIfLink(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected)
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected, "h1")
 	p.WaitFor(".whatif-note a[href='#/plans/" + site.Plans.Rejected + "']")
 	p.Fill("#app input[placeholder='as it was: 400']", "none, 30")
 	p.WaitText(".whatif-total", "4 strategies × 3 θ_max × 2 table limits = 24 plans, at most 256")
@@ -159,13 +149,43 @@ func TestWhatIfLink(t *testing.T) {
 	title := p.Text(".whatif-open h2")
 	hash := browsertest.Eval[string](p, "location.hash")
 
-	other := whatIfPage(t, site.URL, "/"+hash)
+	other := open(t, site.URL, "/"+hash, "h1")
 	other.WaitText(".whatif-open h2", title)
 	other.WaitText(".whatif-open", "Propose this plan")
 	if again := whatIfTable(t, other); !slices.Equal(again, shown) {
 		t.Errorf("the link shows\n%v\nnot\n%v", again, shown)
 	}
 	look(t, site.URL, "/"+hash, "what-if", ".whatif-open h2")
+}
+
+// TestWhatIfPlot: a click on a point of the chart opens the plan that it stands for.
+func TestWhatIfPlot(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+"&run=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
+	p.WaitUntil(settled)
+	type point struct {
+		Strategy string
+		X, Y     float64
+	}
+	points := browsertest.Eval[[]point](p, `import('echarts').then(({ getInstanceByDom }) => {
+		const place = document.querySelector('.whatif-axes + .chart .chart-place')
+		place.scrollIntoView({ block: 'center', behavior: 'instant' })
+		const chart = getInstanceByDom(place)
+		const { x, y } = place.getBoundingClientRect()
+		return chart.getOption().series.filter((s) => s.type === 'scatter').map(({ name, data: [{ value }] }, seriesIndex) => {
+			const [right, down] = chart.convertToPixel({ seriesIndex }, value)
+			return { Strategy: name, X: x + right, Y: y + down }
+		})
+	})`)
+	alone := slices.IndexFunc(points, func(a point) bool {
+		return !slices.ContainsFunc(points, func(b point) bool { return a != b && math.Hypot(a.X-b.X, a.Y-b.Y) < 20 })
+	})
+	if len(points) != 4 || alone < 0 {
+		t.Fatalf("no point stands alone: %+v", points)
+	}
+	p.ClickAt(points[alone].X, points[alone].Y)
+	p.WaitText(".whatif-open h2", points[alone].Strategy)
+	p.WaitUntil(`document.activeElement.matches('.whatif-open')`)
 }
 
 // TestWhatIfFile: a file that is too large for a link is told apart, and read by the
@@ -178,7 +198,7 @@ func TestWhatIfFile(t *testing.T) {
 	for i := range 12_000 {
 		fmt.Fprintf(&content, "\"k,%d\"\"\",%d,%d\n", i, i*i%1009+i*7919%40, i*104_729%5000)
 	}
-	p := whatIfPage(t, site.URL, whatIfCSV+"&instances=5&hash_function=modulo&theta_max=1%25&strategies=mixed")
+	p := open(t, site.URL, whatIfCSV+"&instances=5&hash_function=modulo&theta_max=1%25&strategies=mixed", "h1")
 	whatIfGive(p, name, content.String())
 	p.WaitText(".whatif-preview", "12,000 rows")
 	p.WaitText(".whatif-preview", "too large for a link")
@@ -193,7 +213,7 @@ func TestWhatIfFile(t *testing.T) {
 		t.Errorf("the command gives\n%v\nthe page shows\n%v", got, shown)
 	}
 
-	other := whatIfPage(t, site.URL, "/"+browsertest.Eval[string](p, "location.hash"))
+	other := open(t, site.URL, "/"+browsertest.Eval[string](p, "location.hash"), "h1")
 	other.WaitText(".stale", name+", 12,000 rows")
 	whatIfGive(other, name, "key,cost\na,1\n")
 	other.WaitText(".stale", "not the file of the link")
@@ -206,7 +226,7 @@ func TestWhatIfFile(t *testing.T) {
 // TestWhatIfRefused: what the API refuses is said by the lines of the file.
 func TestWhatIfRefused(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, whatIfCSV+"&instances=2")
+	p := open(t, site.URL, whatIfCSV+"&instances=2", "h1")
 	p.Expect("422|400")
 	p.WaitText(".whatif-total", "Give a CSV")
 	for _, test := range []struct{ content, want string }{
@@ -230,7 +250,7 @@ func TestWhatIfRefused(t *testing.T) {
 // TestWhatIfTrouble: what cannot be planned again is said before or after, in words.
 func TestWhatIfTrouble(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, "/#/what-if?operator=products")
+	p := open(t, site.URL, "/#/what-if?operator=products", "h1")
 	p.WaitText(".whatif-note", "has no routing table")
 	p.WaitFor(whatIfRun + ":disabled")
 	p.Goto("/#/what-if?plan=" + site.Plans.Ring)
@@ -267,40 +287,21 @@ func TestWhatIfTrouble(t *testing.T) {
 func TestWhatIfEmpty(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	look(t, server.URL, "/#/what-if", "what-if-empty", ".empty a")
-	p := whatIfPage(t, server.URL, "/#/what-if")
+	p := open(t, server.URL, "/#/what-if", "h1")
 	p.Click(".empty a")
 	p.WaitFor(".whatif-csv")
-}
-
-// whatIfTell sends JSON and reads what the answer says of id.
-func whatIfTell(t *testing.T, method, target, kind, body string) (id string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", kind)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var said struct{ ID, Detail string }
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil || answer.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s: %s: %v", method, target, answer.Status, said.Detail, err)
-	}
-	return said.ID
 }
 
 // TestWhatIfPropose: a result becomes a plan of the operator, in place of a rejected one.
 func TestWhatIfPropose(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	operator := server.URL + "/v1/operators/carts"
-	whatIfTell(t, http.MethodPut, operator, "application/json", `{"instances": 2, "hash": {"function": "reported"}, "require_approval": true}`)
-	id := whatIfTell(t, http.MethodPost, operator+"/plans?interval=1", "text/csv", "key,cost,state,hash_instance\na,5,10,0\nb,4,20,0\nc,3,30,0\nd,2,40,0\ne,1,5,1\n")
-	whatIfTell(t, http.MethodPost, server.URL+"/v1/plans/"+id+"/reject", "application/json", `{"reason": "too much moves"}`)
+	tell(t, http.MethodPut, operator, "", object{"instances": 2, "hash": object{"function": "reported"}, "require_approval": true}, nil)
+	var first planned
+	tell(t, http.MethodPost, operator+"/plans?interval=1", "", rows("key,cost,state,hash_instance\na,5,10,0\nb,4,20,0\nc,3,30,0\nd,2,40,0\ne,1,5,1\n"), &first)
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+first.ID+"/reject", "", object{"reason": "too much moves"}, nil)
 
-	p := whatIfPage(t, server.URL, "/#/what-if?run=1&strategies=optimal&theta_max=40%25&plan="+url.QueryEscape(id))
+	p := open(t, server.URL, "/#/what-if?run=1&strategies=optimal&theta_max=40%25&plan="+first.ID, "h1")
 	p.Click(whatIfRows + " a")
 	p.Click(".whatif-open .primary")
 	p.Fill("dialog textarea", "less moves")
@@ -314,7 +315,7 @@ func TestWhatIfPropose(t *testing.T) {
 		}
 	}
 	ask(t, server.URL+"/v1/plans/"+proposed, "", &plan)
-	if proposed == id || plan.Status != "proposed" || plan.Strategy != "optimal" || plan.Parameters.Theta != 0.4 {
+	if proposed == first.ID || plan.Status != "proposed" || plan.Strategy != "optimal" || plan.Parameters.Theta != 0.4 {
 		t.Errorf("%s became %+v", proposed, plan)
 	}
 }
@@ -322,7 +323,7 @@ func TestWhatIfPropose(t *testing.T) {
 // TestWhatIfValues: lists as they are typed.
 func TestWhatIfValues(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, whatIfCSV)
+	p := open(t, site.URL, whatIfCSV, "h1")
 	for _, test := range []struct{ name, text, want string }{
 		{"theta_max", "0.02, 5%,,10 %", "[0.02,0.05,0.1]"},
 		{"theta_max", "0.02..0.1 step 0.02", "[0.02,0.04,0.06,0.08,0.1]"},
@@ -361,7 +362,7 @@ func TestWhatIfValues(t *testing.T) {
 // the text is cut, and what was packed for a link is unpacked.
 func TestWhatIfRecords(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := whatIfPage(t, site.URL, whatIfCSV)
+	p := open(t, site.URL, whatIfCSV, "h1")
 	for _, text := range []string{
 		"key,cost\na,1\nb,2", "key,cost\r\na,1\r\n", "k,c\n\"a\"\"\n,b\",1\n\"\",\n", "k\n\"x\n\n\ny\"\nz\n", "k,c\n€ 🦊,\"1\"\n,\n",
 	} {

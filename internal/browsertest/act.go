@@ -70,6 +70,12 @@ func (p *Page) Click(selector string) {
 	p.do("click "+selector, chromedp.MouseClickXY(at.X, at.Y))
 }
 
+// ClickAt clicks with the mouse on a pixel of the window.
+func (p *Page) ClickAt(x, y float64) {
+	p.t.Helper()
+	p.do(fmt.Sprintf("click at %g, %g", x, y), chromedp.MouseClickXY(x, y))
+}
+
 // Fill puts a value in the place of what is in a field, as typing does; in a
 // select element it chooses the option of that value.
 func (p *Page) Fill(selector, value string) {

@@ -2,6 +2,7 @@
 // views watch.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { Topic, useTopic } from './topic.js'
 
 const tokenKey = 'plannerd.token'
 
@@ -10,21 +11,16 @@ const tokenKey = 'plannerd.token'
  * why, and whether the server answers at all. Views hear of changes by useSession.
  */
 export const session = { asks: false, refused: false, offline: false, visit: 0 }
-const watchers = new Set()
+const sessions = new Topic()
 
 function tell(change) {
   if (Object.entries(change).every(([name, value]) => session[name] === value)) return
   Object.assign(session, change)
-  watchers.forEach((watcher) => watcher())
+  sessions.tell()
 }
 
 export function useSession() {
-  const [, turn] = useState(0)
-  useEffect(() => {
-    const watcher = () => turn((n) => n + 1)
-    watchers.add(watcher)
-    return () => watchers.delete(watcher)
-  }, [])
+  useTopic(sessions)
   return session
 }
 
@@ -67,8 +63,8 @@ export function address(path, query = {}) {
 
 /**
  * Asks the API. body is sent as JSON unless it is a string, a Blob or bytes, which then
- * need a type. Answers with {status, data, etag}; data is null for 204 and 304. Throws
- * a Problem, or the AbortError of signal.
+ * need a type. Answers with {status, data, etag}; data is that of the JSON, null for 204
+ * and 304. Throws a Problem, or the AbortError of signal.
  */
 export async function request(method, path, { query, ...options } = {}) {
   const answer = await send(address(path, query), initOf(method, options))
@@ -76,9 +72,9 @@ export async function request(method, path, { query, ...options } = {}) {
   if (answer.status === 304 || answer.status === 204) return { status: answer.status, data: null, etag: tag, headers: answer.headers }
   if (!answer.ok) throw await problemOf(answer)
   const kind = answer.headers.get('Content-Type') ?? ''
+  if (!kind.startsWith('application/json')) throw foreign()
   try {
-    const data = kind.startsWith('application/json') ? await answer.json() : await answer.text()
-    return { status: answer.status, data, etag: tag, headers: answer.headers }
+    return { status: answer.status, data: await answer.json(), etag: tag, headers: answer.headers }
   } catch (error) {
     if (error.name === 'AbortError') throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
@@ -130,6 +126,9 @@ export async function requestLines(method, path, hear, { query, ...options } = {
   }
 }
 
+/** What a page of somebody else says, such as that of a proxy where one signs in: nothing about what was asked for. */
+const foreign = () => new Problem({ status: 502, title: 'Somebody else answered', detail: 'The answer is not one of plannerd, but of something between it and this page. Loading the page anew may help.' })
+
 function initOf(method, { body, type, headers = {}, etag, match, signal, accept = 'application/json' }) {
   return {
     method, signal, cache: 'no-store', credentials: 'same-origin',
@@ -163,12 +162,20 @@ async function send(url, init) {
 async function problemOf(answer) {
   let said = {}
   try {
-    said = await answer.json()
+    said = (await answer.json()) ?? {}
   } catch {
     // Not from the service itself, but from something before it.
   }
-  return new Problem({ status: answer.status, title: answer.statusText || `Status ${answer.status}`, ...said }, Number(answer.headers.get('Retry-After')) || 0)
+  // That may also write JSON of another kind, of which only what is a text can be shown.
+  const texts = Object.fromEntries(['title', 'detail', 'code', 'request_id'].filter((name) => typeof said[name] === 'string').map((name) => [name, said[name]]))
+  const errors = Array.isArray(said.errors) ? said.errors.filter((error) => typeof error?.detail === 'string') : []
+  return new Problem({ title: answer.statusText || `Status ${answer.status}`, ...texts, errors, status: answer.status }, retryAfter(answer))
 }
+
+const mostPatience = 600 // seconds, whatever an answer asks for
+
+/** The seconds after which an answer asks to try again. */
+const retryAfter = (answer) => Math.min(mostPatience, Math.max(0, Number(answer.headers.get('Retry-After')) || 0))
 
 /** A name for a request that changes something, so that sending it twice does it once. */
 export function idempotencyKey() {
@@ -190,9 +197,6 @@ export async function list(path, member, { query = {}, limit = 10_000, signal } 
     if (page_token === null || items.length >= limit) return { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
   }
 }
-
-const shortest = 1_000
-const longest = 30_000
 
 /**
  * Watches a resource: {data, etag, problem, loading, at, reload, take}. With every, in
@@ -243,7 +247,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
         if (problem.name === 'AbortError' || abort.signal.aborted || turn !== asked) return
         if (problem.name !== 'Problem') throw problem
         setState((old) => ({ ...old, url, problem }))
-        if (passing(problem)) later(Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures++)))
+        if (passing(problem)) later(pauseAfter(problem, failures++))
       }
     }
     const taken = (answer) => {
@@ -269,3 +273,9 @@ export function useResource(path, { query, every = 0, load } = {}) {
 
 /** Whether asking again may help. */
 export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
+
+const shortest = 1_000
+const longest = 30_000
+
+/** The milliseconds until something is asked for again that failed, and did before so many times: ever more, or what the server says. */
+export const pauseAfter = (problem, failures) => Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures))

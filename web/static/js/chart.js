@@ -1,7 +1,7 @@
 // Charts, drawn by Apache ECharts in the colours of the page, each with its data as a
 // table for those who do not see it.
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { PlainTable } from './parts.js'
 import { colour, onTheme } from './theme.js'
@@ -10,10 +10,13 @@ const still = matchMedia('(prefers-reduced-motion: reduce)')
 let library
 
 /** ECharts, loaded when the first chart is drawn. */
-const echarts = () => (library ??= import('echarts'))
+const echarts = () => (library ??= import('echarts').catch((error) => {
+  library = undefined // it may be there another time
+  throw error
+}))
 
 /** The colours and defaults that options are made with. */
-export function palette() {
+function palette() {
   const names = ['text', 'muted', 'line', 'surface', 'accent', 'before', 'after', 'good', 'warn', 'bad']
   return { ...Object.fromEntries(names.map((name) => [name, colour(name)])), series: Array.from({ length: 10 }, (_, i) => colour(`series-${i}`)) }
 }
@@ -51,12 +54,14 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
   picked.current = onPick
   const [ready, setReady] = useState(false)
   const [failed, setFailed] = useState(false)
+  const [tries, again] = useReducer((n) => n + 1, 0)
 
   useLayoutEffect(() => {
     let gone = false
     let resized
     echarts().then(({ init, connect }) => {
       if (gone) return
+      setFailed(false)
       chart.current = init(place.current, null, { renderer: 'canvas' })
       if (group) {
         chart.current.group = group
@@ -70,7 +75,7 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
       })
       resized.observe(place.current)
       setReady({})
-    }, () => setFailed(true))
+    }, () => !gone && setFailed(true))
     const unthemed = onTheme(() => setReady({}))
     return () => {
       gone = true
@@ -80,7 +85,13 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
       chart.current = null
       if (handle) handle.current = null
     }
-  }, [])
+  }, [tries])
+
+  useEffect(() => {
+    if (!failed) return undefined
+    addEventListener('online', again)
+    return () => removeEventListener('online', again)
+  }, [failed])
 
   useEffect(() => {
     if (!ready || !chart.current) return
@@ -94,7 +105,7 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
   return html`<figure class="chart">
     ${caption && html`<figcaption>${caption}</figcaption>`}
     <div ref=${place} class="chart-place" style=${{ height: `${height}px` }} role="img" aria-label=${label}></div>
-    ${failed && html`<p class="stale">The chart could not be loaded; its data is below.</p>`}
+    ${failed && html`<p class="stale">The chart could not be loaded${data && '; its data is below'}. <button type="button" onClick=${again}>Try again</button></p>`}
     ${data && html`<details class="chart-data"><summary>Data as a table</summary><${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} /></details>`}
   </figure>`
 }

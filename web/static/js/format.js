@@ -1,6 +1,6 @@
 // Numbers with their units, and times.
 
-import { useEffect, useState } from 'preact/hooks'
+import { Topic, useTopic } from './topic.js'
 
 const locale = 'en'
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
@@ -46,25 +46,20 @@ const bytes = (x) => {
 }
 
 const unitKey = 'plannerd.state'
-const unitListeners = new Set()
+const units = new Topic()
 
 /** What state is counted in: 'units', as engines send it, or 'bytes'. The API does not know. */
 export const stateUnit = () => (localStorage.getItem(unitKey) === 'bytes' ? 'bytes' : 'units')
 
 export function setStateUnit(unit) {
   localStorage.setItem(unitKey, unit)
-  unitListeners.forEach((listener) => listener())
+  units.tell()
 }
 
 /** Draws a view anew when the unit of state changes. */
 export function useStateUnit() {
-  const [unit, set] = useState(stateUnit())
-  useEffect(() => {
-    const listener = () => set(stateUnit())
-    unitListeners.add(listener)
-    return () => unitListeners.delete(listener)
-  }, [])
-  return unit
+  useTopic(units)
+  return stateUnit()
 }
 
 /** State with its unit: "12.8K of state", or "12.5 KiB". */

@@ -4,6 +4,6 @@ import { h } from 'preact'
 import htm from 'htm'
 
 export { Fragment, render } from 'preact'
-export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
+export { useCallback, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 
 export const html = htm.bind(h)

@@ -1,7 +1,7 @@
 // The frame of the dashboard: where it is, what is shown there, and who is asking.
 
 import { request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
-import { html, render, useEffect, useRef, useState } from './html.js'
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
 import { Announcements, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
@@ -65,10 +65,19 @@ function Frame() {
       ${!found ? html`<${Empty} title="There is no such page"><p><a href="#/">All operators</a></p><//>`
         : view?.load !== load ? html`<${Loading} />`
           : view.error ? html`<${Trouble} problem=${{ status: 0, title: 'A part of the page could not be loaded', errors: [] }} retry=${() => location.reload()} />`
-            : html`<${view.View} ...${found.params} query=${route.query} key=${route.path} />`}
+            : html`<${Guarded} View=${view.View} ...${found.params} query=${route.query} key=${route.path} />`}
     </main>
     <${Announcements} />
     ${asks && html`<${TokenPrompt} />`}`
+}
+
+/** A view, or that it failed: the rest of the page stays. */
+function Guarded({ View, ...props }) {
+  const [error, again] = useErrorBoundary((thrown) => console.error(thrown))
+  if (!error) return html`<${View} ...${props} />`
+  return html`<div role="alert"><${Empty} title="This page cannot be shown">
+    <p>That is a fault of the dashboard. <a href="docs">The API</a> has all that it shows.</p><p><button type="button" onClick=${again}>Try again</button></p>
+  <//></div>`
 }
 
 /** How things are shown, and who asks. */
@@ -95,6 +104,7 @@ function TokenPrompt() {
   if (!open) return html`<p class="signin-bar" role="status">This server asks for a token. <button type="button" onClick=${() => setOpen(true)}>Sign in</button></p>`
   const submit = async (event) => {
     event.preventDefault()
+    if (/[^!-~]/.test(secret.trim())) return say('Tokens have no such characters: letters, digits and signs of ASCII only.')
     setBusy(true)
     try {
       await request('GET', 'v1/caller', { headers: { Authorization: `Bearer ${secret.trim()}` } })

@@ -1,14 +1,12 @@
 // The rows of a table: those in memory, and those that are asked for page by page.
 
-import { passing } from './api.js'
+import { passing, pauseAfter } from './api.js'
 
 const pageSize = 500 // rows asked for at once
 const ahead = 2 // pages kept ready in the direction of scrolling; one on the other side
 const kept = 200 // pages remembered
 const atOnce = 3 // requests at a time
 const rush = 60 // milliseconds: where the view jumps more often, only the last jump is asked for
-const shortest = 1_000 // milliseconds until a failed page is tried again, then twice as long each time
-const longest = 30_000
 
 /** Rows that are all there. */
 export class Held {
@@ -105,7 +103,7 @@ export class Pages {
   fail(problem) {
     if (problem.name !== 'Problem') throw problem
     this.problem = problem
-    if (passing(problem)) this.timer = setTimeout(() => this.retry(), Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** this.failures++)))
+    if (passing(problem)) this.timer = setTimeout(() => this.retry(), pauseAfter(problem, this.failures++))
   }
 
   retry() {

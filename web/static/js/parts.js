@@ -1,9 +1,10 @@
 // The parts that views are made of.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { idempotencyKey } from './api.js'
+import { idempotencyKey, passing } from './api.js'
 import { absolute, relative } from './format.js'
 import { html } from './html.js'
+import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
 /** A panel with a heading. level is that of the heading, aside what stands beside it. */
@@ -27,23 +28,30 @@ export function Status({ status }) {
 }
 
 let now = Date.now()
-const clocks = new Set()
+const clock = new Topic()
 setInterval(() => {
   now = Date.now()
-  if (!document.hidden) clocks.forEach((tick) => tick(now))
+  if (!document.hidden) clock.tell(now)
 }, 5_000)
 
 /** A time, relative and absolute. */
 export function Time({ at, brief = false }) {
   const [moment, tick] = useState(Math.max(now, Date.now()))
-  useEffect(() => {
-    clocks.add(tick)
-    return () => clocks.delete(tick)
-  }, [])
+  useEffect(() => clock.listen(tick), [])
   if (!at) return html`<span>–</span>`
   const date = new Date(at)
   const full = absolute(date, moment)
   return html`<time datetime=${date.toISOString()} title=${date.toString()}>${relative(date, moment)}${!brief && html`<span class="absolute"> · ${full}</span>`}</time>`
+}
+
+/** The time, renewed every so many milliseconds. */
+export function useNow(ms) {
+  const [moment, tick] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => tick(Date.now()), ms)
+    return () => clearInterval(timer)
+  }, [])
+  return moment
 }
 
 /** What stands where nothing is yet. */
@@ -66,8 +74,6 @@ const advice = {
 
 const titles = { 0: 'No answer from the server', 401: 'A token is needed', 404: 'There is nothing here' }
 
-const passing = new Set([0, 429, 503])
-
 /** What went wrong, and what helps. itself says that what may pass is asked for again without the visitor. */
 export function Trouble({ problem, retry, itself = true }) {
   const { status, title, detail, code, errors = [], requestID } = problem
@@ -77,8 +83,8 @@ export function Trouble({ problem, retry, itself = true }) {
     ${errors.length > 0 && html`<ul>${errors.slice(0, 10).map((e, i) => html`<li key=${i}>${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}${e.detail}</li>`)}
       ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
     ${advice[status] && html`<p>${advice[status]}</p>`}
-    ${itself && passing.has(status) && html`<p>The page tries again by itself.</p>`}
-    ${status >= 500 && status !== 503 && html`<p>The server's log tells more${requestID && html` of the request <code>${requestID}</code>`}.</p>`}
+    ${itself && passing(problem) && html`<p>The page tries again by itself.</p>`}
+    ${status >= 500 && status !== 503 && requestID && html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`}
     <p class="trouble-foot">${retry && html`<button type="button" onClick=${retry}>Try again</button>`}${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}</p>
   </div>`
 }
@@ -92,22 +98,20 @@ export function Resource({ of, rows, render }) {
   return html`${of.problem && html`<p class="stale"><span role="status">Not renewed: ${of.problem.status === 0 ? 'the server does not answer' : of.problem.message.replace(/\.$/, '')}.</span> What is shown is from <${Time} at=${of.at} />.</p>`}${render(of.data)}`
 }
 
-const said = new Set()
+const news = new Topic()
 
 /** Says something to everybody: shown for a while, and read out. */
-export const announce = (text) => said.forEach((hear) => hear(text))
+export const announce = (text) => news.tell(text)
 
 export function Announcements() {
   const [text, setText] = useState('')
   useEffect(() => {
     let timer = 0
-    const hear = (words) => {
+    return news.listen((words) => {
       setText(words)
       clearTimeout(timer)
       timer = setTimeout(() => setText(''), 6_000)
-    }
-    said.add(hear)
-    return () => said.delete(hear)
+    })
   }, [])
   return html`<div class="announcements" role="status" aria-live="polite">${text && html`<p>${text}</p>`}</div>`
 }

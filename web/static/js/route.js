@@ -3,6 +3,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { address } from './api.js'
+import { Topic } from './topic.js'
 
 /** The current place: {path, query}; parts of the path are decoded. */
 export function here() {
@@ -21,16 +22,12 @@ function decode(part) {
 /** The link to a place; parts of the path are taken as they are, and encoded. */
 export const link = (parts, query) => address(`#/${parts.map(encodeURIComponent).join('/')}`, query)
 
-const listeners = new Set()
-addEventListener('hashchange', () => listeners.forEach((listener) => listener()))
+const moves = new Topic()
+addEventListener('hashchange', () => moves.tell())
 
 export function useRoute() {
   const [route, setRoute] = useState(here)
-  useEffect(() => {
-    const listener = () => setRoute(here())
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, [])
+  useEffect(() => moves.listen(() => setRoute(here())), [])
   return route
 }
 
@@ -39,5 +36,5 @@ export function setQuery(change) {
   const { query } = here()
   const [path] = location.hash.split('?')
   history.replaceState(history.state, '', address(path || '#/', { ...query, ...change }))
-  listeners.forEach((listener) => listener())
+  moves.tell()
 }

@@ -1,7 +1,9 @@
 // Light, dark, or as the system has it: what the visitor chose is remembered.
 
+import { Topic } from './topic.js'
+
 const key = 'plannerd.theme'
-const listeners = new Set()
+const changes = new Topic()
 const system = matchMedia('(prefers-color-scheme: dark)')
 
 /** The choice: 'system', 'light' or 'dark'. */
@@ -16,14 +18,11 @@ export function setTheme(chosen) {
 }
 
 /** Calls back whenever the colours change; returns what ends that. */
-export function onTheme(callback) {
-  listeners.add(callback)
-  return () => listeners.delete(callback)
-}
+export const onTheme = (callback) => changes.listen(callback)
 
 function apply() {
   document.documentElement.dataset.theme = theme()
-  listeners.forEach((callback) => callback())
+  changes.tell()
 }
 
 system.addEventListener('change', apply)

@@ -17,7 +17,7 @@ export const strategyWords = {
 
 export const strategies = ['llfd', 'lpt', 'mintable', 'minmig', 'mixed', 'mixed_bf', 'optimal', 'readj']
 
-export const causeWords = {
+const causeWords = {
   balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
   cooldown: 'Too soon after the last plan that moved keys.',
   pending_approval: 'Another plan waited for approval, so nothing was planned.',

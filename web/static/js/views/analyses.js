@@ -4,9 +4,10 @@
 import { html, useEffect, useMemo, useState } from '../html.js'
 import { Card, Code, Dialog, Empty, Tabs, Trouble } from '../parts.js'
 import { link, setQuery } from '../route.js'
+import { commandOf } from '../shell.js'
 import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
 import { PKG } from './analyses/pkg.js'
-import { curlOf, questionOf, useContext } from './analyses/question.js'
+import { questionOf, useContext } from './analyses/question.js'
 import { Ranges } from './analyses/ranges.js'
 import { Ring } from './analyses/ring.js'
 import { Progress, tookWords, useAnalysis } from './analyses/run.js'
@@ -93,7 +94,7 @@ function Answer({ run, analysis, query, asked }) {
 /** The question as a command. */
 function Curl({ form, analysis, context }) {
   const [text, setText] = useState(null)
-  const show = async () => setText(curlOf(await questionOf(analysis, form.source, form.draft, context)))
+  const show = async () => setText(commandOf(await questionOf(analysis, form.source, form.draft, context)))
   return html`<button type="button" onClick=${show} disabled=${!complete(form.source)}>Show as curl</button>
     ${text !== null && html`<${Dialog} title="The same question for curl" onClose=${() => setText(null)}><div class="analyses-curl"><${Code} text=${text} label="Command for bash" /></div><//>`}`
 }

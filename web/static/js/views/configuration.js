@@ -1,11 +1,11 @@
 // How an operator is configured, and what follows from it: where a key goes, who has
 // reported, and the request that would configure another one alike.
 
-import { signedIn } from '../api.js'
 import { count } from '../format.js'
 import { html } from '../html.js'
 import { Card, Code } from '../parts.js'
-import { configurationOf, putCommand } from './configuration/request.js'
+import { commandOf } from '../shell.js'
+import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
 import { Reports } from './configuration/reports.js'
@@ -39,7 +39,7 @@ function AsRequest({ operator }) {
   const configuration = configurationOf(operator)
   return html`<${Card} title="As a request" class="operator-request">
     <p>This creates an operator of the same configuration, or configures this one so again. Its table and its plans are not part of it.</p>
-    <${Code} label="Command that sets this configuration" text=${putCommand(operator.name, configuration, location.origin + location.pathname.replace(/\/$/, ''), signedIn())} />
+    <${Code} label="Command that sets this configuration" text=${commandOf(putRequest(operator.name, configuration))} />
     <details><summary>The configuration alone, as JSON</summary><${Code} label="Configuration as JSON" text=${JSON.stringify(configuration, null, 2)} /></details>
   <//>`
 }

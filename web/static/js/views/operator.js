@@ -1,9 +1,9 @@
 // One operator: what is going on, how its intervals went, and its plans.
 
-import { signedIn } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
 import { Card, Code, Resource } from '../parts.js'
 import { setQuery } from '../route.js'
+import { commandOf } from '../shell.js'
 import { Charts } from './operator/charts.js'
 import { firstStatistics } from './operator/first.js'
 import { Figures } from './operator/figures.js'
@@ -45,7 +45,7 @@ function Intervals({ operator, plans, size }) {
 function First({ operator }) {
   return html`<${Card} title="No interval has been planned yet">
     <p>Send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here by itself.</p>
-    <${Code} label="Send the statistics of an interval" text=${firstStatistics(operator, location.origin + location.pathname.replace(/\/$/, ''), signedIn())} />
+    <${Code} label="Send the statistics of an interval" text=${commandOf(firstStatistics(operator))} />
     <p class="muted">The keys and figures are an example. <a href="docs">The API</a> takes JSON, NDJSON, Arrow and compressed bodies too.</p>
   <//>`
 }

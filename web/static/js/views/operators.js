@@ -6,7 +6,9 @@ import { count, counted, percent } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
 import { link, setQuery } from '../route.js'
+import { commandOf } from '../shell.js'
 import { strategyWords } from '../words.js'
+import { firstStatistics } from './operator/first.js'
 
 const most = 5_000 // operators on one page
 const shown = 40 // intervals of a sparkline
@@ -85,23 +87,12 @@ const Current = ({ operator: o, plan }) => html`<div><a href=${link(['plans', o.
 
 /** What fills an empty server. */
 function FirstSteps() {
-  const base = location.origin + location.pathname.replace(/\/$/, '')
+  const create = { method: 'PUT', path: 'v1/operators/clicks', body: '{"instances": 4, "theta_max": 0.08, "require_approval": true}' }
   return html`<${Card} title="This server has no operators yet">
     <p>An operator is a partitioned, stateful step of a stream job. Create one with four instances:</p>
-    <${Code} label="Create an operator" text=${`curl -X PUT ${base}/v1/operators/clicks \\
-  -H 'Content-Type: application/json' \\
-  -d '{"instances": 4, "theta_max": 0.08, "require_approval": true}'`} />
+    <${Code} label="Create an operator" text=${commandOf(create)} />
     <p>Then send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here:</p>
-    <${Code} label="Send the statistics of an interval" text=${`curl -X POST '${base}/v1/operators/clicks/plans?interval=1' \\
-  -H 'Content-Type: text/csv' --data-binary @- <<'CSV'
-key,cost,state
-user:1,40,900
-user:2,25,300
-user:3,12,2048
-user:4,9,512
-user:5,7,128
-user:6,3,64
-CSV`} />
+    <${Code} label="Send the statistics of an interval" text=${commandOf(firstStatistics({ name: 'clicks', instances: [] }))} />
     <p class="muted">No engine at hand? <a href="#/what-if">Ask what if</a> on a file of your own, or read <a href="docs">the API</a>.</p>
   <//>`
 }

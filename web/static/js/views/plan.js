@@ -5,6 +5,7 @@ import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
 import { announce, Resource, Status, Time } from '../parts.js'
 import { link } from '../route.js'
+import { AsJSON } from '../save.js'
 import { strategyWords } from '../words.js'
 import { Decision } from './plan/decision.js'
 import { PlanFigures } from './plan/figures.js'
@@ -55,7 +56,7 @@ function Head({ plan, found }) {
     <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></nav>
     <div class="plan-head">
       <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
-      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><a class="button" href=${`v1/plans/${encodeURIComponent(plan.id)}`}>JSON</a></div>
+      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><${AsJSON} path=${`v1/plans/${encodeURIComponent(plan.id)}`} name=${`${plan.operator}-interval-${plan.interval}`} /></div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
     <div class="plan-under"><${Standing} plan=${plan} />

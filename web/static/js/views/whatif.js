@@ -1,12 +1,13 @@
 // What if: many combinations of strategies and parameters, planned on one interval and
 // compared. Nothing is stored but what is proposed, and all of it is in the link.
 
+import { passing } from '../api.js'
 import { counted, duration } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { announce, Card, Code, CopyButton, Tabs, Trouble } from '../parts.js'
+import { announce, Card, Code, CopyButton, Tabs, Trouble, useNow } from '../parts.js'
 import { link, setQuery } from '../route.js'
+import { commandOf } from '../shell.js'
 import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
-import { curlOf } from './whatif/curl.js'
 import { Interval, sourceOf as sourceOfInterval, useInterval } from './whatif/interval.js'
 import { Opened } from './whatif/opened.js'
 import { Parameters, parametersOf } from './whatif/parameters.js'
@@ -51,7 +52,7 @@ export default function WhatIf({ query }) {
       <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
     </div>
     <${Bar} run=${run} asked=${asked} source=${source} wrong=${wrong} untouched=${untouched} total=${parameters.total} start=${start} />
-    ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem, kind)} retry=${asked && mayPass(run.problem) ? start : undefined} itself=${false} />`}
+    ${run.state === 'failed' && html`<${Trouble} problem=${inWords(run.problem, kind)} retry=${asked && (passing(run.problem) || run.problem.status === 408) ? start : undefined} itself=${false} />`}
     ${run.answer && html`
       ${(!asked || nameOfRequest(asked, source) !== run.name) && run.state !== 'running' && html`<p class="stale" role="status">These are the results of an earlier question: what is asked above has changed since.</p>`}
       <${Results} answer=${run.answer} query=${query} />
@@ -91,9 +92,6 @@ function useDrop(take) {
   return over
 }
 
-/** Whether the very same may succeed another time. */
-const mayPass = ({ status }) => status === 0 || status === 408 || status === 429 || status >= 500
-
 /** What problems mean here. */
 function inWords(problem, kind) {
   const { status, title, detail, code, errors, requestID } = problem
@@ -106,7 +104,7 @@ function inWords(problem, kind) {
 
 function Bar({ run, asked, source, wrong, untouched, total, start }) {
   const [curl, setCurl] = useState(false)
-  const text = asked && curlOf(asked, source)
+  const text = asked && commandOf(asked, source.name)
   const busy = run.state === 'running'
   useEffect(() => { if (run.state === 'done' && run.took) announce(`${counted(run.answer.results.length, 'plan')} in ${duration(run.took)}.`) }, [run.answer])
   return html`<div class="card whatif-bar">
@@ -122,10 +120,6 @@ function Bar({ run, asked, source, wrong, untouched, total, start }) {
 
 /** How long it has been running. */
 function Elapsed({ since }) {
-  const [now, tick] = useState(Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => tick(Date.now()), 200)
-    return () => clearInterval(timer)
-  }, [])
+  const now = useNow(200)
   return html`<progress aria-label="Planning"></progress><span class="muted">${duration(Math.max(0, Math.round((now - since) / 100) * 100))}</span>`
 }

@@ -12,7 +12,7 @@ const methods = [['halving', 'Token halving'], ['doubling', 'Token doubling'], [
 const information = [['global', 'Global: the true loads'], ['local', 'Local estimates'], ['local_probing', 'Local, with probing']]
 const orders = [['shuffled', 'Shuffled: exactly these frequencies'], ['independent', 'Independent draws']]
 
-export const parameters = {
+const parameters = {
   ring: [
     { name: 'nodes', words: 'Nodes', kind: 'whole', min: 1, max: 65_536, before: '4', members: true },
     { name: 'tokens_per_instance', words: 'Tokens per node', kind: 'whole', min: 1, max: 16_777_216, before: '16, when doubling 1', own: (context) => context?.tokens && 'as they are' },

@@ -1,10 +1,8 @@
-// From what the form says to the request, and the same request for curl.
+// From what the form says to the request.
 
-import { address, request, signedIn, useResource } from '../../api.js'
+import { request, useResource } from '../../api.js'
 import { valuesOf } from './parameters.js'
 import { bodyOf, typeOf } from './source.js'
-
-const inHereDocument = 100_000 // characters of rows that a command holds
 
 /** By which name a request has those that share the keys. */
 const membersName = { ring: 'nodes', pkg: 'workers', ranges: 'followers', schemes: 'instances' }
@@ -67,17 +65,17 @@ function ownMembers(analysis, values, context) {
 
 /** Nodes of a ring that join and leave: these have to be told one by one. */
 function changes(analysis, draft, values, context) {
-  const joining = Number(draft.join ?? 0)
+  const joining = Math.min(Number(draft.join ?? 0), tooMany)
   const leaving = (draft.leave ?? '').split(',').filter((x) => x.trim() !== '').map(Number)
   if (analysis !== 'ring' || (joining === 0 && leaving.length === 0)) return {}
   const own = ownMembers(analysis, values, context).nodes
-  const nodes = own ?? Array.from({ length: values.nodes ?? 4 }, (_, id) => ({ id }))
+  const nodes = own ?? Array.from({ length: Math.min(values.nodes ?? 4, tooMany) }, (_, id) => ({ id }))
   const next = 1 + Math.max(-1, ...nodes.map((n) => n.id), ...leaving)
   return { nodes: [...nodes.map((n) => (leaving.includes(n.id) ? { ...n, leaves: true } : n)), ...Array.from({ length: joining }, (_, i) => ({ id: next + i, joins: true }))] }
 }
 
 /** The rows of a CSV text as columns (RFC 4180). */
-export function columnsOf(text) {
+function columnsOf(text) {
   const rows = []
   let row = []
   for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
@@ -88,18 +86,4 @@ export function columnsOf(text) {
   }
   const [head = [], ...lines] = rows
   return Object.fromEntries(head.map((name, i) => [name.trim(), lines.map((cells) => (name.trim() === 'key' ? cells[i] ?? '' : Number(cells[i])))]))
-}
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
-
-/** The question as a command for bash; of a file, and of what is long, it names the file. */
-export function curlOf({ path, query, body, type }) {
-  const url = new URL(address(path, query), document.baseURI).href
-  const head = [`curl -X POST ${quoted(url)}`, ...(signedIn() ? ['-H "Authorization: Bearer $PLANNERD_TOKEN"'] : []), `-H 'Content-Type: ${type ?? 'application/json'}'`]
-  if (body instanceof File) return [...head, `--data-binary @${quoted(body.name)}`].join(' \\\n  ')
-  if (!type) return [...head, `--data-binary ${quoted(JSON.stringify(body))}`].join(' \\\n  ')
-  if (body.length > inHereDocument) return [...head, '--data-binary @keys.csv'].join(' \\\n  ')
-  let end = 'KEYS'
-  while (body.split('\n').includes(end)) end += '_'
-  return `${[...head, '--data-binary @-'].join(' \\\n  ')} <<'${end}'\n${body}${end}`
 }

@@ -14,7 +14,7 @@ const shownText = 200_000 // characters of a file that are shown
 /** Pasted data that is too long for the address, by the view it was pasted in: it stays as long as the page. */
 const kept = new Map()
 
-export const kinds = ['operator', 'data', 'sample']
+const kinds = ['operator', 'data', 'sample']
 
 /** What the query of a place says about the source: {kind, operator, interval, epoch, sample, format, text, file}. */
 export function sourceOf(query, analysis) {
@@ -23,7 +23,7 @@ export function sourceOf(query, analysis) {
   return {
     kind: kinds.includes(query.source) ? query.source : query.operator ? 'operator' : query.data !== undefined ? 'data' : 'sample',
     operator: query.operator ?? '', interval: query.interval ?? '', epoch: query.epoch ?? '',
-    sample: samples[query.sample] ? query.sample : '', format: query.format === 'stream' ? 'stream' : 'csv', ...own,
+    sample: Object.hasOwn(samples, query.sample ?? '') ? query.sample : '', format: query.format === 'stream' ? 'stream' : 'csv', ...own,
   }
 }
 

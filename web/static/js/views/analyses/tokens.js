@@ -12,7 +12,7 @@ function mixed(block) {
 }
 
 /** murmur3_x86_32 with seed 0 of a text of ASCII. */
-export function murmur3(text) {
+function murmur3(text) {
   const length = text.length
   let hash = 0
   let at = 0

@@ -1,5 +1,7 @@
 // The request that configures an operator.
 
+import { quoted } from '../../shell.js'
+
 /** What a PUT accepts, in the order of the contract; which of them an operator has is up to its scheme. */
 const accepted = [
   'instances', 'scheme', 'ring', 'ranges', 'strategy', 'theta_max', 'table_limit', 'beta', 'key_overhead', 'certificate', 'objective', 'migration_limit',
@@ -17,9 +19,8 @@ const withoutNulls = (x) => (typeof x !== 'object' || Array.isArray(x) ? x : Obj
 /** Instances 0 to n−1 that nothing is said about are a number. */
 const short = (instances) => (instances.every(({ id, capacity = 1, tokens }, i) => id === i && capacity === 1 && tokens === undefined) ? instances.length : instances)
 
-/** The command; its JSON stands on few lines. */
-export function putCommand(name, configuration, server, secured) {
-  const token = secured ? `  -H "Authorization: Bearer $PLANNERD_TOKEN" \\\n` : ''
+/** The request that configures an operator so; its JSON stands on few lines. */
+export function putRequest(name, configuration) {
   const lines = Object.entries(configuration).map(([key, value]) => ` ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
-  return `curl -X PUT ${server}/v1/operators/${encodeURIComponent(name)} \\\n${token}  -H 'Content-Type: application/json' --data-binary @- <<'JSON'\n{\n${lines.join(',\n')}\n}\nJSON`
+  return { method: 'PUT', path: `v1/operators/${encodeURIComponent(name)}`, body: `{\n${lines.join(',\n')}\n}` }
 }

@@ -2,17 +2,16 @@
 
 const example = [['user:1', 40, 900], ['user:2', 25, 300], ['user:3', 12, 2048], ['user:4', 9, 512], ['user:5', 7, 128], ['user:6', 3, 64]]
 
-/** The command, with what the configuration asks of rows. */
-export function firstStatistics(operator, server, secured) {
-  const url = `${server}/v1/operators/${encodeURIComponent(operator.name)}/plans`
-  const token = secured ? `  -H "Authorization: Bearer $PLANNERD_TOKEN" \\\n` : ''
+/** The request, with what the configuration asks of rows. */
+export function firstStatistics(operator) {
+  const path = `v1/operators/${encodeURIComponent(operator.name)}/plans`
   const ids = operator.instances.map((i) => i.id)
   if (operator.table_owner === 'engine') {
     const records = example.map(([, cost, state], i) => [ids[i % ids.length], ids[i % ids.length], cost, state, 1])
-    return `curl -X POST ${url} \\\n${token}  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ interval: 1, compact: { records } })}'`
+    return { path, body: { interval: 1, compact: { records } } }
   }
   const reported = operator.hash?.function === 'reported'
   const numbered = operator.hash?.key_type === 'int' || operator.hash?.key_type === 'long'
   const rows = example.map(([key, cost, state], i) => [numbered ? 100 + i : key, cost, state, ...(reported ? [ids[i % ids.length]] : [])].join(','))
-  return `curl -X POST '${url}?interval=1' \\\n${token}  -H 'Content-Type: text/csv' --data-binary @- <<'CSV'\nkey,cost,state${reported ? ',hash_instance' : ''}\n${rows.join('\n')}\nCSV`
+  return { path, query: { interval: 1 }, body: `key,cost,state${reported ? ',hash_instance' : ''}\n${rows.join('\n')}\n`, type: 'text/csv' }
 }

@@ -60,7 +60,7 @@ const keyOf = (plan) => `${plan.epoch}.${plan.interval}`
 const endedStatuses = new Set(['rejected', 'aborted', 'superseded', 'expired'])
 
 /** Whether a plan came to nothing: its moves were not made. */
-export const ended = (plan) => endedStatuses.has(plan.status)
+const ended = (plan) => endedStatuses.has(plan.status)
 
 /**
  * The intervals of plans, oldest first: {epoch, interval, plan, ended, any}. plan is the

@@ -36,7 +36,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
 }
 
 /** A plan in four figures. */
-export function PlanStats({ plan }) {
+function PlanStats({ plan }) {
   const table = tableOf(plan)
   const limit = plan.parameters.table_limit
   const { keys, state: moved, fraction } = plan.migration

@@ -51,7 +51,7 @@ function Drawn({ items, more, query }) {
   return html`<${Card} title="Who sends to whom" aside=${html`<${Choice} label="Drawing" value=${kind} options=${[['sankey', 'Sankey'], ['matrix', 'Matrix']]} onChange=${(v) => setQuery({ flow: v })} />`}>
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
     <${Chart} key=${kind} height=${draw.height(ends)} label=${label} depends=${[items, byState, query.from, query.to, stateOnly(1)]}
-      option=${(p, width) => draw.option(p, width, { items, ends, size, said, short, query })} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
+      option=${(p, width) => draw.option(p, { items, ends, size, said, short, query }, width)} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
     <${Picked} query=${query} kind=${kind} />
   <//>`
 }
@@ -87,7 +87,7 @@ const chosen = (query, f) => (query.from === undefined || Number(query.from) ===
 const sankey = {
   height: ({ from, to }) => Math.min(520, Math.max(200, 34 * Math.max(from.length, to.length))),
   // An instance may send and receive: it stands on both sides, or there would be cycles.
-  option: (p, width, { items, ends, size, said, query }) => ({
+  option: (p, { items, ends, size, said, query }) => ({
     tooltip: { trigger: 'item', formatter: ({ dataType, data }) => (dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said) },
     series: [{
       type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 14, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
@@ -110,7 +110,7 @@ function node(side, id, color, items, said) {
 
 const matrix = {
   height: ({ from }) => Math.min(620, Math.max(260, 24 * from.length + 110)),
-  option: (p, width, { items, ends, size, said, short, query }) => {
+  option: (p, { items, ends, size, said, short, query }, width) => {
     const sizes = items.map(size).filter((v) => v > 0)
     const [least, greatest] = [Math.min(...sizes, Infinity), Math.max(...sizes, 1)]
     const steeply = greatest / least > steep

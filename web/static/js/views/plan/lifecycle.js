@@ -3,7 +3,7 @@
 import { useResource } from '../../api.js'
 import { count, counted, some } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Card, PlainTable, Resource, Status, Time } from '../../parts.js'
+import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { statusWords, tableOf } from '../../words.js'
 
 const quietly = 10_000 // milliseconds between two reports of progress that are read out
@@ -33,11 +33,7 @@ const standings = {
 
 /** The time that is left, ticking. */
 function Countdown({ until }) {
-  const [now, tick] = useState(Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => tick(Date.now()), 1_000)
-    return () => clearInterval(timer)
-  }, [])
+  const now = useNow(1_000)
   const left = Math.max(0, Math.floor((new Date(until) - now) / 1000))
   return html`<time class=${left < 60 ? 'plan-soon' : ''} datetime=${until} title=${new Date(until).toString()}>${left === 0 ? 'its time is up' : `it expires in ${remaining(left)}`}</time>`
 }

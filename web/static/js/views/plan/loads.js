@@ -14,7 +14,8 @@ const mostRows = 1_000 // of the table beside the chart
 
 /** The load that a capacity of 1 would carry were all live instances equally loaded. */
 function fairPerCapacity(instances) {
-  const total = instances.reduce((sum, i) => sum + i.load_before, 0)
+  // A first division of ranges places what nobody carried before.
+  const total = instances.reduce((sum, i) => sum + i.load_after, 0)
   const capacity = instances.reduce((sum, i) => sum + (i.drained ? 0 : i.capacity), 0)
   return capacity > 0 ? total / capacity : 0
 }
@@ -24,7 +25,7 @@ function fairPerCapacity(instances) {
  * removed one is compared with what a live one of its capacity would carry, and may
  * carry nothing.
  */
-export function loadsOf(plan) {
+function loadsOf(plan) {
   const unit = fairPerCapacity(plan.instances)
   const { received, carried, frozen } = plan.reports ?? {}
   const marks = (i) => [
@@ -51,7 +52,7 @@ export function Loads({ plan, query }) {
   // The loads of a plan never change, though all else of it may.
   const known = useMemo(() => JSON.stringify([plan.instances, plan.reports, plan.parameters.theta_max]), [plan])
   const relative = query.loads !== 'absolute'
-  const by = query.by in orders ? query.by : plan.instances.length > 60 ? 'load' : 'id'
+  const by = Object.hasOwn(orders, query.by ?? '') ? query.by : plan.instances.length > 60 ? 'load' : 'id'
   const rows = useMemo(() => loadsOf(plan).sort(orders[by]), [known, by])
   return html`<${Card} title="Load of each instance" class="two-thirds" aside=${html`
       <${Choice} label="Loads" value=${relative ? 'relative' : 'absolute'} options=${[['relative', 'Over fair load'], ['absolute', 'Absolute']]} onChange=${(v) => setQuery({ loads: v === 'relative' ? null : v })} />

@@ -50,7 +50,7 @@ export const nameOf = ({ strategy, parameters: p }) => [strategy, p.theta_max, p
   p.migration_limit ? limitText(p.migration_limit) : '', p.deadline ?? '', p.certificate].join('~')
 
 /** What a request is, its file by its fingerprint: two of the same name have the same answer. */
-export const nameOfRequest = ({ path, query, body, type }, source) => JSON.stringify([address(path, query), type ? [source.survey.rows, source.survey.cost, source.survey.bytes] : body])
+export const nameOfRequest = ({ path, query, body, type }, source) => JSON.stringify([address(path, query), type ? [source.survey.bytes, source.survey.hash] : body])
 
 const send = ({ path, query, body, type }, signal) => request('POST', path, { query, body, type, signal })
 

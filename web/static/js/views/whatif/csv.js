@@ -1,65 +1,92 @@
 // Statistics as CSV: what is in them, where their rows are, and how they travel in a link.
 
+const longestRecord = 1 << 20 // characters of a record that are looked at
+
 /** Records of CSV as its text comes: {cells, line}, line being where each begins. */
 export class Records {
   constructor() {
-    Object.assign(this, { rest: '', line: 1 })
+    Object.assign(this, { begun: '', quoted: false, line: 1, lines: 0 })
   }
 
-  /** Those that text completes; last says that no more comes. */
+  /** Those that text completes; last says that no more comes. Each character is looked at once. */
   *take(text, last = false) {
-    const all = this.rest + text
     let from = 0
-    while (from < all.length) {
-      const end = recordEnd(all, from)
-      if (end < 0 && !last) break
-      const raw = all.slice(from, end < 0 ? all.length : end)
-      yield { cells: cellsOf(raw.replace(/\r$/, '')), line: this.line }
-      this.line += 1 + newlines(raw)
-      from = end < 0 ? all.length : end + 1
+    let quote = text.indexOf('"')
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) {
+      for (; quote >= 0 && quote < end; quote = text.indexOf('"', quote + 1)) this.quoted = !this.quoted
+      this.lines++
+      if (this.quoted) continue
+      yield this.end(text.slice(from, end))
+      from = end + 1
     }
-    this.rest = all.slice(from)
+    for (; quote >= 0; quote = text.indexOf('"', quote + 1)) this.quoted = !this.quoted
+    this.begin(text.slice(from))
+    if (last && this.begun !== '') yield this.end('')
+  }
+
+  begin(text) {
+    // A quote that is never closed makes one record of all that follows.
+    if (this.begun.length < longestRecord) this.begun += text.slice(0, longestRecord)
+  }
+
+  end(text) {
+    const cells = cellsOf((this.begun + text).slice(0, longestRecord).replace(/\r$/, ''))
+    const { line } = this
+    this.line += this.lines
+    Object.assign(this, { begun: '', lines: 0 })
+    return { cells, line }
   }
 }
 
-const newlines = (text) => (text.includes('\n') ? text.split('\n').length - 1 : 0)
-
-/** Where the record at from ends: at a line feed that stands in no quotes. */
-function recordEnd(text, from) {
-  let end = text.indexOf('\n', from)
-  let quotes = 0
-  for (let at = from; end >= 0; at = end + 1, end = text.indexOf('\n', at)) {
-    for (let q = text.indexOf('"', at); q >= 0 && q < end; q = text.indexOf('"', q + 1)) quotes++
-    if (quotes % 2 === 0) break
-  }
-  return end
-}
-
+/** The cells of a record; quotes of one that are not closed close at its end. */
 function cellsOf(record) {
   if (!record.includes('"')) return record.split(',')
-  return Array.from(record.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"?|([^,]*))/g), ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain)
+  const cells = []
+  for (let at = 0; at <= record.length;) {
+    const quoted = record[at] === '"'
+    const end = quoted ? closing(record, at + 1) : at
+    const comma = record.indexOf(',', end)
+    const next = comma < 0 ? record.length : comma
+    cells.push(quoted ? record.slice(at + 1, end).replaceAll('""', '"') : record.slice(at, next))
+    at = next + 1
+  }
+  return cells
 }
 
-/** All records of a text or a file, as it is read. */
-async function* recordsOf(body, signal) {
+/** Where the quotes close that opened before at. */
+function closing(record, at) {
+  for (let end = record.indexOf('"', at); end >= 0; end = record.indexOf('"', end + 2)) if (record[end + 1] !== '"') return end
+  return record.length
+}
+
+/** All records of a text or a file, as it is read; hear is given all of it in pieces. */
+async function* recordsOf(body, { signal, hear } = {}) {
   const records = new Records()
   const reader = new Blob([body]).stream().pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {
     const { value, done } = await reader.read()
     if (signal?.aborted) return reader.cancel()
+    if (!done) hear?.(value)
     yield* records.take(done ? '' : value, done)
     if (done) return undefined
   }
 }
 
+/** A number for a text, FNV-1a, that goes on from that of what stands before it. */
+function hashed(text, hash) {
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619)
+  return hash >>> 0
+}
+
 /**
- * What is in a body: {bytes, header, rows, cost, first}. rows and cost, the sum of the
- * costs, tell whether it is the same as another one; first are its first rows.
+ * What is in a body: {bytes, header, rows, cost, first, hash}. rows and cost, the sum of
+ * the costs, tell a reader whether it is the same as another one, hash the page; first are
+ * its first rows.
  */
 export async function survey(body, signal) {
-  const out = { bytes: typeof body === 'string' ? new Blob([body]).size : body.size, header: null, rows: 0, cost: 0, first: [] }
+  const out = { bytes: typeof body === 'string' ? new Blob([body]).size : body.size, header: null, rows: 0, cost: 0, first: [], hash: 2_166_136_261 }
   let column = -1
-  for await (const { cells } of recordsOf(body, signal)) {
+  for await (const { cells } of recordsOf(body, { signal, hear: (text) => { out.hash = hashed(text, out.hash) } })) {
     if (out.header === null) {
       out.header = cells
       column = Math.max(cells.indexOf('cost'), cells.indexOf('frequency'))

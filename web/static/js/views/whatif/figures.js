@@ -19,7 +19,7 @@ const objectives = { min_migration: 'migration', min_imbalance: 'imbalance' }
 
 const limit = (l) => (l === null ? 'none' : l.fraction !== undefined ? percent(l.fraction) : l.keys !== undefined ? `${count(l.keys)} keys` : state(l.state))
 
-export const entries = (n) => (n === null || n === noLimit ? 'none' : count(n))
+const entries = (n) => (n === null || n === noLimit ? 'none' : count(n))
 
 /** The parameters that results differ in. */
 export const settings = {

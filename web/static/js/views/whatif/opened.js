@@ -5,10 +5,10 @@ import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
+import { commandOf } from '../../shell.js'
 import { PlanFigures } from '../plan/figures.js'
 import { Migrations } from '../plan/migrations.js'
 import { gridOf, nameOf, planOf, requestOf } from './ask.js'
-import { curlOf } from './curl.js'
 import { titleOf, varied } from './figures.js'
 
 const ended = ['rejected', 'aborted', 'superseded', 'expired']
@@ -63,6 +63,6 @@ function One({ result, answer, source }) {
       ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
       <button type="button" onClick=${close}>Close</button></div></header>
     ${found.data ? html`<${PlanFigures} plan=${found.data} /><${Migrations} plan=${found.data} local=${found.data.plan.migrations} encoding=${found.data.key_encoding} />` : found.problem ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} />`}
-    <details class="whatif-again"><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${curlOf(requestOf(source, gridOf(result, source), true), source)} /></details>
+    <details class="whatif-again"><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${commandOf(requestOf(source, gridOf(result, source), true), source.name)} /></details>
   ${proposing && html`<${Propose} result=${result} source=${source} title=${title} onClose=${() => propose(false)} />`}`
 }

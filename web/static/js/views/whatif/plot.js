@@ -23,9 +23,10 @@ const filled = (strategy) => `path://${path(shapes[strategy])}`
 const hollow = (strategy) => filled(strategy) + path(shapes[strategy].map(([x, y]) => [0.55 * x, 0.55 * y]).reverse())
 
 /** The axes that a link says. */
-export const axesOf = (query) => ({
-  x: measures[query.x] ? query.x : 'table', y: measures[query.y] ? query.y : 'migration', colour: measures[query.colour] ? query.colour : 'theta',
-})
+const axesOf = (query) => {
+  const said = (name, otherwise) => (Object.hasOwn(measures, query[name] ?? '') ? query[name] : otherwise)
+  return { x: said('x', 'table'), y: said('y', 'migration'), colour: said('colour', 'theta') }
+}
 
 /** The results on the front that no other beats on the two axes shown, along the one across. */
 function front(results, axes) {

@@ -2,20 +2,11 @@
 
 import { count } from '../../../format.js'
 import { html, useEffect, useRef, useState } from '../../../html.js'
-import { announce } from '../../../parts.js'
+import { save } from '../../../save.js'
 
 const types = [['CSV', 'csv', 'text/csv'], ['NDJSON', 'ndjson', 'application/x-ndjson']]
 
 const size = (bytes) => (bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`)
-
-function save(blob, name) {
-  const url = URL.createObjectURL(blob)
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 60_000) // once the browser has surely begun to read it
-}
 
 /** Buttons that save a file: make(type, {signal, onBytes}) gives it as a Blob, name is its own without the end. */
 export function Downloads({ name, make, disabled }) {
@@ -37,7 +28,6 @@ export function Downloads({ name, make, disabled }) {
     setRunning({ label, bytes: 0 })
     try {
       save(await make(type, { signal: abort.current.signal, onBytes }), `${name}.${end}`)
-      announce(`Saved as ${name}.${end}.`)
     } catch (problem) {
       if (problem.name !== 'AbortError') fail(problem)
     }
