@@ -32,7 +32,8 @@ func TestSignInFocus(t *testing.T) {
 // gives it back to what opened it.
 func TestWhatIfFocus(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+"&strategies=mixed&theta_max=5%25", whatIfRun+":enabled")
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+"&strategies=mixed&theta_max=5%25", "h1")
+	p.WaitFor(whatIfRun + ":enabled")
 	browsertest.Eval[bool](p, `(document.querySelector('`+whatIfRun+`').focus(), true)`)
 	release := p.Hold(`/replay`)
 	p.Press("Enter")

@@ -109,22 +109,37 @@ func TestCommands(t *testing.T) {
 		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "CSV\nCSV1\nid\nCSV", "\n", " \t ",
 		"key,cost\r\nCSV\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
 	} {
-		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ quoted, dataOption }) => [quoted, (text) => dataOption(text, 'CSV')].map((make) => make(`+script(t, text)+`)))`)
-		for _, command := range commands {
+		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ commandOf }) => {
+			const text = `+script(t, text)+`
+			return [{ body: text }, { body: text, type: 'text/csv' }, { body: new File([], text), type: 'text/csv' }].map((sent) => commandOf({ path: 'v1/what-if', ...sent }))
+		})`)
+		for i, command := range commands {
 			if i := strings.IndexFunc(command, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control) }); i >= 0 {
 				t.Errorf("%q has %q", command, command[i:])
 			}
-		}
-		word, err := exec.CommandContext(t.Context(), "bash", "-c", "printf %s "+commands[0]).Output()
-		if err != nil || string(word) != text {
-			t.Errorf("%q as a word is %q, %v", text, word, err)
-		}
-		data, err := exec.CommandContext(t.Context(), "bash", "-c", `curl() { if [ "$1" = --data-raw ]; then printf %s "$2"; else cat; fi; }; curl `+commands[1]).Output()
-		if err != nil || strings.TrimSuffix(string(data), "\n") != strings.TrimSuffix(text, "\n") {
-			t.Errorf("%q as data is %q, %v", text, data, err)
+			want := text
+			if i == 2 {
+				want = "@" + text
+			}
+			sent, err := exec.CommandContext(t.Context(), "bash", "-c", sentData+command).Output()
+			if err != nil || strings.TrimSuffix(string(sent), "\n") != strings.TrimSuffix(want, "\n") {
+				t.Errorf("%q sends %q, not %q: %v", command, sent, want, err)
+			}
 		}
 	}
 }
+
+// sentData stands for curl in bash: it says what would be sent, of a file its name.
+const sentData = `curl() {
+  while [ $# -gt 0 ]; do
+    case "$1" in
+    --data-raw) printf %s "$2"; shift ;;
+    --data-binary) if [ "$2" = @- ]; then cat; else printf %s "$2"; fi; shift ;;
+    esac
+    shift
+  done
+}
+`
 
 // TestRecords: CSV has the same records however its text comes in pieces, and a quote
 // that is never closed holds nobody up.

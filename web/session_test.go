@@ -17,7 +17,7 @@ func TestSignIn(t *testing.T) {
 	p.Expect(`status of 401`)
 	p.Goto("/")
 	p.WaitFor("dialog[open]")
-	p.Fill("#token", "none of its tokens")
+	p.Fill("#token", "none-of-its-tokens")
 	p.Press("Enter")
 	p.WaitText("#token-said", "does not know")
 	p.Fill("#token", site.Tokens[access.Viewer])
