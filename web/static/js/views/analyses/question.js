@@ -10,6 +10,8 @@ const tooMany = 65_537 // nodes: the API says so
 /** By which name a request has those that share the keys. */
 const membersName = { ring: 'nodes', pkg: 'workers', ranges: 'followers', schemes: 'instances' }
 
+const tooMany = 65_537 // nodes: the API says so
+
 /**
  * What is known of the operator whose interval is analysed: {operator, tokens, owners,
  * keyEncoding}, the last three as its ring or its ranges are committed. data is null
