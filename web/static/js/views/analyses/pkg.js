@@ -60,6 +60,7 @@ function Advice({ advice: a, workers }) {
   <//>`
 }
 
+const symbols = ['circle', 'diamond', 'triangle', 'rect']
 const lineTypes = ['solid', 'dashed', 'dotted']
 
 function OverTime({ runs, fraction }) {
@@ -77,7 +78,7 @@ function OverTime({ runs, fraction }) {
       xAxis: axis(p, { type: 'value', name: 'messages', nameLocation: 'middle', nameGap: 24, min: 0, max: 'dataMax', axisLabel: { formatter: amount } }),
       yAxis: axis(p, { type: 'log', axisLabel: { formatter: format } }),
       series: [...drawn.map((r, i) => ({
-        name: r.name, type: 'line', showSymbol: false, color: p.series[i % 10], lineStyle: { width: 1.8, type: lineTypes[Math.floor(i / 10) % 3] }, connectNulls: true,
+        name: r.name, type: 'line', showSymbol: false, color: p.series[i % 10], lineStyle: { width: 1.8, type: lineTypes[i % 3] }, connectNulls: true,
         data: r.series.map((s) => [s.messages, y(s) > least ? y(s) : null]),
       })), {
         name: 'proven bound', type: 'line', data: [], color: p.bad,
@@ -114,7 +115,7 @@ function OverChoices({ runs, advice }) {
       grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true }, legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
       tooltip: { trigger: 'axis', valueFormatter: fine },
       xAxis: axis(p, { type: 'category', data: ds.map(String), name: 'choices d', nameLocation: 'middle', nameGap: 24 }), yAxis: axis(p, { type: 'log', axisLabel: { formatter: fine } }),
-      series: all.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 7, data: l.values.map((v) => (v === null || v <= least ? null : v)), color: l.bound ? p.bad : p.series[i % 10], lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : 'solid' }, connectNulls: true,
+      series: all.map((l, i) => ({ name: l.name, type: 'line', symbol: symbols[i % symbols.length], symbolSize: 8, data: l.values.map((v) => (v === null || v <= least ? null : v)), color: l.bound ? p.bad : p.series[i % 10], lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : lineTypes[i % 3] }, connectNulls: true,
         markLine: i === 0 && advice ? { silent: true, symbol: 'none', lineStyle: { color: p.good, type: 'dashed' }, label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text }, data: [{ yAxis: advice.target }] } : undefined })),
     })} /><//>`
 }

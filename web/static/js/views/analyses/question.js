@@ -5,8 +5,6 @@ import { Records } from '../../csv.js'
 import { valuesOf } from './parameters.js'
 import { bodyOf, typeOf } from './source.js'
 
-const tooMany = 65_537 // nodes: the API says so
-
 /** By which name a request has those that share the keys. */
 const membersName = { ring: 'nodes', pkg: 'workers', ranges: 'followers', schemes: 'instances' }
 
