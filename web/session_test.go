@@ -110,3 +110,42 @@ func TestChartLibrary(t *testing.T) {
 	p.WaitUntil(settled)
 	p.WaitGone(".chart .stale")
 }
+
+// TestOtherTab: a token that is kept for good is gone in all tabs when one signs out.
+func TestOtherTab(t *testing.T) {
+	site := browsertest.Secured(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 401`)
+	p.Goto("/")
+	p.WaitFor("dialog[open]")
+	p.Fill("#token", site.Tokens[access.Viewer])
+	p.Click("dialog input[type=checkbox]")
+	p.Click("dialog .primary")
+	p.WaitFor(".operators")
+	if kept := browsertest.Eval[string](p, "localStorage.getItem('plannerd.token')"); kept != site.Tokens[access.Viewer] {
+		t.Fatalf("%q is kept", kept)
+	}
+	browsertest.Eval[bool](p, `(localStorage.clear(), dispatchEvent(new StorageEvent('storage', { key: null })))`)
+	p.WaitFor("dialog[open]")
+}
+
+// TestNoStorage: where the browser keeps nothing, the page still remembers while it is open.
+func TestNoStorage(t *testing.T) {
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
+	p.Goto("/")
+	p.WaitFor(".operators")
+	got := browsertest.Eval[[]string](p, `import('/dashboard/js/storage.js').then(({ forGood, forTab }) => {
+		for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('', 'SecurityError') } })
+		return [forGood, forTab].map((store) => {
+			store.set('a', 'b')
+			const kept = store.get('a')
+			store.remove('a')
+			return kept + store.get('a')
+		})
+	})`)
+	for _, said := range got {
+		if said != "bnull" {
+			t.Errorf("it remembers %q", got)
+		}
+	}
+}

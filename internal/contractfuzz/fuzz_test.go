@@ -101,7 +101,7 @@ func explore(t *testing.T, o options, log *lines, to target) *run {
 // TestHandler: the answers fit the contract, and the requests get far.
 func TestHandler(t *testing.T) {
 	log := new(lines)
-	x := explore(t, options{duration: time.Minute, requests: 2000, seed: 1, clients: 1}, log, direct{newAPI(t, log)})
+	x := explore(t, options{duration: time.Minute, requests: 4000, seed: 1, clients: 1}, log, direct{newAPI(t, log)})
 	for operation, status := range map[string]int{
 		"POST /v1/what-if": 200, "PUT /v1/operators/{operator}": 201, "POST /v1/operators/{operator}/plans": 201, "GET /v1/plans/{id}": 200,
 		"PUT /v1/operators/{operator}/intervals/{interval}/reports/{instance}": 201, "POST /v1/plans/{id}/abort": 200,

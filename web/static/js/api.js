@@ -3,6 +3,7 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { clock, setClock } from './format.js'
+import { forGood, forTab } from './storage.js'
 import { Topic, useTopic } from './topic.js'
 
 const tokenKey = 'plannerd.token'
@@ -25,15 +26,15 @@ export function useSession() {
   return session
 }
 
-const token = () => sessionStorage.getItem(tokenKey) ?? localStorage.getItem(tokenKey)
+const token = () => forTab.get(tokenKey) ?? forGood.get(tokenKey)
 
 export const signedIn = () => token() !== null
 
 /** Takes a token for this tab, or for as long as the browser keeps it. Views load anew. */
 export function signIn(secret, remember) {
   signOff()
-  const storage = remember ? localStorage : sessionStorage
-  storage.setItem(tokenKey, secret)
+  const storage = remember ? forGood : forTab
+  storage.set(tokenKey, secret)
   tell({ asks: false, refused: false, visit: session.visit + 1 })
 }
 
@@ -43,9 +44,12 @@ export function signOut() {
 }
 
 function signOff() {
-  sessionStorage.removeItem(tokenKey)
-  localStorage.removeItem(tokenKey)
+  forTab.remove(tokenKey)
+  forGood.remove(tokenKey)
 }
+
+// Another tab signed in or out.
+addEventListener('storage', ({ key }) => { if (key === tokenKey || key === null) tell({ asks: false, refused: false, visit: session.visit + 1 }) })
 
 /** What an answer other than 2xx says (RFC 9457), or that there was none: status 0. */
 export class Problem extends Error {

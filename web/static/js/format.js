@@ -1,5 +1,6 @@
 // Numbers with their units, and times.
 
+import { forGood } from './storage.js'
 import { Topic, useTopic } from './topic.js'
 
 const locale = 'en'
@@ -49,10 +50,10 @@ const unitKey = 'plannerd.state'
 const units = new Topic()
 
 /** What state is counted in: 'units', as engines send it, or 'bytes'. The API does not know. */
-export const stateUnit = () => (localStorage.getItem(unitKey) === 'bytes' ? 'bytes' : 'units')
+export const stateUnit = () => (forGood.get(unitKey) === 'bytes' ? 'bytes' : 'units')
 
 export function setStateUnit(unit) {
-  localStorage.setItem(unitKey, unit)
+  forGood.set(unitKey, unit)
   units.tell()
 }
 

@@ -1,5 +1,6 @@
 // Light, dark, or as the system has it: what the visitor chose is remembered.
 
+import { forGood } from './storage.js'
 import { Topic } from './topic.js'
 
 const key = 'plannerd.theme'
@@ -8,12 +9,12 @@ const system = matchMedia('(prefers-color-scheme: dark)')
 
 /** The choice: 'system', 'light' or 'dark'. */
 export const theme = () => {
-  const chosen = localStorage.getItem(key)
+  const chosen = forGood.get(key)
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system'
 }
 
 export function setTheme(chosen) {
-  localStorage.setItem(key, chosen)
+  forGood.set(key, chosen)
   apply()
 }
 

@@ -4,6 +4,7 @@ import { change, signedIn, useResource } from '../../api.js'
 import { count, counted, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
+import { forGood } from '../../storage.js'
 
 const actorKey = 'plannerd.actor'
 const longestReason = 1024
@@ -58,7 +59,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   const { title, button, class: look, reason: label, required } = verbs[verb]
   const draft = `${plan.id} ${verb}`
   const [reason, setReason] = useState(drafts.get(draft) ?? '')
-  const [actor, setActor] = useState(localStorage.getItem(actorKey) ?? '')
+  const [actor, setActor] = useState(forGood.get(actorKey) ?? '')
   const [rolledBack, setRolledBack] = useState(false)
   const { send, busy, problem } = useSend((key) => change(`v1/plans/${encodeURIComponent(plan.id)}/${verb}`, {
     ...(reason.trim() && { reason: reason.trim() }), ...(!named && actor.trim() && { actor: actor.trim() }), ...(verb === 'abort' && { rolled_back: rolledBack }),
@@ -66,7 +67,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   const submit = async (event) => {
     event.preventDefault()
     if (busy) return
-    if (!named) localStorage.setItem(actorKey, actor.trim())
+    if (!named) forGood.set(actorKey, actor.trim())
     const answer = await send()
     if (answer === undefined) return
     drafts.delete(draft)

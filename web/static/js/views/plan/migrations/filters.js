@@ -14,7 +14,7 @@ const isText = (text) => new TextEncoder().encode(text).length <= 1024
 const controls = {
   key_prefix: { label: 'Key begins with', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
   key_contains: { label: 'Key contains', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
-  instance: { label: 'Instance, either side', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
+  instance: { label: 'Instance', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
   from: { label: 'From', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
   to: { label: 'To', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
   reason: { label: 'Reason', valid: (text) => reasons.includes(text), wrong: 'There is no such reason.' },
