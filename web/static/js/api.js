@@ -90,16 +90,16 @@ export async function request(method, path, { query, ...options } = {}) {
 export async function download(path, { query, accept, signal, onBytes }) {
   const answer = await send(address(path, query), initOf('GET', { accept, signal }))
   if (!answer.ok) throw await problemOf(answer)
-  let bytes = 0
-  const counted = new TransformStream({
-    transform(chunk, out) {
-      bytes += chunk.byteLength
-      onBytes?.(bytes)
-      out.enqueue(chunk)
-    },
-  })
+  const reader = answer.body.getReader()
+  const chunks = []
   try {
-    return await new Response(answer.body.pipeThrough(counted), { headers: { 'Content-Type': accept } }).blob()
+    for (let bytes = 0; ;) {
+      const { value, done } = await reader.read()
+      if (done) return new Blob(chunks, { type: accept })
+      chunks.push(value)
+      bytes += value.byteLength
+      onBytes?.(bytes)
+    }
   } catch (error) {
     if (error.name === 'AbortError') throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
