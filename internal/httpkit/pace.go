@@ -1,0 +1,133 @@
+package httpkit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Pace bounds how slowly clients may send and receive. Zero values mean the
+// defaults.
+type Pace struct {
+	// BodyTimeout is how long a client may send nothing of a body, and how long it
+	// may be slower than BodyRate. Defaults to 30 seconds.
+	BodyTimeout time.Duration
+	// BodyRate is the least average rate of a body, in bytes a second, over the
+	// time that the server waits for it. Defaults to 16 KiB.
+	BodyRate int64
+	// ReadTime is how long a whole body may take. Defaults to 10 minutes.
+	ReadTime time.Duration
+	// WriteTimeout is how long a client may receive nothing of its answer. Defaults
+	// to a minute.
+	WriteTimeout time.Duration
+}
+
+// WithDefaults returns the pace with defaults in place of zero values.
+func (p Pace) WithDefaults() Pace {
+	p.BodyTimeout = cmp.Or(max(0, p.BodyTimeout), 30*time.Second)
+	p.BodyRate = cmp.Or(max(0, p.BodyRate), 16<<10)
+	p.ReadTime = cmp.Or(max(0, p.ReadTime), 10*time.Minute)
+	p.WriteTimeout = cmp.Or(max(0, p.WriteTimeout), time.Minute)
+	return p
+}
+
+// ErrBodyTooSlow is the error of reading a body that comes more slowly than its
+// [Pace] allows. It wraps os.ErrDeadlineExceeded.
+var ErrBodyTooSlow = fmt.Errorf("the body came too slowly: %w", os.ErrDeadlineExceeded)
+
+// Enforce is middleware that ends requests of clients that are slower than the
+// pace, because they hold memory and connections. Defaults must be filled in.
+func (p Pace) Enforce(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.Body != nil && r.Body != http.NoBody {
+			body := &pacedBody{ReadCloser: r.Body, control: control, pace: p, end: time.Now().Add(p.ReadTime)}
+			// The server reads the rest of a body that the handler leaves unread before it
+			// sends the answer, so that a deadline has to stand already.
+			body.setDeadline(time.Now().Add(p.BodyTimeout))
+			r.Body = body
+		}
+		out := &pacedWriter{ResponseWriter: w, control: control, timeout: p.WriteTimeout}
+		// The deadline of the previous request on the connection may still stand, and
+		// what is buffered is written after the handler has returned.
+		out.extendDeadline()
+		defer out.extendDeadline()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// pacedBody is a body that fails when it comes too slowly.
+type pacedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	pace    Pace
+	end     time.Time
+	waited  time.Duration // for the client
+	read    int64
+}
+
+// Read waits until the client has been silent for too long, its average rate is
+// too low, or its time is up, whichever comes first. Only the time spent in Read
+// counts, because between two reads it is the server that is busy.
+func (b *pacedBody) Read(p []byte) (int, error) {
+	begin := time.Now()
+	earned := time.Duration(float64(b.read) / float64(b.pace.BodyRate) * float64(time.Second))
+	slack := b.pace.BodyTimeout + earned - b.waited
+	deadline := begin.Add(min(b.pace.BodyTimeout, slack))
+	if deadline.After(b.end) {
+		deadline = b.end
+	}
+	b.setDeadline(deadline)
+	n, err := b.ReadCloser.Read(p)
+	b.waited += time.Since(begin)
+	b.read += int64(n)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, ErrBodyTooSlow
+	case err != nil:
+		// The server goes on reading from the connection, to notice when the client
+		// hangs up; that read must not time out.
+		b.setDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// setDeadline sets the deadline of the next read. Only connections of tests know
+// no deadlines.
+func (b *pacedBody) setDeadline(at time.Time) { _ = b.control.SetReadDeadline(at) }
+
+// writeChunk is how many bytes are written under one deadline: a client that
+// receives that much in time is not too slow, however long the answer is.
+const writeChunk = 64 << 10
+
+// pacedWriter is an answer that fails when the client does not receive it.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func (w *pacedWriter) Write(p []byte) (n int, err error) {
+	for {
+		w.extendDeadline()
+		wrote, err := w.ResponseWriter.Write(p[n:min(len(p), n+writeChunk)])
+		if n += wrote; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// Flush sends what was written so far.
+func (w *pacedWriter) Flush() {
+	w.extendDeadline()
+	_ = w.control.Flush() // an error here means that the client is gone
+}
+
+// Unwrap is for http.ResponseController.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *pacedWriter) extendDeadline() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }

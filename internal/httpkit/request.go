@@ -1,0 +1,56 @@
+package httpkit
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// SecureHeaders is middleware that sets the headers that every answer has.
+func SecureHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// BearerToken returns the token of a request's Authorization (RFC 6750), "" if
+// there is none or more than one.
+func BearerToken(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || len(r.Header.Values("Authorization")) > 1 {
+		return ""
+	}
+	return strings.TrimLeft(secret, " ")
+}
+
+// HostAllowed reports whether the Host of a request is one of the names, which are
+// lower-case and have no port. Nil names allow any.
+func HostAllowed(r *http.Request, names []string) bool {
+	if names == nil {
+		return true
+	}
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil { // no port
+		name = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
+	}
+	return slices.Contains(names, strings.ToLower(name))
+}
+
+// AllowedMethods lists the methods that routes have for a path, as Allow does.
+func AllowedMethods(routes chi.Routes, path string) string {
+	var out []string
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
+		routed := method
+		if method == "HEAD" {
+			routed = "GET" // see middleware.GetHead
+		}
+		if routes.Match(chi.NewRouteContext(), routed, path) {
+			out = append(out, method)
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,45 @@
+package httpkit
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+)
+
+// WriteBody answers with a whole body.
+func WriteBody(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error here means that the client is gone
+}
+
+// WriteJSON answers with v.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	WriteBody(w, status, "application/json", body)
+	return nil
+}
+
+// WriteTagged answers 200 with a body and its ETag, or 304 when the client has it
+// already.
+func WriteTagged(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
+	if !NotModified(w, r, ETag(body)) {
+		WriteBody(w, http.StatusOK, contentType, body)
+	}
+}
+
+// WriteTaggedJSON is [WriteTagged] for v.
+func WriteTaggedJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	WriteTagged(w, r, "application/json", body)
+	return nil
+}
