@@ -1,10 +1,19 @@
 // Package plannerd carries what the whole program shares and no other folder
-// can embed: the contract of its HTTP API.
+// can embed: the contract of its HTTP API and its guides.
 package plannerd
 
-import _ "embed"
+import "embed"
 
-// OpenAPI is the contract of the HTTP API, openapi.yaml: OpenAPI 3.0.3, UTF-8.
+//go:generate go run ./internal/tools/bundle api/contract/openapi.yaml openapi.yaml
+
+// OpenAPI is the contract of the HTTP API, openapi.yaml: OpenAPI 3.0.3, UTF-8. It
+// is joined from the files of api/contract.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
+
+// Guides are the project's pages of Markdown, at the root and in docs, and their
+// pictures.
+//
+//go:embed *.md docs/*.md docs/*.png
+var Guides embed.FS

@@ -3,16 +3,15 @@ package api
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/routers"
 
 	"plannerd/api/wire"
 	"plannerd/internal/access"
-	"plannerd/store"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
 )
 
 // Access says who may do what. The zero value lets everybody do everything.
@@ -28,16 +27,25 @@ type Access struct {
 	OpenMetrics bool
 }
 
-// demand is what an operation asks of callers.
-type demand struct {
+type callerKey struct{}
+
+// callerOf returns the caller of the request that a context belongs to; nil if the
+// server does not know it, or needs no tokens.
+func callerOf(ctx context.Context) *access.Caller {
+	caller, _ := ctx.Value(callerKey{}).(*access.Caller)
+	return caller
+}
+
+// requiredRole is what an operation requires of callers.
+type requiredRole struct {
 	role access.Role
 	all  bool // they see every operator
 }
 
-// demandOf returns what the contract says that an operation asks for. One of which
-// it says nothing is for admins: forgetting opens nothing.
-func demandOf(route *routers.Route) (demand, error) {
-	d := demand{role: access.Admin, all: route.Operation.Extensions["x-operators"] == "all"}
+// requiredRoleOf returns what the contract requires for an operation. An operation
+// of which it says nothing is for admins, so that an omission opens nothing.
+func requiredRoleOf(route *routers.Route) (requiredRole, error) {
+	d := requiredRole{role: access.Admin, all: route.Operation.Extensions["x-operators"] == "all"}
 	said, ok := route.Operation.Extensions["x-role"]
 	if !ok {
 		return d, nil
@@ -49,11 +57,11 @@ func demandOf(route *routers.Route) (demand, error) {
 	return d, nil
 }
 
-// demand returns what an operation asks for on this server.
-func (s *server) demand(route *routers.Route) (demand, error) {
-	d, err := demandOf(route)
-	if s.access.OpenMetrics && route.Path == "/metrics" {
-		d = demand{role: access.Open}
+// requiredRole returns what an operation requires on this server.
+func (a Access) requiredRole(route *routers.Route) (requiredRole, error) {
+	d, err := requiredRoleOf(route)
+	if a.OpenMetrics && route.Path == "/metrics" {
+		d = requiredRole{role: access.Open}
 	}
 	return d, err
 }
@@ -61,75 +69,35 @@ func (s *server) demand(route *routers.Route) (demand, error) {
 // identified finds out who the caller is. Of what may come from other pages it lets
 // through only what says so: who has no token where one is needed is answered by the
 // operation, which may be open.
-func (s *server) identified(next http.Handler) http.Handler {
+func (a Access) identified(next http.Handler) http.Handler {
 	foreign := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := visitOf(r.Context())
-		if s.access.Tokens != nil {
-			if v.caller = s.access.Tokens().Find(bearer(r)); v.caller == nil {
+		if a.Tokens != nil {
+			caller := a.Tokens().Find(httpkit.BearerToken(r))
+			if caller == nil {
 				next.ServeHTTP(w, r)
 				return
 			}
+			httpkit.SetCaller(r.Context(), caller.Name)
+			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
 		}
 		switch {
-		case !s.access.serves(r.Host):
-			forbidden(wire.CodeHostForbidden, "The request is for a host that this server is not; serve --allowed-hosts names those that it is.").write(w)
+		case !httpkit.HostAllowed(r, a.Hosts):
+			forbidden(wire.CodeHostForbidden, "The request is for a host that this server is not; serve --allowed-hosts names those that it is.").Write(w)
 		case foreign.Check(r) != nil:
-			forbidden(wire.CodeCrossOrigin, "The request comes from a page of another origin.").write(w)
+			forbidden(wire.CodeCrossOrigin, "The request comes from a page of another origin.").Write(w)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// callerView is a caller as the API shows it.
-type callerView struct {
-	Access    bool        `json:"access"`
-	Name      *string     `json:"name"`
-	Role      access.Role `json:"role"`
-	Operators *[]string   `json:"operators"` // nil: all
-}
-
-// getCaller tells callers who they are.
-func (s *server) getCaller(w http.ResponseWriter, c *call) error {
-	caller := visitOf(c.Context()).caller
-	if caller == nil { // there are no tokens
-		return writeJSON(w, callerView{Role: access.Admin})
-	}
-	out := callerView{Access: true, Name: &caller.Name, Role: caller.Role}
-	if !caller.SeesAll() {
-		out.Operators = &caller.Operators
-	}
-	return writeJSON(w, out)
-}
-
-// bearer returns the token of a request, "" if there is none.
-func bearer(r *http.Request) string {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || len(r.Header.Values("Authorization")) > 1 {
-		return ""
-	}
-	return strings.TrimLeft(secret, " ")
-}
-
-// serves reports whether host, the Host of a request, is one of the server's.
-func (a Access) serves(host string) bool {
-	if a.Hosts == nil {
-		return true
-	}
-	name, _, err := net.SplitHostPort(host)
-	if err != nil { // no port
-		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	}
-	return slices.Contains(a.Hosts, strings.ToLower(name))
-}
-
 // admit refuses callers who may not do what asks for need.
-func (s *server) admit(r *http.Request, need demand) error {
-	if s.access.Tokens == nil || need.role == access.Open {
+func (a Access) admit(r *http.Request, need requiredRole) error {
+	if a.Tokens == nil || need.role == access.Open {
 		return nil
 	}
-	caller := visitOf(r.Context()).caller
+	caller := callerOf(r.Context())
 	switch {
 	case caller == nil:
 		return unauthenticated(r)
@@ -142,64 +110,43 @@ func (s *server) admit(r *http.Request, need demand) error {
 }
 
 // unrouted answers what no operation does, to callers who may know that there is none.
-func (s *server) unrouted(why func(*http.Request) *problem) http.HandlerFunc {
+func (a Access) unrouted(why func(*http.Request) *httpkit.Problem) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := s.admit(r, demand{role: access.Viewer}); err != nil {
-			problemOf(err).write(w)
+		if err := a.admit(r, requiredRole{role: access.Viewer}); err != nil {
+			problemOf(err).Write(w)
 			return
 		}
-		why(r).write(w)
+		why(r).Write(w)
 	}
 }
 
 // unauthenticated is the problem of a request that does not tell whose it is.
-func unauthenticated(r *http.Request) *problem {
-	p := &problem{status: http.StatusUnauthorized, code: wire.CodeUnauthenticated, challenge: `Bearer realm="plannerd"`,
-		detail: "This needs a token: curl -H 'Authorization: Bearer …'."}
+func unauthenticated(r *http.Request) *httpkit.Problem {
+	challenge, detail := `Bearer realm="plannerd"`, "This needs a token: curl -H 'Authorization: Bearer …'."
 	if r.Header.Get("Authorization") != "" {
-		p.challenge += `, error="invalid_token"`
-		p.detail = "The token is none that this server knows."
+		challenge, detail = challenge+`, error="invalid_token"`, "The token is none that this server knows."
 	}
+	p := newProblem(http.StatusUnauthorized, wire.CodeUnauthenticated, detail)
+	p.Header = http.Header{"Www-Authenticate": {challenge}}
 	return p
 }
 
-func forbidden(code wire.Code, detail string) *problem {
-	return &problem{status: http.StatusForbidden, code: code, detail: detail}
+func forbidden(code wire.Code, detail string) *httpkit.Problem {
+	return newProblem(http.StatusForbidden, code, detail)
 }
 
 // sees refuses operators that are closed to the caller, whether they exist or not.
 func sees(ctx context.Context, operator string) error {
-	if caller := visitOf(ctx).caller; caller != nil && !caller.Sees(operator) {
+	if caller := callerOf(ctx); caller != nil && !caller.Sees(operator) {
 		return forbidden(wire.CodeOperatorForbidden, fmt.Sprintf("The operator %q is closed to %s.", operator, caller.Name))
 	}
 	return nil
 }
 
-// seesNamed refuses what is in the path of a request and closed to its caller: an
-// operator, or a plan of one, which then does not exist.
-func (s *server) seesNamed(c *call) error {
-	caller := visitOf(c.Context()).caller
-	if caller == nil || caller.SeesAll() {
-		return nil
-	}
-	if name := c.param("operator"); name != "" {
-		return sees(c.Context(), name)
-	}
-	id := c.param("id")
-	if id == "" {
-		return nil
-	}
-	p, err := s.store.Plan(c.Context(), id)
-	if err == nil && !caller.Sees(p.Operator) {
-		err = store.ErrNotFound
-	}
-	return aboutPlan(id, err)
-}
-
 // attributed makes the caller the actor of a transition. An actor that the client
 // names is then but a note in the reason.
-func attributed(ctx context.Context, t store.Transition) store.Transition {
-	caller := visitOf(ctx).caller
+func attributed(ctx context.Context, t planning.Transition) planning.Transition {
+	caller := callerOf(ctx)
 	if caller == nil {
 		return t
 	}

@@ -166,9 +166,9 @@ func TestOperatorPatterns(t *testing.T) {
 			}
 		}
 		if strings.Contains(o.path, "{id}") {
-			closed := e.do(o.method, o.target("", plans["team-b.clicks"].ID), "", bounded).fails(http.StatusNotFound, "plan_not_found", "").problem()
+			closed := e.do(o.method, o.target("", plans["team-b.clicks"].Id), "", bounded).fails(http.StatusNotFound, "plan_not_found", "").problem()
 			none := e.do(o.method, o.target("", "none"), "", bounded).fails(http.StatusNotFound, "plan_not_found", "").problem()
-			if strings.ReplaceAll(closed.Detail, plans["team-b.clicks"].ID, "none") != none.Detail {
+			if strings.ReplaceAll(closed.Detail, plans["team-b.clicks"].Id, "none") != none.Detail {
 				t.Errorf("%s %s: %q tells that there is something", o.method, o.path, closed.Detail)
 			}
 		}
@@ -183,10 +183,10 @@ func TestOperatorPatterns(t *testing.T) {
 	e.do("GET", "/metrics", "", root).want(http.StatusOK)
 	for _, name := range []string{"team-a.clicks", "shared"} {
 		e.do("GET", "/v1/operators/"+name, "", bounded).want(http.StatusOK)
-		e.do("GET", "/v1/plans/"+plans[name].ID, "", bounded).want(http.StatusOK)
-		e.do("POST", "/v1/plans/"+plans[name].ID+"/commit", "", bounded).want(http.StatusOK)
+		e.do("GET", "/v1/plans/"+plans[name].Id, "", bounded).want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+plans[name].Id+"/commit", "", bounded).want(http.StatusOK)
 	}
-	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].ID, "", root).want(http.StatusOK).plan().Status; got != "approved" {
+	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().Status; got != "approved" {
 		t.Errorf("the closed plan is %s", got)
 	}
 }
@@ -241,8 +241,8 @@ func TestActor(t *testing.T) {
 	e := newEnv(t, known.option)
 	e.do("PUT", "/v1/operators/clicks", reported, root).want(http.StatusCreated)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, ""), engine).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", `{"actor":"root","reason":"moved"}`, engine).want(http.StatusOK)
-	steps, err := e.store.Transitions(t.Context(), p.ID)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"root","reason":"moved"}`, engine).want(http.StatusOK)
+	steps, err := e.store.Transitions(t.Context(), p.Id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,8 +257,8 @@ func TestActor(t *testing.T) {
 	open := newEnv(t)
 	open.operator("clicks", reported)
 	p = open.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	open.do("POST", "/v1/plans/"+p.ID+"/commit", `{"actor":"somebody","reason":"moved"}`).want(http.StatusOK)
-	if steps, err = open.store.Transitions(t.Context(), p.ID); err != nil || steps[len(steps)-1].Actor != "somebody" || steps[len(steps)-1].Reason != "moved" {
+	open.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"somebody","reason":"moved"}`).want(http.StatusOK)
+	if steps, err = open.store.Transitions(t.Context(), p.Id); err != nil || steps[len(steps)-1].Actor != "somebody" || steps[len(steps)-1].Reason != "moved" {
 		t.Errorf("without tokens: %+v, %v", steps, err)
 	}
 }
@@ -342,7 +342,7 @@ func TestLog(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, `"b"`, `"`+canary+`"`, 1), root).want(unprocessable)
 	e.do("POST", "/v1/operators/clicks/plans?"+canary+"=1", body, root).want(unprocessable)
 	e.do("GET", "/v1/operators/clicks/route?key="+canary, "", root).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", `{"actor":"`+canary+`","reason":"`+canary+`"}`, root).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"`+canary+`","reason":"`+canary+`"}`, root).want(http.StatusOK)
 	e.do("GET", "/"+canary+"?"+canary, "", root, "User-Agent: "+canary).want(http.StatusNotFound)
 	e.do("CANARY", "/healthz", "", root, "Referer: http://a/"+canary).want(http.StatusMethodNotAllowed)
 	e.do("GET", "/v1/operators", "", "Authorization: Bearer "+canary+"-token", "X-Request-Id: "+canary+" !").want(http.StatusUnauthorized)

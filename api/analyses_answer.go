@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/api/wire"
+	"plannerd/internal/httpkit"
 )
 
 // progressPause is the least time between two lines of progress.
@@ -30,7 +30,7 @@ type resultLine struct {
 
 // problemLine is the last line of one that did not.
 type problemLine struct {
-	Problem wire.Problem `json:"problem"`
+	Problem httpkit.ProblemDocument `json:"problem"`
 }
 
 // analysisAnswer is the answer to an analysis. As JSON it is the result, or the
@@ -80,7 +80,7 @@ func (a *analysisAnswer) line(v any) {
 // result ends the answer.
 func (a *analysisAnswer) result(v any) error {
 	if !a.lines {
-		return writeJSON(a.w, v)
+		return httpkit.WriteJSON(a.w, http.StatusOK, v)
 	}
 	a.line(resultLine{v})
 	return a.err
@@ -92,6 +92,6 @@ func (a *analysisAnswer) fail(err error) error {
 	if !a.begun || errors.Is(err, context.Canceled) {
 		return err
 	}
-	a.line(problemLine{problemOf(err).document()})
+	a.line(problemLine{problemOf(err).Document()})
 	return a.err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/httpkit"
 )
 
 // ofTheBody are the members of a request that are no field of the analysis.
@@ -144,7 +145,7 @@ type line struct {
 		Done, Total int64
 	}
 	Result  *struct{}
-	Problem *problem
+	Problem *httpkit.Problem
 }
 
 // lines returns the lines of an answer, each held against the contract.
@@ -152,8 +153,11 @@ func (a *answer) lines(k kind) []line {
 	a.Helper()
 	doc, _ := spec()
 	result := doc.Paths.Value(k.path()).Post.Responses.Status(200).Value.Content["application/json"].Schema
+	progress := openapi3.NewObjectSchema().WithRequired([]string{"phase", "done", "total"}).
+		WithProperty("phase", openapi3.NewStringSchema()).
+		WithProperty("done", openapi3.NewInt64Schema()).WithProperty("total", openapi3.NewInt64Schema())
 	schemas := map[string]*openapi3.SchemaRef{
-		"progress": doc.Components.Schemas["AnalysisProgress"], "result": result, "problem": doc.Components.Schemas["Problem"],
+		"progress": progress.NewRef(), "result": result, "problem": doc.Components.Schemas["Problem"],
 	}
 	var out []line
 	for text := range strings.Lines(string(a.body)) {

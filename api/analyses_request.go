@@ -24,8 +24,8 @@ const howToAnalyse = "This operation takes application/json, application/x-ndjso
 // may name each node, or each interval of a division.
 const maxAnalysisFields = 8 << 20
 
-// mediaText is a stream of one key a line.
-const mediaText = "text/plain"
+// analysesOf answers what is asked of analyses.
+type analysesOf struct{ *shared }
 
 // analysisRequest is what a request for an analysis says.
 type analysisRequest struct {
@@ -47,7 +47,7 @@ type analysisSource struct {
 }
 
 // readAnalysis reads a request for an analysis and holds it against the contract.
-func (s *server) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest, error) {
+func (s analysesOf) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest, error) {
 	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	if err != nil || !isUTF8(params) {
 		return nil, unsupported(howToAnalyse)
@@ -62,7 +62,7 @@ func (s *server) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest,
 }
 
 // readAnalysisJSON reads a request that is all in its body.
-func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequest, error) {
+func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequest, error) {
 	if err := inBodyOnly(c.query); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,9 @@ func (s *server) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequ
 		return nil, err
 	}
 	if streamed {
-		r.input, err = decodeStream(stream, options, keyCoder{doc.Base64Keys()})
+		streamOptions := options
+		streamOptions.Base64Keys = doc.Base64Keys()
+		r.input, err = analyses.DecodeStream(stream, streamOptions)
 		r.pointer = func(row int, _ string) string { return "/stream/" + strconv.Itoa(row) }
 		return r, err
 	}
@@ -126,15 +128,15 @@ func (r *analysisRequest) checkSource(streamed, rows bool) error {
 	p := invalid()
 	switch {
 	case streamed && rows:
-		p.at("/stream", exclusive)
+		p.At("/stream", exclusive)
 	case stored && (streamed || rows):
-		p.at("/operator", exclusive)
+		p.At("/operator", exclusive)
 	case stored && r.source.Operator == nil:
-		p.at("/operator", "is needed with interval and epoch")
+		p.At("/operator", "is needed with interval and epoch")
 	case stored && r.source.Interval == nil:
-		p.at("/interval", "is needed with operator")
+		p.At("/interval", "is needed with operator")
 	}
-	return p.orNil()
+	return p.OrNil()
 }
 
 // takeRows takes the rows of a body for the input.
@@ -151,7 +153,7 @@ func (r *analysisRequest) takeRows(doc *statsio.Document) error {
 }
 
 // readAnalysisRows reads a request whose body has keys only.
-func (s *server) readAnalysisRows(w http.ResponseWriter, c *call, media string) (*analysisRequest, error) {
+func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media string) (*analysisRequest, error) {
 	r := &analysisRequest{query: true}
 	var err error
 	if r.fields, err = queriedFields(c); err != nil {
@@ -164,7 +166,7 @@ func (s *server) readAnalysisRows(w http.ResponseWriter, c *call, media string) 
 	defer body.Close()
 	if media == mediaText {
 		r.pointer = func(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
-		r.input, err = decodeLines(body, options, keyCoder{options.Base64Keys})
+		r.input, err = analyses.DecodeLines(body, options)
 		if err != nil {
 			return nil, readProblem(c.Context(), err)
 		}
@@ -181,7 +183,7 @@ func (s *server) readAnalysisRows(w http.ResponseWriter, c *call, media string) 
 	}
 	r.pointer = doc.Pointer
 	if doc.Records != nil {
-		return nil, invalid().with("", "has compact records; an analysis needs keys")
+		return nil, invalid().With("", "has compact records; an analysis needs keys")
 	}
 	if err := r.takeRows(doc); err != nil {
 		return nil, err
@@ -200,11 +202,11 @@ func queriedFields(c *call) ([]byte, error) {
 		schema := c.route.Operation.Parameters.GetByInAndName("query", name).Schema.Value
 		v, ok := queriedValue(schema, c.query.Get(name))
 		if !ok {
-			p.atParameter(name, outOfRange)
+			p.AtParameter(name, outOfRange)
 		}
 		fields[name] = v
 	}
-	if err := p.orNil(); err != nil {
+	if err := p.OrNil(); err != nil {
 		return nil, err
 	}
 	return json.Marshal(fields, json.Deterministic(true))
@@ -248,15 +250,15 @@ func (r *analysisRequest) problem(err error) error {
 	case !errors.As(err, &input):
 		return err
 	case input.Row >= 0 && r.pointer != nil:
-		return invalid().with(r.pointer(input.Row, input.Field), input.Detail)
+		return invalid().With(r.pointer(input.Row, input.Field), input.Detail)
 	case input.Row >= 0: // of stored statistics
-		return invalid().with("/interval", input.Error())
+		return invalid().With("/interval", input.Error())
 	case !r.query:
-		return invalid().with("/"+input.Field, input.Detail)
+		return invalid().With("/"+input.Field, input.Detail)
 	}
 	name, rest, _ := strings.Cut(input.Field, "/")
 	if rest != "" {
-		return invalid().withParameter(name, input.Field+": "+input.Detail)
+		return invalid().WithParameter(name, input.Field+": "+input.Detail)
 	}
-	return invalid().withParameter(name, input.Detail)
+	return invalid().WithParameter(name, input.Detail)
 }

@@ -44,13 +44,13 @@ func TestArrowIsTheSame(t *testing.T) {
 	first := e.do("POST", target, csvRows(figure4), csv).want(http.StatusCreated)
 	body := arrowRows(t, figure4)
 	again := e.do("POST", target, body, arrowStream).want(http.StatusOK)
-	if first.plan().ID != again.plan().ID {
-		t.Errorf("plan %s, want %s", again.plan().ID, first.plan().ID)
+	if first.plan().Id != again.plan().Id {
+		t.Errorf("plan %s, want %s", again.plan().Id, first.plan().Id)
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
 		packed := e.do("POST", target, string(compressed(t, encoding, body)), arrowStream, "Content-Encoding: "+encoding).want(http.StatusOK)
-		if packed.plan().ID != first.plan().ID {
-			t.Errorf("%s: plan %s, want %s", encoding, packed.plan().ID, first.plan().ID)
+		if packed.plan().Id != first.plan().Id {
+			t.Errorf("%s: plan %s, want %s", encoding, packed.plan().Id, first.plan().Id)
 		}
 	}
 	e.do("POST", "/v1/operators/clicks/plans?interval=2", body, arrowStream).want(http.StatusCreated)

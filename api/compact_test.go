@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/api/wire"
 )
 
 // allAtHome is an operator whose hash puts every key on instance 0.
@@ -47,7 +49,7 @@ type compacted struct {
 		Key   *string
 		Class []float64
 	}
-	RoutingTable table
+	RoutingTable wire.TableDiff
 	Migrations   jsontext.Value
 }
 
@@ -132,13 +134,13 @@ func TestCompactedKeys(t *testing.T) {
 		if worst != c.Error.Before {
 			t.Errorf("%s: the greatest error is %v, not %v", name, worst, c.Error.Before)
 		}
-		if first.ID == "" {
+		if first.Id == "" {
 			first = p
 		}
 		if len(p.Migrations) == 0 || !slices.Equal(p.Migrations, first.Migrations) || p.InputHash != first.InputHash {
 			t.Errorf("%s: another plan: %v", name, p.Migrations)
 		}
-		read := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK).compacted()
+		read := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK).compacted()
 		var list struct{ Plans []compacted }
 		e.do("GET", "/v1/operators/"+name+"/plans", "").want(http.StatusOK).into(&list)
 		for _, again := range []compacted{read, list.Plans[0]} {
@@ -146,7 +148,7 @@ func TestCompactedKeys(t *testing.T) {
 				t.Errorf("%s, read again: %+v", name, again.Compaction)
 			}
 		}
-		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	}
 	// The operator's own word, unless the statistics have one.
 	e.operator("own", strings.Replace(reported, "{", `{"compact":{"degree":8},`, 1))
@@ -166,7 +168,7 @@ func TestCompactFingerprint(t *testing.T) {
 	e.operator("clicks", reported)
 	const one = `,"compact":{"degree":2,"cost_scale":1}`
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, one)).want(http.StatusCreated).plan()
-	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, `,"compact":{"cost_scale":1e0,"degree":2}`)).want(http.StatusOK).plan(); q.ID != p.ID {
+	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, `,"compact":{"cost_scale":1e0,"degree":2}`)).want(http.StatusOK).plan(); q.Id != p.Id {
 		t.Error("the same request made another plan")
 	}
 	for _, other := range []string{"", `,"compact":{"degree":4,"cost_scale":1}`, `,"compact":{"degree":2,"cost_scale":2}`, `,"compact":{"degree":2,"state_scale":1}`, `,"compact":{"degree":0}`} {
@@ -250,7 +252,7 @@ func TestRecords(t *testing.T) {
 	e.do("PUT", plan+"/resolution", lines, ndjson).want(http.StatusOK)
 	e.do("PUT", plan+"/resolution", string(compressed(t, "zstd", other)), csv, "Content-Encoding: zstd").want(http.StatusOK)
 	whole = e.do("GET", plan+"?include=routing_table", "").want(http.StatusOK).compacted()
-	if len(whole.RoutingTable.Set) != int(moved) || whole.RoutingTable.Set[0] != (entry{"other-0", 1}) || len(whole.RoutingTable.Unset) != 0 {
+	if len(whole.RoutingTable.Set) != int(moved) || whole.RoutingTable.Set[0] != (entry{Key: "other-0", Instance: 1}) || len(whole.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", whole.RoutingTable)
 	}
 	if a := e.do("GET", plan+"/routing-table", "", "Accept: text/csv").want(http.StatusOK); !strings.HasPrefix(string(a.body), "key,instance,previous\nother-0,1,\n") {
@@ -357,7 +359,7 @@ func TestClassLists(t *testing.T) {
 		e.do("GET", base+"?"+query, "").fails(http.StatusUnprocessableEntity, "invalid", "?"+name)
 	}
 	keys := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("GET", "/v1/plans/"+keys.ID+"/migrations?sort=count", "").fails(http.StatusUnprocessableEntity, "invalid", "?sort")
+	e.do("GET", "/v1/plans/"+keys.Id+"/migrations?sort=count", "").fails(http.StatusUnprocessableEntity, "invalid", "?sort")
 }
 
 // TestHotClasses: a class too costly for any instance is named by its record,
@@ -383,7 +385,7 @@ func TestWhatIfDegrees(t *testing.T) {
 		Results []struct {
 			compacted
 			Plan *struct {
-				RoutingTable table
+				RoutingTable wire.TableDiff
 				Migrations   jsontext.Value
 			}
 		}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/nearest"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,15 +74,15 @@ func checkParameters(r *http.Request, route *routers.Route) (url.Values, error) 
 	for name, values := range query {
 		switch known := route.Operation.Parameters.GetByInAndName("query", name); {
 		case known == nil:
-			p.atParameter(name, "is not a parameter of this operation")
+			p.AtParameter(name, "is not a parameter of this operation"+nearest.Suffix(name, queryNames(route.Operation)))
 		case len(values) > 1:
-			p.atParameter(name, "stands more than once")
+			p.AtParameter(name, "stands more than once")
 		}
 	}
-	if err := p.orNil(); err != nil {
+	if err := p.OrNil(); err != nil {
 		return nil, err
 	}
-	coercePageSize(query)
+	httpkit.CoercePageSize(query)
 	clone := r.Clone(r.Context())
 	clone.Body = http.NoBody
 	params := chi.RouteContext(r.Context()).URLParams
@@ -132,22 +135,22 @@ func parameterProblem(err error) error {
 		}
 		name := request.Parameter.Name
 		if errors.Is(one, strconv.ErrRange) {
-			p.atParameter(name, outOfRange)
+			p.AtParameter(name, outOfRange)
 			continue
 		}
 		if errors.As(one, &parse) {
-			return malformed("A parameter cannot be read.").withParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
+			return malformed("A parameter cannot be read.").WithParameter(name, wrongType+typeName(request.Parameter.Schema.Value))
 		}
 		found := schemaProblems(request.Err, "")
 		switch {
 		case len(found) > 0:
 		case errors.Is(one, openapi3.ErrSchemaInputNaN), errors.Is(one, openapi3.ErrSchemaInputInf):
-			p.atParameter(name, "must be a finite number")
+			p.AtParameter(name, "must be a finite number")
 		default:
-			p.atParameter(name, "is needed and must not be empty")
+			p.AtParameter(name, "is needed and must not be empty")
 		}
 		for _, f := range found {
-			p.atParameter(name, f.detail)
+			p.AtParameter(name, f.detail)
 		}
 	}
 	return p
@@ -218,11 +221,14 @@ func schemaProblem(e *openapi3.SchemaError, prefix string) []field {
 	case "properties":
 		// The validator points at the object; the field's name is in its reason.
 		if name, ok := quoted(e.Reason); ok {
-			return []field{{pointer + "/" + escapePointer(name), "is not a known field"}}
+			return []field{{pointer + "/" + escapePointer(name), unknownField(name, e.Schema)}}
 		}
 	case "required":
 		return []field{{pointer, "is needed"}}
 	case "pattern":
+		if words, ok := e.Schema.Extensions["x-words"].(string); ok {
+			return []field{{pointer, "must be " + words}}
+		}
 		return []field{{pointer, "must match " + e.Schema.Pattern}}
 	case "enum":
 		names := make([]string, len(e.Schema.Enum))
@@ -232,6 +238,22 @@ func schemaProblem(e *openapi3.SchemaError, prefix string) []field {
 		return []field{{pointer, "must be one of " + strings.Join(names, ", ")}}
 	}
 	return []field{{pointer, e.Reason}}
+}
+
+// unknownField says that an object has no member of that name, and which one it has.
+func unknownField(name string, s *openapi3.Schema) string {
+	return "is not a known field" + nearest.Suffix(name, slices.Sorted(maps.Keys(s.Properties)))
+}
+
+// queryNames are the query parameters of an operation.
+func queryNames(o *openapi3.Operation) []string {
+	var names []string
+	for _, p := range o.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			names = append(names, p.Value.Name)
+		}
+	}
+	return names
 }
 
 // pointerTo returns the JSON pointer to what the tokens name under prefix.
@@ -275,7 +297,7 @@ func decodeStrict(text []byte, into any, prefix string, schema *openapi3.Schema)
 		if err := schema.VisitJSON(tree, openapi3.MultiErrors(), openapi3.VisitAsRequest()); err != nil {
 			p := invalid()
 			for _, f := range schemaProblems(err, prefix) {
-				p.at(f.pointer, f.detail)
+				p.At(f.pointer, f.detail)
 			}
 			return p
 		}
@@ -294,11 +316,11 @@ func jsonProblem(err error, prefix string) error {
 	)
 	switch {
 	case errors.As(err, &syntax):
-		return malformed("The body is not well-formed JSON.").with(prefix+string(syntax.JSONPointer), fmt.Sprintf("at byte %d: %s", syntax.ByteOffset, plainJSON(syntax.Err)))
+		return malformed("The body is not well-formed JSON.").With(prefix+string(syntax.JSONPointer), fmt.Sprintf("at byte %d: %s", syntax.ByteOffset, plainJSON(syntax.Err)))
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
-		return invalid().with(prefix+string(semantic.JSONPointer), "is not a known field")
+		return invalid().With(prefix+string(semantic.JSONPointer), "is not a known field")
 	case errors.As(err, &semantic):
-		return invalid().with(prefix+string(semantic.JSONPointer), "is of the wrong type or out of range")
+		return invalid().With(prefix+string(semantic.JSONPointer), "is of the wrong type or out of range")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return malformed("The body ends too early.")
 	default:
@@ -318,11 +340,8 @@ func plainJSON(err error) string {
 func readSmall(w http.ResponseWriter, r *http.Request, route *routers.Route, into any) (bool, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmallBody))
 	if err != nil {
-		var (
-			length *http.MaxBytesError
-			known  *problem
-		)
-		if errors.As(err, &length) || errors.As(err, &known) {
+		var length *http.MaxBytesError
+		if errors.As(err, &length) || errors.Is(err, httpkit.ErrBodyTooSlow) {
 			return false, err
 		}
 		return false, malformed("The body cannot be read.")

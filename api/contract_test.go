@@ -237,19 +237,19 @@ func TestStoreFailures(t *testing.T) {
 		{"TableChanges", "GET", "/v1/operators/clicks/routing-table", ""},
 		{"Table", "GET", "/v1/operators/clicks/routing-table?version=0", ""},
 		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},
-		{"Plan", "GET", "/v1/plans/" + p.ID, ""},
-		{"Migrations", "GET", "/v1/plans/" + p.ID + "/migrations", ""},
-		{"Migrations", "GET", "/v1/plans/" + p.ID + "/flows", ""},
-		{"Changes", "GET", "/v1/plans/" + p.ID + "/routing-table", ""},
+		{"Plan", "GET", "/v1/plans/" + p.Id, ""},
+		{"Migrations", "GET", "/v1/plans/" + p.Id + "/migrations", ""},
+		{"Migrations", "GET", "/v1/plans/" + p.Id + "/flows", ""},
+		{"Changes", "GET", "/v1/plans/" + p.Id + "/routing-table", ""},
 		{"ResolvePlan", "PUT", "/v1/plans/" + e.classPlan().ID + "/resolution", "key,from,to\na,0,1\nb,0,1\n"},
-		{"ApprovePlan", "POST", "/v1/plans/" + p.ID + "/approve", ""},
-		{"RejectPlan", "POST", "/v1/plans/" + p.ID + "/reject", ""},
-		{"StartPlan", "POST", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`},
-		{"AckPlan", "POST", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`},
-		{"Transitions", "GET", "/v1/plans/" + p.ID + "/transitions", ""},
-		{"Input", "POST", "/v1/plans/" + p.ID + "/replay", ""},
-		{"CommitPlan", "POST", "/v1/plans/" + p.ID + "/commit", ""},
-		{"AbortPlan", "POST", "/v1/plans/" + p.ID + "/abort", ""},
+		{"ApprovePlan", "POST", "/v1/plans/" + p.Id + "/approve", ""},
+		{"RejectPlan", "POST", "/v1/plans/" + p.Id + "/reject", ""},
+		{"StartPlan", "POST", "/v1/plans/" + p.Id + "/start", `{"executor":"e"}`},
+		{"AckPlan", "POST", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`},
+		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
+		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
+		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", ""},
+		{"AbortPlan", "POST", "/v1/plans/" + p.Id + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
 	} {
 		t.Run(call.fault, func(t *testing.T) {
@@ -283,31 +283,31 @@ func TestStoreFailures(t *testing.T) {
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "purged", store.ErrPurged, http.StatusGone},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_pending", store.ErrPlanPending, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_in_flight", store.ErrPlanInFlight, http.StatusConflict},
-		{"ApprovePlan", "/v1/plans/" + p.ID + "/approve", "", "purged", store.ErrPurged, http.StatusGone},
-		{"RejectPlan", "/v1/plans/" + p.ID + "/reject", "", "purged", store.ErrPurged, http.StatusGone},
-		{"StartPlan", "/v1/plans/" + p.ID + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
-		{"AckPlan", "/v1/plans/" + p.ID + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
-		{"Input", "/v1/plans/" + p.ID + "/replay", "", "purged", store.ErrPurged, http.StatusGone},
-		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
-		{"CommitPlan", "/v1/plans/" + p.ID + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
-		{"AbortPlan", "/v1/plans/" + p.ID + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
+		{"ApprovePlan", "/v1/plans/" + p.Id + "/approve", "", "purged", store.ErrPurged, http.StatusGone},
+		{"RejectPlan", "/v1/plans/" + p.Id + "/reject", "", "purged", store.ErrPurged, http.StatusGone},
+		{"StartPlan", "/v1/plans/" + p.Id + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
+		{"AckPlan", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
+		{"Input", "/v1/plans/" + p.Id + "/replay", "", "purged", store.ErrPurged, http.StatusGone},
+		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
+		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
+		{"AbortPlan", "/v1/plans/" + p.Id + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
 	} {
 		f.set(call.fault, call.err)
 		e.do("POST", call.target, call.body).fails(call.status, call.code, "")
 		f.set(call.fault, nil)
 	}
 	f.set("Migrations", store.ErrPurged)
-	e.do("GET", "/v1/plans/"+p.ID+"/migrations", "").fails(http.StatusGone, "purged", "")
-	e.do("GET", "/v1/plans/"+p.ID+"/flows", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id+"/migrations", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id+"/flows", "").fails(http.StatusGone, "purged", "")
 	f.set("Migrations", nil)
 	f.set("Changes", store.ErrPurged)
-	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id+"/routing-table", "").fails(http.StatusGone, "purged", "")
 	f.set("Changes", nil)
 	f.set("Transitions", store.ErrPurged)
-	e.do("GET", "/v1/plans/"+p.ID+"/transitions", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id+"/transitions", "").fails(http.StatusGone, "purged", "")
 	f.set("Transitions", nil)
 	f.set("Plan", store.ErrPurged)
-	e.do("GET", "/v1/plans/"+p.ID, "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id, "").fails(http.StatusGone, "purged", "")
 	f.set("Plan", nil)
 }
 

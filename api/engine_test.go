@@ -28,10 +28,10 @@ func TestEngineTable(t *testing.T) {
 	if p.Status != "approved" || p.RoutingTable.SizeBefore != 0 || len(p.RoutingTable.Set) == 0 || len(p.RoutingTable.Set) != int(p.RoutingTable.SizeAfter) {
 		t.Fatalf("%s", first.body)
 	}
-	if a := e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), "\n") != 1+len(p.RoutingTable.Set) {
+	if a := e.do("GET", "/v1/plans/"+p.Id+"/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), "\n") != 1+len(p.RoutingTable.Set) {
 		t.Errorf("%s", a.body)
 	}
-	held := p.RoutingTable.entries()
+	held := entries(p.RoutingTable)
 	notHeld := func() {
 		t.Helper()
 		for _, target := range []string{"/routing-table", "/routing-table?version=0", "/route?key=a", "/route?key=zzz"} {
@@ -40,7 +40,7 @@ func TestEngineTable(t *testing.T) {
 	}
 	notHeld()
 	for range 2 {
-		if done := e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).plan(); done.Version == nil || *done.Version != 1 {
+		if done := e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK).plan(); done.Version == nil || *done.Version != 1 {
 			t.Errorf("%+v", done)
 		}
 	}
@@ -68,9 +68,9 @@ func TestEngineTable(t *testing.T) {
 	for _, k := range second.RoutingTable.Unset {
 		delete(held, k)
 	}
-	maps.Copy(held, second.RoutingTable.entries())
+	maps.Copy(held, entries(second.RoutingTable))
 	equalMaps(t, "the engine's table", held, entriesOf(at, map[string]int32{"d": 1}))
-	e.do("POST", "/v1/plans/"+second.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+second.Id+"/commit", "").want(http.StatusOK)
 	// Classes need no resolution.
 	third := e.do("POST", plans, `{"interval":3,"table_version":2,"compact":{"records":[[0,0,2,1,6],[1,0,1,1,2]]}}`).want(http.StatusCreated).compacted()
 	if third.Migrates != "classes" || third.RoutingTable.SizeBefore != 2 || third.RoutingTable.SizeAfter != third.tableAfter(t) || third.Migration.Keys == 0 {
@@ -183,11 +183,11 @@ func TestEngineTableRescale(t *testing.T) {
 				}
 				delete(held, key)
 			}
-			maps.Copy(held, p.RoutingTable.entries())
+			maps.Copy(held, entries(p.RoutingTable))
 			equalMaps(t, "the engine's table", held, want)
 			continue
 		}
 		// What the engine held is not known: set is the whole table.
-		equalMaps(t, "set", p.RoutingTable.entries(), want)
+		equalMaps(t, "set", entries(p.RoutingTable), want)
 	}
 }

@@ -17,7 +17,7 @@ func TestListETags(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { f.Store = c.Store; c.Store = f })
 	e.operator("clicks", reported)
 	created := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
-	plan, table := "/v1/plans/"+created.plan().ID, "/v1/operators/clicks/routing-table"
+	plan, table := "/v1/plans/"+created.plan().Id, "/v1/operators/clicks/routing-table"
 
 	seen := map[string]string{}
 	tag := func(target, accept string) string {

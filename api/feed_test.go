@@ -80,7 +80,7 @@ func TestSince(t *testing.T) {
 	e.operator("clicks", reported)
 	tables := []map[string]int32{{}}
 	for n := 1; n <= 4; n++ {
-		e.verb(e.plans(n).ID, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(n).Id, "commit", "").want(http.StatusOK)
 		tables = append(tables, e.do("GET", feed, "").feed().apply(map[string]int32{}))
 	}
 	for since, table := range tables {
@@ -107,8 +107,8 @@ func TestSince(t *testing.T) {
 func TestSinceFull(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", strings.Replace(reported, "{", `{"retention":{"versions":1},`, 1))
-	e.verb(e.plans(1).ID, "commit", "").want(http.StatusOK)
-	e.verb(e.plans(2).ID, "commit", "").want(http.StatusOK)
+	e.verb(e.plans(1).Id, "commit", "").want(http.StatusOK)
+	e.verb(e.plans(2).Id, "commit", "").want(http.StatusOK)
 	if f := e.do("GET", feed+"?since=0", "").feed(); !f.Full {
 		t.Errorf("version 0 is not kept: %+v", f)
 	}
@@ -118,7 +118,7 @@ func TestSinceFull(t *testing.T) {
 	body := `{"interval":%d,"keys":[{"key":"a","cost":1},{"key":"b","cost":1},{"key":"c","cost":1},{"key":"d","cost":5}]}`
 	commit := func(n int) {
 		p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(body, n)).want(http.StatusCreated).plan()
-		e.verb(p.ID, "commit", "").want(http.StatusOK)
+		e.verb(p.Id, "commit", "").want(http.StatusOK)
 	}
 	commit(1)
 	if f := e.do("GET", feed+"?since=0", "").feed(); f.Full || f.ConfigVersion != 2 {
@@ -140,11 +140,11 @@ func TestPending(t *testing.T) {
 	if f := e.do("GET", feed+"?since=0&wait=1ms", "").want(http.StatusNotModified); f.header.Get("ETag") == "" {
 		t.Error("304 has no ETag")
 	}
-	e.verb(p.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
+	e.verb(p.Id, "start", `{"executor":"e"}`).want(http.StatusOK)
 	for _, target := range []string{feed, feed + "?since=0", feed + "?since=0&wait=1s"} {
 		a := e.do("GET", target, "")
 		f := a.feed()
-		if f.Version != 0 || f.Pending == nil || f.Pending.Plan != p.ID || len(f.Pending.Set) != len(p.RoutingTable.Set) || f.Pending.ConfigVersion != 1 {
+		if f.Version != 0 || f.Pending == nil || f.Pending.Plan != p.Id || len(f.Pending.Set) != len(p.RoutingTable.Set) || f.Pending.ConfigVersion != 1 {
 			t.Errorf("%s: %s", target, a.body)
 		}
 		e.do("GET", strings.Replace(target, "1s", "1ms", 1), "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
@@ -153,7 +153,7 @@ func TestPending(t *testing.T) {
 		t.Errorf("a version that never changes has something pending: %+v", f)
 	}
 	seen := e.do("GET", feed+"?since=0", "").header.Get("ETag")
-	e.verb(p.ID, "abort", `{"rolled_back":true}`).want(http.StatusOK)
+	e.verb(p.Id, "abort", `{"rolled_back":true}`).want(http.StatusOK)
 	if f := e.do("GET", feed+"?since=0&wait=60s", "", "If-None-Match: "+seen).feed(); f.Pending != nil || len(f.Set) > 0 {
 		t.Errorf("%+v", f)
 	}
@@ -169,13 +169,13 @@ func TestFeedOfSchemes(t *testing.T) {
 		e.operator("clicks", config)
 		body := strings.ReplaceAll(moving(3), `,"hash_instance":0`, "")
 		p := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
-		e.verb(p.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
+		e.verb(p.Id, "start", `{"executor":"e"}`).want(http.StatusOK)
 		f := e.do("GET", feed+"?since=0", "").feed()
 		if !f.Full || f.Pending == nil {
 			t.Fatalf("%s: %+v", scheme, f)
 		}
 		before, pending := fmt.Sprint(f.Tokens, f.Owners), fmt.Sprint(f.Pending.Tokens, f.Pending.Owners)
-		e.verb(p.ID, "commit", "").want(http.StatusOK)
+		e.verb(p.Id, "commit", "").want(http.StatusOK)
 		f = e.do("GET", feed+"?since=0", "").feed()
 		if now := fmt.Sprint(f.Tokens, f.Owners); now != pending || now == before || !f.Full || f.Pending != nil {
 			t.Errorf("%s: pending was %s, then there is %s", scheme, pending, now)
@@ -216,7 +216,7 @@ func TestRouters(t *testing.T) {
 	}
 	ready.Wait()
 	for n := 1; n <= versions; n++ {
-		e.verb(e.plans(n).ID, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(n).Id, "commit", "").want(http.StatusOK)
 		for range routers {
 			if err := <-got; err != nil {
 				t.Error(err)
@@ -329,7 +329,7 @@ func TestWaiting(t *testing.T) {
 		}
 		// A commit whose event is lost is seen when the watch is back.
 		p := e.plans(1)
-		e.verb(p.ID, "commit", "").want(http.StatusOK)
+		e.verb(p.Id, "commit", "").want(http.StatusOK)
 		close(w.events)
 		elapsed(a, http.StatusOK, time.Second)
 		elapsed(b, http.StatusOK, 0)
@@ -339,7 +339,7 @@ func TestWaiting(t *testing.T) {
 		// The plain table is waited for by its ETag.
 		tag := e.do("GET", feed, "").header.Get("ETag")
 		a = wait(feed+"?wait=10s", "If-None-Match: "+tag)
-		e.verb(e.plans(2).ID, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(2).Id, "commit", "").want(http.StatusOK)
 		w.events <- store.Event{}
 		elapsed(a, http.StatusOK, 0)
 		// Nobody waits while the server ends.

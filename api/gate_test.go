@@ -13,7 +13,7 @@ import (
 	"plannerd/store"
 )
 
-// Each phase of a process answers probes and requests as OPERATIONS.md has it.
+// Each phase of a process answers probes and requests as docs/operations.md has it.
 func TestGate(t *testing.T) {
 	gate := api.NewGate(api.Config{Version: "test", Logger: slog.New(slog.DiscardHandler)})
 	e := newEnv(t, func(c *api.Config) { c.Draining = gate.Draining() })

@@ -23,19 +23,16 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 	"github.com/go-json-experiment/json"
 
-	"plannerd"
 	"plannerd/api"
+	"plannerd/api/wire"
+	"plannerd/internal/openapi"
 	"plannerd/store"
 	"plannerd/store/sqlite"
 )
 
 // spec is the contract, and a router over it.
 var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
-	for _, media := range []string{"application/x-ndjson", "application/vnd.apache.arrow.stream", "text/html", "text/css", "text/javascript"} {
-		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
-	}
-	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)
-	doc, err := openapi3.NewLoader().LoadFromData(plannerd.OpenAPI)
+	doc, err := openapi.Load()
 	if err != nil {
 		panic(err)
 	}
@@ -293,42 +290,12 @@ func (a *answer) into(v any) {
 	}
 }
 
-// plan is a plan as clients see it.
-type plan struct {
-	ID, Operator, Status, Strategy, InputHash, KeyEncoding string
-	Interval, BaseVersion, ConfigVersion                   int64
-	Version                                                *int64
-	Causes                                                 []string
-	Balanced                                               bool
-	Theta                                                  struct{ Before, After float64 }
-	Migration                                              struct {
-		Keys            int64
-		State, Fraction float64
-	}
-	HotKeys      []struct{ Key string }
-	DriftedKeys  int64
-	RoutingTable table
-	Migrations   []migration
-	Timing       struct{ PersistMS *float64 }
-}
-
-type table struct {
-	SizeBefore, SizeAfter int64
-	Set                   []entry
-	Unset                 []string
-}
-
-type entry struct {
-	Key      string
-	Instance int32
-}
-
-type migration struct {
-	Key         string
-	From, To    int32
-	Cost, State float64
-	Reason      string
-}
+type (
+	// plan is a plan as clients see it.
+	plan      = wire.Plan
+	entry     = wire.RoutingTableEntry
+	migration = wire.PlanMigration
+)
 
 func (a *answer) plan() plan {
 	a.Helper()
@@ -337,8 +304,8 @@ func (a *answer) plan() plan {
 	return p
 }
 
-// entries returns the set list of a plan as a map.
-func (t table) entries() map[string]int32 {
+// entries returns the entries that a plan sets, as a map.
+func entries(t wire.TableDiff) map[string]int32 {
 	out := map[string]int32{}
 	for _, e := range t.Set {
 		out[e.Key] = e.Instance

@@ -41,7 +41,7 @@ var betaTwo = strings.Replace(reported, "{", `{"beta":2,`, 1)
 
 func verb(name, config, verb, body string, before ...string) mutation {
 	return mutation{name: name, method: "POST", status: http.StatusOK, again: http.StatusOK, prepare: func(e *env) (string, string) {
-		target := "/v1/plans/" + waitingPlan(config)(e).ID + "/"
+		target := "/v1/plans/" + waitingPlan(config)(e).Id + "/"
 		for i := 0; i < len(before); i += 2 {
 			e.do("POST", target+before[i], before[i+1]).want(http.StatusOK)
 		}
@@ -71,7 +71,7 @@ func mutations() []mutation {
 		verb("commit", betaTwo, "commit", ""),
 		verb("abort", betaTwo, "abort", ""),
 		{"propose", "POST", func(e *env) (string, string) {
-			target := "/v1/plans/" + waitingPlan(betaTwo)(e).ID
+			target := "/v1/plans/" + waitingPlan(betaTwo)(e).Id
 			e.do("POST", target+"/abort", "").want(http.StatusOK)
 			return target + "/replay", `{"propose":true}`
 		}, nil, http.StatusCreated, http.StatusOK},
@@ -91,7 +91,7 @@ func (e *env) trace() string {
 		a.into(&list)
 		out += string(a.body) + string(e.do("GET", "/v1/operators/"+name+"/routing-table", "").body)
 		for _, p := range list.Plans {
-			out += string(e.do("GET", "/v1/plans/"+p.ID+"/transitions", "").body)
+			out += string(e.do("GET", "/v1/plans/"+p.Id+"/transitions", "").body)
 		}
 	}
 	return out
@@ -209,7 +209,7 @@ func (e *env) doneOnce(t *testing.T, m mutation) {
 	}
 	for _, p := range list.Plans {
 		var life struct{ Transitions []struct{ From, To string } }
-		e.do("GET", "/v1/plans/"+p.ID+"/transitions", "").want(http.StatusOK).into(&life)
+		e.do("GET", "/v1/plans/"+p.Id+"/transitions", "").want(http.StatusOK).into(&life)
 		seen := map[string]bool{}
 		for _, s := range life.Transitions {
 			if seen[s.To] {
@@ -270,7 +270,7 @@ func TestLostAnswers(t *testing.T) {
 	if a.header.Get("Idempotent-Replayed") != "true" || len(a.plan().Migrations) == 0 {
 		t.Errorf("%v %s", a.header, a.body)
 	}
-	commit := "/v1/plans/" + a.plan().ID + "/commit"
+	commit := "/v1/plans/" + a.plan().Id + "/commit"
 	hangUp(commit, "", "commit")
 	a = e.do("POST", commit, "", "Idempotency-Key: commit").want(http.StatusOK)
 	if a.header.Get("Idempotent-Replayed") != "true" || *a.plan().Version != 1 {
@@ -394,11 +394,11 @@ func TestDuplicateUnderKey(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	const plans, key = "/v1/operators/clicks/plans", "Idempotency-Key: k"
-	id := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan().ID
+	id := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan().Id
 	a := e.do("POST", plans, interval(1, ""), key).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+id+"/abort", "").want(http.StatusOK)
 	sameAnswer(t, e.do("POST", plans, interval(1, ""), key), a)
-	if other := e.do("POST", plans, interval(1, ""), "Idempotency-Key: l").want(http.StatusCreated).plan(); other.ID == id {
+	if other := e.do("POST", plans, interval(1, ""), "Idempotency-Key: l").want(http.StatusCreated).plan(); other.Id == id {
 		t.Error("an aborted plan is no duplicate")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plannerd/api/wire"
 )
 
 // reported is an operator whose engine says where its hash puts each key, so
@@ -25,43 +27,43 @@ func TestLifecycle(t *testing.T) {
 	e.operator("clicks", reported)
 	created := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
 	p := created.plan()
-	if p.Status != "approved" || p.Version != nil || p.BaseVersion != 0 || p.Timing.PersistMS == nil || p.Theta.After != 0 || !p.Balanced {
+	if p.Status != "approved" || p.Version != nil || p.BaseVersion != 0 || p.Timing.PersistMs == nil || p.Theta.After != 0 || !p.Balanced {
 		t.Errorf("%s", created.body)
 	}
-	if got := created.header.Get("Location"); got != "/v1/plans/"+p.ID {
+	if got := created.header.Get("Location"); got != "/v1/plans/"+p.Id {
 		t.Errorf("Location %q", got)
 	}
 	// The empty table was known, and k3 and k5 are not where it puts them.
 	if p.DriftedKeys != 2 {
 		t.Errorf("%d drifted keys, want 2", p.DriftedKeys)
 	}
-	equalMaps(t, "set", p.RoutingTable.entries(), map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0})
+	equalMaps(t, "set", entries(p.RoutingTable), map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0})
 
 	again := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK)
-	if q := again.plan(); q.ID != p.ID || q.Timing.PersistMS != nil || len(q.Migrations) != len(p.Migrations) || len(q.RoutingTable.Set) != len(p.RoutingTable.Set) {
+	if q := again.plan(); q.Id != p.Id || q.Timing.PersistMs != nil || len(q.Migrations) != len(p.Migrations) || len(q.RoutingTable.Set) != len(p.RoutingTable.Set) {
 		t.Errorf("the same statistics again: %s", again.body)
 	}
-	got := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK)
+	got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK)
 	if got.header.Get("ETag") != created.header.Get("ETag") || strings.Contains(string(got.body), "migrations\":[") || strings.Contains(string(got.body), `"set"`) {
 		t.Errorf("%s", got.body)
 	}
-	e.do("GET", "/v1/plans/"+p.ID, "", "If-None-Match: "+got.header.Get("ETag")).want(http.StatusNotModified)
-	full := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations,routing_table", "").want(http.StatusOK).plan()
+	e.do("GET", "/v1/plans/"+p.Id, "", "If-None-Match: "+got.header.Get("ETag")).want(http.StatusNotModified)
+	full := e.do("GET", "/v1/plans/"+p.Id+"?include=migrations,routing_table", "").want(http.StatusOK).plan()
 	if !slices.Equal(full.Migrations, p.Migrations) || !slices.Equal(full.RoutingTable.Set, p.RoutingTable.Set) {
 		t.Error("included lists differ from those of the creation")
 	}
 
 	e.do("POST", "/v1/operators/clicks/plans", interval(2, `,"table_version":1`)).fails(http.StatusConflict, "table_version_ahead", "")
-	done := e.do("POST", "/v1/plans/"+p.ID+"/commit", `{"actor":"engine","reason":"moved"}`).want(http.StatusOK).plan()
+	done := e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"engine","reason":"moved"}`).want(http.StatusOK).plan()
 	if done.Status != "committed" || done.Version == nil || *done.Version != 1 {
 		t.Errorf("%+v", done)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+p.ID+"/abort", "").fails(http.StatusConflict, "transition_not_allowed", "")
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/abort", "").fails(http.StatusConflict, "transition_not_allowed", "")
 	e.committedTable()
 
 	// Sent again after the commit: still the same plan.
-	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK).plan(); q.ID != p.ID || q.Status != "committed" {
+	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK).plan(); q.Id != p.Id || q.Status != "committed" {
 		t.Errorf("%+v", q)
 	}
 	other := strings.Replace(interval(1, ""), `"cost":7`, `"cost":8`, 1)
@@ -90,7 +92,7 @@ func (e *env) committedTable() {
 	}
 	a := e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK)
 	a.into(&table)
-	want := []entry{{"k1", 1}, {"k3", 1}, {"k4", 0}, {"k5", 0}}
+	want := []entry{{Key: "k1", Instance: 1}, {Key: "k3", Instance: 1}, {Key: "k4"}, {Key: "k5"}}
 	if table.Version != 1 || table.ConfigVersion != 1 || !slices.Equal(table.Entries, want) || len(table.Instances) != 2 {
 		e.Errorf("%s", a.body)
 	}
@@ -135,14 +137,14 @@ func TestAbort(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	first := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+first.ID+"/abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+first.ID+"/abort", "").want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+first.ID+"/commit", "").fails(http.StatusConflict, "transition_not_allowed", "")
+	e.do("POST", "/v1/plans/"+first.Id+"/abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.Id+"/abort", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.Id+"/commit", "").fails(http.StatusConflict, "transition_not_allowed", "")
 	// Other statistics may be sent for the interval of an aborted plan.
 	second := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(1, ""), `"cost":7`, `"cost":6`, 1)).want(http.StatusCreated).plan()
 	third := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+third.ID+"/commit", "").want(http.StatusOK)
-	if got := e.do("GET", "/v1/plans/"+second.ID, "").want(http.StatusOK).plan(); got.Status != "superseded" {
+	e.do("POST", "/v1/plans/"+third.Id+"/commit", "").want(http.StatusOK)
+	if got := e.do("GET", "/v1/plans/"+second.Id, "").want(http.StatusOK).plan(); got.Status != "superseded" {
 		t.Errorf("status %s, want superseded", got.Status)
 	}
 	var page struct {
@@ -152,25 +154,25 @@ func TestAbort(t *testing.T) {
 	e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK).into(&page)
 	var statuses []string
 	for _, p := range page.Plans {
-		statuses = append(statuses, p.Status)
+		statuses = append(statuses, string(p.Status))
 	}
 	if !slices.Equal(statuses, []string{"committed", "superseded", "aborted"}) || page.NextPageToken != nil {
 		t.Errorf("%v", statuses)
 	}
 	e.do("GET", "/v1/operators/clicks/plans?status=aborted&interval=1", "").want(http.StatusOK).into(&page)
-	if len(page.Plans) != 1 || page.Plans[0].ID != first.ID {
+	if len(page.Plans) != 1 || page.Plans[0].Id != first.Id {
 		t.Errorf("%+v", page)
 	}
 	var ids []string
 	for target := "/v1/operators/clicks/plans?page_size=1"; ; {
 		e.do("GET", target, "").want(http.StatusOK).into(&page)
-		ids = append(ids, page.Plans[0].ID)
+		ids = append(ids, page.Plans[0].Id)
 		if page.NextPageToken == nil {
 			break
 		}
 		target = "/v1/operators/clicks/plans?page_size=1&page_token=" + *page.NextPageToken
 	}
-	if !slices.Equal(ids, []string{third.ID, second.ID, first.ID}) {
+	if !slices.Equal(ids, []string{third.Id, second.Id, first.Id}) {
 		t.Errorf("%v", ids)
 	}
 }
@@ -182,9 +184,9 @@ func TestSuperseded(t *testing.T) {
 	e.operator("clicks", reported)
 	older := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	newer := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+older.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
 	again := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	if again.ID == newer.ID || again.BaseVersion != 1 {
+	if again.Id == newer.Id || again.BaseVersion != 1 {
 		t.Errorf("%+v", again)
 	}
 }
@@ -195,7 +197,7 @@ func TestAbsentKeys(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	gone := `{"interval":2,"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`
 	q := e.do("POST", "/v1/operators/clicks/plans", gone).want(http.StatusCreated).plan()
 	if q.Status != "committed" || q.Version == nil || *q.Version != 2 || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 {
@@ -205,7 +207,7 @@ func TestAbsentKeys(t *testing.T) {
 	e = newEnv(t)
 	e.operator("clicks", reported)
 	p = e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	q = e.do("POST", "/v1/operators/clicks/plans", strings.Replace(gone, `"keys"`, `"coverage":"partial","residual":[{"instance":0,"cost":1,"state":1,"keys":2},{"instance":1,"cost":1}],"keys"`, 1)).
 		want(http.StatusCreated).plan()
 	if q.Status != "no_action" || q.RoutingTable.SizeAfter != 4 {
@@ -251,7 +253,7 @@ func TestRescale(t *testing.T) {
 			t.Fatalf("%s is on %d before the commit", key, before[key])
 		}
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	for key, old := range before {
 		want := old
 		if to, ok := moved[key]; ok {
@@ -281,7 +283,7 @@ func TestTrigger(t *testing.T) {
 	if p.Status != "approved" {
 		t.Fatalf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	p = e.do("POST", "/v1/operators/clicks/plans", interval(5, "")).want(http.StatusCreated).plan()
 	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"cooldown"}) {
 		t.Errorf("%+v", p)
@@ -299,7 +301,7 @@ func TestOperators(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"mixed","theta_max":0.08,"table_limit":null,` +
-		`"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration","migration_limit":null,"work_budget":0,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
+		`"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
 		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {
@@ -338,7 +340,7 @@ func TestOperators(t *testing.T) {
 	p := e.do("POST", "/v1/operators/b/plans", `{"interval":1,"keys":[]}`).want(http.StatusCreated).plan()
 	e.do("DELETE", "/v1/operators/b", "").want(http.StatusNoContent)
 	e.do("DELETE", "/v1/operators/b", "").fails(http.StatusNotFound, "operator_not_found", "")
-	if a := e.do("GET", "/v1/plans/"+p.ID, ""); a.status != http.StatusNotFound && a.status != http.StatusGone {
+	if a := e.do("GET", "/v1/plans/"+p.Id, ""); a.status != http.StatusNotFound && a.status != http.StatusGone {
 		t.Errorf("a plan of a deleted operator: %d", a.status)
 	}
 }
@@ -361,7 +363,7 @@ func TestLongLists(t *testing.T) {
 	if len(p.Migrations) < 100 {
 		t.Fatalf("only %d migrations", len(p.Migrations))
 	}
-	base := "/v1/plans/" + p.ID + "/migrations"
+	base := "/v1/plans/" + p.Id + "/migrations"
 	pages := func(target string) (all []migration) {
 		var page struct {
 			Migrations    []migration
@@ -389,7 +391,7 @@ func TestLongLists(t *testing.T) {
 	if !slices.IsSortedFunc(byState, func(a, b migration) int { return int(b.State - a.State) }) {
 		t.Error("not by descending state")
 	}
-	for _, m := range pages(base + "?key_prefix=k%2C01&instance=1&reason=" + p.Migrations[0].Reason) {
+	for _, m := range pages(base + "?key_prefix=k%2C01&instance=1&reason=" + string(p.Migrations[0].Reason)) {
 		if !strings.HasPrefix(m.Key, "k,01") || m.Reason != p.Migrations[0].Reason {
 			t.Errorf("%+v", m)
 		}
@@ -412,7 +414,7 @@ func TestLongLists(t *testing.T) {
 	}
 	e.do("GET", base+"?page_size=3", "", "Accept: text/csv").fails(http.StatusUnprocessableEntity, "invalid", "?page_size")
 
-	changes := "/v1/plans/" + p.ID + "/routing-table"
+	changes := "/v1/plans/" + p.Id + "/routing-table"
 	var page struct {
 		Changes []struct {
 			Key                string
@@ -446,10 +448,10 @@ func TestBinaryKeysStored(t *testing.T) {
 	e.operator("clicks", reported)
 	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"key_encoding":"base64","keys":[{"key":"//8=","cost":3,"hash_instance":0},{"key":"/wA=","cost":3,"hash_instance":0}]}`).
 		want(http.StatusCreated).plan()
-	if p.KeyEncoding != "base64" || len(p.RoutingTable.Set) != 1 {
+	if p.KeyEncoding == nil || *p.KeyEncoding != wire.AnswerKeyEncodingBase64 || len(p.RoutingTable.Set) != 1 {
 		t.Fatalf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	key := p.RoutingTable.Set[0].Key
 	a := e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK)
 	if !strings.Contains(string(a.body), `"key_encoding":"base64","entries":[{"key":"`+key+`"`) {
@@ -468,7 +470,7 @@ func TestRetention(t *testing.T) {
 	e.operator("clicks", strings.Replace(reported, "{", `{"retention":{"versions":1},`, 1))
 	for i := 1; i <= 2; i++ {
 		p := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(i, ""), `"cost":4`, fmt.Sprintf(`"cost":%d`, i*8), 1)).want(http.StatusCreated).plan()
-		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	}
 	e.do("GET", "/v1/operators/clicks/routing-table?version=0", "").fails(http.StatusGone, "purged", "")
 }

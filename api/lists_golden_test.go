@@ -43,7 +43,7 @@ func TestListsGolden(t *testing.T) {
 		a := e.do("POST", "/v1/operators/"+operator+"/plans", body).want(http.StatusCreated)
 		a.status = http.StatusOK
 		show(a, "POST "+operator)
-		id := a.plan().ID
+		id := a.plan().Id
 		path := "/v1/plans/" + id
 		for _, include := range []string{"", "?include=migrations", "?include=routing_table", "?include=migrations,routing_table&key_encoding=base64"} {
 			get(path + include)

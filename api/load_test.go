@@ -21,15 +21,15 @@ func TestListedPlans(t *testing.T) {
 		if strings.Contains(list, name) {
 			t.Errorf("the list has %s: %s", name, list)
 		}
-		if one := e.do("GET", "/v1/plans/"+p.ID, ""); !strings.Contains(string(one.body), name) {
+		if one := e.do("GET", "/v1/plans/"+p.Id, ""); !strings.Contains(string(one.body), name) {
 			t.Errorf("the plan lacks %s: %s", name, one.body)
 		}
 	}
-	if !strings.Contains(list, `"id":"`+p.ID+`"`) || !strings.Contains(list, `"drifted_keys"`) || !strings.Contains(list, `"routing_table":{"size_before":0,`) {
+	if !strings.Contains(list, `"id":"`+p.Id+`"`) || !strings.Contains(list, `"drifted_keys"`) || !strings.Contains(list, `"routing_table":{"size_before":0,`) {
 		t.Errorf("%s", list)
 	}
 	// A repeated request answers with the whole plan, found through the list.
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	again := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`)
 	if body := string(again.want(http.StatusOK).body); !strings.Contains(body, `"instances":[`) || !strings.Contains(body, `"hot_keys":[`) {
 		t.Errorf("%s", body)

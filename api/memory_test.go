@@ -149,7 +149,7 @@ func TestStoredMemory(t *testing.T) {
 	})
 	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"},"theta_max":0}`)
 	body := `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":1,"instance":0}]}`
-	id := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan().ID
+	id := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan().Id
 	targets := []string{
 		"/v1/operators/clicks/routing-table", "/v1/plans/" + id + "?include=migrations",
 		"/v1/plans/" + id + "/migrations", "/v1/plans/" + id + "/flows", "/v1/plans/" + id + "/routing-table",
@@ -224,7 +224,7 @@ func TestAllBodies(t *testing.T) {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
 	release := e.hold()
-	e.do("POST", "/v1/plans/"+stored.ID+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("POST", "/v1/plans/"+stored.Id+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")
 		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")

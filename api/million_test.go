@@ -94,7 +94,7 @@ func TestMillion(t *testing.T) {
 	s := &hugeStore{}
 	e := newEnv(t, func(c *api.Config) { s.Store = c.Store; c.Store = s })
 	e.operator("clicks", reported)
-	id := "/v1/plans/" + e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan().ID
+	id := "/v1/plans/" + e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan().Id
 	s.fill(n)
 	var at *heapAt
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

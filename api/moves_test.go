@@ -120,9 +120,10 @@ func (e *env) storeMoves(kind movesKind, blob []byte, changes []store.Change) st
 	e.Helper()
 	name := fmt.Sprintf("stored-%s-%t", kind.strategy, kind.classes)
 	e.operator(name, `{"instances":10}`)
+	scheme := map[string]string{"halving": "ring", "quantile": "ranges"}[kind.strategy]
 	p, _, err := e.store.CreatePlan(e.Context(), store.NewPlan{
 		Plan: store.Plan{
-			ID: name, Operator: name, Interval: 1, Status: store.StatusApproved, Strategy: kind.strategy, Parameters: []byte("{}"), ConfigVersion: 1,
+			ID: name, Operator: name, Interval: 1, Status: store.StatusApproved, Scheme: cmp.Or(scheme, "table"), Strategy: kind.strategy, Parameters: []byte("{}"), ConfigVersion: 1,
 			Classes: kind.classes, CreatedAt: e.clock.Now(), Figures: store.Figures{MigrationKeys: 100, Instances: []byte("[]"), HotKeys: []byte("[]")},
 		},
 		Migrations: blob, Changes: changes,

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -9,26 +8,29 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/api/wire"
-	"plannerd/store"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
 )
 
-// standing is how an operator stands, beside its configuration.
-type standing struct {
-	ConfigVersion      int64         `json:"config_version"`
-	TableVersion       int64         `json:"table_version"`
-	TableConfigVersion int64         `json:"table_config_version"`
-	TableSize          int64         `json:"table_size"`
-	LastEpoch          *int64        `json:"last_epoch"`
-	LastInterval       *int64        `json:"last_interval"`
-	CurrentPlan        *string       `json:"current_plan"`
-	CurrentPlanStatus  *store.Status `json:"current_plan_status"`
-	CreatedAt          time.Time     `json:"created_at"`
-	UpdatedAt          time.Time     `json:"updated_at"`
+// operators answers what is asked about operators and their configuration.
+type operators struct{ *shared }
+
+// operatorStatus is how an operator stands, beside its configuration.
+type operatorStatus struct {
+	ConfigVersion      int64            `json:"config_version"`
+	TableVersion       int64            `json:"table_version"`
+	TableConfigVersion int64            `json:"table_config_version"`
+	TableSize          int64            `json:"table_size"`
+	LastEpoch          *int64           `json:"last_epoch"`
+	LastInterval       *int64           `json:"last_interval"`
+	CurrentPlan        *string          `json:"current_plan"`
+	CurrentPlanStatus  *planning.Status `json:"current_plan_status"`
+	CreatedAt          time.Time        `json:"created_at"`
+	UpdatedAt          time.Time        `json:"updated_at"`
 }
 
-func standingOf(op store.Operator) standing {
-	out := standing{
+func operatorStatusOf(op planning.Operator) operatorStatus {
+	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
 		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
@@ -38,76 +40,14 @@ func standingOf(op store.Operator) standing {
 	return out
 }
 
-func (s *server) putOperator(w http.ResponseWriter, c *call) error {
-	var in wire.OperatorConfiguration
-	if _, err := readSmall(w, c.Request, c.route, &in); err != nil {
-		return err
-	}
-	config, err := normalise(in, "", s.limits.PlanTime)
-	if err != nil {
-		return err
-	}
-	text, err := config.encode()
-	if err != nil {
-		return err
-	}
-	name := c.param("operator")
-	if err := s.begin(c, operatorReply); err != nil {
-		return err
-	}
-	demanded := c.operatorGuard(func(op store.Operator) bool { return bytes.Equal(op.Config, text) })
-	op, created, err := s.store.PutOperator(c.Context(), name, text, s.now(), demanded, fixed{config.Scheme, config.TableOwner}.guard)
-	if err != nil {
-		return aboutOperator(name, err)
-	}
-	if config.TableOwner == wire.Planner && config.Scheme != wire.SchemeRing {
-		s.metrics.setTable(op)
-	}
-	return s.finish(w, c, func() (*reply, error) { return operatorReply(store.Outcome{Operator: op, Created: created}) })
-}
-
-// operatorReply is the answer with an operator that was put.
-func operatorReply(out store.Outcome) (*reply, error) {
-	body, err := operatorBody(out.Operator)
-	if err != nil {
-		return nil, err
-	}
-	r := &reply{status: http.StatusOK, ETag: etagOf(body), Body: string(body)}
-	if out.Created {
-		r.status, r.Location = http.StatusCreated, "/v1/operators/"+url.PathEscape(out.Operator.Name)
-	}
-	return r, nil
-}
-
-// guard refuses to change what was decided when an operator was created.
-func (wanted fixed) guard(op *store.Operator) error {
-	if op == nil {
-		return nil
-	}
-	was, err := fixedOf(*op)
-	switch {
-	case err != nil:
-		return err
-	case was.Scheme != wanted.Scheme:
-		return conflict(wire.CodeSchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
-	case was.TableOwner != wanted.TableOwner:
-		return conflict(wire.CodeTableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
-	}
-	return nil
-}
-
 // operatorBody renders an operator as the contract shows it: its name, its
 // configuration, and how it stands.
-func operatorBody(op store.Operator) ([]byte, error) {
-	config, err := decodeConfiguration(op.Config)
+func operatorBody(op planning.Operator) ([]byte, error) {
+	text, err := op.Configuration.Encode()
 	if err != nil {
 		return nil, err
 	}
-	text, err := config.encode()
-	if err != nil {
-		return nil, err
-	}
-	rest, err := json.Marshal(standingOf(op))
+	rest, err := json.Marshal(operatorStatusOf(op))
 	if err != nil {
 		return nil, err
 	}
@@ -123,47 +63,85 @@ func operatorBody(op store.Operator) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func (s *server) getOperator(w http.ResponseWriter, c *call) error {
-	name := c.param("operator")
-	op, err := s.store.Operator(c.Context(), name)
+// operatorReply is the answer with an operator that was put.
+func operatorReply(op planning.Operator) (*reply, error) {
+	body, err := operatorBody(op)
 	if err != nil {
-		return aboutOperator(name, err)
+		return nil, err
+	}
+	r := &reply{status: http.StatusOK, ETag: httpkit.ETag(body), Body: string(body)}
+	if op.Created {
+		r.status, r.Location = http.StatusCreated, "/v1/operators/"+url.PathEscape(op.Name)
+	}
+	return r, nil
+}
+
+// operatorGuard holds the preconditions of a request against the operator.
+func operatorGuard(c *call) planning.OperatorGuard {
+	return func(current *planning.Operator) error {
+		if current == nil {
+			return httpkit.CheckPreconditions(c.Request, nil)
+		}
+		return httpkit.CheckPreconditions(c.Request, func() ([]byte, error) { return operatorBody(*current) })
+	}
+}
+
+func (s operators) put(w http.ResponseWriter, c *call) error {
+	var in operatorRequest
+	if _, err := readSmall(w, c.Request, c.route, &in); err != nil {
+		return err
+	}
+	config, err := readConfiguration(in, "", s.limits.PlanTime)
+	if err != nil {
+		return err
+	}
+	claim, err := begin(s.shared, c, operatorReply)
+	if err != nil {
+		return err
+	}
+	unlessSame := c.Header.Get("If-None-Match") == ""
+	op, err := s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
+	if err != nil {
+		return err
+	}
+	return finish(w, c, op, operatorReply)
+}
+
+func (s operators) get(w http.ResponseWriter, c *call) error {
+	op, err := s.service.Operator(c.Context(), c.param("operator"))
+	if err != nil {
+		return err
 	}
 	body, err := operatorBody(op)
 	if err != nil {
 		return err
 	}
-	writeTagged(w, c.Request, "application/json", body)
+	httpkit.WriteTagged(w, c.Request, mediaJSON, body)
 	return nil
 }
 
-func (s *server) deleteOperator(w http.ResponseWriter, c *call) error {
-	name := c.param("operator")
-	gone := func(store.Outcome) (*reply, error) { return &reply{status: http.StatusNoContent}, nil }
-	if err := s.begin(c, gone); err != nil {
+func (s operators) delete(w http.ResponseWriter, c *call) error {
+	gone := func(struct{}) (*reply, error) { return &reply{status: http.StatusNoContent}, nil }
+	claim, err := begin(s.shared, c, gone)
+	if err != nil {
 		return err
 	}
-	demanded := c.operatorGuard(func(store.Operator) bool { return false })
-	if err := s.store.DeleteOperator(c.Context(), name, s.now(), demanded); err != nil {
-		return aboutOperator(name, err)
+	if err := s.service.Delete(c.Context(), c.param("operator"), operatorGuard(c), claim); err != nil {
+		return err
 	}
-	s.metrics.forget(name)
-	return s.finish(w, c, func() (*reply, error) { return gone(store.Outcome{}) })
+	return finish(w, c, struct{}{}, gone)
 }
 
-// An operator may have very many instances. So a page of operators ends early
-// when it is this long, in bytes, and the store is asked for few at a time.
-const (
-	maxPageBytes     = 4 << 20
-	operatorsAtATime = 10
-)
+// maxPageBytes: an operator may have very many instances, so a page of operators ends
+// early when it is this long, in bytes.
+const maxPageBytes = 4 << 20
 
-func (s *server) listOperators(w http.ResponseWriter, c *call) error {
-	token := pageToken{list: c.URL.Path}
-	if err := token.read(c.query); err != nil {
+func (s operators) list(w http.ResponseWriter, c *call) error {
+	token, err := httpkit.ReadPageToken(c.URL.Path, c.query)
+	if err != nil {
 		return err
 	}
-	body, next, err := s.operatorPage(c.Context(), token, pageSize(c.query))
+	body, next, err := s.page(c.Context(), token, httpkit.PageSize(c.query))
 	if err != nil {
 		return err
 	}
@@ -171,40 +149,33 @@ func (s *server) listOperators(w http.ResponseWriter, c *call) error {
 	if body, err = appendMember(append(body, ']'), "next_page_token", next); err != nil {
 		return err
 	}
-	writeBody(w, http.StatusOK, "application/json", append(body, '}'))
+	httpkit.WriteBody(w, http.StatusOK, mediaJSON, append(body, '}'))
 	return nil
 }
 
-// operatorPage returns the operators after those that the token names, at most
-// size, comma-separated, and the token of the next page if there are more. What is
-// closed to the caller is in neither.
-func (s *server) operatorPage(ctx context.Context, token pageToken, size int) (body []byte, next *string, err error) {
-	last := token.After
-	for n := 0; ; {
-		ops, err := s.store.Operators(ctx, last, operatorsAtATime)
+// page returns the operators after those that the token names, at most size,
+// comma-separated, and the token of the next page if there are more. What is closed to
+// the caller is in neither.
+func (s operators) page(ctx context.Context, token httpkit.PageToken, size int) (body []byte, next *string, err error) {
+	n := 0
+	for op, err := range s.service.Operators(ctx, token.After) {
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case sees(ctx, op.Name) != nil:
+			continue
+		case n == size || len(body) >= maxPageBytes:
+			return body, token.Text(), nil
+		}
+		one, err := operatorBody(op)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, op := range ops {
-			last = op.Name
-			if sees(ctx, op.Name) != nil {
-				continue
-			}
-			if n == size || len(body) >= maxPageBytes {
-				return body, token.text(), nil
-			}
-			one, err := operatorBody(op)
-			if err != nil {
-				return nil, nil, aboutOperator(op.Name, err)
-			}
-			if n++; n > 1 {
-				body = append(body, ',')
-			}
-			body = append(body, one...)
-			token.After = op.Name
+		if n++; n > 1 {
+			body = append(body, ',')
 		}
-		if len(ops) < operatorsAtATime {
-			return body, nil, nil
-		}
+		body = append(body, one...)
+		token.After = op.Name
 	}
+	return body, nil, nil
 }

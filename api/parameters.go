@@ -1,211 +1,102 @@
 package api
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"plannerd/api/wire"
+	"plannerd/internal/parameters"
+	"plannerd/internal/planning"
 	"plannerd/planner"
 )
 
-// strategyOptimal is the one strategy that knows objective min_imbalance.
-const strategyOptimal = "optimal"
-
-// parameters are those of one plan, with all defaults filled in.
-type parameters struct {
-	ThetaMax       float64                  `json:"theta_max"`
-	TableLimit     *int64                   `json:"table_limit"`
-	Beta           float64                  `json:"beta"`
-	KeyOverhead    float64                  `json:"key_overhead"`
-	Certificate    planner.CertificateLevel `json:"certificate"`
-	Objective      planner.Objective        `json:"objective"`
-	MigrationLimit *wire.MigrationLimit     `json:"migration_limit"`
-	WorkBudget     int64                    `json:"work_budget"`
-	Deadline       *duration                `json:"deadline"`
-	Compact        compactParameters        `json:"compact"`
-	Ring           *ringParameters          `json:"ring,omitzero"`   // of scheme ring only
-	Ranges         *rangesParameters        `json:"ranges,omitzero"` // of scheme ranges only
+// operatorRequest is an operator's configuration as a request has it: what the contract
+// knows by name, and the parameters of plans, which are read by the list of them.
+type operatorRequest struct {
+	wire.OperatorConfiguration
+	members map[string]jsontext.Value
+	said    parameters.Values // with the defaults of what is left out
 }
 
-// duration is a time.Duration that JSON spells as 1m30s.
-type duration time.Duration
-
-// MarshalText implements [encoding.TextMarshaler].
-func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = duration(v)
-	return err
-}
-
-// shortestDeadline is the least that a client may ask for.
-const shortestDeadline = time.Millisecond
-
-// parseDeadline reads a deadline that is within the contract; nil is none.
-func parseDeadline(text *string, longest time.Duration) (*duration, error) {
-	if text == nil {
-		return nil, nil
-	}
-	d := new(duration)
-	if err := d.UnmarshalText([]byte(*text)); err != nil || *d < duration(shortestDeadline) || *d > duration(longest) {
-		return nil, &planner.InputError{Row: -1, Field: "deadline", Detail: fmt.Sprintf("must be from %v to %v", shortestDeadline, longest)}
-	}
-	return d, nil
-}
-
-// parametersOf fills in the defaults of a configuration's parameters. The error
-// is a [planner.InputError].
-func parametersOf(in wire.OperatorConfiguration, longest time.Duration) (parameters, error) {
-	p := parameters{
-		ThetaMax:       or(in.ThetaMax, planner.DefaultThetaMax),
-		TableLimit:     in.TableLimit,
-		Beta:           or(in.Beta, planner.DefaultBeta),
-		KeyOverhead:    or(in.KeyOverhead, 0),
-		Certificate:    planner.CertificateLevel(or(in.Certificate, wire.Fast)),
-		Objective:      planner.Objective(or(in.Objective, wire.MinMigration)),
-		MigrationLimit: in.MigrationLimit,
-		WorkBudget:     or(in.WorkBudget, 0),
-		Compact:        compactOf(or(in.Compact, wire.Compact{})),
-	}
-	var err error
-	p.Deadline, err = parseDeadline(in.Deadline, longest)
-	return p, err
-}
-
-// options returns the parameters as the planner takes them, without Stop.
-func (p parameters) options() planner.Options {
-	return planner.Options{
-		ThetaMax: p.ThetaMax, TableLimit: p.TableLimit, Beta: &p.Beta, KeyOverhead: p.KeyOverhead,
-		Certificate: p.Certificate, Objective: p.Objective, MigrationLimit: plannerLimit(p.MigrationLimit), WorkBudget: p.WorkBudget,
-	}
-}
-
-// time is how long a plan may take.
-func (p parameters) time(longest time.Duration) time.Duration {
-	if p.Deadline == nil {
-		return longest
-	}
-	return min(longest, time.Duration(*p.Deadline))
-}
-
-func plannerLimit(l *wire.MigrationLimit) *planner.MigrationLimit {
-	switch {
-	case l == nil:
-		return nil
-	case l.State != nil:
-		return &planner.MigrationLimit{Unit: planner.MigrationState, Amount: *l.State}
-	case l.Fraction != nil:
-		return &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: *l.Fraction}
-	}
-	return &planner.MigrationLimit{Unit: planner.MigrationKeys, Amount: float64(or(l.Keys, 0))}
-}
-
-// check finds what is wrong with the parameters together, under that strategy.
-func (p parameters) check(strategy string) error {
-	if err := p.options().Validate(); err != nil {
+// UnmarshalJSONFrom reads an object that is within the contract.
+func (o *operatorRequest) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	text, err := dec.ReadValue()
+	if err != nil {
 		return err
 	}
-	if !knows(strategy, p.Objective) {
-		return &planner.InputError{Row: -1, Field: "objective", Detail: onlyOptimal}
+	o.said = parameters.Defaults()
+	for _, into := range []any{&o.OperatorConfiguration, &o.members, &o.said} {
+		if err := json.Unmarshal(text, into); err != nil {
+			return err
+		}
 	}
-	return p.Compact.check()
+	return nil
 }
 
-const onlyOptimal = "min_imbalance is known to strategy " + strategyOptimal + " only"
-
-func knows(strategy string, o planner.Objective) bool {
-	return o != planner.MinImbalance || strategy == strategyOptimal
+// given reports whether the request has a member, and not as null.
+func (o *operatorRequest) given(name string) bool {
+	text, ok := o.members[name]
+	return ok && text.Kind() != 'n'
 }
 
-// trial is one thing that a what-if plans.
-type trial struct {
-	strategy string
-	parameters
+// values are the parameters, with the defaults of what is left out.
+func (o *operatorRequest) values() parameters.Values {
+	if o.members == nil { // there was no JSON
+		return parameters.Defaults()
+	}
+	return o.said
 }
 
-// trials returns the combinations of strategies and parameter values, the last
-// parameter varying fastest. What the grid leaves out is as in p. Migration
-// limits combine with min_imbalance only, and that with strategy optimal only;
-// what is then never planned, or leaves a strategy nothing, is refused.
-func (m *members) trials(strategies []string, p parameters, longest time.Duration) []trial {
-	g := m.grid()
-	objectives := orOne(g.Objective, string(p.Objective))
-	limits := orOne(g.MigrationLimit, p.MigrationLimit)
-	imbalance := slices.Contains(objectives, string(planner.MinImbalance))
-	given := func(l *wire.MigrationLimit) bool { return l != nil }
+// trials returns what the strategies and the parameter values of the request combine to.
+// What its grid leaves out is as in p. Deadlines are at most longest.
+func (m *members) trials(strategies []string, p planning.Parameters, longest time.Duration) []planning.Trial {
+	trials, problems := m.grid().Trials(strategies, p.Values, longest)
+	for _, problem := range problems {
+		m.refuseParameter(problem)
+	}
+	out := make([]planning.Trial, len(trials))
+	for i, t := range trials {
+		out[i] = planning.Trial{Strategy: t.Strategy, Parameters: planning.Parameters{Values: t.Values}}
+	}
+	return out
+}
+
+// refuseParameter adds a problem with one of the parameters of a what-if.
+func (m *members) refuseParameter(p *planner.InputError) {
+	name, _, _ := strings.Cut(p.Field, "/")
 	switch {
-	case imbalance && (!slices.Contains(strategies, strategyOptimal) || len(objectives) == 1 && len(strategies) > 1):
-		m.refuseParameter("objective", onlyOptimal)
-	case imbalance && slices.Contains(limits, nil):
-		m.refuseParameter("migration_limit", "is needed with objective min_imbalance")
-	case !imbalance && slices.ContainsFunc(g.MigrationLimit, given):
-		m.refuseParameter("migration_limit", "belongs to objective min_imbalance")
+	case m.query != nil || name == "strategies":
+		m.refuse(name, p.Detail)
+	default:
+		m.refuse("parameters/"+p.Field, p.Detail)
 	}
-	deadlines := m.deadlines(g.Deadline, longest)
-	m.checkDegrees(g.CompactDegree)
-	combinations := len(strategies) * max(1, len(g.ThetaMax)) * max(1, len(g.TableLimit)) * max(1, len(g.Beta)) * max(1, len(g.KeyOverhead)) *
-		max(1, len(g.Certificate)) * len(objectives) * max(1, len(g.MigrationLimit)) * max(1, len(g.WorkBudget)) * max(1, len(g.Deadline)) *
-		max(1, len(g.CompactDegree))
-	if combinations > maxCombinations {
-		m.refuse("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned", combinations, maxCombinations))
-	}
-	if len(m.bad.errors) > 0 {
-		return nil
-	}
-	var out []trial
-	for _, strategy := range strategies {
-		all := expand([]parameters{p}, g.ThetaMax, func(p *parameters, v float64) { p.ThetaMax = v })
-		all = expand(all, g.TableLimit, func(p *parameters, v *int64) { p.TableLimit = v })
-		all = expand(all, g.Beta, func(p *parameters, v float64) { p.Beta = v })
-		all = expand(all, g.KeyOverhead, func(p *parameters, v float64) { p.KeyOverhead = v })
-		all = expand(all, g.Certificate, func(p *parameters, v string) { p.Certificate = planner.CertificateLevel(v) })
-		all = expandObjectives(all, strategy, objectives, limits)
-		all = expand(all, g.WorkBudget, func(p *parameters, v int64) { p.WorkBudget = v })
-		all = expand(all, deadlines, func(p *parameters, v *duration) { p.Deadline = v })
-		all = expand(all, g.CompactDegree, func(p *parameters, v int32) { p.Compact = p.Compact.at(v) })
-		for _, p := range all {
-			out = append(out, trial{strategy, p})
-		}
-	}
-	return out
 }
 
-// expand puts every value into every parameter set; none leaves them as they are.
-func expand[T any](in []parameters, values []T, set func(*parameters, T)) []parameters {
-	if len(values) == 0 {
-		return in
-	}
-	out := make([]parameters, 0, len(in)*len(values))
-	for _, p := range in {
-		for _, v := range values {
-			one := p
-			set(&one, v)
-			out = append(out, one)
+// grid reads the parameter values. The degree of records is none of them.
+func (m *members) grid() parameters.Grid {
+	if m.query == nil {
+		g := or(member[parameters.Grid](m, "parameters"), nil)
+		if m.records && g["compact/degree"] != nil {
+			m.refuseParameter(&planner.InputError{Field: "compact_degree", Detail: "is for statistics of keys: these are in compact form"})
 		}
+		return g
 	}
-	return out
-}
-
-// expandObjectives is expand for objectives and migration limits.
-func expandObjectives(in []parameters, strategy string, objectives []string, limits []*wire.MigrationLimit) []parameters {
-	var out []parameters
-	for _, p := range in {
-		for _, o := range objectives {
-			p.Objective, p.MigrationLimit = planner.Objective(o), nil
-			switch {
-			case p.Objective != planner.MinImbalance:
-				out = append(out, p)
-			case knows(strategy, p.Objective):
-				out = append(out, expand([]parameters{p}, limits, func(p *parameters, v *wire.MigrationLimit) { p.MigrationLimit = v })...)
-			}
+	g := parameters.Grid{}
+	for _, p := range parameters.All() {
+		if p.Grid == "" || !m.has(p.Grid) || m.records && p.Name == "compact/degree" {
+			continue
 		}
+		values, err := p.ParseList(m.query[p.Grid][0])
+		if err != nil {
+			m.refuse(p.Grid, err.Error())
+			continue
+		}
+		g[p.Name] = values
 	}
-	return out
+	return g
 }
 
 func orOne[T any](values []T, fallback T) []T {
@@ -213,77 +104,4 @@ func orOne[T any](values []T, fallback T) []T {
 		return []T{fallback}
 	}
 	return values
-}
-
-// refuseParameter adds a problem with one of the parameters of a what-if.
-func (m *members) refuseParameter(name, detail string) {
-	if m.query == nil {
-		name = "parameters/" + name
-	}
-	m.refuse(name, detail)
-}
-
-// grid reads the parameter values.
-func (m *members) grid() wire.ParameterGrid {
-	if m.query == nil {
-		return or(member[wire.ParameterGrid](m, "parameters"), wire.ParameterGrid{})
-	}
-	g := wire.ParameterGrid{
-		ThetaMax: list[float64](m, "theta_max"), Beta: list[float64](m, "beta"), KeyOverhead: list[float64](m, "key_overhead"),
-		Certificate: list[string](m, "certificate"), Objective: list[string](m, "objective"),
-		MigrationLimit: m.queriedLimits(), WorkBudget: list[int64](m, "work_budget"), CompactDegree: m.queriedDegrees(),
-	}
-	for _, n := range list[int64](m, "table_limit") {
-		g.TableLimit = append(g.TableLimit, &n)
-	}
-	for _, d := range list[string](m, "deadline") {
-		g.Deadline = append(g.Deadline, &d)
-	}
-	return g
-}
-
-// queriedLimits reads unit:amount, comma-separated.
-func (m *members) queriedLimits() []*wire.MigrationLimit {
-	var out []*wire.MigrationLimit
-	for _, text := range list[string](m, "migration_limit") {
-		l, ok := parseLimit(text)
-		if !ok {
-			m.refuse("migration_limit", "must be state:amount, fraction:0…1 or keys:number, each ≥ 0, comma-separated")
-			return nil
-		}
-		out = append(out, l)
-	}
-	return out
-}
-
-func parseLimit(text string) (*wire.MigrationLimit, bool) {
-	unit, amount, _ := strings.Cut(text, ":")
-	var x float64
-	var n int64
-	switch planner.MigrationUnit(unit) {
-	case planner.MigrationState:
-		return &wire.MigrationLimit{State: &x}, parseScalar(amount, &x) && x >= 0
-	case planner.MigrationFraction:
-		return &wire.MigrationLimit{Fraction: &x}, parseScalar(amount, &x) && x >= 0 && x <= 1
-	case planner.MigrationKeys:
-		return &wire.MigrationLimit{Keys: &n}, parseScalar(amount, &n) && n >= 0 && n <= planner.MaxCount
-	}
-	return nil, false
-}
-
-// deadlines reads the deadlines of a grid.
-func (m *members) deadlines(texts []*string, longest time.Duration) []*duration {
-	var out []*duration
-	for i, text := range texts {
-		d, err := parseDeadline(text, longest)
-		if input := (*planner.InputError)(nil); errors.As(err, &input) {
-			name := "deadline"
-			if m.query == nil && len(texts) > 1 {
-				name = fmt.Sprintf("deadline/%d", i)
-			}
-			m.refuseParameter(name, input.Detail)
-		}
-		out = append(out, d)
-	}
-	return out
 }

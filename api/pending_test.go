@@ -22,7 +22,7 @@ func TestKept(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", approved)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
-	waiting, routed := p.life(), p.plan().RoutingTable.entries()
+	waiting, routed := p.life(), entries(p.plan().RoutingTable)
 	a := e.do("POST", "/v1/operators/clicks/plans", heavier(2, 11)).want(http.StatusCreated)
 	q := a.life()
 	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"pending_approval"}) || len(q.Migrations) != 0 || q.Pending == nil || q.Pending.Figures == nil {

@@ -1,18 +1,16 @@
 package api
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
-	"iter"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api/wire"
-	"plannerd/planner"
-	"plannerd/store"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
 )
 
 // figures are what a plan reports about itself, in the order of the contract.
@@ -35,22 +33,22 @@ type figures struct {
 
 // planHead is a plan without its long lists, in the order of the contract.
 type planHead struct {
-	ID            string         `json:"id"`
-	Operator      string         `json:"operator"`
-	Epoch         int64          `json:"epoch"`
-	Interval      int64          `json:"interval"`
-	Status        store.Status   `json:"status"`
-	Strategy      string         `json:"strategy"`
-	Parameters    jsontext.Value `json:"parameters"`
-	BaseVersion   int64          `json:"base_version"`
-	Version       *int64         `json:"version"`
-	ConfigVersion int64          `json:"config_version"`
-	Migrates      wire.Migrates  `json:"migrates"`
-	ResolvedKeys  *int64         `json:"resolved_keys"`
-	Executor      *string        `json:"executor"`
-	ExpiresAt     *time.Time     `json:"expires_at"`
-	Awaited       []int32        `json:"awaited,omitzero"` // like Reports
-	Acked         []ack          `json:"acked,omitzero"`   // like Reports
+	ID            string            `json:"id"`
+	Operator      string            `json:"operator"`
+	Epoch         int64             `json:"epoch"`
+	Interval      int64             `json:"interval"`
+	Status        planning.Status   `json:"status"`
+	Strategy      string            `json:"strategy"`
+	Parameters    jsontext.Value    `json:"parameters"`
+	BaseVersion   int64             `json:"base_version"`
+	Version       *int64            `json:"version"`
+	ConfigVersion int64             `json:"config_version"`
+	Migrates      planning.Migrates `json:"migrates"`
+	ResolvedKeys  *int64            `json:"resolved_keys"`
+	Executor      *string           `json:"executor"`
+	ExpiresAt     *time.Time        `json:"expires_at"`
+	Awaited       []int32           `json:"awaited,omitzero"` // like Reports
+	Acked         []ack             `json:"acked,omitzero"`   // like Reports
 	figures
 	Pending         jsontext.Value `json:"pending"`
 	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
@@ -69,149 +67,8 @@ type ack struct {
 	At       time.Time `json:"at"`
 }
 
-// hotKey is a hot key as the store keeps it: its key is in base64.
-type hotKey struct {
-	Key         []byte    `json:"key,omitzero"`
-	Class       []float64 `json:"class,omitzero"` // in place of the key
-	Instance    int32     `json:"instance"`
-	Cost        float64   `json:"cost"`
-	Pieces      *int32    `json:"pieces"`
-	ForcedTheta float64   `json:"forced_theta"`
-}
-
-// figuresOf brings the figures of a plan into the form that the store keeps.
-func figuresOf(p *outcome) (store.Figures, error) {
-	instances, err := json.Marshal(loadsOf(p))
-	if err != nil {
-		return store.Figures{}, fmt.Errorf("encoding the loads: %w", err)
-	}
-	hot, err := json.Marshal(hotKeysOf(p))
-	if err != nil {
-		return store.Figures{}, fmt.Errorf("encoding the hot keys: %w", err)
-	}
-	certificate, err := certificateOf(p)
-	if err != nil {
-		return store.Figures{}, fmt.Errorf("encoding the certificate: %w", err)
-	}
-	compaction, err := p.compactionText()
-	if err != nil {
-		return store.Figures{}, fmt.Errorf("encoding the compaction: %w", err)
-	}
-	pending, err := p.obstacleText()
-	if err != nil {
-		return store.Figures{}, fmt.Errorf("encoding the plan that waits: %w", err)
-	}
-	causes := make([]string, len(p.Causes))
-	for i, c := range p.Causes {
-		causes[i] = string(c)
-	}
-	return store.Figures{
-		EndReason: string(p.EndReason), Causes: causes, Balanced: p.Balanced, TableWithinLimit: p.TableWithinLimit,
-		ThetaBefore: p.Theta.Before, ThetaAfter: p.Theta.After, UnderloadBefore: p.Underload.Before, UnderloadAfter: p.Underload.After,
-		SkewnessBefore: p.Skewness.Before, SkewnessAfter: p.Skewness.After, TableBefore: p.TableBefore, TableAfter: p.TableAfter,
-		MigrationKeys: p.Migration.Keys, MigrationState: p.Migration.State, MigrationFraction: p.Migration.Fraction, Objective: p.Migration.Objective,
-		Certificate: certificate, Compaction: compaction, Pending: pending, Instances: instances, HotKeys: hot, DriftedKeys: p.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: p.WorkUnits,
-	}, nil
-}
-
-// certificateOf returns the certificate of a plan as JSON; nil when there is none.
-func certificateOf(p *outcome) ([]byte, error) {
-	if p.certificate != nil {
-		return json.Marshal(p.certificate)
-	}
-	c := p.Certificate
-	if c == nil {
-		return nil, nil
-	}
-	out := wire.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: wire.CertificateScopeKeys, Infeasible: c.Infeasible, Unmet: make([]wire.Unmet, len(c.Unmet))}
-	if p.classes != nil {
-		out.Scope = wire.CertificateScopeClasses
-	}
-	if c.Infeasible {
-		out.LowerBound = nil
-	}
-	for i, u := range c.Unmet {
-		out.Unmet[i] = wire.Unmet{Constraint: wire.UnmetConstraint(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
-	}
-	return json.Marshal(out)
-}
-
-func loadsOf(p *outcome) []wire.Load {
-	out := make([]wire.Load, len(p.Instances))
-	for i, l := range p.Instances {
-		d := p.Snapshot.Instances[i]
-		out[i] = wire.Load{
-			Id: d.ID, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
-			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
-		}
-		if d.Drained {
-			out[i].Drained = &d.Drained
-		}
-		if p.loadErrors != nil {
-			out[i].LoadError = &wire.Comparison{Before: p.loadErrors[i].Before, After: p.loadErrors[i].After}
-		}
-	}
-	return out
-}
-
-func hotKeysOf(p *outcome) []hotKey {
-	out := make([]hotKey, len(p.HotKeys))
-	for i, h := range p.HotKeys {
-		out[i] = hotKey{Instance: p.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
-		if p.classes == nil {
-			out[i].Key = p.Snapshot.Keys.At(int(h.Item))
-		} else {
-			out[i].Class = classOf(p.classes.Records[h.Item])
-		}
-		if h.Pieces > 0 {
-			pieces := int32(h.Pieces)
-			out[i].Pieces = &pieces
-		}
-	}
-	return out
-}
-
-// changesOf returns what a plan does to the table, in ascending bytes of the keys.
-func changesOf(p *planner.Plan) []store.Change {
-	out := slices.AppendSeq(make([]store.Change, 0, len(p.Set)+len(p.Unset)), unsortedChanges(p))
-	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
-	return out
-}
-
-// unsortedChanges yields what a plan does to the table.
-func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
-	s := p.Snapshot
-	old := func(item int32) int32 {
-		switch {
-		case s.Table == nil && s.Current[item] != s.Hash[item]:
-			return s.Instances[s.Current[item]].ID
-		case s.Entry != nil && s.Entry[item] >= 0:
-			return s.Table.At(int(s.Entry[item])).Instance
-		}
-		return store.NoInstance
-	}
-	return func(yield func(store.Change) bool) {
-		for _, x := range p.Set {
-			if !yield(store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID}) {
-				return
-			}
-		}
-		for i, u := range p.Unset {
-			c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
-			if u.Entry >= 0 {
-				c.Old = s.Table.At(int(u.Entry)).Instance
-			} else {
-				c.Old = old(u.Item)
-			}
-			if !yield(c) {
-				return
-			}
-		}
-	}
-}
-
-// figuresOut brings stored figures into an answer.
-func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
+// figuresOut brings figures into an answer.
+func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figures {
 	out := figures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
 		Theta:       wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
@@ -239,13 +96,13 @@ func figuresOut(f store.Figures, hot []hotKey, keys keyCoder) figures {
 }
 
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
-// as the store lists it has neither instances nor hot keys.
-func openPlan(p store.Plan, hot []hotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
+// as it is listed has neither instances nor hot keys.
+func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
-		Migrates: migratesOf(p), ResolvedKeys: p.ResolvedKeys,
-		figures: figuresOut(p.Figures, hot, keys), Pending: p.Pending, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
+		Pending: p.Pending, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
 	if p.Executor != "" {
@@ -262,13 +119,13 @@ func openPlan(p store.Plan, hot []hotKey, keys keyCoder, persist *time.Duration)
 		head.Awaited, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
 	}
 	if persist != nil {
-		ms := milliseconds(*persist)
+		ms := planning.Milliseconds(*persist)
 		head.Timing.PersistMs = &ms
 	}
 	return openObject(head)
 }
 
-func acksOf(acked []store.Ack) []ack {
+func acksOf(acked []planning.Ack) []ack {
 	out := make([]ack, len(acked))
 	for i, a := range acked {
 		out[i] = ack{a.Instance, a.Actor, a.At.UTC()}
@@ -276,21 +133,86 @@ func acksOf(acked []store.Ack) []ack {
 	return out
 }
 
-// migratesOf tells what the migrations of a stored plan are.
-func migratesOf(p store.Plan) wire.Migrates {
-	switch schemeOf(p.Strategy) {
-	case wire.SchemeRing:
-		return wire.MigratesArcs
-	case wire.SchemeRanges:
-		return wire.MigratesRanges
-	}
-	return migrates(p.Classes)
+// planText is a plan that is ready to be written: all that may fail has been done.
+type planText struct {
+	head, sizes []byte // two objects, the second a member of the first; both open
+	lists       planning.Lists
+	keys        keyCoder
 }
 
-// migrates tells what the migrations of a plan of a routing table are.
-func migrates(classes bool) wire.Migrates {
-	if classes {
-		return wire.MigratesClasses
+// newPlanText renders a plan with the lists that are given. keys starts as the
+// request asks and turns to base64 when some key needs it.
+func newPlanText(p planning.Plan, l planning.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
+	var hot []planning.HotKey
+	if p.HotKeys != nil {
+		if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
+			return t, fmt.Errorf("reading stored hot keys: %w", err)
+		}
 	}
-	return wire.MigratesKeys
+	for _, h := range hot {
+		keys.see(h.Key)
+	}
+	keys.base64 = keys.base64 || l.NeedsBase64()
+	t = planText{lists: l, keys: keys}
+	if t.head, err = openPlan(p, hot, keys, persist); err != nil {
+		return t, err
+	}
+	t.sizes, err = openSizes(planning.SchemeOf(p), p.TableBefore, p.TableAfter)
+	return t, err
+}
+
+// planBody is a plan without its lists.
+func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
+	t, err := newPlanText(p, planning.Lists{}, keys, nil)
+	return append(append(t.head, t.sizes...), "}}"...), err
+}
+
+// openSizes renders the member that says what a plan does to the table, or to what
+// there is in its place, up to its lists.
+func openSizes(scheme planning.SchemeName, before, after int64) ([]byte, error) {
+	name := "routing_table"
+	if scheme != planning.SchemeTable {
+		name = string(scheme)
+	}
+	sizes, err := openObject(struct {
+		Before int64 `json:"size_before"`
+		After  int64 `json:"size_after"`
+	}{before, after})
+	return append([]byte(`,"`+name+`":`), sizes...), err
+}
+
+func (t planText) write(out *bufio.Writer) error {
+	if err := httpkit.WriteAll(out, t.head, t.sizes); err != nil {
+		return err
+	}
+	if err := writeLists(out, t.lists, t.keys); err != nil {
+		return err
+	}
+	return out.WriteByte('}')
+}
+
+// writeLists writes the lists of what openSizes has opened, and closes it, and then
+// the migrations.
+func writeLists(out *bufio.Writer, l planning.Lists, keys keyCoder) error {
+	if err := writeParts(out, l.Change, keys); err != nil {
+		return err
+	}
+	if err := out.WriteByte('}'); err != nil || l.Migrations == nil {
+		return err
+	}
+	return writeParts(out, []planning.Part{{Name: "migrations", List: l.Migrations}}, keys)
+}
+
+// writeParts writes lists as further members of an object. It has no other errors than
+// those of the writer.
+func writeParts(out *bufio.Writer, parts []planning.Part, keys keyCoder) error {
+	for _, p := range parts {
+		if _, err := out.WriteString(`,"` + p.Name + `":`); err != nil {
+			return err
+		}
+		if err := p.List.WriteJSON(out, keys.base64); err != nil {
+			return err
+		}
+	}
+	return nil
 }

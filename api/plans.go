@@ -1,28 +1,31 @@
 package api
 
 import (
-	"context"
 	"fmt"
+	"mime"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
-	"plannerd/store"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
+	"plannerd/internal/statsio"
 )
 
-func (s *server) createPlan(w http.ResponseWriter, c *call) error {
+// plans answers what is asked about plans.
+type plans struct{ *shared }
+
+func (s plans) create(w http.ResponseWriter, c *call) error {
 	name := c.param("operator")
-	if c.once == nil { // else an earlier answer comes first
-		if _, err := s.store.Operator(c.Context(), name); err != nil { // before a large body is read
-			return aboutOperator(name, err)
+	if c.idempotent == nil { // else an earlier answer comes first
+		if err := s.service.CheckOperator(c.Context(), name); err != nil { // before a large body is read
+			return err
 		}
 	}
-	in, m, err := s.readPlanRequest(w, c)
+	in, m, err := s.readProposal(w, c)
 	if err != nil {
 		return err
 	}
@@ -32,22 +35,24 @@ func (s *server) createPlan(w http.ResponseWriter, c *call) error {
 	if err := m.problem(); err != nil {
 		return err
 	}
-	in.kept = &lists{}
-	if err := s.begin(c, plannedReply(in.kept)); err != nil {
-		return err
-	}
-	p, err := s.makePlan(c.Context(), name, in)
+	claim, err := begin(s.shared, c, planReply)
 	if err != nil {
 		return err
 	}
-	return s.finish(w, c, p.reply)
+	in.proposal.Statistics, in.proposal.Claim = &in.Statistics, claim
+	in.proposal.By, in.proposal.Memory = attributed(c.Context(), planning.Transition{}), c.memory
+	p, err := s.service.Propose(c.Context(), name, in.proposal)
+	if err != nil {
+		return in.problemOf(err)
+	}
+	return finish(w, c, *p, planReply)
 }
 
-func (s *server) getPlan(w http.ResponseWriter, c *call) error {
-	id, keys := c.param("id"), askedKeys(c.query)
-	p, err := s.store.Plan(c.Context(), id)
+func (s plans) get(w http.ResponseWriter, c *call) error {
+	keys := askedKeys(c.query)
+	p, err := s.service.Plan(c.Context(), c.param("id"))
 	if err != nil {
-		return aboutPlan(id, err)
+		return err
 	}
 	plain, err := planBody(p, keys)
 	if err != nil {
@@ -56,108 +61,194 @@ func (s *server) getPlan(w http.ResponseWriter, c *call) error {
 	include := strings.Split(c.query.Get("include"), ",")
 	changes, migrations := slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")
 	if !changes && !migrations {
-		writeTagged(w, c.Request, "application/json", plain)
+		httpkit.WriteTagged(w, c.Request, mediaJSON, plain)
 		return nil
 	}
 	// What a resolution says may be replaced, all other lists are for ever.
 	etag, lasts := etagOfList(plain, fmt.Sprintf("changes %t, migrations %t", changes, migrations)), p.ResolvedKeys == nil
-	if lasts && notModified(w, c.Request, etag) {
+	if lasts && httpkit.NotModified(w, c.Request, etag) {
 		return nil
 	}
-	var l lists
-	if err := s.include(c, p, &l, changes, migrations); err != nil {
+	lists, err := s.service.Lists(c.Context(), p, changes, migrations, c.memory)
+	if err != nil {
 		return err
 	}
-	whole, err := newPlanText(p, l, keys, nil)
+	whole, err := newPlanText(p, lists, keys, nil)
 	if err != nil {
 		return err
 	}
 	if !lasts {
-		if etag, err = etagOfText(whole.write); err != nil || notModified(w, c.Request, etag) {
+		if etag, err = httpkit.ETagOf(whole.write); err != nil || httpkit.NotModified(w, c.Request, etag) {
 			return err
 		}
 	}
-	return writeStream(w, c.Request, http.StatusOK, "application/json", whole.write)
+	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, whole.write)
 }
 
-// include reads the lists of a plan that are asked for.
-func (s *server) include(c *call, p store.Plan, l *lists, changes, migrations bool) (err error) {
-	ctx := c.Context()
-	if changes || migrations {
-		if err := c.list(listLength(p)); err != nil {
-			return err
-		}
-	}
-	if schemeOf(p.Strategy) != wire.SchemeTable {
-		return s.includeShift(ctx, p, l, changes, migrations)
-	}
-	if changes {
-		if l.changes, err = s.changes(ctx, p); err != nil {
-			return err
-		}
-	}
-	if migrations {
-		l.migrations, err = s.migrations(ctx, p.ID)
-	}
-	return err
-}
-
-// includeShift is include under the schemes ring and ranges.
-func (s *server) includeShift(ctx context.Context, p store.Plan, l *lists, changes, migrations bool) error {
-	if !changes && !migrations {
-		return nil
-	}
-	found, err := s.shift(ctx, p)
+func (s plans) list(w http.ResponseWriter, c *call) error {
+	token, err := httpkit.ReadPageToken(c.URL.Path, c.query)
 	if err != nil {
 		return err
 	}
-	if changes {
-		l.shift = found
+	filter := planning.PlanFilter{
+		Operator: c.param("operator"), Status: planning.Status(c.query.Get("status")), Before: token.Before, Limit: httpkit.PageSize(c.query),
 	}
-	if migrations {
-		l.migrations = found.migrations()
-	}
-	return nil
-}
-
-// askedKeys returns the key encoding that a request asks for.
-func askedKeys(query url.Values) keyCoder {
-	return keyCoder{base64: query.Get("key_encoding") == "base64"}
-}
-
-func (s *server) listPlans(w http.ResponseWriter, c *call) error {
-	name := c.param("operator")
-	token := pageToken{list: c.URL.Path}
-	if err := token.read(c.query); err != nil {
-		return err
-	}
-	if _, err := s.store.Operator(c.Context(), name); err != nil {
-		return aboutOperator(name, err)
-	}
-	filter := store.PlanFilter{Operator: name, Status: store.Status(c.query.Get("status")), Before: token.Before, Limit: pageSize(c.query)}
 	if text := c.query.Get("interval"); text != "" {
-		interval, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return invalid().withParameter("interval", outOfRange)
+		filter.Interval = new(int64)
+		if !parseScalar(text, filter.Interval) {
+			return invalid().WithParameter("interval", outOfRange)
 		}
-		filter.Interval = &interval
 	}
-	plans, next, err := s.store.Plans(c.Context(), filter)
+	found, next, err := s.service.Plans(c.Context(), filter)
 	if err != nil {
-		return aboutOperator(name, err)
+		return err
 	}
 	out := struct {
 		Plans []jsontext.Value `json:"plans"`
 		Next  *string          `json:"next_page_token"`
-	}{Plans: make([]jsontext.Value, len(plans))}
-	for i, p := range plans {
+	}{Plans: make([]jsontext.Value, len(found))}
+	for i, p := range found {
 		if out.Plans[i], err = planBody(p, keyCoder{}); err != nil {
 			return err
 		}
 	}
 	if next != 0 {
 		token.Before = next
-		out.Next = token.text()
+		out.Next = token.Text()
 	}
-	return writeJSON(w, out)
+	return httpkit.WriteJSON(w, http.StatusOK, out)
+}
+
+func (s plans) migrations(w http.ResponseWriter, c *call) error {
+	filter, err := readMoveFilter(c.query)
+	if err != nil {
+		return err
+	}
+	p, err := s.service.Plan(c.Context(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	if err := refuseMeaningless(c.query, planning.MigratesOf(p)); err != nil {
+		return err
+	}
+	listing, err := s.service.Migrations(c.Context(), p, filter, readSorting(c.query), c.memory)
+	if err != nil {
+		return err
+	}
+	return writeListing(w, c, "migrations", listing, askedKeys(c.query))
+}
+
+func (s plans) tableChanges(w http.ResponseWriter, c *call) error {
+	filter, err := readKeyFilter(c.query)
+	if err != nil {
+		return err
+	}
+	p, err := s.service.Plan(c.Context(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	listing, err := s.service.TableChanges(c.Context(), p, filter, c.memory)
+	if err != nil {
+		return err
+	}
+	return writeListing(w, c, "changes", listing, askedKeys(c.query))
+}
+
+func (s plans) flows(w http.ResponseWriter, c *call) error {
+	p, err := s.service.Plan(c.Context(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	listing, err := s.service.Flows(c.Context(), p, c.memory)
+	if err != nil {
+		return err
+	}
+	return writeListing(w, c, "flows", listing, keyCoder{})
+}
+
+// transition is a step of a plan's life as the contract shows it.
+type transition struct {
+	From   *planning.Status `json:"from"`
+	To     planning.Status  `json:"to"`
+	Actor  string           `json:"actor"`
+	Reason string           `json:"reason"`
+	At     time.Time        `json:"at"`
+}
+
+func (s plans) transitions(w http.ResponseWriter, c *call) error {
+	all, err := s.service.Transitions(c.Context(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Transitions []transition `json:"transitions"`
+	}{make([]transition, len(all))}
+	for i, t := range all {
+		out.Transitions[i] = transition{To: t.To, Actor: t.Actor, Reason: t.Reason, At: t.At.UTC()}
+		if t.From != "" {
+			out.Transitions[i].From = &all[i].From
+		}
+	}
+	return httpkit.WriteTaggedJSON(w, c.Request, out)
+}
+
+const howToResolve = "This operation takes application/x-ndjson and text/csv: " +
+	"curl -X PUT -H 'Content-Type: text/csv' --data-binary @keys.csv."
+
+// resolve takes the keys of a plan of classes.
+func (s plans) resolve(w http.ResponseWriter, c *call) error {
+	id := c.param("id")
+	if c.idempotent == nil { // else an earlier answer comes first
+		if err := s.service.CheckResolvable(c.Context(), id, planGuard(c)); err != nil { // before a large body is read
+			return err
+		}
+	}
+	in, err := s.readResolution(w, c)
+	if err != nil {
+		return err
+	}
+	claim, err := begin(s.shared, c, stepReply)
+	if err != nil {
+		return err
+	}
+	step := planning.Step{Plan: id, By: attributed(c.Context(), planning.Transition{}), Guard: planGuard(c), Claim: claim}
+	p, err := s.service.Resolve(c.Context(), step, in, c.memory)
+	if err != nil {
+		return pointed(err, in.Pointer)
+	}
+	return finish(w, c, p, stepReply)
+}
+
+// readResolution reads the body of a resolution.
+func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resolution, error) {
+	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
+	if err != nil || !isUTF8(params) {
+		return nil, unsupported(howToResolve)
+	}
+	decode := statsio.DecodeResolutionNDJSON
+	switch media {
+	case mediaNDJSON:
+	case mediaCSV:
+		decode = statsio.DecodeResolutionCSV
+	default:
+		return nil, unsupported(howToResolve)
+	}
+	body, options, err := s.bulkBody(w, c, media)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	in, err := decode(body, options)
+	if err != nil {
+		return nil, readProblem(c.Context(), err)
+	}
+	return in, planning.HoldResolution(in, c.memory)
+}
+
+// planGuard holds the preconditions of a request against a plan as GET shows it without
+// lists.
+func planGuard(c *call) planning.PlanGuard {
+	return func(p planning.Plan) error {
+		return httpkit.CheckPreconditions(c.Request, func() ([]byte, error) { return planBody(p, keyCoder{}) })
+	}
 }

@@ -68,22 +68,22 @@ func TestSameStatisticsAtOnce(t *testing.T) {
 	older := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	var faster plan
 	m.create = func() {
-		e.do("POST", "/v1/plans/"+older.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
 		faster = e.do("POST", plans, interval(2, "")).want(http.StatusCreated).plan()
 	}
 	slower := e.do("POST", plans, interval(2, "")).want(http.StatusOK).plan()
-	if slower.ID != faster.ID || slower.BaseVersion != 1 {
+	if slower.Id != faster.Id || slower.BaseVersion != 1 {
 		t.Errorf("the slower request got %+v, the faster %+v", slower, faster)
 	}
 	// The same when a later interval was planned by then and the plan is history.
 	e, m = newMeanwhile(t)
 	older = e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	m.create = func() {
-		e.do("POST", "/v1/plans/"+older.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
 		faster = e.do("POST", plans, interval(2, `,"table_version":0`)).want(http.StatusCreated).plan()
 		e.do("POST", plans, interval(3, "")).want(http.StatusCreated)
 	}
-	if slower = e.do("POST", plans, interval(2, `,"table_version":0`)).want(http.StatusOK).plan(); slower.ID != faster.ID {
+	if slower = e.do("POST", plans, interval(2, `,"table_version":0`)).want(http.StatusOK).plan(); slower.Id != faster.Id {
 		t.Errorf("the slower request got %+v, the faster %+v", slower, faster)
 	}
 	// Other statistics are refused truly.
@@ -100,11 +100,11 @@ func TestSameProposalAtOnce(t *testing.T) {
 	e, m := newMeanwhile(t)
 	for i, when := range []*func(){&m.check, &m.find, &m.create} {
 		p := e.do("POST", "/v1/operators/clicks/plans", interval(i+1, "")).want(http.StatusCreated).plan()
-		e.verb(p.ID, "abort", "").want(http.StatusOK)
-		propose := func() *answer { return e.do("POST", "/v1/plans/"+p.ID+"/replay", `{"propose":true}`) }
+		e.verb(p.Id, "abort", "").want(http.StatusOK)
+		propose := func() *answer { return e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"propose":true}`) }
 		var faster plan
 		*when = func() { faster = propose().want(http.StatusCreated).plan() }
-		if slower := propose().want(http.StatusOK).plan(); slower.ID != faster.ID {
+		if slower := propose().want(http.StatusOK).plan(); slower.Id != faster.Id {
 			t.Errorf("%d: the slower request got %+v, the faster %+v", i, slower, faster)
 		}
 	}
@@ -120,10 +120,10 @@ func TestStaleRefusal(t *testing.T) {
 		e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":0.001`, 1)).want(http.StatusOK)
 		faster = e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	}
-	if slower := e.do("POST", plans, interval(1, "")).want(http.StatusOK).plan(); slower.ID != faster.ID {
+	if slower := e.do("POST", plans, interval(1, "")).want(http.StatusOK).plan(); slower.Id != faster.Id {
 		t.Errorf("the slower request got %+v, the faster %+v", slower, faster)
 	}
-	m.find = func() { e.do("POST", "/v1/plans/"+faster.ID+"/commit", "").want(http.StatusOK) }
+	m.find = func() { e.do("POST", "/v1/plans/"+faster.Id+"/commit", "").want(http.StatusOK) }
 	if p := e.do("POST", plans, interval(2, `,"table_version":1`)).want(http.StatusCreated).plan(); p.BaseVersion != 1 {
 		t.Errorf("the plan is on version %d", p.BaseVersion)
 	}
@@ -146,7 +146,7 @@ func TestOtherConfiguration(t *testing.T) {
 func TestCommitIsCountedOnce(t *testing.T) {
 	e, m := newMeanwhile(t)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	commit := func() { e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK) }
+	commit := func() { e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK) }
 	m.commit = commit
 	commit()
 	want := fmt.Sprintf("\nplannerd_committed_keys_total{operator=\"clicks\"} %d\n", p.Migration.Keys)
@@ -179,13 +179,13 @@ func TestOldConfigurationIsCommitted(t *testing.T) {
 	p := e.do("POST", plans, body("1")).want(http.StatusCreated).plan()
 	configure("4")
 	pinned(1)
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	pinned(2)
 	p = e.do("POST", plans, body("2")).want(http.StatusCreated).plan()
 	if p.ConfigVersion != 3 || p.BaseVersion != 1 || p.Status != "approved" {
 		t.Errorf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	pinned(3)
 }
 
@@ -233,6 +233,6 @@ func TestEncodedPaths(t *testing.T) {
 	if p.Operator != "odd-name" {
 		t.Errorf("%+v", p)
 	}
-	e.do("GET", "/v1/plans/"+strings.ReplaceAll(p.ID, "-", "%2d"), "").want(http.StatusOK)
+	e.do("GET", "/v1/plans/"+strings.ReplaceAll(p.Id, "-", "%2d"), "").want(http.StatusOK)
 	e.do("GET", "/v1/operators/odd%25name", "").fails(unprocessable, "invalid", "?operator")
 }

@@ -231,7 +231,7 @@ func TestRefusedReads(t *testing.T) {
 	get := func(target string, status int, code, where string, headers ...string) refusal {
 		return refusal{target + strings.Join(headers, ""), "GET", target, "", headers, status, code, where}
 	}
-	plan := "/v1/plans/" + p.ID
+	plan := "/v1/plans/" + p.Id
 	post := func(verb, body string, status int, code, where string, headers ...string) refusal {
 		return refusal{verb + body[:min(len(body), 20)] + strings.Join(headers, ""), "POST", plan + "/" + verb, body, headers, status, code, where}
 	}

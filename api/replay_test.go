@@ -95,7 +95,7 @@ func TestReplayOfACutPlan(t *testing.T) {
 		t.Fatalf("%s after %d units, causes %v", p.EndReason, p.WorkUnits, p.Causes)
 	}
 	before, after := e.replayed(p.ID)
-	if before.text() != after.text() || after.EndReason != "work_budget" || !strings.Contains(string(after.Parameters), fmt.Sprintf(`"work_budget":%d,"deadline":null`, p.WorkUnits)) {
+	if before.text() != after.text() || after.EndReason != "work_budget" || !strings.Contains(string(after.Parameters), fmt.Sprintf(`"work_budget":%d,"migration_limit":null,"deadline":null`, p.WorkUnits)) {
 		t.Errorf("%s\n%s\n%s", after.Parameters, before.text(), after.text())
 	}
 }

@@ -91,11 +91,11 @@ func TestReports(t *testing.T) {
 		t.Errorf("of reports: %s\nwhole: %s", created.body, posted.body)
 	}
 	for _, more := range []string{"", `,"missing":"freeze"`, `,"epoch":0`} {
-		if again := e.planOfReports(1, more).want(http.StatusOK); again.plan().ID != p.ID || again.reports() == nil {
+		if again := e.planOfReports(1, more).want(http.StatusOK); again.plan().Id != p.Id || again.reports() == nil {
 			t.Errorf("%s: %s", more, again.body)
 		}
 	}
-	if got := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK); got.reports() == nil || got.header.Get("ETag") != created.header.Get("ETag") {
+	if got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK); got.reports() == nil || got.header.Get("ETag") != created.header.Get("ETag") {
 		t.Errorf("%s", got.body)
 	}
 	if list := e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK); strings.Contains(string(list.body), `"reports"`) {
@@ -105,20 +105,20 @@ func TestReports(t *testing.T) {
 	e.report(1, 0, `{"keys":[]}`).fails(http.StatusConflict, "report_closed", "")
 	e.report(0, 0, `{"keys":[]}`).fails(http.StatusConflict, "report_closed", "")
 	e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).fails(http.StatusConflict, "interval_planned", "")
-	e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/abort", "").want(http.StatusOK)
 	e.report(1, 0, `{"keys":[]}`).want(http.StatusOK)
 	second := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	if second.ID == p.ID || second.InputHash == p.InputHash {
+	if second.Id == p.Id || second.InputHash == p.InputHash {
 		t.Error("the plan is of the reports that were aborted")
 	}
-	e.do("POST", "/v1/plans/"+second.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+second.Id+"/commit", "").want(http.StatusOK)
 	// The plan of its reports is found after a commit and after later intervals.
 	e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated)
-	if again := e.planOfReports(1, "").want(http.StatusOK).plan(); again.ID != second.ID {
-		t.Errorf("plan %s, want %s", again.ID, second.ID)
+	if again := e.planOfReports(1, "").want(http.StatusOK).plan(); again.Id != second.Id {
+		t.Errorf("plan %s, want %s", again.Id, second.Id)
 	}
 	e.planOfReports(2, "").fails(http.StatusConflict, "interval_planned", "")
-	if got := e.do("POST", "/v1/operators/clicks/plans?interval=1", ""); got.want(http.StatusOK).plan().ID != second.ID {
+	if got := e.do("POST", "/v1/operators/clicks/plans?interval=1", ""); got.want(http.StatusOK).plan().Id != second.Id {
 		t.Errorf("without a body: %s", got.body)
 	}
 }
@@ -222,10 +222,10 @@ func TestMissingReports(t *testing.T) {
 		t.Errorf("causes %v", p.Causes)
 	}
 	// bbbb stays where the hash puts it, on instance 2.
-	if got := e.loads(p.ID); got[1].KeysBefore != 2 || got[2].KeysBefore != 2 || got[2].LoadBefore != 12 {
+	if got := e.loads(p.Id); got[1].KeysBefore != 2 || got[2].KeysBefore != 2 || got[2].LoadBefore != 12 {
 		t.Errorf("%+v", got)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/abort", "").want(http.StatusOK)
 
 	frozen := e.planOfReports(2, `,"missing":"freeze"`).want(http.StatusCreated)
 	r, p = frozen.reports(), frozen.plan()
@@ -237,7 +237,7 @@ func TestMissingReports(t *testing.T) {
 			t.Errorf("%+v is about the frozen instance", m)
 		}
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/abort", "").want(http.StatusOK)
 
 	// At interval 4 the report of interval 1 is too old.
 	e.report(4, 0, rows("cc")).want(http.StatusCreated)
@@ -274,7 +274,7 @@ func TestKeyInTwoReports(t *testing.T) {
 	e.report(1, 1, row("a", 2, 1, 1)).want(http.StatusCreated)
 	e.report(1, 2, `{"keys":[]}`).want(http.StatusCreated)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	if got := e.loads(p.ID); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 3 || got[0].KeysBefore != 0 {
+	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 3 || got[0].KeysBefore != 0 {
 		t.Errorf("%d drifted, %+v", p.DriftedKeys, got)
 	}
 	// By the hash it is on 2, which knows nothing of it.
@@ -282,7 +282,7 @@ func TestKeyInTwoReports(t *testing.T) {
 	e.report(2, 1, row("a", 2, 10, 2)).want(http.StatusCreated)
 	e.report(2, 2, `{"keys":[]}`).want(http.StatusCreated)
 	p = e.planOfReports(2, "").want(http.StatusCreated).plan()
-	if got := e.loads(p.ID); p.DriftedKeys != 1 || got[0].KeysBefore != 1 || got[0].LoadBefore != 3 {
+	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[0].KeysBefore != 1 || got[0].LoadBefore != 3 {
 		t.Errorf("%d drifted, %+v", p.DriftedKeys, got)
 	}
 }
@@ -297,27 +297,27 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	}
 	both := `{"columns":{"key":["a","b"],"cost":[4,4],"hash_instance":[0,0]}%s}`
 	e.report(2, 0, fmt.Sprintf(both, "")).want(http.StatusCreated) // before the commit
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	if a := e.report(2, 1, `{"table_version":1,"keys":[]}`).want(http.StatusCreated).standing(); a.TableVersion != 1 {
 		t.Errorf("%+v", a)
 	}
 	e.report(3, 0, fmt.Sprintf(both, `,"table_version":2`)).fails(http.StatusConflict, "table_version_ahead", "")
 	q := e.planOfReports(2, "").want(http.StatusCreated).plan()
-	if got := e.loads(q.ID); q.Status != "no_action" || got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 {
+	if got := e.loads(q.Id); q.Status != "no_action" || got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 {
 		t.Errorf("%s, %+v, %d drifted", q.Status, got, q.DriftedKeys)
 	}
 	// The engine that is on the committed table knows better.
 	e.report(3, 0, fmt.Sprintf(both, `,"table_version":1`)).want(http.StatusCreated)
 	e.report(3, 1, `{"keys":[]}`).want(http.StatusCreated)
 	q = e.planOfReports(3, "").want(http.StatusCreated).plan()
-	if got := e.loads(q.ID); got[0].KeysBefore != 2 || q.DriftedKeys != 1 {
+	if got := e.loads(q.Id); got[0].KeysBefore != 2 || q.DriftedKeys != 1 {
 		t.Errorf("%+v, %d drifted", got, q.DriftedKeys)
 	}
 	// A report that is carried beyond a commit is of an older table then.
-	e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+q.Id+"/commit", "").want(http.StatusOK)
 	e.report(4, 1, `{"table_version":2,"keys":[]}`).want(http.StatusCreated)
 	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
-	if got := e.loads(q.ID); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
+	if got := e.loads(q.Id); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
 		t.Errorf("%+v, %d drifted, %v", got, q.DriftedKeys, q.Causes)
 	}
 }
@@ -332,7 +332,7 @@ func TestReportsAroundACommit(t *testing.T) {
 		t.Fatalf("%+v", p.RoutingTable)
 	}
 	e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	e.report(2, 0, `{"table_version":1,"keys":[]}`).want(http.StatusCreated)
 	q := e.planOfReports(2, "").want(http.StatusCreated).plan()
 	if len(q.RoutingTable.Unset) > 0 {
@@ -358,7 +358,7 @@ func TestCarriedReportWhereTheTableIs(t *testing.T) {
 	e.report(1, 1, row(2, 1)).want(http.StatusCreated)
 	e.report(2, 0, row(1, 1)).want(http.StatusCreated)
 	p := e.planOfReports(2, `,"missing":"carry"`).want(http.StatusCreated).plan()
-	if got := e.loads(p.ID); got[1].LoadBefore != 3 || got[0].KeysBefore != 0 || p.DriftedKeys != 1 || len(p.RoutingTable.Set) > 0 {
+	if got := e.loads(p.Id); got[1].LoadBefore != 3 || got[0].KeysBefore != 0 || p.DriftedKeys != 1 || len(p.RoutingTable.Set) > 0 {
 		t.Errorf("%+v, %d drifted, sets %v", got, p.DriftedKeys, p.RoutingTable.Set)
 	}
 }
@@ -371,12 +371,12 @@ func TestKeysOfSilentInstances(t *testing.T) {
 		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
 		p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
 			want(http.StatusCreated).plan()
-		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 		moved := p.RoutingTable.Set[0].Key
 		e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
 		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`, moved)).want(http.StatusCreated)
 		q := e.planOfReports(3, `,"missing":"`+missing+`"`).want(http.StatusCreated).plan()
-		if got := e.loads(q.ID); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
+		if got := e.loads(q.Id); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
 			t.Errorf("%s: %d drifted, %+v, unsets %v", missing, q.DriftedKeys, got, q.RoutingTable.Unset)
 		}
 	}
@@ -438,7 +438,7 @@ func TestReportsOfAnEngineWithItsTable(t *testing.T) {
 		e.report(n+1, 1, `{"keys":[]}`).want(http.StatusCreated)
 	}
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	e.planOfReports(2, "").fails(http.StatusConflict, "table_version_outdated", "")
 }
 
@@ -574,7 +574,7 @@ func TestReportsTogether(t *testing.T) {
 	for i := range ids {
 		all.Go(func() {
 			if a := e.planOfReports(1, ""); a.status == http.StatusOK || a.status == http.StatusCreated {
-				ids[i] = a.plan().ID
+				ids[i] = a.plan().Id
 			} else {
 				t.Errorf("%d: %s", a.status, a.body)
 			}

@@ -51,8 +51,8 @@ func (e *engine) carryOut() (plan, life) {
 	if l.Status != "proposed" {
 		e.Fatalf("%.500s", a.body)
 	}
-	e.verb(p.ID, "approve", `{"actor":"ann"}`).want(http.StatusOK)
-	e.verb(p.ID, "start", `{"executor":"job"}`).want(http.StatusOK)
+	e.verb(p.Id, "approve", `{"actor":"ann"}`).want(http.StatusOK)
+	e.verb(p.Id, "start", `{"executor":"job"}`).want(http.StatusOK)
 	affected := map[int32]bool{}
 	for _, m := range p.Migrations {
 		if at, known := e.at[m.Key]; known && at != m.From {
@@ -64,7 +64,7 @@ func (e *engine) carryOut() (plan, life) {
 		e.Errorf("awaits %v, and affects %v", l.Awaited, want)
 	}
 	for i, id := range l.Awaited {
-		q := e.verb(p.ID, "acks", fmt.Sprintf(`{"instances":[%d],"actor":"task-%d"}`, id, id)).want(http.StatusOK).life()
+		q := e.verb(p.Id, "acks", fmt.Sprintf(`{"instances":[%d],"actor":"task-%d"}`, id, id)).want(http.StatusOK).life()
 		if last := i == len(l.Awaited)-1; (q.Status == "committed") != last || len(q.Acked) != i+1 {
 			e.Fatalf("after ack %d of %d: %s", i+1, len(l.Awaited), q.Status)
 		}
@@ -100,7 +100,7 @@ func reasons(p plan, of func(migration) bool) map[string]int {
 	out := map[string]int{}
 	for _, m := range p.Migrations {
 		if of(m) {
-			out[m.Reason]++
+			out[string(m.Reason)]++
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plannerd/api"
+	"plannerd/api/wire"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -57,7 +58,7 @@ func TestRefusedResolutions(t *testing.T) {
 		{"accept", "PUT", target(homed.ID), head, []string{csv, "Accept: text/csv"}, http.StatusNotAcceptable, "not_acceptable", ""},
 		{"large", "PUT", target(homed.ID), head + strings.Repeat("a,0,1\n", 64<<10), []string{csv}, http.StatusRequestEntityTooLarge, "too_large", ""},
 		{"unknown plan", "PUT", target("none"), head, []string{csv}, http.StatusNotFound, "plan_not_found", ""},
-		{"plan of keys", "PUT", target(keys.ID), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
+		{"plan of keys", "PUT", target(keys.Id), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
 		{"the engine's table", "PUT", target(engine.ID), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
 		{"no hash instance", "PUT", target(own.ID), head + "a,0,1\nb,0,1\n", []string{csv}, unprocessable, "invalid", "/0/hash_instance"},
 		{"one hash instance missing", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,\n", []string{csv}, unprocessable, "invalid", "/1/hash_instance"},
@@ -98,11 +99,11 @@ func TestResolvedChanges(t *testing.T) {
 	const plans = "/v1/operators/clicks/plans"
 	// Keys a … f get entries for 1.
 	p := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d","e","f"],"cost":[1,1,1,1,1,1],"instance":[1,1,1,1,1,1]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	table := func() map[string]int32 {
 		var got struct{ Entries []entry }
 		e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).into(&got)
-		return table{Set: got.Entries}.entries()
+		return entries(wire.TableDiff{Set: got.Entries})
 	}
 	before := table()
 	at := map[string]int32{}
@@ -166,7 +167,7 @@ func TestResolvedAlready(t *testing.T) {
 	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
 	// Two keys with entries for 1 are on 0, and go where their entries say.
 	keys := e.do("POST", plans, `{"interval":2,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1],"instance":[0,0,0,0]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+keys.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+keys.Id+"/commit", "").want(http.StatusOK)
 	p = e.do("POST", plans, `{"interval":3,"compact":{"records":[[0,0,1,1,4]]}}`).want(http.StatusCreated).compacted()
 	if r := resolve(p.ID, keys.Migrations[0].Key+",0,1\n"+keys.Migrations[1].Key+",0,1\n"); *r.ResolvedKeys != 2 || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", r)
@@ -290,7 +291,7 @@ func TestResolutionOfAnOldBase(t *testing.T) {
 		f.set("ResolvePlan", nil)
 	}
 	later := e.do("POST", "/v1/operators/homed/plans", `{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+later.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+later.Id+"/commit", "").want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 }
 
@@ -299,7 +300,7 @@ func (e *env) entries(operator string) map[string]int32 {
 	e.Helper()
 	var got struct{ Entries []entry }
 	e.do("GET", "/v1/operators/"+operator+"/routing-table", "").want(http.StatusOK).into(&got)
-	return table{Set: got.Entries}.entries()
+	return entries(wire.TableDiff{Set: got.Entries})
 }
 
 // spread makes an operator "clicks" of three instances with nine keys, k0 … k8,
@@ -312,7 +313,7 @@ func (e *env) spread() map[string]int32 {
 		rows = append(rows, fmt.Sprintf(`{"key":"k%d","cost":10,"hash_instance":0}`, i))
 	}
 	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[`+strings.Join(rows, ",")+`]}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	entries := e.entries("clicks")
 	if len(entries) != 6 {
 		e.Fatalf("%v", entries)
@@ -377,7 +378,7 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 	e.operator("clicks", strings.Replace(allAtHome, `"theta_max":0`, `"theta_max":0,"table_limit":2`, 1))
 	const plans = "/v1/operators/clicks/plans"
 	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+first.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.Id+"/commit", "").want(http.StatusOK)
 	var there, home []string // keys with and without entries
 	for _, key := range strings.Split("abcd", "") {
 		if _, ok := e.entries("clicks")[key]; ok {

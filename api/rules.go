@@ -37,13 +37,6 @@ func newRules() *validator.Validate {
 	return v
 }
 
-// must panics on an error that only a mistake in this package can cause.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 // ruleTexts says in words what the tags mean.
 var ruleTexts = map[string]string{
 	"unique":    "must have distinct ids",
@@ -63,7 +56,7 @@ func checkRules(v any, prefix string) error {
 	p := invalid()
 	for _, b := range broken {
 		_, path, _ := strings.Cut(b.Namespace(), ".")
-		p.at(prefix+"/"+strings.ReplaceAll(path, ".", "/"), ruleTexts[b.Tag()])
+		p.At(prefix+"/"+strings.ReplaceAll(path, ".", "/"), ruleTexts[b.Tag()])
 	}
 	return p
 }

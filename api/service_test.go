@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 
 func TestService(t *testing.T) {
 	e, p := prepared(t)
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
 	e.do("GET", "/healthz", "").want(http.StatusOK)
 	e.do("GET", "/readyz", "").want(http.StatusOK)
 	if a := e.do("GET", "/openapi.yaml", "").want(http.StatusOK); !bytes.Equal(a.body, plannerd.OpenAPI) {
@@ -45,27 +46,44 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestDocs: the page loads only what the server has.
+// TestDocs: the guides and the contract's page load only what the server has, below
+// a prefix too.
 func TestDocs(t *testing.T) {
 	e := newEnv(t)
-	a := e.do("GET", "/docs", "").want(http.StatusOK)
-	if csp := a.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") {
-		t.Errorf("CSP %q", csp)
+	for path, scripts := range map[string]bool{"/docs": false, "/docs/tutorial": false, "/docs/api": true} {
+		a := e.do("GET", path, "").want(http.StatusOK)
+		csp := a.header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") != scripts {
+			t.Errorf("%s: CSP %q", path, csp)
+		}
+		if got := a.header.Get("Content-Type"); got != "text/html; charset=utf-8" {
+			t.Errorf("%s: %s", path, got)
+		}
+		found := regexp.MustCompile(`(?:src|href)="([^":#]+)["#]`).FindAllStringSubmatch(string(a.body), -1)
+		if len(found) < 3 {
+			t.Errorf("%s", a.body)
+		}
+		for _, m := range found {
+			to, err := (&url.URL{Path: path}).Parse(m[1])
+			if err != nil || strings.HasPrefix(m[1], "/") {
+				t.Errorf("%s links to %s, %v", path, m[1], err)
+				continue
+			}
+			if to.Path != "/" { // the dashboard, which is another handler's
+				e.do("GET", to.Path, "").want(http.StatusOK)
+			}
+		}
+		if regexp.MustCompile(`(src|href)="(https?:)?//`).Match(a.body) && scripts {
+			t.Error("the page loads from elsewhere")
+		}
 	}
-	found := regexp.MustCompile(`(?:src|href)="(docs/[^"]+)"`).FindAllStringSubmatch(string(a.body), -1)
-	if len(found) < 3 {
-		t.Errorf("%s", a.body)
-	}
-	for _, m := range found {
-		e.do("GET", "/"+m[1], "").want(http.StatusOK)
-	}
-	if regexp.MustCompile(`(src|href)="(https?:)?//`).Match(a.body) {
-		t.Error("the page loads from elsewhere")
+	if got := e.do("GET", "/docs/dashboard.png", "").want(http.StatusOK).header.Get("Content-Type"); got != "image/png" {
+		t.Errorf("the picture is %s", got)
 	}
 	e.do("GET", "/docs/index.html", "").want(http.StatusNotFound)
 	e.do("GET", "/docs/LICENSE", "").want(http.StatusOK)
 	e.do("GET", "/docs/VERSION", "").want(http.StatusOK)
-	for _, target := range []string{"/docs", "/docs/start.js", "/openapi.yaml"} {
+	for _, target := range []string{"/docs", "/docs/plans", "/docs/api", "/docs/start.js", "/openapi.yaml"} {
 		tag := e.do("GET", target, "").want(http.StatusOK).header.Get("ETag")
 		e.do("GET", target, "", "If-None-Match: "+tag).want(http.StatusNotModified)
 	}
@@ -190,7 +208,7 @@ func FuzzPlans(f *testing.F) {
 			}
 			if a.status == http.StatusCreated {
 				if p := a.plan(); p.Status == "approved" {
-					e.do("POST", "/v1/plans/"+p.ID+"/abort", "").want(http.StatusOK)
+					e.do("POST", "/v1/plans/"+p.Id+"/abort", "").want(http.StatusOK)
 				}
 			}
 		}

@@ -1,65 +1,39 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"plannerd/compact"
-	"plannerd/internal/admission"
+	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
 const (
-	mediaArrow = "application/vnd.apache.arrow.stream"
-	howToSend  = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
+	howToSend = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
 		"curl -H 'Content-Type: text/csv' --data-binary @statistics.csv."
 	howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 		"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
 )
 
-// statistics is what a request says about one interval.
-type statistics struct {
-	*planner.Statistics                     // of keys; with records it has only what they have in common
-	records             *compact.Statistics // nil: they are of keys
-	compact             *compactParameters  // in place of the operator's; nil: not said
-	interval            *int64
-	epoch               int64
-	tableVersion        *int64
-	keys                keyCoder      // how the request writes keys
-	decode              time.Duration // receiving and decoding
-	document            *statsio.Document
-	query               bool      // members came as query parameters
-	bare                bool      // there are neither keys nor records
-	reports             *reported // what they are made of; nil: they came whole
-	memory              *admission.Lease
-	kept                *lists // those of the plan that is about to be stored; nil: nobody asks
-}
-
-// members are the parts of a request beside its rows: members of a JSON body,
-// or query parameters.
-type members struct {
-	schema *openapi3.Schema // of the JSON body
-	raw    map[string][]byte
-	query  map[string][]string // nil for a JSON body
-	bad    *problem            // what was found wrong so far
-	// records: the rows are compact records.
-	records bool
+// statisticsRequest is what a request says about one interval.
+type statisticsRequest struct {
+	planning.Statistics
+	interval *int64   // nil: not said
+	keys     keyCoder // how the request writes keys
+	document *statsio.Document
+	query    bool // members came as query parameters
+	bare     bool // there are neither keys nor records
 }
 
 // readStatistics reads the rows of a request and returns what else it has.
 // Members that are not in the contract are refused.
-func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *members, error) {
+func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequest, *members, error) {
 	begin := s.now()
 	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	if err != nil || !isUTF8(params) {
@@ -85,7 +59,7 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 		return nil, nil, err
 	}
 	defer body.Close()
-	_, end := s.tracing.start(c.Context(), "decode", "plannerd.media_type", media)
+	_, end := s.observer.Start(c.Context(), "decode", "plannerd.media_type", media)
 	doc, err := decode(body, options)
 	end(err)
 	if err != nil {
@@ -98,42 +72,37 @@ func (s *server) readStatistics(w http.ResponseWriter, c *call) (*statistics, *m
 	if !isJSON {
 		m.query = c.query
 	}
-	st := &statistics{Statistics: doc.Stats, document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON, memory: c.memory}
-	if st.Statistics == nil {
-		st.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
+	st := &statisticsRequest{document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON}
+	if st.Statistics.Statistics = doc.Stats; doc.Stats == nil {
+		st.Statistics.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
 	}
 	m.refuseUnknown()
 	st.readMembers(m)
 	st.readCompact(m)
-	st.decode = s.now().Sub(begin)
+	st.Decode = s.now().Sub(begin)
 	return st, m, nil
 }
 
 // needRows refuses a request without rows.
-func (st *statistics) needRows(m *members) {
+func (st *statisticsRequest) needRows(m *members) {
 	if st.bare {
-		m.bad.at("/keys", "is needed, or columns, or the records of compact")
+		m.bad.At("/keys", "is needed, or columns, or the records of compact")
 	}
-}
-
-// bodySchema is that of a request's JSON body.
-func (c *call) bodySchema() *openapi3.Schema {
-	return c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value
 }
 
 // inBodyOnly refuses query parameters beside a JSON body.
 func inBodyOnly(query url.Values) error {
 	p := invalid()
 	for name := range query {
-		p.atParameter(name, "belongs into the body when that is application/json")
+		p.AtParameter(name, "belongs into the body when that is application/json")
 	}
-	return p.orNil()
+	return p.OrNil()
 }
 
 // bulkBody returns the body of a request with many rows, and how to decode them,
 // once there is memory for what it probably takes: until then nothing of it is
 // read.
-func (s *server) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
+func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
 	options := statsio.Options{
 		Limits:     s.limits.Statistics,
 		Base64Keys: c.query.Get("key_encoding") == "base64",
@@ -151,7 +120,7 @@ func (s *server) bulkBody(w http.ResponseWriter, c *call, media string) (io.Read
 }
 
 // decompressed returns the body of a request without its Content-Encoding.
-func (s *server) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
+func (s *shared) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
 	limit := s.limits.Statistics.Bytes
 	if limit <= 0 {
 		limit = statsio.DefaultBytes
@@ -174,24 +143,6 @@ func (s *server) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, er
 	}
 }
 
-// readProblem is what to answer when a body cannot be read: what is wrong with
-// it, or that it broke off.
-func readProblem(ctx context.Context, err error) error {
-	var (
-		refused  *statsio.Error
-		length   *http.MaxBytesError
-		known    *problem
-		exceeded *admission.ExceededError
-	)
-	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) || errors.As(err, &exceeded) || errors.Is(err, admission.ErrFull) {
-		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return malformed("The body broke off or is not in the encoding that Content-Encoding names.")
-}
-
 func rowHint(header string) int {
 	n, err := strconv.Atoi(header)
 	if err != nil {
@@ -201,124 +152,16 @@ func rowHint(header string) int {
 }
 
 // readMembers reads what accompanies the rows of every request of statistics.
-func (st *statistics) readMembers(m *members) {
+func (st *statisticsRequest) readMembers(m *members) {
 	st.interval = member[int64](m, "interval")
-	st.epoch = or(member[int64](m, "epoch"), 0)
-	st.tableVersion = member[int64](m, "table_version")
+	st.Interval, st.Epoch = or(st.interval, 0), or(member[int64](m, "epoch"), 0)
+	st.TableVersion = member[int64](m, "table_version")
 	coverage := or(member[string](m, "coverage"), "complete")
 	st.Partial = coverage == "partial"
 	_ = member[string](m, "key_encoding") // the decoder of the rows has acted on it
 	if st.Residual = m.residual(); st.Residual != nil && !st.Partial {
 		m.refuse("residual", "belongs to partial coverage only")
 	}
-}
-
-// refuseUnknown refuses members of a JSON body that the contract does not know.
-func (m *members) refuseUnknown() {
-	for name := range m.raw {
-		if m.schema.Properties[name] == nil {
-			m.bad.at("/"+escapePointer(name), "is not a known field")
-		}
-	}
-}
-
-// refuse adds a problem with one member.
-func (m *members) refuse(name, detail string) {
-	if m.query != nil {
-		m.bad.atParameter(name, detail)
-		return
-	}
-	m.bad.at("/"+name, detail)
-}
-
-// add merges the problems of err, if it is one.
-func (m *members) add(err error) {
-	var p *problem
-	switch {
-	case err == nil:
-	case errors.As(err, &p) && p.status == m.bad.status:
-		m.bad.errors = append(m.bad.errors, p.errors...)
-	default:
-		m.refuse("", "cannot be read")
-	}
-}
-
-// problem returns everything that was found wrong.
-func (m *members) problem() error { return m.bad.orNil() }
-
-// has reports whether the request has the member.
-func (m *members) has(name string) bool {
-	if m.query != nil {
-		return len(m.query[name]) > 0
-	}
-	_, ok := m.raw[name]
-	return ok
-}
-
-// member reads one small member, or returns nil where there is none.
-func member[T any](m *members, name string) *T {
-	schema := m.schema.Properties[name]
-	if !m.has(name) || schema == nil {
-		return nil
-	}
-	out := new(T)
-	if m.query != nil {
-		if !parseScalar(m.query[name][0], out) {
-			m.refuse(name, outOfRange)
-			return nil
-		}
-		return out
-	}
-	raw := m.raw[name]
-	if len(raw) > maxSmallBody {
-		m.refuse(name, "is longer than "+strconv.Itoa(maxSmallBody)+" bytes")
-		return nil
-	}
-	if err := decodeStrict(raw, out, "/"+name, schema.Value); err != nil {
-		m.add(err)
-		return nil
-	}
-	return out
-}
-
-// parseScalar reads a query parameter that is within the contract.
-func parseScalar(text string, into any) bool {
-	var err error
-	switch v := into.(type) {
-	case *string:
-		*v = text
-	case *int64:
-		*v, err = strconv.ParseInt(text, 10, 64)
-	case *int32:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, 32)
-		*v = int32(n)
-	case *bool:
-		*v, err = strconv.ParseBool(text)
-	case *float64:
-		*v, err = strconv.ParseFloat(text, 64)
-		return err == nil && !math.IsNaN(*v) && !math.IsInf(*v, 0)
-	default:
-		return false
-	}
-	return err == nil
-}
-
-// list reads a comma-separated query parameter.
-func list[T any](m *members, name string) []T {
-	if len(m.query[name]) == 0 {
-		return nil
-	}
-	var out []T
-	for part := range strings.SplitSeq(m.query[name][0], ",") {
-		var v T
-		if !parseScalar(part, &v) {
-			m.refuse(name, outOfRange)
-			return nil
-		}
-		out = append(out, v)
-	}
-	return out
 }
 
 // residual is one instance's keys without rows, as the contract spells it.
@@ -345,7 +188,7 @@ func (m *members) residual() []planner.Residual {
 	out := make([]planner.Residual, len(in))
 	for i, r := range in {
 		if r.Instance == nil {
-			m.bad.at("/residual/"+strconv.Itoa(i)+"/instance", "is needed")
+			m.bad.At("/residual/"+strconv.Itoa(i)+"/instance", "is needed")
 			continue
 		}
 		out[i] = planner.Residual{Instance: *r.Instance, Cost: r.Cost, State: r.State, Keys: r.Keys}
@@ -369,22 +212,103 @@ func (m *members) queriedResidual() []planner.Residual {
 	return out
 }
 
-// inputProblem points an error of the planner at the row or member of the
-// request that it is about.
-func (st *statistics) inputProblem(err error) error {
+// problemOf points an error of the planner at the row or member of the request that it
+// is about.
+func (st *statisticsRequest) problemOf(err error) error {
 	var input *planner.InputError
 	if !errors.As(err, &input) {
 		return err
 	}
-	if st.reports != nil {
-		return st.mergedProblem(input)
-	}
-	if input.Row < 0 && st.query {
-		if strings.HasPrefix(input.Field, "compact/") {
-			return invalid().withParameter(compactParameter(input.Field), input.Detail)
+	if name := st.parameterOf(input); name != "" {
+		detail := input.Detail
+		if name != "compact_degree" && !strings.HasPrefix(input.Field, "compact/") {
+			detail = input.Field + ": " + detail
 		}
-		name, _, _ := strings.Cut(input.Field, "/")
-		return invalid().withParameter(name, input.Field+": "+input.Detail)
+		return invalid().WithParameter(name, detail)
 	}
-	return invalid().with(st.document.Pointer(input.Row, input.Field), input.Detail)
+	return invalid().With(st.document.Pointer(input.Row, input.Field), input.Detail)
+}
+
+// parameterOf is the query parameter that an input error is about; "": none is.
+func (st *statisticsRequest) parameterOf(input *planner.InputError) string {
+	switch {
+	case input.Row >= 0 || !st.query:
+		return ""
+	case input.Field == "compact": // the records themselves are in the body
+		if st.Compact == nil {
+			return ""
+		}
+		return "compact_degree"
+	case strings.HasPrefix(input.Field, "compact/"):
+		return compactParameter(input.Field)
+	}
+	name, _, _ := strings.Cut(input.Field, "/")
+	return name
+}
+
+// pointed points the problems of a refusal at the rows of the request.
+func pointed(err error, pointer func(row int, field string) string) error {
+	var refused *planning.Error
+	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
+		return err
+	}
+	p := refusalProblem(refused)
+	for i, one := range refused.Problems {
+		if one.Field != "" {
+			at := pointer(one.Row, one.Field)
+			p.Errors[i].Pointer = &at
+		}
+	}
+	return p
+}
+
+// parameterOf points an input error at a parameter.
+func parameterOf(err error, name string) error {
+	var input *planner.InputError
+	if !errors.As(err, &input) {
+		return err
+	}
+	return invalid().WithParameter(name, input.Detail)
+}
+
+// proposalRequest is what a plan is asked of.
+type proposalRequest struct {
+	*statisticsRequest
+	proposal planning.Proposal
+}
+
+// readProposal reads statistics, or what is asked of reports.
+func (s *shared) readProposal(w http.ResponseWriter, c *call) (proposalRequest, *members, error) {
+	in, m, err := s.readStatisticsOrNone(w, c)
+	if err != nil {
+		return proposalRequest{}, nil, err
+	}
+	out := proposalRequest{statisticsRequest: in}
+	if !in.bare {
+		if m.has("missing") {
+			m.refuse("missing", "is for plans made of reports: here are statistics")
+		}
+		return out, m, nil
+	}
+	for _, name := range []string{"table_version", "coverage", "residual"} {
+		if m.has(name) {
+			m.refuse(name, "is for statistics: reports say it for themselves")
+		}
+	}
+	out.proposal.Reports = &planning.ReportsQuery{Missing: planning.MissingReports(or(member[string](m, "missing"), ""))}
+	return out, m, nil
+}
+
+// readStatisticsOrNone is readStatistics, but the request may have no body: then
+// everything is in the query.
+func (s *shared) readStatisticsOrNone(w http.ResponseWriter, c *call) (*statisticsRequest, *members, error) {
+	if c.ContentLength != 0 || c.Header.Get("Content-Type") != "" || !c.query.Has("interval") {
+		return s.readStatistics(w, c)
+	}
+	m := &members{schema: c.bodySchema(), query: c.query, bad: invalid()}
+	st := &statisticsRequest{document: &statsio.Document{}, query: true, bare: true}
+	st.Statistics.Statistics = &planner.Statistics{}
+	st.readMembers(m)
+	st.readCompact(m)
+	return st, m, nil
 }

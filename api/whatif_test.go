@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"plannerd/api/wire"
 )
 
 // row is one row of statistics; −1 stands for no instance.
@@ -56,13 +58,13 @@ type whatIfAnswer struct {
 		Balanced     bool
 		Theta        struct{ Before, After float64 }
 		Migration    struct{ State float64 }
-		RoutingTable table
+		RoutingTable wire.TableDiff
 		Instances    []struct {
 			ID        int32
 			LoadAfter float64
 		}
 		Plan *struct {
-			RoutingTable table
+			RoutingTable wire.TableDiff
 			Migrations   []migration
 		}
 	}
@@ -81,7 +83,7 @@ func ends(rows []row, moves []migration) map[string]int32 {
 }
 
 // after returns the whole planned table: the entries of the start, changed.
-func after(rows []row, t table) map[string]int32 {
+func after(rows []row, t wire.TableDiff) map[string]int32 {
 	out := map[string]int32{}
 	for _, r := range rows {
 		if r.instance != r.hash {
@@ -190,7 +192,7 @@ func TestWhatIfTable(t *testing.T) {
 		"routing_table":[{"key":"k3","instance":1},{"key":"k5","instance":0},{"key":"gone","instance":1}],
 		"columns":{"key":["k1","k2","k3","k4","k5","k6"],"cost":[7,4,2,1,5,1],"hash_instance":[0,0,0,1,1,1]}}`).want(http.StatusOK).into(&out)
 	r := out.Results[0]
-	equalMaps(t, "set", r.Plan.RoutingTable.entries(), map[string]int32{"k1": 1, "k4": 0})
+	equalMaps(t, "set", entries(r.Plan.RoutingTable), map[string]int32{"k1": 1, "k4": 0})
 	if len(r.Plan.RoutingTable.Unset) != 1 || r.Plan.RoutingTable.Unset[0] != "gone" || r.RoutingTable.SizeBefore != 3 || r.RoutingTable.SizeAfter != 4 {
 		t.Errorf("table %+v", r.Plan.RoutingTable)
 	}

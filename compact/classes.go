@@ -21,11 +21,11 @@ func NewClasses(st *Statistics, target planner.Configuration, base planner.Base)
 		}
 	}
 	if row, ok := overflow(st.Records); ok {
-		return nil, &planner.InputError{Row: row, Field: "count", Detail: "must be ≥ 1, and all together at most 2^53−1"}
+		return nil, planner.InvalidRow(row, "count", "must be ≥ 1, and all together at most 2^53−1")
 	}
 	unplaced := func(r Record) bool { return r.Current == planner.NoInstance }
 	if row := slices.IndexFunc(st.Records, unplaced); row >= 0 {
-		return nil, &planner.InputError{Row: row, Field: "instance", Detail: "must be given"}
+		return nil, planner.InvalidRow(row, "instance", "must be given")
 	}
 	c, rows := st.classes()
 	target.Hash, base.IgnoreInstances = nil, false // nothing else knows where they are

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -23,97 +22,6 @@ func inParallel(n int, work func(i int)) {
 		})
 	}
 	all.Wait()
-}
-
-// entry is a value ≥ 0, in the bits of a float64, of the key at a position.
-type entry struct {
-	bits uint64
-	tie  uint32
-	at   int32
-}
-
-const (
-	digitBits   = 11
-	digitValues = 1 << digitBits
-	bitsDigits  = (64 + digitBits - 1) / digitBits
-	tieDigits   = (32 + digitBits - 1) / digitBits
-	fewToSort   = 512 // elements that are compared rather than counted
-)
-
-// sortDescending sorts by value, the greatest first, and returns the result, which
-// is in e or in spare; both are overwritten.
-func sortDescending(e, spare []entry) []entry {
-	if len(e) <= fewToSort {
-		slices.SortFunc(e, func(a, b entry) int { return cmp.Compare(b.bits, a.bits) })
-		return e
-	}
-	return radixSort(e, spare, bitsDigits, func(x *entry) uint64 { return ^x.bits })
-}
-
-// sortByTie sorts by tie and returns the result, which is in e or in spare.
-func sortByTie(e, spare []entry) []entry {
-	return radixSort(e, spare, tieDigits, func(x *entry) uint64 { return uint64(x.tie) })
-}
-
-// radixSort sorts by that many digits of a number. It skips the digits in which
-// all agree.
-func radixSort(e, spare []entry, digits int, number func(*entry) uint64) []entry {
-	counts := make([][digitValues]int32, digits)
-	for i := range e {
-		v := number(&e[i])
-		for d := range counts {
-			counts[d][v>>(d*digitBits)&(digitValues-1)]++
-		}
-	}
-	for d := range counts {
-		shift, count := d*digitBits, &counts[d]
-		if count[number(&e[0])>>shift&(digitValues-1)] == int32(len(e)) {
-			continue
-		}
-		at := int32(0)
-		for v, n := range count {
-			count[v] = at
-			at += n
-		}
-		for i := range e {
-			v := number(&e[i]) >> shift & (digitValues - 1)
-			spare[count[v]] = e[i]
-			count[v]++
-		}
-		e, spare = spare[:len(e)], e
-	}
-	return e
-}
-
-// selectLeast puts the n least of e first, in any order, 0 < n < len(e). It is
-// quickselect; no two of e may be equal.
-func selectLeast[T any](e []T, n int, compare func(a, b T) int) {
-	for len(e) > fewToSort {
-		pivot := e[len(e)/2]
-		i, j := 0, len(e)-1
-		for i <= j {
-			for compare(e[i], pivot) < 0 {
-				i++
-			}
-			for compare(pivot, e[j]) < 0 {
-				j--
-			}
-			if i <= j {
-				e[i], e[j] = e[j], e[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case n <= j+1:
-			e = e[:j+1]
-		case n >= i:
-			e, n = e[i:], n-i
-		default:
-			return
-		}
-	}
-	slices.SortFunc(e, compare)
 }
 
 // classTable numbers the classes of one instance's keys: a hash table with open

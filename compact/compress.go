@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"slices"
 
+	"plannerd/internal/exact"
 	"plannerd/planner"
 )
 
@@ -68,7 +68,7 @@ func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 		return nil, err
 	}
 	if s.Count != nil {
-		return nil, &planner.InputError{Row: -1, Field: "count", Detail: "must not be given: records are of keys"}
+		return nil, planner.Invalid("count", "must not be given: records are of keys")
 	}
 	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len())}
 	cost, err := newScaled("cost_scale", s.Cost, o.Scales.Cost, o.Degree)
@@ -117,7 +117,7 @@ func newScaled(field string, values []float64, scale float64, degree int) (scale
 		scale = max(least, greatest/(1<<53))
 	}
 	if greatest/scale > planner.MaxAmount {
-		return scaled{}, &planner.InputError{Row: -1, Field: field, Detail: "must not be below 1e-290 times the greatest value"}
+		return scaled{}, planner.Invalid(field, "must not be below 1e-290 times the greatest value")
 	}
 	return scaled{scale, NewLevels(degree, greatest/scale)}, nil
 }
@@ -181,42 +181,48 @@ func (p *part) discretise(cost, state scaled) {
 	if len(p.keys) == 0 {
 		return
 	}
-	entries, spare := make([]entry, len(p.keys)), make([]entry, len(p.keys))
-	p.phiCost = p.walk(p.cost, cost, entries, spare)
+	p.phiCost = p.walk(p.cost, cost)
 	if p.state != nil {
-		p.phiState = p.walk(p.state, state, entries, spare)
+		p.phiState = p.walk(p.state, state)
 	}
 }
 
-// walk returns φ of values.
-func (p *part) walk(values []float64, on scaled, entries, spare []entry) (phi []float64) {
+// entry is a value of the key at a position of the part.
+type entry struct {
+	value float64
+	tie   uint32
+	at    int32
+}
+
+// walk returns φ of values. It takes the greatest values first and equal ones in
+// canonical key order.
+func (p *part) walk(values []float64, on scaled) (phi []float64) {
+	sorted := make([]entry, len(values))
 	for i, x := range values {
-		entries[i] = entry{math.Float64bits(x/on.scale + 0), p.tie[i], int32(i)} // −0 becomes 0
+		sorted[i] = entry{x / on.scale, p.tie[i], int32(i)}
 	}
-	sorted := sortDescending(entries, spare)
-	if &sorted[0] == &spare[0] {
-		spare = entries
-	}
+	slices.SortFunc(sorted, func(a, b entry) int {
+		if a.value != b.value {
+			return cmp.Compare(b.value, a.value)
+		}
+		if a.tie != b.tie {
+			return cmp.Compare(a.tie, b.tie)
+		}
+		return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at])
+	})
 	phi = make([]float64, len(values))
 	w := Walk{Levels: on.levels}
 	var choices []float64
 	for len(sorted) > 0 {
 		n := 1
-		for n < len(sorted) && sorted[n].bits == sorted[0].bits {
+		for n < len(sorted) && sorted[n].value == sorted[0].value {
 			n++
 		}
-		run := sorted[:n]
-		sorted = sorted[n:]
-		choices = w.run(math.Float64frombits(run[0].bits), n, choices[:0])
-		last := choices[len(choices)-1]
-		run = p.leastFirst(run, len(choices)-1, spare)
-		for i, e := range run {
-			if i < len(choices) {
-				phi[e.at] = choices[i]
-			} else {
-				phi[e.at] = last
-			}
+		choices = w.run(sorted[0].value, n, choices[:0])
+		for i, e := range sorted[:n] {
+			phi[e.at] = choices[min(i, len(choices)-1)]
 		}
+		sorted = sorted[n:]
 	}
 	return phi
 }
@@ -235,44 +241,6 @@ func (w *Walk) run(x float64, n int, choices []float64) []float64 {
 		choices = choices[:len(choices)-1]
 	}
 	return choices
-}
-
-// leastFirst returns the run with its first n entries in canonical key order; it
-// is in run or in spare.
-func (p *part) leastFirst(run []entry, n int, spare []entry) []entry {
-	before := func(a, b entry) int {
-		if c := cmp.Compare(a.tie, b.tie); c != 0 {
-			return c
-		}
-		return p.s.Keys.Compare(p.keys[a.at], p.keys[b.at])
-	}
-	if n > fewToSort {
-		run = sortByTie(run, spare)
-		for i := 1; i < len(run); i++ { // hardly ever
-			for j := i; j > 0 && run[j].tie == run[j-1].tie && before(run[j], run[j-1]) < 0; j-- {
-				run[j], run[j-1] = run[j-1], run[j]
-			}
-		}
-		return run
-	}
-	if n == 0 {
-		return run
-	}
-	first := run[:n]
-	slices.SortFunc(first, before)
-	for i := n; i < len(run); i++ { // seldom one of the first: hashes are as good as random
-		x := run[i]
-		if x.tie > first[n-1].tie || before(x, first[n-1]) > 0 {
-			continue
-		}
-		run[i] = first[n-1]
-		j := n - 1
-		for ; j > 0 && before(x, first[j-1]) < 0; j-- {
-			first[j] = first[j-1]
-		}
-		first[j] = x
-	}
-	return run
 }
 
 // classify finds the classes of the keys, in ascending order, and notes for
@@ -315,18 +283,15 @@ func (p *part) means(values []float64, of []int32) []float64 {
 	for i, x := range values {
 		greatest[of[i]] = max(greatest[of[i]], x)
 	}
-	up := make([][2]float64, n) // two factors: 2^e alone can be out of a float64's range
+	scales := make([]exact.Scale, n)
 	for c, x := range p.classes {
-		_, e := math.Frexp(greatest[c])
-		e = 62 - e - bits.Len64(uint64(x.count))
-		up[c] = [2]float64{math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)}
+		scales[c] = exact.ScaleFor(greatest[c], x.count)
 	}
 	for i, x := range values {
-		c := of[i]
-		sums[c] += int64(math.RoundToEven(x * up[c][0] * up[c][1]))
+		sums[of[i]] += scales[of[i]].Fixed(x)
 	}
 	for c, sum := range sums {
-		means[c] = min(greatest[c], float64(sum)/up[c][0]/up[c][1]/float64(p.classes[c].count))
+		means[c] = min(greatest[c], scales[c].Float(sum)/float64(p.classes[c].count))
 	}
 	return means
 }

@@ -112,7 +112,7 @@ func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
 	left := make(map[int]int64)
 	for i, m := range moves {
 		bad := func(field, detail string) error {
-			return &planner.InputError{Row: i, Field: field, Detail: detail}
+			return planner.InvalidRow(i, field, detail)
 		}
 		class, ok := slices.BinarySearchFunc(c.Records, m, Record.compareClass)
 		if !ok {

@@ -63,7 +63,7 @@ func (s Scales) Validate() error {
 		scale float64
 	}{{"cost_scale", s.Cost}, {"state_scale", s.State}} {
 		if !(v.scale >= 1/planner.MaxAmount && v.scale <= planner.MaxAmount) {
-			return &planner.InputError{Row: -1, Field: v.field, Detail: "must be from 1e-290 to 1e290"}
+			return planner.Invalid(v.field, "must be from 1e-290 to 1e290")
 		}
 	}
 	return nil

@@ -11,15 +11,15 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 5
+const Latest int64 = 6
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS
 
-// Postgres returns the migrations for PostgreSQL 13 and newer.
+// Postgres returns the migrations for PostgreSQL.
 func Postgres() fs.FS { return folder("postgres") }
 
-// SQLite returns the migrations for SQLite 3.37 and newer.
+// SQLite returns the migrations for SQLite.
 func SQLite() fs.FS { return folder("sqlite") }
 
 func folder(name string) fs.FS {

@@ -57,7 +57,7 @@ func (a *assignment) count(piece int32) int64 {
 
 // unitCost is the fixed-point cost of one unit of the piece.
 func (a *assignment) unitCost(piece int32) int64 {
-	return a.p.cost.of(a.p.s.Cost[a.item(piece)])
+	return a.p.cost.Fixed(a.p.s.Cost[a.item(piece)])
 }
 
 func (a *assignment) hash(piece int32) int32 { return a.p.s.Hash[a.item(piece)] }

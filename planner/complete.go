@@ -30,7 +30,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	if o.Objective == MinImbalance {
 		a = algorithm(p)
 	} else {
-		a = p.run("", algorithm)
+		a = p.run(Info{algorithm: algorithm})
 	}
 	if a == nil {
 		return nil, ErrStopped
@@ -140,7 +140,7 @@ func (a *assignment) takeBack() {
 		item, units := a.item(e.piece), a.count(e.piece)
 		a.move(e.piece, p.s.Current[item])
 		total.moves -= units
-		total.state -= p.state.of(p.s.state(int(item))) * units
+		total.state -= p.state.Fixed(p.s.state(int(item))) * units
 	}
 }
 

@@ -3,6 +3,8 @@ package planner
 import (
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 const (
@@ -63,7 +65,7 @@ func (f *proof) extend(missed []choice) {
 	}
 	if len(missed) > 2*samples {
 		keys := f.x.p.s.Keys
-		leastFirst(missed, 2*samples, func(a, b *choice) bool {
+		exact.SelectLeast(missed, 2*samples, func(a, b *choice) bool {
 			return a.cost > b.cost || a.cost == b.cost && keys.Compare(a.item, b.item) < 0
 		})
 		missed = missed[:2*samples]
@@ -108,7 +110,7 @@ func (x *relaxation) sample() []choice {
 			others += p.namedOn[d]
 		}
 	}
-	scale := min(1, samples/(sum+1)) * x.unitCost * p.cost.up * p.cost.up2
+	scale := p.cost.Scaled(min(1, samples/(sum+1)) * x.unitCost)
 	for d := range perCost {
 		perCost[d] *= scale
 	}
@@ -135,7 +137,7 @@ func (x *relaxation) adjust(sample []choice) {
 	n := len(x.excess)
 	surely, likely := make([]float64, n), make([]float64, n) // load of those with their own units, and of others
 	for _, h := range x.p.hot {
-		surely[x.p.s.Current[h.item]] += float64(x.unitCost * float64(x.p.cost.of(x.p.s.Cost[h.item])*h.count))
+		surely[x.p.s.Current[h.item]] += float64(x.unitCost * float64(x.p.cost.Fixed(x.p.s.Cost[h.item])*h.count))
 	}
 	for i := range sample {
 		k := &sample[i]

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // coverItem can be taken towards a need.
@@ -253,28 +255,15 @@ func (k *knapsack) settled() (weight, below float64) {
 	if k.first == 0 {
 		return 0, 0
 	}
-	var m magnitudes
+	var m exact.Magnitudes
 	for i := range k.items[:k.first] {
-		m.add(math.Abs(k.items[i].weight), 1)
+		m.Add(math.Abs(k.items[i].weight), 1)
 	}
-	f, sum := newFixed(&m), int64(0)
+	f, sum := m.Scale(), int64(0)
 	for i := range k.items[:k.first] {
-		sum += int64(math.Floor(k.items[i].weight * f.up * f.up2))
+		sum += f.Floor(k.items[i].weight)
 	}
-	return f.float(sum), floatBelow(f, sum)
-}
-
-// floatBelow is f.float, but never more than v.
-func floatBelow(f fixed, v int64) float64 {
-	x := float64(v)
-	if int64(x) > v { // v is less than 2^62
-		x = math.Nextafter(x, math.Inf(-1))
-	}
-	y := float64(float64(x*f.down2) * f.down)
-	if math.Abs(y) < 0x1p-1000 && y != 0 { // it may be subnormal, so rounded
-		y = math.Nextafter(y, math.Inf(-1))
-	}
-	return y
+	return f.Float(sum), f.FloatBelow(sum)
 }
 
 // addDown is a+b, rounded down.

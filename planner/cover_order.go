@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // ratioOrder sorts items by ascending weight/cost, the costlier first among
@@ -96,7 +98,7 @@ func (o *ratioOrder) breakItem(e []coverItem, need int64) (at int, before int64)
 	}
 	lo, hi := 0, len(e)
 	var room [maxSample]coverItem
-	for work := 0; hi-lo > sortOutright && work <= passes*len(e); work += hi - lo {
+	for work := 0; hi-lo > exact.FewToSort && work <= passes*len(e); work += hi - lo {
 		s := o.sample(e[lo:hi], &room)
 		n, cost := o.partition(e[lo:hi], &s[aim(s, float64(need-before)/float64(total))])
 		if before+cost >= need {
@@ -169,14 +171,14 @@ func (q *coverQueue) sortMore() bool {
 			continue
 		}
 		rest := q.e[q.sorted:end]
-		if len(rest) <= sortOutright || q.work > passes*len(q.e) {
+		if len(rest) <= exact.FewToSort || q.work > passes*len(q.e) {
 			q.order.sort(rest)
 			q.sorted = end
 			return true
 		}
 		q.work += len(rest)
 		s := q.order.sample(rest, &room)
-		at := 1 + len(s)*sortOutright/2/len(rest)
+		at := 1 + len(s)*exact.FewToSort/2/len(rest)
 		n, _ := q.order.partition(rest, &s[at])
 		q.bounds = append(q.bounds, q.sorted+n)
 	}

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+
+	"plannerd/internal/exact"
 )
 
 // coverSearch looks for the best cover and for a proof that none is better. It
@@ -16,7 +18,7 @@ import (
 // the rest are on true weights.
 type coverSearch struct {
 	*knapsack
-	weights fixed
+	weights exact.Scale
 	grain   int64 // all weights are multiples of this power of two
 	// allowance is more than what bounds can be off because the order is one of
 	// rounded ratios. An item that belongs before another, but comes after, is
@@ -98,22 +100,20 @@ func (k *knapsack) newSearch() *coverSearch {
 // chooseScale makes integers of weights so that those of the items sum to less
 // than 2^greatestCover.
 func (s *coverSearch) chooseScale(e []coverItem) {
-	var m magnitudes
+	var m exact.Magnitudes
 	for i := range e {
-		m.add(e[i].weight, 1)
+		m.Add(e[i].weight, 1)
 	}
-	s.weights = newFixed(&m)
-	s.weights.up2 /= 1 << (62 - greatestCover)
-	s.weights.down2 *= 1 << (62 - greatestCover)
+	s.weights = m.Scale().Coarser(62 - greatestCover)
 	s.grain = 1
-	if m.greatest > 0 {
-		s.grain <<= max(0, min(s.finest-1075-m.exponent()+greatestCover, greatestCover))
+	if m.Greatest > 0 {
+		s.grain <<= max(0, min(s.finest-1075-m.Exponent()+greatestCover, greatestCover))
 	}
 }
 
 // scaled is the weight of an item before it is rounded.
 func (s *coverSearch) scaled(x *coverItem) float64 {
-	return float64(x.weight * s.weights.up * s.weights.up2)
+	return s.weights.Scaled(x.weight)
 }
 
 func (s *coverSearch) weigh(x *coverItem) int64 { return int64(s.scaled(x)) }
@@ -418,8 +418,8 @@ func (s *coverSearch) answer() covering {
 	weight, below := s.settled()
 	return covering{
 		taken:    s.items[:s.first+size],
-		weight:   weight + s.weights.float(s.best),
-		bound:    addDown(below, floatBelow(s.weights, min(bound, s.best))),
+		weight:   weight + s.weights.Float(s.best),
+		bound:    addDown(below, s.weights.FloatBelow(min(bound, s.best))),
 		exact:    bound >= s.best-s.near,
 		feasible: true,
 	}

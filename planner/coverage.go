@@ -11,7 +11,7 @@ const isFrozen = "is a frozen instance, of which nothing is known"
 // markCoverage marks the instances of which the statistics say little.
 func (r *resolver) markCoverage() error {
 	if len(r.stats.Frozen) > 0 && r.base.HashChanged {
-		return coverageError("frozen", "must be empty when the instances or the hash function change: then every instance has to say what it holds")
+		return Invalid("frozen", "must be empty when the instances or the hash function change: then every instance has to say what it holds")
 	}
 	if err := r.mark("partial_on", r.stats.PartialOn, false); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (r *resolver) markCoverage() error {
 		return err
 	}
 	if !slices.ContainsFunc(r.s.Instances, Instance.Live) {
-		return coverageError("frozen", "leaves no live instance")
+		return Invalid("frozen", "leaves no live instance")
 	}
 	return nil
 }
@@ -31,19 +31,15 @@ func (r *resolver) mark(field string, ids []int32, frozen bool) error {
 		at := r.index.find(id)
 		switch {
 		case at < 0:
-			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", which is not a known one")
+			return Invalid(field, "lists instance "+strconv.Itoa(int(id))+", which is not a known one")
 		case i > 0 && id <= ids[i-1]:
-			return coverageError(field, "must ascend without repetition")
+			return Invalid(field, "must ascend without repetition")
 		case r.s.Instances[at].Partial:
-			return coverageError(field, "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
+			return Invalid(field, "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
 		}
 		r.s.Instances[at].Partial, r.s.Instances[at].Frozen = true, frozen
 	}
 	return nil
-}
-
-func coverageError(field, detail string) error {
-	return &InputError{Row: -1, Field: field, Detail: detail}
 }
 
 // refuseFrozen refuses the first row of a key on a frozen instance: whoever says
@@ -54,7 +50,7 @@ func (r *resolver) refuseFrozen() error {
 	}
 	for i, d := range r.s.Current {
 		if r.s.Instances[d].Frozen {
-			return &InputError{Row: i, Field: "instance", Detail: isFrozen}
+			return InvalidRow(i, "instance", isFrozen)
 		}
 	}
 	return nil

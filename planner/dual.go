@@ -27,7 +27,7 @@ func (y *prices) times(factor float64) *prices {
 
 // weight is what moving one unit of the item adds to the objective: S(k)+o.
 func (p *problem) weight(item int32) float64 {
-	return p.state.float(p.state.of(p.s.state(int(item)))) + p.o.KeyOverhead
+	return p.state.Float(p.state.Fixed(p.s.state(int(item)))) + p.o.KeyOverhead
 }
 
 // dual maximises g(u,λ) over the choices of a core. First each overloaded

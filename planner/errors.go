@@ -16,6 +16,14 @@ type InputError struct {
 	Detail string // what is wrong, e.g. "must be ≥ 0 and finite"
 }
 
+// Invalid returns the [InputError] about a field that is not one of a row.
+func Invalid(field, detail string) error { return InvalidRow(-1, field, detail) }
+
+// InvalidRow returns the [InputError] about a field of a row.
+func InvalidRow(row int, field, detail string) error {
+	return &InputError{Row: row, Field: field, Detail: detail}
+}
+
 func (e *InputError) Error() string {
 	if e.Row < 0 {
 		return e.Field + ": " + e.Detail

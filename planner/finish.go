@@ -148,7 +148,7 @@ func (f *finisher) migration() {
 	in, out := make([]int64, len(p.before)), make([]int64, len(p.before))
 	state := int64(0)
 	for _, x := range f.plan.Moves {
-		moved := p.state.of(p.s.state(int(x.Item))) * x.Count
+		moved := p.state.Fixed(p.s.state(int(x.Item))) * x.Count
 		m.Keys += x.Count
 		state += moved
 		out[x.From] += moved
@@ -157,9 +157,9 @@ func (f *finisher) migration() {
 		f.plan.Instances[x.To].KeysAfter += x.Count
 	}
 	for d := range in {
-		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.state.float(in[d]), p.state.float(out[d])
+		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.state.Float(in[d]), p.state.Float(out[d])
 	}
-	m.State = p.state.float(state)
+	m.State = p.state.Float(state)
 	m.Objective = p.objective(state, m.Keys)
 	if p.totalState > 0 {
 		m.Fraction = float64(state) / float64(p.totalState)
@@ -169,10 +169,10 @@ func (f *finisher) migration() {
 // loads fills in the figures of the instances and those that follow from them.
 func (f *finisher) loads() {
 	p, plan := f.p, f.plan
-	scale := p.cost.float(1)
+	scale := p.cost.Float(1)
 	for d := range p.s.Instances {
 		x := &plan.Instances[d]
-		x.Before, x.After = p.cost.float(p.before[d]), p.cost.float(f.a.load[d])
+		x.Before, x.After = p.cost.Float(p.before[d]), p.cost.Float(f.a.load[d])
 		x.KeysBefore = p.keysBefore[d]
 		x.KeysAfter += x.KeysBefore
 		x.Fair = p.fair[d] * scale

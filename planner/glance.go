@@ -48,12 +48,12 @@ func (x *relaxation) glance(here, entry []float64, there float64) *glance {
 	}
 	// The scale of costs is a power of two, unless out of range. What rounds to
 	// fixed point changes by no more than a unit.
-	scale := float64(x.unitCost*p.cost.up) * p.cost.up2
+	scale := p.cost.Scaled(x.unitCost)
 	if !(scale > 0x1p-1000 && scale < 0x1p1000) {
 		return at
 	}
 	at.perState = x.unitWeight * (1 - cautious)
-	free := float64(x.unitWeight * (float64(p.o.KeyOverhead*(1-cautious)) - p.state.float(1)))
+	free := float64(x.unitWeight * (float64(p.o.KeyOverhead*(1-cautious)) - p.state.Float(1)))
 	if p.s.State == nil {
 		at.stateless = 1
 	}
@@ -66,7 +66,7 @@ func (x *relaxation) glance(here, entry []float64, there float64) *glance {
 		if gain > 0 && at.perCost[d] < 0x1p-1000 {
 			continue
 		}
-		at.fits[d] = p.cost.float(max(x.room[d]-1, 0)) * (1 - cautious)
+		at.fits[d] = p.cost.Float(max(x.room[d]-1, 0)) * (1 - cautious)
 		at.cost[d] = at.fits[d]
 		if gain > 0 {
 			most := float64(entry[d]*(1-cautious))/gain - float64(2*x.unitCost)

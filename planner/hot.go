@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // placeHot puts the hot keys, the costliest first, where they hurt least, and
@@ -13,7 +15,7 @@ func (p *problem) placeHot() {
 	background := slices.Clone(p.residual)
 	classes := p.classesByCapacity(background)
 	for _, i := range hot {
-		c, units := p.cost.of(p.s.Cost[i]), p.s.count(int(i))
+		c, units := p.cost.Fixed(p.s.Cost[i]), p.s.count(int(i))
 		first := len(p.hot)
 		if units > 1 {
 			units -= p.pourHot(i, c, units, background)
@@ -28,7 +30,7 @@ func (p *problem) placeHot() {
 	}
 	for _, d := range p.live {
 		p.bound[d] = max(p.bound[d], float64(background[d]))
-		p.limit[d] = max(p.maximum[d], tolerant(float64(background[d])))
+		p.limit[d] = max(p.maximum[d], exact.AtMost(float64(background[d])))
 	}
 }
 
@@ -69,7 +71,7 @@ func (p *problem) hotItems() []int32 {
 	var hot []int32
 	if p.costliest > p.hotAbove {
 		for i, c := range p.s.Cost {
-			if p.cost.of(c) > p.hotAbove {
+			if p.cost.Fixed(c) > p.hotAbove {
 				hot = append(hot, int32(i))
 			}
 		}
@@ -87,9 +89,9 @@ func (p *problem) hotItems() []int32 {
 // relative background. Ties: its current one, its hash instance, the lower id.
 func (p *problem) leastHot(item int32, c int64, background []int64, classes capacityClasses) int32 {
 	rate := func(d int32) float64 { return p.rate(d, background[d]+c) }
-	best := classes.heaps[0].e[0]
+	best := classes.heaps[0].E[0]
 	for _, h := range classes.heaps[1:] {
-		if d := h.e[0]; rate(d) < rate(best) || rate(d) == rate(best) && d < best {
+		if d := h.E[0]; rate(d) < rate(best) || rate(d) == rate(best) && d < best {
 			best = d
 		}
 	}
@@ -104,8 +106,8 @@ func (p *problem) leastHot(item int32, c int64, background []int64, classes capa
 // capacityClasses groups the live instances by capacity: within a class, the
 // least loaded one is the best for every key.
 type capacityClasses struct {
-	heaps []minHeap[int32] // by load, ties by id
-	of    map[float64]int  // capacity → index into heaps
+	heaps []exact.Heap[int32] // by load, ties by id
+	of    map[float64]int     // capacity → index into heaps
 	p     *problem
 }
 
@@ -119,11 +121,11 @@ func (p *problem) classesByCapacity(load []int64) capacityClasses {
 		if !ok {
 			i = len(c.heaps)
 			c.of[kappa] = i
-			c.heaps = append(c.heaps, minHeap[int32]{before: func(x, y int32) bool {
+			c.heaps = append(c.heaps, exact.Heap[int32]{Before: func(x, y int32) bool {
 				return load[x] < load[y] || load[x] == load[y] && x < y
 			}})
 		}
-		c.heaps[i].push(d)
+		c.heaps[i].Push(d)
 	}
 	return c
 }
@@ -131,7 +133,7 @@ func (p *problem) classesByCapacity(load []int64) capacityClasses {
 // grown restores the order after the load of d grew.
 func (c capacityClasses) grown(d int32) {
 	h := &c.heaps[c.of[c.p.s.Instances[d].Capacity]]
-	h.sink(slices.Index(h.e, d))
+	h.Sink(slices.Index(h.E, d))
 }
 
 // hotKeys reports the hot keys.
@@ -145,10 +147,10 @@ func (p *problem) hotKeys() []HotKey {
 		if i > 0 && p.hot[i-1].item == h.item {
 			continue
 		}
-		cost := p.cost.of(p.s.Cost[h.item])
+		cost := p.cost.Fixed(p.s.Cost[h.item])
 		forced := math.Inf(1)
 		for _, h := range classes.heaps {
-			least := h.e[0]
+			least := h.E[0]
 			forced = min(forced, relative(float64(p.residual[least]+cost), p.fair[least]))
 		}
 		keys = append(keys, HotKey{

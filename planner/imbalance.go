@@ -3,6 +3,8 @@ package planner
 import (
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // minImbalance looks for the least θ within the migration limit by bisection:
@@ -68,7 +70,7 @@ func (p *problem) newBisection() *bisection {
 // disproves reports whether a proof shows that every plan under its tolerance
 // exceeds the migration limit.
 func (b *bisection) disproves(f *proof) bool {
-	return f.infeasible() || f.bound/f.x.unitWeight > float64(b.budget*(1+tolerance))+b.unseen
+	return f.infeasible() || f.bound/f.x.unitWeight > float64(b.budget*(1+exact.Tolerance))+b.unseen
 }
 
 // bisections bounds the steps: the interval shrinks to a thousandth or less.
@@ -109,7 +111,7 @@ func (b *bisection) try(theta float64) bool {
 	if b.fallback == nil {
 		b.fallback = p.adopt(a)
 	}
-	return sc.violated == 0 && sc.objective <= b.budget*(1+tolerance) && b.offer(a)
+	return sc.violated == 0 && sc.objective <= b.budget*(1+exact.Tolerance) && b.offer(a)
 }
 
 // offer keeps the assignment of a sub-problem if it is the best.
@@ -163,23 +165,23 @@ func (p *problem) migrationBudget() float64 {
 	case MigrationKeys:
 		return m.Amount
 	case MigrationFraction:
-		return float64(m.Amount*p.state.float(p.totalState)) + p.unseenState(int64(p.s.Len()))
+		return float64(m.Amount*p.state.Float(p.totalState)) + p.unseenState(int64(p.s.Len()))
 	}
 	return m.Amount + p.unseenState(int64(p.s.Len()))
 }
 
 // unseenState is how much that many states may have grown when they became
 // fixed-point numbers.
-func (p *problem) unseenState(n int64) float64 { return p.state.float(n) }
+func (p *problem) unseenState(n int64) float64 { return p.state.Float(n) }
 
 // affordable reports whether so much state and so many keys are within the
 // migration limit.
 func (p *problem) affordable(state, keys int64) bool {
-	moved := p.state.float(state)
+	moved := p.state.Float(state)
 	if p.o.MigrationLimit.Unit == MigrationKeys {
 		moved = float64(keys)
 	}
-	return moved <= p.migrationBudget()*(1+tolerance)
+	return moved <= p.migrationBudget()*(1+exact.Tolerance)
 }
 
 // forcedTheta is a θ that no assignment stays below: the costliest key has to be
@@ -187,7 +189,7 @@ func (p *problem) affordable(state, keys int64) bool {
 func (p *problem) forcedTheta() float64 {
 	forced, costliest := math.Inf(1), int64(0)
 	for _, c := range p.s.Cost {
-		costliest = max(costliest, p.cost.of(c))
+		costliest = max(costliest, p.cost.Fixed(c))
 	}
 	for _, d := range p.live {
 		forced = min(forced, relative(float64(p.residual[d]+costliest), p.fair[d]))
@@ -206,14 +208,14 @@ func (p *problem) greatestTheta() float64 {
 			theta = max(theta, float64(p.total)/p.fair[d]-1)
 		}
 	}
-	return theta * (1 + tolerance)
+	return theta * (1 + exact.Tolerance)
 }
 
 // cannotImprove reports whether moving nothing is the best there is under
 // objective MinImbalance.
 func (p *problem) cannotImprove() bool {
 	for d := range p.s.Instances {
-		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > tolerant(p.fair[d]) {
+		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > exact.AtMost(p.fair[d]) {
 			return false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"plannerd/internal/exact"
 )
 
 // llfd is one run of Phases II and III on an assignment: Least-Load Fit
@@ -48,9 +50,9 @@ func (p *parts) forget() {
 
 // byLoad yields the live instances in ascending L̂/κ, ties by id.
 type byLoad struct {
-	tried   minHeap[int32] // those that have not refused the candidate at hand
-	refused []int32        // those that have, in that order
-	rate    []float64      // by instance: L̂/κ
+	tried   exact.Heap[int32] // those that have not refused the candidate at hand
+	refused []int32           // those that have, in that order
+	rate    []float64         // by instance: L̂/κ
 }
 
 // source is one instance as a source of keys.
@@ -82,10 +84,10 @@ func (a *assignment) rebalance(psi criterion, byCost bool) bool {
 // instancesByLoad returns the live instances, none of which has refused yet.
 func (a *assignment) instancesByLoad() byLoad {
 	b := byLoad{rate: make([]float64, len(a.load))}
-	b.tried.before = func(x, y int32) bool { return b.rate[x] < b.rate[y] || b.rate[x] == b.rate[y] && x < y }
+	b.tried.Before = func(x, y int32) bool { return b.rate[x] < b.rate[y] || b.rate[x] == b.rate[y] && x < y }
 	for _, d := range a.p.live {
 		b.rate[d] = a.p.rate(d, a.load[d])
-		b.tried.push(d)
+		b.tried.Push(d)
 	}
 	return b
 }
@@ -204,7 +206,7 @@ func (r *llfd) place(piece int32) bool {
 	cost := r.unitCost(piece)
 	defer r.forgive()
 	defer r.forget()
-	for pourable := true; len(r.tried.e) > 0; {
+	for pourable := true; len(r.tried.E) > 0; {
 		if !r.p.meter.spend(1) {
 			return false
 		}
@@ -212,7 +214,7 @@ func (r *llfd) place(piece int32) bool {
 			r.pour(piece, cost)
 			pourable = false
 		}
-		d, units := r.tried.e[0], int64(0)
+		d, units := r.tried.E[0], int64(0)
 		if room := r.p.limit[d] - r.load[d]; cost <= room {
 			units = r.count(piece)
 			if cost > 0 {
@@ -223,12 +225,12 @@ func (r *llfd) place(piece int32) bool {
 			units = 1
 		}
 		if units == 0 {
-			r.refused = append(r.refused, r.tried.pop())
+			r.refused = append(r.refused, r.tried.Pop())
 			pourable = true
 			continue
 		}
 		done := r.put(piece, d, units)
-		r.tried.sink(0)
+		r.tried.Sink(0)
 		if done {
 			return true
 		}
@@ -239,15 +241,15 @@ func (r *llfd) place(piece int32) bool {
 // pour places most units of a candidate that has many.
 func (r *llfd) pour(piece int32, cost int64) {
 	room := func(d int32) int64 { return max(0, (r.p.limit[d]-r.load[d])/cost) }
-	if r.pourInto(r.tried.e, piece, room, 0, func(d int32, units int64) { r.put(piece, d, units) }) {
-		r.tried.heapify()
+	if r.pourInto(r.tried.E, piece, room, 0, func(d int32, units int64) { r.put(piece, d, units) }) {
+		r.tried.Heapify()
 	}
 }
 
 // forgive makes the instances that refused a candidate available to the next.
 func (r *llfd) forgive() {
 	for _, d := range r.refused {
-		r.tried.push(d)
+		r.tried.Push(d)
 	}
 	r.refused = r.refused[:0]
 }
@@ -275,11 +277,11 @@ func (r *llfd) unitsUntilNext(cost, n int64) int64 {
 	if n == 1 || cost == 0 {
 		return n
 	}
-	other, ok := r.tried.second()
+	other, ok := r.tried.Second()
 	if !ok {
 		return n
 	}
-	d := r.tried.e[0]
+	d := r.tried.E[0]
 	level := r.rate[other]
 	first := func(k int64) bool { // is d still tried first when it holds k units more?
 		x := r.p.rate(d, r.load[d]+k*cost)
@@ -327,7 +329,7 @@ func (r *llfd) exchange(d int, candidate int32, need int64) bool {
 func (r *llfd) add(s *source, piece int32, need int64) int64 {
 	if r.units == nil {
 		piece, cost := r.displace(s, piece, need)
-		r.queue.added.push(r.byCostRank(piece))
+		r.queue.added.Push(r.byCostRank(piece))
 		return cost
 	}
 	item, known := r.items[piece], int32(len(r.at))
@@ -335,7 +337,7 @@ func (r *llfd) add(s *source, piece int32, need int64) int64 {
 	other, ok := r.waiting[item]
 	if !ok || taken < known { // else it was just split off
 		r.waiting[item] = taken
-		r.queue.added.push(r.byCostRank(taken))
+		r.queue.added.Push(r.byCostRank(taken))
 		return cost
 	}
 	r.join(taken, other, r.units[taken])
@@ -392,16 +394,16 @@ func (r *llfd) placeAnyway(piece int32, cost int64) bool {
 		return r.p.meter.spend(1) && r.put(piece, r.leastLoadedWith(cost), 1)
 	}
 	r.pourInto(r.p.live, piece, unlimited, 1, func(d int32, units int64) { r.put(piece, d, units) })
-	with := minHeap[int32]{e: slices.Clone(r.p.live), before: func(x, y int32) bool {
+	with := exact.Heap[int32]{E: slices.Clone(r.p.live), Before: func(x, y int32) bool {
 		a, b := r.p.rate(x, r.load[x]+cost), r.p.rate(y, r.load[y]+cost)
 		return a < b || a == b && x < y
 	}}
-	with.heapify()
-	for done := false; !done; with.sink(0) {
+	with.Heapify()
+	for done := false; !done; with.Sink(0) {
 		if !r.p.meter.spend(1) {
 			return false
 		}
-		done = r.put(piece, with.e[0], 1)
+		done = r.put(piece, with.E[0], 1)
 	}
 	return true
 }
@@ -410,12 +412,12 @@ func (r *llfd) placeAnyway(piece int32, cost int64) bool {
 // they are asked for, those that exchanges add go into a heap.
 type candidates struct {
 	sorted lazyOrder
-	added  minHeap[ranked]
+	added  exact.Heap[ranked]
 }
 
 func newCandidates(taken []ranked, a *assignment) candidates {
 	c := candidates{sorted: newLazyOrder(taken, a.p.s.Keys, a.items)}
-	c.added.before = func(x, y ranked) bool {
+	c.added.Before = func(x, y ranked) bool {
 		order := lazyOrder{keys: a.p.s.Keys, items: a.items} // items grows
 		return order.less(x, y)
 	}
@@ -425,8 +427,8 @@ func newCandidates(taken []ranked, a *assignment) candidates {
 // pop takes the costliest piece out of C.
 func (c *candidates) pop() (int32, bool) {
 	e, ok := c.sorted.peek()
-	if len(c.added.e) > 0 && (!ok || c.added.before(c.added.e[0], e)) {
-		return c.added.pop().piece, true
+	if len(c.added.E) > 0 && (!ok || c.added.Before(c.added.E[0], e)) {
+		return c.added.Pop().piece, true
 	}
 	if ok {
 		c.sorted.skip()

@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"plannerd/internal/exact"
+)
 
 // optimal makes assignments of what the proof of the bound came to, of the keys
 // that have to leave and of the prices that maximise the Lagrangian, and improves
@@ -91,7 +95,7 @@ func (b *incumbent) keep(a *assignment, sc score) {
 // decided.
 func (b *incumbent) closed() bool {
 	p := b.p
-	if b.best != nil && p.enough > 0 && p.proof != nil && p.proof.lowerBound() > p.enough*(1+2*tolerance) {
+	if b.best != nil && p.enough > 0 && p.proof != nil && p.proof.lowerBound() > p.enough*(1+2*exact.Tolerance) {
 		return true
 	}
 	return b.best != nil && b.good(b.score)

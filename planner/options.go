@@ -11,43 +11,46 @@ const (
 	// DefaultThetaMax is what services and tools use when nobody says otherwise;
 	// the zero value of Options.ThetaMax is 0.
 	DefaultThetaMax = 0.08
+	// DefaultStrategy is what they plan with.
+	DefaultStrategy = Mixed
 )
 
-// Options are the parameters of all strategies.
+// Options are the parameters of all strategies. The tags are the names by which
+// [InputError] and the formats around the planner know them.
 type Options struct {
 	// ThetaMax is the tolerance θ_max ≥ 0: instance d may carry (1+θ_max) times
 	// its fair load. Defaults to 0, perfect balance.
-	ThetaMax float64
+	ThetaMax float64 `json:"theta_max"`
 	// TableLimit is A_max ≥ 0, the greatest size of the routing table. Nil: no
 	// limit.
-	TableLimit *int64
+	TableLimit *int64 `json:"table_limit"`
 	// Beta is β ≥ 0 in γ(k) = c(k)^β / S(k). Nil: DefaultBeta.
-	Beta *float64
+	Beta *float64 `json:"beta"`
 	// KeyOverhead is o, from 0 to MaxAmount, added to the state of every migrated key in the
 	// objective. Defaults to 0.
-	KeyOverhead float64
-	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
-	// a geometric ladder of values, the best plan of which is taken.
-	Sigma *float64
+	KeyOverhead float64 `json:"key_overhead"`
+	// Certificate says how much effort goes into the proof. Empty:
+	// CertificateFast.
+	Certificate CertificateLevel `json:"certificate"`
+	// Objective says what to minimise. Empty: MinMigration. Others are known to those
+	// strategies that [Info.Knows] names.
+	Objective Objective `json:"objective"`
+	// MigrationLimit bounds what may be moved under MinImbalance, which needs one.
+	MigrationLimit *MigrationLimit `json:"-"`
 	// WorkBudget bounds the work, in work units: one placement of a key or try to
 	// place it, one pair of instances or key of a pair that readj looks at, 256
 	// items of a trial of mixed. A strategy that has a complete plan when it
 	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. Proofs are
 	// not counted; they bound themselves. 0: no bound.
-	WorkBudget int64
-	// Certificate says how much effort goes into the proof. Empty:
-	// CertificateFast.
-	Certificate CertificateLevel
-	// Objective says what to minimise. Empty: MinMigration. Only strategy optimal
-	// knows another one.
-	Objective Objective
-	// MigrationLimit bounds what may be moved under MinImbalance, which needs one.
-	MigrationLimit *MigrationLimit
+	WorkBudget int64 `json:"work_budget"`
+	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
+	// a geometric ladder of values, the best plan of which is taken.
+	Sigma *float64 `json:"sigma,omitzero"`
 	// Stop is asked now and then, from several goroutines but never at the same
 	// time; true ends planning, and should stay true. A strategy that has a
 	// complete plan returns it with EndReason EndStopped, others ErrStopped.
 	// Nil: never.
-	Stop func() bool
+	Stop func() bool `json:"-"`
 }
 
 // CertificateLevel is how much effort goes into the certificate of a plan.
@@ -95,30 +98,29 @@ const (
 
 // Validate reports the first field that is out of range as an [InputError].
 func (o Options) Validate() error {
-	bad := func(field, detail string) error { return &InputError{Row: -1, Field: field, Detail: detail} }
 	switch {
 	case !nonNegative(o.ThetaMax):
-		return bad("theta_max", "must be ≥ 0 and finite")
+		return Invalid("theta_max", "must be ≥ 0 and finite")
 	case o.TableLimit != nil && *o.TableLimit < 0:
-		return bad("table_limit", "must be ≥ 0")
+		return Invalid("table_limit", "must be ≥ 0")
 	case o.Beta != nil && !nonNegative(*o.Beta):
-		return bad("beta", "must be ≥ 0 and finite")
+		return Invalid("beta", "must be ≥ 0 and finite")
 	case !isAmount(o.KeyOverhead):
-		return bad("key_overhead", mustBeAmount)
+		return Invalid("key_overhead", mustBeAmount)
 	case o.Sigma != nil && !nonNegative(*o.Sigma):
-		return bad("sigma", "must be ≥ 0 and finite")
+		return Invalid("sigma", "must be ≥ 0 and finite")
 	case o.WorkBudget < 0:
-		return bad("work_budget", "must be ≥ 0")
+		return Invalid("work_budget", "must be ≥ 0")
 	case !slices.Contains([]CertificateLevel{"", CertificateOff, CertificateFast, CertificateTight}, o.Certificate):
-		return bad("certificate", "must be off, fast or tight")
+		return Invalid("certificate", "must be off, fast or tight")
 	case !slices.Contains([]Objective{"", MinMigration, MinImbalance}, o.Objective):
-		return bad("objective", "must be min_migration or min_imbalance")
+		return Invalid("objective", "must be min_migration or min_imbalance")
 	}
 	return o.validateMigrationLimit()
 }
 
 func (o Options) validateMigrationLimit() error {
-	bad := func(detail string) error { return &InputError{Row: -1, Field: "migration_limit", Detail: detail} }
+	bad := func(detail string) error { return Invalid("migration_limit", detail) }
 	switch m := o.MigrationLimit; {
 	case o.Objective == MinImbalance && m == nil:
 		return bad("is needed with objective min_imbalance")

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // Compare orders keys i and j canonically: ascending hash, then bytes. It is
@@ -118,8 +120,6 @@ func (o *lazyOrder) peek() (ranked, bool) {
 // skip moves on behind the piece that peek returned.
 func (o *lazyOrder) skip() { o.next++ }
 
-const sortOutright = 48
-
 func (o *lazyOrder) sortMore() {
 	for {
 		end := o.bounds[len(o.bounds)-1]
@@ -127,7 +127,7 @@ func (o *lazyOrder) sortMore() {
 			o.bounds = o.bounds[:len(o.bounds)-1]
 			continue
 		}
-		if end-o.next <= sortOutright || o.work > 4*len(o.e)*bits.Len(uint(len(o.e))) {
+		if end-o.next <= exact.FewToSort || o.work > 4*len(o.e)*bits.Len(uint(len(o.e))) {
 			slices.SortFunc(o.e[o.next:end], o.compare)
 			o.sorted = end
 			o.bounds = o.bounds[:len(o.bounds)-1]
@@ -179,59 +179,4 @@ func (o *lazyOrder) pivot(e []ranked) ranked {
 	}
 	slices.SortFunc(s[:], o.compare)
 	return s[4]
-}
-
-// leastFirst reorders e so that its n least elements come first, n < len(e).
-func leastFirst[T any](e []T, n int, less func(a, b *T) bool) {
-	for work := 8 * len(e); len(e) > sortOutright; {
-		if work -= len(e); work < 0 { // bad pivots
-			break
-		}
-		k := split(e, less)
-		switch {
-		case k == n:
-			return
-		case k > n:
-			e = e[:k]
-		default:
-			e, n = e[k:], n-k
-		}
-	}
-	slices.SortFunc(e, func(a, b T) int {
-		switch {
-		case less(&a, &b):
-			return -1
-		case less(&b, &a):
-			return 1
-		}
-		return 0
-	})
-}
-
-// split puts the elements before some pivot first and returns their number,
-// which is at least 1 and less than len(e).
-func split[T any](e []T, less func(a, b *T) bool) int {
-	var s [9]T
-	step := (len(e) - 1) / 8
-	for i := range s {
-		s[i] = e[i*step]
-		for j := i; j > 0 && less(&s[j], &s[j-1]); j-- {
-			s[j], s[j-1] = s[j-1], s[j]
-		}
-	}
-	i, j, pivot := 0, len(e)-1, s[4]
-	for {
-		for less(&e[i], &pivot) {
-			i++
-		}
-		for less(&pivot, &e[j]) {
-			j--
-		}
-		if i >= j {
-			return i
-		}
-		e[i], e[j] = e[j], e[i]
-		i++
-		j--
-	}
 }

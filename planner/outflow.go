@@ -105,7 +105,7 @@ func (o *outflow) part(first, end int) outflowPart {
 	n := len(o.need)
 	q := outflowPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n), leavers: make([][]coverItem, n)}
 	for i := first; i < end; i++ {
-		cost, units, d := p.cost.of(s.Cost[i]), s.count(i), s.Current[i]
+		cost, units, d := p.cost.Fixed(s.Cost[i]), s.count(i), s.Current[i]
 		if !o.looked[d] && d == s.Hash[i] && p.isLive[d] && cost <= o.x.least && o.y.load[d] == 0 {
 			if cost > 0 && !p.isHot(i) { // then leaving costs at least what it weighs
 				q.ratio[d] = min(q.ratio[d], o.x.unitWeight*p.weight(int32(i))/float64(cost))
@@ -304,7 +304,7 @@ func (o *outflow) leaving() []int64 {
 			if item := o.itemOf(x.id); o.item == nil {
 				units[item] = 1
 			} else {
-				units[item] += x.cost / cost.of(s.Cost[item])
+				units[item] += x.cost / cost.Fixed(s.Cost[item])
 			}
 		}
 	}
@@ -325,7 +325,7 @@ func (o *outflow) look(d int32) {
 			}
 			k := o.x.choiceOf(i)
 			if r := o.toLeave(&k); !k.must && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
-				e = o.appendLeaver(e, &k, o.x.p.cost.of(s.Cost[i]), r)
+				e = o.appendLeaver(e, &k, o.x.p.cost.Fixed(s.Cost[i]), r)
 			}
 		}
 		return e

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // covered is what is known about one instance.
@@ -78,12 +80,12 @@ func (o *outflow) show(n *outflowNode) {
 // search divides the part of least bound until the keys that leave there find
 // room, or the work is used up. It returns that part, and a bound on the whole.
 func (o *outflow) search(root *outflowNode) (leaf *outflowNode, bound float64) {
-	open := minHeap[*outflowNode]{before: func(a, b *outflowNode) bool {
+	open := exact.Heap[*outflowNode]{Before: func(a, b *outflowNode) bool {
 		return a.bound < b.bound || a.bound == b.bound && a.depth > b.depth
 	}}
-	open.push(root)
+	open.Push(root)
 	for {
-		n := open.e[0]
+		n := open.E[0]
 		bound = n.bound
 		o.show(n)
 		o.work -= nodeWork + workPerInstance*len(o.need)
@@ -92,18 +94,18 @@ func (o *outflow) search(root *outflowNode) (leaf *outflowNode, bound float64) {
 		case math.IsInf(bound, 1) || o.work <= 0 || o.x.p.stopped():
 			return n, bound
 		case refined:
-			open.sink(0)
+			open.Sink(0)
 			continue
 		}
 		item, ok := o.divisor()
 		if !ok {
 			return n, bound
 		}
-		open.pop()
+		open.Pop()
 		for _, d := range o.x.p.live {
 			if c := o.place(n, item, d); c != nil {
 				o.work -= childWork
-				open.push(c)
+				open.Push(c)
 			}
 		}
 	}
@@ -138,7 +140,7 @@ func (n *outflowNode) replace(old, bound float64) {
 // nil if it cannot be there.
 func (o *outflow) place(n *outflowNode, item, d int32) *outflowNode {
 	p := o.x.p
-	k, cost := o.x.choiceOf(int(item)), p.cost.of(p.s.Cost[item])
+	k, cost := o.x.choiceOf(int(item)), p.cost.Fixed(p.s.Cost[item])
 	if cost > o.x.room[d] || d == k.from && k.must {
 		return nil
 	}
@@ -209,10 +211,10 @@ func (o *outflow) divisor() (int32, bool) {
 				best = d
 			}
 		}
-		if best == none || rooms[best] < cost.of(s.Cost[item]) {
+		if best == none || rooms[best] < cost.Fixed(s.Cost[item]) {
 			return leaving[0], true
 		}
-		rooms[best] -= cost.of(s.Cost[item])
+		rooms[best] -= cost.Fixed(s.Cost[item])
 	}
 	return none, false
 }

@@ -1,6 +1,10 @@
 package planner
 
-import "math"
+import (
+	"math"
+
+	"plannerd/internal/exact"
+)
 
 // problem is a snapshot under options, prepared for planning: loads in fixed
 // point, bounds, and the hot keys where they are placed. It is never changed
@@ -8,8 +12,8 @@ import "math"
 type problem struct {
 	s     *Snapshot
 	o     Options
-	cost  fixed
-	state fixed
+	cost  exact.Scale
+	state exact.Scale
 
 	live       []int32 // indices of the live instances, ascending
 	total      int64   // all cost
@@ -71,21 +75,27 @@ func newProblem(s *Snapshot, o Options) (*problem, error) {
 // measure chooses the scales of cost and state.
 func (p *problem) measure() {
 	s := p.s
-	var cost, state magnitudes
+	var cost, state exact.Magnitudes
 	for _, d := range s.Instances {
-		cost.add(d.ResidualCost, 1)
+		cost.Add(d.ResidualCost, 1)
 	}
-	var parts [mostParts]*[2]magnitudes
+	var parts [mostParts]*[2]exact.Magnitudes
 	inParts(s.Len(), func(part, from, to int) {
-		var m [2]magnitudes
-		m[0].addAll(s.Cost, s.Count, from, to)
-		m[1].addAll(s.State, s.Count, from, to)
+		var m [2]exact.Magnitudes
+		counts := s.Count
+		if counts != nil {
+			counts = counts[from:to]
+		}
+		m[0].AddAll(s.Cost[from:to], counts)
+		if s.State != nil {
+			m[1].AddAll(s.State[from:to], counts)
+		}
 		parts[part] = &m
 	})
 	for _, m := range parts {
 		if m != nil {
-			cost.merge(&m[0])
-			state.merge(&m[1])
+			cost.Merge(&m[0])
+			state.Merge(&m[1])
 		}
 	}
 	if s.State == nil {
@@ -96,15 +106,15 @@ func (p *problem) measure() {
 				keys += n
 			}
 		}
-		state.add(1, keys)
+		state.Add(1, keys)
 	}
-	p.mostState, p.unitState = state.greatest, evenScale(state.greatest)
+	p.mostState, p.unitState = state.Greatest, evenScale(state.Greatest)
 	for _, d := range s.Instances {
-		state.add(d.ResidualState, 1)
+		state.Add(d.ResidualState, 1)
 	}
-	p.cost, p.state = newFixed(&cost), newFixed(&state)
-	p.costliest = p.cost.of(cost.greatest)
-	p.unitCost = evenScale(cost.greatest)
+	p.cost, p.state = cost.Scale(), state.Scale()
+	p.costliest = p.cost.Fixed(cost.Greatest)
+	p.unitCost = evenScale(cost.Greatest)
 }
 
 // sums is what some items add up to.
@@ -120,12 +130,12 @@ func (p *problem) sumsOf(from, to int) sums {
 	current, hash := s.Current[from:to], s.Hash[from:to]
 	for i, c := range s.Cost[from:to] {
 		d, units := current[i], s.count(from+i)
-		x.cost[d] += p.cost.of(c) * units
+		x.cost[d] += p.cost.Fixed(c) * units
 		x.keys[d] += units
 		if d != hash[i] {
 			x.entries += units
 		}
-		x.state += p.state.of(s.state(from+i)) * units
+		x.state += p.state.Fixed(s.state(from+i)) * units
 	}
 	return x
 }
@@ -149,10 +159,10 @@ func (p *problem) sumUp() {
 		p.totalState += x.state
 	}
 	for d, x := range s.Instances {
-		p.residual[d] = p.cost.of(x.ResidualCost)
+		p.residual[d] = p.cost.Fixed(x.ResidualCost)
 		p.before[d] += p.residual[d]
 		p.total += p.before[d]
-		p.totalState += p.state.of(x.ResidualState)
+		p.totalState += p.state.Fixed(x.ResidualState)
 		p.keysBefore[d] = p.namedOn[d] + x.ResidualKeys
 		if x.Live() {
 			p.isLive[d] = true
@@ -177,13 +187,13 @@ func (p *problem) setBounds() {
 	for _, d := range p.live {
 		p.fair[d] = p.s.Instances[d].Capacity / p.capacities * float64(p.total)
 		p.bound[d] = (1 + p.o.ThetaMax) * p.fair[d]
-		p.maximum[d] = tolerant(p.bound[d])
+		p.maximum[d] = exact.AtMost(p.bound[d])
 		p.hotAbove = max(p.hotAbove, p.maximum[d]-p.residual[d])
 	}
 }
 
 func (p *problem) isHot(item int) bool {
-	return len(p.hot) > 0 && p.cost.of(p.s.Cost[item]) > p.hotAbove
+	return len(p.hot) > 0 && p.cost.Fixed(p.s.Cost[item]) > p.hotAbove
 }
 
 // settled reports whether there is nothing to do: every live instance within

@@ -56,7 +56,7 @@ func newRelaxation(p *problem) *relaxation {
 	x.load = slices.Clone(p.before)
 	background, entries := slices.Clone(p.residual), p.entries
 	for _, h := range p.hot {
-		cost := p.cost.of(p.s.Cost[h.item]) * h.count
+		cost := p.cost.Fixed(p.s.Cost[h.item]) * h.count
 		from := p.s.Current[h.item]
 		background[h.to] += cost
 		if from == h.to {
@@ -86,7 +86,7 @@ func newRelaxation(p *problem) *relaxation {
 	}
 	state := p.totalState
 	for _, d := range p.s.Instances {
-		state -= p.state.of(d.ResidualState)
+		state -= p.state.Fixed(d.ResidualState)
 	}
 	x.everything = x.unitWeight * p.objective(state, p.named())
 	return x
@@ -101,7 +101,7 @@ func scaleAbove(v float64) float64 {
 // choiceOf describes a key that is not hot.
 func (x *relaxation) choiceOf(item int) choice {
 	p := x.p
-	cost := p.cost.of(p.s.Cost[item])
+	cost := p.cost.Fixed(p.s.Cost[item])
 	from, home := p.s.Current[item], p.s.Hash[item]
 	k := choice{
 		cost: x.unitCost * float64(cost), weight: x.unitWeight * p.weight(int32(item)), units: float64(p.s.count(item)),

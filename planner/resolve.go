@@ -95,12 +95,12 @@ func (s *Statistics) validateColumns() error {
 	if len(s.Cost) != n || s.State != nil && len(s.State) != n ||
 		s.Instance != nil && len(s.Instance) != n || s.HashInstance != nil && len(s.HashInstance) != n ||
 		s.Count != nil && len(s.Count) != n {
-		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
+		return Invalid("keys", "the columns differ in length")
 	}
 	units := int64(0)
 	for i, count := range s.Count {
 		if count < 1 || count > MaxCount-units {
-			return &InputError{Row: i, Field: "count", Detail: mustBeCount}
+			return InvalidRow(i, "count", mustBeCount)
 		}
 		units += count
 	}
@@ -133,7 +133,7 @@ func (r *resolver) addResiduals() error {
 	seen := make(map[int32]bool, len(r.stats.Residual))
 	for i, v := range r.stats.Residual {
 		bad := func(field, detail string) error {
-			return &InputError{Row: -1, Field: "residual/" + strconv.Itoa(i) + "/" + field, Detail: detail}
+			return Invalid("residual/"+strconv.Itoa(i)+"/"+field, detail)
 		}
 		at := r.index.find(v.Instance)
 		switch {
@@ -166,7 +166,7 @@ const (
 // row resolves F and h of row i, and tells whether the key drifted.
 func (r *resolver) row(i int) (drifts bool, err error) {
 	bad := func(field, detail string) (bool, error) {
-		return false, &InputError{Row: i, Field: field, Detail: detail}
+		return false, InvalidRow(i, field, detail)
 	}
 	if !isAmount(r.stats.Cost[i]) {
 		return bad("cost", mustBeAmount)
@@ -232,16 +232,16 @@ func (r *resolver) placed(i, entry int, h int32) (int32, error) {
 		id = r.base.Table.At(entry).Instance
 	case !r.base.HashChanged:
 	case r.base.Configuration.Hash == nil:
-		return 0, &InputError{Row: i, Field: "instance", Detail: "is needed: the instances changed and the committed hash is not known"}
+		return 0, InvalidRow(i, "instance", "is needed: the instances changed and the committed hash is not known")
 	default:
 		var err error
 		if id, err = r.base.Configuration.Hash.Instance(r.stats.Keys.At(i), r.stats.Keys.Hash(i)); err != nil {
-			return 0, &InputError{Row: i, Field: "key", Detail: err.Error()}
+			return 0, InvalidRow(i, "key", err.Error())
 		}
 	}
 	at := r.index.find(id)
 	if at < 0 {
-		return 0, &InputError{Row: i, Field: "instance", Detail: "the routing table puts the key on an unknown instance"}
+		return 0, InvalidRow(i, "instance", "the routing table puts the key on an unknown instance")
 	}
 	return at, nil
 }
@@ -287,7 +287,7 @@ func validateInstances(field string, instances []Instance) error {
 	live := false
 	for i, d := range instances {
 		bad := func(of, detail string) error {
-			return &InputError{Row: -1, Field: field + "/" + strconv.Itoa(i) + "/" + of, Detail: detail}
+			return Invalid(field+"/"+strconv.Itoa(i)+"/"+of, detail)
 		}
 		switch {
 		case d.ID < 0:
@@ -306,7 +306,7 @@ func validateInstances(field string, instances []Instance) error {
 		live = live || d.Live()
 	}
 	if !live {
-		return &InputError{Row: -1, Field: field, Detail: "must have one that is neither drained nor frozen"}
+		return Invalid(field, "must have one that is neither drained nor frozen")
 	}
 	return nil
 }
@@ -321,10 +321,10 @@ func (s *Snapshot) Validate() error {
 	if s.Keys.Len() != n || len(s.Current) != n || len(s.Hash) != n ||
 		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n ||
 		s.Entry != nil && len(s.Entry) != n || s.Entry == nil && s.Table.Len() > 0 {
-		return &InputError{Row: -1, Field: "keys", Detail: "the columns differ in length"}
+		return Invalid("keys", "the columns differ in length")
 	}
 	for i := range n {
-		bad := func(field, detail string) error { return &InputError{Row: i, Field: field, Detail: detail} }
+		bad := func(field, detail string) error { return InvalidRow(i, field, detail) }
 		switch {
 		case len(s.Keys.At(i)) == 0:
 			return bad("key", "must not be empty")
@@ -348,7 +348,7 @@ func (s *Snapshot) Validate() error {
 	order := s.canonicalOrder()
 	for j := 1; j < n; j++ {
 		if s.Keys.Compare(order[j-1], order[j]) == 0 {
-			return &InputError{Row: int(max(order[j-1], order[j])), Field: "key", Detail: "stands twice"}
+			return InvalidRow(int(max(order[j-1], order[j])), "key", "stands twice")
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // pending is a piece that goes to market.
@@ -56,12 +58,12 @@ func (a *assignment) toMarket(queue []pending) {
 	slices.SortFunc(queue, func(x, y pending) int {
 		return cmp.Or(cmp.Compare(y.cost, x.cost), p.s.Keys.Compare(a.item(x.piece), a.item(y.piece)))
 	})
-	rooms := minHeap[int32]{before: func(x, y int32) bool {
+	rooms := exact.Heap[int32]{Before: func(x, y int32) bool {
 		rx, ry := p.limit[x]-a.load[x], p.limit[y]-a.load[y]
 		return rx > ry || rx == ry && x < y
 	}}
 	for _, d := range p.live {
-		rooms.push(d)
+		rooms.Push(d)
 	}
 	for _, q := range queue {
 		a.send(q, &rooms)
@@ -95,10 +97,10 @@ func (a *assignment) leastCertain(e []uncertain) []uncertain {
 	if len(e) <= searchSize {
 		return e
 	}
-	leastFirst(e, searchSize/2, func(v, w *uncertain) bool {
+	exact.SelectLeast(e, searchSize/2, func(v, w *uncertain) bool {
 		return v.regret < w.regret || v.regret == w.regret && a.before(v, w)
 	})
-	leastFirst(e[searchSize/2:], searchSize/2, func(v, w *uncertain) bool {
+	exact.SelectLeast(e[searchSize/2:], searchSize/2, func(v, w *uncertain) bool {
 		return v.relative < w.relative || v.relative == w.relative && a.before(v, w)
 	})
 	return e[:searchSize]
@@ -173,15 +175,15 @@ func (x *relaxation) typicalPrice(y *prices) float64 {
 }
 
 // send places all units of a piece, each where there is most room.
-func (a *assignment) send(q pending, rooms *minHeap[int32]) {
+func (a *assignment) send(q pending, rooms *exact.Heap[int32]) {
 	pourable := true
 	for piece := q.piece; ; {
-		to, units := rooms.e[0], a.count(piece)
+		to, units := rooms.E[0], a.count(piece)
 		room := a.p.limit[to] - a.load[to]
 		if pourable && room < q.cost { // nowhere is room
 			pourable = false
 			if a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) }) {
-				rooms.heapify()
+				rooms.Heapify()
 				continue
 			}
 		}
@@ -193,7 +195,7 @@ func (a *assignment) send(q pending, rooms *minHeap[int32]) {
 			part = a.split(piece, units)
 		}
 		a.move(part, to)
-		rooms.sink(0)
+		rooms.Sink(0)
 		if part == piece {
 			return
 		}

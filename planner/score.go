@@ -76,7 +76,7 @@ func (a *assignment) tallyOf(from, to int) (x tally) {
 		if d != s.Current[i] {
 			units := a.count(int32(piece))
 			x.moves += units
-			x.state += a.p.state.of(s.state(i)) * units
+			x.state += a.p.state.Fixed(s.state(i)) * units
 		}
 		if d != s.Hash[i] {
 			x.table += a.count(int32(piece))
@@ -87,7 +87,7 @@ func (a *assignment) tallyOf(from, to int) (x tally) {
 
 // objective is Σ (S(k)+o) over the moved keys.
 func (p *problem) objective(state, keys int64) float64 {
-	return p.state.float(state) + float64(p.o.KeyOverhead*float64(keys))
+	return p.state.Float(state) + float64(p.o.KeyOverhead*float64(keys))
 }
 
 // relative is x/base − 1; 0 when both are 0.

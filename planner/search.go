@@ -120,7 +120,7 @@ func newSearch(a *assignment, core []int32) *search {
 		item := a.item(x.piece)
 		s.piece[k], s.cost[k], s.units[k] = x.piece, int64(x.rank), a.count(x.piece)
 		s.weight[k] = scale * float64(p.weight(item)*float64(s.units[k]))
-		s.state[k] = p.state.of(p.s.state(int(item))) * s.units[k]
+		s.state[k] = p.state.Fixed(p.s.state(int(item))) * s.units[k]
 		s.from[k], s.home[k], s.at[k] = p.s.Current[item], p.s.Hash[item], a.at[x.piece]
 	}
 	s.bestAt = slices.Clone(s.at)

@@ -1,27 +1,97 @@
 package planner
 
+import (
+	"slices"
+	"strings"
+)
+
 // Strategy computes a plan from a snapshot. The error is an [InputError] or
 // [ErrStopped].
 type Strategy func(*Snapshot, Options) (*Plan, error)
 
-// Info describes a registered strategy.
+// The strategies.
+const (
+	Mixed           = "mixed"
+	Optimal         = "optimal"
+	MixedBruteForce = "mixed_bf"
+	MinMig          = "minmig"
+	MinTable        = "mintable"
+	LLFD            = "llfd"
+	Readj           = "readj"
+	LPT             = "lpt"
+)
+
+// Info describes a registered strategy: what it is called, and what may be
+// expected of it.
 type Info struct {
 	Name    string
+	Title   string // for people
 	Summary string // one line, for people
 	Source  string // where it comes from
-	Plan    Strategy
+	// Reads names the options, in the words of [InputError], that its moves depend on
+	// besides theta_max and key_overhead, which are part of every goal. Others count in
+	// the figures and the certificate alone: a strategy that does not read table_limit
+	// is blind to the table.
+	Reads []string
+	// Anytime: cut short by Options.Stop or a work budget, it returns the best of the
+	// plans that it completed until then. Of others, and before the first is complete,
+	// there is none.
+	Anytime bool
+	Cost    CostClass
+
+	algorithm func(*problem) *assignment
+	proves    bool // it works out itself what the certificate rests on
 }
+
+// CostClass says how the time of a strategy grows.
+type CostClass string
+
+// The classes.
+const (
+	// CostLinear: a few passes over the keys, and ordering some of them.
+	CostLinear CostClass = "linear"
+	// CostSearch: some of the former, and a search whose effort is bounded.
+	CostSearch CostClass = "search"
+	// CostQuadratic: a pass for each table entry, or a look at pairs of keys. For up to
+	// some 100 000 keys.
+	CostQuadratic CostClass = "quadratic"
+)
 
 // The registry, in the order in which strategies are listed.
 var registry = []Info{
-	strategy("mixed", "moves back as few entries as the table limit demands, then as minmig", "mixed-routing §III-C, Algorithm 4", mixed),
-	strategy("optimal", "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable", "own", optimal),
-	strategy("mixed_bf", "mixed for every number of entries to move back; the best plan", "mixed-routing §III-C, MixedBF", mixedBruteForce),
-	strategy("minmig", "least-load fit, keys of most cost per state first; blind to the table", "mixed-routing §III-B, Algorithm 3", minMig),
-	strategy("mintable", "moves all entries back, then least-load fit, costliest keys first", "mixed-routing §III-B, Algorithm 2", minTable),
-	strategy("llfd", "least-load fit, costliest keys first, from where the keys are", "mixed-routing §III-A, Algorithm 1", leastLoadFit),
-	strategy("readj", "moves and swaps of single heavy keys", "mixed-routing §V, after Gedik 2014", readj),
-	strategy("lpt", "all keys anew, the costliest first, each to the least loaded instance", "mixed-routing Appendix A, Lemma 3 (Simple)", longestProcessingTime),
+	{
+		Name: Mixed, Title: "Mixed", Summary: "moves back as few entries as the table limit demands, then as minmig",
+		Source: "mixed-routing §III-C, Algorithm 4", Reads: []string{"table_limit", "beta"},
+		Anytime: true, Cost: CostLinear, algorithm: mixed,
+	}, {
+		Name: Optimal, Title: "Optimal", Summary: "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable",
+		Source: "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
+		Anytime: true, Cost: CostSearch, algorithm: optimal, proves: true,
+	}, {
+		Name: MixedBruteForce, Title: "Mixed, exhaustive", Summary: "mixed for every number of entries to move back; the best plan",
+		Source: "mixed-routing §III-C, MixedBF", Reads: []string{"table_limit", "beta"},
+		Anytime: true, Cost: CostQuadratic, algorithm: mixedBruteForce,
+	}, {
+		Name: MinMig, Title: "MinMig", Summary: "least-load fit, keys of most cost per state first; blind to the table",
+		Source: "mixed-routing §III-B, Algorithm 3", Reads: []string{"beta"},
+		Cost: CostLinear, algorithm: minMig,
+	}, {
+		Name: MinTable, Title: "MinTable", Summary: "moves all entries back, then least-load fit, costliest keys first",
+		Source: "mixed-routing §III-B, Algorithm 2",
+		Cost:   CostLinear, algorithm: minTable,
+	}, {
+		Name: LLFD, Title: "LLFD", Summary: "least-load fit, costliest keys first, from where the keys are",
+		Source: "mixed-routing §III-A, Algorithm 1",
+		Cost:   CostLinear, algorithm: leastLoadFit,
+	}, {
+		Name: Readj, Title: "Readj", Summary: "moves and swaps of single heavy keys",
+		Source: "mixed-routing §V, after Gedik 2014", Reads: []string{"table_limit", "sigma"},
+		Anytime: true, Cost: CostQuadratic, algorithm: readj,
+	}, {
+		Name: LPT, Title: "LPT", Summary: "all keys anew, the costliest first, each to the least loaded instance",
+		Source: "mixed-routing Appendix A, Lemma 3 (Simple)",
+		Cost:   CostLinear, algorithm: longestProcessingTime,
+	},
 }
 
 // Strategies lists what [Run] knows.
@@ -42,7 +112,7 @@ func Lookup(name string) (Info, bool) {
 func Run(name string, s *Snapshot, o Options) (*Plan, error) {
 	info, ok := Lookup(name)
 	if !ok {
-		return nil, &InputError{Row: -1, Field: "strategy", Detail: "is not a known strategy"}
+		return nil, Invalid("strategy", "is not a known strategy")
 	}
 	return info.Plan(s, o)
 }
@@ -58,38 +128,60 @@ func Inspect(s *Snapshot, o Options) (*Plan, error) {
 	return p.finish("", p.unmoved()), nil
 }
 
-// strategy wraps an algorithm with what all share: preparing the problem,
-// leaving a settled one alone, and computing the figures. An algorithm returns
-// nil when the meter ran out before it had a complete assignment.
-func strategy(name, summary, source string, algorithm func(*problem) *assignment) Info {
-	plan := func(s *Snapshot, o Options) (*Plan, error) {
-		p, err := newProblem(s, o)
-		if err != nil {
-			return nil, err
-		}
-		if o.Objective == MinImbalance && name != "optimal" {
-			return nil, &InputError{Row: -1, Field: "objective", Detail: "min_imbalance is known to strategy optimal only"}
-		}
-		if p.settled() {
-			return p.finish(name, p.unmoved()), nil
-		}
-		a := p.run(name, algorithm)
-		if a == nil {
-			return nil, ErrStopped
-		}
-		return p.finish(name, a), nil
+// Plan computes a plan from a snapshot. It is a [Strategy]: it leaves a snapshot
+// alone in which nothing is to be done.
+func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
+	p, err := newProblem(s, o)
+	if err != nil {
+		return nil, err
 	}
-	return Info{Name: name, Summary: summary, Source: source, Plan: plan}
+	if !info.Knows(o.Objective) {
+		return nil, Invalid("objective", OnlyKnowing(o.Objective))
+	}
+	if p.settled() {
+		return p.finish(info.Name, p.unmoved()), nil
+	}
+	a := p.run(info)
+	if a == nil {
+		return nil, ErrStopped
+	}
+	return p.finish(info.Name, a), nil
+}
+
+// DependsOn reports whether the strategy reads an option, see [Info.Reads].
+func (info Info) DependsOn(option string) bool { return slices.Contains(info.Reads, option) }
+
+// Knows reports whether the strategy can plan for an objective. Empty is the
+// default, which all know.
+func (info Info) Knows(objective Objective) bool {
+	return objective == "" || objective == MinMigration || info.DependsOn("objective")
+}
+
+// Knowing lists the strategies that can plan for an objective.
+func Knowing(objective Objective) []string {
+	var names []string
+	for _, info := range Strategies() {
+		if info.Knows(objective) {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// OnlyKnowing says in words which strategies can plan for an objective.
+func OnlyKnowing(objective Objective) string {
+	return string(objective) + " is known to strategy " + strings.Join(Knowing(objective), ", ") + " only"
 }
 
 // run runs an algorithm, and meanwhile proves what the certificate rests on, if
-// the algorithm does not do that itself.
-func (p *problem) run(name string, algorithm func(*problem) *assignment) *assignment {
-	if name == "optimal" || p.o.Certificate == CertificateOff || !p.concurrent() {
-		return algorithm(p)
+// the algorithm does not do that itself. It returns nil when the meter ran out
+// before the algorithm had a complete assignment.
+func (p *problem) run(info Info) *assignment {
+	if info.proves || p.o.Certificate == CertificateOff || !p.concurrent() {
+		return info.algorithm(p)
 	}
 	wait := p.aside(func(q *problem) { q.proof = q.prove(q.o.Certificate) })
-	a := algorithm(p)
+	a := info.algorithm(p)
 	p.proof = wait().proof
 	return a
 }
@@ -219,15 +311,15 @@ func longestProcessingTime(p *problem) *assignment {
 		order.skip()
 		r.forget()
 		put := func(d int32, units int64) { r.put(e.piece, d, units) }
-		if r.pourInto(r.tried.e, e.piece, unlimited, 0, put) {
-			r.tried.heapify()
+		if r.pourInto(r.tried.E, e.piece, unlimited, 0, put) {
+			r.tried.Heapify()
 		}
 		for done := false; !done; {
 			if !p.meter.spend(1) {
 				return nil
 			}
-			done = r.put(e.piece, r.tried.e[0], r.unitsUntilNext(r.unitCost(e.piece), r.count(e.piece)))
-			r.tried.sink(0)
+			done = r.put(e.piece, r.tried.E[0], r.unitsUntilNext(r.unitCost(e.piece), r.count(e.piece)))
+			r.tried.Sink(0)
 		}
 	}
 }

@@ -37,10 +37,10 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	for n, i := range order {
 		e := entries[i]
 		if len(e.Key) > MaxKeyBytes {
-			return nil, &InputError{Row: i, Field: "key", Detail: "is longer than 1024 bytes"}
+			return nil, InvalidRow(i, "key", "is longer than 1024 bytes")
 		}
 		if n > 0 && bytes.Equal(entries[order[n-1]].Key, e.Key) {
-			return nil, &InputError{Row: i, Field: "key", Detail: "stands twice in the routing table"}
+			return nil, InvalidRow(i, "key", "stands twice in the routing table")
 		}
 		t.keys.Append(e.Key)
 		t.instances = append(t.instances, e.Instance)

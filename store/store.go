@@ -123,6 +123,7 @@ type Plan struct {
 	Epoch         int64
 	Interval      int64
 	Status        Status
+	Scheme        string // by which keys are placed; the store takes any
 	Strategy      string
 	Parameters    []byte // JSON
 	BaseVersion   int64
@@ -132,7 +133,12 @@ type Plan struct {
 	// of the request: a second plan with the same operator, epoch, interval and
 	// fingerprint is the same plan.
 	Fingerprint string
-	CreatedAt   time.Time
+	// Source is the Fingerprint of the plan that the statistics came for: another one if
+	// this plan is a replay of it.
+	Source string
+	// Outdated: the statistics are of an older table than that of BaseVersion.
+	Outdated  bool
+	CreatedAt time.Time
 	// Classes: the plan moves classes of keys, as compact statistics name them.
 	// Which keys they are, and so its changes, is known only after ResolvePlan.
 	Classes bool

@@ -137,30 +137,30 @@ func TestMigrationsFiltered(t *testing.T) {
 		p.WaitUntil(filled(0))
 		equalRows(t, p, site, plan, query)
 	}
-	p.Fill(".migrations-bytes input", "1")
-	p.WaitUntil(`location.hash.endsWith('?key_prefix=1')`)
-	matches("key_prefix=1")
+	p.Fill(".migrations-bytes input", "k1")
+	p.WaitUntil(`location.hash.endsWith('?key_prefix=k1')`)
+	matches("key_prefix=k1")
 	if h := browsertest.Eval[float64](p, "document.documentElement.scrollHeight"); h != height {
 		t.Errorf("with a filter the page is %v pixels high, without %v", h, height)
 	}
 	p.Fill(".migrations-choice select", "drain")
-	matches("key_prefix=1&reason=drain")
+	matches("key_prefix=k1&reason=drain")
 	p.Fill(".migrations-decimal input", "2")
-	matches("key_prefix=1&reason=drain&min_cost=2")
+	matches("key_prefix=k1&reason=drain&min_cost=2")
 	p.Click("[role=columnheader]:nth-child(4) button")
 	p.WaitUntil(`document.querySelector('[aria-sort=descending]')?.textContent.startsWith('Cost')`)
-	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost")
+	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost")
 	p.Click("[role=columnheader]:nth-child(4) button")
 	p.WaitUntil(`document.querySelector('[aria-sort=ascending]')?.textContent.startsWith('Cost')`)
-	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost&order=asc")
+	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 	p.Reload()
 	p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
-	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost&order=asc")
+	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 
 	p.Fill(".migrations-numeric input", "three")
 	p.WaitFor(`.migrations-numeric input[aria-invalid="true"]`)
 	p.WaitText(".migrations-wrong", "whole number")
-	matches("key_prefix=1&reason=drain&min_cost=2&sort=cost&order=asc")
+	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 	p.Click(".migrations-line .quiet")
 	p.WaitText(".migrations-count", fmt.Sprintf("%d migrations", all))
 	if values := browsertest.Eval[string](p, `[...document.querySelectorAll('.migrations-field input')].map((e) => e.value).join('')`); values != "" {
@@ -438,9 +438,9 @@ func TestMigrationsInMemory(t *testing.T) {
 	}{
 		{site.Plans.Rescaled, "keys", []string{
 			"", "sort=key&order=desc", "sort=cost", "sort=state&order=asc", "sort=from&order=desc", "sort=to", "sort=reason",
-			"key_prefix=1", "key_contains=00", "instance=3", "from=3&to=9", "reason=drain&min_cost=2&min_state=1",
+			"key_prefix=k1", "key_contains=00", "instance=3", "from=3&to=9", "reason=drain&min_cost=2&min_state=1",
 		}},
-		{site.Plans.Classes, "classes", []string{"", "sort=cost", "sort=count&order=asc", "sort=from&order=desc", "instance=1", "min_cost=25880"}},
+		{site.Plans.Classes, "classes", []string{"", "sort=cost", "sort=count&order=asc", "sort=from&order=desc", "instance=1", "min_cost=100"}},
 		{site.Plans.Ring, "arcs", []string{"", "order=desc", "sort=cost", "sort=reason", "to=5"}},
 		{site.Plans.Ranges, "ranges", []string{"", "order=desc", "sort=count", "sort=to", "from=5"}},
 	} {

@@ -10,7 +10,6 @@ import (
 
 	"plannerd/internal/access"
 	"plannerd/internal/browsertest"
-	"plannerd/internal/browsertest/fill"
 )
 
 // planned is what the tests read of a plan of the API.
@@ -59,6 +58,19 @@ func TestPlanLooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { look(t, site.URL, "/#/plans/"+id, "plan-"+name, ".plan") })
 	}
+}
+
+// TestPicture draws docs/dashboard.png, a plan that waits for approval:
+//
+//	PLANNERD_SCREENSHOTS=$PWD/docs go test ./web -run TestPicture
+func TestPicture(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Viewport(1280, 1032, false)
+	p.Goto("/#/plans/" + site.Plans.Proposed)
+	p.WaitFor(".plan-row canvas")
+	p.WaitUntil(settled)
+	p.Picture("dashboard")
 }
 
 // TestPlanFigures holds the figures of the page against those of the API.
@@ -293,7 +305,7 @@ func TestAbort(t *testing.T) {
 }
 
 // openAs opens the page of a plan with a token of a role.
-func openAs(t *testing.T, server *fill.Server, role access.Role, id string) *browsertest.Page {
+func openAs(t *testing.T, server *browsertest.Server, role access.Role, id string) *browsertest.Page {
 	t.Helper()
 	p := browsertest.Start(t).Page(t, server.URL)
 	p.Expect(`status of 401`)

@@ -69,7 +69,7 @@ func whatIfAnswer(t *testing.T, p *browsertest.Page, body string) []whatIfOutcom
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		t.Fatalf("%v: %.200s", err, body)
 	}
-	words := browsertest.Eval[map[string]string](p, `import('./dashboard/js/words.js').then((m) => m.strategyWords)`)
+	words := browsertest.Eval[map[string]string](p, `import('./dashboard/js/strategies.js').then((m) => Object.fromEntries(m.strategies().map((s) => [s.name, s.title])))`)
 	var out []whatIfOutcome
 	for _, r := range answer.Results {
 		percent := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/format.js').then((m) => m.percent(%v))`, r.Theta.After))
@@ -120,7 +120,7 @@ func TestWhatIfSample(t *testing.T) {
 	best := slices.DeleteFunc(slices.Clone(shown), func(o whatIfOutcome) bool { return !o.Pareto })
 	p.Click(".whatif-filters label:last-child")
 	p.WaitUntil(fmt.Sprintf(`document.querySelectorAll('%s').length === %d`, whatIfRows, len(best)))
-	best = slices.DeleteFunc(best, func(o whatIfOutcome) bool { return o.Strategy == "MinTable" })
+	best = slices.DeleteFunc(best, func(o whatIfOutcome) bool { return o.Strategy == "Mixed" })
 	p.Click(".whatif-filters label:first-of-type")
 	p.WaitUntil(fmt.Sprintf(`document.querySelectorAll('%s').length === %d`, whatIfRows, len(best)))
 	p.WaitUntil(`location.hash.includes('pareto=1') && location.hash.includes('show=')`)
@@ -329,21 +329,21 @@ func TestWhatIfValues(t *testing.T) {
 		{"theta_max", "0.02..0.1 step 0.02", "[0.02,0.04,0.06,0.08,0.1]"},
 		{"theta_max", "2%..10% step 4%, 0.02", "[0.02,0.06,0.1]"},
 		{"theta_max", "", "[]"},
-		{"theta_max", "-1", "[] “-1” is not a tolerance such as 0.05 or 5%."},
+		{"theta_max", "-1", "[] “-1” is not a number of 0 or more, or a share such as 5%."},
 		{"theta_max", "0.1..0.02 step 0.01", "[] “0.1..0.02 step 0.01” ends before it begins."},
 		{"theta_max", "0..1 step 0.001", "[] These are more than 256 values."},
 		{"table_limit", "0, None, 100", "[0,null,100]"},
-		{"table_limit", "1.5", "[] “1.5” is not a number of entries, or “none”."},
+		{"table_limit", "1.5", "[] “1.5” is not a whole number of 0 or more, or none."},
 		{"compact_degree", "0, 1..64 step x4", "[0,1,4,16,64]"},
-		{"compact_degree", "3", "[] “3” is not 0 or a power of two up to 2³⁰."},
+		{"compact_degree", "3", "[] “3” is not 0 or a power of two up to 2^30."},
 		{"migration_limit", "5%, 500 keys, 1e6", `[{"fraction":0.05},{"keys":500},{"state":1000000}]`},
-		{"migration_limit", "120%", "[] “120%” is not a share such as “5%”, a number such as “500 keys”, or an amount of state."},
+		{"migration_limit", "120%", "[] “120%” is not a share of all state such as 5%, a number of keys such as 1200keys, or an amount of state."},
 		{"deadline", "500ms, 1m30s", `["500ms","1m30s"]`},
 		{"deadline", "5", "[] “5” is not a time such as 500ms or 1m30s."},
 	} {
 		said, _ := json.Marshal(test.text)
-		got := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/views/whatif/values.js').then(({ parse, typed }) => {
-			const { values, problem } = parse(%s, typed.%s.read)
+		got := browsertest.Eval[string](p, fmt.Sprintf(`Promise.all([import('./dashboard/js/views/whatif/values.js'), import('./dashboard/js/strategies.js')]).then(([{ parse, readerOf }, { varied }]) => {
+			const { values, problem } = parse(%s, readerOf(varied().find((p) => p.grid === '%s')))
 			return (JSON.stringify(values) + ' ' + problem).trim()
 		})`, said, test.name))
 		if got != test.want {

@@ -3,7 +3,7 @@
 // Everything comes from this server: no validator badge, no configuration from
 // the address bar.
 SwaggerUIBundle({
-  url: "openapi.yaml",
+  url: new URL("../openapi.yaml", location.href).href,
   dom_id: "#contract",
   presets: [SwaggerUIBundle.presets.apis],
   layout: "BaseLayout",

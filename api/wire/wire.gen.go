@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+// Defines values for AnswerKeyEncoding.
+const (
+	AnswerKeyEncodingBase64 AnswerKeyEncoding = "base64"
+)
+
+// Valid indicates whether the value is a known member of the AnswerKeyEncoding enum.
+func (e AnswerKeyEncoding) Valid() bool {
+	switch e {
+	case AnswerKeyEncodingBase64:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CertificateScope.
 const (
 	CertificateScopeClasses CertificateScope = "classes"
@@ -223,6 +238,27 @@ func (e Code) Valid() bool {
 	}
 }
 
+// Defines values for CostClass.
+const (
+	Linear    CostClass = "linear"
+	Quadratic CostClass = "quadratic"
+	Search    CostClass = "search"
+)
+
+// Valid indicates whether the value is a known member of the CostClass enum.
+func (e CostClass) Valid() bool {
+	switch e {
+	case Linear:
+		return true
+	case Quadratic:
+		return true
+	case Search:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Coverage.
 const (
 	Complete Coverage = "complete"
@@ -367,6 +403,36 @@ func (e Migrates) Valid() bool {
 	}
 }
 
+// Defines values for MigrationReason.
+const (
+	Drain    MigrationReason = "drain"
+	Exchange MigrationReason = "exchange"
+	Fill     MigrationReason = "fill"
+	MoveBack MigrationReason = "move_back"
+	Overload MigrationReason = "overload"
+	Rehash   MigrationReason = "rehash"
+)
+
+// Valid indicates whether the value is a known member of the MigrationReason enum.
+func (e MigrationReason) Valid() bool {
+	switch e {
+	case Drain:
+		return true
+	case Exchange:
+		return true
+	case Fill:
+		return true
+	case MoveBack:
+		return true
+	case Overload:
+		return true
+	case Rehash:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MissingReports.
 const (
 	Carry  MissingReports = "carry"
@@ -424,39 +490,159 @@ func (e OnPending) Valid() bool {
 	}
 }
 
+// Defines values for ParameterType.
+const (
+	ParameterTypeChoice         ParameterType = "choice"
+	ParameterTypeDuration       ParameterType = "duration"
+	ParameterTypeInteger        ParameterType = "integer"
+	ParameterTypeMigrationLimit ParameterType = "migration_limit"
+	ParameterTypeNumber         ParameterType = "number"
+)
+
+// Valid indicates whether the value is a known member of the ParameterType enum.
+func (e ParameterType) Valid() bool {
+	switch e {
+	case ParameterTypeChoice:
+		return true
+	case ParameterTypeDuration:
+		return true
+	case ParameterTypeInteger:
+		return true
+	case ParameterTypeMigrationLimit:
+		return true
+	case ParameterTypeNumber:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ParameterUnit.
+const (
+	ParameterUnitEntries   ParameterUnit = "entries"
+	ParameterUnitShare     ParameterUnit = "share"
+	ParameterUnitState     ParameterUnit = "state"
+	ParameterUnitWorkUnits ParameterUnit = "work_units"
+)
+
+// Valid indicates whether the value is a known member of the ParameterUnit enum.
+func (e ParameterUnit) Valid() bool {
+	switch e {
+	case ParameterUnitEntries:
+		return true
+	case ParameterUnitShare:
+		return true
+	case ParameterUnitState:
+		return true
+	case ParameterUnitWorkUnits:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PendingStatus.
+const (
+	PendingStatusApplying PendingStatus = "applying"
+	PendingStatusProposed PendingStatus = "proposed"
+)
+
+// Valid indicates whether the value is a known member of the PendingStatus enum.
+func (e PendingStatus) Valid() bool {
+	switch e {
+	case PendingStatusApplying:
+		return true
+	case PendingStatusProposed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
-	Aborted    PlanStatus = "aborted"
-	Applying   PlanStatus = "applying"
-	Approved   PlanStatus = "approved"
-	Committed  PlanStatus = "committed"
-	Expired    PlanStatus = "expired"
-	NoAction   PlanStatus = "no_action"
-	Proposed   PlanStatus = "proposed"
-	Rejected   PlanStatus = "rejected"
-	Superseded PlanStatus = "superseded"
+	PlanStatusAborted    PlanStatus = "aborted"
+	PlanStatusApplying   PlanStatus = "applying"
+	PlanStatusApproved   PlanStatus = "approved"
+	PlanStatusCommitted  PlanStatus = "committed"
+	PlanStatusExpired    PlanStatus = "expired"
+	PlanStatusNoAction   PlanStatus = "no_action"
+	PlanStatusProposed   PlanStatus = "proposed"
+	PlanStatusRejected   PlanStatus = "rejected"
+	PlanStatusSuperseded PlanStatus = "superseded"
 )
 
 // Valid indicates whether the value is a known member of the PlanStatus enum.
 func (e PlanStatus) Valid() bool {
 	switch e {
-	case Aborted:
+	case PlanStatusAborted:
 		return true
-	case Applying:
+	case PlanStatusApplying:
 		return true
-	case Approved:
+	case PlanStatusApproved:
 		return true
-	case Committed:
+	case PlanStatusCommitted:
 		return true
-	case Expired:
+	case PlanStatusExpired:
 		return true
-	case NoAction:
+	case PlanStatusNoAction:
 		return true
-	case Proposed:
+	case PlanStatusProposed:
 		return true
-	case Rejected:
+	case PlanStatusRejected:
 		return true
-	case Superseded:
+	case PlanStatusSuperseded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanStrategy.
+const (
+	PlanStrategyDoubling    PlanStrategy = "doubling"
+	PlanStrategyFitted      PlanStrategy = "fitted"
+	PlanStrategyHalving     PlanStrategy = "halving"
+	PlanStrategyLlfd        PlanStrategy = "llfd"
+	PlanStrategyLpt         PlanStrategy = "lpt"
+	PlanStrategyMinMovement PlanStrategy = "min_movement"
+	PlanStrategyMinmig      PlanStrategy = "minmig"
+	PlanStrategyMintable    PlanStrategy = "mintable"
+	PlanStrategyMixed       PlanStrategy = "mixed"
+	PlanStrategyMixedBf     PlanStrategy = "mixed_bf"
+	PlanStrategyOptimal     PlanStrategy = "optimal"
+	PlanStrategyQuantile    PlanStrategy = "quantile"
+	PlanStrategyReadj       PlanStrategy = "readj"
+)
+
+// Valid indicates whether the value is a known member of the PlanStrategy enum.
+func (e PlanStrategy) Valid() bool {
+	switch e {
+	case PlanStrategyDoubling:
+		return true
+	case PlanStrategyFitted:
+		return true
+	case PlanStrategyHalving:
+		return true
+	case PlanStrategyLlfd:
+		return true
+	case PlanStrategyLpt:
+		return true
+	case PlanStrategyMinMovement:
+		return true
+	case PlanStrategyMinmig:
+		return true
+	case PlanStrategyMintable:
+		return true
+	case PlanStrategyMixed:
+		return true
+	case PlanStrategyMixedBf:
+		return true
+	case PlanStrategyOptimal:
+		return true
+	case PlanStrategyQuantile:
+		return true
+	case PlanStrategyReadj:
 		return true
 	default:
 		return false
@@ -465,46 +651,16 @@ func (e PlanStatus) Valid() bool {
 
 // Defines values for RangesMethod.
 const (
-	MinMovement RangesMethod = "min_movement"
-	Quantile    RangesMethod = "quantile"
+	RangesMethodMinMovement RangesMethod = "min_movement"
+	RangesMethodQuantile    RangesMethod = "quantile"
 )
 
 // Valid indicates whether the value is a known member of the RangesMethod enum.
 func (e RangesMethod) Valid() bool {
 	switch e {
-	case MinMovement:
+	case RangesMethodMinMovement:
 		return true
-	case Quantile:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for Reason.
-const (
-	Drain    Reason = "drain"
-	Exchange Reason = "exchange"
-	Fill     Reason = "fill"
-	MoveBack Reason = "move_back"
-	Overload Reason = "overload"
-	Rehash   Reason = "rehash"
-)
-
-// Valid indicates whether the value is a known member of the Reason enum.
-func (e Reason) Valid() bool {
-	switch e {
-	case Drain:
-		return true
-	case Exchange:
-		return true
-	case Fill:
-		return true
-	case MoveBack:
-		return true
-	case Overload:
-		return true
-	case Rehash:
+	case RangesMethodQuantile:
 		return true
 	default:
 		return false
@@ -513,34 +669,19 @@ func (e Reason) Valid() bool {
 
 // Defines values for RingMethod.
 const (
-	Doubling RingMethod = "doubling"
-	Fitted   RingMethod = "fitted"
-	Halving  RingMethod = "halving"
+	RingMethodDoubling RingMethod = "doubling"
+	RingMethodFitted   RingMethod = "fitted"
+	RingMethodHalving  RingMethod = "halving"
 )
 
 // Valid indicates whether the value is a known member of the RingMethod enum.
 func (e RingMethod) Valid() bool {
 	switch e {
-	case Doubling:
+	case RingMethodDoubling:
 		return true
-	case Fitted:
+	case RingMethodFitted:
 		return true
-	case Halving:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for RouteKeyEncoding.
-const (
-	RouteKeyEncodingBase64 RouteKeyEncoding = "base64"
-)
-
-// Valid indicates whether the value is a known member of the RouteKeyEncoding enum.
-func (e RouteKeyEncoding) Valid() bool {
-	switch e {
-	case RouteKeyEncodingBase64:
+	case RingMethodHalving:
 		return true
 	default:
 		return false
@@ -594,34 +735,34 @@ func (e Scheme) Valid() bool {
 
 // Defines values for Strategy.
 const (
-	Llfd     Strategy = "llfd"
-	Lpt      Strategy = "lpt"
-	Minmig   Strategy = "minmig"
-	Mintable Strategy = "mintable"
-	Mixed    Strategy = "mixed"
-	MixedBf  Strategy = "mixed_bf"
-	Optimal  Strategy = "optimal"
-	Readj    Strategy = "readj"
+	StrategyLlfd     Strategy = "llfd"
+	StrategyLpt      Strategy = "lpt"
+	StrategyMinmig   Strategy = "minmig"
+	StrategyMintable Strategy = "mintable"
+	StrategyMixed    Strategy = "mixed"
+	StrategyMixedBf  Strategy = "mixed_bf"
+	StrategyOptimal  Strategy = "optimal"
+	StrategyReadj    Strategy = "readj"
 )
 
 // Valid indicates whether the value is a known member of the Strategy enum.
 func (e Strategy) Valid() bool {
 	switch e {
-	case Llfd:
+	case StrategyLlfd:
 		return true
-	case Lpt:
+	case StrategyLpt:
 		return true
-	case Minmig:
+	case StrategyMinmig:
 		return true
-	case Mintable:
+	case StrategyMintable:
 		return true
-	case Mixed:
+	case StrategyMixed:
 		return true
-	case MixedBf:
+	case StrategyMixedBf:
 		return true
-	case Optimal:
+	case StrategyOptimal:
 		return true
-	case Readj:
+	case StrategyReadj:
 		return true
 	default:
 		return false
@@ -697,6 +838,16 @@ type AbortRequest struct {
 	RolledBack *bool `json:"rolled_back,omitempty"`
 }
 
+// Ack defines model for Ack.
+type Ack struct {
+	// Actor Who said so; may be empty.
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+}
+
 // AckRequest defines model for AckRequest.
 type AckRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
@@ -712,6 +863,19 @@ type AckRequest struct {
 // Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 type Actor = string
 
+// AnswerKeyEncoding Present when the keys of this answer are base64.
+type AnswerKeyEncoding string
+
+// Approval defines model for Approval.
+type Approval struct {
+	// OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
+	// `replace`: they are planned on, and a plan that changes something supersedes it.
+	OnPending OnPending `json:"on_pending"`
+
+	// Ttl How long a plan waits before it expires; `0s` stands for ever.
+	Ttl string `json:"ttl"`
+}
+
 // ApprovalOptions For operators whose plans are approved.
 type ApprovalOptions struct {
 	OnPending *OnPending `json:"on_pending,omitempty"`
@@ -720,10 +884,37 @@ type ApprovalOptions struct {
 	Ttl *string `json:"ttl,omitempty"`
 }
 
+// Arc The positions after `start` up to and including `end`, wrapping round when `start` ≥ `end`.
+type Arc struct {
+	End   int64 `json:"end"`
+	Start int64 `json:"start"`
+}
+
+// ArcMigration A stretch of the ring that goes to another instance, with all keys that lie on it now or later.
+type ArcMigration struct {
+	// Arc The positions after `start` up to and including `end`, wrapping round when `start` ≥ `end`.
+	Arc Arc `json:"arc"`
+
+	// Cost Their cost.
+	Cost float64 `json:"cost"`
+	From int32   `json:"from"`
+
+	// Keys The number of keys of the statistics that lie on it.
+	Keys int64 `json:"keys"`
+
+	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	Reason MigrationReason `json:"reason"`
+
+	// State Their state.
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
 // Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 type Balanced = bool
 
-// Beta β in γ(k) = cost^β / state, by which minmig, mixed and mixed_bf choose the keys to move.
+// Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
 type Beta = float64
 
 // CarriedReport defines model for CarriedReport.
@@ -783,8 +974,9 @@ type Certificate struct {
 // which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
 type CertificateScope string
 
-// CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
-// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
+// CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes
+// no longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs
+// too, which takes longer and gives smaller gaps.
 type CertificateLevel string
 
 // Code What went wrong, to program against.
@@ -854,16 +1046,18 @@ type Compact struct {
 	// CostScale The real cost of a discretised 1; null for the smallest positive cost of the interval. Not with degree 0.
 	CostScale *float64 `json:"cost_scale,omitempty"`
 
-	// Degree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
-	// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+	// Degree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers
+	// of two and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right
+	// to R/2. 1 is the finest; 0 is no compaction.
 	Degree CompactDegree `json:"degree"`
 
 	// StateScale The real state of a discretised 1; null for the smallest positive state of the interval. Not with degree 0.
 	StateScale *float64 `json:"state_scale,omitempty"`
 }
 
-// CompactDegree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
-// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+// CompactDegree The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers
+// of two and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right
+// to R/2. 1 is the finest; 0 is no compaction.
 type CompactDegree = int32
 
 // Compaction The compact form that was planned on; null when the plan was made on keys.
@@ -899,12 +1093,18 @@ type Comparison struct {
 	Before float64 `json:"before"`
 }
 
+// CostClass How the time of a strategy grows. `linear`: a few passes over the keys, and ordering some of them; `search`: some of
+// these, and a search whose effort is bounded; `quadratic`: a pass for each table entry, or a look at pairs of keys,
+// for up to some 100 000 keys.
+type CostClass string
+
 // Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
 // After a change of the instances or the hash function only complete statistics can be planned on.
 type Coverage string
 
-// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
-// server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 type Deadline = string
 
 // DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
@@ -925,6 +1125,35 @@ type FieldError struct {
 
 	// Pointer JSON pointer (RFC 6901) into the body. Rows of NDJSON, CSV and Arrow, and lines of text, are `/0`, `/1`, …
 	Pointer *string `json:"pointer,omitempty"`
+}
+
+// Flow What a plan moves from one instance to another.
+type Flow struct {
+	// Cost Their cost.
+	Cost float64 `json:"cost"`
+
+	// From The id of an instance.
+	From InstanceID `json:"from"`
+
+	// Keys The number of keys; of arcs and ranges, those of the statistics that lie on or in them.
+	Keys int64 `json:"keys"`
+
+	// State Their state.
+	State float64 `json:"state"`
+
+	// To The id of an instance.
+	To InstanceID `json:"to"`
+}
+
+// FlowList defines model for FlowList.
+type FlowList struct {
+	Flows []Flow `json:"flows"`
+
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+
+	// TotalSize How many items there are on all pages, after the filters.
+	TotalSize TotalSize `json:"total_size"`
 }
 
 // Hash The hash function, which places every key without an entry in the routing table.
@@ -1005,8 +1234,17 @@ type Interval = int64
 // KeyEncoding How keys are written.
 type KeyEncoding string
 
-// KeyOverhead Added to the state of every migrated key in the objective, in units of state.
+// KeyOverhead Added to the state of every migrated key in the objective: each key that moves costs a pause.
 type KeyOverhead = float64
+
+// KeyRange A part of the key space.
+type KeyRange struct {
+	// From The least key; empty at the lower end of the key space.
+	From string `json:"from"`
+
+	// To The first key that is not in it; null at the end of the key space.
+	To *string `json:"to"`
+}
 
 // KeyType The Java type of the keys under `flink`; the keys of `int` and `long` are decimal numbers.
 type KeyType string
@@ -1042,6 +1280,19 @@ type Loads = []Load
 // Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 type Migrates string
 
+// Migration defines model for Migration.
+type Migration struct {
+	Cost float64 `json:"cost"`
+	From int32   `json:"from"`
+	Key  string  `json:"key"`
+
+	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	Reason MigrationReason `json:"reason"`
+	State  float64         `json:"state"`
+	To     int32           `json:"to"`
+}
+
 // MigrationFigures What the plan moves.
 type MigrationFigures struct {
 	// Fraction Their state over all state; 0 when there is none.
@@ -1070,6 +1321,28 @@ type MigrationLimit struct {
 	State *float64 `json:"state,omitempty"`
 }
 
+// MigrationList defines model for MigrationList.
+type MigrationList struct {
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	Migrations Migrations `json:"migrations"`
+
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+
+	// TotalSize How many items there are on all pages, after the filters.
+	TotalSize TotalSize `json:"total_size"`
+}
+
+// MigrationReason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
+// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+type MigrationReason string
+
+// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+type Migrations = []PlanMigration
+
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
@@ -1080,14 +1353,145 @@ type MissingReports string
 // NextPageToken The `page_token` of the next page; null after the last.
 type NextPageToken = string
 
-// Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance within (1+theta_max) times its fair load and the table within its
-// limit. `min_imbalance`: θ, within `migration_limit` and the table limit; only strategy `optimal` knows it. `theta_max` then says no more
-// than what counts as balanced, and `trigger` when an operator plans.
+// Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance
+// within (1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within
+// `migration_limit` and the table limit, by those strategies that read this parameter. `theta_max` then says no
+// more than what counts as balanced, and `trigger` when an operator plans.
 type Objective string
 
 // OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
 // `replace`: they are planned on, and a plan that changes something supersedes it.
 type OnPending string
+
+// Operator defines model for Operator.
+type Operator struct {
+	Approval Approval `json:"approval"`
+
+	// Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
+	Beta *Beta `json:"beta,omitempty"`
+
+	// Certificate How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes
+	// no longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs
+	// too, which takes longer and gives smaller gaps.
+	Certificate *CertificateLevel `json:"certificate,omitempty"`
+
+	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
+	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
+	Compact *Compact `json:"compact,omitempty"`
+
+	// ConfigVersion The version of this configuration, from 1.
+	ConfigVersion int64     `json:"config_version"`
+	CreatedAt     time.Time `json:"created_at"`
+
+	// CurrentPlan The plan that is being carried out; without one, the newest that is approved or proposed.
+	CurrentPlan *string `json:"current_plan"`
+
+	// CurrentPlanStatus Its status: `applying`, `approved` or `proposed`.
+	CurrentPlanStatus *string `json:"current_plan_status"`
+
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	Deadline *Deadline `json:"deadline,omitempty"`
+
+	// Hash The hash function, which places every key without an entry in the routing table.
+	Hash *Hash `json:"hash,omitempty"`
+
+	// Instances In ascending order of their ids.
+	Instances []Instance `json:"instances"`
+
+	// KeyOverhead Added to the state of every migrated key in the objective: each key that moves costs a pause.
+	KeyOverhead *KeyOverhead `json:"key_overhead,omitempty"`
+
+	// LastEpoch The newest epoch that has a plan.
+	LastEpoch *int64 `json:"last_epoch"`
+
+	// LastInterval The newest interval of that epoch that has a plan.
+	LastInterval *int64 `json:"last_interval"`
+
+	// MigrationLimit What a plan may move under objective `min_imbalance`, which needs it; exactly one of the three. null with every other objective. Keys of removed
+	// instances, which have to move, count.
+	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
+
+	// Name The name of an operator.
+	Name OperatorName `json:"name"`
+
+	// Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance
+	// within (1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within
+	// `migration_limit` and the table limit, by those strategies that read this parameter. `theta_max` then says no
+	// more than what counts as balanced, and `trigger` when an operator plans.
+	Objective *Objective `json:"objective,omitempty"`
+
+	// Ranges The parameters of scheme `ranges`.
+	Ranges *RangesOptions `json:"ranges,omitempty"`
+
+	// Reports For engines whose instances report for themselves.
+	Reports ReportOptions `json:"reports"`
+
+	// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
+	RequireApproval RequireApproval `json:"require_approval"`
+
+	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
+	Retention Retention `json:"retention"`
+
+	// Ring The parameters of scheme `ring`.
+	Ring *RingOptions `json:"ring,omitempty"`
+
+	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
+	// `ranges`: intervals of the key space, which plans hand over.
+	//
+	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+	Scheme Scheme `json:"scheme"`
+
+	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
+	// auto.
+	Sigma *Sigma `json:"sigma,omitempty"`
+
+	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+	StoreInputs StoreInputs `json:"store_inputs"`
+
+	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation with primal repair: never worse than mixed, minmig
+	// and mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best plan
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	Strategy *Strategy `json:"strategy,omitempty"`
+
+	// TableConfigVersion The configuration version that the committed routing table pins.
+	TableConfigVersion int64 `json:"table_config_version"`
+
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
+	TableLimit *TableLimit `json:"table_limit,omitempty"`
+
+	// TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
+	TableOwner *TableOwner `json:"table_owner,omitempty"`
+
+	// TableSize The number of entries of the committed routing table; 0 where the engine holds it. Under `ring` the number of instances whose tokens it says, under `ranges` that of ranges; 0 before the first plan was committed.
+	TableSize int64 `json:"table_size"`
+
+	// TableVersion The version of the committed routing table.
+	TableVersion int64 `json:"table_version"`
+
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	ThetaMax ThetaMax `json:"theta_max"`
+
+	// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
+	Trigger   Trigger   `json:"trigger"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
+	// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
+	// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
+	// deadline cut are the budget that repeats it.
+	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
+}
 
 // OperatorConfiguration defines model for OperatorConfiguration.
 type OperatorConfiguration struct {
@@ -1101,8 +1505,9 @@ type OperatorConfiguration struct {
 	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
 	Compact *Compact `json:"compact,omitempty"`
 
-	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
-	// server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline,omitempty"`
 
 	// Hash The hash function, which places every key without an entry in the routing table.
@@ -1133,11 +1538,15 @@ type OperatorConfiguration struct {
 	Ring   *RingOptions `json:"ring,omitempty"`
 	Scheme *Scheme      `json:"scheme,omitempty"`
 
+	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
+	// auto.
+	Sigma *Sigma `json:"sigma,omitempty"`
+
 	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 	StoreInputs *StoreInputs `json:"store_inputs,omitempty"`
 	Strategy    *Strategy    `json:"strategy,omitempty"`
 
-	// TableLimit The greatest size of the routing table, in entries; null for no limit.
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
 	TableOwner *TableOwner `json:"table_owner,omitempty"`
 	ThetaMax   *ThetaMax   `json:"theta_max,omitempty"`
@@ -1147,16 +1556,91 @@ type OperatorConfiguration struct {
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
 }
 
+// OperatorList defines model for OperatorList.
+type OperatorList struct {
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+	Operators     []Operator     `json:"operators"`
+}
+
 // OperatorName The name of an operator.
 type OperatorName = string
 
+// ParameterInfo defines model for ParameterInfo.
+type ParameterInfo struct {
+	// Choices The words of a `choice`.
+	Choices []ParameterWord `json:"choices"`
+
+	// Default The value of a parameter that is left out.
+	Default any `json:"default"`
+
+	// First Forms ask for it before the others.
+	First bool `json:"first"`
+
+	// Grid Its name in the `parameters` of a what-if; without it there it takes one value only.
+	Grid *string `json:"grid,omitempty"`
+
+	// Help What it is for.
+	Help string `json:"help"`
+
+	// Label What people call it.
+	Label string `json:"label"`
+
+	// Maximum The greatest number.
+	Maximum *float64 `json:"maximum,omitempty"`
+
+	// Minimum The least number.
+	Minimum *float64 `json:"minimum,omitempty"`
+
+	// Name That of its member in a configuration, inside an object `compact/degree`.
+	Name string `json:"name"`
+
+	// None What people call null; without it null is no value.
+	None *string `json:"none,omitempty"`
+
+	// PowersOfTwo Of the integers only these, and 0.
+	PowersOfTwo bool `json:"powers_of_two"`
+
+	// Range Which values there are, to follow “must be”.
+	Range string `json:"range"`
+
+	// Schemes The schemes that know it; under the others it is refused.
+	Schemes []Scheme `json:"schemes"`
+
+	// Strategies The strategies whose moves depend on it, of those that not every strategy reads.
+	Strategies []Strategy `json:"strategies"`
+
+	// Type What the values of a parameter are; a `choice` is one of several words.
+	Type ParameterType `json:"type"`
+
+	// Unit What a number counts. `share`: 0.05 is 5 %.
+	Unit *ParameterUnit `json:"unit,omitempty"`
+}
+
+// ParameterType What the values of a parameter are; a `choice` is one of several words.
+type ParameterType string
+
+// ParameterUnit What a number counts. `share`: 0.05 is 5 %.
+type ParameterUnit string
+
+// ParameterWord defines model for ParameterWord.
+type ParameterWord struct {
+	// Help What it means.
+	Help string `json:"help"`
+
+	// Label What people call it.
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
 // Parameters The parameters of a plan.
 type Parameters struct {
-	// Beta β in γ(k) = cost^β / state, by which minmig, mixed and mixed_bf choose the keys to move.
+	// Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
 	Beta Beta `json:"beta"`
 
-	// Certificate How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no longer than the strategy itself;
-	// `tight`: with more branching, and a look at whole keys on larger inputs too, which takes longer and gives smaller gaps.
+	// Certificate How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes
+	// no longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs
+	// too, which takes longer and gives smaller gaps.
 	Certificate CertificateLevel `json:"certificate"`
 
 	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
@@ -1164,31 +1648,252 @@ type Parameters struct {
 	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
 	Compact Compact `json:"compact"`
 
-	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it was told otherwise, which also bounds plans without a deadline); null for the
-	// server's own bound. As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline"`
 
-	// KeyOverhead Added to the state of every migrated key in the objective, in units of state.
+	// KeyOverhead Added to the state of every migrated key in the objective: each key that moves costs a pause.
 	KeyOverhead KeyOverhead `json:"key_overhead"`
 
 	// MigrationLimit What a plan may move under objective `min_imbalance`, which needs it; exactly one of the three. null with every other objective. Keys of removed
 	// instances, which have to move, count.
 	MigrationLimit *MigrationLimit `json:"migration_limit"`
 
-	// Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance within (1+theta_max) times its fair load and the table within its
-	// limit. `min_imbalance`: θ, within `migration_limit` and the table limit; only strategy `optimal` knows it. `theta_max` then says no more
-	// than what counts as balanced, and `trigger` when an operator plans.
+	// Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance
+	// within (1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within
+	// `migration_limit` and the table limit, by those strategies that read this parameter. `theta_max` then says no
+	// more than what counts as balanced, and `trigger` when an operator plans.
 	Objective Objective `json:"objective"`
 
-	// TableLimit The greatest size of the routing table, in entries; null for no limit.
+	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
+	// auto.
+	Sigma *Sigma `json:"sigma,omitempty"`
+
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit"`
 
-	// ThetaMax The tolerance θ_max; an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 	ThetaMax ThetaMax `json:"theta_max"`
 
-	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan by then gives the best one, with the end reason `work_budget`; others
-	// leave everything where it is, with the cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a deadline cut are the budget that repeats it.
+	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
+	// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
+	// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
+	// deadline cut are the budget that repeats it.
 	WorkBudget WorkBudget `json:"work_budget"`
+}
+
+// Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
+type Pending struct {
+	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+	// null where its moves or these statistics are of classes, so that no keys are known.
+	Figures *PendingFigures `json:"figures"`
+
+	// Plan Its id.
+	Plan string `json:"plan"`
+
+	// Status Its status then.
+	Status PendingStatus `json:"status"`
+}
+
+// PendingStatus Its status then.
+type PendingStatus string
+
+// PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+// null where its moves or these statistics are of classes, so that no keys are known.
+type PendingFigures struct {
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
+	Balanced Balanced `json:"balanced"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Skewness Greatest load over mean load; 1 without any cost.
+	Skewness Skewness `json:"skewness"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+
+	// Underload The largest relative underload of an instance, 1 minus load over fair load.
+	Underload Underload `json:"underload"`
+}
+
+// PendingTable The plan that is being applied, and what its commit will change of the committed table; null when there is none, and with `version`.
+type PendingTable struct {
+	// ConfigVersion The configuration version that its table will pin.
+	ConfigVersion int64 `json:"config_version"`
+
+	// Owners All that there will be.
+	Owners *[]RangeOwner `json:"owners,omitempty"`
+
+	// Plan The id of the plan.
+	Plan string               `json:"plan"`
+	Set  *[]RoutingTableEntry `json:"set,omitempty"`
+
+	// Tokens All that there will be.
+	Tokens *[]RingTokens `json:"tokens,omitempty"`
+	Unset  *[]string     `json:"unset,omitempty"`
+}
+
+// Plan defines model for Plan.
+type Plan struct {
+	// Acked Those that have acknowledged.
+	Acked []Ack `json:"acked"`
+
+	// Awaited The instances that its migrations affect, ascending; once all have acknowledged, it is committed.
+	Awaited []int32 `json:"awaited"`
+
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
+	Balanced Balanced `json:"balanced"`
+
+	// BaseVersion The table version that the plan changes.
+	BaseVersion int64 `json:"base_version"`
+
+	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	//
+	// | cause | meaning | of |
+	// |---|---|---|
+	// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+	// | `cooldown` | too soon after the last plan that migrated keys | all |
+	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
+	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+	// | `table_limit` | no plan was found within the table limit | `table` |
+	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
+	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
+	// | `exhausted` | the overloaded instance has one token left | `ring` |
+	// | `token_limit` | there would be too many tokens | `ring` |
+	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
+	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	Causes Causes `json:"causes"`
+
+	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
+	// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	Certificate *Certificate `json:"certificate"`
+
+	// Compaction The compact form that was planned on; null when the plan was made on keys.
+	Compaction *Compaction `json:"compaction"`
+
+	// ConfigVersion The configuration version that it was made under.
+	ConfigVersion int64     `json:"config_version"`
+	CreatedAt     time.Time `json:"created_at"`
+
+	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+	DriftedKeys DriftedKeys `json:"drifted_keys"`
+
+	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	EndReason EndReason `json:"end_reason"`
+
+	// Epoch Raised by an engine that restarts and counts its intervals anew.
+	Epoch Epoch `json:"epoch"`
+
+	// Executor Who carries the plan out, or did; null before it was started.
+	Executor *string `json:"executor"`
+
+	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
+	ExpiresAt *time.Time `json:"expires_at"`
+
+	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
+	HotKeys HotKeys `json:"hot_keys"`
+	Id      string  `json:"id"`
+
+	// InputHash Identifies the statistics, whatever the order of their rows.
+	InputHash InputHash `json:"input_hash"`
+
+	// Instances What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
+	Instances Loads `json:"instances"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
+	Migrates Migrates `json:"migrates"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	Migrations Migrations `json:"migrations,omitempty"`
+
+	// Operator The name of an operator.
+	Operator OperatorName `json:"operator"`
+
+	// Parameters The parameters of a plan, by the operator's scheme.
+	Parameters PlanParameters `json:"parameters"`
+
+	// Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
+	Pending *Pending `json:"pending"`
+
+	// PlannerRevision Changes whenever the same input may lead to another plan.
+	PlannerRevision PlannerRevision `json:"planner_revision"`
+
+	// Ranges What a plan of scheme `ranges` leads to.
+	Ranges *RangesDiff `json:"ranges,omitempty"`
+
+	// Reports The reports that the plan was made of; null for statistics that came whole. Lists of plans leave it out.
+	Reports *PlanReports `json:"reports"`
+
+	// ResolvedKeys The number of keys that the resolution named; null without one, and for plans of keys.
+	ResolvedKeys *int64 `json:"resolved_keys"`
+
+	// Ring What a plan of scheme `ring` changes.
+	Ring *RingDiff `json:"ring,omitempty"`
+
+	// RoutingTable Of a plan with `"migrates": "classes"`, `size_after` counts an entry for every key that is elsewhere than its hash instance, until the plan is resolved: then it is the size of the
+	// real table, and `set` and `unset` are there.
+	RoutingTable TableDiff `json:"routing_table,omitempty"`
+
+	// Skewness Greatest load over mean load; 1 without any cost.
+	Skewness Skewness `json:"skewness"`
+
+	// Status | status | meaning | goes on to |
+	// |---|---|---|
+	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `committed` | its table became the operator's | |
+	// | `rejected` | was not approved | |
+	// | `aborted` | given up by the engine | |
+	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `expired` | was not approved in time | |
+	Status PlanStatus `json:"status"`
+
+	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+	Strategy PlanStrategy `json:"strategy"`
+
+	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
+	TableWithinLimit TableWithinLimit `json:"table_within_limit"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+
+	// Timing Durations in milliseconds.
+	Timing Timing `json:"timing"`
+
+	// Underload The largest relative underload of an instance, 1 minus load over fair load.
+	Underload Underload `json:"underload"`
+
+	// Version The table version that it became; null before commit.
+	Version *int64 `json:"version"`
+
+	// WorkUnits The work that planning took; the same input always takes the same.
+	WorkUnits WorkUnits `json:"work_units"`
+}
+
+// PlanList defines model for PlanList.
+type PlanList struct {
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+	Plans         []PlanSummary  `json:"plans"`
 }
 
 // PlanReports The reports that the plan was made of; null for statistics that came whole. Lists of plans leave it out.
@@ -1215,6 +1920,161 @@ type PlanReports struct {
 // | `superseded` | a newer one replaced it, or another was committed on the same base | |
 // | `expired` | was not approved in time | |
 type PlanStatus string
+
+// PlanStrategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+type PlanStrategy string
+
+// PlanSummary A plan as it is listed, without `awaited`, `acked`, `reports`, `instances`, `hot_keys` and the long lists.
+type PlanSummary struct {
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
+	Balanced Balanced `json:"balanced"`
+
+	// BaseVersion The table version that the plan changes.
+	BaseVersion int64 `json:"base_version"`
+
+	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	//
+	// | cause | meaning | of |
+	// |---|---|---|
+	// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+	// | `cooldown` | too soon after the last plan that migrated keys | all |
+	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
+	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+	// | `table_limit` | no plan was found within the table limit | `table` |
+	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
+	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
+	// | `exhausted` | the overloaded instance has one token left | `ring` |
+	// | `token_limit` | there would be too many tokens | `ring` |
+	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
+	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	Causes Causes `json:"causes"`
+
+	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
+	// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	Certificate *Certificate `json:"certificate"`
+
+	// Compaction The compact form that was planned on; null when the plan was made on keys.
+	Compaction *Compaction `json:"compaction"`
+
+	// ConfigVersion The configuration version that it was made under.
+	ConfigVersion int64     `json:"config_version"`
+	CreatedAt     time.Time `json:"created_at"`
+
+	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+	DriftedKeys DriftedKeys `json:"drifted_keys"`
+
+	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	EndReason EndReason `json:"end_reason"`
+
+	// Epoch Raised by an engine that restarts and counts its intervals anew.
+	Epoch Epoch `json:"epoch"`
+
+	// Executor Who carries the plan out, or did; null before it was started.
+	Executor *string `json:"executor"`
+
+	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
+	ExpiresAt *time.Time `json:"expires_at"`
+	Id        string     `json:"id"`
+
+	// InputHash Identifies the statistics, whatever the order of their rows.
+	InputHash InputHash `json:"input_hash"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
+	Migrates Migrates `json:"migrates"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Operator The name of an operator.
+	Operator OperatorName `json:"operator"`
+
+	// Parameters The parameters of a plan, by the operator's scheme.
+	Parameters PlanParameters `json:"parameters"`
+
+	// Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
+	Pending *Pending `json:"pending"`
+
+	// PlannerRevision Changes whenever the same input may lead to another plan.
+	PlannerRevision PlannerRevision `json:"planner_revision"`
+	Ranges          *RangesSizes    `json:"ranges,omitempty"`
+
+	// ResolvedKeys The number of keys that the resolution named; null without one, and for plans of keys.
+	ResolvedKeys *int64      `json:"resolved_keys"`
+	Ring         *RingSizes  `json:"ring,omitempty"`
+	RoutingTable *TableSizes `json:"routing_table,omitempty"`
+
+	// Skewness Greatest load over mean load; 1 without any cost.
+	Skewness Skewness `json:"skewness"`
+
+	// Status | status | meaning | goes on to |
+	// |---|---|---|
+	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `committed` | its table became the operator's | |
+	// | `rejected` | was not approved | |
+	// | `aborted` | given up by the engine | |
+	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `expired` | was not approved in time | |
+	Status PlanStatus `json:"status"`
+
+	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+	Strategy PlanStrategy `json:"strategy"`
+
+	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
+	TableWithinLimit TableWithinLimit `json:"table_within_limit"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+
+	// Timing Durations in milliseconds.
+	Timing Timing `json:"timing"`
+
+	// Underload The largest relative underload of an instance, 1 minus load over fair load.
+	Underload Underload `json:"underload"`
+
+	// Version The table version that it became; null before commit.
+	Version *int64 `json:"version"`
+
+	// WorkUnits The work that planning took; the same input always takes the same.
+	WorkUnits WorkUnits `json:"work_units"`
+}
+
+// PlanTransition defines model for PlanTransition.
+type PlanTransition struct {
+	// Actor Who did it; may be empty. `plannerd` where a plan expired.
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// From The status before; null for the creation.
+	From *string `json:"from"`
+
+	// Reason Why; may be empty.
+	Reason string `json:"reason"`
+
+	// To | status | meaning | goes on to |
+	// |---|---|---|
+	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `committed` | its table became the operator's | |
+	// | `rejected` | was not approved | |
+	// | `aborted` | given up by the engine | |
+	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `expired` | was not approved in time | |
+	To PlanStatus `json:"to"`
+}
 
 // PlannerRevision Changes whenever the same input may lead to another plan.
 type PlannerRevision = string
@@ -1301,6 +2161,51 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// RangeMigration A part of the key space that goes to another instance, with all keys that lie in it now or later.
+type RangeMigration struct {
+	// Cost Their cost.
+	Cost float64 `json:"cost"`
+	From int32   `json:"from"`
+
+	// Keys The number of keys of the statistics that lie in it.
+	Keys int64 `json:"keys"`
+
+	// Range A part of the key space.
+	Range KeyRange `json:"range"`
+
+	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	Reason MigrationReason `json:"reason"`
+
+	// State Their state.
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
+// RangeOwner An instance owns the keys of a range.
+type RangeOwner struct {
+	// From The least key; empty at the lower end of the key space.
+	From string `json:"from"`
+
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+
+	// To The first key that is not in it; null at the end of the key space.
+	To *string `json:"to"`
+}
+
+// RangesDiff What a plan of scheme `ranges` leads to.
+type RangesDiff struct {
+	// Owners Who owns what afterwards, in ascending order; `migrations` is what differs from before, unless nobody owned anything.
+	Owners *[]RangeOwner `json:"owners,omitempty"`
+
+	// SizeAfter Ranges after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Ranges before; 0 when nobody owned anything.
+	SizeBefore int64 `json:"size_before"`
+}
+
 // RangesMethod How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
 // cost as possible changes its owner.
 type RangesMethod string
@@ -1310,6 +2215,20 @@ type RangesOptions struct {
 	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
 	MaxIntervals *int32        `json:"max_intervals,omitempty"`
 	Method       *RangesMethod `json:"method,omitempty"`
+}
+
+// RangesParameters The parameters of a plan of scheme `ranges`.
+type RangesParameters struct {
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	Deadline *Deadline `json:"deadline"`
+
+	// Ranges The parameters of scheme `ranges`.
+	Ranges RangesOptions `json:"ranges"`
+
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	ThetaMax ThetaMax `json:"theta_max"`
 }
 
 // RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
@@ -1327,9 +2246,14 @@ type RangesSegment struct {
 	State float64 `json:"state"`
 }
 
-// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
-// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
-type Reason string
+// RangesSizes defines model for RangesSizes.
+type RangesSizes struct {
+	// SizeAfter Ranges after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Ranges before; 0 when nobody owned anything.
+	SizeBefore int64 `json:"size_before"`
+}
 
 // ReceivedReport defines model for ReceivedReport.
 type ReceivedReport struct {
@@ -1441,6 +2365,21 @@ type Retention struct {
 	Versions *int32 `json:"versions,omitempty"`
 }
 
+// RingDiff What a plan of scheme `ring` changes.
+type RingDiff struct {
+	// SizeAfter Tokens on the ring after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Tokens on the ring before.
+	SizeBefore int64 `json:"size_before"`
+
+	// TokensAdded Tokens that the plan adds, those of added instances included, by instance, then index.
+	TokensAdded *[]RingToken `json:"tokens_added,omitempty"`
+
+	// TokensRemoved Tokens that the plan removes, those of removed instances included, by instance, then index.
+	TokensRemoved *[]RingToken `json:"tokens_removed,omitempty"`
+}
+
 // RingMethod How a plan changes the ring. `halving`: an overloaded instance gives up half of its tokens; `doubling`: all others double theirs (DPA Load Balancer §4.2), one instance after the other is
 // relieved; `fitted`: whatever token counts meet `theta_max`, or else come closest to it, with least state moved, of those that a search finds.
 type RingMethod string
@@ -1455,14 +2394,56 @@ type RingOptions struct {
 	Tau *float64 `json:"tau,omitempty"`
 }
 
+// RingParameters The parameters of a plan of scheme `ring`.
+type RingParameters struct {
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	Deadline *Deadline `json:"deadline"`
+
+	// Ring The parameters of scheme `ring`.
+	Ring RingOptions `json:"ring"`
+
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	ThetaMax ThetaMax `json:"theta_max"`
+}
+
+// RingSizes defines model for RingSizes.
+type RingSizes struct {
+	// SizeAfter Tokens on the ring after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Tokens on the ring before.
+	SizeBefore int64 `json:"size_before"`
+}
+
+// RingToken defines model for RingToken.
+type RingToken struct {
+	// Index Its number, from 0, among those of its instance.
+	Index int32 `json:"index"`
+
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+
+	// Position Where it lies.
+	Position int64 `json:"position"`
+}
+
+// RingTokens An instance holds the tokens 0 to tokens−1 of the ring.
+type RingTokens struct {
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+	Tokens   int32      `json:"tokens"`
+}
+
 // Route defines model for Route.
 type Route struct {
 	// Instance Where the key goes.
 	Instance int32  `json:"instance"`
 	Key      string `json:"key"`
 
-	// KeyEncoding Present when the key of this answer is base64.
-	KeyEncoding *RouteKeyEncoding `json:"key_encoding,omitempty"`
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
 	// Operator The name of an operator.
 	Operator OperatorName `json:"operator"`
@@ -1474,11 +2455,51 @@ type Route struct {
 	Version int64 `json:"version"`
 }
 
-// RouteKeyEncoding Present when the key of this answer is base64.
-type RouteKeyEncoding string
-
 // RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in.
 type RouteSource string
+
+// RoutingTable defines model for RoutingTable.
+type RoutingTable struct {
+	// ConfigVersion The configuration version that this table pins.
+	ConfigVersion int64               `json:"config_version"`
+	Entries       []RoutingTableEntry `json:"entries,omitempty"`
+
+	// FromVersion What `since` said. Present with it.
+	FromVersion *int64 `json:"from_version,omitempty"`
+
+	// Full Whether this is the whole table and not only what has changed. Present with `since`.
+	Full *bool `json:"full,omitempty"`
+
+	// Hash The hash function, which places every key without an entry in the routing table.
+	Hash      *Hash       `json:"hash,omitempty"`
+	Instances *[]Instance `json:"instances,omitempty"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Operator The name of an operator.
+	Operator OperatorName  `json:"operator"`
+	Owners   *[]RangeOwner `json:"owners,omitempty"`
+
+	// Pending The plan that is being applied, and what its commit will change of the committed table; null when there is none, and with `version`.
+	Pending *PendingTable `json:"pending"`
+
+	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
+	// `ranges`: intervals of the key space, which plans hand over.
+	//
+	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+	Scheme Scheme `json:"scheme"`
+
+	// Set Entries that are new since, or name another instance.
+	Set    []RoutingTableEntry `json:"set,omitempty"`
+	Tokens *[]RingTokens       `json:"tokens,omitempty"`
+
+	// Unset Keys whose entries are gone since.
+	Unset   []string `json:"unset,omitempty"`
+	Version int64    `json:"version"`
+}
 
 // RoutingTableEntry defines model for RoutingTableEntry.
 type RoutingTableEntry struct {
@@ -1499,6 +2520,10 @@ type Scale = float64
 // `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 // added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 type Scheme string
+
+// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
+// auto.
+type Sigma = float64
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
@@ -1523,12 +2548,107 @@ type StatisticsArrow = []byte
 // StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 type StoreInputs = bool
 
-// Strategy How to plan. `llfd` (least load fit decreasing, mixed-routing Algorithm 1); `lpt` (all keys in descending cost onto the least loaded
-// instance, a baseline); `mintable` (Algorithm 2, the smallest table); `minmig` (Algorithm 3, the least migration); `mixed` (Algorithm 4, both within the table limit); `mixed_bf`
-// (as mixed, trying every clean-up size); `optimal` (Lagrangian relaxation with primal repair: never worse than `mixed`, `minmig` and `mintable`, and cut short it gives the best plan so far); `readj` (moves and swaps after Gedik, a baseline).
+// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
+// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation with primal repair: never worse than mixed, minmig
+// and mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best plan
+// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 type Strategy string
 
-// TableLimit The greatest size of the routing table, in entries; null for no limit.
+// StrategyInfo defines model for StrategyInfo.
+type StrategyInfo struct {
+	// Anytime Cut short by a deadline or a work budget, it answers with the best plan that it completed until then.
+	Anytime bool `json:"anytime"`
+
+	// Cost How the time of a strategy grows. `linear`: a few passes over the keys, and ordering some of them; `search`: some of
+	// these, and a search whose effort is bounded; `quadratic`: a pass for each table entry, or a look at pairs of keys,
+	// for up to some 100 000 keys.
+	Cost CostClass `json:"cost"`
+
+	// Name How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation with primal repair: never worse than mixed, minmig
+	// and mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best plan
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	Name Strategy `json:"name"`
+
+	// Objectives Those that it knows.
+	Objectives []Objective `json:"objectives"`
+
+	// Reads The parameters that its moves depend on, besides `theta_max` and `key_overhead`, which are part of every goal.
+	// Others count in the figures and the certificate alone: a strategy that does not read `table_limit` is blind to
+	// the table.
+	Reads []string `json:"reads"`
+
+	// Source Where it comes from.
+	Source string `json:"source"`
+
+	// Summary What it does.
+	Summary string `json:"summary"`
+
+	// Title What people call it.
+	Title string `json:"title"`
+}
+
+// StrategyList defines model for StrategyList.
+type StrategyList struct {
+	// MostTrials How many plans one what-if may ask for.
+	MostTrials int32 `json:"most_trials"`
+
+	// Parameters In the order of a what-if's results, in which the last one varies fastest.
+	Parameters []ParameterInfo `json:"parameters"`
+	Strategies []StrategyInfo  `json:"strategies"`
+}
+
+// TableChange defines model for TableChange.
+type TableChange struct {
+	// Instance Where the new entry sends the key; null when the entry is removed.
+	Instance *int32 `json:"instance"`
+	Key      string `json:"key"`
+
+	// Previous Where the old entry sent it; null when there was none.
+	Previous *int32 `json:"previous"`
+}
+
+// TableChangeList defines model for TableChangeList.
+type TableChangeList struct {
+	Changes []TableChange `json:"changes"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+
+	// TotalSize How many items there are on all pages, after the filters.
+	TotalSize TotalSize `json:"total_size"`
+}
+
+// TableDiff Of a plan with `"migrates": "classes"`, `size_after` counts an entry for every key that is elsewhere than its hash instance, until the plan is resolved: then it is the size of the
+// real table, and `set` and `unset` are there.
+type TableDiff struct {
+	// Set Entries that the plan adds or changes, relative to the base version, in ascending byte order of their keys.
+	Set []RoutingTableEntry `json:"set,omitempty"`
+
+	// SizeAfter Entries after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Entries before.
+	SizeBefore int64 `json:"size_before"`
+
+	// Unset Keys whose entry the plan removes, in ascending byte order.
+	Unset []string `json:"unset,omitempty"`
+}
+
+// TableLimit The greatest size of the routing table, in entries. null stands for none.
 type TableLimit = int64
 
 // TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
@@ -1549,7 +2669,7 @@ type TableWithinLimit = bool
 // Theta The largest relative overload of an instance, load over fair load minus 1.
 type Theta = Comparison
 
-// ThetaMax The tolerance θ_max; an instance may carry (1+θ_max) times its fair load.
+// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 type ThetaMax = float64
 
 // Timing Durations in milliseconds.
@@ -1574,6 +2694,11 @@ type Transition struct {
 
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`
+}
+
+// TransitionList defines model for TransitionList.
+type TransitionList struct {
+	Transitions []PlanTransition `json:"transitions"`
 }
 
 // TransitionReason Why.
@@ -1609,8 +2734,10 @@ type UnmetConstraint string
 // Version A version of the routing table. 0 is the empty table of a new operator.
 type Version = int64
 
-// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan by then gives the best one, with the end reason `work_budget`; others
-// leave everything where it is, with the cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a deadline cut are the budget that repeats it.
+// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
+// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
+// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
+// deadline cut are the budget that repeats it.
 type WorkBudget = int64
 
 // WorkUnits The work that planning took; the same input always takes the same.
@@ -1625,8 +2752,9 @@ type BetaValuesParameter = []Beta
 // CertificateValuesParameter defines model for CertificateValuesParameter.
 type CertificateValuesParameter = []CertificateLevel
 
-// CompactDegreeParameter The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two and greater ones multiples of R, rounded so that the sum
-// over the keys of an instance comes out right to R/2. 1 is the finest; 0 is no compaction.
+// CompactDegreeParameter The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers
+// of two and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right
+// to R/2. 1 is the finest; 0 is no compaction.
 type CompactDegreeParameter = CompactDegree
 
 // CompactDegreeValuesParameter defines model for CompactDegreeValuesParameter.
@@ -1725,6 +2853,9 @@ type ResolutionKeyEncodingParameter = KeyEncoding
 // RowCountParameter defines model for RowCountParameter.
 type RowCountParameter = int64
 
+// SigmaValuesParameter defines model for SigmaValuesParameter.
+type SigmaValuesParameter = []string
+
 // SkipParameter defines model for SkipParameter.
 type SkipParameter = int64
 
@@ -1741,7 +2872,7 @@ type StatisticsKeyEncodingParameter = KeyEncoding
 type StrategiesParameter = []Strategy
 
 // TableLimitValuesParameter defines model for TableLimitValuesParameter.
-type TableLimitValuesParameter = []int64
+type TableLimitValuesParameter = []string
 
 // TableVersionParameter A version of the routing table. 0 is the empty table of a new operator.
 type TableVersionParameter = Version

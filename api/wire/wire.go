@@ -64,6 +64,25 @@ type ParameterGrid struct {
 	CompactDegree OneOrMany[int32] `json:"compact_degree"`
 }
 
+// PlanMigration is a migration of any kind. That of a key is a Migration; those of
+// arcs and ranges have its fields but for the key.
+type PlanMigration struct {
+	Migration
+	Class [6]float64 `json:"-"` // a ClassMove, in place of all else
+}
+
+// UnmarshalJSON reads an object, or the array of a ClassMove.
+func (m *PlanMigration) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, &m.Class)
+	}
+	return json.Unmarshal(text, &m.Migration)
+}
+
+// PlanParameters are those of a plan of a routing table; of other plans they are
+// those that such plans have, too.
+type PlanParameters = Parameters
+
 // CompactStatistics are the compact form of statistics, without its records.
 type CompactStatistics struct {
 	Degree     *int32   `json:"degree"`

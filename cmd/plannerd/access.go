@@ -22,13 +22,13 @@ import (
 
 // accessFlags say who may talk to the server, and how.
 type accessFlags struct {
-	TokensFile   string   `group:"Access" placeholder:"FILE" help:"File of the tokens that let callers in, one a line: name, role, operators, hash; \"plannerd token new\" makes them. Read again when it changes and on SIGHUP. A token in PLANNERD_TOKEN, which has no flag, is that of an admin (default: none)."`
-	OpenMetrics  bool     `group:"Access" help:"Let everybody read /metrics, also without a token."`
-	AllowedHosts []string `group:"Access" placeholder:"HOST" help:"Names that requests may be for (Host), besides localhost, 127.0.0.1, [::1] and the host of --listen; with tokens any name will do, unless some are given here (default: none)."`
-	TLSCert      string   `name:"tls-cert" group:"Access" placeholder:"FILE" help:"Certificate and its chain, PEM, to serve HTTPS (default: none). Read again when it changes and on SIGHUP."`
-	TLSKey       string   `name:"tls-key" group:"Access" placeholder:"FILE" help:"Private key of --tls-cert, PEM (default: none)."`
-	TLSClientCA  string   `name:"tls-client-ca" group:"Access" placeholder:"FILE" help:"Authorities, PEM: only clients with a certificate of one of them may connect, besides needing a token (default: none)."`
-	InsecureHTTP bool     `name:"insecure-http" group:"Access" help:"Listen beyond loopback without TLS: tokens and data are sent in the clear. For networks that encrypt by themselves, and behind proxies."`
+	TokensFile   string   `placeholder:"FILE" help:"File of the tokens that let callers in, one a line: name, role, operators, hash; \"plannerd token new\" makes them. Read again when it changes and on SIGHUP. A token in PLANNERD_TOKEN, which has no flag, is that of an admin (default: none)."`
+	OpenMetrics  bool     `group:"Tuning" help:"Let everybody read /metrics, also without a token."`
+	AllowedHosts []string `group:"Tuning" placeholder:"HOST" help:"Names that requests may be for (Host), besides localhost, 127.0.0.1, [::1] and the host of --listen; with tokens any name will do, unless some are given here (default: none)."`
+	TLSCert      string   `name:"tls-cert" placeholder:"FILE" help:"Certificate and its chain, PEM, to serve HTTPS (default: none). Read again when it changes and on SIGHUP."`
+	TLSKey       string   `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM (default: none)."`
+	TLSClientCA  string   `name:"tls-client-ca" group:"Tuning" placeholder:"FILE" help:"Authorities, PEM: only clients with a certificate of one of them may connect, besides needing a token (default: none)."`
+	InsecureHTTP bool     `name:"insecure-http" help:"Listen beyond loopback without TLS: tokens and data are sent in the clear. For networks that encrypt by themselves, and behind proxies."`
 }
 
 // tokenVariable is the environment variable of the first token. There is no flag for

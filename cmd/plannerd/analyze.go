@@ -18,8 +18,8 @@ import (
 
 type analyzeCmd struct {
 	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, what it can reach at all."`
-	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over workers."`
-	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how followers divide the ordered keys, and what joins and leaves move."`
+	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over instances."`
+	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how instances divide the ordered keys, and what joins and leaves move."`
 	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
 }
 
@@ -32,16 +32,17 @@ With --stream it is a stream in its order, one key a line. Both may be compresse
 Examples:
 
     plannerd analyze schemes stats.csv --instances 16
-    plannerd analyze pkg keys.txt.gz --stream --workers 10 --choices 2,3
-    plannerd analyze ring stats.csv --nodes 8 --plan --reach
-    plannerd analyze ranges stats.csv --followers 8 --event join --position 4`
+    plannerd analyze pkg keys.txt.gz --stream --instances 10 --choices 2,3
+    plannerd analyze ring stats.csv --instances 8 --plan --reach
+    plannerd analyze ranges stats.csv --instances 8 --event join --position 4`
 }
 
 // analysisInput says what an analysis reads.
 type analysisInput struct {
-	File     string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
-	Stream   bool   `help:"The input is a stream in its order, one key a line."`
-	Format   string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
+	File   string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
+	Stream bool   `help:"The input is a stream in its order, one key a line."`
+	Format string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
+	textFlags
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
 }
 
@@ -49,6 +50,11 @@ type analysisInput struct {
 type analysisOutput struct {
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+}
+
+// input is the input as other commands read it.
+func (f *analysisInput) input() *inputFlags {
+	return &inputFlags{File: f.File, Format: f.Format, textFlags: f.textFlags, Interval: f.Interval, streamToo: true}
 }
 
 // analysis is an input that was read, for messages about it.
@@ -73,7 +79,7 @@ func (f *analysisInput) read(env *environment, needed bool) (*analysis, error) {
 	case f.Stream && f.Format != "auto":
 		return nil, usagef("--format: a stream is one key a line")
 	}
-	flags := &inputFlags{File: f.File, Format: f.Format, Interval: f.Interval}
+	flags := f.input()
 	read := a.readStatistics
 	if f.Stream {
 		read = a.readStream
@@ -81,6 +87,11 @@ func (f *analysisInput) read(env *environment, needed bool) (*analysis, error) {
 	err := read(flags)
 	if a.input != nil {
 		a.close()
+	}
+	if refused := (*statsio.Error)(nil); f.Stream && errors.As(err, &refused) {
+		for i := range refused.Problems {
+			refused.Problems[i].Line = refused.Problems[i].Row // one key a line
+		}
 	}
 	err = a.wrap(err)
 	return a, err
@@ -98,7 +109,7 @@ func (a *analysis) readStream(flags *inputFlags) error {
 		return err
 	}
 	in.closers = append(in.closers, text.Close)
-	if a.data, err = analyses.ReadStream(text, statsio.Options{}); err != nil {
+	if a.data, err = analyses.ReadStream(text, flags.options()); err != nil {
 		return err
 	}
 	if a.data.Len() == 0 {
@@ -157,19 +168,29 @@ func (a *analysis) wrap(err error) error {
 	return a.input.wrap(err)
 }
 
+// instanceFlags are the flags of fields in which the papers have words of their own for
+// instances.
+var instanceFlags = map[string]string{
+	"workers": "instances", "nodes": "instances", "followers": "instances",
+	"event-followers": "event-instances", "table-followers": "table-instances", "node-token-limit": "instance-token-limit",
+}
+
 // fieldAsFlag words an error about a field of a request as one about its flag.
 func fieldAsFlag(err *planner.InputError) error {
 	path := strings.Split(err.Field, "/")
 	if path[0] == "keys" {
 		return usagef("the input: %s", err.Detail)
 	}
-	flag := "--" + strings.ReplaceAll(path[0], "_", "-")
+	flag := strings.ReplaceAll(path[0], "_", "-")
+	if name, named := instanceFlags[flag]; named {
+		flag = name
+	}
 	for i, part := range path[1:] {
 		if n, e := strconv.Atoi(part); e == nil {
 			path[i+1] = "number " + strconv.Itoa(n+1)
 		}
 	}
-	path[0] = flag
+	path[0] = "--" + flag
 	return usagef("%s: %s", strings.Join(path, ", "), err.Detail)
 }
 
@@ -186,24 +207,24 @@ func (a *analysis) watched(run func(analyses.Progress) error) error {
 }
 
 // print writes a result in the form that was asked for.
-func (f *analysisOutput) print(env *environment, result any, table func(io.Writer) error, rows func() [][]string) error {
+func (f *analysisOutput) print(env *environment, result any, table func(*page) error, rows func() [][]string) error {
+	if f.Output == "table" {
+		return env.people(env.stdout, table)
+	}
 	return buffered(env.stdout, func(w io.Writer) error {
-		switch f.Output {
-		case "json":
+		if f.Output == "json" {
 			if err := json.MarshalWrite(w, result, jsontext.WithIndent("  ")); err != nil {
 				return err
 			}
 			_, err := io.WriteString(w, "\n")
 			return err
-		case "csv":
-			return csv.NewWriter(w).WriteAll(rows())
 		}
-		return table(w)
+		return csv.NewWriter(w).WriteAll(rows())
 	})
 }
 
 // titled writes a table under a title, after an empty line.
-func titled(w io.Writer, title string, columns []column, rows [][]string) error {
+func titled(w *page, title string, columns []column, rows [][]string) error {
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", title); err != nil {
 		return err
 	}

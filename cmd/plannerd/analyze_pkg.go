@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"plannerd/internal/analyses"
@@ -11,7 +10,7 @@ import (
 
 type analyzePKGCmd struct {
 	analysisInput
-	Workers           int      `default:"8" help:"W, the number of workers."`
+	Instances         int      `own:"" aliases:"workers" default:"8" help:"Number of task instances, W in the papers."`
 	Schemes           []string `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
 	Choices           []int    `default:"2" help:"d, the candidates of a key: one or several values."`
 	Sources           []int    `default:"1" help:"S, the number of sources: one or several values."`
@@ -20,19 +19,19 @@ type analyzePKGCmd struct {
 	Distinct          bool     `help:"Move candidates of a key that coincide apart."`
 	HashSeed          uint32   `default:"0" help:"Seed of the first candidate's hash."`
 	CompareGlobal     bool     `help:"Tell how far decisions by local information agree with those by global one."`
-	AggregationPeriod int64    `default:"0" help:"Messages after which workers send on what they have; 0: once at the end."`
+	AggregationPeriod int64    `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
 	Head              string   `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
-	SketchCounters    int      `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each worker)."`
-	Epsilon           *float64 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	SketchCounters    int      `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
+	Epsilon           *share   `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
 	Order             string   `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64    `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64   `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int      `default:"1" help:"By how many seeds the imbalance is judged."`
 
-	Target     *float64 `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this fraction of the messages (default: no advice)."`
-	Trials     int      `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
-	Share      float64  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
-	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the workers, with --distinct the workers)."`
+	Target     *share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
+	Trials     int    `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int    `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
 	analysisOutput
 	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
@@ -43,25 +42,25 @@ func (*analyzePKGCmd) Help() string {
 	return `Schemes:
 
     hash       key grouping: the one candidate of a key
-    shuffle    shuffle grouping: round the workers, whatever the key
+    shuffle    shuffle grouping: round the instances, whatever the key
     potc       the less loaded of d candidates for a key's first message, then always that
-    on_greedy  the least loaded of all workers for a key's first message, then always that
+    on_greedy  the least loaded of all instances for a key's first message, then always that
     off_greedy keys in descending frequency, known in advance
     pkg        partial key grouping: each message to the less loaded of its d candidates
     d_choices  pkg, with more candidates for heavy keys
-    w_choices  pkg, with all workers for heavy keys
+    w_choices  pkg, with all instances for heavy keys
 
 Each scheme is run with each d, S and kind of load information that it uses. I(m) is the
-load of the most loaded worker above the mean one, m the number of messages. "At best"
+load of the most loaded instance above the mean one, m the number of messages. "At best"
 is what no splitting of the keys over the same candidates comes below.
 
 csv has a line for each run.
 
 Examples:
 
-    plannerd analyze pkg keys.txt.gz --stream --workers 10 --sources 1,5,10
+    plannerd analyze pkg keys.txt.gz --stream --instances 10 --sources 1,5,10
     plannerd analyze pkg keys.txt --stream --schemes pkg --sources 5 --load-information local
-    plannerd analyze pkg stats.csv --workers 50 --seeds 20 --target 1e-4`
+    plannerd analyze pkg stats.csv --instances 50 --seeds 20 --target 1e-4`
 }
 
 // Run analyses the stream and reports.
@@ -79,15 +78,15 @@ func (c *analyzePKGCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.print(env, result, func(w io.Writer) error { return writePKG(w, result) }, func() [][]string { return pkgRows(result) })
+	return c.print(env, result, func(w *page) error { return writePKG(w, result) }, func() [][]string { return pkgRows(result) })
 }
 
 func (c *analyzePKGCmd) request() analyses.PKGRequest {
 	r := analyses.PKGRequest{
-		Workers: c.Workers, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		Workers: c.Instances, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: grouping.HeadDetection(c.Head),
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon, Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
-		Target: c.Target, Trials: c.Trials, Share: c.Share, MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
 	}
 	for _, s := range c.Schemes {
 		r.Schemes = append(r.Schemes, grouping.Scheme(s))
@@ -99,10 +98,10 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 }
 
 // writePKG prints the runs for people.
-func writePKG(w io.Writer, r *analyses.PKGResult) error {
-	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"), plural(r.Workers, "worker"), percent(r.P1))
+func writePKG(w *page, r *analyses.PKGResult) error {
+	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"), plural(r.Workers, "instance"), percent(r.P1))
 	columns := []column{
-		text("scheme"), number("d"), number("S"), text("loads known"), number("I(m)/m"), number("average"), number("peak"),
+		text("scheme"), naming(number("d")), naming(number("S")), naming(text("loads known")), number("I(m)/m"), number("average"), number("peak"),
 		number("at best"), number("θ"), number("pairs held"), number("sent on"),
 	}
 	seeds := len(r.Runs) > 0 && r.Seeds > 1
@@ -157,7 +156,7 @@ func loadsText(x *analyses.PKGRun) string {
 	return string(x.LoadInformation)
 }
 
-func writeHeavyKeys(w io.Writer, r *analyses.PKGResult) error {
+func writeHeavyKeys(w *page, r *analyses.PKGResult) error {
 	if r.HeavyKeyCount == 0 {
 		return nil
 	}
@@ -166,10 +165,10 @@ func writeHeavyKeys(w io.Writer, r *analyses.PKGResult) error {
 		rows = append(rows, []string{shown(k.Key), integer(k.Messages), percent(k.Share), integer(k.LeastWorkers)})
 	}
 	return titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", plural(r.HeavyKeyCount, "key")),
-		[]column{text("key"), number("messages"), number("of all"), number("workers at least")}, rows)
+		[]column{keys("key"), number("messages"), number("of all"), number("instances at least")}, rows)
 }
 
-func writeAdvice(w io.Writer, r *analyses.PKGResult) error {
+func writeAdvice(w *page, r *analyses.PKGResult) error {
 	a := r.Advice
 	if a == nil {
 		return nil
@@ -184,7 +183,7 @@ func writeAdvice(w io.Writer, r *analyses.PKGResult) error {
 			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least), imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
 		})
 	}
-	err := titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 workers (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
+	err := titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
 		[]column{number("d"), number("seeds within"), number("least"), number("median"), number("greatest")}, rows)
 	if err != nil || a.KeyCount == 0 {
 		return err

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
-	"os"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
@@ -15,23 +11,23 @@ import (
 
 type analyzeRangesCmd struct {
 	analysisInput
-	Followers      instances `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Followers in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
-	Owners         string    `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,follower (default: by quantiles for the same keys)."`
+	Instances      instances `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Owners         string    `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,instance (default: by quantiles for the same keys)."`
 	BaseInterval   *int64    `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
 	Event          string    `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
-	Position       *int      `placeholder:"N" help:"join: how many followers are before the new one (default: all)."`
-	EventFollowers []int32   `placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
+	Position       *int      `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
+	EventInstances []int32   `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
 	Methods        []string  `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
-	ThetaMax       float64   `default:"0.08" help:"θ_max, a fraction of the fair load: a follower may carry (1+θ_max) times its own."`
-	MaxIntervals   int       `default:"32" help:"Greatest number of intervals of each follower under min_movement."`
+	ThetaMax       share     `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	MaxIntervals   int       `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
-	SketchK    int     `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each follower, merged (default: by all keys)."`
-	Sketches   int     `placeholder:"N" group:"Sketch" help:"How many followers report one (default: all)."`
-	Confidence float64 `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
-	Seed       uint64  `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+	SketchK    int    `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
+	Sketches   int    `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
+	Confidence share  `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64 `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
 
 	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
-	TableFollowers int  `placeholder:"N" group:"Table" help:"Up to how many followers (default 50)."`
+	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
 
 	analysisOutput
 }
@@ -40,7 +36,7 @@ type analyzeRangesCmd struct {
 func (*analyzeRangesCmd) Help() string {
 	return `Methods:
 
-    quantile      one interval for each follower, in their order
+    quantile      one interval for each instance, in their order
     min_movement  several intervals for each, so that as little as possible moves
 
 Shares are parts of the cost of all keys. "At least" is what no division moves less of in
@@ -51,12 +47,12 @@ csv has the owners by the first method, as --owners reads them, or with --table 
 
 Examples:
 
-    plannerd analyze ranges stats.csv --followers 8
-    plannerd analyze ranges stats.csv --followers 8 --event join --position 4
-    plannerd analyze ranges stats.csv --event crash --event-followers 2,3
+    plannerd analyze ranges stats.csv --instances 8
+    plannerd analyze ranges stats.csv --instances 8 --event join --position 4
+    plannerd analyze ranges stats.csv --event crash --event-instances 2,3
     plannerd analyze ranges stream.csv --base-interval 0 --interval 5
     plannerd analyze ranges keys.txt.gz --stream --sketch-k 1024
-    plannerd analyze ranges stats.csv --table --table-followers 20`
+    plannerd analyze ranges stats.csv --table --table-instances 20`
 }
 
 // Run divides the keys and reports.
@@ -85,13 +81,13 @@ func (c *analyzeRangesCmd) Run(env *environment) error {
 	}
 	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
 		switch {
-		case result.KeyEncoding != "":
+		case result.KeyEncoding != "" && !bool(c.keys()):
 			return statsio.ErrKeyText
 		case p.OwnerCount > len(p.Owners):
 			return fmt.Errorf("%s are too many for csv", plural(p.OwnerCount, "interval"))
 		}
 	}
-	return c.print(env, result, func(w io.Writer) error { return c.writeRanges(w, result) }, func() [][]string { return rangesRows(result) })
+	return c.print(env, result, func(w *page) error { return c.writeRanges(w, result) }, func() [][]string { return rangesRows(result) })
 }
 
 func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
@@ -100,10 +96,10 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		top = analyses.MaxTop
 	}
 	r := analyses.RangesRequest{
-		Event: analyses.Event(c.Event), Position: c.Position, EventFollowers: c.EventFollowers, ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals,
-		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: c.Confidence, Seed: c.Seed, Table: c.Table, TableFollowers: c.TableFollowers, Top: &top,
+		Event: analyses.Event(c.Event), Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
+		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
-	for _, x := range c.Followers {
+	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.Follower{ID: x.ID, Capacity: x.Capacity})
 	}
 	for _, m := range c.Methods {
@@ -116,8 +112,11 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		return r, usagef("--base-interval: needs an --interval that comes after it")
 	}
 	var err error
+	if c.keys() {
+		r.KeyEncoding = analyses.EncodingBase64
+	}
 	if c.Owners != "" {
-		r.Owners, err = readOwners(c.Owners)
+		r.Owners, err = readOwners(c.Owners, c.keys())
 	}
 	return r, err
 }
@@ -127,7 +126,8 @@ func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*a
 	if c.BaseInterval == nil {
 		return c.read(env, true)
 	}
-	flags := &inputFlags{File: c.File, Format: c.Format, Interval: c.BaseInterval}
+	flags := c.input()
+	flags.Interval = c.BaseInterval
 	a := &analysis{env: env}
 	if c.File == "" {
 		return nil, usagef("an input is needed: a file, or - for standard input")
@@ -159,7 +159,7 @@ func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*a
 func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analyses.Input, request *analyses.RangesRequest) error {
 	all := analyses.MaxTop
 	if len(request.Followers) > all {
-		return usagef("--base-interval: is for %d followers at most", all)
+		return usagef("--base-interval: is for %d instances at most", all)
 	}
 	first, err := analyses.RunRanges(env.ctx, base, analyses.RangesRequest{
 		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
@@ -171,41 +171,16 @@ func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analy
 	return nil
 }
 
-// readOwners reads a CSV file with the header low,follower.
-func readOwners(path string) ([]analyses.Owner, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--owners: %w", err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	owners, err := parseOwners(file)
-	if reading := (*fs.PathError)(nil); errors.As(err, &reading) {
-		err = reading.Err // the path is in front
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--owners %s: %w", path, err)
-	}
-	return owners, nil
-}
-
-func parseOwners(r io.Reader) (owners []analyses.Owner, err error) {
-	err = readPairs(r, "low", "follower", func(low string, follower int32) error {
-		owners = append(owners, analyses.Owner{Low: low, Follower: follower})
-		return nil
-	})
-	return owners, err
-}
-
 // writeRanges prints the division for people.
-func (c *analyzeRangesCmd) writeRanges(w io.Writer, r *analyses.RangesResult) error {
+func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) error {
 	event := string(r.Event)
 	if event == "" {
 		event = "change"
 	}
-	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Followers), "follower"), plural(r.Keys, "key"), si(r.Cost))
+	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Instances), "instance"), plural(r.Keys, "key"), si(r.Cost))
 	if s := r.Sketch; s != nil {
 		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth within %s\n",
-			plural(s.Sketches, "follower"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError), percent(s.Confidence), percent(s.ActualError))
+			plural(s.Sketches, "instance"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError), percent(s.Confidence), percent(s.ActualError))
 	}
 	fmt.Fprintln(w)
 	if err := writeDivisions(w, r); err != nil {
@@ -220,7 +195,7 @@ func (c *analyzeRangesCmd) writeRanges(w io.Writer, r *analyses.RangesResult) er
 }
 
 // writeDivisions prints the methods side by side.
-func writeDivisions(w io.Writer, r *analyses.RangesResult) error {
+func writeDivisions(w *page, r *analyses.RangesResult) error {
 	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"), number("at least"), number("sent"), number("lost"),
 		number("formula"), number("keys"), number("state of all"), number("transfers"), number("intervals")}
 	if r.Sketch != nil {
@@ -248,7 +223,7 @@ func writeDivisions(w io.Writer, r *analyses.RangesResult) error {
 }
 
 // writeDivision prints the followers of one plan, and what they hand over.
-func (c *analyzeRangesCmd) writeDivision(w io.Writer, p *analyses.RangesPlan) error {
+func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) error {
 	var rows [][]string
 	for _, f := range p.Followers {
 		rows = append(rows, []string{
@@ -257,7 +232,7 @@ func (c *analyzeRangesCmd) writeDivision(w io.Writer, p *analyses.RangesPlan) er
 		})
 	}
 	err := titled(w, fmt.Sprintf("By %s", p.Method), []column{
-		number("follower"), text(""), number("fair"), number("before"), number("after"), number("in"), number("out"),
+		number("instance"), text(""), number("fair"), number("before"), number("after"), number("in"), number("out"),
 		number("intervals"), number("after"), number("keys after"),
 	}, rows)
 	if err != nil || len(p.Transfers) == 0 {
@@ -280,7 +255,7 @@ func (c *analyzeRangesCmd) writeDivision(w io.Writer, p *analyses.RangesPlan) er
 }
 
 // writeRangesTable prints the rows of --table.
-func writeRangesTable(w io.Writer, table []analyses.RangesRow) error {
+func writeRangesTable(w *page, table []analyses.RangesRow) error {
 	if len(table) == 0 {
 		return nil
 	}
@@ -292,7 +267,7 @@ func writeRangesTable(w io.Writer, table []analyses.RangesRow) error {
 		})
 	}
 	return titled(w, "What every join and leave moves", []column{
-		text(""), number("n"), number("i"), number("j"), number("formula"), number("quantile"), number("±"), number("1/(n+1), 1/n"),
+		text(""), naming(number("n")), naming(number("i")), naming(number("j")), number("formula"), number("quantile"), number("±"), number("1/(n+1), 1/n"),
 		number("min_movement"), number("at least"), number("transfers"), number("intervals"),
 	}, rows)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -13,20 +12,20 @@ import (
 
 type analyzeRingCmd struct {
 	analysisInput
-	Nodes             nodes     `default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Nodes of the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
-	TokensPerInstance int       `placeholder:"N" help:"Tokens of a node that does not name its own (default 16, under doubling 1)."`
-	Join              nodeList  `placeholder:"ID:TOKENS:CAPACITY,…" help:"Nodes that join (default: none)."`
-	Leave             []int32   `placeholder:"ID" help:"Nodes that leave (default: none)."`
-	Method            string    `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
-	Tau               float64   `default:"0.2" help:"τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
-	MinQueue          float64   `default:"0" help:"Least length of a queue that is relieved."`
-	Queues            []float64 `placeholder:"LENGTH" help:"Queue lengths, one for each node (default: the loads per capacity)."`
-	ThetaMax          float64   `default:"0.08" help:"θ_max of --plan and --reach, a fraction of the fair load."`
-	MaxRounds         int       `placeholder:"N" help:"How often a node may be relieved (default 1; for --reach any number of times)."`
-	TokenLimit        int       `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
-	NodeTokenLimit    int       `placeholder:"N" help:"Greatest number of tokens of one node that fitted and --reach consider (default 256)."`
-	MaxStates         int64     `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
-	Seed              uint64    `default:"0" help:"The same seed gives the same simulation."`
+	Instances          nodes     `own:"" aliases:"nodes" default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Task instances on the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
+	TokensPerInstance  int       `placeholder:"N" help:"Tokens of an instance that does not name its own (default 16, under doubling 1)."`
+	Join               nodeList  `placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
+	Leave              []int32   `placeholder:"ID" help:"Instances that leave (default: none)."`
+	Method             string    `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
+	Tau                share     `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
+	MinQueue           float64   `default:"0" help:"Least length of a queue that is relieved."`
+	Queues             []float64 `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
+	ThetaMax           share     `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
+	MaxRounds          int       `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
+	TokenLimit         int       `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
+	InstanceTokenLimit int       `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
+	MaxStates          int64     `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
+	Seed               uint64    `default:"0" help:"The same seed gives the same simulation."`
 
 	Plan       bool   `group:"Analyses" help:"Plan a new ring for the loads."`
 	Reach      bool   `group:"Analyses" help:"Tell whether the ring alone can balance the loads, and what a routing table on top of it would cost."`
@@ -36,7 +35,7 @@ type analyzeRingCmd struct {
 	StateSchemes []string  `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding (default: both)."`
 	Mappers      int       `default:"4" group:"Simulation" help:"Number of mappers."`
 	Timing       timing    `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
-	Joins        ringJoins `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Nodes that join while it runs (default: none)."`
+	Joins        ringJoins `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`
 	Messages     int64     `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
 
 	Paper          bool  `group:"Paper" help:"Repeat the experiments of DPA Load Balancer. They need no input."`
@@ -48,31 +47,31 @@ type analyzeRingCmd struct {
 
 // Help shows what is analysed, and examples.
 func (*analyzeRingCmd) Help() string {
-	return `Always shown are the loads of the nodes, what the policy says to them (or to --queues), one
-round of redistribution if it fires, and what nodes that --join and --leave change. S is
-the skew of DPA Load Balancer: 0 is even, 1 is all on one node.
+	return `Always shown are the loads of the instances, what the policy says to them (or to --queues), one
+round of redistribution if it fires, and what --join and --leave change. S is
+the skew of DPA Load Balancer: 0 is even, 1 is all on one instance.
 
-csv has the nodes, or of what was asked for the last of: the nodes as --plan changes them,
+csv has the instances, or of what was asked for the last of: the instances as --plan changes them,
 the methods of --reach, the runs of --simulate, the rows of --paper.
 
 Examples:
 
-    plannerd analyze ring stats.csv --nodes 8 --tokens-per-instance 64 --plan --method fitted
-    plannerd analyze ring stats.csv --nodes 8 --join 8:64 --leave 2
+    plannerd analyze ring stats.csv --instances 8 --tokens-per-instance 64 --plan --method fitted
+    plannerd analyze ring stats.csv --instances 8 --join 8:64 --leave 2
     plannerd analyze ring stats.csv --reach --theta-max 0.05
     plannerd analyze ring keys.txt.gz --stream --simulate --joins 5000:4
     plannerd analyze ring --queues 900,310,305,298
     plannerd analyze ring --paper`
 }
 
-// nodes is the value of --nodes.
+// nodes is the value of --instances.
 type nodes analyses.Nodes
 
 // UnmarshalText reads "8" or "0:16,1:32:1.5".
 func (v *nodes) UnmarshalText(b []byte) error {
 	if n, err := strconv.Atoi(string(b)); err == nil {
 		if n < 1 || n > analyses.MaxNodes {
-			return fmt.Errorf("the number of nodes must be 1 to %d, not %d", analyses.MaxNodes, n)
+			return fmt.Errorf("the number of instances must be 1 to %d, not %d", analyses.MaxNodes, n)
 		}
 		*v = nodes(analyses.Count[analyses.Node](n))
 		return nil
@@ -98,7 +97,7 @@ func (v *nodeList) UnmarshalText(b []byte) error {
 
 // parseNode reads "id", "id:tokens" or "id:tokens:capacity".
 func parseNode(s string) (n analyses.Node, err error) {
-	bad := fmt.Errorf("%q is no node: write id, id:tokens or id:tokens:capacity", s)
+	bad := fmt.Errorf("%q is no instance: write id, id:tokens or id:tokens:capacity", s)
 	parts := strings.Split(s, ":")
 	id, err := strconv.ParseInt(parts[0], 10, 32)
 	if err != nil || id < 0 || len(parts) > 3 {
@@ -151,8 +150,9 @@ func (v *timing) UnmarshalText(b []byte) error {
 		var err error
 		switch {
 		case name == "jitter":
-			v.Jitter = new(float64)
-			*v.Jitter, err = strconv.ParseFloat(value, 64)
+			var x share
+			err = x.UnmarshalText([]byte(value))
+			v.Jitter = x.float()
 		case !known:
 			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter", name)
 		default:
@@ -187,14 +187,14 @@ func (c *analyzeRingCmd) Run(env *environment) error {
 		return err
 	}
 	return c.print(env, result,
-		func(w io.Writer) error { return writeRing(w, result, a.data != nil || c.Queues != nil) },
+		func(w *page) error { return writeRing(w, result, a.data != nil || c.Queues != nil) },
 		func() [][]string { return ringRows(result) })
 }
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
-		Nodes: analyses.Nodes(c.Nodes), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: &c.Tau, MinQueue: c.MinQueue,
-		Queues: c.Queues, ThetaMax: &c.ThetaMax, MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.NodeTokenLimit,
+		Nodes: analyses.Nodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: c.Tau.float(), MinQueue: c.MinQueue,
+		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
 		Mappers: c.Mappers, Timing: analyses.Timing(c.Timing), Joins: c.Joins, Messages: c.Messages,
 		Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
@@ -210,7 +210,7 @@ func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 			}
 		}
 		if !found {
-			return r, usagef("--leave: there is no node %d", id)
+			return r, usagef("--leave: there is no instance %d", id)
 		}
 	}
 	for _, n := range c.Join {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // writeRing prints the analysis for people. judged: there are loads or queues.
-func writeRing(w io.Writer, r *analyses.RingResult, judged bool) error {
+func writeRing(w *page, r *analyses.RingResult, judged bool) error {
 	if judged {
 		if err := writeRingNodes(w, r); err != nil {
 			return err
@@ -45,8 +44,8 @@ func writeRing(w io.Writer, r *analyses.RingResult, judged bool) error {
 }
 
 // writeRingNodes prints the nodes as they are.
-func writeRingNodes(w io.Writer, r *analyses.RingResult) error {
-	fmt.Fprintf(w, "%s", plural(len(r.Nodes), "node"))
+func writeRingNodes(w *page, r *analyses.RingResult) error {
+	fmt.Fprintf(w, "%s", plural(len(r.Nodes), "instance"))
 	if r.Keys > 0 {
 		fmt.Fprintf(w, ", %s of cost %s: S = %s, θ = %s", plural(r.Keys, "key"), si(r.Cost), theta(r.Skew), theta(r.Theta))
 	}
@@ -58,19 +57,19 @@ func writeRingNodes(w io.Writer, r *analyses.RingResult) error {
 		})
 	}
 	return writeTable(w, []column{
-		number("node"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"), number("queue"),
+		number("instance"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"), number("queue"),
 	}, rows)
 }
 
 // writeVerdict prints what the policy says.
-func writeVerdict(w io.Writer, r *analyses.RingResult) {
+func writeVerdict(w *page, r *analyses.RingResult) {
 	v := r.Verdict
 	if v == nil {
 		return
 	}
-	longest := "several nodes share the longest queue, " + si(v.Longest)
+	longest := "several instances share the longest queue, " + si(v.Longest)
 	if v.Node != nil {
-		longest = fmt.Sprintf("the longest queue, %s of node %d", si(v.Longest), *v.Node)
+		longest = fmt.Sprintf("the longest queue, %s of instance %d", si(v.Longest), *v.Node)
 	}
 	verdict := "stays within"
 	switch {
@@ -85,14 +84,14 @@ func writeVerdict(w io.Writer, r *analyses.RingResult) {
 }
 
 // writeRingChange prints what a change does to the nodes.
-func writeRingChange(w io.Writer, title string, c *analyses.RingChange) error {
+func writeRingChange(w *page, title string, c *analyses.RingChange) error {
 	summary := fmt.Sprintf("%s: %s added, %s removed, %s of the ring on %s", title,
 		plural(c.TokensAdded, "token"), integer(c.TokensRemoved), percent(c.Moved), plural(c.ArcsMoved, "arc"))
 	if m := c.Migration; m != nil {
 		summary += fmt.Sprintf("\n%s and %s of the state move; S %s → %s, θ %s → %s", plural(m.Keys, "key"), percent(m.Fraction),
 			theta(c.Skew.Before), theta(c.Skew.After), theta(c.Theta.Before), theta(c.Theta.After))
 	}
-	columns := []column{number("node"), number("tokens"), number("after")}
+	columns := []column{number("instance"), number("tokens"), number("after")}
 	if c.Migration != nil {
 		columns = append(columns, number("load"), number("after"), number("keys"), number("after"), number("state in"), number("state out"))
 	}
@@ -108,7 +107,7 @@ func writeRingChange(w io.Writer, title string, c *analyses.RingChange) error {
 }
 
 // writeRingPlan prints a plan.
-func writeRingPlan(w io.Writer, p *analyses.RingPlan) error {
+func writeRingPlan(w *page, p *analyses.RingPlan) error {
 	how := "no round tried"
 	switch {
 	case p.Searched > 0:
@@ -129,7 +128,7 @@ func writeRingPlan(w io.Writer, p *analyses.RingPlan) error {
 }
 
 // writeReach prints what the ring can reach.
-func writeReach(w io.Writer, r *analyses.RingReach) error {
+func writeReach(w *page, r *analyses.RingReach) error {
 	var rows [][]string
 	for _, m := range r.Methods {
 		tokens := make([]string, len(m.Nodes))
@@ -163,7 +162,7 @@ func cutList(items []string) string {
 }
 
 // writeSimulations prints the simulations side by side.
-func writeSimulations(w io.Writer, simulations []analyses.RingSimulation) error {
+func writeSimulations(w *page, simulations []analyses.RingSimulation) error {
 	if len(simulations) == 0 {
 		return nil
 	}
@@ -184,13 +183,13 @@ func writeSimulations(w io.Writer, simulations []analyses.RingSimulation) error 
 		add("", string(s.Method), &s.Balanced)
 	}
 	return titled(w, fmt.Sprintf("Simulation of %s", plural(simulations[0].Messages, "message")), []column{
-		text("state"), text(""), number("S"), number("rounds"), number("changes"), number("forwarded"), number("split keys"), number("merges"),
+		text("state"), naming(text("")), number("S"), number("rounds"), number("changes"), number("forwarded"), number("split keys"), number("merges"),
 		number("states moved"), number("ticks"), text("counts agree"),
 	}, rows)
 }
 
 // writePaper prints the experiments of the paper.
-func writePaper(w io.Writer, paper []analyses.RingPaperRow, after bool) error {
+func writePaper(w *page, paper []analyses.RingPaperRow, after bool) error {
 	if len(paper) == 0 {
 		return nil
 	}
@@ -210,7 +209,7 @@ func writePaper(w io.Writer, paper []analyses.RingPaperRow, after bool) error {
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
 	return writeTable(w, []column{
-		text("workload"), text("method"), number("rounds"), number("paper"), number("ours"), number("paper, balanced"), number("ours, median"),
+		text("workload"), naming(text("method")), naming(number("rounds")), number("paper"), number("ours"), number("paper, balanced"), number("ours, median"),
 		text("over seeds"), number("at best"), number("forwarded"), number("split keys"),
 	}, rows)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 
 	"plannerd/internal/analyses"
@@ -12,14 +11,14 @@ import (
 type analyzeSchemesCmd struct {
 	analysisInput
 	Instances         instances `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
-	ThetaMax          float64   `default:"0.08" help:"θ_max, a fraction of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax          share     `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	Hash              string    `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
 	TokensPerInstance int       `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
 	TableLimit        *int64    `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
 	Whole             bool      `help:"Partial results of one key cannot be merged: a key must be on one instance."`
 	MaxChoices        int       `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 256)."`
-	Sources           int       `default:"1" help:"Sources of the stream, S, under pkg."`
-	LoadInformation   string    `enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
+	Sources           int       `own:"" default:"1" help:"Sources of the stream, S, under pkg."`
+	LoadInformation   string    `own:"" enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
 	AggregationPeriod int64     `default:"0" help:"Messages after which parts of split keys are merged; 0: once at the end."`
 	MaxRounds         int       `default:"8" help:"How often the ring may relieve each instance."`
 	MaxIntervals      int       `default:"32" help:"Greatest number of intervals of each instance, under ranges."`
@@ -74,13 +73,13 @@ func (c *analyzeSchemesCmd) Run(env *environment) error {
 		return err
 	}
 	out := analysisOutput{Output: c.Output}
-	return out.print(env, result, func(w io.Writer) error { return writeSchemes(w, result) }, func() [][]string { return schemeRows(result) })
+	return out.print(env, result, func(w *page) error { return writeSchemes(w, result) }, func() [][]string { return schemeRows(result) })
 }
 
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
-		ThetaMax: &c.ThetaMax, Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit, Mergeable: &mergeable,
+		ThetaMax: c.ThetaMax.float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit, Mergeable: &mergeable,
 		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: grouping.LoadInformation(c.LoadInformation),
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
 		Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
@@ -92,11 +91,11 @@ func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 }
 
 // writeSchemes prints the comparison for people.
-func writeSchemes(w io.Writer, r *analyses.SchemesResult) error {
+func writeSchemes(w *page, r *analyses.SchemesResult) error {
 	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ below %s\n\n",
 		plural(r.Keys, "key"), plural(r.Instances, "instance"), theta(r.ThetaMax), percent(r.P1), theta(r.LeastTheta))
 	columns := []column{
-		text("scheme"), text(""), number("θ"), number("I(m)/m"), text("balanced"), text("keys"), number("pairs held"),
+		text("scheme"), naming(text("")), number("θ"), number("I(m)/m"), text("balanced"), text("keys"), number("pairs held"),
 		number("table"), number("tokens"), number("intervals"), number("moved"), number("of all"), number("to merge"),
 	}
 	var rows [][]string

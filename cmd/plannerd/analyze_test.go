@@ -24,12 +24,12 @@ func TestAnalyzeGolden(t *testing.T) {
 		"analyze_schemes.csv":          "schemes " + interval + " --instances 4 --output csv",
 		"analyze_schemes_whole.txt":    "schemes " + interval + " --instances 12 --whole --hash modulo --table-limit 2",
 		"analyze_schemes_capacity.txt": "schemes " + interval + " --instances 0:1,1:1,5:2 --theta-max 0.2 --seeds 1",
-		"analyze_pkg.txt":              "pkg " + interval + " --workers 4 --sources 1,3 --seeds 3 --target 0.05 --trials 5",
-		"analyze_pkg_local.txt":        "pkg " + interval + " --workers 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10 --compare-global",
-		"analyze_pkg.csv":              "pkg " + interval + " --workers 4 --output csv",
-		"analyze_ring.txt":             "ring " + interval + " --nodes 4 --plan --reach --max-states 1000 --simulate --messages 500",
-		"analyze_ring_rescale.txt":     "ring " + interval + " --nodes 0,1:32,2:16:2 --join 8:16 --leave 1",
-		"analyze_ring_doubling.txt":    "ring " + interval + " --nodes 5 --method doubling --plan --max-rounds 3",
+		"analyze_pkg.txt":              "pkg " + interval + " --instances 4 --sources 1,3 --seeds 3 --target 0.05 --trials 5",
+		"analyze_pkg_local.txt":        "pkg " + interval + " --instances 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10 --compare-global",
+		"analyze_pkg.csv":              "pkg " + interval + " --instances 4 --output csv",
+		"analyze_ring.txt":             "ring " + interval + " --instances 4 --plan --reach --max-states 1000 --simulate --messages 500",
+		"analyze_ring_rescale.txt":     "ring " + interval + " --instances 0,1:32,2:16:2 --join 8:16 --leave 1",
+		"analyze_ring_doubling.txt":    "ring " + interval + " --instances 5 --method doubling --plan --max-rounds 3",
 		"analyze_ring_queues.txt":      "ring --queues 900,310,305,298",
 		"analyze_ring_paper.txt":       "ring --paper --paper-runs 5",
 		"analyze_ring.csv":             "ring " + interval + " --output csv",
@@ -37,13 +37,13 @@ func TestAnalyzeGolden(t *testing.T) {
 		"analyze_ring_reach.csv":       "ring " + interval + " --reach --max-states 1000 --output csv",
 		"analyze_ring_simulate.csv":    "ring " + interval + " --simulate --messages 500 --joins 2000:7 --output csv",
 		"analyze_ring_paper.csv":       "ring --paper --paper-runs 5 --paper-max-rounds 1,2 --output csv",
-		"analyze_ranges.txt":           "ranges " + interval + " --followers 4",
-		"analyze_ranges_join.txt":      "ranges " + interval + " --followers 4 --event join --position 1 --top 3",
-		"analyze_ranges_crash.txt":     "ranges " + interval + " --followers 4 --event crash --event-followers 1,2 --methods min_movement",
-		"analyze_ranges_drift.txt":     "ranges " + stream + " --followers 4 --base-interval 0 --interval 2 --top 3",
-		"analyze_ranges_sketch.txt":    "ranges " + stream + " --interval 1 --followers 4 --event leave --sketch-k 16 --seed 3 --top 2",
-		"analyze_ranges_table.txt":     "ranges " + interval + " --followers 2 --methods quantile --table --table-followers 3",
-		"analyze_ranges_table.csv":     "ranges " + interval + " --followers 2 --table --table-followers 3 --output csv",
+		"analyze_ranges.txt":           "ranges " + interval + " --instances 4",
+		"analyze_ranges_join.txt":      "ranges " + interval + " --instances 4 --event join --position 1 --top 3",
+		"analyze_ranges_crash.txt":     "ranges " + interval + " --instances 4 --event crash --event-followers 1,2 --methods min_movement",
+		"analyze_ranges_drift.txt":     "ranges " + stream + " --instances 4 --base-interval 0 --interval 2 --top 3",
+		"analyze_ranges_sketch.txt":    "ranges " + stream + " --interval 1 --instances 4 --event leave --sketch-k 16 --seed 3 --top 2",
+		"analyze_ranges_table.txt":     "ranges " + interval + " --instances 2 --methods quantile --table --table-followers 3",
+		"analyze_ranges_table.csv":     "ranges " + interval + " --instances 2 --table --table-followers 3 --output csv",
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, succeed(t, "", append([]string{"analyze"}, strings.Fields(args)...)...))
@@ -108,19 +108,19 @@ func TestAnalyzeStream(t *testing.T) {
 // Owners that were written are read again, and nothing has drifted.
 func TestAnalyzeOwners(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "owners.csv")
-	owners := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--followers", "4", "--methods", "quantile", "--output", "csv")
+	owners := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--methods", "quantile", "--output", "csv")
 	if err := os.WriteFile(path, []byte(owners), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--followers", "4", "--owners", path, "--methods", "min_movement", "--theta-max", "10", "--output", "csv")
+	again := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--owners", path, "--methods", "min_movement", "--theta-max", "1000%", "--output", "csv")
 	if owners != again {
 		t.Errorf("%s became\n%s", owners, again)
 	}
 	for content, want := range map[string]string{
-		"key,instance\n":      "header low,follower",
-		"":                    "header low,follower",
-		"low,follower\n,x\n":  "row 1: follower",
-		"low,follower\n,-1\n": "row 1: follower",
+		"key,instance\n":      "owners.csv:1: it must be the header low,instance",
+		"":                    "owners.csv:1: it must be the header low,instance",
+		"low,follower\n,x\n":  `owners.csv:2: instance of low "": "x" is not an id ≥ 0`,
+		"low,instance\n,-1\n": `owners.csv:2: instance of low "": "-1" is not an id ≥ 0`,
 		"low,follower\na,0\n": "--owners, number 1, low",
 		"low,follower\n,77\n": "--owners, number 1, follower",
 	} {
@@ -146,11 +146,11 @@ func TestAnalyzeUsage(t *testing.T) {
 		"ring":                              "the input: are needed",
 		"ring --plan":                       "an input is needed",
 		"ring --paper --stream":             "need an input",
-		"ring" + file + " --nodes 0":        "must be 1 to 65536",
-		"ring" + file + " --nodes a:b":      "is no node",
-		"ring" + file + " --nodes 1,1":      "--nodes, number 2, id",
-		"ring" + file + " --join 2":         "--nodes, number 5, id",
-		"ring" + file + " --leave 9":        "there is no node 9",
+		"ring" + file + " --instances 0":    "must be 1 to 65536",
+		"ring" + file + " --instances a:b":  "is no instance",
+		"ring" + file + " --instances 1,1":  "--instances, number 2, id",
+		"ring" + file + " --join 2":         "--instances, number 5, id",
+		"ring" + file + " --leave 9":        "there is no instance 9",
 		"ring" + file + " --tau -1":         "--tau: must be",
 		"ring" + file + " --queues 1,2":     "--queues: must be one for each node",
 		"ring" + file + " --timing sleep=1": "there is no action",
@@ -160,7 +160,7 @@ func TestAnalyzeUsage(t *testing.T) {
 		"ring" + file + " --method fitted --simulate":       "--method: fitted is for plans only",
 		"ring" + file + " --simulate --state-schemes away":  "--state-schemes",
 		"ring" + file + " --top -1":                         "--top: must be",
-		"pkg" + file + " --workers 0 --choices 0":           "--choices, number 1",
+		"pkg" + file + " --instances 0 --choices 0":         "--choices, number 1",
 		"pkg" + file + " --schemes magic":                   "--schemes, number 1",
 		"pkg" + file + " --load-information local_probing":  "--probe-period: is needed",
 		"pkg" + file + " --trials 3":                        "--target: is needed",
@@ -191,9 +191,9 @@ func TestAnalyzeBadInput(t *testing.T) {
 	for _, c := range []struct{ args, stdin, want string }{
 		{"schemes -", "", "standard input: the input is empty"},
 		{"pkg - --stream", "\n\n", "the input is empty; expected one key a line"},
-		{"pkg - --stream", "a\n\nb\n", "row 2, key: must have 1 to 1024 bytes"},
-		{"pkg - --stream", "a\n" + long, "row 2, key: must have 1 to 1024 bytes"},
-		{"pkg -", "key,cost\na,-1\n", "row 1, cost"},
+		{"pkg - --stream", "a\n\nb\n", "standard input:2: key: must have 1 to 1024 bytes"},
+		{"pkg - --stream", "a\n" + long, "standard input:2: key: must have 1 to 1024 bytes"},
+		{"pkg -", "key,cost\na,-1\n", "standard input:2: cost of key a: must be ≥ 0 and finite, not -1"},
 		{"pkg -", "key,cost\na,0\n", "--cost: must not all be 0"},
 		{"pkg -", "interval,key,cost\n1,a,1\n2,a,1\n", "several intervals: name one with --interval"},
 		{"pkg - --interval 7", "interval,key,cost\n1,a,1\n2,a,1\n", "there is no interval 7"},
@@ -223,7 +223,7 @@ func TestAnalyzeInterrupted(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
 		env := &environment{
-			ctx: ctx, getenv: func(string) string { return "" }, stdout: &stdout, stderr: &stderr, now: time.Now,
+			ctx: ctx, stdout: &stdout, stderr: &stderr, now: time.Now,
 			stdin: &interrupting{strings.NewReader("key,cost\na,1\nb,2\n"), cancel},
 		}
 		if args == "ring --paper" {
@@ -252,7 +252,7 @@ func (r *interrupting) Read(b []byte) (int, error) {
 
 // Every flag of the analyses tells its default and its variable; see TestHelpOfFlags.
 func TestAnalyzeHelp(t *testing.T) {
-	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 32, "analyze pkg": 28, "analyze ranges": 21, "analyze schemes": 21} {
+	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 34, "analyze pkg": 30, "analyze ranges": 23, "analyze schemes": 23} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		if !strings.Contains(help, "Examples:") {
 			t.Errorf("plannerd %s --help has no examples", command)

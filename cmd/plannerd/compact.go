@@ -50,9 +50,10 @@ Examples:
 
 // compactor makes records of the intervals of an input.
 type compactor struct {
-	flags   *inputFlags
-	op      drive.Operator
-	options compact.Options
+	flags    *inputFlags
+	operator *operatorFlags
+	op       drive.Operator
+	options  compact.Options
 }
 
 func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int) (*compactor, error) {
@@ -60,8 +61,8 @@ func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree 
 	if err != nil {
 		return nil, err
 	}
-	op, err := of.operator(planner.Options{})
-	return &compactor{in, op, form.options()}, err
+	op, err := of.operator(planner.Options{}, in.keys())
+	return &compactor{in, of, op, form.options()}, err
 }
 
 // compacted is one interval in compact form.
@@ -79,6 +80,7 @@ func (k *compactor) run(env *environment, visit func(in *input, c compacted) err
 		return err
 	}
 	defer in.close()
+	in.operator = k.operator
 	in.keysOnly = true
 	next := in.source()
 	for {
@@ -135,7 +137,7 @@ func (c *compactCmd) Run(env *environment) error {
 		return err
 	}
 	if table {
-		return buffered(env.stdout, r.write)
+		return env.people(env.stdout, r.write)
 	}
 	if err := buffered(env.stdout, r.writeRecords); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (c *compactCmd) Run(env *environment) error {
 	if c.Quiet {
 		return nil
 	}
-	return buffered(env.stderr, r.write)
+	return env.people(env.stderr, r.write)
 }
 
 // intervalRecords are the records of one interval.

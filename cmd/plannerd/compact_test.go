@@ -129,7 +129,7 @@ func TestCompareCompactTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
 	env := &environment{
-		ctx: t.Context(), getenv: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
+		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
 		now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
 	args := []string{"compare", streamFile, "--compact", "2", "--strategies", "llfd,lpt", "--timeout", "90s"}
@@ -202,9 +202,9 @@ func TestRecordsRefused(t *testing.T) {
 		{"compact", records, nil, exitFailed, "it holds compact records already"},
 		{"compact", several, nil, exitFailed, "it holds compact records already"},
 		{"plan", strings.Replace(records, "[2,2", "[9,2", 1), nil, exitFailed, "standard input: row 5, instance: is not a known instance"},
-		{"plan", strings.Replace(recordsCSV, "4,2,2", "4,2,9", 1), nil, exitFailed, "standard input: row 5, hash_instance: is not an instance"},
-		{"plan", strings.Replace(records, ",6]", ",0]", 1), nil, exitFailed, "standard input: row 1, count: "},
-		{"plan", strings.Replace(recordsCSV, "3,0,0,1", "3,0,0,-1", 1), nil, exitFailed, "standard input: row 2, cost: "},
+		{"plan", strings.Replace(recordsCSV, "4,2,2", "4,2,9", 1), nil, exitFailed, "standard input:6: hash_instance: is not an instance of the configuration; --instances has 0 to 2"},
+		{"plan", strings.Replace(records, ",6]", ",0]", 1), nil, exitFailed, "standard input:1: count: must be an integer from 1 to 9007199254740991, not 0"},
+		{"plan", strings.Replace(recordsCSV, "3,0,0,1", "3,0,0,-1", 1), nil, exitFailed, "standard input:3: cost: must be ≥ 0 and finite, not -1"},
 		{"plan", strings.Replace(records, `"degree":4`, `"degree":5`, 1), nil, exitFailed, "compact, degree: must be a power of two"},
 		{"plan", strings.Replace(records, "0.5", "0", 1), nil, exitFailed, "compact, cost_scale: must be from 1e-290"},
 		{"plan", strings.Replace(records, `"degree"`, `"grade"`, 1), nil, exitFailed, `compact: unknown field "grade"`},
@@ -266,8 +266,8 @@ func TestSeveralBodies(t *testing.T) {
 		}
 		for text, refusal := range map[string]string{
 			bodies: "standard input: compact records of several intervals",
-			strings.Replace(bodies, `"records":[[`, `"records":[[-`, 3):                     "standard input: row 1, instance: ",
-			alone + `{"interval":3,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,0]]}}` + "\n": "standard input, document 2: row 2, count: ",
+			strings.Replace(bodies, `"records":[[`, `"records":[[-`, 3):                     "standard input:1: instance: must be an integer from 0 to 2147483647, not -0",
+			alone + `{"interval":3,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,0]]}}` + "\n": "standard input:2: count: must be an integer from 1 to 9007199254740991, not 0",
 			alone + `{"interval":2,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,1]]}}` + "\n": "standard input, document 2: interval: must be greater",
 		} {
 			r := exec(t, strings.NewReader(text), nil, args...)
@@ -278,7 +278,7 @@ func TestSeveralBodies(t *testing.T) {
 	}
 	keys := `{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}` + "\n" + `{"interval":2,"keys":[{"key":"b","cost":1}]}`
 	r := exec(t, strings.NewReader(keys), nil, append([]string{"plan", "--hash", "reported"}, on...)...)
-	if r.code != exitFailed || !strings.Contains(r.stderr, "standard input, document 2: ") || !strings.Contains(r.stderr, "(key b)") {
+	if r.code != exitFailed || !strings.Contains(r.stderr, "standard input, document 2: row 1, hash_instance of key b: ") {
 		t.Errorf("keys: exit %d, %q", r.code, r.stderr)
 	}
 }

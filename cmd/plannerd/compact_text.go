@@ -123,14 +123,14 @@ func appendNumber(dst []byte, x float64) []byte {
 }
 
 // write prints the figures for people.
-func (r *compactReport) write(w io.Writer) error {
+func (r *compactReport) write(w *page) error {
 	if len(r.intervals) == 1 {
 		return r.writeOne(w)
 	}
 	return r.writeSeveral(w)
 }
 
-func (r *compactReport) writeOne(w io.Writer) error {
+func (r *compactReport) writeOne(w *page) error {
 	x := r.intervals[0]
 	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", plural(x.keys, "key"), plural(x.records, "record"), r.cmd.Degree,
 		scalesText(x.scales), plural(len(r.loads), "instance"))
@@ -149,7 +149,7 @@ func (r *compactReport) writeOne(w io.Writer) error {
 }
 
 // writeSizes compares the input with the records.
-func (r *compactReport) writeSizes(w io.Writer, x compactedFigures) error {
+func (r *compactReport) writeSizes(w *page, x compactedFigures) error {
 	line := func(title string, before, after int64) []string {
 		return []string{title, integer(before), integer(after), times(before, after)}
 	}
@@ -170,7 +170,7 @@ func times(before, after int64) string {
 }
 
 // writeSeveral prints a line for each interval, and what they come to.
-func (r *compactReport) writeSeveral(w io.Writer) error {
+func (r *compactReport) writeSeveral(w *page) error {
 	total := compactedFigures{}
 	var rows [][]string
 	for _, x := range r.intervals {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,7 +18,7 @@ type compareCmd struct {
 	operatorFlags
 	strategyFlags
 	formFlags
-	Timeout time.Duration `default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
+	Timeout time.Duration `own:"" default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
 	Output  string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
 }
 
@@ -39,6 +38,9 @@ its own tables, hence its own least.
 With --curve each point drives its own routing table through the stream under its own
 limit, with a θ_max of 0. "At best" is the proven lower bound on θ.
 
+Flags under "Parameters" take several values, with commas between them: every strategy is
+then driven with every combination, and the * marks the Pareto front of them all.
+
 With --compact every strategy plans on classes of keys, as with plannerd plan: of one
 interval all on the same. Of compact records there is one interval.
 
@@ -49,6 +51,7 @@ Examples:
 
     plannerd compare stats.csv --instances 16 --table-limit 3000
     plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
+    plannerd compare stats.csv --instances 16 --theta-max 2%,5% --table-limit 50,100,none
     plannerd compare stats.csv --instances 16 --curve
     plannerd compare stats.csv --instances 16 --curve=0.5%,1%,2%,5% --strategies mixed,minmig
     plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
@@ -68,6 +71,7 @@ func (c *compareCmd) Run(env *environment) error {
 		return err
 	}
 	defer in.close()
+	in.operator = &c.operatorFlags
 	summaries := make([]summary, len(drivers))
 	err = runDrivers(env.ctx, in.source(), drivers, func(i int, s step) {
 		summaries[i].add(s)
@@ -79,45 +83,35 @@ func (c *compareCmd) Run(env *environment) error {
 	}
 	in.close()
 	rows := compareRows(drivers, summaries)
-	return buffered(env.stdout, func(w io.Writer) error {
-		switch c.Output {
-		case "json":
-			return writeJSON(w, comparison{parametersOf(drivers[0].Operator().Options), planner.Revision, rows})
-		case "csv":
-			return writeCompareCSV(w, rows)
-		}
-		return c.writeTable(w, drivers[0].Operator().Options, rows)
-	})
+	switch c.Output {
+	case "json":
+		return buffered(env.stdout, func(w io.Writer) error { return writeJSON(w, comparisonOf(rows)) })
+	case "csv":
+		return buffered(env.stdout, func(w io.Writer) error { return writeCompareCSV(w, rows) })
+	}
+	return env.people(env.stdout, func(w *page) error { return c.writeTable(w, rows) })
 }
 
 func (c *compareCmd) setUp(env *environment) ([]*driver, error) {
 	if c.Timeout < 0 {
 		return nil, usagef("--timeout: must be ≥ 0s")
 	}
-	options, err := c.options()
+	trials, err := c.trials(c.Strategies)
 	if err != nil {
-		return nil, err
-	}
-	names := c.Strategies
-	if len(names) == 0 {
-		names = slices.DeleteFunc(strategyNames(), func(name string) bool {
-			return checkObjective(options, []string{name}) != nil
-		})
-	}
-	if err := errors.Join(checkStrategies(names), checkObjective(options, names)); err != nil {
 		return nil, err
 	}
 	form, err := c.form()
 	if err != nil {
 		return nil, err
 	}
-	op, err := c.operator(options)
+	op, err := c.operator(trials[0].Planner(), c.keys())
 	if err != nil {
 		return nil, err
 	}
-	drivers := make([]*driver, len(names))
-	for i, name := range names {
-		op.Strategy, op.TotalTimeout, op.Now = name, c.Timeout, env.now
+	op.TotalTimeout, op.Now = c.Timeout, env.now
+	drivers := make([]*driver, len(trials))
+	for i, t := range trials {
+		op.Strategy, op.Options = t.Strategy, t.Planner()
 		drivers[i] = newDriver(op, form, c.needKeys())
 	}
 	return drivers, nil
@@ -125,18 +119,38 @@ func (c *compareCmd) setUp(env *environment) ([]*driver, error) {
 
 // comparison is the JSON document of compare.
 type comparison struct {
-	Parameters      parameters        `json:"parameters"`
+	// Parameters are null where the results have different ones.
+	Parameters      *planParameters   `json:"parameters"`
 	PlannerRevision string            `json:"planner_revision"`
 	Results         []strategyFigures `json:"results"`
 }
 
+func comparisonOf(rows []strategyFigures) comparison {
+	c := comparison{PlannerRevision: planner.Revision, Results: rows}
+	if len(varying(optionsOf(rows))) == 0 {
+		c.Parameters = &rows[0].Parameters
+	}
+	return c
+}
+
+// optionsOf are the parameters of the results.
+func optionsOf(rows []strategyFigures) []planner.Options {
+	all := make([]planner.Options, len(rows))
+	for i := range rows {
+		all[i] = rows[i].options
+	}
+	return all
+}
+
 // strategyFigures are the figures of one strategy over the whole input.
 type strategyFigures struct {
-	Strategy string `json:"strategy"`
-	Pareto   bool   `json:"pareto"`
-	TimedOut bool   `json:"timed_out"`
+	Strategy   string         `json:"strategy"`
+	Parameters planParameters `json:"parameters"`
+	Pareto     bool           `json:"pareto"`
+	TimedOut   bool           `json:"timed_out"`
 	streamSummary
-	form *compactionFigures // of the newest plan
+	options planner.Options
+	form    *compactionFigures // of the newest plan
 }
 
 func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
@@ -148,7 +162,8 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 	rows := make([]strategyFigures, len(drivers))
 	for i, d := range drivers {
 		rows[i] = strategyFigures{
-			Strategy: d.Operator().Strategy, Pareto: front[i],
+			Strategy: d.Operator().Strategy, Parameters: parametersOf(d.Operator().Options), Pareto: front[i],
+			options:       d.Operator().Options,
 			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
 			streamSummary: summaryOf(&summaries[i]),
 		}
@@ -160,9 +175,10 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 }
 
 // writeTable prints the comparison for people.
-func (c *compareCmd) writeTable(w io.Writer, options planner.Options, results []strategyFigures) error {
+func (c *compareCmd) writeTable(w *page, results []strategyFigures) error {
+	all := optionsOf(results)
 	intervals := results[0].Intervals
-	fmt.Fprintf(w, "%s, %s, %s", plural(intervals, "interval"), plural(len(c.Instances), "instance"), goals(options))
+	fmt.Fprintf(w, "%s, %s, %s", plural(intervals, "interval"), plural(len(c.Instances), "instance"), gridGoals(all))
 	if i := slices.IndexFunc(results, func(r strategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
 		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
 	} else {
@@ -183,6 +199,12 @@ func (c *compareCmd) writeTable(w io.Writer, options planner.Options, results []
 	}
 	if c.Compact > 0 {
 		columns, rows = withForms(columns, rows, results)
+	}
+	for i, d := range varying(all) {
+		columns = slices.Insert(columns, 2+i, naming(number(titleOf(&d))))
+		for j := range rows {
+			rows[j] = slices.Insert(rows[j], 2+i, shownAs(&d, all[j]))
+		}
 	}
 	if err := writeTable(w, columns, rows); err != nil {
 		return err
@@ -285,14 +307,23 @@ func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 	if compacted {
 		header = append(header, "records_median", "load_error_before_max", "load_error_after_max")
 	}
+	all := optionsOf(results)
+	over := varying(all)
+	for i, d := range over {
+		header = slices.Insert(header, 1+i, d.Name)
+	}
 	rows := [][]string{header}
-	for _, r := range results {
-		row := []string{
-			r.Strategy, strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
+	for i, r := range results {
+		row := []string{r.Strategy}
+		for _, d := range over {
+			row = append(row, written(&d, all[i]))
+		}
+		row = append(row, []string{
+			strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
 			strconv.Itoa(r.Intervals), strconv.Itoa(r.Planned), strconv.Itoa(r.Balanced), strconv.Itoa(r.WithinLimit),
 			exact(r.ThetaAfter.Median), exact(r.ThetaAfter.Max), exact(r.State.Total), exact(r.Fraction.Median), exact(r.Keys.Total),
 			exact(r.Proven.LowerBound.Total), optional(r.Proven.Gap, exact), strconv.Itoa(r.Proven.Infeasible), exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
-		}
+		}...)
 		if compacted {
 			row = append(row, r.Compaction.fields()...)
 		}

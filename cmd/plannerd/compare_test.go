@@ -59,7 +59,7 @@ func TestCompareTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
 	env := &environment{
-		ctx: t.Context(), getenv: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
+		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
 		now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
 	if code := env.run([]string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout", "90s"}); code != exitOK {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -18,8 +19,16 @@ import (
 // runCurve shows the trade-off of θ against migration, and the strategies beside
 // it.
 func (c *compareCmd) runCurve(env *environment) error {
-	if c.Objective != string(planner.MinMigration) || c.MigrationLimit.MigrationLimit != nil {
+	g, err := c.grid()
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) || !slices.Equal(g["migration_limit"], []any{nil}) {
 		return usagef("--curve: it sets --objective and --migration-limit itself")
+	}
+	options, err := c.single("compare --curve", planner.DefaultStrategy)
+	if err != nil {
+		return err
 	}
 	beside, err := c.setUp(env)
 	if err != nil {
@@ -30,6 +39,7 @@ func (c *compareCmd) runCurve(env *environment) error {
 		return err
 	}
 	defer in.close()
+	in.operator = &c.operatorFlags
 	source, points, err := c.points(env, in, beside[0])
 	if err != nil {
 		return in.wrap(err)
@@ -45,22 +55,20 @@ func (c *compareCmd) runCurve(env *environment) error {
 	}
 	in.close()
 	d := c.document(drivers, summaries, len(points))
-	return buffered(env.stdout, func(w io.Writer) error {
-		switch c.Output {
-		case "json":
-			return writeJSON(w, d)
-		case "csv":
-			return d.writeCSV(w)
-		}
-		return c.writeCurve(w, d)
-	})
+	switch c.Output {
+	case "json":
+		return buffered(env.stdout, func(w io.Writer) error { return writeJSON(w, d) })
+	case "csv":
+		return buffered(env.stdout, d.writeCSV)
+	}
+	return env.people(env.stdout, func(w *page) error { return c.writeCurve(w, options, d) })
 }
 
 // points returns a driver like that of a strategy for each point of the curve, and
 // the input as a source.
 func (c *compareCmd) points(env *environment, in *input, like *driver) (source, []*driver, error) {
 	op := like.Operator()
-	op.Strategy = strategyOptimal
+	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
 	next, limits := in.source(), c.Curve.limits
 	if limits == nil {
@@ -128,7 +136,7 @@ func twoDigits(x float64) float64 {
 
 // curveDocument is the JSON document of compare --curve.
 type curveDocument struct {
-	Parameters      parameters      `json:"parameters"` // of the strategies
+	Parameters      planParameters  `json:"parameters"` // of the strategies
 	PlannerRevision string          `json:"planner_revision"`
 	Curve           []curvePoint    `json:"curve"`
 	Results         []besideFigures `json:"results"`
@@ -137,8 +145,8 @@ type curveDocument struct {
 // curvePoint is what strategy optimal reaches under one migration limit. Its
 // bounds are on θ.
 type curvePoint struct {
-	Limit    *limitFigures `json:"migration_limit"`
-	TimedOut bool          `json:"timed_out"`
+	Limit    *parameters.MigrationLimit `json:"migration_limit"`
+	TimedOut bool                       `json:"timed_out"`
 	streamSummary
 	limit planner.MigrationLimit
 }
@@ -158,7 +166,7 @@ func (c *compareCmd) document(drivers []*driver, summaries []summary, n int) cur
 	d := curveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
 	for i := range n {
 		limit := *drivers[i].Operator().Options.MigrationLimit
-		d.Curve = append(d.Curve, curvePoint{limitOf(&limit), summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
+		d.Curve = append(d.Curve, curvePoint{parameters.Of(planner.Options{MigrationLimit: &limit}).MigrationLimit, summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
 	}
 	for _, r := range compareRows(drivers[n:], summaries[n:]) {
 		b := besideFigures{strategyFigures: r}
@@ -187,20 +195,24 @@ func least(soFar *float64, x float64) *float64 {
 }
 
 // writeCurve prints the curve for people.
-func (c *compareCmd) writeCurve(w io.Writer, d curveDocument) error {
+func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocument) error {
 	median, total := "", ""
 	if intervals := d.Curve[0].Intervals; intervals > 1 {
 		median, total = "median ", "total "
 	}
 	fmt.Fprintf(w, "%s, %s%s%s: the least θ for the migration that is allowed\n\n",
-		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(c.TableLimit), c.degreeText())
+		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(options.TableLimit), c.degreeText())
 	most := 0.0
 	for _, p := range d.Curve {
 		most = max(most, p.ThetaAfter.Median)
 	}
+	bars := barWidth
+	if w.width < plainWidth {
+		bars /= 2
+	}
 	var rows [][]string
 	for _, p := range d.Curve {
-		rows = append(rows, c.pointRow(p, most))
+		rows = append(rows, c.pointRow(p, most, bars))
 	}
 	err := writeTable(w, []column{
 		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"), number(median + "of all"),
@@ -209,7 +221,7 @@ func (c *compareCmd) writeCurve(w io.Writer, d curveDocument) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", c.ThetaMax)
+	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
 	rows = nil
 	for _, r := range d.Results {
 		rows = append(rows, c.besideRow(r))
@@ -224,17 +236,17 @@ func (c *compareCmd) writeCurve(w io.Writer, d curveDocument) error {
 // are fractions.
 const limitDigits = 12
 
-// barWidth is the width of the bar of the highest θ.
+// barWidth is the width of the bar of the highest θ; on narrow pages it is half that.
 const barWidth = 24
 
-func (c *compareCmd) pointRow(p curvePoint, most float64) []string {
+func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
 	limit := amountText(p.limit.Unit, p.limit.Amount, limitDigits)
 	if p.TimedOut {
 		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total), c.note(strategyFigures{TimedOut: true, streamSummary: p.streamSummary})}
 	}
 	bar := ""
 	if most > 0 {
-		bar = strings.Repeat("█", int(math.Round(barWidth*p.ThetaAfter.Median/most)))
+		bar = strings.Repeat("█", int(math.Round(float64(bars)*p.ThetaAfter.Median/most)))
 	}
 	bound := "-"
 	if p.Proven.Plans > p.Proven.Infeasible {

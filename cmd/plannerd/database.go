@@ -17,8 +17,8 @@ import (
 
 // databaseFlags say where the data is.
 type databaseFlags struct {
-	DatabaseURL string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" group:"Database" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
-	StoreWait   time.Duration `default:"30s" group:"Database" help:"How long to wait for the database at the start; 0s: try once."`
+	DatabaseURL string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
+	StoreWait   time.Duration `default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
 }
 
 // migratedStore is a store whose schema can be changed.

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
@@ -77,22 +79,15 @@ func figuresOf(s step) figures {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// parameters are the options of a plan.
-type parameters struct {
-	ThetaMax    float64  `json:"theta_max"`
-	TableLimit  *int64   `json:"table_limit"`
-	Beta        float64  `json:"beta"`
-	KeyOverhead float64  `json:"key_overhead"`
-	Sigma       *float64 `json:"sigma"` // null: auto
-	WorkBudget  int64    `json:"work_budget"`
-
-	Certificate    planner.CertificateLevel `json:"certificate"`
-	Objective      planner.Objective        `json:"objective"`
-	MigrationLimit *limitFigures            `json:"migration_limit"`
+// planParameters are the options of a plan, by their names in the HTTP API.
+type planParameters struct {
+	planner.Options
+	MigrationLimit *parameters.MigrationLimit `json:"migration_limit"`
 }
 
-func parametersOf(o planner.Options) parameters {
-	return parameters{o.ThetaMax, o.TableLimit, *o.Beta, o.KeyOverhead, o.Sigma, o.WorkBudget, o.Certificate, o.Objective, limitOf(o.MigrationLimit)}
+func parametersOf(o planner.Options) planParameters {
+	v := parameters.Of(o)
+	return planParameters{v.Options, v.MigrationLimit}
 }
 
 type instanceFigures struct {
@@ -135,9 +130,9 @@ type migration struct {
 
 // planHead is one plan without its lists.
 type planHead struct {
-	Strategy   string     `json:"strategy"`
-	Parameters parameters `json:"parameters"`
-	Migrates   string     `json:"migrates"` // keys or classes
+	Strategy   string         `json:"strategy"`
+	Parameters planParameters `json:"parameters"`
+	Migrates   string         `json:"migrates"` // keys or classes
 	figures
 	KeyEncoding     string            `json:"key_encoding,omitempty"`
 	Instances       []instanceFigures `json:"instances"`
@@ -165,7 +160,8 @@ type classDocument struct {
 	Migrations [][6]float64 `json:"migrations"`
 }
 
-// keyEncoder writes keys as they are, or all in base64 when one is not UTF-8.
+// keyEncoder writes keys as they are, or all in base64: when that is asked for, and in
+// JSON when one is not UTF-8.
 type keyEncoder bool
 
 func (base64Keys keyEncoder) encode(key []byte) string {
@@ -173,6 +169,18 @@ func (base64Keys keyEncoder) encode(key []byte) string {
 		return base64.StdEncoding.EncodeToString(key)
 	}
 	return string(key)
+}
+
+// decode reads a key that encode wrote.
+func (base64Keys keyEncoder) decode(text string) ([]byte, error) {
+	if !base64Keys {
+		return []byte(text), nil
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not base64 (standard alphabet, padded)", clip(text))
+	}
+	return key, nil
 }
 
 // encoderFor looks at all keys that the plan's lists name.
@@ -229,9 +237,9 @@ func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotK
 }
 
 // documentOf writes a plan of keys out. Lists are never null.
-func documentOf(st step, inputHash [16]byte) planDocument {
+func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 	p, s := st.Plan, st.Plan.Snapshot
-	keys := encoderFor(p)
+	keys = keys || encoderFor(p)
 	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
 	d := planDocument{
 		planHead:   headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),

@@ -3,25 +3,55 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plannerd/internal/statsio"
-	"plannerd/planner"
 )
 
 // inputFlags say what plan, compare, compact and resolve read.
 type inputFlags struct {
-	File     string `arg:"" help:"Statistics: a file, or - for standard input."`
-	Format   string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
-	Interval *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
+	File   string `arg:"" help:"Statistics: a file, or - for standard input."`
+	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	textFlags
+	Interval  *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
+	streamToo bool   // the command has a flag --stream for one key a line
+}
+
+// textFlags say how the text of statistics is to be read.
+type textFlags struct {
+	Header      header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	KeyEncoding string `enum:"utf8,base64" default:"utf8" help:"How keys are written, in all files that are read and written: utf8, as they are, or base64, for keys that are not text."`
+}
+
+// options are those of the decoders.
+func (f *textFlags) options() statsio.Options {
+	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.keys())}
+}
+
+// keys is how keys are written.
+func (f *textFlags) keys() keyEncoder { return f.KeyEncoding == "base64" }
+
+// header is the value of --header.
+type header struct{ names []string } // see statsio.Options.Header
+
+// UnmarshalText reads "auto", "none" or the names of the columns.
+func (h *header) UnmarshalText(b []byte) error {
+	switch text := string(b); text {
+	case "auto":
+		h.names = nil
+	case "none":
+		h.names = []string{}
+	default:
+		if h.names = strings.Split(text, ","); slices.Contains(h.names, "") {
+			return fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
+		}
+	}
+	return nil
 }
 
 // input is an open file of statistics.
@@ -37,6 +67,7 @@ type input struct {
 	newest   int64             // the newest one
 	last     *statsio.Document // what source returned last
 	keysOnly bool              // compact records are refused
+	operator *operatorFlags    // what instances there are; nil: rows' instances do not matter
 }
 
 // open opens the input and looks at its beginning.
@@ -104,7 +135,7 @@ func (in *input) decode(raw io.Reader) error {
 	case "arrow":
 		format = statsio.Arrow
 	}
-	in.format, in.stream = format, statsio.NewStream(ahead, format, statsio.Options{})
+	in.format, in.stream = format, statsio.NewStream(ahead, format, in.flags.options())
 	return nil
 }
 
@@ -204,139 +235,4 @@ func (in *input) end() error {
 			*in.flags.Interval, plural(in.seen, "interval"), in.first, in.newest)
 	}
 	return errors.New("it has no rows: nothing to plan")
-}
-
-// wrap puts the name of the input in front of an error, and words the ones of
-// the decoder and the planner in rows as people count them, from 1.
-func (in *input) wrap(err error) error {
-	var (
-		decoding *statsio.Error
-		row      *planner.InputError
-		file     *fs.PathError
-		usage    usageError
-	)
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &usage):
-		return usage
-	case errors.As(err, &decoding):
-		return fmt.Errorf("%s: %s", in.document(in.seen+1), decodingText(decoding))
-	case errors.As(err, &row) && row.Row >= 0 && in.last != nil:
-		text := pointerText(in.last.Pointer(row.Row, row.Field), row.Detail)
-		if in.last.Records == nil {
-			text += " (key " + keyText(in.last.Stats.Keys.At(row.Row)) + ")"
-		}
-		return fmt.Errorf("%s: %s", in.document(in.seen), text)
-	case errors.As(err, &row):
-		return asFlag(row)
-	case errors.As(err, &file):
-		err = file.Err // in.name is its path
-	}
-	return fmt.Errorf("%s: %w", in.name, err)
-}
-
-// document names document n of the input, where there are several.
-func (in *input) document(n int) string {
-	if in.format == statsio.JSON && n > 1 {
-		return fmt.Sprintf("%s, document %d", in.name, n)
-	}
-	return in.name
-}
-
-// decodingText is the first problem of a refused input.
-func decodingText(err *statsio.Error) string {
-	if len(err.Problems) == 0 {
-		return err.Kind.String()
-	}
-	text := pointerText(err.Problems[0].Pointer, err.Problems[0].Detail)
-	if more := len(err.Problems) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %s more)", plural(more, "problem"))
-	}
-	return text
-}
-
-// pointerText words a JSON pointer such as /17/cost: row 18, cost.
-func pointerText(pointer, detail string) string {
-	where := strings.Split(strings.Trim(pointer, "/"), "/")
-	if record, ok := strings.CutPrefix(pointer, "/compact/records/"); ok {
-		where = strings.Split(record, "/")
-		if field, err := strconv.Atoi(where[len(where)-1]); err == nil && len(where) == 2 && field < len(recordFields) {
-			where[1] = recordFields[field]
-		}
-	}
-	if n, err := strconv.Atoi(where[0]); err == nil {
-		where[0] = "row " + strconv.Itoa(n+1)
-	}
-	if where[0] == "" {
-		return detail
-	}
-	return strings.Join(where, ", ") + ": " + detail
-}
-
-// recordFields are the numbers of a compact record.
-var recordFields = []string{"instance", "hash_instance", "cost", "state", "count"}
-
-// readRoutingTable reads a CSV file with the header key,instance.
-func readRoutingTable(path string) (*planner.RoutingTable, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--routing-table: %w", err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	entries, err := parseRoutingTable(file)
-	if reading := (*fs.PathError)(nil); errors.As(err, &reading) {
-		err = reading.Err // the path is in front
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--routing-table %s: %w", path, err)
-	}
-	table, err := planner.NewRoutingTable(entries)
-	if row := (*planner.InputError)(nil); errors.As(err, &row) {
-		return nil, fmt.Errorf("--routing-table %s: row %d: %s %s", path, row.Row+1, row.Field, row.Detail)
-	}
-	return table, err
-}
-
-func parseRoutingTable(r io.Reader) (entries []planner.Entry, err error) {
-	err = readPairs(r, "key", "instance", func(key string, instance int32) error {
-		if n := len(key); n == 0 || n > planner.MaxKeyBytes {
-			return fmt.Errorf("key: must have 1 to %d bytes", planner.MaxKeyBytes)
-		}
-		entries = append(entries, planner.Entry{Key: []byte(key), Instance: instance})
-		return nil
-	})
-	return entries, err
-}
-
-// readPairs reads CSV, compressed or not, whose rows are a text and an id under a
-// header that names them.
-func readPairs(r io.Reader, text, id string, add func(text string, id int32) error) error {
-	plain, _, err := statsio.Open(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = plain.Close() }()
-	in := csv.NewReader(plain)
-	in.FieldsPerRecord = 2
-	header, err := in.Read()
-	if err != nil || header[0] != text || header[1] != id {
-		return fmt.Errorf("its first line must be the header %s,%s", text, id)
-	}
-	for row := 1; ; row++ {
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		value, err := strconv.ParseInt(record[1], 10, 32)
-		if err != nil || value < 0 {
-			return fmt.Errorf("row %d: %s: %q is not an id ≥ 0", row, id, record[1])
-		}
-		if err := add(record[0], int32(value)); err != nil {
-			return fmt.Errorf("row %d: %w", row, err)
-		}
-	}
 }

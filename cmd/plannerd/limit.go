@@ -4,44 +4,27 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
-// migrationLimit is the value of --migration-limit; nil is none.
-type migrationLimit struct{ *planner.MigrationLimit }
-
-// UnmarshalText reads 5% (of all state), 1200keys, or an amount of state.
-func (v *migrationLimit) UnmarshalText(b []byte) error {
-	limit, err := parseLimit(string(b))
-	v.MigrationLimit = &limit
-	return err
-}
-
 var errNoLimit = errors.New("write 5% for a share of all state up to 100%, 1200keys for a number of keys, or 3e6 for an amount of state")
 
+// parseLimit reads a migration limit as --migration-limit takes it.
 func parseLimit(s string) (planner.MigrationLimit, error) {
-	limit, scale := planner.MigrationLimit{Unit: planner.MigrationState}, 1.0
-	number := strings.TrimSpace(s)
-	if share, ok := strings.CutSuffix(number, "%"); ok {
-		number, limit.Unit, scale = share, planner.MigrationFraction, 100
-	} else if keys, ok := strings.CutSuffix(number, "keys"); ok {
-		number, limit.Unit = keys, planner.MigrationKeys
+	p, _ := parameters.Lookup("migration_limit")
+	value, err := p.Parse(s)
+	limit, ok := value.(parameters.MigrationLimit)
+	if err != nil || !ok {
+		return planner.MigrationLimit{}, fmt.Errorf("%q is no migration limit: %w", s, errNoLimit)
 	}
-	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	switch {
-	case err != nil, !(x >= 0 && x <= math.MaxFloat64),
-		limit.Unit == planner.MigrationFraction && x > 100, limit.Unit == planner.MigrationKeys && x != math.Trunc(x):
-		return limit, fmt.Errorf("%q is no migration limit: %w", s, errNoLimit)
-	}
-	limit.Amount = x / scale
-	return limit, nil
+	return *limit.Planner(), nil
 }
 
 // amountText writes an amount in the unit of a migration limit as the flag takes
@@ -54,25 +37,6 @@ func amountText(unit planner.MigrationUnit, amount float64, digits int) string {
 		return strconv.FormatFloat(amount, 'f', -1, 64) + "keys"
 	}
 	return strconv.FormatFloat(amount, 'g', digits, 64)
-}
-
-// limitFigures is a migration limit as the HTTP API writes it.
-type limitFigures struct {
-	State    *float64 `json:"state,omitempty"`
-	Fraction *float64 `json:"fraction,omitempty"`
-	Keys     *float64 `json:"keys,omitempty"`
-}
-
-func limitOf(l *planner.MigrationLimit) *limitFigures {
-	switch {
-	case l == nil:
-		return nil
-	case l.Unit == planner.MigrationFraction:
-		return &limitFigures{Fraction: &l.Amount}
-	case l.Unit == planner.MigrationKeys:
-		return &limitFigures{Keys: &l.Amount}
-	}
-	return &limitFigures{State: &l.Amount}
 }
 
 // curve is the value of --curve: off, a ladder that suits the input, or limits.

@@ -1,5 +1,5 @@
 // Command plannerd plans the rebalancing of partitioned stream operators: as an
-// HTTP service, or on files without one. Run "plannerd --help".
+// HTTP service, or on files without one. Run "plannerd help".
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,10 +34,12 @@ move and the routing table stays small.
   plannerd compare stats.csv            all strategies side by side
   plannerd compact stats.csv            what classes of keys save, and as records
   plannerd analyze schemes stats.csv    which scheme to use: hashing, a routing table or another
+  plannerd help plan                    what a command does, its flags, and examples
+  plannerd --version                    what was installed
 
-Every flag may be given in the environment instead: --theta-max is PLANNERD_THETA_MAX
-(and --keys of generate is PLANNERD_GENERATE_KEYS, --seed of analyze PLANNERD_ANALYZE_SEED).
-Durations are written 500ms, 30s or 2m. A flag without a default is off.
+Every flag may be given in the environment instead: the help of a command names the
+variable beside each flag. Shares are written 0.05 or 5%, durations 500ms, 30s or 2m. A
+flag without a default is off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
 not balanced or exceeds the table limit.`
@@ -44,6 +47,7 @@ not balanced or exceeds the table limit.`
 // cli is the whole command line.
 type cli struct {
 	Serve    serveCmd    `cmd:"" help:"Serve the HTTP API."`
+	Demo     demoCmd     `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
 	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
 	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
 	Compact  compactCmd  `cmd:"" help:"Turn statistics of keys into compact records."`
@@ -55,16 +59,27 @@ type cli struct {
 
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
 
-	Version versionCmd `cmd:"" help:"Print the version of the program and of its planner."`
+	Version    versionCmd    `cmd:"" help:"Print the version of the program and of its planner."`
+	Help       helpCmd       `cmd:"" help:"Print what a command does, its flags, and examples."`
+	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
+	Man        manCmd        `cmd:"" help:"Print the manual page."`
+}
+
+// helpCmd lists the command in the help; run turns it into the flag --help.
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
 }
 
 // environment is what a command may touch of the world.
 type environment struct {
 	ctx            context.Context
-	getenv         func(string) string
+	environ        []string // NAME=value
+	unknown        []string // warnings about variables that nothing reads
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	now            func() time.Time
+	// ready is told the URL of a server that serves. Nil: standard output is told.
+	ready func(url string)
 }
 
 // usageError is an error of the command line; its exit code is exitUsage.
@@ -79,12 +94,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is the program: it returns the exit code. Ending ctx ends it gracefully.
-func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environment{ctx: ctx, getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	env := &environment{ctx: ctx, environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
 	return env.run(args)
 }
 
@@ -101,6 +116,13 @@ func (env *environment) run(args []string) int {
 		return exitFailed // the reader went away; nobody is left to tell
 	case env.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.stderr, "plannerd: interrupted")
+		return exitFailed
+	}
+	var list *problemList
+	if errors.As(err, &list) {
+		for _, line := range list.lines {
+			fmt.Fprintln(env.stderr, "plannerd: "+line)
+		}
 		return exitFailed
 	}
 	fmt.Fprintln(env.stderr, "plannerd: "+oneLine(err.Error()))
@@ -131,36 +153,63 @@ func oneLine(s string) string {
 func parseAndRun(env *environment, args []string) error {
 	var app cli
 	helped, names := false, variables{}
-	parser, err := kong.New(&app,
-		kong.Name("plannerd"),
-		kong.Description(description),
-		kong.Vars(defaults()),
-		kong.Writers(env.stdout, env.stderr),
-		kong.Exit(func(int) { helped = true }),
-		kong.ConfigureHelp(kong.HelpOptions{
-			Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 100,
-		}),
-		kong.PostBuild(func(k *kong.Kong) error {
-			names.collect(k.Model.Node, "PLANNERD_")
-			return nil
-		}),
-		kong.Resolvers(names.resolver(env.getenv)),
-		kong.ValueFormatter(names.help),
-	)
+	parser, err := newParser(&app, env, names, func() { helped = true })
 	if err != nil {
 		return fmt.Errorf("the command line is defined wrongly: %w", err)
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) > 0 && args[0] == completeArg {
+		return complete(env, parser.Model.Node, args[1:])
 	}
-	command, err := parser.Parse(joinValues(args))
+	env.unknown = names.unknown(env.environ)
+	command, err := parser.Parse(joinValues(spelledOut(args)))
 	if helped {
 		return nil
 	}
 	if err != nil {
 		return usagef("%w (%s)", err, seeHelp(err))
 	}
-	return command.Run(env)
+	if command.Command() != "serve" { // which has a log
+		for _, warning := range env.unknown {
+			fmt.Fprintln(env.stderr, "plannerd: "+warning)
+		}
+	}
+	return command.Run(env, parser.Model)
+}
+
+// newParser makes the parser of the command line. helped is called when help was
+// printed and nothing is left to do.
+func newParser(app *cli, env *environment, names variables, helped func()) (*kong.Kong, error) {
+	app.Plan.strategyFlags, app.Compare.strategyFlags = newStrategyFlags(), newStrategyFlags()
+	return kong.New(app,
+		kong.Name("plannerd"),
+		kong.Description(description),
+		kong.Vars(defaults()),
+		kong.Writers(env.stdout, env.stderr),
+		kong.Exit(func(int) { helped() }),
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 100,
+		}),
+		kong.PostBuild(func(k *kong.Kong) error {
+			names.collect(k.Model.Node, variablePrefix)
+			return nil
+		}),
+		kong.Resolvers(names.resolver(env.getenv)),
+		kong.ValueFormatter(names.help),
+	)
+}
+
+// spelledOut turns the short ways to ask for help and for the version into flags and
+// commands.
+func spelledOut(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case args[0] == "help" && !slices.Contains(args, "--help"):
+		return append(slices.Clone(args[1:]), "--help")
+	}
+	return args
 }
 
 // joinValues writes --flag -1 as --flag=-1 and --curve 1%,5% as --curve=1%,5%. The
@@ -205,45 +254,4 @@ func seeHelp(err error) string {
 		}
 	}
 	return "see " + path + " --help"
-}
-
-// variables are the names of the flags' environment variables.
-type variables map[*kong.Flag]string
-
-// collect names the flags of a command and those below it. What the flags of generate,
-// analyze and token mean is their own: they are not to be set along with those of plan
-// and compare.
-func (v variables) collect(node *kong.Node, prefix string) {
-	switch node.Name {
-	case "generate", "analyze", "token":
-		prefix += strings.ToUpper(node.Name) + "_"
-	}
-	for _, flag := range node.Flags {
-		if flag.Name != "help" {
-			v[flag] = prefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		}
-	}
-	for _, child := range node.Children {
-		v.collect(child, prefix)
-	}
-}
-
-// help appends the environment variable to a flag's help.
-func (v variables) help(value *kong.Value) string {
-	if name := v[value.Flag]; name != "" {
-		return strings.TrimSuffix(value.Help, ".") + " ($" + name + ")."
-	}
-	return value.Help
-}
-
-// resolver takes flags that the command line does not set from the environment.
-func (v variables) resolver(getenv func(string) string) kong.Resolver {
-	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		if name := v[flag]; name != "" {
-			if value := getenv(name); value != "" {
-				return value, nil
-			}
-		}
-		return nil, nil
-	})
 }

@@ -38,11 +38,19 @@ func exec(t *testing.T, stdin io.Reader, vars map[string]string, args ...string)
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := &environment{
-		ctx: t.Context(), getenv: func(name string) string { return vars[name] },
+		ctx: t.Context(), environ: environOf(vars),
 		stdin: stdin, stdout: &stdout, stderr: &stderr, now: func() time.Time { return time.Time{} },
 	}
 	code := env.run(args)
 	return result{code, stdout.String(), stderr.String()}
+}
+
+// environOf writes variables as the system lists them.
+func environOf(vars map[string]string) (environ []string) {
+	for name, value := range vars {
+		environ = append(environ, name+"="+value)
+	}
+	return environ
 }
 
 // succeed runs the program and expects success and nothing on standard error.
@@ -82,26 +90,26 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dance"}, "dance"},
 		{[]string{"plan"}, "<file>"},
 		{[]string{"plan", file, "--theta-mx", "1"}, "--theta-mx"},
-		{[]string{"plan", file, "--theta-max=-1"}, "--theta-max: must be ≥ 0"},
-		{[]string{"plan", file, "--theta-max", "-1"}, "--theta-max: must be ≥ 0 and finite"},
-		{[]string{"plan", file, "--theta-max", "-.5"}, "--theta-max: must be ≥ 0 and finite"},
-		{[]string{"plan", file, "--theta-max", "-Inf"}, "--theta-max: must be ≥ 0 and finite"},
-		{[]string{"plan", file, "--theta-max", "NaN"}, "--theta-max: must be ≥ 0"},
+		{[]string{"plan", file, "--theta-max=-1"}, "must be a number of 0 or more, or a share such as 5%"},
+		{[]string{"plan", file, "--theta-max", "-1"}, "must be a number of 0 or more, or a share such as 5%"},
+		{[]string{"plan", file, "--theta-max", "-.5"}, "must be a number of 0 or more, or a share such as 5%"},
+		{[]string{"plan", file, "--theta-max", "-Inf"}, "must be a number of 0 or more, or a share such as 5%"},
+		{[]string{"plan", file, "--theta-max", "NaN"}, "must be a number of 0 or more, or a share such as 5%"},
 		{[]string{"plan", file, "--theta-max", "much"}, "--theta-max"},
-		{[]string{"plan", file, "--table-limit=-1"}, "--table-limit: must be ≥ 0"},
-		{[]string{"plan", file, "--beta=-1"}, "--beta: must be ≥ 0"},
-		{[]string{"plan", file, "--sigma", "little"}, "neither auto nor a number"},
-		{[]string{"plan", file, "--key-overhead=-3"}, "--key-overhead: must be ≥ 0"},
-		{[]string{"plan", file, "--work-budget=-3"}, "--work-budget: must be ≥ 0"},
+		{[]string{"plan", file, "--table-limit=-1"}, "must be a whole number of 0 or more, or none"},
+		{[]string{"plan", file, "--beta=-1"}, "must be a number of 0 or more"},
+		{[]string{"plan", file, "--sigma", "little"}, "must be a number of 0 or more, or auto"},
+		{[]string{"plan", file, "--key-overhead=-3"}, "must be a number of 0 or more"},
+		{[]string{"plan", file, "--work-budget=-3"}, "must be a whole number of 0 or more"},
 		{[]string{"plan", file, "--certificate", "loose"}, "--certificate"},
 		{[]string{"plan", file, "--objective", "min_cost"}, "--objective"},
 		{[]string{"plan", file, "--objective", "min_imbalance"}, "--migration-limit: is needed with objective min_imbalance"},
 		{[]string{"plan", file, "--migration-limit", "5%"}, "--migration-limit: belongs to objective min_imbalance"},
 		{[]string{"plan", file, "--objective", "min_imbalance", "--migration-limit", "5%"}, "known to strategy optimal only, not to mixed"},
-		{[]string{"plan", file, "--migration-limit", "-5%"}, `"-5%" is no migration limit: write 5%`},
-		{[]string{"plan", file, "--migration-limit", "101%"}, "is no migration limit"},
-		{[]string{"plan", file, "--migration-limit", "1.5keys"}, "is no migration limit"},
-		{[]string{"plan", file, "--migration-limit", "some"}, "is no migration limit"},
+		{[]string{"plan", file, "--migration-limit", "-5%"}, `"-5%": must be a share of all state such as 5%`},
+		{[]string{"plan", file, "--migration-limit", "101%"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
+		{[]string{"plan", file, "--migration-limit", "1.5keys"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
+		{[]string{"plan", file, "--migration-limit", "some"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
 		{[]string{"compare", file, "--strategies", "mixed,optimal", "--objective", "min_imbalance", "--migration-limit", "5%"}, "optimal only, not to mixed"},
 		{[]string{"compare", file, "--curve=1%,lots"}, `"lots" is no migration limit`},
 		{[]string{"compare", file, "--curve=1%,5keys"}, "must be in one unit"},
@@ -116,6 +124,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--hash", "kafka"}, "--partitions"},
 		{[]string{"plan", file, "--hash", "flink", "--key-type", "float"}, "--key-type"},
 		{[]string{"plan", file, "--output", "xml"}, "--output"},
+		{[]string{"plan", file, "--header", "key,,cost"}, "write auto, none or the names of the columns"},
+		{[]string{"plan", file, "--key-encoding", "hex"}, "--key-encoding"},
+		{[]string{"completion", "csh"}, "bash"},
 		{[]string{"plan", file, "--top", "-1"}, "--top: must be ≥ 0"},
 		{[]string{"plan", file, "--timeout", "-1s"}, "--timeout: must be ≥ 0s"},
 		{[]string{"plan", file, "--save-table", "--check"}, "--save-table: expected file value"},
@@ -196,7 +207,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 32, "token": 1, "healthcheck": 6, "plan": 31, "compare": 28, "compact": 17, "resolve": 17, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 32, "token": 1, "healthcheck": 6, "plan": 24 + len(planned()), "compare": 21 + len(planned()), "compact": 19, "resolve": 19, "generate": 18, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {
@@ -223,7 +234,7 @@ func TestHelpOfFlags(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	vars := map[string]string{"PLANNERD_OUTPUT": "csv", "PLANNERD_THETA_MAX": "1000"}
+	vars := map[string]string{"PLANNERD_OUTPUT": "csv", "PLANNERD_THETA_MAX": "100000%"}
 	r := exec(t, nil, vars, "plan", "testdata/interval.csv")
 	if want := "key,from,to,cost,state,reason\n"; r.code != exitOK || r.stdout != want {
 		t.Errorf("θ_max from the environment: exit %d, %q %q, want no migrations", r.code, r.stdout, r.stderr)
@@ -251,14 +262,14 @@ func TestVersion(t *testing.T) {
 // run wires the real world: its exit code and streams are those of the program.
 func TestRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := run(context.Background(), []string{"plan", "testdata/interval.csv", "--output", "json"}, os.Getenv, nil, &stdout, &stderr)
+	code := run(context.Background(), []string{"plan", "testdata/interval.csv", "--output", "json"}, nil, nil, &stdout, &stderr)
 	if code != exitOK || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "{") {
 		t.Errorf("exit %d, %q", code, stderr.String())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	stderr.Reset()
-	code = run(ctx, []string{"plan", "-"}, os.Getenv, strings.NewReader("key,cost\na,1\n"), io.Discard, &stderr)
+	code = run(ctx, []string{"plan", "-"}, nil, strings.NewReader("key,cost\na,1\n"), io.Discard, &stderr)
 	if code != exitFailed || stderr.String() != "plannerd: interrupted\n" {
 		t.Errorf("interrupted: exit %d, %q", code, stderr.String())
 	}

@@ -55,7 +55,7 @@ func TestLimitHeap(t *testing.T) {
 		budget size
 		want   int64
 	}{{"", 2 << 30, 2000 << 20}, {"", leastBudget, 144 << 20}, {"1GiB", 2 << 30, before}} {
-		undo := limitHeap(&environment{getenv: func(string) string { return c.set }}, c.budget)
+		undo := limitHeap(&environment{environ: []string{"GOMEMLIMIT=" + c.set}}, c.budget)
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("budget %v: %d, want %d", c.budget, got, c.want)
 		}

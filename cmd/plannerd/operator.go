@@ -29,21 +29,6 @@ type operatorFlags struct {
 	Assignment        []int32 `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
 }
 
-// strategyFlags are the parameters of all strategies.
-type strategyFlags struct {
-	ThetaMax    float64 `default:"0.08" group:"Parameters" help:"θ_max, a fraction of the fair load: an instance may carry (1+θ_max) times its own."`
-	TableLimit  *int64  `placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Beta        float64 `default:"1.5" group:"Parameters" help:"β in γ = cost^β / state, the order in which minmig and mixed take keys."`
-	KeyOverhead float64 `default:"0" group:"Parameters" help:"Added to the state of each migrated key in the objective, in the unit of state: every moved key costs a pause."`
-	Sigma       sigma   `default:"auto" group:"Parameters" help:"readj: only keys with cost ≥ σ times the mean load move, σ ≥ 0; auto tries a ladder of values."`
-	Certificate string  `enum:"off,fast,tight" default:"fast" group:"Parameters" help:"Effort that goes into proving how good any plan can be at best: off, fast, or tight, which takes longer and proves more."`
-	Objective   string  `enum:"min_migration,min_imbalance" default:"min_migration" group:"Parameters" help:"What to minimise: min_migration moves as little as θ_max and the table limit allow; min_imbalance (strategy optimal only) balances as well as --migration-limit allows."`
-
-	MigrationLimit migrationLimit `placeholder:"LIMIT" group:"Parameters" help:"The most that a plan may move under min_imbalance: 5% of all state, 1200keys, or 3e6 in the unit of state (default: none; min_imbalance needs it)."`
-
-	WorkBudget int64 `default:"0" group:"Parameters" help:"Bound on the work of each plan, in work units; 0: none. Unlike a timeout it gives the same plan on every machine."`
-}
-
 // defaults are the numbers that help texts take from the packages that apply them.
 func defaults() map[string]string {
 	return map[string]string{
@@ -89,6 +74,18 @@ func (v *instances) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.
+func (v instances) list() string {
+	if last := len(v) - 1; last > 1 && int(v[last].ID) == int(v[0].ID)+last {
+		return id(v[0].ID) + " to " + id(v[last].ID)
+	}
+	names := make([]string, len(v))
+	for i, in := range v {
+		names[i] = id(in.ID)
+	}
+	return cutList(names)
+}
+
 // parseInstance reads "id" or "id:capacity".
 func parseInstance(s string) (planner.Instance, error) {
 	number, relative, given := strings.Cut(s, ":")
@@ -104,32 +101,6 @@ func parseInstance(s string) (planner.Instance, error) {
 		}
 	}
 	return planner.Instance{ID: int32(id), Capacity: capacity}, nil
-}
-
-// sigma is the value of --sigma; nil is auto.
-type sigma struct{ value *float64 }
-
-// UnmarshalText reads "auto" or a number.
-func (v *sigma) UnmarshalText(b []byte) error {
-	if v.value = nil; string(b) == "auto" {
-		return nil
-	}
-	x, err := strconv.ParseFloat(string(b), 64)
-	if err != nil {
-		return fmt.Errorf("%q is neither auto nor a number", b)
-	}
-	v.value = &x
-	return nil
-}
-
-// options returns the strategies' parameters, checked.
-func (f *strategyFlags) options() (planner.Options, error) {
-	o := planner.Options{
-		ThetaMax: f.ThetaMax, TableLimit: f.TableLimit, Beta: &f.Beta,
-		KeyOverhead: f.KeyOverhead, Sigma: f.Sigma.value, WorkBudget: f.WorkBudget,
-		Certificate: planner.CertificateLevel(f.Certificate), Objective: planner.Objective(f.Objective), MigrationLimit: f.MigrationLimit.MigrationLimit,
-	}
-	return o, asFlag(o.Validate())
 }
 
 // asFlag words an input error about a setting as one about its flag.
@@ -166,7 +137,7 @@ func (f *operatorFlags) configuration(on instances) (planner.Configuration, erro
 }
 
 // operator returns what drive plans for; strategy and timeouts are left open.
-func (f *operatorFlags) operator(options planner.Options) (drive.Operator, error) {
+func (f *operatorFlags) operator(options planner.Options, keys keyEncoder) (drive.Operator, error) {
 	target, err := f.configuration(f.Instances)
 	if err != nil {
 		return drive.Operator{}, err
@@ -181,7 +152,7 @@ func (f *operatorFlags) operator(options planner.Options) (drive.Operator, error
 		op.Base.HashChanged = !partitioner.Same(hash, f.BaseInstances.forHash(), hash, f.Instances.forHash())
 	}
 	if f.RoutingTable != "" {
-		op.Base.Table, err = readRoutingTable(f.RoutingTable)
+		op.Base.Table, err = readRoutingTable(f.RoutingTable, keys)
 	}
 	return op, err
 }
@@ -199,19 +170,6 @@ func checkStrategies(names []string) error {
 	for _, name := range names {
 		if _, ok := planner.Lookup(name); !ok {
 			return usagef("there is no strategy %q; there are %s", name, strings.Join(strategyNames(), ", "))
-		}
-	}
-	return nil
-}
-
-// strategyOptimal is the one strategy that knows objective min_imbalance.
-const strategyOptimal = "optimal"
-
-// checkObjective reports strategies that do not know the objective.
-func checkObjective(o planner.Options, names []string) error {
-	for _, name := range names {
-		if o.Objective == planner.MinImbalance && name != strategyOptimal {
-			return usagef("--objective: min_imbalance is known to strategy %s only, not to %s", strategyOptimal, name)
 		}
 	}
 	return nil

@@ -80,6 +80,7 @@ func (c *planCmd) Run(env *environment) error {
 		return err
 	}
 	defer in.close()
+	in.operator = &c.operatorFlags
 	report := planReport{cmd: c, op: d.Operator(), input: in}
 	err = runDrivers(env.ctx, in.source(), []*driver{d}, func(_ int, s step) {
 		in.progress.describe(fmt.Sprintf("planned interval %d", s.Interval))
@@ -89,11 +90,11 @@ func (c *planCmd) Run(env *environment) error {
 		return err
 	}
 	in.close()
-	if err := buffered(env.stdout, report.write); err != nil {
+	if err := report.print(env); err != nil {
 		return err
 	}
 	if c.SaveTable != "" {
-		if err := saveRoutingTable(c.SaveTable, d.Table()); err != nil {
+		if err := saveRoutingTable(c.SaveTable, d.Table(), c.keys()); err != nil {
 			return err
 		}
 	}
@@ -110,10 +111,7 @@ func (c *planCmd) setUp(env *environment) (*driver, error) {
 	if c.Timeout < 0 {
 		return nil, usagef("--timeout: must be ≥ 0s")
 	}
-	options, err := c.options()
-	if err == nil {
-		err = checkObjective(options, []string{c.Strategy})
-	}
+	options, err := c.single("plan", c.Strategy)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +119,7 @@ func (c *planCmd) setUp(env *environment) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	op, err := c.operator(options)
+	op, err := c.operator(options, c.keys())
 	if err != nil {
 		return nil, err
 	}
@@ -167,30 +165,38 @@ func (r *planReport) check() error {
 	return nil
 }
 
-// write prints the one plan in full, or a line for each of several.
-func (r *planReport) write(w io.Writer) error {
+// print prints the one plan in full, or a line for each of several.
+func (r *planReport) print(env *environment) error {
 	single := len(r.intervals) == 1
 	if single && r.last.Plan == nil {
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
 	}
+	switch {
+	case r.cmd.Output != "table":
+		return buffered(env.stdout, r.write)
+	case single:
+		return env.people(env.stdout, r.writePlan)
+	}
+	return env.people(env.stdout, r.writeStream)
+}
+
+// write writes for programs what print prints for people.
+func (r *planReport) write(w io.Writer) error {
+	single := len(r.intervals) == 1
 	classes := single && r.last.classes != nil
 	switch {
 	case r.cmd.Output == "json" && classes:
 		return writeJSON(w, classDocumentOf(r.last))
 	case r.cmd.Output == "json" && single:
-		return writeJSON(w, documentOf(r.last, r.input.last.Stats.Fingerprint()))
+		return writeJSON(w, documentOf(r.last, r.input.last.Stats.Fingerprint(), r.cmd.keys()))
 	case r.cmd.Output == "json":
 		return writeJSON(w, r.streamDocument())
-	case r.cmd.Output == "csv" && classes:
+	case classes:
 		return statsio.WriteCSV(w, statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan)), false)
-	case r.cmd.Output == "csv" && single:
-		return writeMigrationsCSV(w, r.last.Plan)
-	case r.cmd.Output == "csv":
-		return writeIntervalsCSV(w, r.intervals)
 	case single:
-		return r.writePlan(w)
+		return writeMigrationsCSV(w, r.last.Plan, r.cmd.keys())
 	}
-	return r.writeStream(w)
+	return writeIntervalsCSV(w, r.intervals)
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -201,11 +207,11 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 type streamDocument struct {
-	Strategy        string        `json:"strategy"`
-	Parameters      parameters    `json:"parameters"`
-	PlannerRevision string        `json:"planner_revision"`
-	Summary         streamSummary `json:"summary"`
-	Intervals       []figures     `json:"intervals"`
+	Strategy        string         `json:"strategy"`
+	Parameters      planParameters `json:"parameters"`
+	PlannerRevision string         `json:"planner_revision"`
+	Summary         streamSummary  `json:"summary"`
+	Intervals       []figures      `json:"intervals"`
 }
 
 func (r *planReport) streamDocument() streamDocument {
@@ -214,13 +220,13 @@ func (r *planReport) streamDocument() streamDocument {
 
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func writeMigrationsCSV(w io.Writer, p *planner.Plan) error {
+func writeMigrationsCSV(w io.Writer, p *planner.Plan, keys keyEncoder) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"key", "from", "to", "cost", "state", "reason"}}
 	s := p.Snapshot
 	for _, m := range p.Moves {
 		rows = append(rows, []string{
-			string(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
+			keys.encode(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
 			exact(s.Cost[m.Item]), exact(stateOf(s, m.Item)), m.Reason.String(),
 		})
 	}
@@ -261,7 +267,7 @@ func writeIntervalsCSV(w io.Writer, intervals []figures) error {
 }
 
 // saveRoutingTable writes what readRoutingTable reads.
-func saveRoutingTable(path string, t *planner.RoutingTable) error {
+func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--save-table: %w", err)
@@ -269,7 +275,7 @@ func saveRoutingTable(path string, t *planner.RoutingTable) error {
 	rows := [][]string{{"key", "instance"}}
 	for i := range t.Len() {
 		e := t.At(i)
-		rows = append(rows, []string{string(e.Key), id(e.Instance)})
+		rows = append(rows, []string{keys.encode(e.Key), id(e.Instance)})
 	}
 	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
 		return fmt.Errorf("--save-table: %w", err)

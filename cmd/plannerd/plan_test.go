@@ -53,7 +53,7 @@ func TestPlanForPrograms(t *testing.T) {
 	if err := decoder.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax || d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
+	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax || *d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
 		t.Errorf("head: %+v", d)
 	}
 	state, load := 0.0, 0.0
@@ -152,15 +152,15 @@ func TestPlanBadInput(t *testing.T) {
 		"empty gzip":       {gzipped(t, ""), "the input is empty"},
 		"empty NDJSON":     {"", "the input is empty"},
 		"empty JSON":       {"", "the input is empty"},
-		"long blank":       {strings.Repeat("\n", 4*blankBytes), "standard input: "},
+		"long blank":       {strings.Repeat("\n", 4*blankBytes), "standard input:2049: "},
 		"header only":      {"interval,key,cost\n", "no rows"},
-		"no header":        {"a,1\nb,2\n", "standard input: "},
-		"negative cost":    {"key,cost\na,1\nb,-2\n", "row 2, cost: must be ≥ 0"},
-		"not a number":     {"key,cost\na,much\n", "row 1, cost"},
-		"duplicate key":    {"key,cost\na,1\nb,1\na,2\n", "row 3, key"},
-		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n", "row 2, instance"},
-		"late bad row":     {"interval,key,cost\n0,a,1\n0,b,1\n1,a,1\n1,b,-1\n", "row 4, cost"},
-		"late instance":    {"interval,key,cost,hash_instance\n0,a,1,0\n0,b,1,1\n1,a,1,0\n1,c,1,9\n", "row 4, hash_instance"},
+		"no header":        {"a,1\nb,2\n", "standard input:1: unknown columns a 1; columns key, cost (or frequency) missing; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval; no header? use --header none"},
+		"negative cost":    {"key,cost\na,1\nb,-2\n", "standard input:3: cost of key b: must be ≥ 0 and finite, not -2"},
+		"not a number":     {"key,cost\na,much\n", `standard input:2: cost of key a: "much" is not a number; it must be ≥ 0 and finite`},
+		"duplicate key":    {"key,cost\na,1\nb,1\na,2\n", "standard input:4: key a: stands in line 2 already; each key has one row"},
+		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n", "standard input:3: instance of key b: 77 is not a known instance; --instances has 0 to 7; if there were others before a rescale, name them with --base-instances"},
+		"late bad row":     {"interval,key,cost\n0,a,1\n0,b,1\n1,a,1\n1,b,-1\n", "standard input:5: cost of key b: must be ≥ 0 and finite, not -1"},
+		"late instance":    {"interval,key,cost,hash_instance\n0,a,1,0\n0,b,1,1\n1,a,1,0\n1,c,1,9\n", "standard input:5: hash_instance of key c: 9 is not an instance of the configuration; --instances has 0 to 7"},
 		"partial":          {`{"coverage":"partial","keys":[{"key":"a","cost":1}]}`, "coverage: files cannot say this"},
 		"broken gzip":      {"\x1f\x8b\x08\x00", "gzip"},
 		"wrong interval":   {"interval,key,cost\n3,a,1\n4,a,1\n", "there is no interval 9: it has 2 intervals, from 3 to 4"},
@@ -216,10 +216,10 @@ func TestRoutingTableFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no header":    {"a,1\n", "key,instance"},
 		"empty":        {"", "key,instance"},
-		"not an id":    {"key,instance\na,1\nb,x\n", `row 2: instance: "x"`},
-		"negative":     {"key,instance\na,-1\n", "row 1: instance"},
-		"empty key":    {"key,instance\n\"\",1\n", "row 1: key"},
-		"twice":        {"key,instance\na,1\nb,1\na,2\n", "row 3: key stands twice"},
+		"not an id":    {"key,instance\na,1\nb,x\n", `table.csv:3: instance of key b: "x" is not an id ≥ 0`},
+		"negative":     {"key,instance\na,-1\n", `table.csv:2: instance of key a: "-1" is not an id ≥ 0`},
+		"empty key":    {"key,instance\n\"\",1\n", "table.csv:2: key: must have 1 to 1024 bytes"},
+		"twice":        {"key,instance\na,1\nb,1\na,2\n", "table.csv:4: key a: stands in line 2 already; each key has one entry"},
 		"three fields": {"key,instance\na,1,2\n", "wrong number of fields"},
 	} {
 		path := filepath.Join(dir, "table.csv")

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,7 @@ import (
 )
 
 // writePlan prints one plan for people.
-func (r *planReport) writePlan(w io.Writer) error {
+func (r *planReport) writePlan(w *page) error {
 	p := r.last.Plan
 	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(r.intervals[0].Keys, "key"),
 		plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
@@ -31,7 +30,7 @@ func (r *planReport) writePlan(w io.Writer) error {
 	if r.last.classes != nil {
 		migrations = r.writeClassMoves
 	}
-	for _, part := range []func(io.Writer, *planner.Plan) error{
+	for _, part := range []func(*page, *planner.Plan) error{
 		r.writeHotKeys, writeInstances, migrations, r.writeTableChanges,
 	} {
 		if err := part(w, p); err != nil {
@@ -93,7 +92,7 @@ var causeTexts = map[planner.Cause]string{
 	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
 }
 
-func (r *planReport) writeFigures(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeFigures(w *page, p *planner.Plan) error {
 	m := p.Migration
 	return writeTable(w, []column{text(""), number("before"), number("after")}, [][]string{
 		{"θ, largest overload", theta(p.Theta.Before), theta(p.Theta.After)},
@@ -107,7 +106,7 @@ func (r *planReport) writeFigures(w io.Writer, p *planner.Plan) error {
 	})
 }
 
-func (r *planReport) writeHotKeys(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeHotKeys(w *page, p *planner.Plan) error {
 	if len(p.HotKeys) == 0 {
 		return nil
 	}
@@ -128,10 +127,10 @@ func (r *planReport) writeHotKeys(w io.Writer, p *planner.Plan) error {
 			name(h.Item), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
 		})
 	}
-	return writeTable(w, []column{text(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
+	return writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
 }
 
-func writeInstances(w io.Writer, p *planner.Plan) error {
+func writeInstances(w *page, p *planner.Plan) error {
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for i, l := range p.Instances {
@@ -171,7 +170,7 @@ func (r *planReport) shown(n int) (int, string) {
 }
 
 // writeMigrations lists the migrations, those of the largest state first.
-func (r *planReport) writeMigrations(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeMigrations(w *page, p *planner.Plan) error {
 	if len(p.Moves) == 0 {
 		return nil
 	}
@@ -189,15 +188,15 @@ func (r *planReport) writeMigrations(w io.Writer, p *planner.Plan) error {
 			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
 		})
 	}
-	if err := writeTable(w, []column{text("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows); err != nil {
+	if err := writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, more)
+	_, err := w.WriteString(more)
 	return err
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
-func (r *planReport) writeClassMoves(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeClassMoves(w *page, p *planner.Plan) error {
 	moves := r.last.classes.Moves(p)
 	if len(moves) == 0 {
 		return nil
@@ -214,7 +213,7 @@ func (r *planReport) writeClassMoves(w io.Writer, p *planner.Plan) error {
 	if err := writeTable(w, []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}, rows); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, more)
+	_, err := w.WriteString(more)
 	return err
 }
 
@@ -224,7 +223,7 @@ func classText(r compact.Record) string {
 }
 
 // writeTableChanges lists what the plan does to the routing table.
-func (r *planReport) writeTableChanges(w io.Writer, p *planner.Plan) error {
+func (r *planReport) writeTableChanges(w *page, p *planner.Plan) error {
 	if len(p.Set)+len(p.Unset) == 0 {
 		return nil
 	}
@@ -250,10 +249,10 @@ func (r *planReport) writeTableChanges(w io.Writer, p *planner.Plan) error {
 		}
 		rows = append(rows, []string{"-", keyText(p.UnsetKey(i)), old, note})
 	}
-	if err := writeTable(w, []column{text(""), text("key"), number("was"), number("becomes")}, rows); err != nil {
+	if err := writeTable(w, []column{text(""), keys("key"), number("was"), number("becomes")}, rows); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, more)
+	_, err := w.WriteString(more)
 	return err
 }
 

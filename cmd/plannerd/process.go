@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/httpkit"
 )
 
 // process is a server from the moment that it listens until it has ended.
@@ -19,7 +20,7 @@ type process struct {
 	env    *environment
 	log    *slog.Logger
 	url    string
-	gate   *api.Gate
+	gate   *httpkit.Gate
 	server *http.Server
 	served chan error // why it no longer listens
 }
@@ -72,7 +73,11 @@ func (p *process) prepare(ctx context.Context, s migratedStore) error {
 func (p *process) serve(handler *api.Server) error {
 	defer beside(p.env.ctx, handler.Run)()
 	p.gate.Open(handler)
-	fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(), p.url, p.shown())
+	if p.env.ready != nil {
+		p.env.ready(p.url)
+	} else {
+		fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(), p.url, p.shown())
+	}
 	p.log.Info("ready", "url", p.url)
 	p.notify("READY=1")
 	select {

@@ -23,7 +23,7 @@ import (
 )
 
 // asProgram is the variable that makes the test binary the program itself.
-const asProgram = "PLANNERD_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_PLANNERD"
 
 // status asks for a path on a connection of its own and returns the status; 0
 // when nobody listens.
@@ -306,7 +306,7 @@ func TestServeStartsSecured(t *testing.T) {
 	exited := make(chan int, 1)
 	go func() {
 		exited <- run(ctx, []string{"serve", "--listen", address, "--database-url", database, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key")},
-			func(string) string { return "" }, nil, io.Discard, &log)
+			nil, nil, io.Discard, &log)
 	}()
 	answers := func(path, host string) int {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+path, http.NoBody)
@@ -348,7 +348,7 @@ func TestServeStopsWaiting(t *testing.T) {
 		}
 		return log.Write(p)
 	})
-	if code := run(ctx, args, func(string) string { return "" }, nil, io.Discard, waits); code != exitOK {
+	if code := run(ctx, args, nil, nil, io.Discard, waits); code != exitOK {
 		t.Errorf("exit %d: %s", code, &log)
 	}
 	if r := exec(t, nil, nil, append(args, "--store-wait", "1ms")...); r.code != exitFailed || !strings.Contains(r.stderr, "not ready within 1ms") {

@@ -20,7 +20,7 @@ type resolveCmd struct {
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
 	scaleFlags
 	operatorFlags
-	Output string `enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
+	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
 
 // Help shows examples.
@@ -71,8 +71,9 @@ func (c *resolveCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	base64 := slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.Valid(k.Key) })
-	if base64 {
+	base64 := bool(c.keys())
+	if !base64 && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.Valid(k.Key) }) {
+		base64 = true
 		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with ?key_encoding=base64")
 	}
 	return buffered(env.stdout, func(w io.Writer) error { return c.write(w, keys, base64) })

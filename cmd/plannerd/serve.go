@@ -8,36 +8,35 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
 	"plannerd/web"
 )
 
 type serveCmd struct {
+	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS."`
 	databaseFlags
-	NoMigrate bool `group:"Database" help:"Do not bring the schema up to date; fail unless it is."`
-
-	Listen   string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS; see Access."`
-	LogLevel string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
-
 	accessFlags
+	MemoryBudget size   `placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
+	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
-	ReadHeaderTimeout time.Duration `default:"10s" group:"Limits" help:"Time to read the head of a request."`
-	ReadTimeout       time.Duration `default:"10m" group:"Limits" help:"Time to read a whole request; bulk statistics over a slow line take long."`
-	IdleTimeout       time.Duration `default:"2m" group:"Limits" help:"Time that an idle connection is kept."`
-	DrainDelay        time.Duration `default:"0s" group:"Limits" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
-	ShutdownTimeout   time.Duration `default:"30s" group:"Limits" help:"Time that running requests get to finish after that; then they are cut off."`
-	MaxHeaderBytes    int           `default:"65536" group:"Limits" help:"Greatest size of a request's head, in bytes."`
-	MaxBodyBytes      int64         `default:"1073741824" group:"Limits" help:"Greatest size of a request's body, in bytes after decompression."`
-	MaxRows           int           `default:"20000000" group:"Limits" help:"Most rows of one interval's statistics."`
-	MaxPlanTime       time.Duration `default:"10m" group:"Limits" help:"Time that one plan may take, and greatest deadline that a client may set."`
-	MaxPlans          int           `placeholder:"N" group:"Limits" help:"Most plans that are computed at the same time (default: one for each processor)."`
+	NoMigrate         bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
+	ReadHeaderTimeout time.Duration `default:"10s" group:"Tuning" help:"Time to read the head of a request."`
+	ReadTimeout       time.Duration `default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
+	IdleTimeout       time.Duration `default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
+	DrainDelay        time.Duration `default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
+	ShutdownTimeout   time.Duration `default:"30s" group:"Tuning" help:"Time that running requests get to finish after that; then they are cut off."`
+	MaxHeaderBytes    int           `default:"65536" group:"Tuning" help:"Greatest size of a request's head, in bytes."`
+	MaxBodyBytes      int64         `default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
+	MaxRows           int           `default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
+	MaxPlanTime       time.Duration `default:"10m" group:"Tuning" help:"Time that one plan may take, and greatest deadline that a client may set."`
+	MaxPlans          int           `placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
-	MemoryBudget size          `placeholder:"SIZE" group:"Limits" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
-	MemoryWait   time.Duration `default:"100ms" group:"Limits" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
-	MaxWaiting   int           `default:"10000" group:"Limits" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
-	BodyTimeout  time.Duration `default:"30s" group:"Limits" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
-	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Limits" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
-	WriteTimeout time.Duration `default:"1m" group:"Limits" help:"Time that a client may take nothing of its answer before it is cut off."`
+	MemoryWait   time.Duration `default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MaxWaiting   int           `default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
+	BodyTimeout  time.Duration `default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
+	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
+	WriteTimeout time.Duration `default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
 
 	observeFlags
 }
@@ -51,12 +50,15 @@ SIGTERM on, /readyz is 503. After --drain-delay new requests are refused with 50
 running ones finish; a second signal ends it at once.
 
 Requests are limited in time, in bytes, in rows and in the memory that they hold together,
-and plans in how many are computed at once; see Limits below. A request that does not fit
+and plans in how many are computed at once; see Tuning below. A request that does not fit
 now is refused with 429 and may come again; one that never fits, with 413.
 
 Without tokens it listens on loopback only, and answers programs of this machine but no
 pages of other servers. With tokens, every request for data needs one. Beyond loopback there
-must be tokens, and TLS or --insecure-http; see Access below.
+must be tokens, and TLS or --insecure-http.
+
+The first eight flags are those that matter; the others need to be set only where a server
+has to be tuned.
 
 Examples:
 
@@ -72,6 +74,9 @@ func (c *serveCmd) Run(env *environment) error {
 		return err
 	}
 	logger := c.logger(env.stderr)
+	for _, warning := range env.unknown {
+		logger.Warn(warning)
+	}
 	logger.Info("starting", "version", version(), "database", c.shown())
 	err := c.run(env, logger)
 	if env.ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -176,7 +181,7 @@ func (c *serveCmd) limits(budget size) api.Limits {
 		OperatorMetrics: operators,
 		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
 		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
-		Pace: api.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
+		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
 	}
 }
 

@@ -61,7 +61,7 @@ func serveWith(t *testing.T, vars map[string]string, args ...string) *server {
 	s := &server{stderr: &lockedBuffer{}, cancel: cancel, exited: make(chan int, 1)}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	go func() {
-		s.exited <- run(ctx, args, func(name string) string { return vars[name] }, nil, stdout, s.stderr)
+		s.exited <- run(ctx, args, environOf(vars), nil, stdout, s.stderr)
 		_ = stdout.Close() // never fails
 	}()
 	t.Cleanup(cancel)

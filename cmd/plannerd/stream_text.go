@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,7 @@ import (
 )
 
 // writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w io.Writer) error {
+func (r *planReport) writeStream(w *page) error {
 	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
 		plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
 	var rows [][]string

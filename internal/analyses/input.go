@@ -3,6 +3,7 @@ package analyses
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -170,13 +171,13 @@ func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	b.bytes += int64(len(key))
 	switch limits := b.options.Limits; {
 	case row >= limits.Rows:
-		return refuse(statsio.TooLarge, "", "more than "+strconv.Itoa(limits.Rows)+" messages")
+		return refuse(statsio.TooLarge, -1, "", "more than "+strconv.Itoa(limits.Rows)+" messages")
 	case b.bytes > limits.Bytes:
-		return refuse(statsio.TooLarge, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
+		return refuse(statsio.TooLarge, -1, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
 	case len(key) == 0 || len(key) > planner.MaxKeyBytes:
-		return refuse(statsio.Invalid, pointer(row, "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+		return refuse(statsio.Invalid, row, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 	case !(cost >= 0 && cost <= planner.MaxAmount):
-		return refuse(statsio.Invalid, pointer(row, "cost"), "must be ≥ 0 and finite")
+		return refuse(statsio.Invalid, row, "cost", "must be ≥ 0 and finite")
 	}
 	k, ok := b.index[string(key)]
 	if err := b.reserve(key, ok); err != nil {
@@ -199,6 +200,18 @@ func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	}
 	b.in.Messages = append(b.in.Messages, k)
 	return nil
+}
+
+// addText appends a message whose key is as the text has it.
+func (b *StreamBuilder) addText(key []byte) error {
+	if !b.options.Base64Keys {
+		return b.Add(key, 1)
+	}
+	decoded, err := base64.StdEncoding.Strict().AppendDecode(nil, key)
+	if err != nil {
+		return refuse(statsio.Invalid, len(b.in.Messages), "key", "must be base64 (standard alphabet, padded)")
+	}
+	return b.Add(decoded, 1)
 }
 
 // What a message and a new key make a builder hold, in bytes, with the room that
@@ -227,15 +240,19 @@ func (b *StreamBuilder) reserve(key []byte, known bool) error {
 // Input returns the stream; the builder must not be used any more.
 func (b *StreamBuilder) Input() *Input { return &b.in }
 
-func pointer(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
-
-func refuse(kind statsio.Kind, pointer, detail string) error {
-	return &statsio.Error{Kind: kind, Problems: []statsio.Problem{{Pointer: pointer, Detail: detail}}}
+// refuse is an error about a field of a message, or about all of them where row is −1.
+func refuse(kind statsio.Kind, row int, field, detail string) error {
+	p := statsio.Problem{Detail: detail}
+	if row >= 0 {
+		p.Pointer = "/" + strconv.Itoa(row) + "/" + field
+		p.Location = statsio.Location{Row: row + 1, Column: field}
+	}
+	return &statsio.Error{Kind: kind, Problems: []statsio.Problem{p}}
 }
 
 // ReadStream reads a stream of one key a line. Lines end in LF or CRLF; empty ones at
-// the end are skipped. Bytes are taken as they are. The error is a *statsio.Error, or
-// one of the reader.
+// the end are skipped. Bytes are taken as they are, unless the options say that they
+// are base64. The error is a *statsio.Error, or one of the reader.
 func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 	b := NewStreamBuilder(o)
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -243,7 +260,7 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, refuse(statsio.Invalid, pointer(len(b.in.Messages)+empty, "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+			return nil, refuse(statsio.Invalid, len(b.in.Messages)+empty, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		}
 		ended := errors.Is(err, io.EOF)
 		if err != nil && !ended {
@@ -254,13 +271,14 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 		case len(key) == 0 && len(line) > 0:
 			empty++
 		case len(key) > 0 && empty > 0:
-			return nil, refuse(statsio.Invalid, pointer(len(b.in.Messages), "key"), "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+			return nil, refuse(statsio.Invalid, len(b.in.Messages), "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		case len(key) > 0:
-			if err := b.Add(key, 1); err != nil {
+			if err := b.addText(key); err != nil {
 				return nil, err
 			}
 		}
 		if ended {
+			b.in.Base64 = o.Base64Keys
 			return b.Input(), nil
 		}
 	}

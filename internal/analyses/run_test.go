@@ -1,10 +1,10 @@
 package analyses
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/gzip"
 
 	"plannerd/internal/statsio"
+	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ranges"
@@ -534,37 +534,53 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// A recorded stream: what the analyses say of it fits together.
-func TestRecorded(t *testing.T) {
-	file, err := os.Open("../../../shared/data/nasa_day/keys.txt.gz")
-	if errors.Is(err, os.ErrNotExist) {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("the real key streams are not there: they are expected in ../shared/data beside the project")
+// TestSequences: what the analyses say of whole streams fits together.
+func TestSequences(t *testing.T) {
+	sequences, err := streams.Sequences()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type figures struct {
+		messages, keys int64
+		p1             float64
+		scheme         schemes.Scheme
+	}
+	want := map[string]figures{
+		"own/history":   {2804, 1221, 0.0132, schemes.Mixed},
+		"own/hot":       {20071, 60, 0.3861, schemes.PKG},
+		"nasa_day/keys": {30969, 2088, 0.0691, schemes.PKG},
+	}
+	for _, s := range sequences {
+		expected, ok := want[s.Name]
+		if !ok {
+			continue
 		}
-		t.Skip("the real key streams are not there: they are expected in ../shared/data beside the project")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := ReadStream(plain, statsio.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count[Instance](16)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Messages != 30969 || r.Keys != 2088 || math.Abs(r.P1-0.0691) > 5e-5 || r.Recommendation.Scheme != schemes.PKG {
-		t.Errorf("%+v", r)
-	}
-	for _, f := range r.Schemes {
-		if f.KeepsKeys && f.Theta < r.LeastTheta-1e-9 {
-			t.Errorf("%s has θ %v, below %v", f.Scheme, f.Theta, r.LeastTheta)
-		}
+		t.Run(s.Name, func(t *testing.T) {
+			keys, messages, err := s.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines bytes.Buffer
+			for _, key := range messages {
+				lines.Write(append(keys.At(int(key)), '\n'))
+			}
+			in, err := ReadStream(&lines, statsio.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count[Instance](16)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := figures{r.Messages, r.Keys, math.Round(r.P1*1e4) / 1e4, r.Recommendation.Scheme}
+			if got != expected {
+				t.Errorf("%+v, want %+v", got, expected)
+			}
+			for _, f := range r.Schemes {
+				if f.KeepsKeys && f.Theta < r.LeastTheta-1e-9 {
+					t.Errorf("%s has θ %v, below %v", f.Scheme, f.Theta, r.LeastTheta)
+				}
+			}
+		})
 	}
 }

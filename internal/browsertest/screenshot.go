@@ -21,24 +21,35 @@ const maxHeight = 4000
 // "<view>-<width>[-dark].png".
 func (p *Page) Screenshot(view string) {
 	p.t.Helper()
+	name := fmt.Sprintf("%s-%d", view, p.width)
+	if p.dark {
+		name += "-dark"
+	}
+	p.capture(name, "document.documentElement.scrollHeight")
+}
+
+// Picture writes what the window shows to a file "<name>.png".
+func (p *Page) Picture(name string) {
+	p.t.Helper()
+	p.capture(name, "innerHeight")
+}
+
+// capture writes the upper part of the page, as high as the script says.
+func (p *Page) capture(name, height string) {
+	p.t.Helper()
 	folder := os.Getenv(Screenshots)
 	if folder == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
-	height := min(Eval[float64](p, "document.documentElement.scrollHeight"), maxHeight)
 	beyond := true
 	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &beyond,
-		Clip: &page.Viewport{Width: float64(p.width), Height: height, Scale: 1},
+		Clip: &page.Viewport{Width: float64(p.width), Height: min(Eval[float64](p, height), maxHeight), Scale: 1},
 	})
 	if err != nil {
-		p.t.Fatalf("screenshot of %s: %v", view, err)
-	}
-	name := fmt.Sprintf("%s-%d", view, p.width)
-	if p.dark {
-		name += "-dark"
+		p.t.Fatalf("screenshot %s: %v", name, err)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		p.t.Fatal(err)

@@ -3,19 +3,18 @@ package browsertest
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"plannerd/internal/access"
-	"plannerd/internal/browsertest/fill"
+	"plannerd/internal/demo"
+	"plannerd/internal/service"
 )
 
 // Site is a running server with something to show.
 type Site struct {
-	*fill.Server
-	Plans fill.Filled
+	*Server
+	Plans demo.Filled
 }
 
 // servers are those of a test binary. Each part is made when it is first asked
@@ -29,7 +28,7 @@ type servers struct {
 
 // prepare says how they are made.
 func (s *servers) prepare(folder string) {
-	s.program = sync.OnceValues(func() (string, error) { return fill.Build(context.Background(), folder) })
+	s.program = sync.OnceValues(func() (string, error) { return service.Build(context.Background(), folder) })
 	share := func(secured bool) func() (*Site, error) {
 		return sync.OnceValues(func() (*Site, error) {
 			site, err := s.site(context.Background(), secured)
@@ -52,47 +51,29 @@ func (s *servers) stop() (err error) {
 	return err
 }
 
-func (s *servers) serve(ctx context.Context, secured bool) (*fill.Server, error) {
+func (s *servers) serve(ctx context.Context, secured bool) (*Server, error) {
 	program, err := s.program()
 	if err != nil {
 		return nil, err
 	}
-	return fill.Serve(ctx, fill.Config{Program: program, Folder: binary.folder, Secured: secured})
+	return startServer(ctx, program, secured)
 }
 
 // site starts a server and fills it.
 func (s *servers) site(ctx context.Context, secured bool) (*Site, error) {
-	data, err := dataFolder()
-	if err != nil {
-		return nil, err
-	}
 	server, err := s.serve(ctx, secured)
 	if err != nil {
 		return nil, err
 	}
-	plans, err := fill.Fill(ctx, server.URL, fill.Options{Data: data, Token: server.Tokens[access.Admin]})
+	plans, err := demo.Fill(ctx, server.URL, server.Tokens[access.Admin])
 	if err != nil {
 		return nil, errors.Join(err, server.Stop())
 	}
 	return &Site{server, plans}, nil
 }
 
-// dataFolder is that of the recorded streams, beside the project.
-func dataFolder() (string, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(root, "..", "shared", "data")
-	if _, err := os.Stat(folder); err != nil {
-		return "", fill.ErrNoStreams
-	}
-	return folder, nil
-}
-
 // Filled returns a server that the tests of a binary share: they must leave it as
-// it is. Where there are no recorded streams the test is skipped; where CI is
-// true it fails.
+// it is.
 func Filled(t testing.TB) *Site {
 	t.Helper()
 	return siteOr(t, binary.servers.filled)
@@ -113,7 +94,7 @@ func NewFilled(t testing.TB, secured bool) *Site {
 }
 
 // NewEmpty returns a server without any operator, for this test alone.
-func NewEmpty(t testing.TB, secured bool) *fill.Server {
+func NewEmpty(t testing.TB, secured bool) *Server {
 	t.Helper()
 	ready(t)
 	s, err := binary.servers.serve(t.Context(), secured)
@@ -128,16 +109,13 @@ func siteOr(t testing.TB, make func() (*Site, error)) *Site {
 	t.Helper()
 	ready(t)
 	site, err := make()
-	switch {
-	case errors.Is(err, fill.ErrNoStreams) && os.Getenv("CI") != "true":
-		t.Skip(err)
-	case err != nil:
+	if err != nil {
 		t.Fatal(err)
 	}
 	return site
 }
 
-func stopAfter(t testing.TB, s *fill.Server) {
+func stopAfter(t testing.TB, s *Server) {
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)

@@ -4,68 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"plannerd/api/wire"
 )
 
-// plan is what the service answers, as far as the checks need it.
-type plan struct {
-	ID               string   `json:"id"`
-	Interval         int64    `json:"interval"`
-	Status           string   `json:"status"`
-	Strategy         string   `json:"strategy"`
-	BaseVersion      int64    `json:"base_version"`
-	Version          *int64   `json:"version"`
-	Causes           []string `json:"causes"`
-	Balanced         bool     `json:"balanced"`
-	TableWithinLimit bool     `json:"table_within_limit"`
-	Theta            figure   `json:"theta"`
-	Underload        figure   `json:"underload"`
-	Skewness         figure   `json:"skewness"`
-	Migration        struct {
-		Keys      int64   `json:"keys"`
-		State     float64 `json:"state"`
-		Fraction  float64 `json:"fraction"`
-		Objective float64 `json:"objective"`
-	} `json:"migration"`
-	Instances []struct {
-		ID         int32   `json:"id"`
-		Capacity   float64 `json:"capacity"`
-		LoadBefore float64 `json:"load_before"`
-		LoadAfter  float64 `json:"load_after"`
-		KeysBefore int64   `json:"keys_before"`
-		KeysAfter  int64   `json:"keys_after"`
-		StateIn    float64 `json:"state_in"`
-		StateOut   float64 `json:"state_out"`
-	} `json:"instances"`
-	HotKeys []struct {
-		Key      string  `json:"key"`
-		Instance int32   `json:"instance"`
-		Cost     float64 `json:"cost"`
-	} `json:"hot_keys"`
-	RoutingTable struct {
-		SizeBefore int64    `json:"size_before"`
-		SizeAfter  int64    `json:"size_after"`
-		Set        []entry  `json:"set"`
-		Unset      []string `json:"unset"`
-	} `json:"routing_table"`
-	Migrations []struct {
-		Key    string  `json:"key"`
-		From   int32   `json:"from"`
-		To     int32   `json:"to"`
-		Cost   float64 `json:"cost"`
-		State  float64 `json:"state"`
-		Reason string  `json:"reason"`
-	} `json:"migrations"`
-}
-
-type figure struct {
-	Before float64 `json:"before"`
-	After  float64 `json:"after"`
-}
-
-type entry struct {
-	Key      string `json:"key"`
-	Instance int32  `json:"instance"`
-}
+type plan = wire.Plan
 
 // key is a row of an interval, with where it is and where the hash puts it.
 type key struct {
@@ -145,8 +88,8 @@ func (c *checker) migrations() {
 		c.near("migration.fraction", c.p.Migration.Fraction, moved/total)
 	}
 	for _, x := range c.p.Instances {
-		c.near(fmt.Sprintf("state_in of %d", x.ID), x.StateIn, in[x.ID])
-		c.near(fmt.Sprintf("state_out of %d", x.ID), x.StateOut, out[x.ID])
+		c.near(fmt.Sprintf("state_in of %d", x.Id), x.StateIn, in[x.Id])
+		c.near(fmt.Sprintf("state_out of %d", x.Id), x.StateOut, out[x.Id])
 	}
 	for name, d := range c.after {
 		if _, live := c.s.capacity[d]; !live {
@@ -155,7 +98,7 @@ func (c *checker) migrations() {
 	}
 }
 
-func (c *checker) reason(name string, k key, from, to int32, reason string) {
+func (c *checker) reason(name string, k key, from, to int32, reason wire.MigrationReason) {
 	_, entered := c.s.table[name]
 	_, live := c.s.capacity[from]
 	ok := true
@@ -231,11 +174,11 @@ func (c *checker) loads() {
 	}
 	seen := map[int32]bool{}
 	for _, x := range c.p.Instances {
-		seen[x.ID] = true
-		c.near(fmt.Sprintf("load_before of %d", x.ID), x.LoadBefore, before[x.ID])
-		c.near(fmt.Sprintf("load_after of %d", x.ID), x.LoadAfter, after[x.ID])
-		if x.KeysBefore != keysBefore[x.ID] || x.KeysAfter != keysAfter[x.ID] {
-			c.fail("keys of %d: %d → %d, recounted %d → %d", x.ID, x.KeysBefore, x.KeysAfter, keysBefore[x.ID], keysAfter[x.ID])
+		seen[x.Id] = true
+		c.near(fmt.Sprintf("load_before of %d", x.Id), x.LoadBefore, before[x.Id])
+		c.near(fmt.Sprintf("load_after of %d", x.Id), x.LoadAfter, after[x.Id])
+		if x.KeysBefore != keysBefore[x.Id] || x.KeysAfter != keysAfter[x.Id] {
+			c.fail("keys of %d: %d → %d, recounted %d → %d", x.Id, x.KeysBefore, x.KeysAfter, keysBefore[x.Id], keysAfter[x.Id])
 		}
 	}
 	for d := range before {
@@ -287,9 +230,10 @@ func (c *checker) hotKeys(total, capacities float64) {
 		}
 	}
 	for _, h := range c.p.HotKeys {
-		got = append(got, h.Key)
-		if c.after[h.Key] != h.Instance || c.s.keys[h.Key].cost != h.Cost {
-			c.fail("hot key %q is on %d", h.Key, c.after[h.Key])
+		name := *h.Key
+		got = append(got, name)
+		if c.after[name] != h.Instance || c.s.keys[name].cost != h.Cost {
+			c.fail("hot key %q is on %d", name, c.after[name])
 		}
 	}
 	if slices.Contains(c.p.Causes, "balanced") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/api/wire"
 	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/internal/workload"
@@ -114,14 +115,14 @@ func (e *engine) rescaled() bool { return len(e.wanted.instances) != len(e.pinne
 
 // classPlan is a plan of classes as the service answers it.
 type classPlan struct {
-	ID           string   `json:"id"`
-	Status       string   `json:"status"`
-	Migrates     string   `json:"migrates"`
-	ResolvedKeys *int64   `json:"resolved_keys"`
-	Version      *int64   `json:"version"`
-	Balanced     bool     `json:"balanced"`
-	Causes       []string `json:"causes"`
-	Theta        figure   `json:"theta"`
+	ID           string          `json:"id"`
+	Status       string          `json:"status"`
+	Migrates     string          `json:"migrates"`
+	ResolvedKeys *int64          `json:"resolved_keys"`
+	Version      *int64          `json:"version"`
+	Balanced     bool            `json:"balanced"`
+	Causes       []string        `json:"causes"`
+	Theta        wire.Comparison `json:"theta"`
 	Migration    struct {
 		Keys int64 `json:"keys"`
 	} `json:"migration"`
@@ -256,18 +257,11 @@ func (e *engine) comparePlans(n int64) {
 		s.keys[name], index[name] = key{cost, e.statistics.State[k], e.at[k], e.home[k]}, k
 		fmt.Fprintf(body, "%s,%s,%s\n", name, number(cost), number(e.statistics.State[k]))
 	}
-	var plans [2]struct {
-		plan
-		Compaction *struct {
-			Records int64   `json:"records"`
-			Keys    int64   `json:"keys"`
-			Error   *figure `json:"error"`
-		} `json:"compaction"`
-	}
+	var plans [2]plan
 	for i, degree := range []int{0, 8} {
 		p := &plans[i]
 		e.call("POST", fmt.Sprintf("/v1/operators/keys/plans?interval=%d&compact_degree=%d", n+int64(i), degree), "text/csv", body.Bytes(), 201, p)
-		_, errs := check(s, &p.plan)
+		_, errs := check(s, p)
 		for _, err := range errs {
 			e.t.Errorf("R = %d: %v", degree, err)
 		}
@@ -286,7 +280,7 @@ func (e *engine) comparePlans(n int64) {
 	for _, m := range plans[1].Migrations {
 		e.at[index[m.Key]] = m.To
 	}
-	e.call("POST", "/v1/plans/"+plans[1].ID+"/commit", "application/json", []byte("{}"), 200, nil)
+	e.call("POST", "/v1/plans/"+plans[1].Id+"/commit", "application/json", []byte("{}"), 200, nil)
 	e.committed(e.entries())
 	e.compareTable()
 }

@@ -15,10 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"plannerd/api"
+	"plannerd/api/wire"
 	"plannerd/internal/pgtest"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -41,7 +41,7 @@ const (
 	driveInstances = 8
 )
 
-// TestDrive posts real streams interval by interval, commits every plan, and
+// TestDrive posts streams interval by interval, commits every plan, and
 // recomputes every figure of every plan. At the end the server is started anew:
 // table and history must be the same.
 func TestDrive(t *testing.T) {
@@ -67,19 +67,14 @@ func drives(t *testing.T, step func(d *drive, i int)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			open := opener(t, kind)
-			for _, file := range streams(t) {
-				n := someIntervals
-				if whole {
-					n = 0
-				}
-				intervals := read(t, file, n)
-				if !whole && len(intervals[0].rows) > largeRows {
-					intervals = intervals[:fewIntervals]
-				}
-				name := strings.TrimSuffix(filepath.Base(filepath.Dir(file))+"-"+filepath.Base(file), ".csv.gz")
+			for _, stream := range allStreams(t) {
 				for _, strategy := range []string{"mixed", "minmig", "mintable", "readj"} {
-					t.Run(name+"/"+strategy, func(t *testing.T) {
-						d := &drive{t: t, operator: name + "-" + strategy, strategy: strategy, intervals: intervals, table: map[string]int32{}}
+					t.Run(stream.name+"/"+strategy, func(t *testing.T) {
+						intervals := stream.intervals
+						d := &drive{
+							t: t, operator: stream.name + "-" + strategy, strategy: strategy,
+							intervals: intervals, table: map[string]int32{},
+						}
 						d.start(open)
 						d.configure(ids(driveInstances))
 						d.pinned = d.wanted
@@ -191,7 +186,7 @@ func (d *drive) restart(open func(*testing.T) store.Store) {
 		}
 		d.call("GET", path+token, "", nil, 200, &page)
 		for _, p := range page.Plans {
-			got = append(got, p.ID)
+			got = append(got, p.Id)
 		}
 		if page.NextPageToken == "" {
 			break
@@ -241,7 +236,7 @@ func (d *drive) step() {
 	}
 	var p plan
 	d.call("POST", path, contentType, body, 201, &p)
-	d.plans = append(d.plans, p.ID)
+	d.plans = append(d.plans, p.Id)
 	after, errs := check(s, &p)
 	for _, err := range errs {
 		d.t.Errorf("interval %d: %v", d.at.number, err)
@@ -249,7 +244,7 @@ func (d *drive) step() {
 	switch p.Status {
 	case "approved":
 		var committed plan
-		d.call("POST", "/v1/plans/"+p.ID+"/commit", "application/json", []byte("{}"), 200, &committed)
+		d.call("POST", "/v1/plans/"+p.Id+"/commit", "application/json", []byte("{}"), 200, &committed)
 		if committed.Status != "committed" || committed.Version == nil || *committed.Version != d.version+1 {
 			d.t.Fatalf("interval %d: committed as %+v", d.at.number, committed)
 		}
@@ -354,8 +349,8 @@ func quote(s string) string {
 func (d *drive) compareTable() {
 	d.t.Helper()
 	var got struct {
-		Version int64   `json:"version"`
-		Entries []entry `json:"entries"`
+		Version int64                    `json:"version"`
+		Entries []wire.RoutingTableEntry `json:"entries"`
 	}
 	d.call("GET", "/v1/operators/"+d.operator+"/routing-table", "", nil, 200, &got)
 	table := make(map[string]int32, len(got.Entries))

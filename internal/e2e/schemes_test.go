@@ -6,11 +6,11 @@ import (
 	"maps"
 	"math"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"plannerd/api/wire"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 	"plannerd/store"
@@ -18,15 +18,15 @@ import (
 
 // shifted is a plan of scheme ring or ranges.
 type shifted struct {
-	ID          string   `json:"id"`
-	Status      string   `json:"status"`
-	BaseVersion int64    `json:"base_version"`
-	Version     *int64   `json:"version"`
-	Causes      []string `json:"causes"`
-	Balanced    bool     `json:"balanced"`
-	Theta       figure   `json:"theta"`
-	Underload   figure   `json:"underload"`
-	Skewness    figure   `json:"skewness"`
+	ID          string          `json:"id"`
+	Status      string          `json:"status"`
+	BaseVersion int64           `json:"base_version"`
+	Version     *int64          `json:"version"`
+	Causes      []string        `json:"causes"`
+	Balanced    bool            `json:"balanced"`
+	Theta       wire.Comparison `json:"theta"`
+	Underload   wire.Comparison `json:"underload"`
+	Skewness    wire.Comparison `json:"skewness"`
 	Migration   struct {
 		Keys     int64   `json:"keys"`
 		State    float64 `json:"state"`
@@ -135,7 +135,7 @@ type shifting struct {
 
 const schemeTokens = 16
 
-// TestSchemes posts real streams to operators without a routing table, while
+// TestSchemes posts streams to operators without a routing table, while
 // instances are added and removed, and the server is started anew now and then
 // between a plan and its commit. Every plan is recounted.
 func TestSchemes(t *testing.T) {
@@ -143,17 +143,13 @@ func TestSchemes(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			open := opener(t, kind)
-			for n, file := range streams(t) {
-				intervals := read(t, file, someIntervals)
-				if whole {
-					intervals = read(t, file, 0)
-				} else if len(intervals[0].rows) > largeRows {
-					intervals = intervals[:fewIntervals]
-				}
-				name := strings.TrimSuffix(filepath.Base(filepath.Dir(file))+"-"+filepath.Base(file), ".csv.gz")
+			for n, stream := range allStreams(t) {
 				for _, scheme := range []string{"ring", "ranges"} {
-					t.Run(name+"/"+scheme, func(t *testing.T) {
-						d := &shifting{drive: drive{t: t, operator: name + "-" + scheme, intervals: intervals}, scheme: scheme}
+					t.Run(stream.name+"/"+scheme, func(t *testing.T) {
+						d := &shifting{
+							drive:  drive{t: t, operator: stream.name + "-" + scheme, intervals: stream.intervals},
+							scheme: scheme,
+						}
 						d.run(open, n == 0)
 					})
 				}
@@ -419,7 +415,7 @@ func (d *shifting) loads(p shifted, fair float64, was, is map[int32]*sums) {
 		if sum > 0 {
 			skewness = most / sum * float64(len(d.live))
 		}
-		pick := func(f figure) float64 { return []float64{f.Before, f.After}[side] }
+		pick := func(f wire.Comparison) float64 { return []float64{f.Before, f.After}[side] }
 		d.near("theta", pick(p.Theta), theta)
 		d.near("underload", pick(p.Underload), underload)
 		d.near("skewness", pick(p.Skewness), skewness)

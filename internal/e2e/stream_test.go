@@ -1,19 +1,12 @@
 package e2e
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/csv"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
-	"strconv"
+	"math"
+	"strings"
 	"testing"
-)
 
-// dataDir holds the real key streams, beside the project.
-const dataDir = "../../../shared/data"
+	"plannerd/internal/streams"
+)
 
 // row is one key of one interval.
 type row struct {
@@ -27,71 +20,50 @@ type interval struct {
 	rows   []row
 }
 
-// streams lists the real streams, or skips the test.
-func streams(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dataDir, "*", "*intervals*.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("the real key streams are not there: they are expected in ../shared/data beside the project")
-		}
-		t.Skip("the real key streams are not there: they are expected in ../shared/data beside the project")
-	}
-	return files
+// stream is the first intervals of a key stream.
+type stream struct {
+	name      string // fit for an operator
+	intervals []interval
 }
 
-// read returns the first n intervals of a stream (all if n is 0). Without a
-// state column, each key has state 1.
-func read(t *testing.T, file string, n int) []interval {
+// allStreams has the first intervals of all streams, the own ones and those recorded
+// beside the project: six of each, or three where there are many rows. When all is
+// driven they are whole.
+func allStreams(t *testing.T) (all []stream) {
 	t.Helper()
-	f, err := os.Open(file)
+	sources, err := streams.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(bufio.NewReader(f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := csv.NewReader(z)
-	r.LazyQuotes = true
-	header, err := r.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []interval
-	for {
-		line, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return out
+	for _, source := range sources {
+		n := someIntervals
+		if whole {
+			n = math.MaxInt
 		}
+		intervals, err := source.First(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		number := int64(parse(t, line[0]))
-		if len(out) == 0 || out[len(out)-1].number != number {
-			if n > 0 && len(out) == n {
-				return out
-			}
-			out = append(out, interval{number: number})
+		if !whole && intervals[0].Len() > largeRows {
+			intervals = intervals[:fewIntervals]
 		}
-		x := row{key: line[1], cost: parse(t, line[2]), state: 1}
-		if len(header) > 3 {
-			x.state = parse(t, line[3])
+		s := stream{name: strings.ReplaceAll(source.Name, "/", "-")}
+		for _, in := range intervals {
+			s.intervals = append(s.intervals, rowsOf(in))
 		}
-		last := &out[len(out)-1]
-		last.rows = append(last.rows, x)
+		all = append(all, s)
 	}
+	return all
 }
 
-func parse(t *testing.T, s string) float64 {
-	t.Helper()
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
+// rowsOf makes rows of the statistics. Where none is told, each key has state 1.
+func rowsOf(in streams.Interval) interval {
+	out := interval{in.Number, make([]row, in.Len())}
+	for i := range out.rows {
+		out.rows[i] = row{string(in.Keys.At(i)), in.Cost[i], 1}
+		if in.State != nil {
+			out.rows[i].state = in.State[i]
+		}
 	}
-	return x
+	return out
 }

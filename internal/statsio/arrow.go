@@ -105,7 +105,7 @@ func (p *arrowReader) explain() error {
 // accept checks the columns of a schema, before the library reads it.
 func (p *arrowReader) accept(columns []arrowField) error {
 	if len(columns) > maxMembers {
-		return &Error{TooLarge, []Problem{{"", "more than 256 columns"}}}
+		return &Error{TooLarge, []Problem{at("", "more than 256 columns")}}
 	}
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -140,7 +140,7 @@ func (p *arrowReader) setTypes(s *arrow.Schema) error {
 }
 
 func (p *arrowReader) wrongType(f field, t string) {
-	p.problemAt("/"+f.String(), "column "+typesOf(f)+", not "+t)
+	p.columnProblem(f.String(), "column "+typesOf(f)+", not "+t)
 }
 
 // nextBatch reads the next record batch; false at the end. The one before is no
@@ -269,7 +269,7 @@ func (p *arrowReader) nextOfBatch(r *row) (bool, error) {
 		r.seen |= c.field
 		if detail := c.read(p.at, r); detail != "" {
 			if detail == detailNotUTF8 {
-				return false, &Error{Malformed, []Problem{{p.pointer(p.rows, c.field.String()), detail}}}
+				return false, &Error{Malformed, []Problem{at(p.pointer(p.rows, c.field.String()), detail)}}
 			}
 			p.problem(p.rows, c.field.String(), detail)
 		}

@@ -265,7 +265,7 @@ func (f *flatbuffer) record(table int, columns []arrowField, body []byte) *Error
 		}
 	}
 	if f.broken {
-		return &Error{Malformed, []Problem{{"", "not an Arrow record batch"}}}
+		return &Error{Malformed, []Problem{at("", "not an Arrow record batch")}}
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (f *flatbuffer) record(table int, columns []arrowField, body []byte) *Error
 // checkPacked checks a compressed buffer: its length when decoded, and the data.
 func checkPacked(b []byte, codec int) *Error {
 	const zstdCodec = 1
-	broken := &Error{Malformed, []Problem{{"", "not a compressed Arrow buffer"}}}
+	broken := &Error{Malformed, []Problem{at("", "not a compressed Arrow buffer")}}
 	if len(b) < 8 || codec > zstdCodec {
 		return broken
 	}

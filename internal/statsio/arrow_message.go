@@ -79,14 +79,14 @@ func (m *arrowMessages) Reallocate(size int, b []byte) []byte {
 // use counts n bytes that are wanted.
 func (m *arrowMessages) use(n int64) error {
 	if n < 0 || n > m.limit-m.used {
-		return &Error{TooLarge, []Problem{{"", "more than " + strconv.FormatInt(m.bytes, 10) + " bytes"}}}
+		return &Error{TooLarge, []Problem{at("", "more than "+strconv.FormatInt(m.bytes, 10)+" bytes")}}
 	}
 	m.used += n
 	return nil
 }
 
 func (m *arrowMessages) malformed(why string) error {
-	return &Error{Malformed, []Problem{{"", why + " at byte " + strconv.FormatInt(m.read, 10)}}}
+	return &Error{Malformed, []Problem{at("", why+" at byte "+strconv.FormatInt(m.read, 10))}}
 }
 
 // next reads a message.
@@ -164,7 +164,7 @@ func (m *arrowMessages) prefix() (int64, error) {
 		return 0, m.malformed("not an Arrow IPC stream")
 	}
 	if size > maxArrowMetadata {
-		return 0, &Error{TooLarge, []Problem{{"", "metadata of more than " + strconv.Itoa(maxArrowMetadata) + " bytes"}}}
+		return 0, &Error{TooLarge, []Problem{at("", "metadata of more than "+strconv.Itoa(maxArrowMetadata)+" bytes")}}
 	}
 	return size, nil
 }

@@ -166,6 +166,10 @@ type builder struct {
 	rows     int   // rows seen, also refused ones
 	problems []Problem
 
+	line      func() int // the line of the newest row; nil: there are no lines
+	firstLine int        // of the first row
+	ragged    bool       // rows need not be on successive lines
+
 	keys                   *planner.Keys
 	keyRoom                int // keys that fit without growing
 	expected               int // rows; 0: not known
@@ -197,7 +201,7 @@ type longKey struct {
 func (b *builder) begin(o Options, s shape, fields field) {
 	*b = builder{
 		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
-		base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
+		line: b.line, ragged: b.ragged, base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
 	}
 	for _, m := range []**meter{
 		&b.cost.meter, &b.state.meter, &b.instance.meter, &b.hashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
@@ -210,18 +214,6 @@ func (b *builder) begin(o Options, s shape, fields field) {
 // pointer to a field of a row of this document.
 func (b *builder) pointer(row int, field string) string {
 	return b.shape.pointer(b.first+row, field)
-}
-
-// problem notes what is wrong with a field of a row. What is beyond the
-// greatest number of problems is dropped.
-func (b *builder) problem(row int, field, detail string) {
-	b.problemAt(b.pointer(row, field), detail)
-}
-
-func (b *builder) problemAt(pointer, detail string) {
-	if len(b.problems) < maxProblems {
-		b.problems = append(b.problems, Problem{pointer, detail})
-	}
 }
 
 // invalid returns the problems as an error, or nil when there are none.
@@ -245,7 +237,7 @@ func (b *builder) full() error {
 }
 
 func (b *builder) tooManyRows() error {
-	return &Error{TooLarge, []Problem{{b.pointer(b.options.Limits.Rows, ""), "more than " + strconv.Itoa(b.options.Limits.Rows) + " rows"}}}
+	return &Error{TooLarge, []Problem{at(b.pointer(b.options.Limits.Rows, ""), "more than "+strconv.Itoa(b.options.Limits.Rows)+" rows")}}
 }
 
 // add takes the next row. Once a problem is known, rows are only checked.
@@ -255,6 +247,9 @@ func (b *builder) add(r *row) error {
 	}
 	n := b.rows
 	b.rows++
+	if n == 0 {
+		b.firstLine = b.lineOf(0)
+	}
 	switch {
 	case r.broken:
 	case b.fields&fieldCount != 0:
@@ -263,6 +258,9 @@ func (b *builder) add(r *row) error {
 		b.addResolved(n, r)
 	default:
 		b.addStatistics(n, r)
+	}
+	if len(b.problems) > 0 {
+		b.nameKey(n, r.key)
 	}
 	return b.full()
 }
@@ -414,6 +412,7 @@ func (b *builder) settleKeys() {
 		return
 	}
 	b.late = false
+	b.line = nil // the rows have left the window
 	long := b.long
 	b.long = nil
 	if !b.base64 {
@@ -447,6 +446,9 @@ func (b *builder) settleKeys() {
 // document returns what the rows make, or what is wrong with them.
 func (b *builder) document() (*Document, error) {
 	d := &Document{shape: b.shape, first: b.first, base64: b.base64}
+	if !b.ragged {
+		d.firstLine = b.firstLine
+	}
 	if b.fields&fieldCount != 0 {
 		if err := b.invalid(); err != nil {
 			return nil, err
@@ -484,7 +486,7 @@ func (b *builder) checkKeys() error {
 			if b.full() != nil {
 				break
 			}
-			b.problem(d.later, "key", "is the same as "+b.pointer(d.earlier, "key"))
+			b.noteTwin(d)
 		}
 	}
 	return b.invalid()

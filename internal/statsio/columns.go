@@ -13,18 +13,17 @@ func (b *builder) setColumns(names []string) ([]field, error) {
 	twice := map[string]bool{}
 	for _, name := range names {
 		f := fieldOf([]byte(name), b.fields)
-		pointer := "/" + escapePointer(name)
 		if twice[name] || f != fieldUnknown && seen&f != 0 {
-			return nil, &Error{Malformed, []Problem{{pointer, "column stands twice"}}}
+			return nil, &Error{Malformed, []Problem{{"/" + escapePointer(name), "column stands twice", Location{Line: b.lineOf(0), Column: name}}}}
 		}
 		twice[name] = true
 		seen |= f
 		switch {
 		case f != fieldUnknown:
 		case name == "count" && b.fields&fieldCost != 0:
-			b.problemAt(pointer, detailNoCount)
+			b.columnProblem(name, detailNoCount)
 		default:
-			b.problemAt(pointer, "unknown column")
+			b.columnProblem(name, "unknown column")
 		}
 		columns = append(columns, f)
 	}
@@ -40,15 +39,15 @@ func (b *builder) checkColumns(seen field) {
 		required = fieldKey
 	}
 	for f := range (required &^ seen).each {
-		b.problemAt("/"+f.String(), "column "+detailRequired)
+		b.columnProblem(f.String(), "column "+detailRequired)
 	}
 	if !statistics {
 		return
 	}
 	switch seen & (fieldCost | fieldFrequency) {
 	case 0:
-		b.problemAt("/cost", "column "+detailNoCost)
+		b.columnProblem("cost", "column "+detailNoCost)
 	case fieldCost | fieldFrequency:
-		b.problemAt("/frequency", detailBoth)
+		b.columnProblem("frequency", detailBoth)
 	}
 }

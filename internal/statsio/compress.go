@@ -94,11 +94,11 @@ func (d *decompressor) explain(err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return windowTooLarge()
 	}
-	return &Error{Malformed, []Problem{{"", "not valid " + d.encoding + " data"}}}
+	return &Error{Malformed, []Problem{at("", "not valid "+d.encoding+" data")}}
 }
 
 func windowTooLarge() *Error {
-	return &Error{TooLarge, []Problem{{"", fmt.Sprintf("zstd window of more than %d bytes", maxZstdWindow)}}}
+	return &Error{TooLarge, []Problem{at("", fmt.Sprintf("zstd window of more than %d bytes", maxZstdWindow))}}
 }
 
 // Open finds out the content encoding and the format of a file and returns its

@@ -1,6 +1,7 @@
 package statsio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -44,14 +45,39 @@ func newCSV(r io.Reader, o Options, fields field) (*csvParser, error) {
 	p := new(csvParser)
 	p.start(r, o, shapeRows, fields)
 	p.context = func() string { return "" }
-	var names []string
-	if err := p.unit(func(i int) (next int, ok bool) { names, next, ok = p.header(i); return next, ok }); err != nil {
+	names, err := p.columnNames()
+	if err != nil {
 		return p, err
 	}
 	p.context = func() string { return p.pointer(p.rows, "") }
-	var err error
 	p.columns, err = p.setColumns(names)
 	return p, err
+}
+
+// columnNames reads the header, or takes the names from the options: then it leaves
+// the first line for a row.
+func (p *csvParser) columnNames() (names []string, err error) {
+	given := p.options.Header
+	if len(given) > 0 {
+		return given, nil
+	}
+	err = p.unit(func(i int) (next int, ok bool) {
+		names, next, ok = p.header(i)
+		if given != nil {
+			next = i
+		}
+		return next, ok
+	})
+	if err == nil && given != nil {
+		cells := len(names)
+		names = []string{"key", "cost", "state", "instance"}
+		if cells < 2 || cells > len(names) {
+			p.fail(p.pos, fmt.Sprintf("%d cells without a header to name them", cells))
+			return nil, p.malformed()
+		}
+		names = names[:cells]
+	}
+	return names, err
 }
 
 // header reads the names of the columns.
@@ -178,7 +204,7 @@ func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool
 	if x, next, ok = p.number(i); ok && ends(p.buf[next]) {
 		r.seen |= f
 		if !isAmount(x) {
-			p.problem(p.rows, f.String(), amountDetail(x))
+			p.wrongValue(p.rows, f.String(), p.buf[i:next], amountDetail(x))
 		}
 		return x, next, true
 	}
@@ -192,7 +218,7 @@ func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool
 		x = parseFloat(text)
 	}
 	if !isAmount(x) {
-		p.problem(p.rows, f.String(), amountDetail(x))
+		p.wrongValue(p.rows, f.String(), text, amountDetail(x))
 	}
 	return x, next, true
 }
@@ -262,7 +288,7 @@ func (p *csvParser) integer(i int, f field, r *row, limit int64, detail string) 
 	r.seen |= f
 	n, err := strconv.ParseUint(string(text), 10, 63)
 	if err != nil || int64(n) > limit {
-		p.problem(p.rows, f.String(), detail)
+		p.wrongValue(p.rows, f.String(), text, detail)
 		return int64(planner.NoInstance), next, true
 	}
 	return int64(n), next, true
@@ -332,6 +358,9 @@ func (p *csvParser) quoted(i int) (text []byte, next int, ok bool) {
 	if len(out) > 0 {
 		p.text = append(out, text...)
 		text = p.text
+	}
+	if bytes.IndexByte(text, '\n') >= 0 {
+		p.ragged = true
 	}
 	if !utf8.Valid(text) {
 		return nil, 0, p.fail(from, "cell that is not UTF-8")

@@ -14,6 +14,7 @@ type decoder struct {
 	builder
 	// context returns the pointer to what is being read, for errors in the text.
 	context func() string
+	begun   int // where in the window the newest unit begins
 }
 
 func (d *decoder) start(r io.Reader, o Options, s shape, fields field) {
@@ -21,7 +22,11 @@ func (d *decoder) start(r io.Reader, o Options, s shape, fields field) {
 	d.open(r, o.Limits.Bytes)
 	d.account = &meter{reserve: o.Reserve}
 	d.begin(o, s, fields)
+	d.line = d.unitLine
 }
+
+// unitLine is the line of the newest unit, which is a row or a value.
+func (d *decoder) unitLine() int { return d.lineAt(space(d.buf, d.begun)) }
 
 // unit has parse read one thing that must lie whole in the window: from pos on,
 // again each time that the window ended first. parse returns the index behind
@@ -33,6 +38,7 @@ func (d *decoder) unit(parse func(i int) (next int, ok bool)) error {
 func (d *decoder) unitUpTo(size int, parse func(i int) (next int, ok bool)) error {
 	known := len(d.problems)
 	for {
+		d.begun = d.pos
 		if next, ok := parse(d.pos); ok {
 			d.pos = next
 			return nil
@@ -79,7 +85,7 @@ func (d *decoder) malformed() error {
 	if d.at >= d.end {
 		at, why = d.base+int64(d.end), "unexpected end of the text"
 	}
-	return &Error{Malformed, []Problem{{pointer, fmt.Sprintf("%s at byte %d", why, at)}}}
+	return &Error{Malformed, []Problem{{pointer, fmt.Sprintf("%s at byte %d", why, at), Location{Line: d.lineAt(min(d.at, d.end))}}}}
 }
 
 // explain turns the limits that more ran into into an Error. size is what one
@@ -87,9 +93,9 @@ func (d *decoder) malformed() error {
 func (d *decoder) explain(err error, size int) error {
 	switch {
 	case errors.Is(err, errUnitTooLong):
-		return &Error{TooLarge, []Problem{{d.context(), "longer than " + strconv.Itoa(size) + " bytes"}}}
+		return &Error{TooLarge, []Problem{at(d.context(), "longer than "+strconv.Itoa(size)+" bytes")}}
 	case errors.Is(err, errTooManyBytes):
-		return &Error{TooLarge, []Problem{{"", "more than " + strconv.FormatInt(d.options.Limits.Bytes, 10) + " bytes"}}}
+		return &Error{TooLarge, []Problem{at("", "more than "+strconv.FormatInt(d.options.Limits.Bytes, 10)+" bytes")}}
 	}
 	return err
 }

@@ -42,6 +42,7 @@ func (p *jsonParser) renew(o Options) {
 	p.limit = p.base + int64(p.pos) + o.Limits.Bytes
 	p.begin(o, shapeKeys, statisticsRow)
 	p.late = !p.base64
+	p.line, p.ragged = p.unitLine, true
 }
 
 // body reads a whole body; end reads what may follow it.
@@ -191,7 +192,7 @@ func (p *jsonParser) bodyMember(name string) error {
 }
 
 func tooManyMembers(pointer string) error {
-	return &Error{TooLarge, []Problem{{pointer, "more than " + strconv.Itoa(maxMembers) + " members"}}}
+	return &Error{TooLarge, []Problem{at(pointer, "more than "+strconv.Itoa(maxMembers)+" members")}}
 }
 
 // exclusive reads "keys", "columns" or "records", unless another one was there.

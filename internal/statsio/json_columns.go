@@ -64,7 +64,7 @@ func (c *columnsReader) values(f field, pointer string) error {
 	take := func(keep func()) func() error {
 		return func() error {
 			if *n == c.options.Limits.Rows {
-				return &Error{TooLarge, []Problem{{c.context(), "more than " + strconv.Itoa(*n) + " rows"}}}
+				return &Error{TooLarge, []Problem{at(c.context(), "more than "+strconv.Itoa(*n)+" rows")}}
 			}
 			keep()
 			*n++

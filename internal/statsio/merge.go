@@ -178,7 +178,7 @@ func (m *merger) close() error {
 		sum.state += s.state
 	}
 	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount {
-		return &Error{Invalid, []Problem{{"", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount)}}}
+		return &Error{Invalid, []Problem{at("", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount))}}
 	}
 	if m.isUnsettled(sum.home) {
 		m.leave()

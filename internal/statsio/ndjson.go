@@ -48,10 +48,12 @@ func newNDJSON(r io.Reader, o Options, fields field) *ndjson {
 
 // next reads the next row; false at the end.
 func (p *ndjson) next(r *row) (bool, error) {
+	before := p.base + int64(p.pos)
 	over, err := p.over()
 	if over || err != nil {
 		return false, err
 	}
+	p.ragged = p.ragged || p.base+int64(p.pos) > before // blank lines, perhaps
 	return true, p.unit(func(i int) (int, bool) { return p.line(i, r) })
 }
 

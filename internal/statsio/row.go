@@ -115,7 +115,7 @@ func (p *rowParser) otherName(start int) (f field, next int, ok bool) {
 			return 0, 0, p.failField(start, escapePointer(text), "duplicate member")
 		} else if len(p.unknown) < maxProblems { // with so many the row is refused anyway
 			p.unknown = append(p.unknown, text)
-			p.problem(p.rows, escapePointer(text), detailUnknown)
+			p.problem(p.rows, text, detailUnknown)
 		}
 	}
 	i = space(p.buf, i)
@@ -167,7 +167,7 @@ func (p *rowParser) amount(i, row int, f field) (x float64, next int, ok bool) {
 	}
 	x, next, ok = p.number(i)
 	if ok && !isAmount(x) {
-		p.problem(row, f.String(), amountDetail(x))
+		p.wrongValue(row, f.String(), p.buf[i:next], amountDetail(x))
 	}
 	return x, next, ok
 }
@@ -218,7 +218,7 @@ func (p *rowParser) integer(i int, limit int64) (v int64, next int, ok bool) {
 // wrong reads a value of the wrong type or out of range and notes the problem.
 func (p *rowParser) wrong(i, row int, f field, detail string) (next int, ok bool) {
 	if next, ok = p.value(i); ok {
-		p.problem(row, f.String(), detail)
+		p.wrongValue(row, f.String(), p.buf[i:next], detail)
 	}
 	return next, ok
 }

@@ -57,6 +57,10 @@ type Options struct {
 	Limits Limits
 	// Base64Keys: keys are written in base64 (standard alphabet, padded).
 	Base64Keys bool
+	// Header names the columns of CSV whose first line is a row already. An empty
+	// list, not nil, stands for key, cost, state and instance, as many of them as
+	// the first row has cells. Nil: the first line is the header.
+	Header []string
 	// RowHint is the expected number of rows, 0 when unknown. A wrong hint is
 	// harmless: memory is set aside for it only once a sixteenth of the rows
 	// have been seen.
@@ -110,6 +114,7 @@ func (k Kind) String() string {
 type Problem struct {
 	Pointer string // JSON pointer (RFC 6901) to it, e.g. "/keys/17/cost"
 	Detail  string // e.g. "must be ≥ 0 and finite"
+	Location
 }
 
 // Error is what decoders return for a body that they refuse. Errors of the
@@ -182,9 +187,10 @@ type Document struct {
 	// members. Nil for other formats.
 	Members map[string][]byte
 
-	shape  shape
-	first  int // number of the first row, when the document is a part of a file
-	base64 bool
+	shape     shape
+	first     int // number of the first row, when the document is a part of a file
+	firstLine int // line of the first row; 0: which lines the rows are on is not known
+	base64    bool
 }
 
 // Base64Keys tells whether keys were written in base64, because the options or
@@ -210,6 +216,18 @@ func (d *Document) Pointer(row int, field string) string {
 		return "/" + field
 	}
 	return d.shape.pointer(d.first+row, field)
+}
+
+// Location returns where a field of a row, counted from 0, is in the text.
+func (d *Document) Location(row int, field string) Location {
+	p := Location{Row: d.first + row + 1, Column: field}
+	if d.firstLine > 0 {
+		p.Line = d.firstLine + row
+	}
+	if d.Stats != nil {
+		p.Key = clip(d.Stats.Keys.At(row))
+	}
+	return p
 }
 
 // shape is how rows lie in a body.
@@ -238,7 +256,7 @@ func (s shape) pointer(row int, field string) string {
 	if field == "" {
 		return "/" + n
 	}
-	return "/" + n + "/" + field
+	return "/" + n + "/" + escapePointer(field)
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

@@ -118,7 +118,7 @@ func (s *Stream) document() (int64, *Document, error) {
 		return 0, nil, err
 	}
 	if d.Stats == nil && d.Records == nil {
-		return 0, nil, &Error{Invalid, []Problem{{"/keys", `is required, or "columns" or the "records" of "compact" in its place`}}}
+		return 0, nil, &Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
 	}
 	if err := s.nextInterval(d.Members["interval"]); err != nil {
 		return 0, nil, err
@@ -129,7 +129,7 @@ func (s *Stream) document() (int64, *Document, error) {
 
 // nextInterval takes the interval of a JSON document, nil when it names none.
 func (s *Stream) nextInterval(text []byte) error {
-	wrong := func(detail string) error { return &Error{Invalid, []Problem{{"/interval", detail}}} }
+	wrong := func(detail string) error { return &Error{Invalid, []Problem{at("/interval", detail)}} }
 	if text == nil {
 		if s.started {
 			return wrong(detailRequired)

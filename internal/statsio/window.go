@@ -1,6 +1,7 @@
 package statsio
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type window struct {
 	pos, end int
 	base     int64 // offset of buf[0] in the body
 	limit    int64 // greatest offset that may be reached
+	lines    int   // line breaks before buf[0]
 	eof      bool  // nothing follows buf[:end]
 	account  *meter
 	pooled   *[windowBytes + sentinelBytes]byte
@@ -77,6 +79,7 @@ func (w *window) more(unit int) error {
 		w.close()
 		w.buf = buf
 	} else {
+		w.lines += bytes.Count(w.buf[:w.pos], lineBreak)
 		copy(w.buf, w.buf[w.pos:w.end])
 		w.base += int64(w.pos)
 		w.end -= w.pos
@@ -89,6 +92,11 @@ func (w *window) more(unit int) error {
 	}
 	return err
 }
+
+var lineBreak = []byte{'\n'}
+
+// lineAt is the line that buf[i] is on, from 1.
+func (w *window) lineAt(i int) int { return w.lines + bytes.Count(w.buf[:i], lineBreak) + 1 }
 
 // read reads into buf[end:room] until it is full or the body ends.
 func (w *window) read(room int) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"plannerd/planner"
 )
 
 // Defaults of [AdviceOptions].
@@ -47,15 +49,15 @@ func (o AdviceOptions) Validate() error {
 	}
 	switch o = o.withDefaults(); {
 	case !(o.Target > 0 && o.Target <= 1):
-		return bad("target", "must be above 0 and at most 1")
+		return planner.Invalid("target", "must be above 0 and at most 1")
 	case o.Trials < 1 || o.Trials > math.MaxUint32/trialSeeds:
-		return bad("trials", "must be from 1 to 65535")
+		return planner.Invalid("trials", "must be from 1 to 65535")
 	case !(o.Share > 0 && o.Share <= 1):
-		return bad("share", "must be above 0 and at most 1")
+		return planner.Invalid("share", "must be above 0 and at most 1")
 	case o.MaxChoices < 1 || o.MaxChoices > MaxChoices:
-		return bad("max_choices", "must be from 1 to 65536")
+		return planner.Invalid("max_choices", "must be from 1 to 65536")
 	case o.Options.Distinct && o.MaxChoices > o.Options.Workers:
-		return bad("max_choices", "must not exceed workers when distinct")
+		return planner.Invalid("max_choices", "must not exceed workers when distinct")
 	}
 	return nil
 }

@@ -1,17 +1,14 @@
 package grouping
 
 import (
-	"bufio"
-	"compress/gzip"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
+	"sync"
 	"testing"
 
-	"plannerd/planner"
+	"plannerd/internal/streams"
 )
 
 // scale is the size of the experiments as a part of the paper's, with 20 seeds and
@@ -23,64 +20,32 @@ var scale, scaled = func() (float64, bool) {
 	return 0.01, false
 }()
 
-// dataDir is ../shared/data as seen from the project.
-const dataDir = "../../../shared/data"
+// sequence is a stream with an order, by its name.
+type sequence struct {
+	name string
+	*Stream
+}
 
-// recordings lists the recorded streams with an order, or skips the test.
-func recordings(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dataDir, "*", "*keys*.txt.gz"))
+// sequences are the streams with an order that are not made for one experiment: the
+// own ones, and those recorded beside the project, if any.
+var sequences = sync.OnceValues(func() (all []sequence, err error) {
+	sources, err := streams.Sequences()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if len(files) == 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("the real key streams are not there: they are expected in ../shared/data beside the project")
+	for _, source := range sources {
+		keys, messages, err := source.Read()
+		if err != nil {
+			return nil, err
 		}
-		t.Skip("the real key streams are not there: they are expected in ../shared/data beside the project")
-	}
-	return files
-}
-
-// nameOf is the short name of a recording.
-func nameOf(file string) string {
-	base := strings.TrimSuffix(filepath.Base(file), ".txt.gz")
-	return filepath.Base(filepath.Dir(file)) + "/" + base
-}
-
-// recording reads a stream, one key a line.
-func recording(t *testing.T, file string) *Stream {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, numbers := planner.NewKeys(0), map[string]int32{}
-	var sample []int32
-	lines := bufio.NewScanner(unzipped)
-	for lines.Scan() {
-		n, ok := numbers[lines.Text()]
-		if !ok {
-			n = int32(keys.Len())
-			numbers[lines.Text()] = n
-			keys.Append(lines.Bytes())
+		s, err := NewStream(keys, messages)
+		if err != nil {
+			return nil, err
 		}
-		sample = append(sample, n)
+		all = append(all, sequence{source.Name, s})
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewStream(keys, sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+	return all, nil
+})
 
 // logNormal is a stream of m draws of exp(μ + σ·N(0,1)), the key being the draw
 // rounded to a whole number: so LN1 and LN2 of partial-key-grouping have the p1 of

@@ -123,19 +123,27 @@ type named struct {
 	make func(seed uint64) *Stream
 }
 
-// shortRecordings are all, or those of less than 200 000 messages.
-func shortRecordings(t *testing.T) []string {
+// allSequences are all sequences.
+func allSequences(t *testing.T) []sequence {
 	t.Helper()
-	return slices.DeleteFunc(recordings(t), func(file string) bool {
-		return !scaled && strings.Contains(file, "slashdot")
-	})
+	all, err := sequences()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// shortSequences are all, or those of less than 200 000 messages.
+func shortSequences(t *testing.T) []sequence {
+	t.Helper()
+	return slices.DeleteFunc(slices.Clone(allSequences(t)), func(s sequence) bool { return !scaled && s.Len() >= 200_000 })
 }
 
 // allStreams are the recorded and the synthetic ones.
 func allStreams(t *testing.T) (all []named) {
 	t.Helper()
-	for _, f := range shortRecordings(t) {
-		all = append(all, named{nameOf(f), always(recording(t, f))})
+	for _, s := range shortSequences(t) {
+		all = append(all, named{s.name, always(s.Stream)})
 	}
 	m := size(10_000_000)
 	return append(all,
@@ -166,10 +174,9 @@ func TestTable1(t *testing.T) {
 			t.Errorf("%s: p1 = %.2f %%, the paper has %v %%", c.name, 100*c.s.P1(), c.p1)
 		}
 	}
-	for _, f := range recordings(t) {
-		s := recording(t, f)
-		out.row(nameOf(f), s.Len(), s.Distinct(), fmt.Sprintf("%.2f", 100*s.P1()))
-		if strings.HasPrefix(nameOf(f), "slashdot") {
+	for _, s := range allSequences(t) {
+		out.row(s.name, s.Len(), s.Distinct(), fmt.Sprintf("%.2f", 100*s.P1()))
+		if strings.HasPrefix(s.name, "slashdot") {
 			// The paper's p1 of 3.11 % is over the number of keys.
 			over := 100 * float64(s.Count(s.Top())) / float64(s.Distinct())
 			out.row("  over its keys, SL2", "", "", fmt.Sprintf("%.2f", over), "82k", "3.11")
@@ -319,10 +326,9 @@ func TestFig6(t *testing.T) {
 			t.Errorf("S = %d: the disagreement does not fall with skew: %v", sources, shares)
 		}
 	}
-	for _, f := range shortRecordings(t) {
-		s := recording(t, f)
-		r := over(t, 1, always(s), Options{Workers: 10, Sources: 5, LoadInformation: Local, CompareGlobal: true})[0]
-		out.row(nameOf(f)+" S=5 W=10", fmt.Sprintf("%.1f", 100-100*float64(r.Agreement.Same)/float64(r.Messages)),
+	for _, s := range shortSequences(t) {
+		r := over(t, 1, always(s.Stream), Options{Workers: 10, Sources: 5, LoadInformation: Local, CompareGlobal: true})[0]
+		out.row(s.name+" S=5 W=10", fmt.Sprintf("%.1f", 100-100*float64(r.Agreement.Same)/float64(r.Messages)),
 			"Jaccard", fmt.Sprintf("%.1f", 100*r.Agreement.Jaccard))
 	}
 	t.Log(out.String())
@@ -368,8 +374,7 @@ func TestFig7(t *testing.T) {
 func TestFig8(t *testing.T) {
 	vertices := numbered(10_000)
 	weights := zipfWeights(vertices.Len(), 1)
-	for _, f := range shortRecordings(t) {
-		s := recording(t, f)
+	for _, s := range shortSequences(t) {
 		origins := make([]int32, s.Len())
 		newUrn(weights, 1, false).draw(origins)
 		skewed, err := s.WithSourceKeys(vertices, origins)
@@ -377,19 +382,19 @@ func TestFig8(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out table
-		out.row(nameOf(f), "U S=5", "K S=5", "U S=10", "K S=10", "U S=20", "K S=20", "T* bound")
+		out.row(s.name, "U S=5", "K S=5", "U S=10", "K S=10", "U S=20", "K S=20", "T* bound")
 		for _, w := range workerCounts() {
 			var cells []any
 			var limit float64
 			for _, sources := range []int{5, 10, 20} {
 				o := Options{Workers: w, Sources: sources, LoadInformation: Local}
-				even := median(over(t, seeds(), always(s), o), average)
+				even := median(over(t, seeds(), always(s.Stream), o), average)
 				results := over(t, seeds(), always(skewed), o)
 				uneven := median(results, average)
 				limit = median(results, bound)
 				cells = append(cells, even, uneven)
 				if uneven > 3*max(even, 10*float64(sources)/float64(s.Len())) {
-					t.Errorf("%s, W = %d, S = %d: %.1e with skew on the sources, %.1e without", nameOf(f), w, sources, uneven, even)
+					t.Errorf("%s, W = %d, S = %d: %.1e with skew on the sources, %.1e without", s.name, w, sources, uneven, even)
 				}
 			}
 			out.row("  W = "+strconv.Itoa(w), append(cells, limit)...)

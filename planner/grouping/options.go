@@ -149,39 +149,35 @@ type Options struct {
 func (o Options) Validate() error {
 	switch o = o.withDefaults(); {
 	case !slices.Contains(Schemes(), o.Scheme):
-		return bad("scheme", "must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
+		return planner.Invalid("scheme", "must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
 	case o.Workers < 1 || o.Workers > MaxWorkers:
-		return bad("workers", "must be from 1 to 65536")
+		return planner.Invalid("workers", "must be from 1 to 65536")
 	case o.Sources < 1 || o.Sources > MaxSources:
-		return bad("sources", "must be from 1 to 65536")
+		return planner.Invalid("sources", "must be from 1 to 65536")
 	case o.Sources*o.Workers > maxCells:
-		return bad("sources", "times workers must not exceed 67108864")
+		return planner.Invalid("sources", "times workers must not exceed 67108864")
 	case o.Choices < 1 || o.Choices > MaxChoices:
-		return bad("choices", "must be from 1 to 65536")
+		return planner.Invalid("choices", "must be from 1 to 65536")
 	case o.Distinct && o.Choices > o.Workers:
-		return bad("choices", "must not exceed workers when distinct")
+		return planner.Invalid("choices", "must not exceed workers when distinct")
 	case !slices.Contains([]LoadInformation{Global, Local, LocalProbing}, o.LoadInformation):
-		return bad("load_information", "must be global, local or local_probing")
+		return planner.Invalid("load_information", "must be global, local or local_probing")
 	case o.LoadInformation == LocalProbing && o.ProbePeriod < 1:
-		return bad("probe_period", "must be ≥ 1 with local_probing")
+		return planner.Invalid("probe_period", "must be ≥ 1 with local_probing")
 	case o.LoadInformation != LocalProbing && o.ProbePeriod != 0:
-		return bad("probe_period", "belongs to local_probing")
+		return planner.Invalid("probe_period", "belongs to local_probing")
 	case o.AggregationPeriod < 0:
-		return bad("aggregation_period", "must be ≥ 0")
+		return planner.Invalid("aggregation_period", "must be ≥ 0")
 	case o.Head != HeadExact && o.Head != HeadSketch:
-		return bad("head", "must be exact or sketch")
+		return planner.Invalid("head", "must be exact or sketch")
 	case o.SketchCounters < 5*o.Workers || o.SketchCounters > maxCells:
-		return bad("sketch_counters", "must be from 5 times workers to 67108864")
+		return planner.Invalid("sketch_counters", "must be from 5 times workers to 67108864")
 	case !(*o.Epsilon > 0 && *o.Epsilon <= 1):
-		return bad("epsilon", "must be above 0 and at most 1")
+		return planner.Invalid("epsilon", "must be above 0 and at most 1")
 	case *o.Points < 0 || *o.Points > 1_000_000:
-		return bad("points", "must be from 0 to 1000000")
+		return planner.Invalid("points", "must be from 0 to 1000000")
 	}
 	return nil
-}
-
-func bad(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
 }
 
 func (o Options) withDefaults() Options {

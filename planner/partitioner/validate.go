@@ -33,16 +33,12 @@ func (c Config) validate(instances []Instance) error {
 	return nil
 }
 
-func bad(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
-}
-
 // validateFields checks the function's name and that no field of another
 // function is set.
 func (c Config) validateFields() error {
 	function := c.withDefaults().Function
 	if !slices.Contains([]string{Ring, Modulo, Flink, Kafka, Reported}, function) {
-		return bad("hash/function", "must be ring, modulo, reported, flink or kafka")
+		return planner.Invalid("hash/function", "must be ring, modulo, reported, flink or kafka")
 	}
 	for _, f := range []struct {
 		name, function string
@@ -55,7 +51,7 @@ func (c Config) validateFields() error {
 		{"assignment", Kafka, c.Assignment != nil},
 	} {
 		if f.set && f.function != function {
-			return bad("hash/"+f.name, "belongs to the "+f.function+" function, not to "+function)
+			return planner.Invalid("hash/"+f.name, "belongs to the "+f.function+" function, not to "+function)
 		}
 	}
 	return nil
@@ -63,16 +59,16 @@ func (c Config) validateFields() error {
 
 func validateInstances(instances []Instance) error {
 	if len(instances) == 0 {
-		return bad("instances", "must name at least one instance")
+		return planner.Invalid("instances", "must name at least one instance")
 	}
 	for i, d := range instances {
 		switch {
 		case d.ID < 0:
-			return bad("instances/"+strconv.Itoa(i)+"/id", "must be ≥ 0")
+			return planner.Invalid("instances/"+strconv.Itoa(i)+"/id", "must be ≥ 0")
 		case i > 0 && d.ID <= instances[i-1].ID:
-			return bad("instances/"+strconv.Itoa(i)+"/id", "must be greater than the id before it")
+			return planner.Invalid("instances/"+strconv.Itoa(i)+"/id", "must be greater than the id before it")
 		case d.Tokens < 0:
-			return bad("instances/"+strconv.Itoa(i)+"/tokens", "must be ≥ 0")
+			return planner.Invalid("instances/"+strconv.Itoa(i)+"/tokens", "must be ≥ 0")
 		}
 	}
 	return nil
@@ -81,7 +77,7 @@ func validateInstances(instances []Instance) error {
 func refuseTokens(function string, instances []Instance) error {
 	for i, d := range instances {
 		if d.Tokens != 0 {
-			return bad("instances/"+strconv.Itoa(i)+"/tokens", "belongs to the ring function, not to "+function)
+			return planner.Invalid("instances/"+strconv.Itoa(i)+"/tokens", "belongs to the ring function, not to "+function)
 		}
 	}
 	return nil
@@ -89,7 +85,7 @@ func refuseTokens(function string, instances []Instance) error {
 
 func (c Config) validateRing(instances []Instance) error {
 	if c.TokensPerInstance < 0 || c.TokensPerInstance > MaxRingTokens {
-		return bad("hash/tokens_per_instance", "must be from 1 to "+strconv.Itoa(MaxRingTokens))
+		return planner.Invalid("hash/tokens_per_instance", "must be from 1 to "+strconv.Itoa(MaxRingTokens))
 	}
 	room := MaxRingTokens
 	for i, n := range c.withDefaults().nodes(instances) {
@@ -101,7 +97,7 @@ func (c Config) validateRing(instances []Instance) error {
 		if instances[i].Tokens != 0 {
 			field = "instances/" + strconv.Itoa(i) + "/tokens"
 		}
-		return bad(field, "the instances together must not have more than "+strconv.Itoa(MaxRingTokens)+" tokens")
+		return planner.Invalid(field, "the instances together must not have more than "+strconv.Itoa(MaxRingTokens)+" tokens")
 	}
 	return nil
 }
@@ -110,31 +106,31 @@ func (c Config) validateFlink(instances int) error {
 	const field = "hash/max_parallelism"
 	switch {
 	case !slices.Contains([]string{"", String, Int, Long}, c.KeyType):
-		return bad("hash/key_type", "must be string, int or long")
+		return planner.Invalid("hash/key_type", "must be string, int or long")
 	case c.MaxParallelism < 0 || c.MaxParallelism > MaxMaxParallelism:
-		return bad(field, "must be from 1 to "+strconv.Itoa(MaxMaxParallelism))
+		return planner.Invalid(field, "must be from 1 to "+strconv.Itoa(MaxMaxParallelism))
 	case c.MaxParallelism == 0 && instances > derivedMaxParallelism:
-		return bad(field, "is required for more than "+strconv.Itoa(derivedMaxParallelism)+" instances")
+		return planner.Invalid(field, "is required for more than "+strconv.Itoa(derivedMaxParallelism)+" instances")
 	case c.MaxParallelism != 0 && c.MaxParallelism < instances:
-		return bad(field, "must not be less than the number of instances")
+		return planner.Invalid(field, "must not be less than the number of instances")
 	}
 	return nil
 }
 
 func (c Config) validateKafka(instances []Instance) error {
 	if c.Partitions < 1 || c.Partitions > MaxPartitions {
-		return bad("hash/partitions", "must be from 1 to "+strconv.Itoa(MaxPartitions))
+		return planner.Invalid("hash/partitions", "must be from 1 to "+strconv.Itoa(MaxPartitions))
 	}
 	if c.Assignment == nil {
 		return nil
 	}
 	if len(c.Assignment) != c.Partitions {
-		return bad("hash/assignment", "must name one instance for each of the "+strconv.Itoa(c.Partitions)+" partitions")
+		return planner.Invalid("hash/assignment", "must name one instance for each of the "+strconv.Itoa(c.Partitions)+" partitions")
 	}
 	known := ids(instances)
 	for p, id := range c.Assignment {
 		if _, found := slices.BinarySearch(known, id); !found {
-			return bad("hash/assignment/"+strconv.Itoa(p), "must be the id of an instance")
+			return planner.Invalid("hash/assignment/"+strconv.Itoa(p), "must be the id of an instance")
 		}
 	}
 	return nil

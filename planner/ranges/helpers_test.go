@@ -2,21 +2,13 @@ package ranges
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"encoding/csv"
-	"errors"
-	"io"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"sync"
 	"testing"
 
+	"plannerd/internal/streams"
 	"plannerd/planner"
 )
 
@@ -27,64 +19,30 @@ type stream struct {
 	weights []int64
 }
 
-// realStreams are names, URLs and paths, summed over all intervals. Without them
-// it skips the test.
-func realStreams(t testing.TB) []stream {
+// summed are the key streams whose keys have an order that means something: paths,
+// regions and, where they are recorded beside the project, names and URLs. Their
+// weights are summed over all intervals.
+func summed(t testing.TB) (out []stream) {
 	t.Helper()
-	all, err := readStreams()
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") == "true":
-		t.Fatal("the real key streams are not there: they are expected in ../shared/data beside the project")
-	case errors.Is(err, fs.ErrNotExist):
-		t.Skip("the real key streams are not there: they are expected in ../shared/data beside the project")
-	case err != nil:
+	all, err := streams.All()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return all
-}
-
-var readStreams = sync.OnceValues(func() (all []stream, err error) {
-	for _, name := range []string{"baby_names/intervals", "nasa_day/intervals", "git_history/intervals"} {
-		s, err := readStream(name)
-		if err != nil {
-			return nil, err
+	for _, s := range all {
+		switch s.Name {
+		case "own/history", "own/season", "baby_names/intervals", "nasa_day/intervals", "git_history/intervals":
+			sum, err := s.Sum()
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights := make([]int64, sum.Len())
+			for i, cost := range sum.Cost {
+				weights[i] = int64(cost)
+			}
+			out = append(out, stream{s.Name, sum.Keys, weights})
 		}
-		all = append(all, s)
 	}
-	return all, nil
-})
-
-func readStream(name string) (stream, error) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", filepath.FromSlash(name)+".csv.gz"))
-	if err != nil {
-		return stream{}, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return stream{}, err
-	}
-	r := csv.NewReader(z)
-	r.LazyQuotes = true
-	r.ReuseRecord = true
-	weights := map[string]int64{}
-	for line := 0; ; line++ {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return streamOf(name, weights), nil
-		}
-		if err != nil {
-			return stream{}, err
-		}
-		if line == 0 { // the header
-			continue
-		}
-		w, err := strconv.ParseInt(row[2], 10, 64)
-		if err != nil {
-			return stream{}, err
-		}
-		weights[row[1]] += w
-	}
+	return out
 }
 
 func streamOf(name string, weights map[string]int64) stream {

@@ -32,24 +32,21 @@ func PlanKeys(s Statistics, owners Owners, followers []Follower, o Options) (*Di
 
 // validate checks the keys and returns their order.
 func (s Statistics) validate() ([]int32, error) {
-	row := func(i int, field, detail string) error {
-		return &planner.InputError{Row: i, Field: field, Detail: detail}
-	}
 	if len(s.Cost) != s.Keys.Len() || s.State != nil && len(s.State) != s.Keys.Len() {
-		return nil, bad("cost", "must be as many as keys, and so must state")
+		return nil, planner.Invalid("cost", "must be as many as keys, and so must state")
 	}
 	for i := range s.Cost {
 		if !(s.Cost[i] >= 0 && s.Cost[i] <= planner.MaxAmount) {
-			return nil, row(i, "cost", "must be ≥ 0 and finite")
+			return nil, planner.InvalidRow(i, "cost", "must be ≥ 0 and finite")
 		}
 		if s.State != nil && !(s.State[i] >= 0 && s.State[i] <= planner.MaxAmount) {
-			return nil, row(i, "state", "must be ≥ 0 and finite")
+			return nil, planner.InvalidRow(i, "state", "must be ≥ 0 and finite")
 		}
 	}
 	order := sortedByBytes(s.Keys)
 	for i := 1; i < len(order); i++ {
 		if bytes.Equal(s.Keys.At(int(order[i-1])), s.Keys.At(int(order[i]))) {
-			return nil, row(int(order[i]), "key", "is there twice")
+			return nil, planner.InvalidRow(int(order[i]), "key", "is there twice")
 		}
 	}
 	return order, nil

@@ -88,11 +88,11 @@ type Options struct {
 func (o Options) Validate() error {
 	switch {
 	case !slices.Contains([]Method{"", Quantile, MinMovement}, o.Method):
-		return bad("method", "must be quantile or min_movement")
+		return planner.Invalid("method", "must be quantile or min_movement")
 	case !(o.ThetaMax >= 0 && o.ThetaMax <= planner.MaxAmount):
-		return bad("theta_max", "must be ≥ 0 and finite")
+		return planner.Invalid("theta_max", "must be ≥ 0 and finite")
 	case o.MaxIntervals < 0:
-		return bad("max_intervals", "must be ≥ 1")
+		return planner.Invalid("max_intervals", "must be ≥ 1")
 	}
 	return nil
 }
@@ -110,10 +110,10 @@ func (o Options) withDefaults() Options {
 // validateFollowers checks them, and that they own what is owned.
 func validateFollowers(followers []Follower, owners Owners) error {
 	if len(followers) > MaxFollowers {
-		return bad("followers", "must be at most "+strconv.Itoa(MaxFollowers))
+		return planner.Invalid("followers", "must be at most "+strconv.Itoa(MaxFollowers))
 	}
 	if len(owners) > MaxOwners {
-		return bad("owners", "must be at most "+strconv.Itoa(MaxOwners))
+		return planner.Invalid("owners", "must be at most "+strconv.Itoa(MaxOwners))
 	}
 	staying := 0
 	seen := make(map[int32]bool, len(followers))
@@ -121,13 +121,13 @@ func validateFollowers(followers []Follower, owners Owners) error {
 		at := "followers/" + strconv.Itoa(i)
 		switch {
 		case f.ID < 0:
-			return bad(at+"/id", "must be ≥ 0")
+			return planner.Invalid(at+"/id", "must be ≥ 0")
 		case seen[f.ID]:
-			return bad(at+"/id", "is there twice")
+			return planner.Invalid(at+"/id", "is there twice")
 		case f.Capacity != 0 && !(f.Capacity >= planner.MinCapacity && f.Capacity <= planner.MaxCapacity):
-			return bad(at+"/capacity", "must be from 1e-6 to 1e6")
+			return planner.Invalid(at+"/capacity", "must be from 1e-6 to 1e6")
 		case !slices.Contains([]Status{Live, Joined, Left, Crashed}, f.Status):
-			return bad(at+"/status", "must be empty, joined, left or crashed")
+			return planner.Invalid(at+"/status", "must be empty, joined, left or crashed")
 		}
 		seen[f.ID] = true
 		if f.stays() {
@@ -135,11 +135,11 @@ func validateFollowers(followers []Follower, owners Owners) error {
 		}
 	}
 	if staying == 0 {
-		return bad("followers", "must name at least one that stays")
+		return planner.Invalid("followers", "must name at least one that stays")
 	}
 	for i, x := range owners {
 		if !seen[x.Follower] {
-			return bad("owners/"+strconv.Itoa(i)+"/follower", "is not among the followers")
+			return planner.Invalid("owners/"+strconv.Itoa(i)+"/follower", "is not among the followers")
 		}
 	}
 	return owners.Validate()

@@ -37,7 +37,7 @@ type SketchOptions struct {
 // [planner.InputError].
 func (o SketchOptions) Validate() error {
 	if o.K != 0 && (o.K < MinSketchK || o.K > MaxSketchK) {
-		return bad("k", "must be from "+strconv.Itoa(MinSketchK)+" to "+strconv.Itoa(MaxSketchK))
+		return planner.Invalid("k", "must be from "+strconv.Itoa(MinSketchK)+" to "+strconv.Itoa(MaxSketchK))
 	}
 	return nil
 }
@@ -112,9 +112,9 @@ func (s *Sketch) Len() int { return s.size + len(s.recent) }
 func (s *Sketch) Add(key []byte, weight int64) error {
 	switch {
 	case len(key) > planner.MaxKeyBytes:
-		return bad("key", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
+		return planner.Invalid("key", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
 	case weight < 0 || weight > MaxWeight-s.total:
-		return bad("weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
+		return planner.Invalid("weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
 	case weight > 0:
 		s.total += weight
 		s.add(key, weight)
@@ -307,10 +307,10 @@ func (s *Sketch) tidy() {
 // copy.
 func (s *Sketch) Merge(other *Sketch) error {
 	if other == s {
-		return bad("sketch", "must not be merged with itself")
+		return planner.Invalid("sketch", "must not be merged with itself")
 	}
 	if other.total > MaxWeight-s.total {
-		return bad("weight", "must all together be at most "+strconv.FormatInt(MaxWeight, 10))
+		return planner.Invalid("weight", "must all together be at most "+strconv.FormatInt(MaxWeight, 10))
 	}
 	s.total += other.total
 	s.variance += other.variance
@@ -344,7 +344,7 @@ func (s *Sketch) CDF(confidence float64) (*CDF, error) {
 		confidence = DefaultConfidence
 	}
 	if !(confidence > 0 && confidence < 1) {
-		return nil, bad("confidence", "must be above 0 and below 1")
+		return nil, planner.Invalid("confidence", "must be above 0 and below 1")
 	}
 	keys := planner.NewKeys(s.Len())
 	weights := make([]int64, 0, s.Len())

@@ -35,9 +35,9 @@ type TableOptions struct {
 func (o TableOptions) Validate() error {
 	switch {
 	case o.MostFollowers < 0 || o.MostFollowers > MaxMostFollowers:
-		return bad("most_followers", "must be from 1 to "+strconv.Itoa(MaxMostFollowers))
+		return planner.Invalid("most_followers", "must be from 1 to "+strconv.Itoa(MaxMostFollowers))
 	case o.MaxIntervals < 0:
-		return bad("max_intervals", "must be ≥ 1")
+		return planner.Invalid("max_intervals", "must be ≥ 1")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestFormulas(t *testing.T) {
 // The proposal's formulas at every place for 1 to 50 followers, on real keys:
 // exactly planned, and planned by a sketch but measured by all keys.
 func TestTableOnRealKeys(t *testing.T) {
-	for _, s := range realStreams(t) {
+	for _, s := range summed(t) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			truth := s.cdf(t)
@@ -95,7 +95,7 @@ func checkTable(t *testing.T, name string, c, truth *CDF, n int) {
 // What a plan says of its transfers and loads holds for all keys within the error
 // that it states.
 func TestSharesAreWithinTheirErrors(t *testing.T) {
-	for _, s := range realStreams(t) {
+	for _, s := range summed(t) {
 		truth, c := s.cdf(t), s.sketched(t, 128)
 		for n := 2; n <= 20; n += 3 {
 			before := mustPlan(t, c, nil, followersOf(n), Options{Method: Quantile}).After

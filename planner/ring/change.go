@@ -184,14 +184,14 @@ func Apply(nodes []Node, added, removed []Token) ([]Node, error) {
 		held[t.Node]--
 		return ok
 	}); row >= 0 {
-		return nil, &planner.InputError{Row: row, Field: "removed", Detail: "is not the last token of its node"}
+		return nil, planner.InvalidRow(row, "removed", "is not the last token of its node")
 	}
 	if row := inTurn(added, false, func(t Token) bool {
 		ok := int(t.Index) == held[t.Node]
 		held[t.Node]++
 		return ok
 	}); row >= 0 {
-		return nil, &planner.InputError{Row: row, Field: "added", Detail: "is not the next token of its node"}
+		return nil, planner.InvalidRow(row, "added", "is not the next token of its node")
 	}
 	var after []Node
 	for id, tokens := range held {
@@ -238,19 +238,19 @@ func validateNodes(field string, nodes []Node) error {
 		at := field + "/" + strconv.Itoa(i)
 		switch {
 		case n.ID < 0:
-			return bad(at+"/id", "must be ≥ 0")
+			return planner.Invalid(at+"/id", "must be ≥ 0")
 		case seen[n.ID]:
-			return bad(at+"/id", "stands twice")
+			return planner.Invalid(at+"/id", "stands twice")
 		case n.Tokens < 0 || n.Tokens > MaxTokens:
-			return bad(at+"/tokens", "must be from 0 to "+strconv.Itoa(MaxTokens))
+			return planner.Invalid(at+"/tokens", "must be from 0 to "+strconv.Itoa(MaxTokens))
 		}
 		seen[n.ID] = true
 		if total += n.Tokens; total > MaxTokens {
-			return bad(field, "must not have more than "+strconv.Itoa(MaxTokens)+" tokens together")
+			return planner.Invalid(field, "must not have more than "+strconv.Itoa(MaxTokens)+" tokens together")
 		}
 	}
 	if total == 0 {
-		return bad(field, "must have a token")
+		return planner.Invalid(field, "must have a token")
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package ring
 
 import (
 	"math"
-	"math/bits"
 
+	"plannerd/internal/exact"
 	"plannerd/planner"
 )
 
@@ -21,10 +21,10 @@ type Load struct {
 func (l *Load) Validate() error {
 	n := l.Keys.Len()
 	if len(l.Cost) != n || l.State != nil && len(l.State) != n {
-		return bad("keys", "the columns differ in length")
+		return planner.Invalid("keys", "the columns differ in length")
 	}
 	for i := range n {
-		bad := func(field, detail string) error { return &planner.InputError{Row: i, Field: field, Detail: detail} }
+		bad := func(field, detail string) error { return planner.InvalidRow(i, field, detail) }
 		switch {
 		case len(l.Keys.At(i)) == 0:
 			return bad("key", "must not be empty")
@@ -37,53 +37,26 @@ func (l *Load) Validate() error {
 	return nil
 }
 
-// fixed converts a quantity into integers under a power-of-two scale, so that
-// its sums do not depend on their order and do not overflow.
-type fixed struct{ exponent int }
-
-// newFixed returns the scale under which the values add up to at most 2⁶². Whole
-// numbers stay exact as long as they add up to less than 2⁶⁰.
-func newFixed(values []float64) fixed {
-	greatest := 0.0
-	for _, v := range values {
-		greatest = max(greatest, v)
-	}
-	if greatest == 0 {
-		return fixed{}
-	}
-	_, e := math.Frexp(greatest)
-	coarse := fixed{62 - e - bits.Len(uint(len(values)))} // with room for all to be the greatest
-	sum := uint64(0)
-	for _, v := range values {
-		sum += uint64(coarse.of(v)) + 1
-	}
-	return fixed{coarse.exponent + 62 - bits.Len64(sum)}
-}
-
-func (f fixed) of(x float64) int64 { return int64(math.RoundToEven(math.Ldexp(x, f.exponent))) }
-
-func (f fixed) float(v int64) float64 { return math.Ldexp(float64(v), -f.exponent) }
-
 // measured is a load ready for sums: where each key lies, and its cost and state
 // in fixed point.
 type measured struct {
 	*Load
 	position         []uint32
 	costs, states    []int64
-	cost, state      fixed
+	cost, state      exact.Scale
 	total, allStates int64
 }
 
 func measure(l *Load) *measured {
 	n := l.Keys.Len()
 	m := &measured{Load: l, position: make([]uint32, n), costs: make([]int64, n), states: make([]int64, n)}
-	m.cost, m.state = newFixed(l.Cost), newFixed(l.State)
-	one := m.state.of(1)
+	m.cost, m.state = exact.ScaleOf(l.Cost, nil), exact.ScaleOf(l.State, nil)
+	one := m.state.Fixed(1)
 	for i := range n {
 		m.position[i] = Position(l.Keys.At(i))
-		m.costs[i], m.states[i] = m.cost.of(l.Cost[i]), one
+		m.costs[i], m.states[i] = m.cost.Fixed(l.Cost[i]), one
 		if l.State != nil {
-			m.states[i] = m.state.of(l.State[i])
+			m.states[i] = m.state.Fixed(l.State[i])
 		}
 		m.total += m.costs[i]
 		m.allStates += m.states[i]
@@ -113,10 +86,6 @@ func Skew(loads []float64) float64 {
 	}
 	return max(0, (w-u)/(m-u))
 }
-
-// tolerance is the relative slack with which loads are compared to bounds, as in
-// package planner.
-const tolerance = 1e-9
 
 // balance judges loads by the capacities of their nodes.
 type balance struct {
@@ -151,4 +120,4 @@ func (b balance) thetaOf(most float64, total int64) float64 {
 }
 
 // within reports whether θ counts as ≤ θ_max.
-func within(theta, thetaMax float64) bool { return 1+theta <= (1+thetaMax)*(1+tolerance) }
+func within(theta, thetaMax float64) bool { return 1+theta <= (1+thetaMax)*(1+exact.Tolerance) }

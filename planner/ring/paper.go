@@ -89,12 +89,12 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 		o.Runs = 101
 	}
 	if o.Runs < 0 {
-		return nil, bad("runs", "must be ≥ 0")
+		return nil, planner.Invalid("runs", "must be ≥ 0")
 	}
 	var rows []PaperRow
 	for _, rounds := range o.MaxRounds {
 		if rounds < 1 {
-			return nil, bad("max_rounds", "must be ≥ 1")
+			return nil, planner.Invalid("max_rounds", "must be ≥ 1")
 		}
 		for w, workload := range PaperWorkloads() {
 			for m, method := range []Method{Halving, Doubling} {
@@ -178,7 +178,7 @@ func (row *PaperRow) floor(w Workload) {
 	s := newSpace(members, l, m)
 	sets := make([]int64, 1<<len(members))
 	for i, owners := range possibleOwners(s, l) {
-		sets[owners] += int64(m.cost.float(s.atoms[i].cost))
+		sets[owners] += int64(m.cost.Float(s.atoms[i].cost))
 	}
 	ideal := math.Ceil(float64(whole) / DefaultReducers)
 	row.Floor = (max(math.Ceil(s.bySets(sets)), ideal) - ideal) / (float64(whole) - ideal)

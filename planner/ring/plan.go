@@ -41,15 +41,15 @@ type PlanOptions struct {
 func (o PlanOptions) Validate() error {
 	switch {
 	case !isAmount(o.ThetaMax):
-		return bad("theta_max", mustBeAmount)
+		return planner.Invalid("theta_max", mustBeAmount)
 	case !slices.Contains([]Method{"", Halving, Doubling, Fitted}, o.Method):
-		return bad("method", "must be halving, doubling or fitted")
+		return planner.Invalid("method", "must be halving, doubling or fitted")
 	case o.MaxRounds < 0:
-		return bad("max_rounds", "must be ≥ 0")
+		return planner.Invalid("max_rounds", "must be ≥ 0")
 	case o.MaxStates < 0:
-		return bad("max_states", "must be ≥ 0")
+		return planner.Invalid("max_states", "must be ≥ 0")
 	case o.Method == Fitted && o.TokenLimit > maxReachTokens:
-		return bad("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
+		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
 	}
 	if err := o.Policy.Validate(); err != nil {
 		return err
@@ -70,11 +70,11 @@ func validateTokens(members []Member, limit int) error {
 	for i, x := range members {
 		limit = max(limit, x.Tokens)
 		if !x.Leaves && (x.Tokens < 1 || x.Tokens > maxReachTokens) {
-			return bad("nodes/"+strconv.Itoa(i)+"/tokens", "must be from 1 to "+strconv.Itoa(maxReachTokens))
+			return planner.Invalid("nodes/"+strconv.Itoa(i)+"/tokens", "must be from 1 to "+strconv.Itoa(maxReachTokens))
 		}
 	}
 	if limit > MaxTokens/len(members) {
-		return bad("token_limit", "must not be more than "+strconv.Itoa(MaxTokens)+" tokens on the whole ring")
+		return planner.Invalid("token_limit", "must not be more than "+strconv.Itoa(MaxTokens)+" tokens on the whole ring")
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (p *planning) rounds(nodes []Node) ([]Node, error) {
 		}
 		queues := make([]float64, len(nodes))
 		for i, l := range loads {
-			queues[i] = p.m.cost.float(l) / p.balance.capacity[i]
+			queues[i] = p.m.cost.Float(l) / p.balance.capacity[i]
 		}
 		v := o.Policy.Judge(queues)
 		if p.Cause = v.Cause; !v.Fires {

@@ -21,9 +21,9 @@ type Policy struct {
 func (p Policy) Validate() error {
 	switch {
 	case p.Tau != nil && !isAmount(*p.Tau):
-		return bad("tau", mustBeAmount)
+		return planner.Invalid("tau", mustBeAmount)
 	case !isAmount(p.MinQueue):
-		return bad("min_queue", mustBeAmount)
+		return planner.Invalid("min_queue", mustBeAmount)
 	}
 	return nil
 }
@@ -142,7 +142,3 @@ func (m Method) relieve(nodes []Node, at, limit int) ([]Node, Cause) {
 const mustBeAmount = "must be from 0 to 1e290"
 
 func isAmount(x float64) bool { return x >= 0 && x <= planner.MaxAmount }
-
-func bad(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
-}

@@ -41,15 +41,15 @@ type ReachOptions struct {
 func (o ReachOptions) Validate() error {
 	switch {
 	case !isAmount(o.ThetaMax):
-		return bad("theta_max", mustBeAmount)
+		return planner.Invalid("theta_max", mustBeAmount)
 	case o.TokenLimit < 0 || o.TokenLimit > maxReachTokens:
-		return bad("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
+		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
 	case o.MaxRounds < 0:
-		return bad("max_rounds", "must be ≥ 0")
+		return planner.Invalid("max_rounds", "must be ≥ 0")
 	case o.MaxStates < 0:
-		return bad("max_states", "must be ≥ 0")
+		return planner.Invalid("max_states", "must be ≥ 0")
 	case o.TableLimit != nil && *o.TableLimit < 0:
-		return bad("table_limit", "must be ≥ 0")
+		return planner.Invalid("table_limit", "must be ≥ 0")
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func staying(members []Member, o ReachOptions) ([]Member, error) {
 		return nil, err
 	}
 	if len(members) < 2 {
-		return nil, bad("nodes", "must be at least two")
+		return nil, planner.Invalid("nodes", "must be at least two")
 	}
 	for i, x := range members {
 		if x.Joins || x.Leaves {
-			return nil, bad("nodes/"+strconv.Itoa(i), "must not join or leave here")
+			return nil, planner.Invalid("nodes/"+strconv.Itoa(i), "must not join or leave here")
 		}
 	}
 	if err := validateTokens(members, o.TokenLimit); err != nil {
@@ -165,7 +165,7 @@ func (r *Reachability) heaviest(members []Member, m *measured) {
 		return
 	}
 	capacity := capacities(members)
-	r.HeaviestCost = m.cost.float(most)
+	r.HeaviestCost = m.cost.Float(most)
 	r.HeaviestTheta = newBalance(capacity).thetaOf(float64(most)/slices.Max(capacity), m.total)
 }
 
@@ -193,7 +193,7 @@ func (o ReachOptions) table(members []Member, load *Load) (*planner.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	return planner.Run("optimal", s, planner.Options{ThetaMax: o.ThetaMax, TableLimit: o.TableLimit, Stop: o.Stop})
+	return planner.Run(planner.Optimal, s, planner.Options{ThetaMax: o.ThetaMax, TableLimit: o.TableLimit, Stop: o.Stop})
 }
 
 // Evidence says how much is known about the least θ of a [Reach].

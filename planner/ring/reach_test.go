@@ -166,7 +166,7 @@ func TestSpaceAgreesWithTheRing(t *testing.T) {
 			if got := s.theta(x.most); math.Abs(got-theta) > 1e-9 {
 				t.Fatalf("θ %v, want %v", got, theta)
 			}
-			if got := m.state.float(x.moved); got != moved {
+			if got := m.state.Float(x.moved); got != moved {
 				t.Fatalf("moved %v, want %v", got, moved)
 			}
 			if lower > theta {

@@ -87,7 +87,7 @@ type RedistributeOptions struct {
 // [planner.InputError].
 func (o RedistributeOptions) Validate() error {
 	if !slices.Contains([]Method{"", Halving, Doubling}, o.Method) {
-		return bad("method", "must be halving or doubling")
+		return planner.Invalid("method", "must be halving or doubling")
 	}
 	if err := o.Policy.Validate(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (o RedistributeOptions) Validate() error {
 
 func validateTokenLimit(limit int) error {
 	if limit < 0 || limit > MaxTokens {
-		return bad("token_limit", "must be from 0 to "+strconv.Itoa(MaxTokens))
+		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(MaxTokens))
 	}
 	return nil
 }
@@ -114,14 +114,14 @@ func Redistribute(nodes []Node, queues []float64, o RedistributeOptions, load *L
 		return nil, err
 	}
 	if len(nodes) < 2 {
-		return nil, bad("nodes", "must be at least two")
+		return nil, planner.Invalid("nodes", "must be at least two")
 	}
 	if len(queues) != len(nodes) {
-		return nil, bad("queues", "must be one for each node")
+		return nil, planner.Invalid("queues", "must be one for each node")
 	}
 	for i, q := range queues {
 		if !isAmount(q) {
-			return nil, bad("queues/"+strconv.Itoa(i), mustBeAmount)
+			return nil, planner.Invalid("queues/"+strconv.Itoa(i), mustBeAmount)
 		}
 	}
 	members := make([]Member, len(nodes))
@@ -160,9 +160,9 @@ func split(members []Member) (before, after []Node, err error) {
 		all[i] = Node{m.ID, m.Tokens}
 		switch {
 		case m.Capacity != 0 && !(m.Capacity >= planner.MinCapacity && m.Capacity <= planner.MaxCapacity):
-			return nil, nil, bad("nodes/"+strconv.Itoa(i)+"/capacity", "must be from 1e-6 to 1e6")
+			return nil, nil, planner.Invalid("nodes/"+strconv.Itoa(i)+"/capacity", "must be from 1e-6 to 1e6")
 		case m.Joins && m.Leaves:
-			return nil, nil, bad("nodes/"+strconv.Itoa(i), "cannot join and leave")
+			return nil, nil, planner.Invalid("nodes/"+strconv.Itoa(i), "cannot join and leave")
 		}
 		if !m.Joins {
 			before = append(before, all[i])
@@ -175,10 +175,10 @@ func split(members []Member) (before, after []Node, err error) {
 		return nil, nil, err
 	}
 	if validateNodes("", before) != nil {
-		return nil, nil, bad("nodes", "must have a token before any join")
+		return nil, nil, planner.Invalid("nodes", "must have a token before any join")
 	}
 	if validateNodes("", after) != nil {
-		return nil, nil, bad("nodes", "must have a token after some left")
+		return nil, nil, planner.Invalid("nodes", "must have a token after some left")
 	}
 	return before, after, nil
 }
@@ -244,9 +244,9 @@ func effect(members []Member, c *Change, old, now *Ring, m *measured) *Effect {
 	slices.SortFunc(e.Moves, func(x, y KeyMove) int { return m.Keys.Compare(x.Key, y.Key) })
 	for i, a := range arcs {
 		x := &c.Arcs[i]
-		x.Keys, x.Cost, x.State = a.keys, m.cost.float(a.cost), m.state.float(a.state)
+		x.Keys, x.Cost, x.State = a.keys, m.cost.Float(a.cost), m.state.Float(a.state)
 	}
-	e.Cost, e.State = m.cost.float(cost), m.state.float(state)
+	e.Cost, e.State = m.cost.Float(cost), m.state.Float(state)
 	if m.allStates > 0 {
 		e.Fraction = float64(state) / float64(m.allStates)
 	}
@@ -264,9 +264,9 @@ func (e *Effect) sumUp(members []Member, nodes []tally, c *Change, m *measured) 
 		n := nodes[i]
 		load := NodeLoad{
 			ID: x.ID, Capacity: cmp.Or(x.Capacity, 1), TokensBefore: before[x.ID], TokensAfter: after[x.ID],
-			Before: m.cost.float(n.before), After: m.cost.float(n.after),
+			Before: m.cost.Float(n.before), After: m.cost.Float(n.after),
 			KeysBefore: n.keysBefore, KeysAfter: n.keysAfter,
-			StateIn: m.state.float(n.in), StateOut: m.state.float(n.out),
+			StateIn: m.state.Float(n.in), StateOut: m.state.Float(n.out),
 		}
 		e.Nodes = append(e.Nodes, load)
 		if !x.Joins {

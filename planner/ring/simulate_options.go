@@ -3,6 +3,8 @@ package ring
 import (
 	"slices"
 	"strconv"
+
+	"plannerd/planner"
 )
 
 // MaxTicks is the longest that any single action of a simulation may take.
@@ -79,11 +81,11 @@ func (t Timing) validate() error {
 		ticks int64
 	}{{"map", t.Map}, {"process", t.Process}, {"forward", t.Forward}, {"network", t.Network}, {"report", t.Report}, {"merge", t.Merge}, {"state", t.State}} {
 		if f.ticks < 0 || f.ticks > MaxTicks {
-			return bad("timing/"+f.name, "must be from 0 to "+strconv.Itoa(MaxTicks))
+			return planner.Invalid("timing/"+f.name, "must be from 0 to "+strconv.Itoa(MaxTicks))
 		}
 	}
 	if t.Jitter != nil && !(*t.Jitter >= 0 && *t.Jitter < 1) {
-		return bad("timing/jitter", "must be ≥ 0 and < 1")
+		return planner.Invalid("timing/jitter", "must be ≥ 0 and < 1")
 	}
 	return nil
 }
@@ -149,13 +151,13 @@ const maxActors = 1 << 16 // mappers; reducers
 func (o SimulationOptions) Validate() error {
 	switch {
 	case !slices.Contains([]Method{"", Halving, Doubling, None}, o.Method):
-		return bad("method", "must be halving, doubling or none")
+		return planner.Invalid("method", "must be halving, doubling or none")
 	case o.Mappers < 0 || o.Mappers > maxActors:
-		return bad("mappers", "must be from 0 to "+strconv.Itoa(maxActors))
+		return planner.Invalid("mappers", "must be from 0 to "+strconv.Itoa(maxActors))
 	case o.MaxRounds < 0 || o.MaxRounds > 1<<20:
-		return bad("max_rounds", "must be from 0 to "+strconv.Itoa(1<<20))
+		return planner.Invalid("max_rounds", "must be from 0 to "+strconv.Itoa(1<<20))
 	case !slices.Contains([]StateScheme{"", FinalMerge, StateForwarding}, o.State):
-		return bad("state", "must be final_merge or state_forwarding")
+		return planner.Invalid("state", "must be final_merge or state_forwarding")
 	}
 	if err := o.Policy.Validate(); err != nil {
 		return err
@@ -176,22 +178,22 @@ func (o SimulationOptions) validateNodes() error {
 	}
 	for i, n := range all {
 		if n.Tokens < 1 {
-			return bad("nodes/"+strconv.Itoa(i)+"/tokens", "must be ≥ 1")
+			return planner.Invalid("nodes/"+strconv.Itoa(i)+"/tokens", "must be ≥ 1")
 		}
 	}
 	switch {
 	case len(all) < 2:
-		return bad("nodes", "must be at least two")
+		return planner.Invalid("nodes", "must be at least two")
 	case len(all)+len(o.Joins) > maxActors:
-		return bad("nodes", "must be at most "+strconv.Itoa(maxActors)+" with those that join")
+		return planner.Invalid("nodes", "must be at most "+strconv.Itoa(maxActors)+" with those that join")
 	}
 	for i, j := range o.Joins {
 		at := "joins/" + strconv.Itoa(i)
 		switch {
 		case j.Tick < 1 || i > 0 && j.Tick < o.Joins[i-1].Tick:
-			return bad(at+"/tick", "must be ≥ 1 and ascend")
+			return planner.Invalid(at+"/tick", "must be ≥ 1 and ascend")
 		case j.Node.Tokens < 1:
-			return bad(at+"/tokens", "must be ≥ 1")
+			return planner.Invalid(at+"/tokens", "must be ≥ 1")
 		}
 		all = append(all, j.Node)
 	}

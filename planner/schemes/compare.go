@@ -52,7 +52,7 @@ func Compare(load Load, stream *grouping.Stream, o Options) (*Comparison, error)
 		return nil, err
 	}
 	if load.Keys.Len() == 0 {
-		return nil, bad("keys", "must not be empty")
+		return nil, planner.Invalid("keys", "must not be empty")
 	}
 	if err := (&ring.Load{Keys: load.Keys, Cost: load.Cost, State: load.State}).Validate(); err != nil {
 		return nil, err

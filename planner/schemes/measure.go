@@ -1,9 +1,7 @@
 package schemes
 
 import (
-	"math"
-	"math/bits"
-
+	"plannerd/internal/exact"
 	"plannerd/planner"
 )
 
@@ -46,47 +44,35 @@ type Figures struct {
 // Spread is a figure over several seeds.
 type Spread struct{ Least, Median, Greatest float64 }
 
-// fixed turns amounts into integers under a power-of-two scale, so that sums do not
-// depend on their order and do not overflow. Whole numbers stay exact as long as the
-// greatest times their number is below 2⁶².
-type fixed struct {
-	amounts  []int64
-	exponent int
-	total    int64
+// amounts are the costs or the states of all keys in fixed point, so that sums do not
+// depend on their order.
+type amounts struct {
+	exact.Scale
+	of    []int64 // by key
+	total int64
 }
 
-func newFixed(values []float64) fixed {
-	greatest := 0.0
-	for _, v := range values {
-		greatest = max(greatest, v)
-	}
-	f := fixed{amounts: make([]int64, len(values))}
-	if greatest == 0 {
-		return f
-	}
-	_, e := math.Frexp(greatest)
-	f.exponent = 62 - e - bits.Len(uint(len(values)))
+func newAmounts(values []float64) amounts {
+	a := amounts{Scale: exact.ScaleOf(values, nil), of: make([]int64, len(values))}
 	for i, v := range values {
-		f.amounts[i] = int64(math.RoundToEven(math.Ldexp(v, f.exponent)))
-		f.total += f.amounts[i]
+		a.of[i] = a.Fixed(v)
+		a.total += a.of[i]
 	}
-	return f
+	return a
 }
-
-func (f fixed) float(x int64) float64 { return math.Ldexp(float64(x), -f.exponent) }
 
 // ledger is what all schemes are measured by.
 type ledger struct {
 	o           Options
 	load        Load
-	cost, state fixed
+	cost, state amounts
 	base        []int32 // index of the instance where the plain hash has each key
 	fair        []float64
 }
 
 func newLedger(load Load, o Options) *ledger {
-	l := &ledger{o: o, load: load, cost: newFixed(load.Cost), fair: make([]float64, len(o.Instances))}
-	l.state = newFixed(load.State)
+	l := &ledger{o: o, load: load, cost: newAmounts(load.Cost), fair: make([]float64, len(o.Instances))}
+	l.state = newAmounts(load.State)
 	sum := 0.0
 	for _, x := range o.Instances {
 		sum += x.Capacity
@@ -110,7 +96,7 @@ func (l *ledger) leastTheta() float64 {
 // p1 is the share of the costliest key.
 func (l *ledger) p1() float64 {
 	greatest := int64(0)
-	for _, c := range l.cost.amounts {
+	for _, c := range l.cost.of {
 		greatest = max(greatest, c)
 	}
 	return ratio(greatest, l.cost.total)
@@ -134,7 +120,7 @@ func (l *ledger) judge(f *Figures, loads []int64) {
 	for i, x := range loads {
 		share := ratio(x, total)
 		f.Theta = max(f.Theta, share/l.fair[i]-1)
-		if most := (1 + l.o.ThetaMax) * l.fair[i]; share > most*(1+tolerance) {
+		if most := (1 + l.o.ThetaMax) * l.fair[i]; share > most*(1+exact.Tolerance) {
 			f.Balanced = false
 		}
 	}
@@ -144,23 +130,20 @@ func (l *ledger) judge(f *Figures, loads []int64) {
 	}
 }
 
-// tolerance is that of every comparison of a load with its bound.
-const tolerance = 1e-9
-
 // measure judges a scheme that puts every key on one instance, by index.
 func (l *ledger) measure(s Scheme, place []int32) Figures {
 	f := Figures{Scheme: s, Whole: true, WithinLimit: true, Pairs: int64(len(place))}
 	loads := make([]int64, len(l.o.Instances))
 	moved := int64(0)
 	for k, at := range place {
-		loads[at] += l.cost.amounts[k]
+		loads[at] += l.cost.of[k]
 		if at != l.base[k] {
 			f.KeysMoved++
-			moved += l.state.amounts[k]
+			moved += l.state.of[k]
 		}
 	}
 	l.judge(&f, loads)
-	f.State, f.Fraction = l.state.float(moved), ratio(moved, l.state.total)
+	f.State, f.Fraction = l.state.Float(moved), ratio(moved, l.state.total)
 	return f
 }
 

@@ -29,9 +29,9 @@ const (
 	// with those of the least θ. Candidates of a key are distinct.
 	PKG Scheme = "pkg"
 	// Mixed is a routing table over the plain hash by strategy mixed.
-	Mixed Scheme = "mixed"
+	Mixed Scheme = planner.Mixed
 	// Optimal is one by strategy optimal.
-	Optimal Scheme = "optimal"
+	Optimal Scheme = planner.Optimal
 	// Ranges is intervals of the ordered keys, several for each instance, by
 	// min_movement.
 	Ranges Scheme = "ranges"
@@ -98,49 +98,45 @@ type Options struct {
 func (o Options) Validate() error {
 	switch {
 	case len(o.Instances) == 0 || len(o.Instances) > grouping.MaxWorkers:
-		return bad("instances", "must be from 1 to "+strconv.Itoa(grouping.MaxWorkers))
+		return planner.Invalid("instances", "must be from 1 to "+strconv.Itoa(grouping.MaxWorkers))
 	case !(o.ThetaMax >= 0 && o.ThetaMax <= planner.MaxAmount):
-		return bad("theta_max", "must be ≥ 0 and finite")
+		return planner.Invalid("theta_max", "must be ≥ 0 and finite")
 	case !slices.Contains([]Scheme{"", HashRing, HashModulo}, o.Hash):
-		return bad("hash", "must be ring or modulo")
+		return planner.Invalid("hash", "must be ring or modulo")
 	case o.TableLimit != nil && *o.TableLimit < 0:
-		return bad("table_limit", "must be ≥ 0")
+		return planner.Invalid("table_limit", "must be ≥ 0")
 	case o.MaxChoices < 0 || o.MaxChoices > len(o.Instances):
-		return bad("max_choices", "must be from 1 to the number of instances")
+		return planner.Invalid("max_choices", "must be from 1 to the number of instances")
 	case !slices.Contains([]grouping.LoadInformation{"", grouping.Global, grouping.Local}, o.LoadInformation):
-		return bad("load_information", "must be global or local")
+		return planner.Invalid("load_information", "must be global or local")
 	case o.Sources < 0 || o.Sources > grouping.MaxSources:
-		return bad("sources", "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
+		return planner.Invalid("sources", "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
 	case o.AggregationPeriod < 0:
-		return bad("aggregation_period", "must be ≥ 0")
+		return planner.Invalid("aggregation_period", "must be ≥ 0")
 	case o.Seeds < 0 || o.Seeds > MaxSeeds:
-		return bad("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
+		return planner.Invalid("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
 	case o.MaxRounds < 0:
-		return bad("max_rounds", "must be ≥ 1")
+		return planner.Invalid("max_rounds", "must be ≥ 1")
 	case o.MaxIntervals < 0:
-		return bad("max_intervals", "must be ≥ 1")
+		return planner.Invalid("max_intervals", "must be ≥ 1")
 	}
 	for i, x := range o.Instances {
 		at := "instances/" + strconv.Itoa(i)
 		switch {
 		case x.ID < 0:
-			return bad(at+"/id", "must be ≥ 0")
+			return planner.Invalid(at+"/id", "must be ≥ 0")
 		case i > 0 && x.ID <= o.Instances[i-1].ID:
-			return bad(at+"/id", "must be in ascending order")
+			return planner.Invalid(at+"/id", "must be in ascending order")
 		case !(x.Capacity >= planner.MinCapacity && x.Capacity <= planner.MaxCapacity):
-			return bad(at+"/capacity", "must be from 1e-6 to 1e6")
+			return planner.Invalid(at+"/capacity", "must be from 1e-6 to 1e6")
 		}
 	}
 	var wrong *planner.InputError
 	err := partitioner.Validate(o.ringConfig(), o.hashed())
 	if errors.As(err, &wrong) {
-		return bad(strings.TrimPrefix(wrong.Field, "hash/"), wrong.Detail)
+		return planner.Invalid(strings.TrimPrefix(wrong.Field, "hash/"), wrong.Detail)
 	}
 	return err
-}
-
-func bad(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
 }
 
 // withDefaults fills in what is zero.

@@ -113,10 +113,14 @@ func (c *Comparison) wayOut() string {
 	return "a greater θ_max or table limit would help"
 }
 
-// number writes a figure with four significant digits.
+// number writes a figure with four significant digits, whole ones in groups of three.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-		return strconv.FormatFloat(x, 'f', -1, 64)
+		s := strconv.FormatFloat(x, 'f', -1, 64)
+		for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+			s = s[:i] + "," + s[i:]
+		}
+		return s
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
@@ -127,5 +131,5 @@ func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.FormatInt(n, 10) + " " + many
+	return number(float64(n)) + " " + many
 }

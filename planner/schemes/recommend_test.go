@@ -85,7 +85,7 @@ func TestRecommend(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 12: "12", 0.079824: "0.07982", 1234567: "1234567", 1e-7: "1e-07", 2483.25: "2483"} {
+	for x, want := range map[float64]string{0: "0", 12: "12", 0.079824: "0.07982", 1234567: "1,234,567", -1234: "-1,234", 123: "123", 1e-7: "1e-07", 2483.25: "2483"} {
 		if got := number(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}

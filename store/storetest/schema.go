@@ -12,6 +12,7 @@ import (
 var schemaCases = []testCase{
 	{name: "up, down and up again", run: upDownUp, unmigrated: true},
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
+	{name: "what identities told is written down by the migration", run: factsLeaveIdentities},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
@@ -81,9 +82,52 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
+		one.Scheme, one.Source, one.Outdated = "table", one.Fingerprint, false
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
+}
+
+// factsLeaveIdentities takes back the columns that say what the name of a strategy
+// and the fingerprint said before: they are filled in again from these.
+func factsLeaveIdentities(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	var want []store.Plan
+	for i, c := range []struct {
+		strategy, fingerprint, scheme, source string
+		outdated                              bool
+	}{
+		{"mixed", "1/config-1/table-0/outdated-false", "table", "1/config-1/table-0/outdated-false", false},
+		{"llfd", "2/config-1/table-0/outdated-true/compact-8-0-0", "table", "2/config-1/table-0/outdated-true/compact-8-0-0", true},
+		{"optimal", "3/config-1/table-0/outdated-true/replay-optimal-0a", "table", "3/config-1/table-0/outdated-true", true},
+		{"halving", "4/config-1/table-0/outdated-false", "ring", "4/config-1/table-0/outdated-false", false},
+		{"doubling", "5/config-1/table-0/outdated-true", "ring", "5/config-1/table-0/outdated-true", true},
+		{"fitted", "6/config-1/table-0/outdated-false", "ring", "6/config-1/table-0/outdated-false", false},
+		{"quantile", "7/config-1/table-0/outdated-false", "ranges", "7/config-1/table-0/outdated-false", false},
+		{"min_movement", "8/config-1/table-0/outdated-false", "ranges", "8/config-1/table-0/outdated-false", false},
+	} {
+		p := f.plan(t, "clicks", int64(i), store.StatusNoAction)
+		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
+		p.Scheme, p.Source, p.Outdated = c.scheme, c.source, c.outdated
+		want = append(want, f.create(t, p))
+	}
+	for version := int64(0); version != 5; {
+		var err error
+		if version, err = f.Migrator().Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Migrator().Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range want {
+		got, err := f.Plan(ctx, p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, p.Strategy, p, got)
+	}
 }
 
 // unheldIsAborted takes back the columns that tell plans of classes and of the
@@ -150,6 +194,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	for i, status := range allStatuses {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.Pending, want.Awaited, want.Acked = nil, "", nil, nil, nil
+		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps, err := f.Transitions(ctx, want.ID)
 		if err != nil {
 			t.Fatal(err)

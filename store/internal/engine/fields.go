@@ -49,6 +49,9 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"resolved_keys", &p.ResolvedKeys},
 		{"expires_at", at(&p.ExpiresAt)},
 		{"executor", &p.Executor},
+		{"scheme", &p.Scheme},
+		{"source_fingerprint", &p.Source},
+		{"outdated", &p.Outdated},
 	}, figureFields(&p.Figures)...)
 }
 

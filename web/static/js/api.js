@@ -15,8 +15,10 @@ const tokenKey = 'plannerd.token'
 export const session = { asks: false, refused: false, offline: false, visit: 0 }
 const sessions = new Topic()
 
+/** @param {Partial<typeof session>} change */
 function tell(change) {
-  if (Object.entries(change).every(([name, value]) => session[name] === value)) return
+  if (Object.entries({ ...session, ...change }).every(([name, value]) => Object.is(value, Object(session)[name])))
+    return
   Object.assign(session, change)
   sessions.tell()
 }
@@ -30,7 +32,12 @@ const token = () => forTab.get(tokenKey) ?? forGood.get(tokenKey)
 
 export const signedIn = () => token() !== null
 
-/** Takes a token for this tab, or for as long as the browser keeps it. Views load anew. */
+/**
+ * Takes a token for this tab, or for as long as the browser keeps it. Views load anew.
+ *
+ * @param {string} secret
+ * @param {boolean} remember
+ */
 export function signIn(secret, remember) {
   signOff()
   const storage = remember ? forGood : forTab
@@ -49,20 +56,123 @@ function signOff() {
 }
 
 // Another tab signed in or out.
-addEventListener('storage', ({ key }) => { if (key === tokenKey || key === null) tell({ asks: false, refused: false, visit: session.visit + 1 }) })
+addEventListener('storage', ({ key }) => {
+  if (key === tokenKey || key === null) tell({ asks: false, refused: false, visit: session.visit + 1 })
+})
+
+/**
+ * What a request is made with: see request.
+ *
+ * @typedef {object} RequestOptions
+ * @property {Record<string, unknown>} [query]
+ * @property {unknown} [body]
+ * @property {string} [type] that of a body that is no JSON
+ * @property {Record<string, string>} [headers]
+ * @property {string | null} [etag] sent as If-None-Match
+ * @property {string | null} [match] sent as If-Match
+ * @property {AbortSignal} [signal]
+ * @property {string} [accept]
+ */
+
+/**
+ * What the API answers. Its data is that of the JSON; with 204 and 304 there is none.
+ *
+ * @template T
+ * @typedef {{ status?: number, data: T, etag?: string | null, headers?: Headers }} Answer
+ */
+
+/**
+ * The items of a list, and whether there are more.
+ *
+ * @template T
+ * @typedef {{ items: T[], more: boolean }} Items
+ */
+
+/**
+ * Loads something; etag is that of what is known, if anything is.
+ *
+ * @template T
+ * @typedef {(signal: AbortSignal, etag: string | null) => Promise<Answer<T>>} Ask
+ */
+
+/**
+ * Something that a view watches. data stays what it was while a problem lasts; at is
+ * when it was last asked for, in milliseconds. reload asks at once, take is given what
+ * another request has answered.
+ *
+ * @template T
+ * @typedef {object} Resource
+ * @property {T | null} data
+ * @property {string | null} etag
+ * @property {Problem | null} problem
+ * @property {boolean} loading
+ * @property {number} at
+ * @property {() => Promise<void> | undefined} reload
+ * @property {(answer: Answer<T>) => void} take
+ */
+
+/**
+ * One of the mistakes in a request: where it is, and what is wrong.
+ *
+ * @typedef {{ pointer?: string, parameter?: string, detail: string }} FieldError
+ */
 
 /** What an answer other than 2xx says (RFC 9457), or that there was none: status 0. */
 export class Problem extends Error {
-  constructor({ status = 0, title = '', detail = '', code = '', errors = [], request_id: requestID = '' }, retryAfter = 0) {
+  /**
+   * @param {object} said what the answer says
+   * @param {number} [said.status]
+   * @param {string} [said.title]
+   * @param {string} [said.detail]
+   * @param {string} [said.code]
+   * @param {FieldError[]} [said.errors]
+   * @param {string} [said.request_id]
+   * @param {number} [retryAfter] seconds
+   */
+  constructor({ status = 0, title = '', detail = '', code = '', errors = [], request_id = '' }, retryAfter = 0) {
     super(detail || title)
-    Object.assign(this, { name: 'Problem', status, title, detail, code, errors, requestID, retryAfter })
+    this.name = 'Problem'
+    this.status = status
+    this.title = title
+    this.detail = detail
+    this.code = code
+    this.errors = errors
+    this.requestID = request_id
+    this.retryAfter = retryAfter
   }
 }
 
-/** The address of something of the API: query values that are null, undefined or '' are left out, lists are comma-separated. */
+/**
+ * What was thrown as a Problem: of another error, which is a fault of the page, its message.
+ *
+ * @param {unknown} thrown
+ */
+export const asProblem = (thrown) =>
+  thrown instanceof Problem
+    ? thrown
+    : new Problem({ title: 'A fault of this page', detail: thrown instanceof Error ? thrown.message : String(thrown) })
+
+/**
+ * Whether a request was given up by the page itself.
+ *
+ * @param {unknown} thrown
+ */
+export const wasAborted = (thrown) => thrown instanceof Error && thrown.name === 'AbortError'
+
+/**
+ * The address of something of the API: query values that are null, undefined or '' are
+ * left out, lists are comma-separated.
+ * @param {string} path
+ * @param {Record<string, unknown>} [query]
+ */
 export function address(path, query = {}) {
-  const said = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0))
-  const text = said.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&')
+  const said = Object.entries(query).filter(
+    ([, value]) =>
+      value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
+  const text = said
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`)
+    .join('&')
   return path + (text && `?${text}`)
 }
 
@@ -70,27 +180,41 @@ export function address(path, query = {}) {
  * Asks the API. body is sent as JSON unless it is a string, a Blob or bytes, which then
  * need a type. Answers with {status, data, etag}; data is that of the JSON, null for 204
  * and 304. Throws a Problem, or the AbortError of signal.
+ *
+ * @template [T=any]
+ * @param {string} method
+ * @param {string} path
+ * @param {RequestOptions} [options]
+ * @returns {Promise<Answer<T>>}
  */
 export async function request(method, path, { query, ...options } = {}) {
   const answer = await send(address(path, query), initOf(method, options))
   const tag = answer.headers.get('ETag')
-  if (answer.status === 304 || answer.status === 204) return { status: answer.status, data: null, etag: tag, headers: answer.headers }
+  if (answer.status === 304 || answer.status === 204)
+    return { status: answer.status, data: /** @type {any} */ (null), etag: tag, headers: answer.headers }
   if (!answer.ok) throw await problemOf(answer)
   const kind = answer.headers.get('Content-Type') ?? ''
   if (!kind.startsWith('application/json')) throw foreign()
   try {
     return { status: answer.status, data: await answer.json(), etag: tag, headers: answer.headers }
   } catch (error) {
-    if (error.name === 'AbortError') throw error
+    if (wasAborted(error)) throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
   }
 }
 
-/** What there is at a path in another type, whole, as a Blob. onBytes hears how much of it is there. */
+/**
+ * What there is at a path in another type, whole, as a Blob. onBytes hears how much of it is there.
+ *
+ * @param {string} path
+ * @param {{ query?: Record<string, unknown>, accept: string, signal?: AbortSignal, onBytes?: (bytes: number)
+ *   => void }} options
+ */
 export async function download(path, { query, accept, signal, onBytes }) {
   const answer = await send(address(path, query), initOf('GET', { accept, signal }))
   if (!answer.ok) throw await problemOf(answer)
-  const reader = answer.body.getReader()
+  const reader = bodyOf(answer).getReader()
+  /** @type {BlobPart[]} */
   const chunks = []
   try {
     for (let bytes = 0; ;) {
@@ -101,7 +225,7 @@ export async function download(path, { query, accept, signal, onBytes }) {
       onBytes?.(bytes)
     }
   } catch (error) {
-    if (error.name === 'AbortError') throw error
+    if (wasAborted(error)) throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
   }
 }
@@ -109,11 +233,16 @@ export async function download(path, { query, accept, signal, onBytes }) {
 /**
  * Asks for an answer in lines of JSON and gives each to hear as it comes. Throws as
  * request does, also when the answer breaks off.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {(line: any) => void} hear
+ * @param {RequestOptions} [options]
  */
 export async function requestLines(method, path, hear, { query, ...options } = {}) {
   const answer = await send(address(path, query), initOf(method, { ...options, accept: 'application/x-ndjson' }))
   if (!answer.ok) throw await problemOf(answer)
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  const reader = bodyOf(answer).pipeThrough(new TextDecoderStream()).getReader()
   try {
     for (let rest = ''; ;) {
       const { value = '\n', done } = await reader.read()
@@ -126,17 +255,39 @@ export async function requestLines(method, path, hear, { query, ...options } = {
       if (done) return
     }
   } catch (error) {
-    if (error.name === 'AbortError' || error instanceof Problem) throw error
+    if (wasAborted(error) || error instanceof Problem) throw error
     throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
   }
 }
 
-/** What a page of somebody else says, such as that of a proxy where one signs in: nothing about what was asked for. */
-const foreign = () => new Problem({ status: 502, title: 'Somebody else answered', detail: 'The answer is not one of plannerd, but of something between it and this page. Loading the page anew may help.' })
+/**
+ * The body of an answer that has one.
+ *
+ * @param {Response} answer
+ * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
+ */
+const bodyOf = (answer) => answer.body ?? new Blob([]).stream()
 
+/** What a page of somebody else says, such as that of a proxy where one signs in: nothing about what was asked for. */
+const foreign = () =>
+  new Problem({
+    status: 502,
+    title: 'Somebody else answered',
+    detail:
+      'The answer is not one of plannerd, but of something between it and this page. Loading the page anew may help.',
+  })
+
+/**
+ * @param {string} method
+ * @param {RequestOptions} options
+ * @returns {RequestInit}
+ */
 function initOf(method, { body, type, headers = {}, etag, match, signal, accept = 'application/json' }) {
   return {
-    method, signal, cache: 'no-store', credentials: 'same-origin',
+    method,
+    signal,
+    cache: 'no-store',
+    credentials: 'same-origin',
     headers: {
       Accept: accept,
       ...(token() && { Authorization: `Bearer ${token()}` }),
@@ -145,27 +296,37 @@ function initOf(method, { body, type, headers = {}, etag, match, signal, accept 
       ...(body !== undefined && { 'Content-Type': type ?? 'application/json' }),
       ...headers,
     },
-    body: body === undefined || type ? body : JSON.stringify(body),
+    body: body === undefined || type ? /** @type {BodyInit | undefined} */ (body) : JSON.stringify(body),
   }
 }
 
+/**
+ * @param {string} url
+ * @param {RequestInit} init
+ */
 async function send(url, init) {
   const sent = token()
   let answer
   try {
     answer = await fetch(url, init)
   } catch (error) {
-    if (error.name === 'AbortError') throw error
+    if (wasAborted(error)) throw error
     tell({ offline: true })
-    throw new Problem({ title: 'No answer', detail: 'The server does not answer: it is down, or there is no way to it.' })
+    throw new Problem({
+      title: 'No answer',
+      detail: 'The server does not answer: it is down, or there is no way to it.',
+    })
   }
   tell({ offline: false })
-  if (answer.headers.has('Date')) setClock(answer.headers.get('Date'))
+  const date = answer.headers.get('Date')
+  if (date !== null) setClock(date)
   if (answer.status === 401 && sent === token()) tell({ asks: true, refused: sent !== null })
   return answer
 }
 
+/** @param {Response} answer */
 async function problemOf(answer) {
+  /** @type {Record<string, any>} */
   let said = {}
   try {
     said = (await answer.json()) ?? {}
@@ -173,14 +334,25 @@ async function problemOf(answer) {
     // Not from the service itself, but from something before it.
   }
   // That may also write JSON of another kind, of which only what is a text can be shown.
-  const texts = Object.fromEntries(['title', 'detail', 'code', 'request_id'].filter((name) => typeof said[name] === 'string').map((name) => [name, said[name]]))
+  const texts = Object.fromEntries(
+    ['title', 'detail', 'code', 'request_id']
+      .filter((name) => typeof said[name] === 'string')
+      .map((name) => [name, said[name]]),
+  )
   const errors = Array.isArray(said.errors) ? said.errors.filter((error) => typeof error?.detail === 'string') : []
-  return new Problem({ title: answer.statusText || `Status ${answer.status}`, ...texts, errors, status: answer.status }, retryAfter(answer))
+  return new Problem(
+    { title: answer.statusText || `Status ${answer.status}`, ...texts, errors, status: answer.status },
+    retryAfter(answer),
+  )
 }
 
 const mostPatience = 600 // seconds, whatever an answer asks for
 
-/** The seconds after which an answer asks to try again. */
+/**
+ * The seconds after which an answer asks to try again.
+ *
+ * @param {Response} answer
+ */
 const retryAfter = (answer) => Math.min(mostPatience, Math.max(0, Number(answer.headers.get('Retry-After')) || 0))
 
 /** A name for a request that changes something, so that sending it twice does it once. */
@@ -189,56 +361,94 @@ export function idempotencyKey() {
   return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
 }
 
-/** Sends what changes something; see request. */
+/**
+ * Sends what changes something; see request.
+ *
+ * @param {string} path
+ * @param {unknown} body
+ * @param {RequestOptions & { key?: string }} [options]
+ */
 export const change = (path, body, options = {}) =>
-  request('POST', path, { body, ...options, headers: { 'Idempotency-Key': options.key ?? idempotencyKey(), ...options.headers } })
+  request('POST', path, {
+    body,
+    ...options,
+    headers: { 'Idempotency-Key': options.key ?? idempotencyKey(), ...options.headers },
+  })
 
-/** All items of a list, page by page, at most limit: {items, more}. */
+/**
+ * All items of a list, page by page, at most limit: {items, more}.
+ *
+ * @template T
+ * @param {string} path
+ * @param {string} member
+ * @param {{ query?: Record<string, unknown>, limit?: number, signal?: AbortSignal }} [options]
+ * @returns {Promise<Items<T>>}
+ */
 async function list(path, member, { query = {}, limit = 10_000, signal } = {}) {
+  /** @type {T[]} */
   const items = []
-  for (let page_token = null; ;) {
-    const { data } = await request('GET', path, { query: { page_size: Math.min(1000, limit - items.length), ...query, page_token }, signal })
+  /** @type {string | null} */
+  let page_token = null
+  for (;;) {
+    /** @type {Answer<any>} */
+    const { data } = await request('GET', path, {
+      query: { page_size: Math.min(1000, limit - items.length), ...query, page_token },
+      signal,
+    })
     items.push(...data[member])
     page_token = data.next_page_token
-    if (page_token === null || items.length >= limit) return { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
+    if (page_token === null || items.length >= limit)
+      return { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
   }
 }
 
+const nothing = { data: null, etag: null, problem: null, at: 0 }
+
 /**
- * Watches a resource: {data, etag, problem, loading, at, reload, take}. With every, in
- * milliseconds, it is asked again as long as the page is visible; while it fails, data
- * stays what it was and is tried again after ever longer times. A path of null is not
- * asked for. every may be a function of the data, the same one each time; it gives 0 for
- * what does not change any more.
+ * Watches a resource. With every, in milliseconds, it is asked again as long as the page
+ * is visible; while it fails, data stays what it was and is tried again after ever longer
+ * times. A path of null is not asked for. every may be a function of the data, the same
+ * one each time; it gives 0 for what does not change any more.
  *
  * take is given {data, etag} that another request has answered with: what was asked
  * before is older, and no longer listened to.
  *
  * load, by default a GET of path, may be any function of (signal, etag) that gives
  * {status, data, etag}; then path only names what is loaded.
+ *
+ * @template [T=any]
+ * @param {string | null} path
+ * @param {{ query?: Record<string, unknown>, every?: number | ((data: T) => number), load?: Ask<T> }} [options]
+ * @returns {Resource<T>}
  */
 export function useResource(path, { query, every = 0, load } = {}) {
+  /** @typedef {{ url: string | null } & Pick<Resource<T>, 'data' | 'etag' | 'problem' | 'at'>} Shown */
   const { visit } = useSession()
   const url = path === null ? null : address(path, query)
-  const [state, setState] = useState({ url, data: null, etag: null, problem: null, at: 0 })
-  const current = useRef({})
+  const [state, setState] = useState(/** @returns {Shown} */ () => ({ url, ...nothing }))
+  const current = useRef(/** @type {{ ask?: () => Promise<void>, take?: (answer: Answer<T>) => void }} */ ({}))
   const reload = useCallback(() => current.current.ask?.(), [])
-  const take = useCallback((answer) => current.current.take?.(answer), [])
+  const take = useCallback((/** @type {Answer<T>} */ answer) => current.current.take?.(answer), [])
 
   useEffect(() => {
     if (url === null) return undefined
     const abort = new AbortController()
+    /** @type {{ data: T | null, etag: string | null }} */
     let known = { data: null, etag: null }
     let timer = 0
     let failures = 0
     let asked = 0
-    setState((old) => (old.url === url && old.data !== null ? old : { url, data: null, etag: null, problem: null, at: 0 }))
-    const later = (ms) => { timer = setTimeout(() => (document.hidden ? later(ms) : ask()), ms) }
+    setState((old) => (old.url === url && old.data !== null ? old : { url, ...nothing }))
+    /** @param {number} ms */
+    const later = (ms) => {
+      timer = setTimeout(() => (document.hidden ? later(ms) : ask()), ms)
+    }
+    /** @param {Answer<T>} answer */
     const settle = (answer) => {
-      if (answer.status !== 304) known = { data: answer.data, etag: answer.etag }
+      if (answer.status !== 304) known = { data: answer.data, etag: answer.etag ?? null }
       failures = 0
       setState({ url, ...known, problem: null, at: clock() })
-      const ms = typeof every === 'function' ? every(known.data) : every
+      const ms = typeof every === 'function' ? every(answer.data ?? /** @type {T} */ (known.data)) : every
       if (ms > 0) later(ms)
     }
     const ask = async () => {
@@ -250,12 +460,13 @@ export function useResource(path, { query, every = 0, load } = {}) {
         if (abort.signal.aborted || turn !== asked) return
         settle(answer)
       } catch (problem) {
-        if (problem.name === 'AbortError' || abort.signal.aborted || turn !== asked) return
-        if (problem.name !== 'Problem') throw problem
+        if (wasAborted(problem) || abort.signal.aborted || turn !== asked) return
+        if (!(problem instanceof Problem)) throw problem
         setState((old) => ({ ...old, url, problem }))
         if (passing(problem)) later(pauseAfter(problem, failures++))
       }
     }
+    /** @param {Answer<T>} answer */
     const taken = (answer) => {
       clearTimeout(timer)
       asked++
@@ -263,7 +474,10 @@ export function useResource(path, { query, every = 0, load } = {}) {
     }
     current.current = { ask, take: taken }
     ask()
-    const online = () => { failures = 0; ask() }
+    const online = () => {
+      failures = 0
+      ask()
+    }
     addEventListener('online', online)
     return () => {
       abort.abort()
@@ -273,19 +487,42 @@ export function useResource(path, { query, every = 0, load } = {}) {
   }, [url, every, visit])
 
   // What was loaded for another address must not be shown for this one.
-  const shown = state.url === url ? state : { data: null, etag: null, problem: null, at: 0 }
+  const shown = state.url === url ? state : nothing
   return { ...shown, loading: url !== null && shown.data === null && shown.problem === null, reload, take }
 }
 
-/** Watches all items of a list, up to limit; data is {items, more}. See useResource. */
+/**
+ * Watches all items of a list, up to limit; data is {items, more}. See useResource.
+ *
+ * @template [T=any]
+ * @param {string | null} path
+ * @param {string} member
+ * @param {{ limit?: number, every?: number | ((data: Items<T>) => number) }} [options]
+ * @returns {Resource<Items<T>>}
+ */
 export const useList = (path, member, { limit = 5_000, every } = {}) =>
-  useResource(path, { every, load: async (signal) => ({ data: await list(path, member, { limit, signal }) }) })
+  useResource(path, { every, load: async (signal) => ({ data: await list(path ?? '', member, { limit, signal }) }) })
 
-/** Whether asking again may help. */
-export const passing = (problem) => problem.status === 0 || problem.status === 429 || problem.status === 503 || (problem.status >= 500 && problem.status !== 501)
+/**
+ * Whether asking again may help.
+ *
+ * @param {{ status: number }} problem
+ */
+export const passing = (problem) =>
+  problem.status === 0 ||
+  problem.status === 429 ||
+  problem.status === 503 ||
+  (problem.status >= 500 && problem.status !== 501)
 
 const shortest = 1_000
 const longest = 30_000
 
-/** The milliseconds until something is asked for again that failed, and did before so many times: ever more, or what the server says. */
-export const pauseAfter = (problem, failures) => Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures))
+/**
+ * The milliseconds until something is asked for again that failed, and did before so many
+ * times: ever more, or what the server says.
+ *
+ * @param {Problem} problem
+ * @param {number} failures
+ */
+export const pauseAfter = (problem, failures) =>
+  Math.max(problem.retryAfter * 1000, Math.min(longest, shortest * 2 ** failures))

@@ -1,82 +1,137 @@
 // Charts, drawn by Apache ECharts in the colours of the page, each with its data as a
 // table for those who do not see it.
 
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { PlainTable } from './parts.js'
 import { colour, onTheme } from './theme.js'
+import { useTurns } from './topic.js'
 
 const still = matchMedia('(prefers-reduced-motion: reduce)')
+/** @type {Promise<typeof import('echarts')> | undefined} */
 let library
 
 /** ECharts, loaded when the first chart is drawn. */
-const echarts = () => (library ??= import('echarts').catch((error) => {
-  library = undefined // it may be there another time
-  throw error
-}))
+const echarts = () =>
+  (library ??= import('echarts').catch((error) => {
+    library = undefined // it may be there another time
+    throw error
+  }))
 
-/** The colours and defaults that options are made with. */
+/**
+ * The colours that options are made with.
+ *
+ * @typedef {Record<'text' | 'muted' | 'line' | 'surface' | 'accent' | 'before' | 'after' | 'good' | 'warn' | 'bad',
+ *   string> & { series: string[] }} Palette
+ */
+
+/**
+ * What ECharts takes. Its own type knows too little of the charts that are drawn here.
+ *
+ * @typedef {Record<string, any>} Option
+ */
+
 function palette() {
   const names = ['text', 'muted', 'line', 'surface', 'accent', 'before', 'after', 'good', 'warn', 'bad']
-  return { ...Object.fromEntries(names.map((name) => [name, colour(name)])), series: Array.from({ length: 10 }, (_, i) => colour(`series-${i}`)) }
+  return /** @type {Palette} */ ({
+    ...Object.fromEntries(names.map((name) => [name, colour(name)])),
+    series: Array.from({ length: 10 }, (_, i) => colour(`series-${i}`)),
+  })
 }
 
+/** @param {Palette} p */
 const base = (p) => ({
-  animation: !still.matches, animationDuration: 250, animationDurationUpdate: 250, color: p.series, backgroundColor: 'transparent',
+  animation: !still.matches,
+  animationDuration: 250,
+  animationDurationUpdate: 250,
+  color: p.series,
+  backgroundColor: 'transparent',
   textStyle: { color: p.text, fontFamily: 'system-ui, sans-serif', fontSize: 12 },
   // Tooltips are drawn, as the page's policy allows no style within HTML.
-  tooltip: { renderMode: 'richText', backgroundColor: p.surface, borderColor: p.line, textStyle: { color: p.text, fontSize: 12 }, confine: true },
+  tooltip: {
+    renderMode: 'richText',
+    backgroundColor: p.surface,
+    borderColor: p.line,
+    textStyle: { color: p.text, fontSize: 12 },
+    confine: true,
+  },
   legend: { textStyle: { color: p.text }, inactiveColor: p.muted, icon: 'roundRect', itemWidth: 12, itemHeight: 8 },
 })
 
-/** An axis in the colours of the page; more is what ECharts takes for one. */
+/**
+ * An axis in the colours of the page; more is what ECharts takes for one.
+ *
+ * @param {Palette} p
+ * @param {Option} [more]
+ */
 export const axis = (p, more = {}) => ({
-  axisLine: { lineStyle: { color: p.line } }, axisTick: { show: false },
-  splitLine: { lineStyle: { color: p.line, opacity: 0.6 } }, nameTextStyle: { color: p.muted }, ...more,
+  axisLine: { lineStyle: { color: p.line } },
+  axisTick: { show: false },
+  splitLine: { lineStyle: { color: p.line, opacity: 0.6 } },
+  nameTextStyle: { color: p.muted },
+  ...more,
   axisLabel: { color: p.muted, hideOverlap: true, ...more.axisLabel },
 })
 
 /**
- * A chart. option(palette, width) gives what ECharts takes; label says in a sentence
+ * Of a chart: option gives what ECharts takes; label says in a sentence
  * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
  * handle is a ref that holds the chart of ECharts while there is one.
  *
  * onPick is called with the place on the x axis that was clicked, by its index, and the
  * item of the data if it was one. Charts of the same group share cursor and zoom.
+ *
+ * @param {object} props
+ * @param {(p: Palette, width: number) => Option} props.option
+ * @param {string} props.label
+ * @param {number} [props.height] in pixels
+ * @param {{ columns: import('./parts.js').Column[], rows: any[] }} [props.data]
+ * @param {Record<string, (event: any) => void>} [props.on]
+ * @param {(index: number, item?: any) => void} [props.onPick]
+ * @param {string} [props.group]
+ * @param {{ current: import('echarts').ECharts | null }} [props.handle]
+ * @param {unknown[]} [props.depends]
+ * @param {Children} [props.caption]
  */
 export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [], caption }) {
-  const place = useRef(null)
-  const chart = useRef(null)
+  const place = useRef(/** @type {HTMLElement | null} */ (null))
+  const chart = useRef(/** @type {import('echarts').ECharts | null} */ (null))
   const handlers = useRef(on)
   handlers.current = on
   const picked = useRef(onPick)
   picked.current = onPick
-  const [ready, setReady] = useState(false)
+  const [ready, redraw] = useTurns()
   const [failed, setFailed] = useState(false)
-  const [tries, again] = useReducer((n) => n + 1, 0)
+  const [tries, again] = useTurns()
 
   useLayoutEffect(() => {
     let gone = false
+    /** @type {ResizeObserver | undefined} */
     let resized
-    echarts().then(({ init, connect }) => {
-      if (gone) return
-      setFailed(false)
-      chart.current = init(place.current, null, { renderer: 'canvas' })
-      if (group) {
-        chart.current.group = group
-        connect(group)
-      }
-      if (onPick) pickable(chart.current, picked)
-      if (handle) handle.current = chart.current
-      for (const name of Object.keys(handlers.current)) chart.current.on(name, (event) => handlers.current[name]?.(event))
-      resized = new ResizeObserver(() => {
-        if (place.current.clientWidth !== chart.current.getWidth() || place.current.clientHeight !== chart.current.getHeight()) setReady({})
-      })
-      resized.observe(place.current)
-      setReady({})
-    }, () => !gone && setFailed(true))
-    const unthemed = onTheme(() => setReady({}))
+    echarts().then(
+      ({ init, connect }) => {
+        const box = place.current
+        if (gone || !box) return
+        setFailed(false)
+        const made = init(box, null, { renderer: 'canvas' })
+        chart.current = made
+        if (group) {
+          made.group = group
+          connect(group)
+        }
+        if (onPick) pickable(made, picked)
+        if (handle) handle.current = made
+        for (const name of Object.keys(handlers.current)) made.on(name, (event) => handlers.current[name]?.(event))
+        resized = new ResizeObserver(() => {
+          if (box.clientWidth !== made.getWidth() || box.clientHeight !== made.getHeight()) redraw()
+        })
+        resized.observe(box)
+        redraw()
+      },
+      () => !gone && setFailed(true),
+    )
+    const unthemed = onTheme(() => redraw())
     return () => {
       gone = true
       unthemed()
@@ -99,32 +154,71 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
     const p = palette()
     const common = base(p)
     const own = option(p, chart.current.getWidth())
-    chart.current.setOption({ ...common, ...own, tooltip: own.tooltip ? { ...common.tooltip, ...own.tooltip } : { show: false }, legend: own.legend ? { ...common.legend, ...own.legend } : undefined }, true)
+    chart.current.setOption(
+      {
+        ...common,
+        ...own,
+        tooltip: own.tooltip ? { ...common.tooltip, ...own.tooltip } : { show: false },
+        legend: own.legend ? { ...common.legend, ...own.legend } : undefined,
+      },
+      true,
+    )
   }, [ready, ...depends])
 
   return html`<figure class="chart">
     ${caption && html`<figcaption>${caption}</figcaption>`}
     <div ref=${place} class="chart-place" style=${{ height: `${height}px` }} role="img" aria-label=${label}></div>
-    ${failed && html`<p class="stale">The chart could not be loaded${data && '; its data is below'}. <button type="button" onClick=${again}>Try again</button></p>`}
-    ${data && html`<details class="chart-data"><summary>Data as a table</summary><${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} /></details>`}
+    ${
+      failed &&
+      html`<p class="stale">
+        The chart could not be loaded${data && '; its data is below'}
+        . <button type="button" onClick=${again}>Try again</button>
+      </p>`
+    }
+    ${
+      data &&
+      html`<details class="chart-data">
+        <summary>Data as a table</summary>
+        <${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} />
+      </details>`
+    }
   </figure>`
 }
 
-/** Makes the whole plot answer to a click, not only the few pixels of its points. */
+/**
+ * Makes the whole plot answer to a click, not only the few pixels of its points.
+ *
+ * @param {import('echarts').ECharts} chart
+ * @param {{ current: ((index: number, item?: any) => void) | undefined }} picked
+ */
 function pickable(chart, picked) {
   const plot = chart.getZr()
-  const within = (e) => chart.containPixel('grid', [e.offsetX, e.offsetY])
+  const within = (/** @type {{ offsetX: number, offsetY: number }} */ e) =>
+    chart.containPixel('grid', [e.offsetX, e.offsetY])
   plot.on('mousemove', (e) => within(e) && plot.setCursorStyle('pointer'))
-  plot.on('click', (e) => !e.target && within(e) && picked.current(Math.round(chart.convertFromPixel({ gridIndex: 0 }, [e.offsetX, e.offsetY])[0])))
-  chart.on('click', { componentType: 'series' }, (e) => picked.current(Array.isArray(e.value) ? e.value[0] : e.dataIndex, e.data))
+  plot.on(
+    'click',
+    (e) =>
+      !e.target &&
+      within(e) &&
+      picked.current?.(Math.round(chart.convertFromPixel({ gridIndex: 0 }, [e.offsetX, e.offsetY])[0])),
+  )
+  chart.on('click', { componentType: 'series' }, (e) =>
+    picked.current?.(Array.isArray(e.value) ? Number(e.value[0]) : e.dataIndex, e.data),
+  )
 }
 
-/** Renders what is within closed details only once they are opened. */
+/**
+ * Renders what is within closed details only once they are opened.
+ *
+ * @param {{ render: () => Children }} props
+ */
 function Later({ render }) {
-  const mark = useRef(null)
+  const mark = useRef(/** @type {HTMLElement | null} */ (null))
   const [open, setOpen] = useState(false)
   useEffect(() => {
-    const details = mark.current.closest('details')
+    const details = mark.current?.closest('details')
+    if (!details) return undefined
     const toggled = () => setOpen(details.open)
     details.addEventListener('toggle', toggled)
     return () => details.removeEventListener('toggle', toggled)
@@ -132,16 +226,51 @@ function Later({ render }) {
   return html`<div ref=${mark}>${open && render()}</div>`
 }
 
-/** A line without axes, of the last values; null where there is none. bound is drawn dashed. */
+/**
+ * A line without axes, of the last values; null where there is none. bound is drawn dashed.
+ *
+ * @param {{ values: (number | null)[], bound?: number, label: string, format?: (i: number) => string }} props
+ */
 export function Sparkline({ values, bound, label, format }) {
-  return html`<${Chart} height=${36} label=${label} depends=${[JSON.stringify(values), bound]} option=${(p) => ({
-    grid: { left: 2, right: 2, top: 3, bottom: 3 },
-    xAxis: { type: 'category', show: false, data: values.map((_, i) => i), boundaryGap: false },
-    yAxis: { type: 'value', show: false, min: 0, max: (v) => Math.max(v.max, bound ?? 0) * 1.05 || 1 },
-    tooltip: format && { trigger: 'axis', formatter: ([point]) => format(point.dataIndex) },
-    series: [{
-      type: 'line', data: values, showSymbol: values.length === 1, symbolSize: 5, lineStyle: { width: 1.5 }, areaStyle: { opacity: 0.12 }, color: p.accent, connectNulls: true,
-      markLine: bound === undefined ? undefined : { silent: true, symbol: 'none', label: { show: false }, lineStyle: { color: p.muted, type: 'dashed', width: 1 }, data: [{ yAxis: bound }] },
-    }],
-  })} />`
+  return html`<${Chart}
+    height=${36}
+    label=${label}
+    depends=${[JSON.stringify(values), bound]}
+    option=${(p) => ({
+      grid: { left: 2, right: 2, top: 3, bottom: 3 },
+      xAxis: { type: 'category', show: false, data: values.map((_, i) => i), boundaryGap: false },
+      yAxis: {
+        type: 'value',
+        show: false,
+        min: 0,
+        max: (/** @type {{ max: number }} */ v) => Math.max(v.max, bound ?? 0) * 1.05 || 1,
+      },
+      tooltip: format && {
+        trigger: 'axis',
+        formatter: (/** @type {{ dataIndex: number }[]} */ [point]) => format(point.dataIndex),
+      },
+      series: [
+        {
+          type: 'line',
+          data: values,
+          showSymbol: values.length === 1,
+          symbolSize: 5,
+          lineStyle: { width: 1.5 },
+          areaStyle: { opacity: 0.12 },
+          color: p.accent,
+          connectNulls: true,
+          markLine:
+            bound === undefined
+              ? undefined
+              : {
+                  silent: true,
+                  symbol: 'none',
+                  label: { show: false },
+                  lineStyle: { color: p.muted, type: 'dashed', width: 1 },
+                  data: [{ yAxis: bound }],
+                },
+        },
+      ],
+    })}
+  />`
 }

@@ -2,13 +2,25 @@
 
 const longestRecord = 1 << 20 // characters of a record that are looked at
 
-/** Records of CSV as its text comes: {cells, line}, line being where each begins. */
-export class Records {
-  constructor() {
-    Object.assign(this, { begun: '', quoted: false, line: 1, lines: 0 })
-  }
+/**
+ * A record of CSV; line is where it begins.
+ *
+ * @typedef {{ cells: string[], line: number }} Row
+ */
 
-  /** Those that text completes; last says that no more comes. Each character is looked at once. */
+/** Records of CSV as its text comes. */
+export class Records {
+  begun = ''
+  quoted = false
+  line = 1
+  lines = 0;
+
+  /**
+   * Those that text completes; last says that no more comes. Each character is looked at once.
+   *
+   * @param {string} text
+   * @param {boolean} [last]
+   */
   *take(text, last = false) {
     let from = 0
     let quote = text.indexOf('"')
@@ -24,23 +36,31 @@ export class Records {
     if (last && this.begun !== '') yield this.end('')
   }
 
+  /** @param {string} text */
   begin(text) {
     // A quote that is never closed makes one record of all that follows.
     if (this.begun.length < longestRecord) this.begun += text.slice(0, longestRecord)
   }
 
+  /** @param {string} text */
   end(text) {
     const cells = cellsOf((this.begun + text).slice(0, longestRecord).replace(/\r$/, ''))
     const { line } = this
     this.line += this.lines
-    Object.assign(this, { begun: '', lines: 0 })
+    this.begun = ''
+    this.lines = 0
     return { cells, line }
   }
 }
 
-/** The cells of a record; quotes of one that are not closed close at its end. */
+/**
+ * The cells of a record; quotes of one that are not closed close at its end.
+ *
+ * @param {string} record
+ */
 function cellsOf(record) {
   if (!record.includes('"')) return record.split(',')
+  /** @type {string[]} */
   const cells = []
   for (let at = 0; at <= record.length;) {
     const quoted = record[at] === '"'
@@ -53,8 +73,14 @@ function cellsOf(record) {
   return cells
 }
 
-/** Where the quotes close that opened before at. */
+/**
+ * Where the quotes close that opened before at.
+ *
+ * @param {string} record
+ * @param {number} at
+ */
 function closing(record, at) {
-  for (let end = record.indexOf('"', at); end >= 0; end = record.indexOf('"', end + 2)) if (record[end + 1] !== '"') return end
+  for (let end = record.indexOf('"', at); end >= 0; end = record.indexOf('"', end + 2))
+    if (record[end + 1] !== '"') return end
   return record.length
 }

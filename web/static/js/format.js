@@ -9,13 +9,27 @@ const exact = new Intl.NumberFormat(locale, { maximumSignificantDigits: 15 })
 const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
 
-/** A count: 12,810. */
+/**
+ * A count: 12,810.
+ *
+ * @param {number | null | undefined} n
+ */
 export const count = (n) => (n === null || n === undefined ? '–' : whole.format(n))
 
-/** A count and what is counted: "1 key", "12,810 keys". */
+/**
+ * A count and what is counted: "1 key", "12,810 keys".
+ *
+ * @param {number | null | undefined} n
+ * @param {string} one
+ * @param {string} [many]
+ */
 export const counted = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`
 
-/** An amount in few digits: 12.8K. */
+/**
+ * An amount in few digits: 12.8K.
+ *
+ * @param {number | null | undefined} x
+ */
 export const amount = (x) => {
   if (x === null || x === undefined) return '–'
   const size = Math.abs(x)
@@ -23,10 +37,23 @@ export const amount = (x) => {
   return size < 1000 ? three.format(x) : brief.format(x)
 }
 
-/** An amount with all its digits. */
-export const exactly = (x) => (x === null || x === undefined ? '–' : Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6) ? String(x) : exact.format(x))
+/**
+ * An amount with all its digits.
+ *
+ * @param {number | null | undefined} x
+ */
+export const exactly = (x) =>
+  x === null || x === undefined
+    ? '–'
+    : Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6)
+      ? String(x)
+      : exact.format(x)
 
-/** A share as percent: 0.0128 is 1.28 %. */
+/**
+ * A share as percent: 0.0128 is 1.28 %.
+ *
+ * @param {number | null | undefined} x
+ */
 export const percent = (x) => {
   if (x === null || x === undefined) return '–'
   const p = 100 * x
@@ -37,6 +64,7 @@ export const percent = (x) => {
 
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
+/** @param {number} x */
 const bytes = (x) => {
   let unit = 0
   while (Math.abs(x) >= 1024 && unit < binary.length - 1) {
@@ -52,6 +80,7 @@ const units = new Topic()
 /** What state is counted in: 'units', as engines send it, or 'bytes'. The API does not know. */
 export const stateUnit = () => (forGood.get(unitKey) === 'bytes' ? 'bytes' : 'units')
 
+/** @param {string} unit */
 export function setStateUnit(unit) {
   forGood.set(unitKey, unit)
   units.tell()
@@ -63,13 +92,26 @@ export function useStateUnit() {
   return stateUnit()
 }
 
-/** State with its unit: "12.8K of state", or "12.5 KiB". */
-export const state = (x) => (x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : `${amount(x)} of state`)
+/**
+ * State with its unit: "12.8K of state", or "12.5 KiB".
+ *
+ * @param {number | null | undefined} x
+ */
+export const state = (x) =>
+  x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : `${amount(x)} of state`
 
-/** State in a column whose head names the unit. */
+/**
+ * State in a column whose head names the unit.
+ *
+ * @param {number | null | undefined} x
+ */
 export const stateOnly = (x) => (x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : amount(x))
 
-/** A duration in milliseconds: "3.4 ms", "12 s". */
+/**
+ * A duration in milliseconds: "3.4 ms", "12 s".
+ *
+ * @param {number | null | undefined} ms
+ */
 export const duration = (ms) => {
   if (ms === null || ms === undefined) return '–'
   if (ms < 1) return `${three.format(ms * 1000)} µs`
@@ -84,32 +126,59 @@ let ahead = 0
 /** The time by the server's clock, whose times the page shows: that of the visitor may be wrong. */
 export const clock = () => Date.now() + ahead
 
-/** Takes in what the server's clock shows now. */
+/**
+ * Takes in what the server's clock shows now.
+ *
+ * @param {string} date
+ */
 export function setClock(date) {
-  const difference = new Date(date) - Date.now()
+  const difference = Number(new Date(date)) - Date.now()
   if (!Number.isNaN(difference)) ahead = Math.abs(difference) > bearable ? difference : 0
 }
 
-const steps = [[60, 'second', 1], [3600, 'minute', 60], [86_400, 'hour', 3600], [30 * 86_400, 'day', 86_400], [365 * 86_400, 'month', 30 * 86_400], [Infinity, 'year', 365 * 86_400]]
+/** @type {[below: number, unit: Intl.RelativeTimeFormatUnit, size: number][]} */
+const steps = [
+  [60, 'second', 1],
+  [3600, 'minute', 60],
+  [86_400, 'hour', 3600],
+  [30 * 86_400, 'day', 86_400],
+  [365 * 86_400, 'month', 30 * 86_400],
+  [Infinity, 'year', 365 * 86_400],
+]
 const relativeTime = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
 
-/** A time from now: "3 min. ago", "in 2 hr.". */
+/**
+ * A time from now: "3 min. ago", "in 2 hr.".
+ *
+ * @param {string | number | Date} time
+ * @param {number} [now]
+ */
 export function relative(time, now = clock()) {
-  const seconds = (new Date(time) - now) / 1000
-  const [, unit, size] = steps.find(([below]) => Math.abs(seconds) < below)
+  const seconds = (Number(new Date(time)) - now) / 1000
+  const [, unit, size] = steps.find(([below]) => Math.abs(seconds) < below) ?? steps[steps.length - 1]
   return unit === 'second' && Math.abs(seconds) < 5 ? 'just now' : relativeTime.format(Math.trunc(seconds / size), unit)
 }
 
 const absoluteTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 const absoluteToday = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
-/** A time of the visitor's clock: "22 Nov 2026, 01:05:33", of today without its day. */
+/**
+ * A time of the visitor's clock: "22 Nov 2026, 01:05:33", of today without its day.
+ *
+ * @param {string | number | Date} time
+ * @param {number} [now]
+ */
 export function absolute(time, now = clock()) {
   const at = new Date(time)
   return at.toDateString() === new Date(now).toDateString() ? absoluteToday.format(at) : absoluteTime.format(at)
 }
 
-/** The ids of instances in few words: "3, 4 and 9 more". */
+/**
+ * The ids of instances in few words: "3, 4 and 9 more".
+ *
+ * @param {(string | number)[]} items
+ * @param {number} [most]
+ */
 export function some(items, most = 8) {
   if (items.length <= most) return items.join(', ')
   return `${items.slice(0, most - 1).join(', ')} and ${items.length - most + 1} more`

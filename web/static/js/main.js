@@ -1,14 +1,16 @@
 // The frame of the dashboard: where it is, what is shown there, and who is asking.
 
-import { request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
+import { Problem, request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
 import { Announcements, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
+import { learn } from './strategies.js'
 import { setTheme, theme } from './theme.js'
 
 /** What is shown where; a part that begins with ":" is any, and given to the view by its name. */
-const views = [
+/** @type {{ parts: string[], load: () => Promise<{ default: unknown }> }[]} */
+const views = /** @type {[string, () => Promise<{ default: unknown }>][]} */ ([
   ['/', () => import('./views/operators.js')],
   ['/operators/:operator', () => import('./views/operator.js')],
   ['/operators/:operator/configuration', () => import('./views/configuration.js')],
@@ -16,31 +18,53 @@ const views = [
   ['/what-if', () => import('./views/whatif.js')],
   ['/analyses', () => import('./views/analyses.js')],
   ['/analyses/:analysis', () => import('./views/analyses.js')],
-].map(([pattern, load]) => ({ parts: pattern.split('/'), load }))
+]).map(([pattern, load]) => ({ parts: pattern.split('/'), load }))
 
+/** @param {string} path */
 function find(path) {
   const parts = path.split('/')
   for (const view of views) {
     if (view.parts.length !== parts.length || !view.parts.every((p, i) => p.startsWith(':') || p === parts[i])) continue
-    return { load: view.load, params: Object.fromEntries(view.parts.map((p, i) => [p.slice(1), parts[i]]).filter((_, i) => view.parts[i].startsWith(':'))) }
+    return {
+      load: view.load,
+      params: Object.fromEntries(
+        view.parts.map((p, i) => [p.slice(1), parts[i]]).filter((_, i) => view.parts[i].startsWith(':')),
+      ),
+    }
   }
   return null
 }
 
-const sections = [['#/', 'Operators', /^\/$|^\/operators|^\/plans/], ['#/what-if', 'What if', /^\/what-if/], ['#/analyses', 'Analyses', /^\/analyses/]]
+/** @type {[href: string, text: string, here: RegExp][]} */
+const sections = [
+  ['#/', 'Operators', /^\/$|^\/operators|^\/plans/],
+  ['#/what-if', 'What if', /^\/what-if/],
+  ['#/analyses', 'Analyses', /^\/analyses/],
+]
+
+/** @typedef {{ load: () => Promise<{ default: unknown }>, View?: any, error?: unknown }} Loaded */
 
 function Frame() {
   const route = useRoute()
   const { asks, offline, visit } = useSession()
-  const [view, setView] = useState(null)
-  const main = useRef(null)
+  const [view, setView] = useState(/** @type {Loaded | null} */ (null))
+  const main = useRef(/** @type {HTMLElement | null} */ (null))
   const found = find(route.path)
   const load = found?.load ?? null
+  // It is asked for while the view is loaded, and without it names are as the API has them.
+  /** @type {import('./api.js').Resource<API['StrategyList']>} */
+  const offer = useResource(asks ? null : 'v1/strategies')
+  if (offer.data) learn(offer.data)
 
   useEffect(() => {
     let left = false
-    load?.().then((module) => !left && setView({ load, View: module.default }), (error) => !left && setView({ load, error }))
-    return () => { left = true }
+    load?.().then(
+      (module) => !left && setView({ load, View: module.default }),
+      (error) => !left && setView({ load, error }),
+    )
+    return () => {
+      left = true
+    }
   }, [load])
 
   // A new page begins at its top, and is read from there; so is one that somebody else sees.
@@ -49,35 +73,74 @@ function Frame() {
     if (shown.current === `${visit} ${route.path}`) return
     shown.current = `${visit} ${route.path}`
     scrollTo(0, 0)
-    main.current.focus({ preventScroll: true })
+    main.current?.focus({ preventScroll: true })
   }, [visit, route.path])
 
   return html`
-    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); main.current.focus() }}>Skip to content</a>
+    <a
+      class="skip"
+      href="#main"
+      onClick=${(e) => {
+        e.preventDefault()
+        main.current?.focus()
+      }}
+    >
+      Skip to content
+    </a>
     <header class="top">
       <a class="brand" href="#/"><img src="dashboard/icon.svg" alt="" width="24" height="24" />plannerd</a>
-      <nav aria-label="Main"><ul>${sections.map(([href, text, here]) => html`<li key=${href}><a href=${href} aria-current=${here.test(route.path) ? 'page' : undefined}>${text}</a></li>`)}
-        <li><a href="docs">API</a></li></ul></nav>
+      <nav aria-label="Main">
+        <ul>
+          ${sections.map(
+            ([href, text, here]) =>
+              html`<li key=${href}>
+                <a href=${href} aria-current=${here.test(route.path) ? 'page' : undefined}>${text}</a>
+              </li>`,
+          )}
+          <li><a href="docs">Docs</a></li>
+        </ul>
+      </nav>
       <${Preferences} />
     </header>
-    ${offline && html`<p class="offline" role="alert">The server does not answer. What is shown may be old; the page tries again by itself.</p>`}
+    ${
+      offline &&
+      html`<p class="offline" role="alert">
+        The server does not answer. What is shown may be old; the page tries again by itself.
+      </p>`
+    }
     <main id="main" ref=${main} tabindex="-1" key=${visit}>
-      ${!found ? html`<${Empty} title="There is no such page"><p><a href="#/">All operators</a></p><//>`
-        : view?.load !== load ? html`<${Loading} />`
-          : view.error ? html`<${Trouble} problem=${{ status: 0, title: 'A part of the page could not be loaded', errors: [] }} retry=${() => location.reload()} />`
-            : html`<${Guarded} View=${view.View} ...${found.params} query=${route.query} key=${route.path} />`}
+      ${
+        !found
+          ? html`<${Empty} title="There is no such page"><p><a href="#/">All operators</a></p><//>`
+          : view?.load !== load || offer.loading
+            ? html`<${Loading} />`
+            : view.error
+              ? html`<${Trouble}
+                  problem=${new Problem({ title: 'A part of the page could not be loaded' })}
+                  retry=${() => location.reload()}
+                />`
+              : html`<${Guarded} View=${view.View} ...${found.params} query=${route.query} key=${route.path} />`
+      }
     </main>
     <${Announcements} />
-    ${asks && html`<${TokenPrompt} />`}`
+    ${asks && html`<${TokenPrompt} />`}
+  `
 }
 
-/** A view, or that it failed: the rest of the page stays. */
+/**
+ * A view, or that it failed: the rest of the page stays.
+ *
+ * @param {{ View: any, [name: string]: any }} props
+ */
 function Guarded({ View, ...props }) {
   const [error, again] = useErrorBoundary((thrown) => console.error(thrown))
   if (!error) return html`<${View} ...${props} />`
-  return html`<div role="alert"><${Empty} title="This page cannot be shown">
-    <p>That is a fault of the dashboard. <a href="docs">The API</a> has all that it shows.</p><p><button type="button" onClick=${again}>Try again</button></p>
-  <//></div>`
+  return html`<div role="alert">
+    <${Empty} title="This page cannot be shown">
+      <p>That is a fault of the dashboard. <a href="docs/api">The API</a> has all that it shows.</p>
+      <p><button type="button" onClick=${again}>Try again</button></p>
+    <//>
+  </div>`
 }
 
 /** How things are shown, and who asks. */
@@ -85,12 +148,37 @@ function Preferences() {
   const unit = useStateUnit()
   const [chosen, choose] = useState(theme())
   const { asks } = useSession()
+  /** @type {import('./api.js').Resource<API['Caller']>} */
   const caller = useResource(asks ? null : 'v1/caller')
   return html`<div class="preferences">
-    ${caller.data?.access && html`<span class="caller" title="Role: ${caller.data.role}">${caller.data.name} <span class="muted">${caller.data.role}</span></span>`}
+    ${
+      caller.data?.access &&
+      html`<span class="caller" title="Role: ${caller.data.role}">
+        ${caller.data.name} <span class="muted">${caller.data.role}</span>
+      </span>`
+    }
     ${signedIn() && html`<button type="button" class="quiet" onClick=${signOut}>Sign out</button>`}
-    <label><span class="visually-hidden">Unit of state</span><select value=${unit} onChange=${(e) => setStateUnit(e.currentTarget.value)}><option value="units">State in units</option><option value="bytes">State in bytes</option></select></label>
-    <label><span class="visually-hidden">Colours</span><select value=${chosen} onChange=${(e) => { setTheme(e.currentTarget.value); choose(theme()) }}><option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select></label>
+    <label>
+      <span class="visually-hidden">Unit of state</span>
+      <select value=${unit} onChange=${(e) => setStateUnit(e.currentTarget.value)}>
+        <option value="units">State in units</option>
+        <option value="bytes">State in bytes</option>
+      </select>
+    </label>
+    <label>
+      <span class="visually-hidden">Colours</span>
+      <select
+        value=${chosen}
+        onChange=${(e) => {
+          setTheme(e.currentTarget.value)
+          choose(theme())
+        }}
+      >
+        <option value="system">System</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
+      </select>
+    </label>
   </div>`
 }
 
@@ -99,17 +187,24 @@ function TokenPrompt() {
   const [open, setOpen] = useState(true)
   const [secret, setSecret] = useState('')
   const [remember, setRemember] = useState(false)
-  const [said, say] = useState(session.refused ? 'The token is no longer valid, or never was. Sign in with another one.' : '')
+  const [said, say] = useState(
+    session.refused ? 'The token is no longer valid, or never was. Sign in with another one.' : '',
+  )
   const [busy, setBusy] = useState(false)
-  if (!open) return html`<p class="signin-bar" role="status">This server asks for a token. <button type="button" onClick=${() => setOpen(true)}>Sign in</button></p>`
-  const submit = async (event) => {
+  if (!open)
+    return html`<p class="signin-bar" role="status">
+      This server asks for a token. <button type="button" onClick=${() => setOpen(true)}>Sign in</button>
+    </p>`
+  const submit = async (/** @type {Event} */ event) => {
     event.preventDefault()
-    if (/[^ -~]/.test(secret.trim())) return say('Tokens have no such characters: letters, digits and signs of ASCII only.')
+    if (/[^ -~]/.test(secret.trim()))
+      return say('Tokens have no such characters: letters, digits and signs of ASCII only.')
     setBusy(true)
     try {
       await request('GET', 'v1/caller', { headers: { Authorization: `Bearer ${secret.trim()}` } })
       signIn(secret.trim(), remember)
     } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem
       say(problem.status === 401 ? 'The server does not know this token.' : problem.message)
       setBusy(false)
     }
@@ -117,13 +212,26 @@ function TokenPrompt() {
   return html`<${Dialog} title="Sign in" onClose=${() => setOpen(false)}>
     <form onSubmit=${submit} class="form">
       <p>This server asks for a token. Whoever runs it makes one with <code>plannerd token new</code>.</p>
-      <div class="field"><label for="token">Token</label>
-        <input id="token" type="password" autocomplete="current-password" required value=${secret} onInput=${(e) => setSecret(e.currentTarget.value)} aria-describedby="token-said" /></div>
-      <label class="check"><input type="checkbox" checked=${remember} onChange=${(e) => setRemember(e.currentTarget.checked)} /> Keep it in this browser, not only in this tab</label>
+      <div class="field">
+        <label for="token">Token</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="current-password"
+          required
+          value=${secret}
+          onInput=${(e) => setSecret(e.currentTarget.value)}
+          aria-describedby="token-said"
+        />
+      </div>
+      <label class="check">
+        <input type="checkbox" checked=${remember} onChange=${(e) => setRemember(e.currentTarget.checked)} /> Keep it in
+        this browser, not only in this tab
+      </label>
       <p id="token-said" role="alert" class="form-said">${said}</p>
       <footer class="form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
     </form>
   <//>`
 }
 
-render(html`<${Frame} />`, document.getElementById('app'))
+render(html`<${Frame} />`, document.getElementById('app') ?? document.body)

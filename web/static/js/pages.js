@@ -1,6 +1,6 @@
 // The rows of a table: those in memory, and those that are asked for page by page.
 
-import { passing, pauseAfter } from './api.js'
+import { passing, pauseAfter, Problem, wasAborted } from './api.js'
 
 const pageSize = 500 // rows asked for at once
 const ahead = 2 // pages kept ready in the direction of scrolling; one on the other side
@@ -8,12 +8,32 @@ const kept = 200 // pages remembered
 const atOnce = 3 // requests at a time
 const rush = 60 // milliseconds: where the view jumps more often, only the last jump is asked for
 
-/** Rows that are all there. */
+/**
+ * Rows that are asked for: size of them from the row skip on, and how many there are.
+ *
+ * @template T
+ * @typedef {(skip: number, size: number, signal: AbortSignal) => Promise<{ rows: T[], total: number }>} Load
+ */
+
+/**
+ * Rows that are all there.
+ *
+ * @template T
+ */
 export class Held {
+  /** @type {Problem | null} */
+  problem = null
+
+  /** @param {T[]} rows */
   constructor(rows) {
-    Object.assign(this, { rows, total: rows.length, problem: null })
+    this.rows = rows
+    this.total = rows.length
   }
 
+  /**
+   * @param {number} i
+   * @returns {T | undefined}
+   */
   row(i) {
     return this.rows[i]
   }
@@ -27,18 +47,50 @@ export class Held {
  * Rows that load(skip, size, signal) gives as {rows, total}: those in view first, then
  * those that the reader is about to reach. changed is called whenever there are more, or
  * a problem.
+ *
+ * @template T
  */
 export class Pages {
+  /** @type {Map<number, T[]>} */
+  pages = new Map()
+  /** @type {Map<number, AbortController>} */
+  asked = new Map()
+  /** @type {number[]} */
+  wanted = []
+  /** @type {number | null} */
+  total = null
+  /** @type {Problem | null} */
+  problem = null
+  first = 0
+  back = false
+  jumped = -Infinity
+  timer = 0
+  failures = 0
+  closed = false
+
+  /**
+   * @param {Load<T>} load
+   * @param {() => void} changed
+   */
   constructor(load, changed) {
-    Object.assign(this, { load, changed, pages: new Map(), asked: new Map(), wanted: [], total: null, problem: null })
-    Object.assign(this, { first: 0, back: false, jumped: -Infinity, timer: 0, failures: 0, closed: false })
+    this.load = load
+    this.changed = changed
   }
 
+  /**
+   * @param {number} i
+   * @returns {T | undefined}
+   */
   row(i) {
     return this.pages.get(Math.floor(i / pageSize))?.[i % pageSize]
   }
 
-  /** Says which rows are in view: those from first on, before last. */
+  /**
+   * Says which rows are in view: those from first on, before last.
+   *
+   * @param {number} first
+   * @param {number} last
+   */
   want(first, last) {
     if (first !== this.first) this.back = first < this.first
     this.first = first
@@ -53,8 +105,14 @@ export class Pages {
     else this.ask()
   }
 
-  /** The pages from one to another, then those around them, the likeliest next ones first. */
+  /**
+   * The pages from one to another, then those around them, the likeliest next ones first.
+   *
+   * @param {number} from
+   * @param {number} to
+   */
   nearest(from, to) {
+    /** @type {number[]} */
     const pages = []
     for (let p = from; p <= to; p++) pages.push(p)
     for (let d = 1; d <= ahead; d++) pages.push(this.back ? from - d : to + d)
@@ -63,6 +121,7 @@ export class Pages {
     return pages.filter((p) => p >= 0 && p <= end)
   }
 
+  /** @param {number} ms */
   later(ms) {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.ask(), ms)
@@ -76,13 +135,14 @@ export class Pages {
     }
   }
 
+  /** @param {number} page */
   async fetch(page) {
     const abort = new AbortController()
     this.asked.set(page, abort)
     try {
       this.keep(page, await this.load(page * pageSize, pageSize, abort.signal))
     } catch (problem) {
-      if (problem.name !== 'AbortError') this.fail(problem)
+      if (!wasAborted(problem)) this.fail(problem)
     } finally {
       this.asked.delete(page)
     }
@@ -91,17 +151,28 @@ export class Pages {
     this.ask()
   }
 
+  /**
+   * @param {number} page
+   * @param {{ rows: T[], total: number }} answer
+   */
   keep(page, { rows, total }) {
     this.failures = 0
     const begun = this.total === null
     this.total = total
     if (begun) this.wanted = this.nearest(page, page) // only now it is known that there are more
     this.pages.set(page, rows)
-    if (this.pages.size > kept) this.pages.delete([...this.pages.keys()].find((p) => !this.wanted.includes(p)))
+    if (this.pages.size > kept) this.forget()
   }
 
+  /** Lets one page go that nobody looks at. */
+  forget() {
+    const page = [...this.pages.keys()].find((p) => !this.wanted.includes(p))
+    if (page !== undefined) this.pages.delete(page)
+  }
+
+  /** @param {unknown} problem */
   fail(problem) {
-    if (problem.name !== 'Problem') throw problem
+    if (!(problem instanceof Problem)) throw problem
     this.problem = problem
     if (passing(problem)) this.timer = setTimeout(() => this.retry(), pauseAfter(problem, this.failures++))
   }

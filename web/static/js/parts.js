@@ -1,48 +1,86 @@
 // The parts that views are made of.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { idempotencyKey, passing } from './api.js'
+import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
 import { absolute, clock, relative } from './format.js'
 import { html } from './html.js'
 import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
-/** A panel with a heading. level is that of the heading, aside what stands beside it. */
+/**
+ * A panel with a heading. level is that of the heading, aside what stands beside it.
+ *
+ * @param {{ title: Children, aside?: Children, level?: number, class?: string, children?: Children }} props
+ */
 export function Card({ title, aside, level = 2, class: more = '', children }) {
   const id = useId()
   const Heading = `h${level}`
   return html`<section class="card ${more}" aria-labelledby=${id}>
-    <header class="card-head"><${Heading} id=${id}>${title}<//>${aside && html`<div class="card-aside">${aside}</div>`}</header>
+    <header class="card-head">
+      <${Heading} id=${id}>${title}<//>
+      ${aside && html`<div class="card-aside">${aside}</div>`}
+    </header>
     ${children}
   </section>`
 }
 
-/** Figures in a row; each is {label, value, note, tone}. Tones: good, warn, bad. */
+/**
+ * A figure with its name.
+ *
+ * @typedef {{ label: string, value: Children, note?: Children, tone?: 'good' | 'warn' | 'bad' | '' }} Stat
+ */
+
+/**
+ * Figures in a row.
+ *
+ * @param {{ items: (Stat | false | null | undefined | '')[] }} props
+ */
 export function Stats({ items }) {
-  return html`<dl class="stats">${items.filter(Boolean).map(({ label, value, note, tone }) => html`
-    <div class="stat ${tone ?? ''}" key=${label}><dt>${label}</dt><dd><span class="stat-value">${value}</span>${note && html`<span class="stat-note">${note}</span>`}</dd></div>`)}</dl>`
+  return html`<dl class="stats">
+    ${items.filter(Boolean).map(
+      ({ label, value, note, tone }) => html`
+        <div class="stat ${tone ?? ''}" key=${label}>
+          <dt>${label}</dt>
+          <dd><span class="stat-value">${value}</span>${note && html`<span class="stat-note">${note}</span>`}</dd>
+        </div>
+      `,
+    )}
+  </dl>`
 }
 
+/** @param {{ status: string }} props */
 export function Status({ status }) {
   return html`<span class="status status-${status}">${statusWords[status] ?? status}</span>`
 }
 
+/** @type {Topic<[now: number]>} */
 const ticks = new Topic()
 setInterval(() => {
   if (!document.hidden) ticks.tell(clock())
 }, 5_000)
 
-/** A time, relative and absolute. */
+/**
+ * A time, relative and absolute.
+ *
+ * @param {{ at: string | number | null | undefined, brief?: boolean }} props
+ */
 export function Time({ at, brief = false }) {
   const [moment, tick] = useState(clock())
   useEffect(() => ticks.listen(tick), [])
   if (!at) return html`<span>–</span>`
   const date = new Date(at)
   const full = absolute(date, moment)
-  return html`<time datetime=${date.toISOString()} title=${date.toString()}>${relative(date, moment)}${!brief && html`<span class="absolute"> · ${full}</span>`}</time>`
+  return html`<time datetime=${date.toISOString()} title=${date.toString()}>
+    ${relative(date, moment)}
+    ${!brief && html`<span class="absolute"> · ${full}</span>`}
+  </time>`
 }
 
-/** The time, renewed every so many milliseconds. */
+/**
+ * The time, renewed every so many milliseconds.
+ *
+ * @param {number} ms
+ */
 export function useNow(ms) {
   const [moment, tick] = useState(clock())
   useEffect(() => {
@@ -52,17 +90,28 @@ export function useNow(ms) {
   return moment
 }
 
-/** What stands where nothing is yet. */
+/**
+ * What stands where nothing is yet.
+ *
+ * @param {{ title: Children, children?: Children }} props
+ */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`
 }
 
-/** Grey shapes where rows will be. */
+/**
+ * Grey shapes where rows will be.
+ *
+ * @param {{ rows?: number, label?: string }} props
+ */
 export function Loading({ rows = 4, label = 'Loading' }) {
-  return html`<div class="loading" role="status"><span class="visually-hidden">${label}…</span>
-    ${Array.from({ length: rows }, (_, i) => html`<div class="skeleton" key=${i} aria-hidden="true"></div>`)}</div>`
+  return html`<div class="loading" role="status">
+    <span class="visually-hidden">${label}…</span>
+    ${Array.from({ length: rows }, (_, i) => html`<div class="skeleton" key=${i} aria-hidden="true"></div>`)}
+  </div>`
 }
 
+/** @type {Record<number, string>} */
 const advice = {
   401: 'Sign in with a token that this server knows.',
   403: 'Another token may do this: sign out, and in again with one that has the role.',
@@ -70,35 +119,86 @@ const advice = {
   429: 'Other requests hold the memory that this one needs.',
 }
 
+/** @type {Record<number, string>} */
 const titles = { 0: 'No answer from the server', 401: 'A token is needed', 404: 'There is nothing here' }
 
-/** What went wrong, and what helps. itself says that what may pass is asked for again without the visitor. */
+/**
+ * What went wrong, and what helps. itself says that what may pass is asked for again without the visitor.
+ *
+ * @param {{ problem: Problem, retry?: () => unknown, itself?: boolean }} props
+ */
 export function Trouble({ problem, retry, itself = true }) {
   const { status, title, detail, code, errors = [], requestID } = problem
   return html`<div class="trouble" role="alert">
     <p class="trouble-title">${titles[status] ?? title}</p>
     ${status !== 0 && status !== 401 && html`<p>${detail}</p>`}
-    ${errors.length > 0 && html`<ul>${errors.slice(0, 10).map((e, i) => html`<li key=${i}>${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}${e.detail}</li>`)}
-      ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}</ul>`}
+    ${
+      errors.length > 0 &&
+      html`<ul>
+        ${errors.slice(0, 10).map(
+          (e, i) =>
+            html`<li key=${i}>
+              ${(e.pointer ?? e.parameter) && html`<code>${e.pointer ?? e.parameter}</code>${' '}`}
+              ${e.detail}
+            </li>`,
+        )}
+        ${errors.length > 10 && html`<li>… and ${errors.length - 10} more</li>`}
+      </ul>`
+    }
     ${advice[status] && html`<p>${advice[status]}</p>`}
     ${itself && passing(problem) && html`<p>The page tries again by itself.</p>`}
-    ${status >= 500 && status !== 503 && requestID && html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`}
-    <p class="trouble-foot">${retry && html`<button type="button" onClick=${retry}>Try again</button>`}${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}</p>
+    ${
+      status >= 500 &&
+      status !== 503 &&
+      requestID &&
+      html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`
+    }
+    <p class="trouble-foot">
+      ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
+      ${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}
+    </p>
   </div>`
 }
 
 /**
  * A watched resource on its way: what loads, what is wrong, or what render makes of the
  * data. Data that could not be renewed is shown, and that it is old.
+ *
+ * @template T
+ * @param {{ of: import('./api.js').Resource<T>, rows?: number, render: (data: T) => Children }} props
  */
 export function Resource({ of, rows, render }) {
-  if (of.data === null) return of.problem ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />` : html`<${Loading} rows=${rows} />`
-  return html`${of.problem && html`<p class="stale"><span role="status">Not renewed: ${of.problem.status === 0 ? 'the server does not answer' : of.problem.message.replace(/\.$/, '')}.</span> What is shown is from <${Time} at=${of.at} />.</p>`}${render(of.data)}`
+  if (of.data === null)
+    return of.problem
+      ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />`
+      : html`<${Loading} rows=${rows} />`
+  return html`
+    ${
+      of.problem &&
+      html`<p class="stale">
+        <span role="status">Not renewed: ${whyNot(of.problem)}.</span>${' '}What is shown is
+        from <${Time} at=${of.at} />.
+      </p>`
+    }
+    ${render(of.data)}
+  `
 }
 
+/**
+ * Why there is no answer, within a sentence.
+ *
+ * @param {Problem} problem
+ */
+const whyNot = ({ status, message }) => (status === 0 ? 'the server does not answer' : message.replace(/\.$/, ''))
+
+/** @type {Topic<[text: string]>} */
 const news = new Topic()
 
-/** Says something to everybody: shown for a while, and read out. */
+/**
+ * Says something to everybody: shown for a while, and read out.
+ *
+ * @param {string} text
+ */
 export const announce = (text) => news.tell(text)
 
 export function Announcements() {
@@ -114,7 +214,12 @@ export function Announcements() {
   return html`<div class="announcements" role="status" aria-live="polite">${text && html`<p>${text}</p>`}</div>`
 }
 
-/** Copies text; where the browser does not let it, selects it in place. */
+/**
+ * Copies text; where the browser does not let it, selects it in place.
+ *
+ * @param {{ text: string | (() => string), label?: string, done?: string, from?: { current: HTMLElement |
+ *   null } }} props
+ */
 export function CopyButton({ text, label = 'Copy', done = 'Copied', from }) {
   const copy = async () => {
     const words = typeof text === 'function' ? text() : text
@@ -123,7 +228,7 @@ export function CopyButton({ text, label = 'Copy', done = 'Copied', from }) {
       announce(`${done}.`)
     } catch {
       if (from?.current) {
-        getSelection().selectAllChildren(from.current)
+        getSelection()?.selectAllChildren(from.current)
         announce('Selected: copy it with Ctrl+C.')
       } else {
         announce('The browser does not allow copying here.')
@@ -133,38 +238,71 @@ export function CopyButton({ text, label = 'Copy', done = 'Copied', from }) {
   return html`<button type="button" onClick=${copy}>${label}</button>`
 }
 
-/** Code with a button that copies it. */
+/**
+ * Code with a button that copies it.
+ *
+ * @param {{ text: string, label?: string }} props
+ */
 export function Code({ text, label = 'Command' }) {
-  const place = useRef(null)
-  return html`<div class="code"><pre tabindex="0" role="group" aria-label=${label}><code ref=${place}>${text}</code></pre><${CopyButton} text=${text} from=${place} /></div>`
+  const place = useRef(/** @type {HTMLElement | null} */ (null))
+  return html`<div class="code">
+    <pre tabindex="0" role="group" aria-label=${label}><code ref=${place}>${text}</code></pre>
+    <${CopyButton} text=${text} from=${place} />
+  </div>`
 }
 
 /**
  * A modal dialog. It begins at the first field of its form, if it has one. onClose is
  * called when it was left by Esc or its button.
+ *
+ * @param {{ title: Children, onClose: () => void, children?: Children }} props
  */
 export function Dialog({ title, onClose, children }) {
-  const element = useRef(null)
+  const element = useRef(/** @type {HTMLDialogElement | null} */ (null))
   const id = useId()
   useLayoutEffect(() => {
-    element.current.showModal()
-    element.current.querySelector('form :is(input, textarea, select)')?.focus()
-    return () => element.current?.close()
+    const dialog = element.current
+    if (!dialog) return undefined
+    dialog.showModal()
+    /** @type {HTMLElement | null} */
+    const field = dialog.querySelector('form :is(input, textarea, select)')
+    field?.focus()
+    return () => dialog.close()
   }, [])
-  return html`<dialog ref=${element} aria-labelledby=${id} onCancel=${(e) => { e.preventDefault(); onClose() }}>
-    <header class="card-head"><h2 id=${id}>${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${onClose}>✕</button></header>
+  return html`<dialog
+    ref=${element}
+    aria-labelledby=${id}
+    onCancel=${(e) => {
+      e.preventDefault()
+      onClose()
+    }}
+  >
+    <header class="card-head">
+      <h2 id=${id}>${title}</h2>
+      <button type="button" class="quiet" aria-label="Close" onClick=${onClose}>✕</button>
+    </header>
     ${children}
   </dialog>`
 }
 
+/** @typedef {{ busy: boolean, problem: Problem | null }} Sending */
+
 /**
- * What a form sends: {send, busy, problem, clear}. do is given what send is, and a name
+ * What a form sends: {send, busy, problem, clear}. action is given what send is, and a name
  * for the request that stays the same until it succeeded, so that a second try does not
  * do it twice.
+ *
+ * @template {unknown[]} A
+ * @template R
+ * @param {(key: string, ...args: A) => Promise<R>} action
  */
 export function useSend(action) {
-  const [state, setState] = useState({ busy: false, problem: null })
+  const [state, setState] = useState(/** @type {Sending} */ ({ busy: false, problem: null }))
   const key = useRef(idempotencyKey())
+  /**
+   * @param {A} args
+   * @returns {Promise<R | undefined>}
+   */
   const send = async (...args) => {
     setState({ busy: true, problem: null })
     try {
@@ -173,29 +311,75 @@ export function useSend(action) {
       setState({ busy: false, problem: null })
       return out
     } catch (problem) {
-      setState({ busy: false, problem: problem.name === 'AbortError' ? null : problem })
-      if (problem.name !== 'Problem' && problem.name !== 'AbortError') throw problem
+      setState({ busy: false, problem: wasAborted(problem) ? null : asProblem(problem) })
+      if (!(problem instanceof Problem) && !wasAborted(problem)) throw problem
       return undefined
     }
   }
   return { ...state, send, clear: () => setState({ busy: false, problem: null }) }
 }
 
-/** A labelled field; children is the control, which gets the id. */
+/**
+ * A labelled field; children is the control, which gets the id.
+ *
+ * @param {{ label: Children, hint?: Children, children: (id: string) => Children }} props
+ */
 export function Field({ label, hint, children }) {
   const id = useId()
-  return html`<div class="field"><label for=${id}>${label}</label>${children(id)}${hint && html`<p class="hint">${hint}</p>`}</div>`
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    ${children(id)}
+    ${hint && html`<p class="hint">${hint}</p>`}
+  </div>`
 }
 
-/** Links of which one is here: {href, text, here}. */
+/**
+ * Links of which one is here: {href, text, here}.
+ *
+ * @param {{ label: string, items: { href: string, text: string, here: boolean }[] }} props
+ */
 export function Tabs({ label, items }) {
-  return html`<nav class="tabs" aria-label=${label}><ul>${items.map(({ href, text, here }) => html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`
+  return html`<nav class="tabs" aria-label=${label}>
+    <ul>
+      ${items.map(
+        ({ href, text, here }) =>
+          html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`,
+      )}
+    </ul>
+  </nav>`
 }
 
-/** A small table: columns are {head, of(row), number, key}. Rows must be few. */
+/**
+ * A column of a small table; number says that it is set as numbers are.
+ *
+ * @template [T=any]
+ * @typedef {{ head: Children, of: (row: T) => Children, number?: boolean }} Column
+ */
+
+/**
+ * A small table. Rows must be few.
+ *
+ * @template T
+ * @param {{ caption: Children, columns: Column<T>[], rows: T[], rowKey?: (row: T, i: number) => string | number,
+ *   class?: string }} props
+ */
 export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class: more = '' }) {
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}><table class=${more}><caption class="visually-hidden">${caption}</caption>
-    <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`)}</tr></thead>
-    <tbody>${rows.map((row, i) => html`<tr key=${rowKey(row, i)}>${columns.map((c) => html`<td class=${c.number ? 'number' : ''} key=${c.head}>${c.of(row)}</td>`)}</tr>`)}</tbody>
-  </table></div>`
+  return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}>
+    <table class=${more}>
+      <caption class="visually-hidden">${caption}</caption>
+      <thead>
+        <tr>
+          ${columns.map((c) => html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row, i) =>
+            html`<tr key=${rowKey(row, i)}>
+              ${columns.map((c) => html`<td class=${c.number ? 'number' : ''} key=${c.head}>${c.of(row)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
 }

@@ -5,12 +5,17 @@ import { useEffect, useState } from 'preact/hooks'
 import { address } from './api.js'
 import { Topic } from './topic.js'
 
-/** The current place: {path, query}; parts of the path are decoded. */
+/**
+ * The current place: {path, query}; parts of the path are decoded.
+ *
+ * @returns {{ path: string, query: Query }}
+ */
 export function here() {
   const [path, query = ''] = location.hash.replace(/^#/, '').split('?')
   return { path: path.split('/').map(decode).join('/') || '/', query: Object.fromEntries(new URLSearchParams(query)) }
 }
 
+/** @param {string} part */
 function decode(part) {
   try {
     return decodeURIComponent(part)
@@ -19,7 +24,12 @@ function decode(part) {
   }
 }
 
-/** The link to a place; parts of the path are taken as they are, and encoded. */
+/**
+ * The link to a place; parts of the path are taken as they are, and encoded.
+ *
+ * @param {(string | number)[]} parts
+ * @param {Record<string, unknown>} [query]
+ */
 export const link = (parts, query) => address(`#/${parts.map(encodeURIComponent).join('/')}`, query)
 
 const moves = new Topic()
@@ -35,7 +45,11 @@ export function useRoute() {
   return route
 }
 
-/** Changes what the query of this place says, without a new entry in the history. */
+/**
+ * Changes what the query of this place says, without a new entry in the history.
+ *
+ * @param {Record<string, unknown>} change
+ */
 export function setQuery(change) {
   const { query } = here()
   const [path] = location.hash.split('?')

@@ -4,7 +4,12 @@ import { download, signedIn } from './api.js'
 import { html } from './html.js'
 import { announce, useSend } from './parts.js'
 
-/** Saves a Blob under a name. */
+/**
+ * Saves a Blob under a name.
+ *
+ * @param {Blob} blob
+ * @param {string} name
+ */
 export function save(blob, name) {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
@@ -15,9 +20,18 @@ export function save(blob, name) {
   announce(`Saved as ${name}.`)
 }
 
-/** The answer of the API behind a page: a link, or a file where it takes a token, which links do not send. */
+/**
+ * The answer of the API behind a page: a link, or a file where it takes a token, which links do not send.
+ *
+ * @param {{ path: string, name: string }} props
+ */
 export function AsJSON({ path, name }) {
-  const { send, busy, problem } = useSend(async () => save(await download(path, { accept: 'application/json' }), `${name}.json`))
+  const { send, busy, problem } = useSend(async () =>
+    save(await download(path, { accept: 'application/json' }), `${name}.json`),
+  )
   if (!signedIn()) return html`<a class="button" href=${path}>JSON</a>`
-  return html`<button type="button" disabled=${busy} onClick=${send}>JSON</button>${problem && html`<span class="stale" role="alert">${problem.message}</span>`}`
+  return html`
+    <button type="button" disabled=${busy} onClick=${send}>JSON</button>
+    ${problem && html`<span class="stale" role="alert">${problem.message}</span>`}
+  `
 }

@@ -1,8 +1,9 @@
 // A table of any number of rows, of which only those in view exist.
 
-import { html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from './html.js'
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { Held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
+import { useTurns } from './topic.js'
 import { Track } from './track.js'
 
 const ahead = 48 // rows drawn beyond the view in the direction of scrolling
@@ -25,14 +26,40 @@ function useNarrow() {
 }
 
 /**
+ * A column. width is one of a CSS grid, sort the order that the column is sorted by at
+ * first; bare says that it has no head on narrow screens.
+ *
+ * @template [T=any]
+ * @typedef {object} TableColumn
+ * @property {string} id
+ * @property {Children} head
+ * @property {(row: T) => Children} of
+ * @property {string} [width]
+ * @property {boolean} [number]
+ * @property {'asc' | 'desc'} [sort]
+ * @property {boolean} [bare]
+ */
+
+/** @typedef {{ by: string, order: 'asc' | 'desc' }} Sorted */
+
+/**
+ * @template T
+ * @typedef {Held<T> | Pages<T>} Rows
+ */
+
+const none = async () => ({ rows: [], total: 0 })
+
+/**
  * The rows of a source, and whether they are still those of the source before: they stay
  * until the first of the new ones are there, so that nothing jumps in between.
+ * @template T
+ * @param {{ source?: string, load?: import('./pages.js').Load<T>, rows?: T[], onNew: () => void }} props
  */
 function useRows({ source, load, rows, onNew }) {
-  const [, turn] = useReducer((n) => n + 1, 0)
-  const [tries, again] = useReducer((n) => n + 1, 0)
-  const shown = useRef(null)
-  const next = useRef(null)
+  const [, turn] = useTurns()
+  const [tries, again] = useTurns()
+  const shown = useRef(/** @type {Rows<T> | null} */ (null))
+  const next = useRef(/** @type {Rows<T> | null} */ (null))
   useLayoutEffect(() => {
     const arrived = () => {
       if (next.current !== fresh) return
@@ -42,7 +69,7 @@ function useRows({ source, load, rows, onNew }) {
       }
       turn()
     }
-    const fresh = rows ? new Held(rows) : new Pages(load, arrived)
+    const fresh = rows ? new Held(rows) : new Pages(load ?? none, arrived)
     next.current = fresh
     fresh.want(0, 1)
     arrived()
@@ -55,41 +82,117 @@ function useRows({ source, load, rows, onNew }) {
 /**
  * A table that loads what is scrolled to.
  *
- * columns are {id, head, of(row), width, number, sort, bare}, and the same array as long as they
- * are the same: width is one of a CSS grid, sort the order ('asc', 'desc') that a column is
- * sorted by at first; sorted is {by, order} and onSort gets both anew. The rows are rows,
- * or load(skip, size, signal) gives {rows, total} of them; source names what is loaded, and
- * another name starts anew. There is room for as many rows as room says, by default for
+ * columns is the same array as long as they are the same; onSort gets by and order anew.
+ * The rows are rows, or load gives them; source names what is loaded, and another name
+ * starts anew. There is room for as many rows as room says, by default for
  * those that there are. On narrow screens a row is a card, cardHeight high: its first
  * column above, the others below it with their heads, unless they are bare.
+ *
+ * @template T
+ * @param {object} props
+ * @param {string} props.label
+ * @param {TableColumn<T>[]} props.columns
+ * @param {string} [props.source]
+ * @param {import('./pages.js').Load<T>} [props.load]
+ * @param {T[]} [props.rows]
+ * @param {number} [props.room]
+ * @param {Sorted} [props.sorted]
+ * @param {(by: string, order: 'asc' | 'desc') => void} [props.onSort]
+ * @param {(total: number) => void} [props.onTotal]
+ * @param {Children} [props.empty]
+ * @param {number} [props.height] in pixels
+ * @param {number} [props.cardHeight] in pixels
  */
-export function VirtualTable({ label, columns, source, load, rows, room, sorted, onSort, onTotal, empty, height = 612, cardHeight = 64 }) {
+export function VirtualTable({
+  label,
+  columns,
+  source,
+  load,
+  rows,
+  room,
+  sorted,
+  onSort,
+  onTotal,
+  empty,
+  height = 612,
+  cardHeight = 64,
+}) {
   const cards = useNarrow()
   const each = cards ? cardHeight : rowHeight
   const port = useViewport(each)
   const { of, total, problem, busy, again } = useRows({ source, load, rows, onNew: port.restart })
   const { first, last, shift, tall } = port.lay(total ?? 0)
   port.rows = of
-  useEffect(() => { of?.want(...port.inView()) })
-  useEffect(() => { if (total !== null && !busy) onTotal?.(total) }, [total, busy, source])
+  useEffect(() => {
+    of?.want(...port.inView())
+  })
+  useEffect(() => {
+    if (total !== null && !busy) onTotal?.(total)
+  }, [total, busy, source])
 
   const drawn = []
-  for (let i = first; i < last; i++) drawn.push(html`<${Row} key=${i} index=${i} row=${of.row(i)} columns=${columns} />`)
+  for (let i = first; i < last; i++)
+    drawn.push(html`<${Row} key=${i} index=${i} row=${/** @type {any} */ (of?.row(i))} columns=${columns} />`)
   const failed = problem !== null && total === null
 
-  return html`<div class="vtable ${cards ? 'cards' : ''} ${busy ? 'busy' : ''}" role="table" aria-label=${label} aria-rowcount=${total === null ? -1 : total + 1} aria-busy=${busy && !problem}
-    style=${{ '--columns': columns.map((c) => c.width ?? '1fr').join(' '), '--row': `${each}px`, '--bar': `${port.size.bar}px` }}>
+  return html`<div
+    class="vtable ${cards ? 'cards' : ''} ${busy ? 'busy' : ''}"
+    role="table"
+    aria-label=${label}
+    aria-rowcount=${total === null ? -1 : total + 1}
+    aria-busy=${busy && !problem}
+    style=${{
+      '--columns': columns.map((c) => c.width ?? '1fr').join(' '),
+      '--row': `${each}px`,
+      '--bar': `${port.size.bar}px`,
+    }}
+  >
     <${Head} columns=${columns} sorted=${sorted} onSort=${onSort} />
-    ${failed && html`<div role="rowgroup"><div role="row"><div role="cell"><${Trouble} problem=${problem} retry=${again} /></div></div></div>`}
-    <div class="vtable-place" role="presentation" hidden=${failed} style=${{ height: `${Math.min(height, Math.max(room ?? 0, total ?? 0, least) * each)}px` }}>
-      ${total === 0 && html`<div role="rowgroup" class="vtable-none"><div role="row"><div role="cell">${empty}</div></div></div>`}
-      <div ref=${port.element} class="vtable-view" role="rowgroup" tabindex="0" aria-label="${label}, rows" hidden=${total === 0}
-        onScroll=${port.scrolled} onScrollEnd=${port.settle} onKeyDown=${port.key}>
+    ${
+      failed &&
+      html`<div role="rowgroup">
+        <div role="row"><div role="cell"><${Trouble} problem=${problem} retry=${again} /></div></div>
+      </div>`
+    }
+    <div
+      class="vtable-place"
+      role="presentation"
+      hidden=${failed}
+      style=${{ height: `${Math.min(height, Math.max(room ?? 0, total ?? 0, least) * each)}px` }}
+    >
+      ${
+        total === 0 &&
+        html`<div role="rowgroup" class="vtable-none"><div role="row"><div role="cell">${empty}</div></div></div>`
+      }
+      <div
+        ref=${port.element}
+        class="vtable-view"
+        role="rowgroup"
+        tabindex="0"
+        aria-label="${label}, rows"
+        hidden=${total === 0}
+        onScroll=${port.scrolled}
+        onScrollEnd=${port.settle}
+        onKeyDown=${port.key}
+      >
         <div class="vtable-all" role="presentation" style=${{ height: `${total === null ? least * each : tall}px` }}>
-          <div class="vtable-rows" role="presentation" style=${{ transform: `translateY(${first * each + shift}px)` }}>${drawn}</div>
+          <div class="vtable-rows" role="presentation" style=${{ transform: `translateY(${first * each + shift}px)` }}>
+            ${drawn}
+          </div>
         </div>
       </div>
-      ${problem !== null && !failed && html`<div class="vtable-problem" role="alert"><span>Some rows could not be loaded: ${problem.message}</span> <button type="button" onClick=${() => of.retry()}>Try again</button></div>`}
+      ${
+        problem !== null &&
+        !failed &&
+        html`<div class="vtable-problem" role="alert">
+          <span>Some rows could not be loaded: ${problem.message}</span> <button
+            type="button"
+            onClick=${() => of instanceof Pages && of.retry()}
+          >
+            Try again
+          </button>
+        </div>`
+      }
     </div>
   </div>`
 }
@@ -97,55 +200,97 @@ export function VirtualTable({ label, columns, source, load, rows, room, sorted,
 /**
  * The view of the rows, each of them so many pixels high: where it is scrolled to, and
  * which rows are drawn for that. lay takes the number of rows while they are drawn.
+ *
+ * @param {number} each
  */
 function useViewport(each) {
-  const [, turn] = useReducer((n) => n + 1, 0)
+  const [, turn] = useTurns()
   const [size, setSize] = useState({ height: 600, bar: 0 })
-  const element = useRef(null)
-  const port = useRef(null)
-  port.current ??= new Viewport(element, turn)
+  const element = useRef(/** @type {HTMLElement | null} */ (null))
+  const [port] = useState(() => new Viewport(element, turn))
 
   useLayoutEffect(() => {
     const { current } = element
-    const measured = new ResizeObserver(() => current.clientHeight > 0 && setSize((old) => {
-      const now = { height: current.clientHeight, bar: current.offsetWidth - current.clientWidth }
-      return now.height === old.height && now.bar === old.bar ? old : now
-    }))
+    if (!current) return undefined
+    const measured = new ResizeObserver(
+      () =>
+        current.clientHeight > 0 &&
+        setSize((old) => {
+          const now = { height: current.clientHeight, bar: current.offsetWidth - current.clientWidth }
+          return now.height === old.height && now.bar === old.bar ? old : now
+        }),
+    )
     measured.observe(current)
     return () => measured.disconnect()
   }, [])
-  useLayoutEffect(() => port.current.put())
+  useLayoutEffect(() => port.put())
 
-  return Object.assign(port.current, { size, each })
+  port.size = size
+  port.each = each
+  return port
 }
 
 class Viewport {
+  track = new Track()
+  each = rowHeight
+  size = { height: 600, bar: 0 }
+  /** @type {{ want: (first: number, last: number) => void } | null} */
+  rows = null
+  count = 0
+  laid = ''
+  laidEach = 0
+  moved = false
+  back = false
+  first = 0
+  last = 0
+
+  /**
+   * @param {{ current: HTMLElement | null }} element
+   * @param {() => void} turn
+   */
   constructor(element, turn) {
-    Object.assign(this, { element, turn, track: new Track(), count: 0, laid: '', moved: false, back: false, first: 0, last: 0 })
+    this.element = element
+    this.turn = turn
   }
 
-  /** Lays out count rows: which of them are drawn, and how far below their place. */
+  /**
+   * Lays out count rows: which of them are drawn, and how far below their place.
+   *
+   * @param {number} count
+   */
   lay(count) {
     const { track, each, size } = this
     const laid = `${count} ${each} ${size.height}`
     if (laid !== this.laid) {
       track.resize(count * each, size.height, this.laidEach ? each / this.laidEach : 1)
-      Object.assign(this, { laid, laidEach: each, count, moved: true, last: Math.min(this.last, count) })
+      this.laid = laid
+      this.laidEach = each
+      this.count = count
+      this.moved = true
+      this.last = Math.min(this.last, count)
     }
     if (!this.covered()) this.draw()
     return { first: this.first, last: this.last, shift: track.top - track.offset, tall: track.tall }
   }
 
+  /** @returns {[first: number, last: number]} */
   inView() {
     const { track, each, count } = this
-    return [Math.min(count, Math.floor(track.offset / each)), Math.min(count, Math.ceil((track.offset + track.height) / each))]
+    return [
+      Math.min(count, Math.floor(track.offset / each)),
+      Math.min(count, Math.ceil((track.offset + track.height) / each)),
+    ]
   }
 
   /** Whether enough is drawn, and not too much. */
   covered() {
     const [from, to] = this.inView()
     const [above, below] = this.back ? [guard, 2] : [2, guard]
-    return this.first <= Math.max(0, from - above) && this.last >= Math.min(this.count, to + below) && this.last - this.first <= to - from + ahead + behind + 2
+    return (
+      this.first <= Math.max(0, from - above) &&
+      this.last >= Math.min(this.count, to + below) &&
+      this.last - this.first <= to - from + ahead + behind + 2
+    )
   }
 
   draw() {
@@ -159,6 +304,7 @@ class Viewport {
     this.to(0)
   }
 
+  /** @param {number} offset */
   to(offset) {
     this.track.go(offset)
     this.moved = true
@@ -175,6 +321,7 @@ class Viewport {
     this.track.top = current.scrollTop // browsers round
   }
 
+  /** @param {{ currentTarget: HTMLElement }} event */
   scrolled = ({ currentTarget }) => {
     const { track } = this
     const { top, offset } = track
@@ -191,11 +338,21 @@ class Viewport {
     if (!this.track.exact && Math.abs(this.track.settled() - this.track.top) >= 1) this.to(this.track.offset)
   }
 
+  /** @param {KeyboardEvent} event */
   key = (event) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return
     const { track, each } = this
     const page = Math.max(1, Math.floor(track.height / each) - 1) * each
-    const offset = track.within({ ArrowDown: track.offset + each, ArrowUp: track.offset - each, PageDown: track.offset + page, PageUp: track.offset - page, Home: 0, End: track.full }[event.key] ?? NaN)
+    /** @type {Record<string, number>} */
+    const places = {
+      ArrowDown: track.offset + each,
+      ArrowUp: track.offset - each,
+      PageDown: track.offset + page,
+      PageUp: track.offset - page,
+      Home: 0,
+      End: track.full,
+    }
+    const offset = track.within(places[event.key] ?? NaN)
     if (Number.isNaN(offset) || offset === track.offset) return
     event.preventDefault()
     this.back = offset < track.offset
@@ -203,20 +360,63 @@ class Viewport {
   }
 }
 
+/**
+ * @param {{ columns: TableColumn[], sorted?: Sorted, onSort?: (by: string, order: 'asc' | 'desc') => void }} props
+ */
 function Head({ columns, sorted, onSort }) {
-  const sort = (c) => onSort?.(c.id, sorted.by === c.id ? (sorted.order === 'asc' ? 'desc' : 'asc') : c.sort)
-  return html`<div role="rowgroup" class="vtable-head"><div role="row" aria-rowindex="1" class="vrow">
-    ${columns.map((c) => {
-      const order = sorted?.by === c.id && c.sort ? sorted.order : null
-      return html`<div role="columnheader" key=${c.id} class=${c.number ? 'number' : ''} aria-sort=${order ? `${order}ending` : c.sort ? 'none' : undefined}>
-        ${c.sort ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${c.head}<span aria-hidden="true" class="arrow">${order === 'asc' ? '▲' : order === 'desc' ? '▼' : ''}</span></button>` : c.head}</div>`
-    })}
-  </div></div>`
+  /** @param {TableColumn} c */
+  const sort = (c) =>
+    onSort?.(c.id, sorted?.by === c.id ? (sorted.order === 'asc' ? 'desc' : 'asc') : (c.sort ?? 'asc'))
+  return html`<div role="rowgroup" class="vtable-head">
+    <div role="row" aria-rowindex="1" class="vrow">
+      ${columns.map((c) => {
+        const order = sorted?.by === c.id && c.sort ? sorted.order : null
+        return html`<div
+          role="columnheader"
+          key=${c.id}
+          class=${c.number ? 'number' : ''}
+          aria-sort=${order ? `${order}ending` : c.sort ? 'none' : undefined}
+        >
+          ${
+            c.sort
+              ? html`<button type="button" class="sort" onClick=${() => sort(c)}>
+                  ${c.head}
+                  <span aria-hidden="true" class="arrow">${order === 'asc' ? '▲' : order === 'desc' ? '▼' : ''}</span>
+                </button>`
+              : c.head
+          }
+        </div>`
+      })}
+    </div>
+  </div>`
 }
 
-/** A row; the same one is not made again. */
+/**
+ * A row; the same one is not made again.
+ *
+ * @template T
+ * @param {{ index: number, row: T | undefined, columns: TableColumn<T>[] }} props
+ */
 function Row({ index, row, columns }) {
-  return useMemo(() => html`<div role="row" aria-rowindex=${index + 2} class="vrow ${row === undefined ? 'blank' : ''}" aria-busy=${row === undefined ? 'true' : undefined}>
-    ${columns.map((c) => html`<div role="cell" key=${c.id} class="${c.number ? 'number' : ''} col-${c.id}" data-head=${c.bare ? undefined : c.head}>${row === undefined ? html`<span class="skeleton"></span>` : c.of(row)}</div>`)}
-  </div>`, [index, row, columns])
+  return useMemo(
+    () => html`<div
+      role="row"
+      aria-rowindex=${index + 2}
+      class="vrow ${row === undefined ? 'blank' : ''}"
+      aria-busy=${row === undefined ? 'true' : undefined}
+    >
+      ${columns.map(
+        (c) =>
+          html`<div
+            role="cell"
+            key=${c.id}
+            class="${c.number ? 'number' : ''} col-${c.id}"
+            data-head=${c.bare ? undefined : c.head}
+          >
+            ${row === undefined ? html`<span class="skeleton"></span>` : c.of(row)}
+          </div>`,
+      )}
+    </div>`,
+    [index, row, columns],
+  )
 }

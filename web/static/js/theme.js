@@ -13,12 +13,17 @@ export const theme = () => {
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system'
 }
 
+/** @param {string} chosen */
 export function setTheme(chosen) {
   forGood.set(key, chosen)
   apply()
 }
 
-/** Calls back whenever the colours change; returns what ends that. */
+/**
+ * Calls back whenever the colours change; returns what ends that.
+ *
+ * @param {() => void} callback
+ */
 export const onTheme = (callback) => changes.listen(callback)
 
 function apply() {
@@ -32,7 +37,11 @@ apply()
 const probe = document.createElement('span')
 probe.hidden = true
 
-/** The colour that a custom property of the style sheet stands for now, as charts need it. */
+/**
+ * The colour that a custom property of the style sheet stands for now, as charts need it.
+ *
+ * @param {string} name
+ */
 export function colour(name) {
   if (!probe.isConnected) document.body.append(probe)
   probe.style.color = `var(--${name})`

@@ -10,17 +10,31 @@ const edge = 100_000 // pixels at both ends of a bar in proportion that are one 
  * the rows by as much; once they end, the bar is put where it belongs: see settled.
  */
 export class Track {
-  constructor() {
-    Object.assign(this, { full: 0, height: 0, tall: 0, top: 0, offset: 0 })
-  }
+  full = 0
+  height = 0
+  tall = 0
+  top = 0
+  offset = 0
 
-  /** Takes new sizes; scale is how much higher rows are than before. What was in view stays there as far as it can. */
+  /**
+   * Takes new sizes; scale is how much higher rows are than before. What was in view stays as far as it can.
+   *
+   * @param {number} full
+   * @param {number} height
+   * @param {number} [scale]
+   */
   resize(full, height, scale = 1) {
-    Object.assign(this, { full, height, tall: Math.min(full, tallest) })
+    this.full = full
+    this.height = height
+    this.tall = Math.min(full, tallest)
     this.go(this.offset * scale)
   }
 
-  /** Brings a pixel of the rows to the top of the view. */
+  /**
+   * Brings a pixel of the rows to the top of the view.
+   *
+   * @param {number} offset
+   */
   go(offset) {
     this.offset = this.within(offset)
     this.top = this.settled()
@@ -30,11 +44,16 @@ export class Track {
     return this.full <= tallest
   }
 
+  /** @param {number} offset */
   within(offset) {
     return Math.max(0, Math.min(offset, this.full - this.height))
   }
 
-  /** The bar is at top now. */
+  /**
+   * The bar is at top now.
+   *
+   * @param {number} top
+   */
   moved(top) {
     const by = top - this.top
     this.offset = !this.exact && Math.abs(by) < this.height ? this.within(this.offset + by) : this.offsetOf(top)
@@ -55,6 +74,7 @@ export class Track {
     return !this.exact && (this.top < edge / 2 || this.top > end - edge / 2) && Math.abs(this.settled() - this.top) > 1
   }
 
+  /** @param {number} top */
   offsetOf(top) {
     const { most, end } = this.ranges()
     if (this.exact || top <= edge) return this.within(top)

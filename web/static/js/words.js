@@ -2,21 +2,23 @@
 
 import { amount, count, counted, percent, state } from './format.js'
 
+/** @type {Record<string, string>} */
 export const statusWords = {
-  no_action: 'no action', proposed: 'waits for approval', approved: 'approved', applying: 'being applied', committed: 'committed',
-  rejected: 'rejected', aborted: 'aborted', superseded: 'superseded', expired: 'expired',
+  no_action: 'no action',
+  proposed: 'waits for approval',
+  approved: 'approved',
+  applying: 'being applied',
+  committed: 'committed',
+  rejected: 'rejected',
+  aborted: 'aborted',
+  superseded: 'superseded',
+  expired: 'expired',
 }
 
 /** The statuses that a plan can be asked for by, in the order of its life. */
 export const statuses = Object.keys(statusWords)
 
-export const strategyWords = {
-  llfd: 'LLFD', lpt: 'LPT', mintable: 'MinTable', minmig: 'MinMig', mixed: 'Mixed', mixed_bf: 'Mixed, exhaustive', optimal: 'Optimal', readj: 'Readj',
-  halving: 'Token halving', doubling: 'Token doubling', fitted: 'Fitted tokens', quantile: 'Quantiles', min_movement: 'Least movement',
-}
-
-export const strategies = ['llfd', 'lpt', 'mintable', 'minmig', 'mixed', 'mixed_bf', 'optimal', 'readj']
-
+/** @type {Record<string, string>} */
 const causeWords = {
   balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
   cooldown: 'Too soon after the last plan that moved keys.',
@@ -26,7 +28,8 @@ const causeWords = {
   nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
   table_limit: 'No plan was found within the table limit.',
   unfinished: 'The time or the work budget was up before any plan was complete: everything stays where it is.',
-  frozen: 'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
+  frozen:
+    'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
   carried: 'Last reports stood in for missing ones.',
   within_threshold: 'No instance is overloaded by the policy, so no further round was tried.',
   exhausted: 'The overloaded instance has one token left.',
@@ -36,27 +39,45 @@ const causeWords = {
   granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
 }
 
-/** A cause that a newer server knows is still told. */
+/**
+ * A cause that a newer server knows is still told.
+ *
+ * @param {string} code
+ */
 export const cause = (code) => causeWords[code] ?? `Cause: ${code}.`
 
+/** @type {Record<string, string>} */
 export const reasonWords = {
-  drain: 'drain: its instance was removed', rehash: 'rehash: it follows the changed hash', fill: 'fill: it goes to an added instance',
-  move_back: 'move back: its entry goes, it returns to its hash instance', overload: 'overload: its instance exceeded its bound', exchange: 'exchange: it makes room for another key',
+  drain: 'drain: its instance was removed',
+  rehash: 'rehash: it follows the changed hash',
+  fill: 'fill: it goes to an added instance',
+  move_back: 'move back: its entry goes, it returns to its hash instance',
+  overload: 'overload: its instance exceeded its bound',
+  exchange: 'exchange: it makes room for another key',
 }
 
 export const reasons = Object.keys(reasonWords)
 
+/** @type {Record<API['EndReason'], string>} */
 export const endWords = {
   completed: 'The strategy ran to its end.',
   work_budget: 'Its work budget ran out: this is the best plan so far.',
   stopped: 'It was stopped by its deadline: this is the best plan so far.',
 }
 
+/** @type {Record<string, (unmet: API['Unmet'], parameters: Partial<API['Parameters']>) => string>} */
 const unmetWords = {
   theta_max: ({ limit, at_least }) => `no plan comes below θ = ${percent(at_least)}; ${percent(limit)} was asked for`,
-  table_limit: ({ limit, at_least }) => `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
+  table_limit: ({ limit, at_least }) =>
+    `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
   migration_limit: ({ limit, at_least }, { migration_limit: asked }) => {
-    const moves = asked?.fraction !== undefined ? (x) => `${percent(x)} of all state` : asked?.keys !== undefined ? (x) => counted(x, 'key') : state
+    /** @type {(x: number) => string} */
+    const moves =
+      asked?.fraction !== undefined
+        ? (x) => `${percent(x)} of all state`
+        : asked?.keys !== undefined
+          ? (x) => counted(x, 'key')
+          : state
     return `every plan moves ${moves(at_least)} at least; ${moves(limit)} may be moved`
   },
 }
@@ -64,47 +85,96 @@ const unmetWords = {
 /**
  * The certificate of a plan in sentences, the first of which is the verdict. A plan is
  * one of the API, or a result of a what-if.
+ *
+ * @param {Partial<AnyPlan> & Pick<AnyPlan, 'certificate' | 'parameters' | 'migration'>} plan
+ * @returns {string[]}
  */
 export function certificate(plan) {
   const proof = plan.certificate
-  if (!proof && plan.causes?.includes('unfinished')) return ['Nothing is proven: planning ended before any plan was complete.']
-  if (!proof) return [plan.status === 'no_action' && plan.pending ? 'Nothing was planned, so nothing is proven.' : 'There is no proof for this plan: its strategy has none, or the certificate is off.']
+  if (!proof && plan.causes?.includes('unfinished'))
+    return ['Nothing is proven: planning ended before any plan was complete.']
+  if (!proof)
+    return [
+      plan.status === 'no_action' && plan.pending
+        ? 'Nothing was planned, so nothing is proven.'
+        : 'There is no proof for this plan: its strategy has none, or the certificate is off.',
+    ]
   const imbalance = plan.parameters.objective === 'min_imbalance'
-  const limits = plan.hot_keys?.length > 0 ? 'the limits, but for hot keys' : 'the limits'
+  const limits = plan.hot_keys?.length ? 'the limits, but for hot keys' : 'the limits'
   const out = []
   if (proof.infeasible) {
     out.push('It is proven that no plan satisfies all limits.')
   } else if (proof.gap === null && (plan.balanced === false || plan.table_within_limit === false)) {
     out.push('This plan breaks a limit, so it cannot be compared with plans that satisfy them all.')
   } else if (proof.gap === null) {
-    out.push(imbalance ? 'No plan is proven to leave more than no imbalance.' : 'Plans that move nothing are not ruled out.')
+    out.push(
+      imbalance ? 'No plan is proven to leave more than no imbalance.' : 'Plans that move nothing are not ruled out.',
+    )
   } else if (proof.gap === 0) {
-    out.push(imbalance ? `Proven optimal: no plan that satisfies ${limits} is better balanced.` : `Proven optimal: no plan that satisfies ${limits} moves less.`)
+    out.push(
+      imbalance
+        ? `Proven optimal: no plan that satisfies ${limits} is better balanced.`
+        : `Proven optimal: no plan that satisfies ${limits} moves less.`,
+    )
   } else {
-    out.push(imbalance ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits}.` : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits}.`)
+    out.push(
+      imbalance
+        ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits}.`
+        : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits}.`,
+    )
   }
   if (proof.lower_bound !== null && proof.gap !== 0) {
-    out.push(imbalance ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.` : `Every such plan moves ${movement(proof.lower_bound, plan)} at least${moved(plan)}.`)
+    out.push(
+      imbalance
+        ? `Every such plan leaves θ = ${percent(proof.lower_bound)} at least.`
+        : `Every such plan moves ${movement(proof.lower_bound, plan)} at least${moved(plan, proof)}.`,
+    )
   }
-  for (const unmet of proof.unmet) out.push(`Proven, if all other limits hold: ${unmetWords[unmet.constraint]?.(unmet, plan.parameters) ?? `${unmet.constraint} cannot be met`}.`)
+  for (const unmet of proof.unmet) {
+    const words = unmetWords[unmet.constraint]?.(unmet, plan.parameters) ?? `${unmet.constraint} cannot be met`
+    out.push(`Proven, if all other limits hold: ${words}.`)
+  }
   if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
-  if (proof.scope === 'ranges') out.push('The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges; it counts cost that changes its owner.')
+  if (proof.scope === 'ranges')
+    out.push(
+      'The proof is over all divisions of the key space that satisfy the bounds, whatever the number of their ranges;' +
+        ' it counts cost that changes its owner.',
+    )
   return out
 }
 
-/** What a plan itself moves. Its figures do not have the cost that changes its owner, but its certificate does. */
-function moved(plan) {
-  const { scope, lower_bound: least, gap } = plan.certificate
+/**
+ * What a plan itself moves. Its figures do not have the cost that changes its owner, but its certificate does.
+ *
+ * @param {Parameters<typeof certificate>[0]} plan
+ * @param {NonNullable<API['Certificate']>} proof
+ */
+function moved(plan, proof) {
+  const { scope, lower_bound: least, gap } = proof
   if (scope !== 'ranges') return `; this one moves ${movement(plan.migration.objective, plan)}`
-  return gap === null ? '' : `; this one moves ${movement(least * (1 + gap), plan)}`
+  return gap === null || least === null ? '' : `; this one moves ${movement(least * (1 + gap), plan)}`
 }
 
-/** An objective in its unit: under ranges it is cost, else state, with an overhead per key if there is one. */
-const movement = (x, plan) => (plan.certificate.scope === 'ranges' ? `${amount(x)} of cost` : plan.parameters.key_overhead ? `${amount(x)} (state and overhead)` : state(x))
+/**
+ * An objective in its unit: under ranges it is cost, else state, with an overhead per key if there is one.
+ *
+ * @param {number} x
+ * @param {Parameters<typeof certificate>[0]} plan
+ */
+const movement = (x, plan) =>
+  plan.certificate?.scope === 'ranges'
+    ? `${amount(x)} of cost`
+    : plan.parameters.key_overhead
+      ? `${amount(x)} (state and overhead)`
+      : state(x)
 
-/** The size of what a plan routes by: entries, tokens or ranges. */
+/**
+ * The size of what a plan routes by: entries, tokens or ranges.
+ *
+ * @param {Pick<AnyPlan, 'routing_table' | 'ring' | 'ranges'>} plan
+ */
 export function tableOf(plan) {
   if (plan.routing_table) return { ...plan.routing_table, unit: 'entries', one: 'entry', name: 'Routing table' }
   if (plan.ring) return { ...plan.ring, unit: 'tokens', one: 'token', name: 'Tokens' }
-  return { ...plan.ranges, unit: 'ranges', one: 'range', name: 'Ranges' }
+  return { .../** @type {API['RangesDiff']} */ (plan.ranges), unit: 'ranges', one: 'range', name: 'Ranges' }
 }

@@ -11,41 +11,85 @@ import { Page } from './operator/page.js'
 import { History } from './operator/history.js'
 import { intervalsOf, useNewest, usePlans } from './operator/plans.js'
 
+/** @import { Operator } from './operator/page.js' */
+
 const sizes = [30, 100, 500, 1000]
 
+/** @param {{ operator: string, query: Query }} props */
 export default function View({ operator: name, query }) {
-  const [stamp, setStamp] = useState(null)
+  const [stamp, setStamp] = useState(/** @type {string | null} */ (null))
   const size = sizes.includes(Number(query.last)) ? Number(query.last) : 100
   const recent = usePlans(stamp === null ? null : name, { intervals: size, stamp })
-  return html`<${Page} name=${name} tab="plans" plans=${recent.data?.plans} render=${(operator, etag) => html`
-    <${Stamp} operator=${operator} etag=${etag} onChange=${setStamp} />
-    ${operator.last_interval === null ? html`<${First} operator=${operator} />` : html`
-      <${Resource} of=${recent} rows=${8} render=${({ plans }) => html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`} />
-      ${stamp !== null && html`<${History} name=${name} query=${query} stamp=${stamp} />`}`}`} />`
+  return html`<${Page}
+    name=${name}
+    tab="plans"
+    plans=${recent.data?.plans}
+    render=${(/** @type {Operator} */ operator, /** @type {string | null} */ etag) => html`
+      <${Stamp} operator=${operator} etag=${etag} onChange=${setStamp} />
+      ${
+        operator.last_interval === null
+          ? html`<${First} operator=${operator} />`
+          : html`
+              <${Resource}
+                of=${recent}
+                rows=${8}
+                render=${(/** @type {{ plans: PlanSummary[] }} */ { plans }) =>
+                  html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`}
+              />
+              ${stamp !== null && html`<${History} name=${name} query=${query} stamp=${stamp} />`}
+            `
+      }
+    `}
+  />`
 }
 
-/** Says when there may be other plans than those that were loaded: the operator changed, or its newest plan did. */
+/**
+ * Says when there may be other plans than those that were loaded: the operator changed, or its newest plan did.
+ *
+ * @param {{ operator: Operator, etag: string | null, onChange: (stamp: string) => void }} props
+ */
 function Stamp({ operator, etag, onChange }) {
   const newest = useNewest(operator.name)
   const known = newest.data !== null || newest.problem !== null
   const stamp = `${etag} ${newest.data?.id} ${newest.data?.status}`
-  useEffect(() => { if (known) onChange(stamp) }, [known, stamp])
+  useEffect(() => {
+    if (known) onChange(stamp)
+  }, [known, stamp])
   return null
 }
 
+/** @param {{ operator: Operator, plans: PlanSummary[], size: number }} props */
 function Intervals({ operator, plans, size }) {
   const all = intervalsOf(plans)
   if (all.length === 0) return null // The first one is on its way.
-  return html`<${Figures} operator=${operator} intervals=${all} plans=${plans} />
-    <${Charts} intervals=${all.slice(-size)} chooser=${html`<label>Newest <select value=${size} onChange=${(e) => setQuery({ last: e.currentTarget.value })}>
-      ${sizes.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select> intervals</label>`} />`
+  return html`
+    <${Figures} operator=${operator} intervals=${all} plans=${plans} />
+    <${Charts}
+      intervals=${all.slice(-size)}
+      chooser=${html`<label>
+        Newest <select value=${size} onChange=${(e) => setQuery({ last: e.currentTarget.value })}>
+          ${sizes.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}
+        </select> intervals
+      </label>`}
+    />
+  `
 }
 
-/** What brings the first plan. */
+/**
+ * What brings the first plan.
+ *
+ * @param {{ operator: Operator }} props
+ */
 function First({ operator }) {
   return html`<${Card} title="No interval has been planned yet">
-    <p>Send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here by itself.</p>
+    <p>
+      Send what each key cost in an interval, and how large its state is. The answer is a plan, and it appears here by
+      itself.
+    </p>
     <${Code} label="Send the statistics of an interval" text=${commandOf(firstStatistics(operator))} />
-    <p class="muted">The keys and figures are an example. <a href="docs">The API</a> takes JSON, NDJSON, Arrow and compressed bodies too.</p>
+    <p class="muted">
+      The keys and figures are an example. <a href="docs">The API</a> takes JSON, NDJSON, Arrow and compressed bodies
+      too.
+    </p>
   <//>`
 }

@@ -6,7 +6,7 @@ import { html, useEffect, useRef } from '../html.js'
 import { announce, Resource, Status, Time } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
-import { strategyWords } from '../words.js'
+import { strategyTitle } from '../strategies.js'
 import { Decision } from './plan/decision.js'
 import { PlanFigures } from './plan/figures.js'
 import { became, History, movesOn, Progress, Standing } from './plan/lifecycle.js'
@@ -14,36 +14,54 @@ import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
 import { useReasons } from './plan/why.js'
 
+/** @import { Resource as Watched } from '../api.js' */
+
 const mostFlows = 4_000
+/** @param {Plan} plan */
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
 
+/** @param {{ plan: string }} props */
 export default function View({ plan: id }) {
   useStateUnit()
   const path = `v1/plans/${encodeURIComponent(id)}`
+  /** @type {Watched<Plan>} */
   const found = useResource(path, { every })
   const plan = found.data
   // What moves is decided when a plan is made, so this is asked for once.
   const flows = useList(plan && `${path}/flows`, 'flows', { limit: mostFlows })
   const reasons = useReasons(plan)
   useChangesSaid(plan)
-  useEffect(() => { document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd' }, [plan])
+  useEffect(() => {
+    document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
+  }, [plan])
 
-  return html`${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}
-  <${Resource} of=${found} rows=${8} render=${() => html`
-    <div class="plan">
-      <${Head} plan=${plan} found=${found} />
-      ${plan.status === 'applying' && html`<${Progress} plan=${plan} />`}
-      <${PlanFigures} plan=${plan} flows=${flows} counts=${reasons.data}>
-        <${Scheme} plan=${plan} />
-        <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${plan} /></div>
-        <${History} plan=${plan} />
-      <//>
-    </div>`} />`
+  return html`
+    ${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}
+    <${Resource}
+      of=${found}
+      rows=${8}
+      render=${(/** @type {Plan} */ shown) => html`
+        <div class="plan">
+          <${Head} plan=${shown} found=${found} />
+          ${shown.status === 'applying' && html`<${Progress} plan=${shown} />`}
+          <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
+            <${Scheme} plan=${shown} />
+            <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${shown} /></div>
+            <${History} plan=${shown} />
+          <//>
+        </div>
+      `}
+    />
+  `
 }
 
-/** Says what a plan became while one looks at it. */
+/**
+ * Says what a plan became while one looks at it.
+ *
+ * @param {Plan | null} plan
+ */
 function useChangesSaid(plan) {
-  const known = useRef(null)
+  const known = useRef(/** @type {string | null} */ (null))
   useEffect(() => {
     if (!plan) return
     if (known.current !== null && known.current !== plan.status) announce(became(plan))
@@ -51,14 +69,30 @@ function useChangesSaid(plan) {
   }, [plan])
 }
 
+/** @param {{ plan: Plan, found: Watched<Plan> }} props */
 function Head({ plan, found }) {
   return html`
-    <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a></nav>
+    <nav class="crumbs" aria-label="Breadcrumb">
+      <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
+    </nav>
     <div class="plan-head">
-      <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1><${Status} status=${plan.status} />
-      <div class="plan-links"><a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a><${AsJSON} path=${`v1/plans/${encodeURIComponent(plan.id)}`} name=${`${plan.operator}-interval-${plan.interval}`} /></div>
+      <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1>
+      <${Status} status=${plan.status} />
+      <div class="plan-links">
+        <a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a>
+        <${AsJSON}
+          path=${`v1/plans/${encodeURIComponent(plan.id)}`}
+          name=${`${plan.operator}-interval-${plan.interval}`}
+        />
+      </div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
-    <div class="plan-under"><${Standing} plan=${plan} />
-      <p class="muted">${strategyWords[plan.strategy] ?? plan.strategy} · on table version ${count(plan.base_version)}${plan.version !== null && `, became ${count(plan.version)}`} · made <${Time} at=${plan.created_at} /></p></div>`
+    <div class="plan-under">
+      <${Standing} plan=${plan} />
+      <p class="muted">
+        ${strategyTitle(plan.strategy)} · on table version ${count(plan.base_version)}
+        ${plan.version !== null && `, became ${count(plan.version)}`} · made <${Time} at=${plan.created_at} />
+      </p>
+    </div>
+  `
 }

@@ -5,12 +5,32 @@ import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 
 /**
+ * @import { Palette } from '../../chart.js'
+ * @import { Column } from '../../parts.js'
+ */
+
+/** @typedef {{ size: number, owner: number | null }} Stretch */
+
+/**
+ * The loads of a member; bound is null where the member goes.
+ *
+ * @typedef {{ id: number, before: number, after: number, bound: number | null }} LoadRow
+ */
+
+/**
  * Makes stretches that are thinner than least part of one with those that follow, so
- * that any number of them stays drawable. Stretches are {size, owner}; what is merged has
- * the owner of its greatest part, and count says of how many stretches it is.
+ * that any number of them stays drawable. What is merged has the owner of its greatest
+ * part, and count says of how many stretches it is.
+ *
+ * @template {Stretch} S
+ * @param {S[]} stretches
+ * @param {number} least
+ * @returns {(Stretch & Partial<S> & { count: number })[]}
  */
 export function merged(stretches, least) {
+  /** @type {(Stretch & Partial<S> & { count: number })[]} */
   const out = []
+  /** @type {{ size: number, count: number, parts: Map<number | null, number> } | null} */
   let open = null
   for (const s of stretches) {
     if (open === null && s.size >= least) {
@@ -22,57 +42,163 @@ export function merged(stretches, least) {
     open.count++
     open.parts.set(s.owner, (open.parts.get(s.owner) ?? 0) + s.size)
     if (open.size >= least) {
-      out.push(closed(open))
+      out.push(/** @type {Stretch & Partial<S> & { count: number }} */ (closed(open)))
       open = null
     }
   }
-  if (open !== null && open.size > 0) out.push(closed(open))
+  if (open !== null && open.size > 0) out.push(/** @type {Stretch & Partial<S> & { count: number }} */ (closed(open)))
   return out
 }
 
+/** @param {{ size: number, count: number, parts: Map<number | null, number> }} open */
 function closed({ size, count, parts }) {
   const [[owner]] = [...parts].sort((a, b) => b[1] - a[1])
   return { size, count, owner }
 }
 
-/** Colours by place in a list of ids: those of neighbours differ. */
+/**
+ * Colours by place in a list of ids: those of neighbours differ.
+ *
+ * @param {Palette} p
+ * @param {number[]} ids
+ * @returns {(id: number | null) => string}
+ */
 export function colours(p, ids) {
   const at = new Map(ids.map((id, i) => [id, i]))
-  return (id) => (id === null ? p.line : p.series[at.get(id) % p.series.length])
-}
-
-/** Percent that keep their digits however small they are. */
-export const fine = (x) => (x === null || x === undefined ? '–' : x !== 0 && Math.abs(x) < 1e-4 ? `${(100 * x).toExponential(1)} %` : percent(x))
-
-/** How a chart of bars leaves room for the names at its left. */
-export function namesAside(p, names, width) {
-  const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
-  return { left: room, axis: axis(p, { type: 'category', inverse: true, data: names, axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' } }) }
+  return (id) => (id === null ? p.line : p.series[(at.get(id) ?? 0) % p.series.length])
 }
 
 /**
- * Loads of all members before and after: rows are {id, before, after, bound}, bound null
- * where a member goes. lines are {at, words} over the whole width.
+ * Percent that keep their digits however small they are.
+ *
+ * @param {number | null | undefined} x
+ */
+export const fine = (x) =>
+  x === null || x === undefined ? '–' : x !== 0 && Math.abs(x) < 1e-4 ? `${(100 * x).toExponential(1)} %` : percent(x)
+
+/**
+ * How a chart of bars leaves room for the names at its left.
+ *
+ * @param {Palette} p
+ * @param {string[]} names
+ * @param {number} width
+ */
+export function namesAside(p, names, width) {
+  const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
+  return {
+    left: room,
+    axis: axis(p, {
+      type: 'category',
+      inverse: true,
+      data: names,
+      axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' },
+    }),
+  }
+}
+
+/**
+ * Loads of all members before and after; lines go over the whole width.
+ *
+ * @param {object} props
+ * @param {LoadRow[]} props.rows
+ * @param {string} props.member
+ * @param {string} [props.unit]
+ * @param {(x: number | null) => string} [props.format]
+ * @param {(x: number | null) => string} [props.full]
+ * @param {string} props.bound
+ * @param {{ at: number, words: string }[]} [props.lines]
+ * @param {string} props.label
  */
 export function Loads({ rows, member, unit = 'load', format = amount, full = exactly, bound, lines = [], label }) {
   const equal = new Set(rows.map((r) => r.bound).filter((b) => b !== null && b !== undefined)).size <= 1
   const of = rows.find((r) => r.bound !== null && r.bound !== undefined)?.bound
-  const marks = [...lines, ...(equal && of !== undefined ? [{ at: of, words: bound }] : [])]
+  const marks = [...lines, ...(equal && typeof of === 'number' ? [{ at: of, words: bound }] : [])]
   const names = rows.map((r) => String(r.id))
-  return html`<${Chart} height=${260} label=${label} depends=${[rows, lines]}
-    data=${{ columns: [{ head: member, of: (r) => r.id, number: true }, { head: `${unit} before`, of: (r) => full(r.before), number: true }, { head: `${unit} after`, of: (r) => full(r.after), number: true }, { head: bound, of: (r) => full(r.bound ?? null), number: true }], rows }}
+  const tip = (/** @type {LoadRow} */ r) =>
+    [
+      `${member} ${r.id}`,
+      `before ${format(r.before)}`,
+      `after ${format(r.after)}`,
+      ...(r.bound === null ? [] : [`${bound} ${format(r.bound)}`]),
+    ].join('\n')
+  return html`<${Chart}
+    height=${260}
+    label=${label}
+    depends=${[rows, lines]}
+    data=${{
+      /** @type {Column<LoadRow>[]} */
+      columns: [
+        { head: member, of: (r) => r.id, number: true },
+        { head: `${unit} before`, of: (r) => full(r.before), number: true },
+        { head: `${unit} after`, of: (r) => full(r.after), number: true },
+        { head: bound, of: (r) => full(r.bound ?? null), number: true },
+      ],
+      rows,
+    }}
     option=${(p) => ({
       grid: { left: 8, right: 12, top: 36, bottom: 8, containLabel: true },
       legend: { top: 0, left: 0, data: ['before', 'after', ...(equal ? [] : [bound])] },
-      tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex: i }]) => `${member} ${rows[i].id}\nbefore ${format(rows[i].before)}\nafter ${format(rows[i].after)}${rows[i].bound === null || rows[i].bound === undefined ? '' : `\n${bound} ${format(rows[i].bound)}`}` },
+      tooltip: {
+        trigger: 'axis',
+        axisPointer: { type: 'shadow' },
+        formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => tip(rows[dataIndex]),
+      },
       xAxis: axis(p, { type: 'category', data: names }),
-      yAxis: axis(p, { type: 'value', min: 0, max: (v) => Math.max(v.max, ...marks.map((m) => m.at)) * 1.08 || 1, axisLabel: { formatter: format, showMaxLabel: false } }),
+      yAxis: axis(p, {
+        type: 'value',
+        min: 0,
+        max: (/** @type {{ max: number }} */ v) => Math.max(v.max, ...marks.map((m) => m.at)) * 1.08 || 1,
+        axisLabel: { formatter: format, showMaxLabel: false },
+      }),
       series: [
-        { name: 'before', type: 'bar', data: rows.map((r) => r.before), color: p.before, barGap: '10%', large: rows.length > 400 },
-        { name: 'after', type: 'bar', data: rows.map((r) => r.after), color: p.after, large: rows.length > 400,
-          markLine: marks.length === 0 ? undefined : { silent: true, symbol: 'none', animation: false, data: marks.map(({ at, words }, i) => ({ yAxis: at, label: { formatter: words, color: p.text, backgroundColor: p.surface, padding: [1, 4], borderRadius: 3, position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop' }, lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 } })) } },
-        ...(equal ? [] : [{ name: bound, type: 'scatter', data: rows.map((r) => r.bound ?? null), symbol: 'rect', symbolSize: [18, 2], color: p.bad }]),
+        {
+          name: 'before',
+          type: 'bar',
+          data: rows.map((r) => r.before),
+          color: p.before,
+          barGap: '10%',
+          large: rows.length > 400,
+        },
+        {
+          name: 'after',
+          type: 'bar',
+          data: rows.map((r) => r.after),
+          color: p.after,
+          large: rows.length > 400,
+          markLine:
+            marks.length === 0
+              ? undefined
+              : {
+                  silent: true,
+                  symbol: 'none',
+                  animation: false,
+                  data: marks.map(({ at, words }, i) => ({
+                    yAxis: at,
+                    label: {
+                      formatter: words,
+                      color: p.text,
+                      backgroundColor: p.surface,
+                      padding: [1, 4],
+                      borderRadius: 3,
+                      position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop',
+                    },
+                    lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 },
+                  })),
+                },
+        },
+        ...(equal
+          ? []
+          : [
+              {
+                name: bound,
+                type: 'scatter',
+                data: rows.map((r) => r.bound ?? null),
+                symbol: 'rect',
+                symbolSize: [18, 2],
+                color: p.bad,
+              },
+            ]),
       ],
-    })} />`
+    })}
+  />`
 }
-

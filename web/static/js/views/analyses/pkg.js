@@ -7,146 +7,492 @@ import { Card, PlainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { fine, namesAside } from './drawing.js'
 
-const schemeWords = { hash: 'Key grouping', shuffle: 'Shuffle grouping', potc: 'PoTC', on_greedy: 'On-Greedy', off_greedy: 'Off-Greedy', pkg: 'PKG', d_choices: 'D-Choices', w_choices: 'W-Choices' }
+/**
+ * @import { Palette } from '../../chart.js'
+ * @import { Column } from '../../parts.js'
+ */
+
+/** @typedef {API['PKGRun'] & { name: string }} Run */
+
+/**
+ * The imbalance of a run of d choices, with what is proven of it.
+ *
+ * @typedef {{ d: number, at: number, split?: number, topKey?: number, scheme?: string }} Point
+ */
+
+/** @type {Record<string, string>} */
+const schemeWords = {
+  hash: 'Key grouping',
+  shuffle: 'Shuffle grouping',
+  potc: 'PoTC',
+  on_greedy: 'On-Greedy',
+  off_greedy: 'Off-Greedy',
+  pkg: 'PKG',
+  d_choices: 'D-Choices',
+  w_choices: 'W-Choices',
+}
+/** @type {Record<string, string>} */
 const informationWords = { global: 'global', local: 'local', local_probing: 'probing' }
+/** @type {Record<string, string>} */
 const orderWords = { shuffled: ', shuffled', independent: ', drawn independently' }
 const least = 1e-9 // of a log axis: what is below, zero too, is not drawn
 
-/** Names of runs that say no more than it takes to tell them apart. */
+/**
+ * Names of runs that say no more than it takes to tell them apart.
+ *
+ * @param {API['PKGRun'][]} runs
+ * @returns {Run[]}
+ */
 function named(runs) {
+  /** @param {(run: API['PKGRun']) => unknown} of */
   const several = (of) => new Set(runs.map(of).filter((x) => x !== undefined)).size > 1
   const [d, s, l] = [several((r) => r.choices), several((r) => r.sources), several((r) => r.load_information)]
-  return runs.map((r) => ({ ...r, name: [schemeWords[r.scheme] ?? r.scheme, d && r.choices && `d = ${r.choices}`, s && `S = ${r.sources}`, l && r.load_information && informationWords[r.load_information]].filter(Boolean).join(', ') }))
+  return runs.map((r) => ({
+    ...r,
+    name: [
+      schemeWords[r.scheme] ?? r.scheme,
+      d && r.choices && `d = ${r.choices}`,
+      s && `S = ${r.sources}`,
+      l && r.load_information && informationWords[r.load_information],
+    ]
+      .filter(Boolean)
+      .join(', '),
+  }))
 }
 
+/** @param {{ result: API['PKGResult'], query: Query }} props */
 export function PKG({ result, query }) {
   const runs = named(result.runs)
   const best = runs.reduce((a, b) => (b.imbalance < a.imbalance ? b : a), runs[0])
   const fraction = query.y !== 'messages'
-  const chooser = html`<label class="analyses-choose">Imbalance in <select value=${fraction ? '' : 'messages'} onChange=${(e) => setQuery({ y: e.currentTarget.value })}><option value="">parts of the messages so far</option><option value="messages">messages</option></select></label>`
+  const chooser = html`<label class="analyses-choose">
+    Imbalance
+    in <select value=${fraction ? '' : 'messages'} onChange=${(e) => setQuery({ y: e.currentTarget.value })}>
+      <option value="">parts of the messages so far</option>
+      <option value="messages">messages</option>
+    </select>
+  </label>`
   return html`
-    <${Stats} items=${[
-      { label: 'Messages m', value: count(result.messages), note: `${counted(result.keys, 'key')}${orderWords[result.order] ?? ', in the order of the stream'}` },
-      { label: 'Workers W', value: count(result.workers), note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed' },
-      { label: 'Most frequent key p₁', value: fine(result.p1), note: `of the messages; 1/W is ${fine(1 / result.workers)}` },
-      { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
-      { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
-    ]} />
+    <${Stats}
+      items=${[
+        {
+          label: 'Messages m',
+          value: count(result.messages),
+          note: `${counted(result.keys, 'key')}${orderWords[result.order ?? ''] ?? ', in the order of the stream'}`,
+        },
+        {
+          label: 'Workers W',
+          value: count(result.workers),
+          note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed',
+        },
+        {
+          label: 'Most frequent key p₁',
+          value: fine(result.p1),
+          note: `of the messages; 1/W is ${fine(1 / result.workers)}`,
+        },
+        { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
+        { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
+      ]}
+    />
     ${result.advice && html`<${Advice} advice=${result.advice} workers=${result.workers} />`}
-    ${runs.some((r) => r.series.length > 0) && html`<${Card} title="Imbalance over time" aside=${chooser}><${OverTime} runs=${runs} fraction=${fraction} /><//>`}
+    ${
+      runs.some((r) => r.series.length > 0) &&
+      html`<${Card} title="Imbalance over time" aside=${chooser}><${OverTime} runs=${runs} fraction=${fraction} /><//>`
+    }
     <${OverChoices} runs=${runs} advice=${result.advice} />
     <div class="grid">
-      <${Card} class="half" title="Memory: pairs of a worker and a key"><${Bars} runs=${runs} of=${(r) => r.memory.pairs} unit="pairs" words="Pairs of a worker and a key held by each run" /><//>
-      <${Card} class="half" title="Aggregation: messages to merge in a period"><${Bars} runs=${runs} of=${(r) => r.aggregation.per_period} unit="messages" words="Messages that are sent on to be merged in a period, by run" /><//>
+      <${Card} class="half" title="Memory: pairs of a worker and a key">
+        <${Bars}
+          runs=${runs}
+          of=${(/** @type {Run} */ r) => r.memory.pairs}
+          unit="pairs"
+          words="Pairs of a worker and a key held by each run"
+        />
+      <//>
+      <${Card} class="half" title="Aggregation: messages to merge in a period">
+        <${Bars}
+          runs=${runs}
+          of=${(/** @type {Run} */ r) => r.aggregation.per_period}
+          unit="messages"
+          words="Messages that are sent on to be merged in a period, by run"
+        />
+      <//>
     </div>
     <${Card} title="Runs"><${Runs} runs=${runs} /><//>
-    ${result.heavy_keys.length > 0 && html`<${Card} title="Heavy keys"><${HeavyKeys} result=${result} /><//>`}`
+    ${result.heavy_keys.length > 0 && html`<${Card} title="Heavy keys"><${HeavyKeys} result=${result} /><//>`}
+  `
 }
 
+/** @param {{ advice: API['PKGAdvice'], workers: number }} props */
 function Advice({ advice: a, workers }) {
-  const verdict = a.choices === null ? `No number of choices that was tried keeps the imbalance within ${fine(a.target)}.` : `Take d = ${a.choices}: it keeps the imbalance within ${fine(a.target)}.`
+  const verdict =
+    a.choices === null
+      ? `No number of choices that was tried keeps the imbalance within ${fine(a.target)}.`
+      : `Take d = ${a.choices}: it keeps the imbalance within ${fine(a.target)}.`
   return html`<${Card} title="How many choices">
     <p class="analyses-verdict">${verdict}</p>
-    <p>Proven: it takes at least d = ${count(a.least_choices)}. ${a.max_workers < workers ? `With d choices the costliest key can be balanced over ${count(a.max_workers)} workers at most; there are ${count(workers)}.` : `The most frequent key would allow up to ${counted(a.max_workers, 'worker')}.`}</p>
-    <${PlainTable} caption="Numbers of choices that were tried" rows=${a.tried} rowKey=${(t) => t.choices} columns=${[
-      { head: 'd', of: (t) => count(t.choices), number: true }, { head: 'Trials that met the target', of: (t) => `${count(t.met)} of ${count(t.trials)}`, number: true },
-      { head: 'Imbalance, median', of: (t) => fine(t.imbalance.median), number: true }, { head: 'least', of: (t) => fine(t.imbalance.least), number: true }, { head: 'greatest', of: (t) => fine(t.imbalance.greatest), number: true },
-    ]} />
-    ${a.key_count > 0 && html`<h3>Keys that need more than two choices</h3>
-      ${a.keys.length < a.key_count && html`<p class="hint">The first ${count(a.keys.length)} of ${counted(a.key_count, 'key')}.</p>`}
-      <div class="analyses-tall"><${PlainTable} caption="Keys that need more than two choices" rows=${a.keys} rowKey=${(k) => k.key} columns=${[
-        { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Choices at the least', of: (k) => count(k.choices), number: true },
-      ]} /></div>`}
+    <p>
+      Proven: it takes at least d = ${count(a.least_choices)}
+      . ${
+        a.max_workers < workers
+          ? `With d choices the costliest key can be balanced over ${count(a.max_workers)} workers at most;` +
+            ` there are ${count(workers)}.`
+          : `The most frequent key would allow up to ${counted(a.max_workers, 'worker')}.`
+      }
+    </p>
+    <${PlainTable}
+      caption="Numbers of choices that were tried"
+      rows=${a.tried}
+      rowKey=${(/** @type {{ choices: number }} */ t) => t.choices}
+      columns=${
+        /** @type {Column<API['PKGTrials']>[]} */ ([
+          { head: 'd', of: (t) => count(t.choices), number: true },
+          { head: 'Trials that met the target', of: (t) => `${count(t.met)} of ${count(t.trials)}`, number: true },
+          { head: 'Imbalance, median', of: (t) => fine(t.imbalance.median), number: true },
+          { head: 'least', of: (t) => fine(t.imbalance.least), number: true },
+          { head: 'greatest', of: (t) => fine(t.imbalance.greatest), number: true },
+        ])
+      }
+    />
+    ${
+      a.key_count > 0 &&
+      html`
+        <h3>Keys that need more than two choices</h3>
+        ${
+          a.keys.length < a.key_count &&
+          html`<p class="hint">The first ${count(a.keys.length)} of ${counted(a.key_count, 'key')}.</p>`
+        }
+        <div class="analyses-tall">
+          <${PlainTable}
+            caption="Keys that need more than two choices"
+            rows=${a.keys}
+            rowKey=${(/** @type {{ key: string }} */ k) => k.key}
+            columns=${
+              /** @type {Column<API['PKGDemandingKey']>[]} */ ([
+                { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
+                { head: 'Messages', of: (k) => count(k.messages), number: true },
+                { head: 'Choices at the least', of: (k) => count(k.choices), number: true },
+              ])
+            }
+          />
+        </div>
+      `
+    }
   <//>`
 }
 
 const symbols = ['circle', 'diamond', 'triangle', 'rect']
 const lineTypes = ['solid', 'dashed', 'dotted']
 
+/** @param {{ runs: Run[], fraction: boolean }} props */
 function OverTime({ runs, fraction }) {
   const drawn = runs.filter((r) => r.series.length > 0)
+  /** @param {API['PKGPoint']} point */
   const y = (point) => (fraction ? point.imbalance / point.messages : point.imbalance)
   const format = fraction ? fine : amount
   const bounds = fraction ? topKeyBounds(drawn) : []
-  const label = `Imbalance I(t)${fraction ? '/t' : ''} of ${counted(drawn.length, 'run')} over ${counted(drawn[0].series.at(-1).messages, 'message')}, on a logarithmic axis. At the end: ${drawn.slice(0, 8).map((r) => `${r.name} ${fine(r.imbalance)}`).join('; ')}.`
-  return html`<${Chart} height=${340} label=${label} depends=${[runs, fraction]}
-    data=${{ rows: drawn[0].series.map((s, i) => ({ messages: s.messages, i })), columns: [{ head: 'Messages', of: (r) => count(r.messages), number: true }, ...drawn.map((run) => ({ head: run.name, of: ({ i }) => (run.series[i] ? format(y(run.series[i])) : '–'), number: true }))] }}
-    option=${(p, width) => ({
-      grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
-      legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
-      tooltip: { trigger: 'axis', order: 'valueDesc', valueFormatter: (v) => format(v) },
-      xAxis: axis(p, { type: 'value', name: 'messages', nameLocation: 'middle', nameGap: 24, min: 0, max: 'dataMax', axisLabel: { formatter: amount } }),
-      yAxis: axis(p, { type: 'log', axisLabel: { formatter: format } }),
-      series: [...drawn.map((r, i) => ({
-        name: r.name, type: 'line', showSymbol: false, color: p.series[i % 10], lineStyle: { width: 1.8, type: lineTypes[i % 3] }, connectNulls: true,
-        data: r.series.map((s) => [s.messages, y(s) > least ? y(s) : null]),
-      })), {
-        name: 'proven bound', type: 'line', data: [], color: p.bad,
-        markLine: { silent: true, symbol: 'none', animation: false, lineStyle: { color: p.bad, type: 'dashed', width: 1.2 }, label: { position: 'insideEndTop', color: p.text, backgroundColor: p.surface, padding: [1, 4], formatter: ({ name }) => name },
-          data: bounds.map(({ at, words }) => ({ yAxis: at, name: words })) },
-      }],
-    })} />
-    ${bounds.length > 0 && html`<p class="hint">Dashed: at the end of the stream no run with so many choices is below, as the most frequent key has so many workers only. Where the imbalance is 0 nothing is drawn.</p>`}`
+  const ends = drawn.slice(0, 8).map((r) => `${r.name} ${fine(r.imbalance)}`)
+  const label =
+    `Imbalance I(t)${fraction ? '/t' : ''} of ${counted(drawn.length, 'run')}` +
+    ` over ${counted(drawn[0].series.at(-1)?.messages, 'message')}, on a logarithmic axis.` +
+    ` At the end: ${ends.join('; ')}.`
+  return html`
+    <${Chart}
+      height=${340}
+      label=${label}
+      depends=${[runs, fraction]}
+      data=${{
+        rows: drawn[0].series.map((s, i) => ({ messages: s.messages, i })),
+        columns: [
+          { head: 'Messages', of: (/** @type {{ messages: number }} */ r) => count(r.messages), number: true },
+          ...drawn.map((run) => ({
+            head: run.name,
+            of: (/** @type {{ i: number }} */ { i }) => (run.series[i] ? format(y(run.series[i])) : '–'),
+            number: true,
+          })),
+        ],
+      }}
+      option=${(p, width) => ({
+        grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
+        legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
+        tooltip: { trigger: 'axis', order: 'valueDesc', valueFormatter: (/** @type {number} */ v) => format(v) },
+        xAxis: axis(p, {
+          type: 'value',
+          name: 'messages',
+          nameLocation: 'middle',
+          nameGap: 24,
+          min: 0,
+          max: 'dataMax',
+          axisLabel: { formatter: amount },
+        }),
+        yAxis: axis(p, { type: 'log', axisLabel: { formatter: format } }),
+        series: [
+          ...drawn.map((r, i) => ({
+            name: r.name,
+            type: 'line',
+            showSymbol: false,
+            color: p.series[i % 10],
+            lineStyle: { width: 1.8, type: lineTypes[i % 3] },
+            connectNulls: true,
+            data: r.series.map((s) => [s.messages, y(s) > least ? y(s) : null]),
+          })),
+          {
+            name: 'proven bound',
+            type: 'line',
+            data: [],
+            color: p.bad,
+            markLine: {
+              silent: true,
+              symbol: 'none',
+              animation: false,
+              lineStyle: { color: p.bad, type: 'dashed', width: 1.2 },
+              label: {
+                position: 'insideEndTop',
+                color: p.text,
+                backgroundColor: p.surface,
+                padding: [1, 4],
+                formatter: (/** @type {{ name: string }} */ { name }) => name,
+              },
+              data: bounds.map(({ at, words }) => ({ yAxis: at, name: words })),
+            },
+          },
+        ],
+      })}
+    />
+    ${
+      bounds.length > 0 &&
+      html`<p class="hint">
+        Dashed: at the end of the stream no run with so many choices is below, as the most frequent key has so many
+        workers only. Where the imbalance is 0 nothing is drawn.
+      </p>`
+    }
+  `
 }
 
-/** p₁/d − 1/W for each d, where it says something. */
+/**
+ * p₁/d − 1/W for each d, where it says something.
+ *
+ * @param {Run[]} runs
+ */
 function topKeyBounds(runs) {
   const byChoices = new Map(runs.map((r) => [r.bounds.top_key_choices, r.bounds.top_key]))
-  return [...byChoices].filter(([, at]) => at > least).sort(([a], [b]) => a - b).map(([d, at]) => ({ at, words: `bound for d = ${d}: ${fine(at)}` }))
+  return [...byChoices]
+    .filter(([, at]) => at > least)
+    .sort(([a], [b]) => a - b)
+    .map(([d, at]) => ({ at, words: `bound for d = ${d}: ${fine(at)}` }))
 }
 
-/** The imbalance at the end over d, as far as several were run or tried. */
+/**
+ * The imbalance at the end over d, as far as several were run or tried.
+ *
+ * @param {{ runs: Run[], advice?: API['PKGAdvice'] }} props
+ */
 function OverChoices({ runs, advice }) {
+  /** @type {Map<string, Point[]>} */
   const lines = new Map()
   for (const r of runs.filter((x) => x.choices)) {
     const name = r.name.replace(/, d = \d+/, '')
-    lines.set(name, [...(lines.get(name) ?? []), { d: r.choices, at: r.imbalance, split: r.bounds.split, topKey: r.bounds.top_key, scheme: r.scheme }])
+    lines.set(name, [
+      ...(lines.get(name) ?? []),
+      { d: r.choices ?? 0, at: r.imbalance, split: r.bounds.split, topKey: r.bounds.top_key, scheme: r.scheme },
+    ])
   }
-  if (advice?.tried.length > 0) lines.set('PKG, median of the trials', advice.tried.map((t) => ({ d: t.choices, at: t.imbalance.median })))
+  if (advice && advice.tried.length > 0)
+    lines.set(
+      'PKG, median of the trials',
+      advice.tried.map((t) => ({ d: t.choices, at: t.imbalance.median })),
+    )
   const ds = [...new Set([...lines.values()].flat().map((x) => x.d))].sort((a, b) => a - b)
   if (ds.length < 2) return null
-  const bound = (of) => ds.map((d) => Math.max(...[...lines.values()].flat().filter((x) => x.d === d && x.scheme === 'pkg').map(of), -Infinity))
+  /** @param {(point: Point) => number | undefined} of */
+  const bound = (of) =>
+    ds.map((d) =>
+      Math.max(
+        ...[...lines.values()]
+          .flat()
+          .filter((x) => x.d === d && x.scheme === 'pkg')
+          .map((x) => of(x) ?? -Infinity),
+        -Infinity,
+      ),
+    )
   const [split, topKey] = [bound((x) => x.split), bound((x) => x.topKey)]
+  /** @param {number} x */
   const value = (x) => (x > least && Number.isFinite(x) ? x : null)
-  const all = [...[...lines].map(([name, points]) => ({ name, values: ds.map((d) => points.find((x) => x.d === d)?.at ?? null) })), { name: 'proven bound, most frequent key', values: topKey.map(value), bound: true }, { name: 'proven bound, any splitting', values: split.map(value), bound: true }].filter((l) => l.values.some((v) => v !== null))
-  return html`<${Card} title="Imbalance over the number of choices"><${Chart} height=${300} label="Imbalance I(m)/m for d = ${ds.join(', ')}, with proven bounds, on a logarithmic axis." depends=${[runs, advice]}
-    data=${{ rows: ds.map((d, i) => ({ d, i })), columns: [{ head: 'd', of: (r) => r.d, number: true }, ...all.map((l) => ({ head: l.name, of: ({ i }) => fine(l.values[i]), number: true }))] }}
-    option=${(p, width) => ({
-      grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true }, legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
-      tooltip: { trigger: 'axis', valueFormatter: fine },
-      xAxis: axis(p, { type: 'category', data: ds.map(String), name: 'choices d', nameLocation: 'middle', nameGap: 24 }), yAxis: axis(p, { type: 'log', axisLabel: { formatter: fine } }),
-      series: all.map((l, i) => ({ name: l.name, type: 'line', symbol: symbols[i % symbols.length], symbolSize: 8, data: l.values.map((v) => (v === null || v <= least ? null : v)), color: l.bound ? p.bad : p.series[i % 10], lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : lineTypes[i % 3] }, connectNulls: true,
-        markLine: i === 0 && advice ? { silent: true, symbol: 'none', lineStyle: { color: p.good, type: 'dashed' }, label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text }, data: [{ yAxis: advice.target }] } : undefined })),
-    })} /><//>`
+  /** @type {{ name: string, values: (number | null)[], bound?: boolean }[]} */
+  const all = [
+    ...[...lines].map(([name, points]) => ({ name, values: ds.map((d) => points.find((x) => x.d === d)?.at ?? null) })),
+    { name: 'proven bound, most frequent key', values: topKey.map(value), bound: true },
+    { name: 'proven bound, any splitting', values: split.map(value), bound: true },
+  ].filter((l) => l.values.some((v) => v !== null))
+  return html`<${Card} title="Imbalance over the number of choices">
+    <${Chart}
+      height=${300}
+      label="Imbalance I(m)/m for d = ${ds.join(', ')}, with proven bounds, on a logarithmic axis."
+      depends=${[runs, advice]}
+      data=${{
+        rows: ds.map((d, i) => ({ d, i })),
+        columns: [
+          { head: 'd', of: (/** @type {{ d: number }} */ r) => r.d, number: true },
+          ...all.map((l) => ({
+            head: l.name,
+            of: (/** @type {{ i: number }} */ { i }) => fine(l.values[i]),
+            number: true,
+          })),
+        ],
+      }}
+      option=${(p, width) => ({
+        grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
+        legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
+        tooltip: { trigger: 'axis', valueFormatter: fine },
+        xAxis: axis(p, {
+          type: 'category',
+          data: ds.map(String),
+          name: 'choices d',
+          nameLocation: 'middle',
+          nameGap: 24,
+        }),
+        yAxis: axis(p, { type: 'log', axisLabel: { formatter: fine } }),
+        series: all.map((l, i) => ({
+          name: l.name,
+          type: 'line',
+          symbol: symbols[i % symbols.length],
+          symbolSize: 8,
+          data: l.values.map((v) => (v === null || v <= least ? null : v)),
+          color: l.bound ? p.bad : p.series[i % 10],
+          lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : lineTypes[i % 3] },
+          connectNulls: true,
+          markLine:
+            i === 0 && advice
+              ? {
+                  silent: true,
+                  symbol: 'none',
+                  lineStyle: { color: p.good, type: 'dashed' },
+                  label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text },
+                  data: [{ yAxis: advice.target }],
+                }
+              : undefined,
+        })),
+      })}
+    />
+  <//>`
 }
 
+/** @param {{ runs: Run[], of: (run: Run) => number, unit: string, words: string }} props */
 function Bars({ runs, of, unit, words }) {
   const rows = [...runs].sort((a, b) => of(b) - of(a))
-  return html`<${Chart} height=${Math.min(900, 60 + 24 * rows.length)} label="${words}: ${rows.slice(0, 8).map((r) => `${r.name} ${amount(of(r))}`).join('; ')}." depends=${[runs]}
-    data=${{ rows, columns: [{ head: 'Run', of: (r) => r.name }, { head: unit, of: (r) => exactly(of(r)), number: true }] }}
-    option=${(p, width) => {
-      const names = namesAside(p, rows.map((r) => r.name), width)
+  return html`<${Chart}
+    height=${Math.min(900, 60 + 24 * rows.length)}
+    label="${words}: ${rows
+      .slice(0, 8)
+      .map((r) => `${r.name} ${amount(of(r))}`)
+      .join('; ')}."
+    depends=${[runs]}
+    data=${{
+      rows,
+      columns: [
+        { head: 'Run', of: (/** @type {Run} */ r) => r.name },
+        { head: unit, of: (/** @type {Run} */ r) => exactly(of(r)), number: true },
+      ],
+    }}
+    option=${(/** @type {Palette} */ p, /** @type {number} */ width) => {
+      const names = namesAside(
+        p,
+        rows.map((r) => r.name),
+        width,
+      )
       return {
-        grid: { left: names.left, right: 56, top: 4, bottom: 24 }, tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex: i }]) => `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}` },
-        xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }), yAxis: names.axis,
-        series: [{ type: 'bar', data: rows.map(of), color: p.after, barMaxWidth: 16, label: { show: rows.length <= 40, position: 'right', color: p.text, formatter: ({ value }) => amount(value) } }],
+        grid: { left: names.left, right: 56, top: 4, bottom: 24 },
+        tooltip: {
+          trigger: 'axis',
+          axisPointer: { type: 'shadow' },
+          formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex: i }]) =>
+            `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}`,
+        },
+        xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }),
+        yAxis: names.axis,
+        series: [
+          {
+            type: 'bar',
+            data: rows.map(of),
+            color: p.after,
+            barMaxWidth: 16,
+            label: {
+              show: rows.length <= 40,
+              position: 'right',
+              color: p.text,
+              formatter: (/** @type {{ value: number }} */ { value }) => amount(value),
+            },
+          },
+        ],
       }
-    }} />`
+    }}
+  />`
 }
 
-/** What must hold of a run: at least the greater one of its bounds. */
+/**
+ * What must hold of a run: at least the greater one of its bounds.
+ *
+ * @param {Run} run
+ */
 const lowerBound = ({ bounds }) => Math.max(0, bounds.top_key, bounds.split)
 
-const Runs = ({ runs }) => html`<div class="analyses-tall"><${PlainTable} caption="Figures of each run" rows=${runs} rowKey=${(r) => r.name} columns=${[
-  { head: 'Run', of: (r) => r.name }, { head: 'I(m)/m', of: (r) => fine(r.imbalance), number: true },
-  { head: 'Over seeds', of: (r) => (r.over_seeds.least === r.over_seeds.greatest ? '–' : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`), number: true },
-  { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true }, { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true }, { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
-  { head: 'θ', of: (r) => fine(r.theta), number: true }, { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
-  { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true }, { head: 'Over key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true }, { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
-  { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true }, { head: 'Head', of: (r) => (r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–') },
-]} /></div>`
+/** @param {{ runs: Run[] }} props */
+const Runs = ({ runs }) =>
+  html`<div class="analyses-tall">
+    <${PlainTable}
+      caption="Figures of each run"
+      rows=${runs}
+      rowKey=${(/** @type {Run} */ r) => r.name}
+      columns=${
+        /** @type {Column<Run>[]} */ ([
+          { head: 'Run', of: (r) => r.name },
+          { head: 'I(m)/m', of: (r) => fine(r.imbalance), number: true },
+          {
+            head: 'Over seeds',
+            of: (r) =>
+              r.over_seeds.least === r.over_seeds.greatest
+                ? '–'
+                : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`,
+            number: true,
+          },
+          { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true },
+          { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true },
+          { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
+          { head: 'θ', of: (r) => fine(r.theta), number: true },
+          { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
+          { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true },
+          { head: 'Over key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true },
+          { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
+          { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true },
+          {
+            head: 'Head',
+            of: (r) =>
+              r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–',
+          },
+        ])
+      }
+    />
+  </div>`
 
-const HeavyKeys = ({ result }) => html`${result.heavy_keys.length < result.heavy_key_count && html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`}
-  <div class="analyses-tall"><${PlainTable} caption="Heavy keys and the workers they need" rows=${result.heavy_keys} rowKey=${(k) => k.key} columns=${[
-  { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'Messages', of: (k) => count(k.messages), number: true }, { head: 'Share', of: (k) => fine(k.share), number: true }, { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
-]} /></div>`
+/** @param {{ result: API['PKGResult'] }} props */
+const HeavyKeys = ({ result }) => html`
+  ${
+    result.heavy_keys.length < result.heavy_key_count &&
+    html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`
+  }
+  <div class="analyses-tall">
+    <${PlainTable}
+      caption="Heavy keys and the workers they need"
+      rows=${result.heavy_keys}
+      rowKey=${(/** @type {{ key: string }} */ k) => k.key}
+      columns=${
+        /** @type {Column<API['PKGHeavyKey']>[]} */ ([
+          { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
+          { head: 'Messages', of: (k) => count(k.messages), number: true },
+          { head: 'Share', of: (k) => fine(k.share), number: true },
+          { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
+        ])
+      }
+    />
+  </div>
+`

@@ -8,98 +8,266 @@ import { Loads } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
 import { Paper, Simulations } from './simulation.js'
 
-const methodWords = { halving: 'Token halving', doubling: 'Token doubling', fitted: 'Fitted token counts', none: 'No redistribution' }
+/** @import { Column, Stat } from '../../parts.js' */
 
-const causeWords = {
-  overloaded: 'the node was relieved', within_threshold: 'no queue exceeds the threshold', short_queue: 'the longest queue is shorter than the least that is relieved', alone: 'there is no second node',
-  exhausted: 'the overloaded node has one token left, or no other node has one to double', token_limit: 'there would be too many tokens', max_rounds: 'the overloaded node has used its rounds', balanced: 'every load is within the tolerance', no_improvement: 'nothing that was tried is better',
+/**
+ * A change of the ring that can be shown.
+ *
+ * @typedef {{ id: string, words: string, change: API['RingChange'], cause?: string }} Shown
+ */
+
+/** @type {Record<string, string>} */
+const methodWords = {
+  halving: 'Token halving',
+  doubling: 'Token doubling',
+  fitted: 'Fitted token counts',
+  none: 'No redistribution',
 }
 
-/** The changes of the ring that an answer has, the most telling first. */
+/** @type {Record<string, string>} */
+const causeWords = {
+  overloaded: 'the node was relieved',
+  within_threshold: 'no queue exceeds the threshold',
+  short_queue: 'the longest queue is shorter than the least that is relieved',
+  alone: 'there is no second node',
+  exhausted: 'the overloaded node has one token left, or no other node has one to double',
+  token_limit: 'there would be too many tokens',
+  max_rounds: 'the overloaded node has used its rounds',
+  balanced: 'every load is within the tolerance',
+  no_improvement: 'nothing that was tried is better',
+}
+
+/**
+ * The changes of the ring that an answer has, the most telling first.
+ *
+ * @param {API['RingResult']} result
+ * @returns {Shown[]}
+ */
 function changesOf(result) {
   return [
-    result.plan && { id: 'plan', words: `Plan: ${methodWords[result.plan.method].toLowerCase()}`, change: result.plan.change, cause: result.plan.cause },
+    result.plan && {
+      id: 'plan',
+      words: `Plan: ${methodWords[result.plan.method].toLowerCase()}`,
+      change: result.plan.change,
+      cause: result.plan.cause,
+    },
     result.rescale && { id: 'rescale', words: 'Joining and leaving nodes', change: result.rescale },
-    result.redistribution && { id: 'round', words: 'One round, by the policy', change: result.redistribution, cause: result.redistribution.cause },
+    result.redistribution && {
+      id: 'round',
+      words: 'One round, by the policy',
+      change: result.redistribution,
+      cause: result.redistribution.cause,
+    },
   ].filter(Boolean)
 }
 
+/** @param {{ result: API['RingResult'], query: Query, values: { theta_max?: number } }} props */
 export function Ring({ result, query, values }) {
   useStateUnit()
   const changes = changesOf(result)
   const theta = values.theta_max ?? 0.08
+  /** @param {Shown} c */
   const changing = (c) => c.change.tokens_added + c.change.tokens_removed > 0
   const shown = changes.find((c) => c.id === query.show) ?? changes.find(changing) ?? changes[0] ?? null
   return html`
     ${result.keys > 0 && html`<${Stats} items=${figures(result, shown?.change, theta)} />`}
-    ${result.verdict && html`<${Verdict} result=${result} />`}
+    ${result.verdict && html`<${Verdict} verdict=${result.verdict} redistribution=${result.redistribution} />`}
     ${shown && html`<${Change} result=${result} shown=${shown} changes=${changes} theta=${theta} />`}
-    ${!shown && result.nodes.length > 0 && result.keys > 0 && html`<${Card} title="Nodes"><${Nodes} nodes=${result.nodes} /><//>`}
+    ${
+      !shown &&
+      result.nodes.length > 0 &&
+      result.keys > 0 &&
+      html`<${Card} title="Nodes"><${Nodes} nodes=${result.nodes} /><//>`
+    }
     ${result.plan && html`<${Plan} plan=${result.plan} />`}
     ${result.reach && html`<${Reach} reach=${result.reach} />`}
     ${result.simulations && html`<${Simulations} runs=${result.simulations} />`}
-    ${result.paper && html`<${Paper} rows=${result.paper} />`}`
+    ${result.paper && html`<${Paper} rows=${result.paper} />`}
+  `
 }
 
+/**
+ * @param {API['RingResult']} result
+ * @param {API['RingChange'] | undefined} change
+ * @param {number} theta
+ * @returns {(Stat | undefined)[]}
+ */
 function figures(result, change, theta) {
   return [
     { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
-    change ? { label: 'Greatest overload θ', value: percent(change.theta.after), note: `before ${percent(change.theta.before)}, θ_max ${percent(theta)}`, tone: change.theta.after <= theta ? 'good' : 'warn' }
+    change
+      ? {
+          label: 'Greatest overload θ',
+          value: percent(change.theta.after),
+          note: `before ${percent(change.theta.before)}, θ_max ${percent(theta)}`,
+          tone: change.theta.after <= theta ? 'good' : 'warn',
+        }
       : { label: 'Greatest overload θ', value: percent(result.theta) },
-    { label: 'Skew S', value: amount(change?.skew.after ?? result.skew), note: change && `before ${amount(change.skew.before)}` },
-    change && { label: 'Tokens', value: `+${count(change.tokens_added)} −${count(change.tokens_removed)}`, note: `${percent(change.moved)} of the ring changes its node` },
-    change?.migration && { label: 'Migration', value: percent(change.migration.fraction), note: `${counted(change.migration.keys, 'key')}, ${state(change.migration.state)}` },
+    {
+      label: 'Skew S',
+      value: amount(change?.skew.after ?? result.skew),
+      note: change && `before ${amount(change.skew.before)}`,
+    },
+    change && {
+      label: 'Tokens',
+      value: `+${count(change.tokens_added)} −${count(change.tokens_removed)}`,
+      note: `${percent(change.moved)} of the ring changes its node`,
+    },
+    change?.migration && {
+      label: 'Migration',
+      value: percent(change.migration.fraction),
+      note: `${counted(change.migration.keys, 'key')}, ${state(change.migration.state)}`,
+    },
   ]
 }
 
-function Verdict({ result: { verdict: v, redistribution } }) {
+/** @param {{ verdict: API['RingVerdict'], redistribution?: API['RingChange'] }} props */
+function Verdict({ verdict: v, redistribution }) {
   const who = v.node === null ? 'Several nodes share the longest queue' : `Node ${v.node} has the longest queue`
   return html`<${Card} title="The policy's verdict">
-    <p>${who}, ${exactly(v.longest)}; the second longest is ${exactly(v.second)}, so that the threshold is ${exactly(v.threshold)}. ${v.fires ? `The threshold is exceeded: node ${v.node} is to be relieved.` : `No node is relieved: ${causeWords[v.cause] ?? v.cause}.`}
-      ${redistribution && v.fires && redistribution.cause !== 'overloaded' ? ` It cannot be: ${causeWords[redistribution.cause] ?? redistribution.cause}.` : ''}</p>
+    <p>
+      ${who}, ${exactly(v.longest)}; the second longest is ${exactly(v.second)}, so that the threshold
+      is ${exactly(v.threshold)}
+      . ${
+        v.fires
+          ? `The threshold is exceeded: node ${v.node} is to be relieved.`
+          : `No node is relieved: ${causeWords[v.cause] ?? v.cause}.`
+      }
+      ${
+        redistribution && v.fires && redistribution.cause !== 'overloaded'
+          ? ` It cannot be: ${causeWords[redistribution.cause ?? ''] ?? redistribution.cause}.`
+          : ''
+      }
+    </p>
     ${redistribution && v.fires && redistribution.cause === 'overloaded' && html`<p>${roundWords(redistribution)}</p>`}
   <//>`
 }
 
-/** What one round does, in a sentence. */
+/**
+ * What one round does, in a sentence.
+ *
+ * @param {API['RingChange']} change
+ */
 function roundWords(change) {
   const gave = change.nodes.filter((n) => n.tokens_after < n.tokens_before)
   const took = change.nodes.filter((n) => n.tokens_after > n.tokens_before)
-  const who = gave.length > 0 ? `Node ${gave[0].id} gives up ${counted(gave[0].tokens_before - gave[0].tokens_after, 'token')}` : `${counted(took.length, 'node')} ${took.length === 1 ? 'takes' : 'take'} ${counted(change.tokens_added, 'token')}`
-  const effect = change.theta.after < change.theta.before ? 'falls' : change.theta.after > change.theta.before ? 'rises' : 'stays'
-  return `${who}; θ ${effect}${effect === 'stays' ? ` at ${percent(change.theta.after)}` : ` from ${percent(change.theta.before)} to ${percent(change.theta.after)}`}${change.migration ? `, and ${counted(change.migration.keys, 'key')} with ${state(change.migration.state)} ${change.migration.keys === 1 ? 'moves' : 'move'}` : ''}.`
+  const who =
+    gave.length > 0
+      ? `Node ${gave[0].id} gives up ${counted(gave[0].tokens_before - gave[0].tokens_after, 'token')}`
+      : `${counted(took.length, 'node')} ${took.length === 1 ? 'takes' : 'take'}` +
+        ` ${counted(change.tokens_added, 'token')}`
+  const effect =
+    change.theta.after < change.theta.before ? 'falls' : change.theta.after > change.theta.before ? 'rises' : 'stays'
+  const { before, after } = change.theta
+  const by = effect === 'stays' ? `at ${percent(after)}` : `from ${percent(before)} to ${percent(after)}`
+  const { keys, state: size } = change.migration ?? { keys: 0, state: 0 }
+  const moves = `, and ${counted(keys, 'key')} with ${state(size)} ${keys === 1 ? 'moves' : 'move'}`
+  return `${who}; θ ${effect} ${by}${change.migration ? moves : ''}.`
 }
 
-/** The ring and the loads before and after a change. */
+/**
+ * The ring and the loads before and after a change.
+ *
+ * @param {{ result: API['RingResult'], shown: Shown, changes: Shown[], theta: number }} props
+ */
 function Change({ result, shown, changes, theta }) {
   const { change, id } = shown
   const loads = result.keys > 0
-  const lines = id === 'round' && result.verdict && equalCapacity(change.nodes) ? [{ at: result.verdict.threshold, words: 'threshold of the policy' }] : []
-  const chooser = changes.length > 1 && html`<label class="analyses-choose">Change <select value=${id} onChange=${(e) => setQuery({ show: e.currentTarget.value })}>${changes.map((c) => html`<option value=${c.id} key=${c.id}>${c.words}</option>`)}</select></label>`
+  const lines =
+    id === 'round' && result.verdict && equalCapacity(change.nodes)
+      ? [{ at: result.verdict.threshold, words: 'threshold of the policy' }]
+      : []
+  const chooser =
+    changes.length > 1 &&
+    html`<label class="analyses-choose">
+      Change <select value=${id} onChange=${(e) => setQuery({ show: e.currentTarget.value })}>
+        ${changes.map((c) => html`<option value=${c.id} key=${c.id}>${c.words}</option>`)}
+      </select>
+    </label>`
   return html`<${Card} title=${shown.words} aside=${chooser}>
-    ${change.tokens_added + change.tokens_removed === 0 && html`<p class="muted">Nothing changes${shown.cause ? `: ${causeWords[shown.cause] ?? shown.cause}` : ''}. The ring is shown as it is.</p>`}
+    ${
+      change.tokens_added + change.tokens_removed === 0 &&
+      html`<p class="muted">
+        Nothing changes${shown.cause ? `: ${causeWords[shown.cause] ?? shown.cause}` : ''}. The ring is shown as it is.
+      </p>`
+    }
     <div class="analyses-sides">
       <${RingDrawing} nodes=${change.nodes} />
-      <div>${loads && html`<h3>Load of each node, in units of cost</h3>
-        <${Loads} rows=${loadRows(change.nodes, result, theta)} member="Node" unit="load" bound="bound by θ_max" lines=${lines}
-          label="Load of ${counted(change.nodes.length, 'node')} before and after: the greatest overload goes from ${percent(change.theta.before)} to ${percent(change.theta.after)}." />`}</div>
+      <div>
+        ${
+          loads &&
+          html`
+            <h3>Load of each node, in units of cost</h3>
+            <${Loads}
+              rows=${loadRows(change.nodes, result, theta)}
+              member="Node"
+              unit="load"
+              bound="bound by θ_max"
+              lines=${lines}
+              label="Load of ${counted(
+                change.nodes.length,
+                'node',
+              )} before and after: the greatest overload goes from ${percent(change.theta.before)} to ${percent(
+                change.theta.after,
+              )}."
+            />
+          `
+        }
+      </div>
     </div>
-    <h3>Tokens and loads</h3><${ChangedNodes} nodes=${change.nodes} />
-    ${change.arcs.length > 0 && html`<h3>Arcs that change their node</h3>${shortened(change.arcs.length, change.arcs_moved, 'arc')}<${Arcs} arcs=${change.arcs} />`}
-    ${change.migration?.top.length > 0 && html`<h3>Keys that move</h3>${shortened(change.migration.top.length, change.migration.keys, 'key')}<${Moved} keys=${change.migration.top} />`}
+    <h3>Tokens and loads</h3>
+    <${ChangedNodes} nodes=${change.nodes} />
+    ${
+      change.arcs.length > 0 &&
+      html`
+        <h3>Arcs that change their node</h3>
+        ${shortened(change.arcs.length, change.arcs_moved, 'arc')}
+        <${Arcs} arcs=${change.arcs} />
+      `
+    }
+    ${
+      change.migration &&
+      change.migration.top.length > 0 &&
+      html`
+        <h3>Keys that move</h3>
+        ${shortened(change.migration.top.length, change.migration.keys, 'key')}
+        <${Moved} keys=${change.migration.top} />
+      `
+    }
   <//>`
 }
 
+/** @param {API['RingNodeChange'][]} nodes */
 const equalCapacity = (nodes) => nodes.every((n) => n.capacity === nodes[0].capacity)
 
-/** The bound is (1 + θ_max) times the fair share, which those that stay have. */
+/**
+ * The bound is (1 + θ_max) times the fair share, which those that stay have.
+ *
+ * @param {API['RingNodeChange'][]} nodes
+ * @param {API['RingResult']} result
+ * @param {number} theta
+ */
 function loadRows(nodes, result, theta) {
   const capacity = nodes.reduce((sum, n) => sum + (n.tokens_after > 0 ? n.capacity : 0), 0)
-  return nodes.map((n) => ({ id: n.id, before: n.load_before, after: n.load_after, bound: n.tokens_after > 0 && capacity > 0 ? (1 + theta) * result.cost * n.capacity / capacity : null }))
+  return nodes.map((n) => ({
+    id: n.id,
+    before: n.load_before,
+    after: n.load_after,
+    bound: n.tokens_after > 0 && capacity > 0 ? ((1 + theta) * result.cost * n.capacity) / capacity : null,
+  }))
 }
 
-const shortened = (shown, all, one) => (shown < all ? html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}, those with most state first.</p>` : null)
+/**
+ * @param {number} shown
+ * @param {number} all
+ * @param {string} one
+ */
+const shortened = (shown, all, one) =>
+  shown < all
+    ? html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}, those with most state first.</p>`
+    : null
 
+/** @param {API['RingNodeChange']} node */
 function tokenWords({ tokens_before: before, tokens_after: after }) {
   if (after === before) return 'as before'
   const [from, to] = [Math.min(before, after), Math.max(before, after) - 1]
@@ -107,59 +275,189 @@ function tokenWords({ tokens_before: before, tokens_after: after }) {
   return after > before ? `took ${which}` : `gave up ${which}`
 }
 
-const ChangedNodes = ({ nodes }) => html`<div class="analyses-tall"><${PlainTable} caption="Tokens and loads of each node before and after" rows=${nodes} rowKey=${(n) => n.id} columns=${[
-  { head: 'Node', of: (n) => n.id }, { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
-  { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true }, { head: 'Change', of: tokenWords },
-  { head: 'Load before', of: (n) => amount(n.load_before), number: true }, { head: 'Load after', of: (n) => amount(n.load_after), number: true },
-  { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
-  { head: 'State in', of: (n) => stateOnly(n.state_in), number: true }, { head: 'State out', of: (n) => stateOnly(n.state_out), number: true },
-]} /></div>`
+/** @param {{ nodes: API['RingNodeChange'][] }} props */
+const ChangedNodes = ({ nodes }) =>
+  html`<div class="analyses-tall">
+    <${PlainTable}
+      caption="Tokens and loads of each node before and after"
+      rows=${nodes}
+      rowKey=${(/** @type {{ id: number }} */ n) => n.id}
+      columns=${
+        /** @type {Column<API['RingNodeChange']>[]} */ ([
+          { head: 'Node', of: (n) => n.id },
+          { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
+          { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true },
+          { head: 'Change', of: tokenWords },
+          { head: 'Load before', of: (n) => amount(n.load_before), number: true },
+          { head: 'Load after', of: (n) => amount(n.load_after), number: true },
+          { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
+          { head: 'State in', of: (n) => stateOnly(n.state_in), number: true },
+          { head: 'State out', of: (n) => stateOnly(n.state_out), number: true },
+        ])
+      }
+    />
+  </div>`
 
-const Arcs = ({ arcs }) => html`<div class="analyses-tall"><${PlainTable} caption="Arcs that change their node" rows=${arcs} columns=${[
-  { head: 'Positions after', of: (a) => count(a.start), number: true }, { head: 'Up to', of: (a) => count(a.end), number: true },
-  { head: 'From', of: (a) => a.from, number: true }, { head: 'To', of: (a) => a.to, number: true },
-  { head: 'Keys', of: (a) => count(a.keys), number: true }, { head: 'Cost', of: (a) => amount(a.cost), number: true }, { head: 'State', of: (a) => stateOnly(a.state), number: true },
-]} /></div>`
+/** @param {{ arcs: API['RingArc'][] }} props */
+const Arcs = ({ arcs }) =>
+  html`<div class="analyses-tall">
+    <${PlainTable}
+      caption="Arcs that change their node"
+      rows=${arcs}
+      columns=${
+        /** @type {Column<API['RingArc']>[]} */ ([
+          { head: 'Positions after', of: (a) => count(a.start), number: true },
+          { head: 'Up to', of: (a) => count(a.end), number: true },
+          { head: 'From', of: (a) => a.from, number: true },
+          { head: 'To', of: (a) => a.to, number: true },
+          { head: 'Keys', of: (a) => count(a.keys), number: true },
+          { head: 'Cost', of: (a) => amount(a.cost), number: true },
+          { head: 'State', of: (a) => stateOnly(a.state), number: true },
+        ])
+      }
+    />
+  </div>`
 
-const Moved = ({ keys }) => html`<div class="analyses-tall"><${PlainTable} caption="Keys that move" rows=${keys} rowKey=${(k) => k.key} columns=${[
-  { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` }, { head: 'From', of: (k) => k.from, number: true }, { head: 'To', of: (k) => k.to, number: true },
-  { head: 'Cost', of: (k) => amount(k.cost), number: true }, { head: 'State', of: (k) => stateOnly(k.state), number: true },
-]} /></div>`
+/** @param {{ keys: API['RingMovedKey'][] }} props */
+const Moved = ({ keys }) =>
+  html`<div class="analyses-tall">
+    <${PlainTable}
+      caption="Keys that move"
+      rows=${keys}
+      rowKey=${(/** @type {{ key: string }} */ k) => k.key}
+      columns=${
+        /** @type {Column<API['RingMovedKey']>[]} */ ([
+          { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
+          { head: 'From', of: (k) => k.from, number: true },
+          { head: 'To', of: (k) => k.to, number: true },
+          { head: 'Cost', of: (k) => amount(k.cost), number: true },
+          { head: 'State', of: (k) => stateOnly(k.state), number: true },
+        ])
+      }
+    />
+  </div>`
 
-const Nodes = ({ nodes }) => html`<${PlainTable} caption="What each node carries" rows=${nodes} rowKey=${(n) => n.id} columns=${[
-  { head: 'Node', of: (n) => n.id }, { head: 'Tokens', of: (n) => count(n.tokens), number: true }, { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
-  { head: 'Load', of: (n) => amount(n.load), number: true }, { head: 'Keys', of: (n) => count(n.keys), number: true }, { head: 'Queue', of: (n) => amount(n.queue), number: true },
-]} />`
+/** @param {{ nodes: API['RingNodeLoad'][] }} props */
+const Nodes = ({ nodes }) =>
+  html`<${PlainTable}
+    caption="What each node carries"
+    rows=${nodes}
+    rowKey=${(/** @type {{ id: number }} */ n) => n.id}
+    columns=${
+      /** @type {Column<API['RingNodeLoad']>[]} */ ([
+        { head: 'Node', of: (n) => n.id },
+        { head: 'Tokens', of: (n) => count(n.tokens), number: true },
+        { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
+        { head: 'Load', of: (n) => amount(n.load), number: true },
+        { head: 'Keys', of: (n) => count(n.keys), number: true },
+        { head: 'Queue', of: (n) => amount(n.queue), number: true },
+      ])
+    }
+  />`
 
-/** The rounds of a plan, and why it ended. */
+/**
+ * The rounds of a plan, and why it ended.
+ *
+ * @param {{ plan: API['RingPlan'] }} props
+ */
 function Plan({ plan }) {
-  const said = plan.balanced ? 'The plan keeps every load within the tolerance.' : `The plan does not keep every load within the tolerance: ${causeWords[plan.cause] ?? plan.cause}.`
+  const said = plan.balanced
+    ? 'The plan keeps every load within the tolerance.'
+    : `The plan does not keep every load within the tolerance: ${causeWords[plan.cause] ?? plan.cause}.`
+  const some = `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`
+  const adopted = plan.adopted === 0 ? 'none of which is' : some
   return html`<${Card} title="How the plan was found">
-    <p>${said}${plan.rounds.length > 0 ? ` ${counted(plan.rounds.length, 'round')} ${plan.rounds.length === 1 ? 'was' : 'were'} tried, ${plan.adopted === 0 ? 'none of which is' : `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`} part of it.` : ''}${plan.searched > 0 ? ` ${counted(plan.searched, 'token count')} ${plan.searched === 1 ? 'was' : 'were'} evaluated.` : ''}</p>
-    ${plan.rounds.length > 0 && html`<div class="analyses-tall"><${PlainTable} caption="Rounds" rows=${plan.rounds.map((r, i) => ({ ...r, i }))} columns=${[
-      { head: 'Round', of: (r) => r.i + 1, number: true }, { head: 'Node relieved', of: (r) => r.node, number: true }, { head: 'θ after it', of: (r) => percent(r.theta), number: true },
-      { head: 'Part of the plan', of: (r) => (r.i < plan.adopted ? 'yes' : 'no') },
-    ]} /></div>`}
+    <p>
+      ${said}
+      ${
+        plan.rounds.length > 0
+          ? ` ${counted(plan.rounds.length, 'round')} ${plan.rounds.length === 1 ? 'was' : 'were'} tried,` +
+            ` ${adopted} part of it.`
+          : ''
+      }
+      ${
+        plan.searched > 0
+          ? ` ${counted(plan.searched, 'token count')} ${plan.searched === 1 ? 'was' : 'were'} evaluated.`
+          : ''
+      }
+    </p>
+    ${
+      plan.rounds.length > 0 &&
+      html`<div class="analyses-tall">
+        <${PlainTable}
+          caption="Rounds"
+          rows=${plan.rounds.map((r, i) => ({ ...r, i }))}
+          columns=${
+            /** @type {Column<API['RingRound'] & { i: number }>[]} */ ([
+              { head: 'Round', of: (r) => r.i + 1, number: true },
+              { head: 'Node relieved', of: (r) => r.node, number: true },
+              { head: 'θ after it', of: (r) => percent(r.theta), number: true },
+              { head: 'Part of the plan', of: (r) => (r.i < plan.adopted ? 'yes' : 'no') },
+            ])
+          }
+        />
+      </div>`
+    }
   <//>`
 }
 
+/** @type {Record<string, string>} */
 const answerWords = { yes: 'yes', no: 'no, proven', unknown: 'not known' }
 
+/** @param {{ reach: API['RingReach'] }} props */
 function Reach({ reach }) {
   const { table } = reach
   return html`<${Card} title="What a ring can reach">
-    <p>The costliest key, <code class="analyses-key">${reach.heaviest_key}</code>, costs ${exactly(reach.heaviest_cost)}: ${reach.heaviest_theta > 0 ? `no tokens split it, so that no ring of these nodes comes below θ = ${percent(reach.heaviest_theta)}.` : 'by itself it does not keep a ring from being balanced.'} As the ring is, θ is ${percent(reach.theta)}.</p>
-    <${PlainTable} caption="What token counts can reach, by method" rows=${reach.methods} rowKey=${(m) => m.method} columns=${[
-      { head: 'Method', of: (m) => methodWords[m.method] }, { head: 'Balances', of: (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>` },
-      { head: 'Least θ found', of: (m) => percent(m.theta), number: true }, { head: 'Proven: not below', of: (m) => percent(m.lower_bound), number: true },
-      { head: 'Evidence', of: (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound') }, { head: 'Evaluated', of: (m) => count(m.searched), number: true },
-      { head: 'Token counts', of: (m) => html`<${Counts} nodes=${m.nodes} />` },
-    ]} />
-    <p class="analyses-after">A routing table on top of the ring instead: ${table.balanced ? `θ = ${percent(table.theta)}` : `not balanced, θ = ${percent(table.theta)}`} with ${counted(table.entries, 'entry', 'entries')}${table.table_within_limit ? '' : ', more than the table limit'}; ${counted(table.keys, 'key')} with ${state(table.state)} (${percent(table.fraction)}) ${table.keys === 1 ? 'moves' : 'move'}.
-      ${table.lower_bound !== null ? ` Proven: no table within the limits moves less than ${state(table.lower_bound)}.` : ''}</p>
+    <p>
+      The costliest key, <code class="analyses-key">${reach.heaviest_key}</code>, costs ${exactly(reach.heaviest_cost)}
+      : ${
+        reach.heaviest_theta > 0
+          ? `no tokens split it, so that no ring of these nodes comes below θ = ${percent(reach.heaviest_theta)}.`
+          : 'by itself it does not keep a ring from being balanced.'
+      } As
+      the ring is, θ is ${percent(reach.theta)}.
+    </p>
+    <${PlainTable}
+      caption="What token counts can reach, by method"
+      rows=${reach.methods}
+      rowKey=${(/** @type {{ method: string }} */ m) => m.method}
+      columns=${
+        /** @type {Column<API['RingReachMethod']>[]} */ ([
+          { head: 'Method', of: (m) => methodWords[m.method] },
+          { head: 'Balances', of: (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>` },
+          { head: 'Least θ found', of: (m) => percent(m.theta), number: true },
+          { head: 'Proven: not below', of: (m) => percent(m.lower_bound), number: true },
+          { head: 'Evidence', of: (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound') },
+          { head: 'Evaluated', of: (m) => count(m.searched), number: true },
+          { head: 'Token counts', of: (m) => html`<${Counts} nodes=${m.nodes} />` },
+        ])
+      }
+    />
+    <p class="analyses-after">
+      A routing table on top of the ring
+      instead: ${
+        table.balanced ? `θ = ${percent(table.theta)}` : `not balanced, θ = ${percent(table.theta)}`
+      } with ${counted(table.entries, 'entry', 'entries')}
+      ${table.table_within_limit ? '' : ', more than the table limit'}
+      ; ${counted(table.keys, 'key')} with ${state(table.state)} (${percent(table.fraction)}
+      ) ${table.keys === 1 ? 'moves' : 'move'}.
+      ${
+        table.lower_bound !== null
+          ? ` Proven: no table within the limits moves less than ${state(table.lower_bound)}.`
+          : ''
+      }
+    </p>
   <//>`
 }
 
 const few = 12
 
-const Counts = ({ nodes }) => html`<span class="analyses-counts">${nodes.slice(0, few).map((n) => count(n.tokens)).join(', ')}${nodes.length > few ? ` and ${nodes.length - few} more` : ''}</span>`
+/** @param {{ nodes: API['RingNodeTokens'][] }} props */
+const Counts = ({ nodes }) =>
+  html`<span class="analyses-counts">
+    ${nodes
+      .slice(0, few)
+      .map((n) => count(n.tokens))
+      .join(', ')}
+    ${nodes.length > few ? ` and ${nodes.length - few} more` : ''}
+  </span>`

@@ -7,74 +7,170 @@ import { html, useId, useMemo, useRef, useState } from '../../html.js'
 import { Trouble } from '../../parts.js'
 import { samples } from './samples.js'
 
+/** @import { Items, Resource } from '../../api.js' */
+
+/**
+ * Where keys come from: of the kind operator an interval, of the kind data a text or a
+ * file that is too large to be shown, of the kind sample the name of one.
+ *
+ * @typedef {object} SourceOf
+ * @property {string} kind
+ * @property {string} operator
+ * @property {string} interval
+ * @property {string} epoch of the interval; '' is the newest
+ * @property {string} sample
+ * @property {'csv' | 'stream'} format
+ * @property {string} text
+ * @property {File | null} file
+ */
+
+/** @typedef {Pick<SourceOf, 'text' | 'file'>} Held */
+
+/** @typedef {(change: Partial<SourceOf>) => void} Change */
+
 const inAddress = 3_000 // characters of pasted data that a link holds
 const offered = 300 // intervals to choose from
 const shownText = 200_000 // characters of a file that are shown
 
 /** Pasted data that is too long for the address, by the view it was pasted in: it stays as long as the page. */
+/** @type {Map<string, Held>} */
 const kept = new Map()
 
 const kinds = ['operator', 'data', 'sample']
 
-/** What the query of a place says about the source: {kind, operator, interval, epoch, sample, format, text, file}. */
+/**
+ * What the query of a place says about the source.
+ *
+ * @param {Query} query
+ * @param {string} analysis
+ * @returns {SourceOf}
+ */
 export function sourceOf(query, analysis) {
   const held = kept.get(analysis)
-  const own = query.data !== undefined ? { text: query.data, file: null } : query.source === 'data' && held ? held : { text: '', file: null }
+  const given = query.source === 'data' && held ? held : { text: '', file: null }
+  const own = query.data !== undefined ? { text: query.data, file: null } : given
+  const implied = query.operator ? 'operator' : query.data !== undefined ? 'data' : 'sample'
   return {
-    kind: kinds.includes(query.source) ? query.source : query.operator ? 'operator' : query.data !== undefined ? 'data' : 'sample',
-    operator: query.operator ?? '', interval: query.interval ?? '', epoch: query.epoch ?? '',
-    sample: Object.hasOwn(samples, query.sample ?? '') ? query.sample : '', format: query.format === 'stream' ? 'stream' : 'csv', ...own,
+    kind: kinds.find((kind) => kind === query.source) ?? implied,
+    operator: query.operator ?? '',
+    interval: query.interval ?? '',
+    epoch: query.epoch ?? '',
+    sample: Object.keys(samples).find((name) => name === query.sample) ?? '',
+    format: query.format === 'stream' ? 'stream' : 'csv',
+    ...own,
   }
 }
 
-/** Keeps what is too long for the address. */
+/**
+ * Keeps what is too long for the address.
+ *
+ * @param {Held} held
+ * @param {string} analysis
+ */
 export const keep = ({ text, file }, analysis) => kept.set(analysis, { text, file })
 
-/** What the query says of a source. */
+/**
+ * What the query says of a source.
+ *
+ * @param {SourceOf} source
+ */
 export function queryOf(source) {
   const none = { source: null, operator: null, interval: null, epoch: null, sample: null, format: null, data: null }
-  if (source.kind === 'operator') return { ...none, operator: source.operator, interval: source.interval, epoch: source.epoch }
+  if (source.kind === 'operator')
+    return { ...none, operator: source.operator, interval: source.interval, epoch: source.epoch }
   if (source.kind === 'sample') return { ...none, sample: source.sample }
   const long = source.file !== null || source.text.length > inAddress
-  return { ...none, source: 'data', format: source.format === 'stream' ? 'stream' : null, data: long ? null : source.text }
+  return {
+    ...none,
+    source: 'data',
+    format: source.format === 'stream' ? 'stream' : null,
+    data: long ? null : source.text,
+  }
 }
 
-/** Whether there is something to analyse. */
-export const complete = (source) => (source.kind === 'operator' ? source.operator !== '' && source.interval !== '' : source.kind === 'sample' ? source.sample !== '' : source.file !== null || source.text.trim() !== '')
+/**
+ * Whether there is something to analyse.
+ *
+ * @param {SourceOf} source
+ */
+export const complete = (source) =>
+  source.kind === 'operator'
+    ? source.operator !== '' && source.interval !== ''
+    : source.kind === 'sample'
+      ? source.sample !== ''
+      : source.file !== null || source.text.trim() !== ''
 
-/** The text of rows or of a stream, with an end to its last line; a file as it is. */
+/**
+ * The text of rows or of a stream, with an end to its last line; a file as it is.
+ *
+ * @param {SourceOf} source
+ */
 export function bodyOf(source) {
   if (source.kind === 'sample') return samples[source.sample].make()
   if (source.file) return source.file
   return source.text.endsWith('\n') ? source.text : `${source.text}\n`
 }
 
+/** @param {SourceOf} source */
 export const typeOf = (source) => (source.kind === 'data' && source.format === 'stream' ? 'text/plain' : 'text/csv')
 
+/** @type {Record<string, string>} */
 const kindWords = { operator: 'Stored interval', data: 'Rows of my own', sample: 'Sample' }
 
-/** The part of the form that says where the keys are. */
+/**
+ * The part of the form that says where the keys are.
+ *
+ * @param {{ source: SourceOf, change: Change, streams: boolean }} props
+ */
 export function Source({ source, change, streams }) {
   const name = useId()
-  return html`<fieldset class="analyses-source"><legend>Keys</legend>
-    <div class="analyses-kinds">${kinds.map((kind) => html`<label class="check" key=${kind}><input type="radio" name=${name} checked=${source.kind === kind} onChange=${() => change({ kind })} /> ${kindWords[kind]}</label>`)}</div>
+  return html`<fieldset class="analyses-source">
+    <legend>Keys</legend>
+    <div class="analyses-kinds">
+      ${kinds.map(
+        (kind) =>
+          html`<label class="check" key=${kind}>
+            <input
+              type="radio"
+              name=${name}
+              checked=${source.kind === kind}
+              onChange=${() => change({ kind })}
+            /> ${kindWords[kind]}
+          </label>`,
+      )}
+    </div>
     ${source.kind === 'operator' && html`<${Stored} source=${source} change=${change} />`}
     ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} />`}
-    ${source.kind === 'sample' && html`<div class="field"><label for="${name}-sample">Made in the browser</label>
-      <select id="${name}-sample" value=${source.sample} onChange=${(e) => change({ sample: e.currentTarget.value })}>
-        <option value="">Choose a sample</option>
-        ${Object.entries(samples).map(([id, { words }]) => html`<option value=${id} key=${id}>${words}</option>`)}</select></div>`}
+    ${
+      source.kind === 'sample' &&
+      html`<div class="field">
+        <label for="${name}-sample">Made in the browser</label>
+        <select id="${name}-sample" value=${source.sample} onChange=${(e) => change({ sample: e.currentTarget.value })}>
+          <option value="">Choose a sample</option>
+          ${Object.entries(samples).map(([id, { words }]) => html`<option value=${id} key=${id}>${words}</option>`)}
+        </select>
+      </div>`
+    }
   </fieldset>`
 }
 
-/** A stored interval of an operator. */
+/**
+ * A stored interval of an operator.
+ *
+ * @param {{ source: SourceOf, change: Change }} props
+ */
 function Stored({ source, change }) {
   const id = useId()
+  /** @type {Resource<Items<API['Operator']>>} */
   const operators = useList('v1/operators', 'operators')
-  const plans = useList(source.operator ? `v1/operators/${encodeURIComponent(source.operator)}/plans` : null, 'plans', { limit: offered })
+  /** @type {Resource<Items<PlanSummary>>} */
+  const plans = useList(source.operator ? `v1/operators/${encodeURIComponent(source.operator)}/plans` : null, 'plans', {
+    limit: offered,
+  })
   const names = useMemo(() => (operators.data?.items ?? []).map((o) => o.name).sort(), [operators.data])
   const intervals = useMemo(() => intervalsOf(plans.data?.items ?? []), [plans.data])
   const chosen = `${source.epoch}:${source.interval}`
+  /** @param {string} value */
   const choose = (value) => {
     const [epoch, interval] = value.split(':')
     change({ epoch, interval })
@@ -82,57 +178,173 @@ function Stored({ source, change }) {
   const known = intervals.some((i) => i.value === chosen)
   return html`
     <div class="analyses-pair">
-      <div class="field"><label for="${id}-operator">Operator</label>
-        <select id="${id}-operator" value=${source.operator} onChange=${(e) => change({ operator: e.currentTarget.value, interval: '', epoch: '' })}>
-          <option value="">${operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'}</option>
-          ${source.operator && !names.includes(source.operator) && html`<option value=${source.operator}>${source.operator}</option>`}
-          ${names.map((n) => html`<option value=${n} key=${n}>${n}</option>`)}</select></div>
-      <div class="field"><label for="${id}-interval">Interval</label>
-        <select id="${id}-interval" value=${source.interval === '' ? '' : chosen} disabled=${!source.operator} onChange=${(e) => choose(e.currentTarget.value)}>
-          <option value="">${!source.operator ? '–' : plans.loading ? 'Loading' : intervals.length === 0 && !plans.problem ? 'No interval yet' : 'Choose an interval'}</option>
+      <div class="field">
+        <label for="${id}-operator">Operator</label>
+        <select
+          id="${id}-operator"
+          value=${source.operator}
+          onChange=${(e) => change({ operator: e.currentTarget.value, interval: '', epoch: '' })}
+        >
+          <option value="">
+            ${operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'}
+          </option>
+          ${
+            source.operator &&
+            !names.includes(source.operator) &&
+            html`<option value=${source.operator}>${source.operator}</option>`
+          }
+          ${names.map((n) => html`<option value=${n} key=${n}>${n}</option>`)}
+        </select>
+      </div>
+      <div class="field">
+        <label for="${id}-interval">Interval</label>
+        <select
+          id="${id}-interval"
+          value=${source.interval === '' ? '' : chosen}
+          disabled=${!source.operator}
+          onChange=${(e) => choose(e.currentTarget.value)}
+        >
+          <option value="">
+            ${
+              !source.operator
+                ? '–'
+                : plans.loading
+                  ? 'Loading'
+                  : intervals.length === 0 && !plans.problem
+                    ? 'No interval yet'
+                    : 'Choose an interval'
+            }
+          </option>
           ${source.interval !== '' && !known && html`<option value=${chosen}>${source.interval}</option>`}
-          ${intervals.map((i) => html`<option value=${i.value} key=${i.value}>${i.words}</option>`)}</select></div>
+          ${intervals.map((i) => html`<option value=${i.value} key=${i.value}>${i.words}</option>`)}
+        </select>
+      </div>
     </div>
-    ${(operators.problem ?? plans.problem) && html`<${Trouble} problem=${operators.problem ?? plans.problem} retry=${operators.problem ? operators.reload : plans.reload} />`}
-    <p class="hint">Its keys, what they cost and their state, as they were sent. Retention keeps the newest intervals only.</p>`
+    ${
+      (operators.problem ?? plans.problem) &&
+      html`<${Trouble}
+        problem=${operators.problem ?? plans.problem}
+        retry=${operators.problem ? operators.reload : plans.reload}
+      />`
+    }
+    <p class="hint">
+      Its keys, what they cost and their state, as they were sent. Retention keeps the newest intervals only.
+    </p>
+  `
 }
 
-/** The intervals of plans, newest first, each once. The newest epoch need not be named. */
+/**
+ * The intervals of plans, newest first, each once. The newest epoch need not be named.
+ *
+ * @param {PlanSummary[]} plans
+ */
 function intervalsOf(plans) {
   const newest = Math.max(0, ...plans.map((p) => p.epoch))
+  /** @type {Map<string, { value: string, words: string }>} */
   const seen = new Map()
   for (const p of plans) {
     const value = `${p.epoch === newest ? '' : p.epoch}:${p.interval}`
-    if (!seen.has(value)) seen.set(value, { value, words: `${count(p.interval)}${p.epoch === newest ? '' : ` of epoch ${p.epoch}`} · θ ${percent(p.theta.before)}` })
+    if (!seen.has(value))
+      seen.set(value, {
+        value,
+        words:
+          `${count(p.interval)}${p.epoch === newest ? '' : ` of epoch ${p.epoch}`}` + ` · θ ${percent(p.theta.before)}`,
+      })
   }
   return [...seen.values()]
 }
 
-/** Pasted or dropped rows, or a stream. */
+/**
+ * Pasted or dropped rows, or a stream.
+ *
+ * @param {{ source: SourceOf, change: Change, streams: boolean }} props
+ */
 function Data({ source, change, streams }) {
   const id = useId()
-  const picker = useRef(null)
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null))
   const [over, setOver] = useState(false)
+  /** @param {File | undefined} file */
   const take = async (file) => {
     if (!file) return
     const stream = streams && /\.(txt|log|keys)$/i.test(file.name)
     const text = file.size <= shownText ? await file.text() : null
-    change({ ...(streams && { format: stream ? 'stream' : 'csv' }), ...(text === null ? { text: '', file } : { text, file: null }) })
+    change({
+      ...(streams && { format: stream ? 'stream' : 'csv' }),
+      ...(text === null ? { text: '', file } : { text, file: null }),
+    })
   }
   const stream = source.format === 'stream'
   const long = source.file !== null || source.text.length > inAddress
   return html`
-    ${streams && html`<div class="analyses-kinds">
-      <label class="check"><input type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })} /> Rows (CSV)</label>
-      <label class="check"><input type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })} /> A stream, one key a line</label></div>`}
-    <div class="field ${over ? 'analyses-over' : ''}" onDragOver=${(e) => { e.preventDefault(); setOver(true) }} onDragLeave=${() => setOver(false)}
-      onDrop=${(e) => { e.preventDefault(); setOver(false); take(e.dataTransfer.files[0]) }}>
+    ${
+      streams &&
+      html`<div class="analyses-kinds">
+        <label class="check">
+          <input type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })} />
+          ${' '}Rows (CSV)
+        </label>
+        <label class="check">
+          <input type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })} />
+          ${' '}A stream, one key a line
+        </label>
+      </div>`
+    }
+    <div
+      class="field ${over ? 'analyses-over' : ''}"
+      onDragOver=${(e) => {
+        e.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave=${() => setOver(false)}
+      onDrop=${(e) => {
+        e.preventDefault()
+        setOver(false)
+        take(e.dataTransfer.files[0])
+      }}
+    >
       <label for="${id}-text">${stream ? 'Keys, one a line' : 'Rows'}</label>
-      ${source.file ? html`<p class="analyses-file"><strong>${source.file.name}</strong> <span class="muted">${counted(source.file.size, 'byte')}</span> <button type="button" onClick=${() => change({ file: null, text: '' })}>Remove</button></p>`
-        : html`<textarea id="${id}-text" rows="6" spellcheck=${false} placeholder=${stream ? 'user:1\nuser:2\nuser:1' : 'key,cost,state\nuser:1,40,900\nuser:2,25,300'} value=${source.text} onInput=${(e) => change({ text: e.currentTarget.value })}></textarea>`}
-      <input ref=${picker} type="file" hidden aria-hidden="true" tabindex="-1" accept=".csv,.txt,.log,.keys,text/csv,text/plain" onChange=${(e) => take(e.currentTarget.files[0])} />
-      <p class="analyses-pick"><button type="button" onClick=${() => picker.current.click()}>Open a file</button> <span class="hint">or drop one here.</span></p>
+      ${
+        source.file
+          ? html`<p class="analyses-file">
+              <strong>${source.file.name}</strong> <span class="muted">
+                ${counted(source.file.size, 'byte')}
+              </span> <button type="button" onClick=${() => change({ file: null, text: '' })}>Remove</button>
+            </p>`
+          : html`<textarea
+              id="${id}-text"
+              rows="6"
+              spellcheck=${false}
+              placeholder=${stream ? 'user:1\nuser:2\nuser:1' : 'key,cost,state\nuser:1,40,900\nuser:2,25,300'}
+              value=${source.text}
+              onInput=${(e) => change({ text: e.currentTarget.value })}
+            ></textarea>`
+      }
+      <input
+        ref=${picker}
+        type="file"
+        hidden
+        aria-hidden="true"
+        tabindex="-1"
+        accept=".csv,.txt,.log,.keys,text/csv,text/plain"
+        onChange=${(e) => take(e.currentTarget.files[0])}
+      />
+      <p class="analyses-pick">
+        <button type="button" onClick=${() => picker.current?.click()}>Open a file</button> <span class="hint">
+          or drop one here.
+        </span>
+      </p>
     </div>
-    ${long && html`<p class="hint" role="status">This is too long for the address: a link to this page does not hold it.</p>`}
-    ${!long && source.text === '' && html`<p class="hint">${stream ? 'The order counts.' : 'A header with key, cost and where there is one state.'} What is short becomes part of the address.</p>`}`
+    ${
+      long &&
+      html`<p class="hint" role="status">This is too long for the address: a link to this page does not hold it.</p>`
+    }
+    ${
+      !long &&
+      source.text === '' &&
+      html`<p class="hint">
+        ${stream ? 'The order counts.' : 'A header with key, cost and where there is one state.'} What is short becomes
+        part of the address.
+      </p>`
+    }
+  `
 }

@@ -4,8 +4,14 @@ import { count, counted, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable } from '../../parts.js'
 
-/** Ascending ids in few words: "0–7, 9 and 12 more". */
+/**
+ * Ascending ids in few words: "0–7, 9 and 12 more".
+ *
+ * @param {number[]} ids
+ * @param {number} [most]
+ */
 export function someIds(ids, most = 10) {
+  /** @type {{ from: number, to: number }[]} */
   const ranges = []
   for (const id of ids) {
     const last = ranges.at(-1)
@@ -14,37 +20,71 @@ export function someIds(ids, most = 10) {
   }
   const said = ranges.length <= most ? ranges : ranges.slice(0, most - 1)
   const more = ids.length - said.reduce((sum, { from, to }) => sum + to - from + 1, 0)
-  return said.map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`)).join(', ') + (more > 0 ? ` and ${count(more)} more` : '')
+  return (
+    said.map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`)).join(', ') +
+    (more > 0 ? ` and ${count(more)} more` : '')
+  )
 }
 
-/** Instances that are alike, together. */
+/** @typedef {{ sign: string, capacity: number, tokens: number | null, ids: number[] }} Kind */
+
+/**
+ * Instances that are alike, together.
+ *
+ * @param {API['Instance'][]} instances
+ */
 function kindsOf(instances) {
+  /** @type {Map<string, Kind>} */
   const out = new Map()
   for (const { id, capacity = 1, tokens = null } of instances) {
     const sign = `${capacity} ${tokens}`
-    if (!out.has(sign)) out.set(sign, { sign, capacity, tokens, ids: [] })
-    out.get(sign).ids.push(id)
+    const kind = out.get(sign) ?? { sign, capacity, tokens, ids: [] }
+    kind.ids.push(id)
+    out.set(sign, kind)
   }
   return [...out.values()]
 }
 
 const few = 12 // rows that are shown at once
 
+/** @param {{ operator: API['Operator'] }} props */
 export function Instances({ operator }) {
   const { instances } = operator
   const kinds = kindsOf(instances)
   const total = instances.reduce((sum, i) => sum + (i.capacity ?? 1), 0)
   const tokens = operator.hash?.tokens_per_instance
+  /** @type {import('../../parts.js').Column<Kind>[]} */
   const columns = [
     { head: 'Ids', of: ({ ids }) => someIds(ids) },
     { head: 'Instances', number: true, of: ({ ids }) => count(ids.length) },
     { head: 'Capacity', number: true, of: (kind) => exactly(kind.capacity) },
     { head: 'Fair share of each', number: true, of: (kind) => percent(kind.capacity / total) },
-    ...(tokens === undefined ? [] : [{ head: 'Tokens of each', number: true, of: (kind) => count(kind.tokens ?? tokens) }]),
+    ...(tokens === undefined
+      ? []
+      : [{ head: 'Tokens of each', number: true, of: (/** @type {Kind} */ kind) => count(kind.tokens ?? tokens) }]),
   ]
-  const table = html`<${PlainTable} caption="Instances that are alike" class="operator-kinds" columns=${columns} rows=${kinds} rowKey=${(kind) => kind.sign} />`
-  return html`<${Card} title="Instances" aside=${`${counted(instances.length, 'instance')}, capacity ${exactly(Number(total.toPrecision(12)))} in all`}>
-    ${kinds.length <= few ? table : html`<details class="operator-instances"><summary>${counted(kinds.length, 'kind')} of instances</summary>${table}</details>`}
-    ${operator.scheme === 'ring' && html`<p class="muted">The tokens are those that an instance begins with; plans change them.</p>`}
+  const table = html`<${PlainTable}
+    caption="Instances that are alike"
+    class="operator-kinds"
+    columns=${columns}
+    rows=${kinds}
+    rowKey=${(kind) => kind.sign}
+  />`
+  return html`<${Card}
+    title="Instances"
+    aside=${`${counted(instances.length, 'instance')}, capacity ${exactly(Number(total.toPrecision(12)))} in all`}
+  >
+    ${
+      kinds.length <= few
+        ? table
+        : html`<details class="operator-instances">
+            <summary>${counted(kinds.length, 'kind')} of instances</summary>
+            ${table}
+          </details>`
+    }
+    ${
+      operator.scheme === 'ring' &&
+      html`<p class="muted">The tokens are those that an instance begins with; plans change them.</p>`
+    }
   <//>`
 }

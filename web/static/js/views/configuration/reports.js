@@ -12,36 +12,93 @@ const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can
 /**
  * The reports of the newest interval that anybody has reported. Nobody has reported the
  * last interval there can be, so its answer names the newest report of each instance.
+ *
+ * @param {string} name
+ * @param {number} epoch
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ data: API['ReportList'] }>}
  */
 async function newest(name, epoch, signal) {
-  const ask = async (interval) => (await request('GET', `v1/operators/${encodeURIComponent(name)}/intervals/${interval}/reports`, { query: { epoch }, signal })).data
+  /**
+   * @param {number} interval
+   * @returns {Promise<API['ReportList']>}
+   */
+  const ask = async (interval) =>
+    (
+      await request('GET', `v1/operators/${encodeURIComponent(name)}/intervals/${interval}/reports`, {
+        query: { epoch },
+        signal,
+      })
+    ).data
   const everywhere = await ask(last)
   const interval = Math.max(...[...everywhere.last, ...everywhere.received].map((r) => r.interval))
   return { data: Number.isFinite(interval) ? await ask(interval) : everywhere }
 }
 
-/** Nothing where no instance ever reported. */
+/**
+ * Nothing where no instance ever reported.
+ *
+ * @param {{ operator: API['Operator'] }} props
+ */
 export function Reports({ operator }) {
   const epoch = operator.last_epoch ?? 0
-  const reports = useResource(`v1/operators/${encodeURIComponent(operator.name)}/reports/${epoch}`, { every: 5_000, load: (signal) => newest(operator.name, epoch, signal) })
+  /** @type {import('../../api.js').Resource<API['ReportList']>} */
+  const reports = useResource(`v1/operators/${encodeURIComponent(operator.name)}/reports/${epoch}`, {
+    every: 5_000,
+    load: (signal) => newest(operator.name, epoch, signal),
+  })
   if (reports.data === null && reports.problem === null) return null
-  return html`<${Resource} of=${reports} render=${(data) => (data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`)} />`
+  return html`<${Resource}
+    of=${reports}
+    render=${(/** @type {API['ReportList']} */ data) =>
+      data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`}
+  />`
 }
 
+/** @param {{ reports: API['ReportList'], operator: API['Operator'] }} props */
 function Newest({ reports: { interval, epoch, received, missing, last: older }, operator }) {
   const planned = operator.last_interval !== null && interval <= operator.last_interval
-  const rows = [...received.map((r) => ({ ...r, here: true })), ...missing.map((instance) => ({ ...older.find((r) => r.instance === instance), instance, here: false }))].sort((a, b) => a.here - b.here || a.instance - b.instance)
-  return html`<${Card} title=${`Reports of ${intervalWords({ interval, epoch })}`} aside=${planned ? 'planned' : 'not planned yet'}>
-    <p role="status" class=${missing.length > 0 && !planned ? 'waiting' : ''}>${missing.length === 0 ? `All ${counted(received.length, 'instance')} have reported.`
-      : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported. Missing: ${someIds(missing)}.`}</p>
-    <details class="operator-instances" open=${rows.length <= 12}><summary>Each instance</summary>
-      <${PlainTable} caption="Reports of each instance" rowKey=${(r) => r.instance} rows=${rows} columns=${[
-        { head: 'Instance', of: (r) => r.instance },
-        { head: 'Report', of: (r) => (r.here ? 'there' : r.at ? `missing; the last is of interval ${count(r.interval)}` : 'missing; there is no older one') },
-        { head: 'Keys', number: true, of: (r) => count(r.rows) },
-        { head: 'Table version', number: true, of: (r) => count(r.table_version) },
-        { head: 'Came', of: (r) => html`<${Time} at=${r.at} />` },
-      ]} />
+  /** @type {(Partial<API['ReceivedReport']> & { instance: number, here: boolean })[]} */
+  const rows = [
+    ...received.map((r) => ({ ...r, here: true })),
+    ...missing.map((instance) => ({ ...older.find((r) => r.instance === instance), instance, here: false })),
+  ].sort((a, b) => Number(a.here) - Number(b.here) || a.instance - b.instance)
+  return html`<${Card}
+    title=${`Reports of ${intervalWords({ interval, epoch })}`}
+    aside=${planned ? 'planned' : 'not planned yet'}
+  >
+    <p role="status" class=${missing.length > 0 && !planned ? 'waiting' : ''}>
+      ${
+        missing.length === 0
+          ? `All ${counted(received.length, 'instance')} have reported.`
+          : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported.` +
+            ` Missing: ${someIds(missing)}.`
+      }
+    </p>
+    <details class="operator-instances" open=${rows.length <= 12}>
+      <summary>Each instance</summary>
+      <${PlainTable}
+        caption="Reports of each instance"
+        rowKey=${(/** @type {(typeof rows)[0]} */ r) => r.instance}
+        rows=${rows}
+        columns=${
+          /** @type {import('../../parts.js').Column<(typeof rows)[0]>[]} */ ([
+            { head: 'Instance', of: (r) => r.instance },
+            {
+              head: 'Report',
+              of: (r) =>
+                r.here
+                  ? 'there'
+                  : r.at
+                    ? `missing; the last is of interval ${count(r.interval)}`
+                    : 'missing; there is no older one',
+            },
+            { head: 'Keys', number: true, of: (r) => count(r.rows) },
+            { head: 'Table version', number: true, of: (r) => count(r.table_version) },
+            { head: 'Came', of: (r) => html`<${Time} at=${r.at} />` },
+          ])
+        }
+      />
     </details>
   <//>`
 }

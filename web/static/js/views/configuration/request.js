@@ -1,23 +1,58 @@
 // The request that configures an operator.
 
-/** What a PUT accepts, in the order of the contract; which of them an operator has is up to its scheme. */
-const accepted = [
-  'instances', 'scheme', 'ring', 'ranges', 'strategy', 'theta_max', 'table_limit', 'beta', 'key_overhead', 'certificate', 'objective', 'migration_limit',
-  'work_budget', 'deadline', 'compact', 'hash', 'trigger', 'require_approval', 'approval', 'table_owner', 'reports', 'retention', 'store_inputs',
+/** What the service adds to a configuration. */
+/** @type {(keyof API['Operator'])[]} */
+const added = [
+  'name',
+  'config_version',
+  'table_version',
+  'table_config_version',
+  'table_size',
+  'last_epoch',
+  'last_interval',
+  'current_plan',
+  'current_plan_status',
+  'created_at',
+  'updated_at',
 ]
 
-/** The configuration of an operator, without what the service adds to it, and without what is null: that is not limited. */
+/**
+ * The configuration of an operator, without what the service adds to it, and without what is null: that is not
+ * limited.
+ *
+ * @param {API['Operator']} operator
+ * @returns {Record<string, unknown>}
+ */
 export function configurationOf(operator) {
-  const said = accepted.filter((name) => operator[name] !== undefined && operator[name] !== null)
-  return { ...Object.fromEntries(said.map((name) => [name, withoutNulls(operator[name])])), instances: short(operator.instances) }
+  const said = Object.entries(operator).filter(([name, value]) => !added.some((a) => a === name) && value !== null)
+  return {
+    ...Object.fromEntries(said.map(([name, value]) => [name, withoutNulls(value)])),
+    instances: short(operator.instances),
+  }
 }
 
-const withoutNulls = (x) => (typeof x !== 'object' || Array.isArray(x) ? x : Object.fromEntries(Object.entries(x).filter(([, value]) => value !== null)))
+/** @param {unknown} x */
+const withoutNulls = (x) =>
+  typeof x !== 'object' || x === null || Array.isArray(x)
+    ? x
+    : Object.fromEntries(Object.entries(x).filter(([, value]) => value !== null))
 
-/** Instances 0 to n−1 that nothing is said about are a number. */
-const short = (instances) => (instances.every(({ id, capacity = 1, tokens }, i) => id === i && capacity === 1 && tokens === undefined) ? instances.length : instances)
+/**
+ * Instances 0 to n−1 that nothing is said about are a number.
+ *
+ * @param {API['Instance'][]} instances
+ */
+const short = (instances) =>
+  instances.every(({ id, capacity = 1, tokens }, i) => id === i && capacity === 1 && tokens === undefined)
+    ? instances.length
+    : instances
 
-/** The request that configures an operator so; its JSON stands on few lines. */
+/**
+ * The request that configures an operator so; its JSON stands on few lines.
+ *
+ * @param {string} name
+ * @param {Record<string, unknown>} configuration
+ */
 export function putRequest(name, configuration) {
   const lines = Object.entries(configuration).map(([key, value]) => ` ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
   return { method: 'PUT', path: `v1/operators/${encodeURIComponent(name)}`, body: `{\n${lines.join(',\n')}\n}` }

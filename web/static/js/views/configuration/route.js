@@ -7,9 +7,16 @@ import { Card, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 
 const longest = 1024 // bytes of a key
-const encodings = [['', 'Text'], ['base64', 'Base64']]
+const encodings = [
+  ['', 'Text'],
+  ['base64', 'Base64'],
+]
 
-/** asked is the key, as it is written in this encoding. */
+/**
+ * asked is the key, as it is written in this encoding.
+ *
+ * @param {{ operator: API['Operator'], asked: string, encoding: string }} props
+ */
 export function Route({ operator, asked, encoding }) {
   const [key, setKey] = useState(asked)
   const before = useRef(asked)
@@ -19,6 +26,7 @@ export function Route({ operator, asked, encoding }) {
     if (before.current !== asked) setKey(asked)
     before.current = asked
   }, [asked])
+  /** @param {Event} event */
   const submit = (event) => {
     event.preventDefault()
     const wrong = fault(key, encoding)
@@ -28,18 +36,46 @@ export function Route({ operator, asked, encoding }) {
   return html`<${Card} title="Where does a key go?">
     <form class="operator-route" onSubmit=${submit}>
       <label class="visually-hidden" for="operator-key">Key</label>
-      <input id="operator-key" type="text" value=${key} autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder="A key" aria-invalid=${said ? 'true' : undefined} aria-describedby="operator-key-said"
-        onInput=${(e) => { setKey(e.currentTarget.value); say('') }} />
-      <label><span class="visually-hidden">How the key is written</span><select value=${encoding} onChange=${(e) => setQuery({ key_encoding: e.currentTarget.value, key: '' })}>
-        ${encodings.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}</select></label>
+      <input
+        id="operator-key"
+        type="text"
+        value=${key}
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck=${false}
+        placeholder="A key"
+        aria-invalid=${said ? 'true' : undefined}
+        aria-describedby="operator-key-said"
+        onInput=${(e) => {
+          setKey(e.currentTarget.value)
+          say('')
+        }}
+      />
+      <label>
+        <span class="visually-hidden">How the key is written</span>
+        <select value=${encoding} onChange=${(e) => setQuery({ key_encoding: e.currentTarget.value, key: '' })}>
+          ${encodings.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
+        </select>
+      </label>
       <button type="submit">Ask</button>
     </form>
     <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
-    <div class="operator-answer" aria-live="polite">${asked === '' ? html`<p class="muted">By the committed table, version ${count(operator.table_version)}.</p>` : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`}</div>
+    <div class="operator-answer" aria-live="polite">
+      ${
+        asked === ''
+          ? html`<p class="muted">By the committed table, version ${count(operator.table_version)}.</p>`
+          : html`<${Answer} operator=${operator} asked=${asked} encoding=${encoding} />`
+      }
+    </div>
   <//>`
 }
 
-/** What is wrong with a key, before it is sent. */
+/**
+ * What is wrong with a key, before it is sent.
+ *
+ * @param {string} key
+ * @param {string} encoding
+ */
 function fault(key, encoding) {
   if (key === '') return 'A key has one byte at least.'
   if (encoding !== 'base64') {
@@ -54,21 +90,48 @@ function fault(key, encoding) {
   }
 }
 
+/** @param {{ operator: API['Operator'], asked: string, encoding: string }} props */
 function Answer({ operator, asked, encoding }) {
   // Asked again when there is another table.
-  const route = useResource(`v1/operators/${encodeURIComponent(operator.name)}/route?key=${encodeURIComponent(asked)}${encoding && `&key_encoding=${encodeURIComponent(encoding)}`}`, { every: 5_000 })
-  if (route.data !== null) return html`<p>The key <code class="operator-key">${asked}</code> goes to <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}</p>`
-  if (route.problem?.code === 'table_not_held') return html`<p>The engine holds the table of this operator, so only the engine knows where a key goes.</p>`
-  return route.problem ? html`<${Trouble} problem=${route.problem} retry=${route.reload} />` : html`<p class="muted">Asking …</p>`
+  /** @type {import('../../api.js').Resource<API['Route']>} */
+  const route = useResource(`v1/operators/${encodeURIComponent(operator.name)}/route`, {
+    query: { key: asked, key_encoding: encoding },
+    every: 5_000,
+  })
+  if (route.data !== null)
+    return html`<p>
+      The key <code class="operator-key">${asked}</code> goes to${' '}
+      <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}
+    </p>`
+  if (route.problem?.code === 'table_not_held')
+    return html`<p>The engine holds the table of this operator, so only the engine knows where a key goes.</p>`
+  return route.problem
+    ? html`<${Trouble} problem=${route.problem} retry=${route.reload} />`
+    : html`<p class="muted">Asking …</p>`
 }
 
+/**
+ * @param {API['Route']} route
+ * @param {API['Operator']} operator
+ */
 function why({ source, version }, operator) {
-  const pinned = operator.table_config_version === operator.config_version ? '' : `, under configuration version ${count(operator.table_config_version)}`
+  const pinned =
+    operator.table_config_version === operator.config_version
+      ? ''
+      : `, under configuration version ${count(operator.table_config_version)}`
   switch (source) {
-    case 'table': return `an entry of the routing table says so (version ${count(version)}${pinned}).`
-    case 'hash': return `the routing table has no entry for it (version ${count(version)}${pinned}), so its hash function decides.`
-    case 'ring': return `the first token at or after its position on the ring is one of that instance (version ${count(version)}${pinned}).`
-    case 'range': return `that instance owns the range in which it lies (version ${count(version)}${pinned}).`
-    default: return `by ${source} (version ${count(version)}${pinned}).`
+    case 'table':
+      return `an entry of the routing table says so (version ${count(version)}${pinned}).`
+    case 'hash':
+      return `the routing table has no entry for it (version ${count(version)}${pinned}), so its hash function decides.`
+    case 'ring':
+      return (
+        'the first token at or after its position on the ring is one of that instance' +
+        ` (version ${count(version)}${pinned}).`
+      )
+    case 'range':
+      return `that instance owns the range in which it lies (version ${count(version)}${pinned}).`
+    default:
+      return `by ${source} (version ${count(version)}${pinned}).`
   }
 }

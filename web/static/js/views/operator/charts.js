@@ -8,7 +8,37 @@ import { link } from '../../route.js'
 import { certificate, statusWords, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
-/** The charts of intervals, oldest first; chooser is the control that says how many. */
+/**
+ * @import { Option, Palette } from '../../chart.js'
+ * @import { Column } from '../../parts.js'
+ * @import { Interval } from './plans.js'
+ */
+
+/** @typedef {{ start: number, end: number }} Zoom */
+
+/** @typedef {{ intervals: Interval[], zoom: Zoom }} Shared */
+
+/** @typedef {(number | null)[]} Values */
+
+/**
+ * A chart of intervals: what it is called, what it says, and its data as a table.
+ *
+ * @typedef {object} Drawn
+ * @property {string} id
+ * @property {string} title
+ * @property {string | false | null} [note]
+ * @property {boolean} [wide]
+ * @property {string | false} [empty] what stands in its place where it would show nothing
+ * @property {string} label
+ * @property {Column<Interval>[]} columns
+ * @property {(p: Palette) => Option} option
+ */
+
+/**
+ * The charts of intervals, oldest first; chooser is the control that says how many.
+ *
+ * @param {{ intervals: Interval[], chooser: Children }} props
+ */
 export function Charts({ intervals, chooser }) {
   const unit = useStateUnit()
   const zoom = useRef({ start: 0, end: 100 })
@@ -17,162 +47,462 @@ export function Charts({ intervals, chooser }) {
   const now = JSON.stringify(intervals.map((of) => [of.any.id, of.any.status, of.ended.length]))
   const shared = useMemo(() => ({ intervals, zoom: zoom.current }), [now])
   const common = {
-    group: sign, depends: [now, unit], onPick: (index, item) => open(item?.plan ?? shared.intervals[index]?.any.id),
-    on: { datazoom: (e) => Object.assign(zoom.current, within(e.batch?.[0] ?? e)) },
+    group: sign,
+    depends: [now, unit],
+    onPick: (/** @type {number} */ index, /** @type {{ plan?: string }} */ item) =>
+      open(item?.plan ?? shared.intervals[index]?.any.id),
+    on: {
+      datazoom: (/** @type {Partial<Zoom> & { batch?: Partial<Zoom>[] }} */ e) =>
+        Object.assign(zoom.current, within(e.batch?.[0] ?? e)),
+    },
   }
   const charts = [theta, migration, gap, table].map((make) => make(shared))
-  return html`<div class="grid operator-charts">${charts.map(({ id, title, note, wide, ...chart }) => html`
-    <${Card} key=${id} title=${title} class=${wide ? '' : 'third'} aside=${wide && chooser}>
-      ${chart.empty ? html`<${Empty} title=${chart.empty} />` : html`<${Chart} ...${common} ...${chart} height=${wide ? 280 : 230} data=${{ columns: [...columns, ...chart.columns], rows: shared.intervals.toReversed(), rowKey: (of) => of.any.id }} />`}
-      ${note && html`<p class="muted operator-note">${note}</p>`}
-    <//>`)}</div>`
+  return html`<div class="grid operator-charts">
+    ${charts.map(
+      ({ id, title, note, wide, ...chart }) => html`
+        <${Card} key=${id} title=${title} class=${wide ? '' : 'third'} aside=${wide && chooser}>
+          ${
+            chart.empty
+              ? html`<${Empty} title=${chart.empty} />`
+              : html`<${Chart}
+                  ...${common}
+                  ...${chart}
+                  height=${wide ? 280 : 230}
+                  data=${{
+                    columns: [...columns, ...chart.columns],
+                    rows: shared.intervals.toReversed(),
+                    rowKey: (/** @type {Interval} */ of) => of.any.id,
+                  }}
+                />`
+          }
+          ${note && html`<p class="muted operator-note">${note}</p>`}
+        <//>
+      `,
+    )}
+  </div>`
 }
 
 const few = 12 // intervals that nobody zooms into
 const many = 60 // intervals whose points would hide each other
 
+/** @param {{ start?: number, end?: number }} zoom */
 const within = ({ start = 0, end = 100 }) => ({ start, end })
 
-const open = (id) => { if (id) location.hash = link(['plans', id]) }
+/** @param {string | undefined} id */
+const open = (id) => {
+  if (id) location.hash = link(['plans', id])
+}
+
+/**
+ * The plan of the newest interval; there is one at least.
+ *
+ * @param {Interval[]} intervals
+ */
+const newestOf = (intervals) => intervals[intervals.length - 1].any
 
 /** What the tables of all charts begin with. */
+/** @type {Column<Interval>[]} */
 const columns = [
   { head: 'Interval', of: ({ any }) => html`<a href=${link(['plans', any.id])}>${intervalWords(any)}</a>` },
   { head: 'Plan', of: ({ any }) => html`<${Status} status=${any.status} />` },
 ]
 
+/** @param {PlanSummary} plan */
 const sizeOf = (plan) => tableOf(plan).size_after
 
-/** What all four have in common: the intervals as x axis, where epochs begin, the cursor and the zoom. */
+/**
+ * What all four have in common: the intervals as x axis, where epochs begin, the cursor and the zoom.
+ *
+ * @param {Palette} p
+ * @param {Shared} shared
+ * @param {Option | Option[]} y
+ * @param {(Option | false)[]} series
+ * @param {(of: Interval) => string[]} tooltip
+ * @param {boolean} [slider]
+ */
 function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
-  const epochs = intervals.flatMap((of, i) => (i > 0 && of.epoch !== intervals[i - 1].epoch ? [{ xAxis: i, label: { formatter: `epoch ${of.epoch}` } }] : []))
-  const marks = { silent: true, symbol: 'none', animation: false, lineStyle: { color: p.muted, type: 'dotted', width: 1 }, label: { color: p.muted, fontSize: 11 }, data: epochs }
+  const epochs = intervals.flatMap((of, i) =>
+    i > 0 && of.epoch !== intervals[i - 1].epoch ? [{ xAxis: i, label: { formatter: `epoch ${of.epoch}` } }] : [],
+  )
+  const marks = {
+    silent: true,
+    symbol: 'none',
+    animation: false,
+    lineStyle: { color: p.muted, type: 'dotted', width: 1 },
+    label: { color: p.muted, fontSize: 11 },
+    data: epochs,
+  }
   const drawn = series.filter(Boolean)
   // A series that says nothing and has a point in every interval: the cursor that charts share looks for one.
-  const bearer = { type: 'line', data: intervals.map(() => 0), symbol: 'none', lineStyle: { opacity: 0 }, silent: true, ...(epochs.length > 0 && { markLine: marks }) }
+  const bearer = {
+    type: 'line',
+    data: intervals.map(() => 0),
+    symbol: 'none',
+    lineStyle: { opacity: 0 },
+    silent: true,
+    ...(epochs.length > 0 && { markLine: marks }),
+  }
   return {
-    grid: { left: 4, right: 8, top: 40, bottom: slider && intervals.length > few ? 42 : 6, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-    legend: { top: 0, left: 0, itemGap: 14, data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.icon && { icon: s.icon }) })) },
-    xAxis: axis(p, { type: 'category', data: intervals.map((of) => count(of.interval)), boundaryGap: true, splitLine: { show: false }, axisLabel: { alignMinLabel: 'left', alignMaxLabel: 'right' } }),
+    grid: {
+      left: 4,
+      right: 8,
+      top: 40,
+      bottom: slider && intervals.length > few ? 42 : 6,
+      outerBoundsMode: 'same',
+      outerBoundsContain: 'axisLabel',
+    },
+    legend: {
+      top: 0,
+      left: 0,
+      itemGap: 14,
+      data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.icon && { icon: s.icon }) })),
+    },
+    xAxis: axis(p, {
+      type: 'category',
+      data: intervals.map((of) => count(of.interval)),
+      boundaryGap: true,
+      splitLine: { show: false },
+      axisLabel: { alignMinLabel: 'left', alignMaxLabel: 'right' },
+    }),
     yAxis: y,
     dataZoom: zooms(p, zoom, slider && intervals.length > few),
     tooltip: {
-      trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
-      formatter: ([{ dataIndex }]) => [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
+      trigger: 'axis',
+      axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
+      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) =>
+        [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
     },
-    series: [bearer, ...drawn.map(({ unnamed, icon, ...s }) => s)],
+    series: [bearer, ...drawn.map((s) => ({ ...s, unnamed: undefined, icon: undefined }))],
   }
 }
 
-const heading = ({ epoch, interval, any }) => `Interval ${count(interval)}${epoch > 0 ? ` of epoch ${epoch}` : ''}: ${statusWords[any.status] ?? any.status}`
+/** @param {Interval} of */
+const heading = ({ epoch, interval, any }) =>
+  `Interval ${count(interval)}${epoch > 0 ? ` of epoch ${epoch}` : ''}: ${statusWords[any.status] ?? any.status}`
 
-/** All have both, so that what one says about them holds for the others; the slider is seen once. Scrolling the page must not zoom. */
+/**
+ * All have both, so that what one says about them holds for the others; the slider is seen once. Scrolling the page
+ * must not zoom.
+ *
+ * @param {Palette} p
+ * @param {Zoom} zoom
+ * @param {boolean} slider
+ */
 const zooms = (p, zoom, slider) => [
-  { type: 'inside', ...zoom, zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false, moveOnMouseMove: false, preventDefaultMouseMove: false },
   {
-    type: 'slider', ...zoom, show: slider, height: 22, bottom: 4, left: 12, right: 12, brushSelect: false, showDataShadow: false, showDetail: false,
-    borderColor: p.line, fillerColor: p.line, backgroundColor: 'transparent', handleStyle: { color: p.surface, borderColor: p.muted }, moveHandleSize: 0,
+    type: 'inside',
+    ...zoom,
+    zoomOnMouseWheel: 'ctrl',
+    moveOnMouseWheel: false,
+    moveOnMouseMove: false,
+    preventDefaultMouseMove: false,
+  },
+  {
+    type: 'slider',
+    ...zoom,
+    show: slider,
+    height: 22,
+    bottom: 4,
+    left: 12,
+    right: 12,
+    brushSelect: false,
+    showDataShadow: false,
+    showDetail: false,
+    borderColor: p.line,
+    fillerColor: p.line,
+    backgroundColor: 'transparent',
+    handleStyle: { color: p.surface, borderColor: p.muted },
+    moveHandleSize: 0,
   },
 ]
 
+/**
+ * @param {string} name
+ * @param {string} color
+ * @param {Values} data
+ * @param {Option} [more]
+ */
 const line = (name, color, data, more = {}) => ({
-  name, type: 'line', color, data, symbol: 'circle', showSymbol: true, showAllSymbol: true, symbolSize: alone(data), lineStyle: { width: 2 }, emphasis: { disabled: true }, ...more,
+  name,
+  type: 'line',
+  color,
+  data,
+  symbol: 'circle',
+  showSymbol: true,
+  showAllSymbol: true,
+  symbolSize: alone(data),
+  lineStyle: { width: 2 },
+  emphasis: { disabled: true },
+  ...more,
 })
 
-/** A point between gaps has no line to be seen by; where there are few points all are shown. */
-const alone = (data) => (_, { dataIndex: i }) => (data.length <= many || (at(data[i - 1]) === null && at(data[i + 1]) === null) ? 5 : 0)
+/**
+ * A point between gaps has no line to be seen by; where there are few points all are shown.
+ *
+ * @param {Values} data
+ * @returns {(value: unknown, point: { dataIndex: number }) => number}
+ */
+const alone =
+  (data) =>
+  (_, { dataIndex: i }) =>
+    data.length <= many || (at(data[i - 1]) === null && at(data[i + 1]) === null) ? 5 : 0
+/** @param {number | null | undefined} x */
 const at = (x) => x ?? null
 
+/**
+ * @param {string} name
+ * @param {Palette} p
+ * @param {Values} data
+ */
 const bound = (name, p, data) => ({
-  name, type: 'line', color: p.warn, data, step: 'middle', silent: true, z: 1,
+  name,
+  type: 'line',
+  color: p.warn,
+  data,
+  step: 'middle',
+  silent: true,
+  z: 1,
   // A single point makes no line.
-  symbol: data.length === 1 ? 'rect' : 'none', symbolSize: [80, 2], lineStyle: { width: 1.5, type: 'dashed' }, emphasis: { disabled: true },
+  symbol: data.length === 1 ? 'rect' : 'none',
+  symbolSize: [80, 2],
+  lineStyle: { width: 1.5, type: 'dashed' },
+  emphasis: { disabled: true },
 })
 
-/** Plans that came to nothing, where they would have led. The legend of the first chart tells of them for all. */
+/**
+ * Plans that came to nothing, where they would have led. The legend of the first chart tells of them for all.
+ *
+ * @param {Palette} p
+ * @param {Interval[]} intervals
+ * @param {(plan: PlanSummary) => number | null} of
+ * @param {boolean} [unnamed]
+ */
 function nothing(p, intervals, of, unnamed = true) {
-  const data = intervals.flatMap((i, index) => i.ended.filter((plan) => of(plan) !== null).map((plan) => ({ value: [index, of(plan)], plan: plan.id })))
-  return data.length > 0 && { name: 'Not carried out', type: 'scatter', symbol: 'diamond', icon: 'diamond', symbolSize: intervals.length > many ? 7 : 10, itemStyle: { color: p.surface, borderColor: p.bad, borderWidth: 1.5 }, data, z: 5, unnamed }
+  const data = intervals.flatMap((i, index) =>
+    i.ended.filter((plan) => of(plan) !== null).map((plan) => ({ value: [index, of(plan)], plan: plan.id })),
+  )
+  return (
+    data.length > 0 && {
+      name: 'Not carried out',
+      type: 'scatter',
+      symbol: 'diamond',
+      icon: 'diamond',
+      symbolSize: intervals.length > many ? 7 : 10,
+      itemStyle: { color: p.surface, borderColor: p.bad, borderWidth: 1.5 },
+      data,
+      z: 5,
+      unnamed,
+    }
+  )
 }
 
+/**
+ * @param {Interval} of
+ * @param {(plan: PlanSummary) => string} words
+ */
 const cameToNothing = ({ ended: plans }, words) => plans.map((plan) => `${statusWords[plan.status]}: ${words(plan)}`)
 
-/** A bound far above everything else would press it flat: it is told instead. */
+/**
+ * A bound far above everything else would press it flat: it is told instead.
+ *
+ * @param {Values} bounds
+ * @param {Values} values
+ */
 const far = (bounds, values) => {
   const most = Math.max(0, ...values.filter((x) => x !== null))
   const least = Math.min(Infinity, ...bounds.filter((x) => x !== null))
   return least > 4 * most && most > 0
 }
 
+/**
+ * @param {Shared} shared
+ * @returns {Drawn}
+ */
 function theta(shared) {
   const { intervals } = shared
   const bounds = intervals.map((of) => of.any.parameters.theta_max)
   const above = intervals.filter(({ plan }) => plan !== null && plan.theta.after > plan.parameters.theta_max).length
-  const newest = intervals.at(-1).any
+  const newest = newestOf(intervals)
   return {
-    id: 'theta', title: 'Imbalance θ', wide: true,
-    label: `θ before and after planning over ${counted(intervals.length, 'interval')}, against θ_max. In the newest ${percent(newest.theta.before)} before, ${percent(newest.theta.after)} after, θ_max is ${percent(newest.parameters.theta_max)}; after planning θ is above θ_max in ${counted(above, 'interval')}.`,
+    id: 'theta',
+    title: 'Imbalance θ',
+    wide: true,
+    label:
+      `θ before and after planning over ${counted(intervals.length, 'interval')}, against θ_max.` +
+      ` In the newest ${percent(newest.theta.before)} before, ${percent(newest.theta.after)} after,` +
+      ` θ_max is ${percent(newest.parameters.theta_max)};` +
+      ` after planning θ is above θ_max in ${counted(above, 'interval')}.`,
     columns: [
-      { head: 'θ before', number: true, of: ({ any }) => percent(any.theta.before) }, { head: 'θ after', number: true, of: ({ any }) => percent(any.theta.after) },
+      { head: 'θ before', number: true, of: ({ any }) => percent(any.theta.before) },
+      { head: 'θ after', number: true, of: ({ any }) => percent(any.theta.after) },
       { head: 'θ_max', number: true, of: ({ any }) => percent(any.parameters.theta_max) },
     ],
-    option: (p) => frame(p, shared, axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent } }), [
-      line('θ before', p.before, intervals.map(({ any }) => any.theta.before)),
-      line('θ after', p.after, intervals.map(({ plan }) => plan?.theta.after ?? null)),
-      bound('θ_max', p, bounds),
-      nothing(p, intervals, (plan) => plan.theta.after, false),
-    ], (of) => [
-      `θ before: ${percent(of.any.theta.before)}`, ...(of.plan ? [`θ after: ${percent(of.plan.theta.after)}`] : []), `θ_max: ${percent(of.any.parameters.theta_max)}`,
-      ...cameToNothing(of, (plan) => `θ ${percent(plan.theta.after)}`),
-    ], true),
+    option: (p) =>
+      frame(
+        p,
+        shared,
+        axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent } }),
+        [
+          line(
+            'θ before',
+            p.before,
+            intervals.map(({ any }) => any.theta.before),
+          ),
+          line(
+            'θ after',
+            p.after,
+            intervals.map(({ plan }) => plan?.theta.after ?? null),
+          ),
+          bound('θ_max', p, bounds),
+          nothing(p, intervals, (plan) => plan.theta.after, false),
+        ],
+        (of) => [
+          `θ before: ${percent(of.any.theta.before)}`,
+          ...(of.plan ? [`θ after: ${percent(of.plan.theta.after)}`] : []),
+          `θ_max: ${percent(of.any.parameters.theta_max)}`,
+          ...cameToNothing(of, (plan) => `θ ${percent(plan.theta.after)}`),
+        ],
+        true,
+      ),
   }
 }
 
+/**
+ * @param {Shared} shared
+ * @returns {Drawn}
+ */
 function migration(shared) {
   const { intervals } = shared
-  const moved = (carried) => intervals.map(({ plan }) => (plan !== null && plan.migration.keys > 0 && (plan.status === 'committed') === carried ? plan.migration.state : null))
+  /** @param {boolean} carried */
+  const moved = (carried) =>
+    intervals.map(({ plan }) =>
+      plan !== null && plan.migration.keys > 0 && (plan.status === 'committed') === carried
+        ? plan.migration.state
+        : null,
+    )
   const idle = intervals.flatMap(({ plan }, i) => (plan !== null && plan.migration.keys === 0 ? [[i, 0]] : []))
   const committed = intervals.filter(({ plan }) => plan?.status === 'committed')
-  const total = committed.reduce((sum, { plan }) => sum + plan.migration.state, 0)
-  const bar = (name, color, data, opacity) => data.some((x) => x !== null) && { name, type: 'bar', color, data, barMaxWidth: 18, barGap: '-100%', itemStyle: { opacity, borderRadius: [2, 2, 0, 0] } }
-  const words = ({ keys, state: size, fraction }) => (keys === 0 ? 'nothing moves' : `${state(size)} (${percent(fraction)} of all), ${counted(keys, 'key')}`)
+  const total = committed.reduce((sum, { plan }) => sum + (plan?.migration.state ?? 0), 0)
+  /**
+   * @param {string} name
+   * @param {string} color
+   * @param {Values} data
+   * @param {number} opacity
+   */
+  const bar = (name, color, data, opacity) =>
+    data.some((x) => x !== null) && {
+      name,
+      type: 'bar',
+      color,
+      data,
+      barMaxWidth: 18,
+      barGap: '-100%',
+      itemStyle: { opacity, borderRadius: [2, 2, 0, 0] },
+    }
+  /** @param {API['MigrationFigures']} figures */
+  const words = ({ keys, state: size, fraction }) =>
+    keys === 0 ? 'nothing moves' : `${state(size)} (${percent(fraction)} of all), ${counted(keys, 'key')}`
   return {
-    id: 'migration', title: 'Migration',
-    label: `State that migrates, and its share of all state, over ${counted(intervals.length, 'interval')}: ${state(total)} in all by ${counted(committed.length, 'committed plan')}; nothing moves in ${counted(idle.length, 'interval')}.`,
+    id: 'migration',
+    title: 'Migration',
+    label:
+      `State that migrates, and its share of all state, over ${counted(intervals.length, 'interval')}:` +
+      ` ${state(total)} in all by ${counted(committed.length, 'committed plan')};` +
+      ` nothing moves in ${counted(idle.length, 'interval')}.`,
     columns: [
-      { head: `State${stateUnit() === 'bytes' ? '' : ' moved'}`, number: true, of: ({ any }) => stateOnly(any.migration.state) }, { head: 'Of all state', number: true, of: ({ any }) => percent(any.migration.fraction) },
+      {
+        head: `State${stateUnit() === 'bytes' ? '' : ' moved'}`,
+        number: true,
+        of: ({ any }) => stateOnly(any.migration.state),
+      },
+      { head: 'Of all state', number: true, of: ({ any }) => percent(any.migration.fraction) },
       { head: 'Keys', number: true, of: ({ any }) => count(any.migration.keys) },
     ],
-    option: (p) => frame(p, shared, [
-      axis(p, { type: 'value', min: 0, axisLabel: { formatter: stateOnly } }),
-      axis(p, { type: 'value', min: 0, splitLine: { show: false }, axisLabel: { formatter: percent } }),
-    ], [
-      bar('Committed', p.after, moved(true), 1), bar('Planned', p.after, moved(false), 0.45),
-      { name: 'Share of all state', type: 'scatter', color: p.series[2], symbolSize: intervals.length > many ? 3 : 6, data: intervals.map(({ plan }) => (plan === null || plan.migration.keys === 0 ? null : plan.migration.fraction)), yAxisIndex: 1, icon: 'circle' },
-      idle.length > 0 && { name: 'Nothing moves', type: 'scatter', symbol: 'rect', symbolSize: [6, 3], color: p.muted, data: idle, silent: true, unnamed: true },
-      nothing(p, intervals, (plan) => plan.migration.state),
-    ], (of) => [...(of.plan ? [words(of.plan.migration)] : []), ...cameToNothing(of, (plan) => words(plan.migration))]),
+    option: (p) =>
+      frame(
+        p,
+        shared,
+        [
+          axis(p, { type: 'value', min: 0, axisLabel: { formatter: stateOnly } }),
+          axis(p, { type: 'value', min: 0, splitLine: { show: false }, axisLabel: { formatter: percent } }),
+        ],
+        [
+          bar('Committed', p.after, moved(true), 1),
+          bar('Planned', p.after, moved(false), 0.45),
+          {
+            name: 'Share of all state',
+            type: 'scatter',
+            color: p.series[2],
+            symbolSize: intervals.length > many ? 3 : 6,
+            data: intervals.map(({ plan }) =>
+              plan === null || plan.migration.keys === 0 ? null : plan.migration.fraction,
+            ),
+            yAxisIndex: 1,
+            icon: 'circle',
+          },
+          idle.length > 0 && {
+            name: 'Nothing moves',
+            type: 'scatter',
+            symbol: 'rect',
+            symbolSize: [6, 3],
+            color: p.muted,
+            data: idle,
+            silent: true,
+            unnamed: true,
+          },
+          nothing(p, intervals, (plan) => plan.migration.state),
+        ],
+        (of) => [...(of.plan ? [words(of.plan.migration)] : []), ...cameToNothing(of, (plan) => words(plan.migration))],
+      ),
   }
 }
 
+/**
+ * @param {Shared} shared
+ * @returns {Drawn}
+ */
 function gap(shared) {
   const { intervals } = shared
+  /** @param {PlanSummary | null} plan */
   const value = (plan) => plan?.certificate?.gap ?? null
   const values = intervals.map(({ plan }) => value(plan))
   const proven = values.filter((x) => x !== null)
   const optimal = proven.filter((x) => x === 0).length
   return {
-    id: 'gap', title: 'Certificate gap', empty: values.every((x) => x === null) && 'No plan has a gap', note: whyNone(intervals.filter(({ plan }) => value(plan) === null)),
-    label: `How much more each plan moves than any could, at most, over ${counted(intervals.length, 'interval')}: ${proven.length === 0 ? 'no plan has a gap' : `${optimal} proven optimal, the greatest gap is ${percent(Math.max(...proven))}`}.`,
-    columns: [{ head: 'Gap', number: true, of: ({ any }) => percent(value(any)) }, { head: 'Certificate', of: ({ any }) => certificate(any)[0] }],
-    option: (p) => frame(p, shared, axis(p, { type: 'value', min: 0, max: proven.some((x) => x > 0) ? undefined : 1, axisLabel: { formatter: percent } }), [
-      line('Gap', p.series[1], values, { connectNulls: false }),
-      nothing(p, intervals, value),
-    ], (of) => [wrapped(certificate(of.any)[0])]),
+    id: 'gap',
+    title: 'Certificate gap',
+    empty: values.every((x) => x === null) && 'No plan has a gap',
+    note: whyNone(intervals.filter(({ plan }) => value(plan) === null)),
+    label:
+      `How much more each plan moves than any could, at most, over ${counted(intervals.length, 'interval')}: ` +
+      (proven.length === 0
+        ? 'no plan has a gap.'
+        : `${optimal} proven optimal, the greatest gap is ${percent(Math.max(...proven))}.`),
+    columns: [
+      { head: 'Gap', number: true, of: ({ any }) => percent(value(any)) },
+      { head: 'Certificate', of: ({ any }) => certificate(any)[0] },
+    ],
+    option: (p) =>
+      frame(
+        p,
+        shared,
+        axis(p, {
+          type: 'value',
+          min: 0,
+          max: proven.some((x) => x > 0) ? undefined : 1,
+          axisLabel: { formatter: percent },
+        }),
+        [line('Gap', p.series[1], values, { connectNulls: false }), nothing(p, intervals, value)],
+        (of) => [wrapped(certificate(of.any)[0])],
+      ),
   }
 }
 
-/** Why the line has gaps, most frequent reason first. */
+/**
+ * Why the line has gaps, most frequent reason first.
+ *
+ * @param {Interval[]} without
+ */
 function whyNone(without) {
   const reasons = new Map()
   for (const of of without) reasons.set(noGap(of), (reasons.get(noGap(of)) ?? 0) + 1)
@@ -183,6 +513,7 @@ function whyNone(without) {
 
 const disjunction = new Intl.ListFormat('en', { type: 'disjunction' })
 
+/** @param {Interval} of */
 function noGap({ plan, any }) {
   if (plan === null) return 'the plan came to nothing'
   if (plan.certificate === null) return any.pending ? 'nothing was planned' : 'there is no proof'
@@ -190,33 +521,62 @@ function noGap({ plan, any }) {
   return plan.balanced && (plan.table_within_limit ?? true) ? 'the lower bound is 0' : 'the plan breaks a limit'
 }
 
-/** Drawn tooltips do not wrap by themselves. */
+/**
+ * Drawn tooltips do not wrap by themselves.
+ *
+ * @param {string} text
+ */
 const wrapped = (text) => text.replace(/(.{24,40}?)\s/g, '$1\n')
 
-const sizeWords = { entries: 'entries', tokens: 'tokens', ranges: 'ranges' }
-
+/**
+ * @param {Shared} shared
+ * @returns {Drawn}
+ */
 function table(shared) {
   const { intervals } = shared
-  const newest = tableOf(intervals.at(-1).any)
+  const newest = tableOf(newestOf(intervals))
   // Where a plan came to nothing the table stays what it was.
   const sizes = intervals.map(({ plan, any }) => (plan === null ? tableOf(any).size_before : sizeOf(plan)))
   const limits = intervals.map(({ any }) => any.parameters.table_limit ?? null)
-  const limit = limits.at(-1)
+  const limit = limits.at(-1) ?? null
   const away = far(limits, sizes)
   return {
-    id: 'table', title: newest.name, note: limit !== null && away && `The limit of ${counted(limit, 'entry', 'entries')} is far above.`,
-    label: `${newest.name}: ${newest.unit} after planning over ${counted(intervals.length, 'interval')}; ${count(sizes.at(-1))} in the newest, ${count(Math.max(...sizes))} at most${limit === null ? '' : `; the limit is ${count(limit)}`}.`,
+    id: 'table',
+    title: newest.name,
+    note: limit !== null && away && `The limit of ${counted(limit, 'entry', 'entries')} is far above.`,
+    label:
+      `${newest.name}: ${newest.unit} after planning over ${counted(intervals.length, 'interval')};` +
+      ` ${count(sizes.at(-1))} in the newest, ${count(Math.max(...sizes))} at most` +
+      `${limit === null ? '' : `; the limit is ${count(limit)}`}.`,
     columns: [
-      { head: 'Before', number: true, of: ({ any }) => count(tableOf(any).size_before) }, { head: 'After', number: true, of: ({ any }) => count(sizeOf(any)) },
-      ...(limit === null ? [] : [{ head: 'Limit', number: true, of: ({ any }) => count(any.parameters.table_limit) }]),
+      { head: 'Before', number: true, of: ({ any }) => count(tableOf(any).size_before) },
+      { head: 'After', number: true, of: ({ any }) => count(sizeOf(any)) },
+      ...(limit === null
+        ? []
+        : [
+            { head: 'Limit', number: true, of: (/** @type {Interval} */ { any }) => count(any.parameters.table_limit) },
+          ]),
     ],
-    option: (p) => frame(p, shared, axis(p, { type: 'value', min: 0, minInterval: 1, axisLabel: { formatter: amount } }), [
-      line(newest.name === 'Routing table' ? 'Entries' : newest.name, p.series[4], sizes, { step: 'middle', areaStyle: { opacity: 0.12 } }),
-      !away && limits.some((x) => x !== null) && bound('Limit', p, limits),
-      nothing(p, intervals, sizeOf),
-    ], (of) => [
-      `${count(tableOf(of.any).size_before)} → ${count(sizeOf(of.any))} ${sizeWords[newest.unit]}${of.plan === null ? ' (not carried out)' : ''}`,
-      ...(of.any.parameters.table_limit === null || of.any.parameters.table_limit === undefined ? [] : [`limit ${count(of.any.parameters.table_limit)}`]),
-    ]),
+    option: (p) =>
+      frame(
+        p,
+        shared,
+        axis(p, { type: 'value', min: 0, minInterval: 1, axisLabel: { formatter: amount } }),
+        [
+          line(newest.name === 'Routing table' ? 'Entries' : newest.name, p.series[4], sizes, {
+            step: 'middle',
+            areaStyle: { opacity: 0.12 },
+          }),
+          !away && limits.some((x) => x !== null) && bound('Limit', p, limits),
+          nothing(p, intervals, sizeOf),
+        ],
+        (of) => [
+          `${count(tableOf(of.any).size_before)} → ${count(sizeOf(of.any))} ${newest.unit}` +
+            (of.plan === null ? ' (not carried out)' : ''),
+          ...(of.any.parameters.table_limit === null || of.any.parameters.table_limit === undefined
+            ? []
+            : [`limit ${count(of.any.parameters.table_limit)}`]),
+        ],
+      ),
   }
 }

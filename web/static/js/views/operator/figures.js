@@ -7,45 +7,124 @@ import { link } from '../../route.js'
 import { certificate, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
+/**
+ * @import { Stat } from '../../parts.js'
+ * @import { Operator } from './page.js'
+ * @import { Interval } from './plans.js'
+ */
+
+/** @param {PlanSummary} plan */
 const to = (plan) => html`<a href=${link(['plans', plan.id])}>${intervalWords(plan)}</a>`
 
-/** intervals are oldest first, plans newest first. */
+/**
+ * intervals are oldest first, plans newest first.
+ *
+ * @param {{ operator: Operator, intervals: Interval[], plans: PlanSummary[] }} props
+ */
 export function Figures({ operator, intervals, plans }) {
   useStateUnit()
-  if (intervals.length === 0) return null
-  return html`<${Stats} items=${[theta(intervals.at(-1)), table(operator, intervals.at(-1).any), migration(plans, intervals.length), proof(plans)]} />`
+  const newest = intervals.at(-1)
+  if (!newest) return null
+  return html`<${Stats}
+    items=${[theta(newest), table(operator, newest.any), migration(plans, intervals.length), proof(plans)]}
+  />`
 }
 
+/**
+ * @param {Interval} interval
+ * @returns {Stat}
+ */
 function theta({ plan, any }) {
   const bound = any.parameters.theta_max
-  const value = plan === null ? percent(any.theta.before) : html`<span class="nowrap">${percent(plan.theta.before)} <span class="operator-arrow">→</span></span> <span class="nowrap">${percent(plan.theta.after)}</span>`
-  const [within, what] = plan === null ? [any.theta.before <= bound, 'before planning: its plan came to nothing'] : [plan.balanced, plan.balanced ? 'within' : 'above']
-  return { label: 'θ before → after', value, tone: within ? 'good' : 'warn', note: html`${what}${plan !== null && html` θ<sub>max</sub> ${percent(bound)}`}, ${to(any)}` }
+  const value =
+    plan === null
+      ? percent(any.theta.before)
+      : html`
+          <span class="nowrap">${percent(plan.theta.before)} <span class="operator-arrow">→</span></span> <span
+            class="nowrap"
+          >
+            ${percent(plan.theta.after)}
+          </span>
+        `
+  const [within, what] =
+    plan === null
+      ? [any.theta.before <= bound, 'before planning: its plan came to nothing']
+      : [plan.balanced, plan.balanced ? 'within' : 'above']
+  return {
+    label: 'θ before → after',
+    value,
+    tone: within ? 'good' : 'warn',
+    note: html`${what}${plan !== null && html` θ<sub>max</sub> ${percent(bound)}`}, ${to(any)}`,
+  }
 }
 
-const named = { table: ['Routing table', 'entry', 'entries'], ring: ['Instances on the ring', 'instance', 'instances'], ranges: ['Ranges', 'range', 'ranges'] }
+/** @type {Record<string, [label: string, one: string, many: string]>} */
+const named = {
+  table: ['Routing table', 'entry', 'entries'],
+  ring: ['Instances on the ring', 'instance', 'instances'],
+  ranges: ['Ranges', 'range', 'ranges'],
+}
 
+/**
+ * @param {Operator} operator
+ * @param {PlanSummary} newest
+ * @returns {Stat}
+ */
 function table(operator, newest) {
   const [label, one, many] = named[operator.scheme]
-  if (operator.table_owner === 'engine') return { label, value: count(tableOf(newest).size_before), note: 'keys off their hash instance; the engine holds the table' }
+  if (operator.table_owner === 'engine')
+    return {
+      label,
+      value: count(tableOf(newest).size_before),
+      note: 'keys off their hash instance; the engine holds the table',
+    }
   const limit = operator.table_limit ?? null
-  const note = operator.scheme !== 'table' ? `in version ${operator.table_version}` : limit === null ? 'no limit' : `of ${count(limit)} allowed`
-  return { label, value: counted(operator.table_size, one, many), tone: limit !== null && operator.table_size > limit ? 'bad' : '', note }
+  const note =
+    operator.scheme !== 'table'
+      ? `in version ${operator.table_version}`
+      : limit === null
+        ? 'no limit'
+        : `of ${count(limit)} allowed`
+  return {
+    label,
+    value: counted(operator.table_size, one, many),
+    tone: limit !== null && operator.table_size > limit ? 'bad' : '',
+    note,
+  }
 }
 
-/** Of the last plan that moved keys and was committed. */
+/**
+ * Of the last plan that moved keys and was committed.
+ *
+ * @param {PlanSummary[]} plans
+ * @param {number} intervals
+ * @returns {Stat}
+ */
 function migration(plans, intervals) {
   const last = plans.find((p) => p.status === 'committed' && p.migration.keys > 0)
   const label = 'Last migration'
   if (!last) return { label, value: 'None', note: `no committed plan moved keys in ${counted(intervals, 'interval')}` }
-  return { label, value: state(last.migration.state), note: html`${counted(last.migration.keys, 'key')}, ${percent(last.migration.fraction)} of all state, ${to(last)}` }
+  return {
+    label,
+    value: state(last.migration.state),
+    note: html`${counted(last.migration.keys, 'key')}, ${percent(last.migration.fraction)} of all state, ${to(last)}`,
+  }
 }
 
+/**
+ * @param {PlanSummary[]} plans
+ * @returns {Stat}
+ */
 function proof(plans) {
   const last = plans.find((p) => p.certificate !== null)
   const label = 'Certificate'
-  if (!last) return { label, value: 'None', note: certificate(plans[0])[0] }
+  if (!last?.certificate) return { label, value: 'None', note: certificate(plans[0])[0] }
   const { gap, infeasible } = last.certificate
   const value = infeasible ? 'Infeasible' : gap === null ? 'No gap' : gap === 0 ? 'Optimal' : `Gap ${percent(gap)}`
-  return { label, value, tone: gap === 0 ? 'good' : infeasible ? 'warn' : '', note: html`${certificate(last)[0]} From ${to(last)}.` }
+  return {
+    label,
+    value,
+    tone: gap === 0 ? 'good' : infeasible ? 'warn' : '',
+    note: html`${certificate(last)[0]} From ${to(last)}.`,
+  }
 }

@@ -1,8 +1,21 @@
 // The request that sends an operator its first statistics.
 
-const example = [['user:1', 40, 900], ['user:2', 25, 300], ['user:3', 12, 2048], ['user:4', 9, 512], ['user:5', 7, 128], ['user:6', 3, 64]]
+/** @type {[key: string, cost: number, state: number][]} */
+const example = [
+  ['user:1', 40, 900],
+  ['user:2', 25, 300],
+  ['user:3', 12, 2048],
+  ['user:4', 9, 512],
+  ['user:5', 7, 128],
+  ['user:6', 3, 64],
+]
 
-/** The request, with what the configuration asks of rows. */
+/**
+ * The request, with what the configuration asks of rows.
+ *
+ * @param {Pick<API['Operator'], 'name' | 'instances' | 'table_owner' | 'hash'>} operator
+ * @returns {import('../../shell.js').Asked}
+ */
 export function firstStatistics(operator) {
   const path = `v1/operators/${encodeURIComponent(operator.name)}/plans`
   const ids = operator.instances.map((i) => i.id)
@@ -12,6 +25,13 @@ export function firstStatistics(operator) {
   }
   const reported = operator.hash?.function === 'reported'
   const numbered = operator.hash?.key_type === 'int' || operator.hash?.key_type === 'long'
-  const rows = example.map(([key, cost, state], i) => [numbered ? 100 + i : key, cost, state, ...(reported ? [ids[i % ids.length]] : [])].join(','))
-  return { path, query: { interval: 1 }, body: `key,cost,state${reported ? ',hash_instance' : ''}\n${rows.join('\n')}\n`, type: 'text/csv' }
+  const rows = example.map(([key, cost, state], i) =>
+    [numbered ? 100 + i : key, cost, state, ...(reported ? [ids[i % ids.length]] : [])].join(','),
+  )
+  return {
+    path,
+    query: { interval: 1 },
+    body: `key,cost,state${reported ? ',hash_instance' : ''}\n${rows.join('\n')}\n`,
+    type: 'text/csv',
+  }
 }

@@ -4,67 +4,183 @@ import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
 import { Card, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
-import { cause, statuses, statusWords, strategyWords, tableOf } from '../../words.js'
+import { strategyTitle } from '../../strategies.js'
+import { cause, statuses, statusWords, tableOf } from '../../words.js'
 import { usePlans } from './plans.js'
 
 const step = 50
 
+/** @param {{ name: string, query: Query, stamp: string }} props */
 export function History({ name, query, stamp }) {
   const interval = query.interval ?? ''
   const wrong = interval !== '' && !/^\d{1,16}$/.test(interval)
-  const status = statuses.includes(query.status) ? query.status : ''
+  const status = statuses.find((s) => s === query.status) ?? ''
   const filter = { ...(status && { status }), ...(interval !== '' && !wrong && { interval }) }
   const sign = JSON.stringify(filter)
   const [size, setSize] = useState(step)
   useEffect(() => setSize(step), [sign])
   const plans = usePlans(name, { filter, plans: size, stamp })
-  return html`<${Card} title="Plans" class="operator-history" aside=${html`<${Filters} status=${status} interval=${interval} wrong=${wrong} />`}>
-    <${Resource} of=${plans} rows=${6} render=${({ plans: rows, more }) => (rows.length === 0 ? html`<${None} filtered=${sign !== '{}'} />` : html`
-      <div aria-busy=${plans.busy}><${Table} rows=${rows} /></div>
-      <${Foot} shown=${rows.length} more=${more} onMore=${() => setSize(rows.length + step)} />`)} />
+  return html`<${Card}
+    title="Plans"
+    class="operator-history"
+    aside=${html`<${Filters} status=${status} interval=${interval} wrong=${wrong} />`}
+  >
+    <${Resource}
+      of=${plans}
+      rows=${6}
+      render=${(/** @type {import('./plans.js').Found} */ { plans: rows, more }) =>
+        rows.length === 0
+          ? html`<${None} filtered=${sign !== '{}'} />`
+          : html`
+              <div aria-busy=${plans.busy}><${Table} rows=${rows} /></div>
+              <${Foot} shown=${rows.length} more=${more} onMore=${() => setSize(rows.length + step)} />
+            `}
+    />
   <//>`
 }
 
+/** @param {{ status: string, interval: string, wrong: boolean }} props */
 function Filters({ status, interval, wrong }) {
-  return html`<label>Status <select value=${status} onChange=${(e) => setQuery({ status: e.currentTarget.value })}>
-      <option value="">All</option>${statuses.map((s) => html`<option key=${s} value=${s}>${capital(statusWords[s])}</option>`)}</select></label>
-    <label>Interval <input type="text" inputmode="numeric" size="8" maxlength="16" placeholder="All" value=${interval} aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'operator-interval-said' : undefined}
-      onInput=${(e) => setQuery({ interval: e.currentTarget.value.replace(/[\s,]/g, '') })} /></label>
-    ${wrong && html`<span id="operator-interval-said" class="form-said" role="alert">Intervals are whole numbers.</span>`}`
+  return html`
+    <label>
+      Status <select value=${status} onChange=${(e) => setQuery({ status: e.currentTarget.value })}>
+        <option value="">All</option>
+        ${statuses.map((s) => html`<option key=${s} value=${s}>${capital(statusWords[s])}</option>`)}
+      </select>
+    </label>
+    <label>
+      Interval <input
+        type="text"
+        inputmode="numeric"
+        size="8"
+        maxlength="16"
+        placeholder="All"
+        value=${interval}
+        aria-invalid=${wrong ? 'true' : undefined}
+        aria-describedby=${wrong ? 'operator-interval-said' : undefined}
+        onInput=${(e) => setQuery({ interval: e.currentTarget.value.replace(/[\s,]/g, '') })}
+      />
+    </label>
+    ${
+      wrong &&
+      html`<span id="operator-interval-said" class="form-said" role="alert">Intervals are whole numbers.</span>`
+    }
+  `
 }
 
+/** @param {string} text */
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 
+/** @param {{ filtered: boolean }} props */
 const None = ({ filtered }) => html`<${Empty} title=${filtered ? 'No plan is like that' : 'No plans are kept'}>
-  ${filtered && html`<button type="button" onClick=${() => setQuery({ status: '', interval: '' })}>Show all plans</button>`}<//>`
+  ${
+    filtered &&
+    html`<button type="button" onClick=${() => setQuery({ status: '', interval: '' })}>Show all plans</button>`
+  }
+<//>`
 
-/** Asks for more; who asked with the keyboard is not left nowhere when there are no more. */
+/**
+ * Asks for more; who asked with the keyboard is not left nowhere when there are no more.
+ *
+ * @param {{ shown: number, more: boolean, onMore: () => void }} props
+ */
 function Foot({ shown, more, onMore }) {
-  const end = useRef(null)
+  const end = useRef(/** @type {HTMLElement | null} */ (null))
   const asked = useRef(false)
   useLayoutEffect(() => {
     if (more || !asked.current) return
     asked.current = false
-    end.current.focus()
+    end.current?.focus()
   }, [more])
-  return more ? html`<p class="operator-more"><button type="button" onClick=${() => { asked.current = true; onMore() }}>Show more</button> <span class="muted" role="status">${count(shown)} shown</span></p>`
-    : html`<p class="operator-more muted" ref=${end} tabindex="-1">${shown === 1 ? 'This is the only plan' : `All ${counted(shown, 'plan')} are shown`}.</p>`
+  return more
+    ? html`<p class="operator-more">
+        <button
+          type="button"
+          onClick=${() => {
+            asked.current = true
+            onMore()
+          }}
+        >
+          Show more
+        </button> <span class="muted" role="status">${count(shown)} shown</span>
+      </p>`
+    : html`<p class="operator-more muted" ref=${end} tabindex="-1">
+        ${shown === 1 ? 'This is the only plan' : `All ${counted(shown, 'plan')} are shown`}.
+      </p>`
 }
 
-const causeShort = { balanced: 'within limits or trigger', pending_approval: 'another waited for approval', plan_in_flight: 'another was being applied', nothing_movable: 'nothing movable' }
+/** @type {Record<string, string>} */
+const causeShort = {
+  balanced: 'within limits or trigger',
+  pending_approval: 'another waited for approval',
+  plan_in_flight: 'another was being applied',
+  nothing_movable: 'nothing movable',
+}
 
+/** @type {{ head: string, of: (p: PlanSummary) => Children, number?: boolean }[]} */
 const columns = [
-  { head: 'Interval', of: (p) => html`<a href=${link(['plans', p.id])}>${count(p.interval)}</a>${p.epoch > 0 && html` <span class="muted">epoch ${count(p.epoch)}</span>`}` },
+  {
+    head: 'Interval',
+    of: (p) =>
+      html`
+        <a href=${link(['plans', p.id])}>${count(p.interval)}</a>
+        ${p.epoch > 0 && html` <span class="muted">epoch ${count(p.epoch)}</span>`}
+      `,
+  },
   { head: 'Status', of: (p) => html`<${Status} status=${p.status} />` },
-  { head: 'Strategy', of: (p) => strategyWords[p.strategy] ?? p.strategy },
-  { head: 'θ before → after', number: true, of: (p) => html`<span class="nowrap">${percent(p.theta.before)} → <strong class=${p.balanced ? '' : 'operator-above'}>${percent(p.theta.after)}</strong></span>${!p.balanced && html`<span class="visually-hidden">, above θ_max</span>`}` },
-  { head: 'Migration', number: true, of: (p) => (p.migration.keys === 0 ? html`<span class="muted">none</span>` : html`<span class="nowrap">${stateOnly(p.migration.state)}${stateUnit() === 'bytes' ? '' : ' of state'}</span> <span class="muted nowrap">${percent(p.migration.fraction)}, ${counted(p.migration.keys, 'key')}</span>`) },
+  { head: 'Strategy', of: (p) => strategyTitle(p.strategy) },
+  {
+    head: 'θ before → after',
+    number: true,
+    of: (p) =>
+      html`
+        <span class="nowrap">
+          ${percent(p.theta.before)} → <strong class=${p.balanced ? '' : 'operator-above'}>
+            ${percent(p.theta.after)}
+          </strong>
+        </span>
+        ${!p.balanced && html`<span class="visually-hidden">, above θ_max</span>`}
+      `,
+  },
+  {
+    head: 'Migration',
+    number: true,
+    of: (p) =>
+      p.migration.keys === 0
+        ? html`<span class="muted">none</span>`
+        : html`
+            <span class="nowrap">
+              ${stateOnly(p.migration.state)}
+              ${stateUnit() === 'bytes' ? '' : ' of state'}
+            </span> <span class="muted nowrap">
+              ${percent(p.migration.fraction)}, ${counted(p.migration.keys, 'key')}
+            </span>
+          `,
+  },
   { head: 'Gap', number: true, of: (p) => gapOf(p.certificate) },
-  { head: 'Table', number: true, of: (p) => html`<span class="nowrap">${count(tableOf(p).size_before)} → ${count(tableOf(p).size_after)}</span>${!(p.table_within_limit ?? true) && html`<span class="visually-hidden">, above its limit</span>`}` },
-  { head: 'Causes', of: (p) => (p.causes.length === 0 ? html`<span class="muted">–</span>` : p.causes.map((c, i) => html`<span key=${c} title=${cause(c)}>${i > 0 && ', '}${causeShort[c] ?? c.replaceAll('_', ' ')}</span>`)) },
+  {
+    head: 'Table',
+    number: true,
+    of: (p) =>
+      html`
+        <span class="nowrap">${count(tableOf(p).size_before)} → ${count(tableOf(p).size_after)}</span>
+        ${!(p.table_within_limit ?? true) && html`<span class="visually-hidden">, above its limit</span>`}
+      `,
+  },
+  {
+    head: 'Causes',
+    of: (p) =>
+      p.causes.length === 0
+        ? html`<span class="muted">–</span>`
+        : p.causes.map(
+            (c, i) =>
+              html`<span key=${c} title=${cause(c)}>${i > 0 && ', '}${causeShort[c] ?? c.replaceAll('_', ' ')}</span>`,
+          ),
+  },
   { head: 'Created', of: (p) => html`<${Time} at=${p.created_at} />` },
 ]
 
+/** @param {API['Certificate']} proof */
 function gapOf(proof) {
   if (proof === null) return html`<span class="muted">no proof</span>`
   if (proof.infeasible) return 'infeasible'
@@ -72,11 +188,37 @@ function gapOf(proof) {
   return proof.gap === 0 ? 'optimal' : percent(proof.gap)
 }
 
-/** A table that is a list of cards on narrow screens; the roles keep it a table there too. */
+/**
+ * A table that is a list of cards on narrow screens; the roles keep it a table there too.
+ *
+ * @param {{ rows: PlanSummary[] }} props
+ */
 function Table({ rows }) {
   useStateUnit()
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Plans, newest first"><table role="table"><caption class="visually-hidden">Plans, newest first</caption>
-    <thead role="rowgroup"><tr role="row">${columns.map((c) => html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`)}</tr></thead>
-    <tbody role="rowgroup">${rows.map((p) => html`<tr role="row" key=${p.id}>${columns.map((c) => html`<td role="cell" class=${c.number ? 'number' : ''} data-head=${c.head} key=${c.head}>${c.of(p)}</td>`)}</tr>`)}</tbody>
-  </table></div>`
+  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Plans, newest first">
+    <table role="table">
+      <caption class="visually-hidden">Plans, newest first</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(
+            (c) =>
+              html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${rows.map(
+          (p) =>
+            html`<tr role="row" key=${p.id}>
+              ${columns.map(
+                (c) =>
+                  html`<td role="cell" class=${c.number ? 'number' : ''} data-head=${c.head} key=${c.head}>
+                    ${c.of(p)}
+                  </td>`,
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
 }

@@ -5,65 +5,135 @@ import { count, counted } from '../../format.js'
 import { html, useEffect } from '../../html.js'
 import { Empty, Resource, Tabs, Time } from '../../parts.js'
 import { link } from '../../route.js'
-import { strategyWords } from '../../words.js'
+import { strategyTitle } from '../../strategies.js'
 import { intervalWords } from './plans.js'
 
+/** @typedef {API['Operator']} Operator */
+
+/** @type {Record<string, string>} */
 export const schemeWords = { table: 'Routing table', ring: 'Token ring', ranges: 'Key ranges' }
 
-/** How an operator plans: its strategy, or its scheme's method. */
-export const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method
+/**
+ * How an operator plans: its strategy, or its scheme's method.
+ *
+ * @param {Operator} o
+ */
+export const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? ''
+
+/** @param {Operator} o */
+export const methodWords = (o) => strategyTitle(methodOf(o))
 
 /**
  * A page of an operator. plans are those that the page knows, if any; render makes of
  * the operator what is below the head.
+ * @param {object} props
+ * @param {string} props.name
+ * @param {string} props.tab
+ * @param {PlanSummary[]} [props.plans]
+ * @param {(operator: Operator, etag: string | null) => Children} props.render
  */
 export function Page({ name, tab, plans = [], render }) {
-  useEffect(() => { document.title = `${name} · plannerd` }, [name])
+  useEffect(() => {
+    document.title = `${name} · plannerd`
+  }, [name])
+  /** @type {import('../../api.js').Resource<Operator>} */
   const operator = useResource(`v1/operators/${encodeURIComponent(name)}`, { every: 5_000 })
   const gone = operator.problem?.status === 404
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav>
-    <div class="title operator-title"><h1>${name}</h1>${operator.data && html`<span class="muted">${schemeWords[operator.data.scheme]} · ${strategyWords[methodOf(operator.data)] ?? methodOf(operator.data)}</span>`}</div>
-    ${gone ? html`<${Gone} name=${name} was=${operator.data !== null} />` : html`
-      <${Resource} of=${operator} rows=${8} render=${(o) => html`
-        <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
-        <${Facts} operator=${o} />
-        <${Tabs} label="Operator" items=${[
-          { href: link(['operators', name]), text: 'Plans', here: tab === 'plans' },
-          { href: link(['operators', name, 'configuration']), text: 'Configuration', here: tab === 'configuration' },
-        ]} />
-        ${render(o, operator.etag)}`} />`}`
+  return html`
+    <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav>
+    <div class="title operator-title">
+      <h1>${name}</h1>
+      ${
+        operator.data &&
+        html`<span class="muted">${schemeWords[operator.data.scheme]} · ${methodWords(operator.data)}</span>`
+      }
+    </div>
+    ${
+      gone
+        ? html`<${Gone} name=${name} was=${operator.data !== null} />`
+        : html`
+            <${Resource}
+              of=${operator}
+              rows=${8}
+              render=${(/** @type {Operator} */ o) => html`
+                <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
+                <${Facts} operator=${o} />
+                <${Tabs}
+                  label="Operator"
+                  items=${[
+                    { href: link(['operators', name]), text: 'Plans', here: tab === 'plans' },
+                    {
+                      href: link(['operators', name, 'configuration']),
+                      text: 'Configuration',
+                      here: tab === 'configuration',
+                    },
+                  ]}
+                />
+                ${render(o, operator.etag)}
+              `}
+            />
+          `
+    }
+  `
 }
 
+/** @param {{ name: string, was: boolean }} props */
 function Gone({ name, was }) {
-  return html`<div role="alert"><${Empty} title=${was ? `The operator ${name} was deleted while you looked at it` : `There is no operator ${name}`}>
-    <p>${was ? 'Its plans are gone with it.' : 'It was deleted, or never created.'}</p><p><a href="#/">All operators</a></p>
-  <//></div>`
+  return html`<div role="alert">
+    <${Empty} title=${was ? `The operator ${name} was deleted while you looked at it` : `There is no operator ${name}`}>
+      <p>${was ? 'Its plans are gone with it.' : 'It was deleted, or never created.'}</p>
+      <p><a href="#/">All operators</a></p>
+    <//>
+  </div>`
 }
 
+/** @type {Record<string, { words: string, verb: string, tone: string }>} */
 const underWay = {
   proposed: { words: 'waits for approval', verb: 'Review', tone: 'waits' },
   approved: { words: 'is approved and waits to be started', verb: 'See plan', tone: 'moves' },
   applying: { words: 'is being applied', verb: 'Watch', tone: 'moves' },
 }
 
-/** What is under way, and where to go for it. plan is the current one, if it is known. */
+/**
+ * What is under way, and where to go for it. plan is the current one, if it is known.
+ *
+ * @param {{ operator: Operator, plan?: PlanSummary }} props
+ */
 function Now({ operator: o, plan }) {
-  const now = underWay[o.current_plan_status]
+  const now = underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">
-    <p role="status">${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}${plan?.executor && html` by <strong>${plan.executor}</strong>`}.</p>
-    ${o.current_plan_status === 'proposed' && plan?.expires_at && html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`}
-    <a class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>${now.verb}<span class="visually-hidden"> the current plan</span></a>
+    <p role="status">
+      ${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}
+      ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.
+    </p>
+    ${
+      o.current_plan_status === 'proposed' &&
+      plan?.expires_at &&
+      html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`
+    }
+    <a
+      class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}"
+      href=${link(['plans', o.current_plan ?? ''])}
+    >
+      ${now.verb}
+      <span class="visually-hidden"> the current plan</span>
+    </a>
   </div>`
 }
 
+/** @param {{ operator: Operator }} props */
 function Facts({ operator: o }) {
   const facts = [
     counted(o.instances.length, 'instance'),
     `table version ${count(o.table_version)}`,
     `configuration version ${count(o.config_version)}`,
-    o.last_interval === null ? 'no interval yet' : `newest interval ${count(o.last_interval)}, epoch ${count(o.last_epoch)}`,
+    o.last_interval === null
+      ? 'no interval yet'
+      : `newest interval ${count(o.last_interval)}, epoch ${count(o.last_epoch)}`,
     o.require_approval ? 'plans need approval' : 'plans need no approval',
   ]
-  return html`<ul class="operator-facts" aria-label="The operator in short">${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}</ul>`
+  return html`<ul class="operator-facts" aria-label="The operator in short">
+    ${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}
+  </ul>`
 }

@@ -6,22 +6,57 @@ import { html, useEffect, useRef, useState } from '../../html.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 
+/** @import { Answer, Problem, Resource } from '../../api.js' */
+
+/** @typedef {'approve' | 'reject' | 'abort'} Verb */
+
+/** @typedef {{ take: (answer: Answer<Plan>) => void, reload: () => void }} Renew */
+
 const actorKey = 'plannerd.actor'
 const longestReason = 1024
 
-/** Reasons that were written and not sent, by plan and verb: they outlive a dialog, and a page that signs in anew. */
+/**
+ * Reasons that were written and not sent, by plan and verb: they outlive a dialog, and a
+ * page that signs in anew.
+ *
+ * @type {Map<string, string>}
+ */
 const drafts = new Map()
 
-/** What can be decided, in the order of the buttons, by the status of a plan. */
+/**
+ * What can be decided, in the order of the buttons, by the status of a plan.
+ *
+ * @type {Record<string, Verb[]>}
+ */
 const decisions = {
   proposed: ['reject', 'approve'],
   approved: ['abort'],
   applying: ['abort'],
 }
 
+/**
+ * What is said of a verb, and the role that it takes.
+ *
+ * @typedef {{ button: string, class: string, title: string, role: string, reason: string, required?: boolean }} Saying
+ */
+
+/** @type {Record<Verb, Saying>} */
 const verbs = {
-  approve: { button: 'Approve', class: 'primary', title: 'Approve the plan', role: 'approver', reason: 'Reason (optional)' },
-  reject: { button: 'Reject', class: 'danger', title: 'Reject the plan', role: 'approver', reason: 'Reason', required: true },
+  approve: {
+    button: 'Approve',
+    class: 'primary',
+    title: 'Approve the plan',
+    role: 'approver',
+    reason: 'Reason (optional)',
+  },
+  reject: {
+    button: 'Reject',
+    class: 'danger',
+    title: 'Reject the plan',
+    role: 'approver',
+    reason: 'Reason',
+    required: true,
+  },
   abort: { button: 'Abort', class: 'danger', title: 'Abort the plan', role: 'engine', reason: 'Reason (optional)' },
 }
 
@@ -29,41 +64,83 @@ const verbs = {
  * The buttons of what can be decided, and the dialog of the one that was pressed. What
  * is sent holds for the plan as it was when its dialog was opened. take is given the
  * answer, reload asks for the plan anew.
+ *
+ * @param {{ plan: Plan, etag: string | null } & Renew} props
  */
 export function Decision({ plan, etag, take, reload }) {
-  const [asked, ask] = useState(null) // {verb, plan, etag}
+  const [asked, ask] = useState(/** @type {{ verb: Verb, plan: Plan, etag: string | null } | null} */ (null))
+  /** @type {Resource<API['Caller']>} */
   const caller = useResource('v1/caller')
   const known = caller.data
+  /** @param {Verb} verb */
   const may = (verb) => !known?.access || known.role === 'admin' || known.role === verbs[verb].role
   const allowed = (decisions[plan.status] ?? []).filter(may)
   const refused = plan.status === 'proposed' && allowed.length === 0
   useTitleFocused(plan.status)
   return html`
-    ${(refused || allowed.length > 0) && html`<div class="plan-decision">
-      ${refused && html`<span class="muted">Deciding needs the role approver; yours is ${known.role}.</span>`}
-      ${allowed.map((verb) => html`<button type="button" key=${verb} class=${verbs[verb].class} onClick=${() => ask({ verb, plan, etag })}>${verbs[verb].button}</button>`)}
-    </div>`}
-    ${asked && html`<${Ask} ...${asked} named=${known ? known.access : signedIn()} take=${take} reload=${reload} onClose=${() => ask(null)} />`}`
+    ${
+      (refused || allowed.length > 0) &&
+      html`<div class="plan-decision">
+        ${refused && html`<span class="muted">Deciding needs the role approver; yours is ${known?.role}.</span>`}
+        ${allowed.map(
+          (verb) =>
+            html`<button
+              type="button"
+              key=${verb}
+              class=${verbs[verb].class}
+              onClick=${() => ask({ verb, plan, etag })}
+            >
+              ${verbs[verb].button}
+            </button>`,
+        )}
+      </div>`
+    }
+    ${
+      asked &&
+      html`<${Ask}
+        ...${asked}
+        named=${known ? known.access : signedIn()}
+        take=${take}
+        reload=${reload}
+        onClose=${() => ask(null)}
+      />`
+    }
+  `
 }
 
-/** Where a decision took the button away that had the focus, the title gets it. */
+/**
+ * Where a decision took the button away that had the focus, the title gets it.
+ *
+ * @param {string} status
+ */
 function useTitleFocused(status) {
   const known = useRef(status)
   useEffect(() => {
-    if (known.current !== status && document.activeElement === document.body) document.getElementById('plan-title')?.focus()
+    if (known.current !== status && document.activeElement === document.body)
+      document.getElementById('plan-title')?.focus()
     known.current = status
   }, [status])
 }
 
+/** @param {{ verb: Verb, plan: Plan, etag: string | null, named: boolean, onClose: () => void } & Renew} props */
 function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   const { title, button, class: look, reason: label, required } = verbs[verb]
   const draft = `${plan.id} ${verb}`
   const [reason, setReason] = useState(drafts.get(draft) ?? '')
   const [actor, setActor] = useState(forGood.get(actorKey) ?? '')
   const [rolledBack, setRolledBack] = useState(false)
-  const { send, busy, problem } = useSend((key) => change(`v1/plans/${encodeURIComponent(plan.id)}/${verb}`, {
-    ...(reason.trim() && { reason: reason.trim() }), ...(!named && actor.trim() && { actor: actor.trim() }), ...(verb === 'abort' && { rolled_back: rolledBack }),
-  }, { key, match: etag }))
+  const { send, busy, problem } = useSend((key) =>
+    change(
+      `v1/plans/${encodeURIComponent(plan.id)}/${verb}`,
+      {
+        ...(reason.trim() && { reason: reason.trim() }),
+        ...(!named && actor.trim() && { actor: actor.trim() }),
+        ...(verb === 'abort' && { rolled_back: rolledBack }),
+      },
+      { key, match: etag },
+    ),
+  )
+  /** @param {Event} event */
   const submit = async (event) => {
     event.preventDefault()
     if (busy) return
@@ -74,6 +151,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
     take(answer)
     onClose()
   }
+  /** @param {string} text */
   const write = (text) => {
     drafts.set(draft, text)
     setReason(text)
@@ -85,40 +163,145 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   return html`<${Dialog} title=${`${title} of interval ${count(plan.interval)} of ${plan.operator}`} onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Consequence} verb=${verb} plan=${plan} />
-      ${verb === 'abort' && plan.status === 'applying' && html`<p><label class="check"><input type="checkbox" required checked=${rolledBack} onChange=${(e) => setRolledBack(e.currentTarget.checked)} /> The engine has taken all state back to where it was before the start</label></p>`}
-      <${Field} label=${label} hint="It is kept in the history of the plan.">${(id) => html`<textarea id=${id} rows="3" maxlength=${longestReason} required=${required} value=${reason} onInput=${(e) => write(e.currentTarget.value)}></textarea>`}<//>
-      ${!named && html`<${Field} label="Your name" hint="This server asks for no token, so it takes your word for it. This browser remembers it.">${(id) => html`<input id=${id} type="text" autocomplete="username" maxlength="256" value=${actor} onInput=${(e) => setActor(e.currentTarget.value)} />`}<//>`}
+      ${
+        verb === 'abort' &&
+        plan.status === 'applying' &&
+        html`<p>
+          <label class="check">
+            <input
+              type="checkbox"
+              required
+              checked=${rolledBack}
+              onChange=${(e) => setRolledBack(e.currentTarget.checked)}
+            />
+            ${' '}The engine has taken all state back to where it was before the start
+          </label>
+        </p>`
+      }
+      <${Field} label=${label} hint="It is kept in the history of the plan.">
+        ${(id) =>
+          html`<textarea
+            id=${id}
+            rows="3"
+            maxlength=${longestReason}
+            required=${required}
+            value=${reason}
+            onInput=${(e) => write(e.currentTarget.value)}
+          ></textarea>`}
+      <//>
+      ${
+        !named &&
+        html`<${Field}
+          label="Your name"
+          hint="This server asks for no token, so it takes your word for it. This browser remembers it."
+        >
+          ${(id) =>
+            html`<input
+              id=${id}
+              type="text"
+              autocomplete="username"
+              maxlength="256"
+              value=${actor}
+              onInput=${(e) => setActor(e.currentTarget.value)}
+            />`}
+        <//>`
+      }
       ${problem && html`<${Refused} problem=${problem} again=${again} />`}
-      <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>${busy ? 'Sending…' : button}</button></footer>
+      <footer class="form-foot">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>
+          ${busy ? 'Sending…' : button}
+        </button>
+      </footer>
     </form>
   <//>`
 }
 
-/** Whether trying the same again cannot succeed, as the plan is another one by now. */
-const outdated = (problem) => problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
+/**
+ * Whether trying the same again cannot succeed, as the plan is another one by now.
+ *
+ * @param {Problem | null} problem
+ */
+const outdated = (problem) =>
+  problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
 
-/** Whether it is not known what became of it. */
+/**
+ * Whether it is not known what became of it.
+ *
+ * @param {Problem} problem
+ */
 const undecided = ({ status }) => status === 0 || status >= 500
 
-/** What is decided, in words. */
+/**
+ * What is decided, in words.
+ *
+ * @param {{ verb: Verb, plan: Plan }} props
+ */
 function Consequence({ verb, plan }) {
   const moves = `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}`
-  if (verb === 'approve') return html`<p>The engine may then move ${moves}, and θ goes from ${percent(plan.theta.before)} to ${percent(plan.theta.after)}. Nothing is computed anew: what you see is what runs.</p>
-    ${!plan.balanced && html`<p class="plan-broken">Some instance stays above its bound all the same.</p>`}`
-  if (verb === 'reject') return html`<p>Nothing moves: table version ${count(plan.base_version)} stays. The interval may then be planned again.</p>`
-  if (plan.status === 'approved') return html`<p>The plan is given up before it was started. Nothing has moved, and table version ${count(plan.base_version)} stays.</p>`
-  return html`<p>State is on its way. A plan that is being applied can only be given up when its engine has taken all of it back: routers then send keys where table version ${count(plan.base_version)} says, and keys whose state is elsewhere would start empty there.</p>
-    <p>Reports of instances that came since the start are removed, and their instances report again. Usually the engine does this itself.</p>`
+  if (verb === 'approve')
+    return html`
+      <p>
+        The engine may then move ${moves}, and θ goes from ${percent(plan.theta.before)}
+        ${' '}to ${percent(plan.theta.after)}. Nothing is computed anew: what you see is what runs.
+      </p>
+      ${!plan.balanced && html`<p class="plan-broken">Some instance stays above its bound all the same.</p>`}
+    `
+  if (verb === 'reject')
+    return html`<p>
+      Nothing moves: table version ${count(plan.base_version)} stays. The interval may then be planned again.
+    </p>`
+  if (plan.status === 'approved')
+    return html`<p>
+      The plan is given up before it was started. Nothing has moved, and table
+      version ${count(plan.base_version)} stays.
+    </p>`
+  return html`
+    <p>
+      State is on its way. A plan that is being applied can only be given up when its engine has taken all of it back:
+      routers then send keys where table version ${count(plan.base_version)} says, and keys whose state is elsewhere
+      would start empty there.
+    </p>
+    <p>
+      Reports of instances that came since the start are removed, and their instances report again. Usually the engine
+      does this itself.
+    </p>
+  `
 }
 
+/** @param {{ problem: Problem, again: () => void }} props */
 function Refused({ problem, again }) {
   if (!outdated(problem)) {
-    return html`<${Trouble} problem=${problem} itself=${false} />
-      ${undecided(problem) && html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`}`
+    return html`
+      <${Trouble} problem=${problem} itself=${false} />
+      ${
+        undecided(problem) &&
+        html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`
+      }
+    `
   }
   return html`<div class="trouble" role="alert">
-    <p class="trouble-title">${problem.status === 412 ? 'The plan changed while you looked' : problem.status === 409 ? 'The plan does not allow this' : 'An earlier try was taken'}</p>
-    <p>${problem.status === 409 ? problem.detail : problem.status === 412 ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.' : 'What you sent first counts. Look at the plan as it is now.'}</p>
-    <p class="trouble-foot"><button type="button" onClick=${again}>Look again</button><span class="muted">${problem.status} · ${problem.code}</span></p>
+    <p class="trouble-title">
+      ${
+        problem.status === 412
+          ? 'The plan changed while you looked'
+          : problem.status === 409
+            ? 'The plan does not allow this'
+            : 'An earlier try was taken'
+      }
+    </p>
+    <p>
+      ${
+        problem.status === 409
+          ? problem.detail
+          : problem.status === 412
+            ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.'
+            : 'What you sent first counts. Look at the plan as it is now.'
+      }
+    </p>
+    <p class="trouble-foot">
+      <button type="button" onClick=${again}>Look again</button>
+      <span class="muted">${problem.status} · ${problem.code}</span>
+    </p>
   </div>`
 }

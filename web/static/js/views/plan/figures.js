@@ -11,16 +11,38 @@ import { Loads } from './loads.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
 /**
+ * @import { Stat } from '../../parts.js'
+ * @import { FlowsKnown } from './flow.js'
+ */
+
+/** @typedef {AnyPlan & { plan?: { migrations: API['Migrations'] } }} Shown */
+
+/**
  * The figures of a plan of the API, or of a WhatIfResult. The query of the page says how
  * they are shown: loads, by, flow, from and to. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
  * migrations that a result has in its plan, and left out where it has none. children
  * stand before the parameters.
+ *
+ * @param {object} props
+ * @param {Shown} props.plan
+ * @param {FlowsKnown} [props.flows]
+ * @param {Record<string, number> | null} [props.counts]
+ * @param {Children} [props.children]
  */
 export function PlanFigures({ plan, flows, counts, children }) {
   useStateUnit()
   const { query } = useRoute()
-  const own = useMemo(() => (plan.plan && !flows ? { flows: { data: { items: flowsOf(plan), more: false }, problem: null }, counts: reasonsOf(plan) } : {}), [plan, flows])
+  const own = useMemo(
+    () =>
+      plan.plan && !flows
+        ? /** @type {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} */ ({
+            flows: { data: { items: flowsOf(plan), more: false }, problem: null },
+            counts: reasonsOf(plan),
+          })
+        : {},
+    [plan, flows],
+  )
   const shownFlows = flows ?? own.flows
   return html`
     <${PlanStats} plan=${plan} />
@@ -28,38 +50,88 @@ export function PlanFigures({ plan, flows, counts, children }) {
     <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
     <${HotKeys} plan=${plan} />
     <div class="grid plan-row">
-      <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}</div>
+      <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>
+        ${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}
+      </div>
       <div class=${shownFlows ? 'third' : ''}><${Why} plan=${plan} counts=${counts ?? own.counts ?? null} /></div>
     </div>
     ${children}
-    <${Making} plan=${plan} />`
+    <${Making} plan=${plan} />
+  `
 }
 
-/** A plan in four figures. */
+/**
+ * A plan in four figures.
+ *
+ * @param {{ plan: Shown }} props
+ */
 function PlanStats({ plan }) {
   const table = tableOf(plan)
   const limit = plan.parameters.table_limit
   const { keys, state: moved, fraction } = plan.migration
-  return html`<${Stats} items=${[
-    { label: 'Greatest overload θ', value: change(percent(plan.theta.before), percent(plan.theta.after)), note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`, tone: plan.balanced ? 'good' : 'bad' },
-    { label: 'Migration', value: keys === 0 && moved === 0 ? 'None' : state(moved), note: keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state` },
-    { label: table.name, value: change(count(table.size_before), count(table.size_after)), note: limit === undefined ? wholes[table.unit] : limit === null ? 'entries, no limit' : `entries of ${count(limit)} at most`, tone: plan.table_within_limit ? undefined : 'bad' },
-    { label: 'Certificate', ...proof(plan) },
-  ]} />`
+  return html`<${Stats}
+    items=${[
+      {
+        label: 'Greatest overload θ',
+        value: change(percent(plan.theta.before), percent(plan.theta.after)),
+        note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`,
+        tone: plan.balanced ? 'good' : 'bad',
+      },
+      {
+        label: 'Migration',
+        value: keys === 0 && moved === 0 ? 'None' : state(moved),
+        note:
+          keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state`,
+      },
+      {
+        label: table.name,
+        value: change(count(table.size_before), count(table.size_after)),
+        note:
+          limit === undefined
+            ? wholes[table.unit]
+            : limit === null
+              ? 'entries, no limit'
+              : `entries of ${count(limit)} at most`,
+        tone: plan.table_within_limit ? undefined : 'bad',
+      },
+      { label: 'Certificate', ...proof(plan) },
+    ]}
+  />`
 }
 
-/** What there is without a limit, by its unit. */
+/**
+ * What there is without a limit, by its unit.
+ *
+ * @type {Record<string, string>}
+ */
 const wholes = { tokens: 'on the ring', ranges: 'of the key space' }
 
-const change = (before, after) => (before === after ? after : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`)
+/**
+ * @param {string} before
+ * @param {string} after
+ */
+const change = (before, after) =>
+  before === after
+    ? after
+    : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`
 
-/** The certificate in two words; the sentences are those of Verdict. */
+/**
+ * The certificate in two words; the sentences are those of Verdict.
+ *
+ * @param {Shown} plan
+ * @returns {Omit<Stat, 'label'>}
+ */
 function proof(plan) {
   const proven = plan.certificate
   const what = plan.parameters.objective === 'min_imbalance' ? 'imbalance' : 'movement'
   if (!proven) return { value: 'None', note: 'nothing is proven' }
   if (proven.infeasible) return { value: 'Infeasible', note: 'no plan satisfies all limits', tone: 'bad' }
-  if (proven.gap === 0) return { value: 'Optimal', note: `no plan has less ${what}`, tone: plan.balanced && plan.table_within_limit ? 'good' : undefined }
+  if (proven.gap === 0)
+    return {
+      value: 'Optimal',
+      note: `no plan has less ${what}`,
+      tone: plan.balanced && plan.table_within_limit ? 'good' : undefined,
+    }
   if (proven.gap === null) return { value: 'No gap', note: 'see the verdict' }
   return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }
 }

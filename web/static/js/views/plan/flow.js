@@ -9,64 +9,176 @@ import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { Choice } from './choice.js'
 
+/**
+ * @import { Problem } from '../../api.js'
+ * @import { Option, Palette } from '../../chart.js'
+ */
+
+/** @typedef {API['Flow']} Flow */
+
+/**
+ * Flows as they come: a resource, or those of a result of a what-if.
+ *
+ * @typedef {object} FlowsKnown
+ * @property {{ items: Flow[], more: boolean } | null} data
+ * @property {Problem | null} problem
+ * @property {() => void} [reload]
+ */
+
+/** @typedef {{ from: number[], to: number[], all: Set<number> }} Ends */
+
+/**
+ * What is drawn: size is the width or the colour of a flow, said its words.
+ *
+ * @typedef {object} Drawing
+ * @property {Flow[]} items
+ * @property {Ends} ends
+ * @property {(f: Flow) => number} size
+ * @property {(f: Pick<Flow, 'state' | 'keys'>) => string} said
+ * @property {(x: number) => string} short
+ * @property {Query} query
+ */
+
+/**
+ * What an event or a tooltip is about: a flow, or an instance at one side.
+ *
+ * @typedef {{ dataType: string, data: { flow: Flow, side: string, instance: number, said: string } }} Hit
+ */
+
+/**
+ * A way to draw flows.
+ *
+ * @typedef {object} Kind
+ * @property {(ends: Ends) => number} height
+ * @property {(p: Palette, drawing: Drawing, width: number) => Option} option
+ * @property {(event: Hit) => void} picked
+ */
+
 const sankeyUpTo = 12 // instances; above that a matrix is easier to read
 const steep = 1_000 // from this ratio of amounts on colours are by their logarithm
 const mostRows = 1_000 // of the table beside the chart
 
-/** Sums migrations by who sends and who receives, the most state first. */
-export function flowsOf({ migrates, compaction, plan }) {
+/**
+ * Sums migrations by who sends and who receives, the most state first.
+ *
+ * @param {{ compaction: API['Compaction'], plan?: { migrations: API['Migrations'] } }} result
+ * @returns {Flow[]}
+ */
+export function flowsOf({ compaction, plan }) {
+  /** @type {Map<string, Flow>} */
   const sums = new Map()
-  for (const m of plan.migrations) {
-    const { from, to, keys, cost, state: size } = migrates === 'classes' ? classOf(m, compaction) : m
+  for (const m of plan?.migrations ?? []) {
+    const one = Array.isArray(m) ? classOf(m, compaction) : { keys: 1, ...m }
+    const { from, to, keys, cost, state: size } = one
     const pair = `${from} ${to}`
     const sum = sums.get(pair) ?? { from, to, keys: 0, cost: 0, state: 0 }
-    sums.set(pair, { from, to, keys: sum.keys + (keys ?? 1), cost: sum.cost + cost, state: sum.state + size })
+    sums.set(pair, { from, to, keys: sum.keys + keys, cost: sum.cost + cost, state: sum.state + size })
   }
   return [...sums.values()].sort((a, b) => b.state - a.state || b.keys - a.keys || a.from - b.from || a.to - b.to)
 }
 
-/** A class moves as many keys as it counts, each of its discretised cost and state. */
-const classOf = ([to, from, , cost, size, keys], { cost_scale: costScale, state_scale: stateScale }) =>
-  ({ from, to, keys, cost: cost * costScale * keys, state: size * stateScale * keys })
+/**
+ * A class moves as many keys as it counts, each of its discretised cost and state.
+ *
+ * @param {API['ClassMove']} move
+ * @param {API['Compaction']} scales
+ */
+const classOf = ([to, from, , cost, size, keys], scales) => ({
+  from,
+  to,
+  keys,
+  cost: cost * keys * (scales?.cost_scale ?? 1),
+  state: size * keys * (scales?.state_scale ?? 1),
+})
 
 /**
  * The flows of a plan: flows is a resource of {items, more}. query says how they are
  * drawn (flow=matrix) and which one the list of migrations is filtered by (from, to).
+ *
+ * @param {{ flows: FlowsKnown, query: Query }} props
  */
 export function Flows({ flows, query }) {
-  if (flows.data === null) return html`<${Card} title="Who sends to whom">${flows.problem ? html`<${Trouble} problem=${flows.problem} retry=${flows.reload} />` : html`<${Loading} rows=${5} />`}<//>`
-  if (flows.data.items.length === 0) return html`<${Card} title="Who sends to whom"><${Empty} title="Nothing moves" /><//>`
+  if (flows.data === null)
+    return html`<${Card} title="Who sends to whom">
+      ${
+        flows.problem
+          ? html`<${Trouble} problem=${flows.problem} retry=${flows.reload} />`
+          : html`<${Loading} rows=${5} />`
+      }
+    <//>`
+  if (flows.data.items.length === 0)
+    return html`<${Card} title="Who sends to whom"><${Empty} title="Nothing moves" /><//>`
   return html`<${Drawn} ...${flows.data} query=${query} />`
 }
 
+/** @param {{ items: Flow[], more: boolean, query: Query }} props */
 function Drawn({ items, more, query }) {
   const ends = useMemo(() => endsOf(items), [items])
   const byState = items.some((f) => f.state > 0)
+  /** @type {Drawing['size']} */
   const size = byState ? (f) => f.state : (f) => f.keys
+  /** @type {Drawing['said']} */
   const said = byState ? (f) => `${state(f.state)}, ${counted(f.keys, 'key')}` : (f) => counted(f.keys, 'key')
   const short = byState ? stateOnly : amount
-  const kind = ['sankey', 'matrix'].includes(query.flow) ? query.flow : ends.all.size <= sankeyUpTo ? 'sankey' : 'matrix'
+  const usual = ends.all.size <= sankeyUpTo ? 'sankey' : 'matrix'
+  const kind = query.flow === 'sankey' || query.flow === 'matrix' ? query.flow : usual
   const draw = kind === 'sankey' ? sankey : matrix
-  const label = `${counted(items.length, 'flow')} from ${counted(ends.from.length, 'instance')} to ${counted(ends.to.length, 'instance')}. The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
-  return html`<${Card} title="Who sends to whom" aside=${html`<${Choice} label="Drawing" value=${kind} options=${[['sankey', 'Sankey'], ['matrix', 'Matrix']]} onChange=${(v) => setQuery({ flow: v })} />`}>
+  const label =
+    `${counted(items.length, 'flow')} from ${counted(ends.from.length, 'instance')}` +
+    ` to ${counted(ends.to.length, 'instance')}.` +
+    ` The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
+  return html`<${Card}
+    title="Who sends to whom"
+    aside=${html`<${Choice}
+      label="Drawing"
+      value=${kind}
+      options=${[
+        ['sankey', 'Sankey'],
+        ['matrix', 'Matrix'],
+      ]}
+      onChange=${(v) => setQuery({ flow: v })}
+    />`}
+  >
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
-    <${Chart} key=${kind} height=${draw.height(ends)} label=${label} depends=${[items, byState, query.from, query.to, stateOnly(1)]}
-      option=${(p, width) => draw.option(p, { items, ends, size, said, short, query }, width)} on=${{ click: (event) => draw.picked(event, ends) }} data=${table(items, query)} />
+    <${Chart}
+      key=${kind}
+      height=${draw.height(ends)}
+      label=${label}
+      depends=${[items, byState, query.from, query.to, stateOnly(1)]}
+      option=${(p, width) => draw.option(p, { items, ends, size, said, short, query }, width)}
+      on=${{ click: (/** @type {Hit} */ event) => draw.picked(event) }}
+      data=${table(items, query)}
+    />
     <${Picked} query=${query} kind=${kind} />
   <//>`
 }
 
+/**
+ * @param {Flow[]} items
+ * @returns {Ends}
+ */
 function endsOf(items) {
+  /** @param {(flow: Flow) => number} end */
   const sorted = (end) => [...new Set(items.map(end))].sort((a, b) => a - b)
   const from = sorted((f) => f.from)
   const to = sorted((f) => f.to)
   return { from, to, all: new Set([...from, ...to]) }
 }
 
-/** What the query says of a flow whose migrations are shown; of their lists it is that of the migrations. */
+/**
+ * What the query says of a flow whose migrations are shown; of their lists it is that of the migrations.
+ *
+ * @param {number | null} from
+ * @param {number | null} to
+ */
 const ofFlow = (from, to) => ({ from, to, list: null })
 
-/** Shows the migrations of one flow, or all from or to an instance. */
+/**
+ * Shows the migrations of one flow, or all from or to an instance.
+ *
+ * @param {number | null} from
+ * @param {number | null} to
+ */
 function pick(from, to) {
   setQuery(ofFlow(from, to))
   const list = document.getElementById('plan-migrations')
@@ -74,78 +186,198 @@ function pick(from, to) {
   list?.focus({ preventScroll: true })
 }
 
+/**
+ * @param {Query} query
+ * @param {number | null} from
+ * @param {number | null} to
+ */
 const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, ...ofFlow(from, to) })
 
+/** @param {{ query: Query, kind: string }} props */
 function Picked({ query, kind }) {
   const some = query.from !== undefined || query.to !== undefined
-  if (!some) return html`<p class="plan-said muted">${kind === 'matrix' && 'Rows send, columns receive. '}Choose a flow to see its migrations.</p>`
-  return html`<p class="plan-said">The migrations below are those ${query.from !== undefined && `from instance ${query.from}`} ${query.to !== undefined && `to instance ${query.to}`}. <a href=${flowHref(query, null, null)}>Show all</a></p>`
+  if (!some)
+    return html`<p class="plan-said muted">
+      ${kind === 'matrix' && 'Rows send, columns receive. '}Choose a flow to see its migrations.
+    </p>`
+  return html`<p class="plan-said">
+    The migrations below are
+    those ${query.from !== undefined && `from instance ${query.from}`} ${
+      query.to !== undefined && `to instance ${query.to}`
+    }
+    . <a href=${flowHref(query, null, null)}>Show all</a>
+  </p>`
 }
 
-const chosen = (query, f) => (query.from === undefined || Number(query.from) === f.from) && (query.to === undefined || Number(query.to) === f.to)
+/**
+ * @param {Query} query
+ * @param {Flow} f
+ */
+const chosen = (query, f) =>
+  (query.from === undefined || Number(query.from) === f.from) && (query.to === undefined || Number(query.to) === f.to)
 
+/** @type {Kind} */
 const sankey = {
   height: ({ from, to }) => Math.min(520, Math.max(200, 34 * Math.max(from.length, to.length))),
   // An instance may send and receive: it stands on both sides, or there would be cycles.
   option: (p, { items, ends, size, said, query }) => ({
-    tooltip: { trigger: 'item', formatter: ({ dataType, data }) => (dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said) },
-    series: [{
-      type: 'sankey', left: 74, right: 74, top: 12, bottom: 12, nodeWidth: 12, nodeGap: 14, draggable: false, layoutIterations: 16, emphasis: { focus: 'adjacency' },
-      label: { color: p.text, fontSize: 12 }, lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
-      data: [...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], items, said)), ...ends.to.map((id) => node('to', id, p.muted, items, said))],
-      links: items.map((f) => ({ source: `from ${f.from}`, target: `to ${f.to}`, value: size(f), flow: f, lineStyle: { opacity: chosen(query, f) ? 0.4 : 0.1 } })),
-    }],
+    tooltip: {
+      trigger: 'item',
+      formatter: (/** @type {Hit} */ { dataType, data }) =>
+        dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said,
+    },
+    series: [
+      {
+        type: 'sankey',
+        left: 74,
+        right: 74,
+        top: 12,
+        bottom: 12,
+        nodeWidth: 12,
+        nodeGap: 14,
+        draggable: false,
+        layoutIterations: 16,
+        emphasis: { focus: 'adjacency' },
+        label: { color: p.text, fontSize: 12 },
+        lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
+        data: [
+          ...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], items, said)),
+          ...ends.to.map((id) => node('to', id, p.muted, items, said)),
+        ],
+        links: items.map((f) => ({
+          source: `from ${f.from}`,
+          target: `to ${f.to}`,
+          value: size(f),
+          flow: f,
+          lineStyle: { opacity: chosen(query, f) ? 0.4 : 0.1 },
+        })),
+      },
+    ],
   }),
-  picked: ({ dataType, data }) => (dataType === 'edge' ? pick(data.flow.from, data.flow.to) : data.side === 'from' ? pick(data.instance, null) : pick(null, data.instance)),
+  picked: ({ dataType, data }) =>
+    dataType === 'edge'
+      ? pick(data.flow.from, data.flow.to)
+      : data.side === 'from'
+        ? pick(data.instance, null)
+        : pick(null, data.instance),
 }
 
+/**
+ * @param {'from' | 'to'} side
+ * @param {number} id
+ * @param {string} color
+ * @param {Flow[]} items
+ * @param {Drawing['said']} said
+ */
 function node(side, id, color, items, said) {
   const own = items.filter((f) => f[side] === id)
   const sum = { state: own.reduce((s, f) => s + f.state, 0), keys: own.reduce((s, f) => s + f.keys, 0) }
   return {
-    name: `${side} ${id}`, instance: id, side, depth: side === 'from' ? 0 : 1, itemStyle: { color, borderWidth: 0 },
-    label: { position: side === 'from' ? 'left' : 'right', formatter: `${side} ${id}` }, said: `Instance ${id} ${side === 'from' ? 'sends' : 'receives'}\n${said(sum)}`,
+    name: `${side} ${id}`,
+    instance: id,
+    side,
+    depth: side === 'from' ? 0 : 1,
+    itemStyle: { color, borderWidth: 0 },
+    label: { position: side === 'from' ? 'left' : 'right', formatter: `${side} ${id}` },
+    said: `Instance ${id} ${side === 'from' ? 'sends' : 'receives'}\n${said(sum)}`,
   }
 }
 
+/** @type {Kind} */
 const matrix = {
   height: ({ from }) => Math.min(620, Math.max(260, 24 * from.length + 110)),
   option: (p, { items, ends, size, said, short, query }, width) => {
     const sizes = items.map(size).filter((v) => v > 0)
     const [least, greatest] = [Math.min(...sizes, Infinity), Math.max(...sizes, 1)]
     const steeply = greatest / least > steep
-    const scaled = (v) => (steeply ? Math.log10(Math.max(v, least)) : v)
+    const scaled = (/** @type {number} */ v) => (steeply ? Math.log10(Math.max(v, least)) : v)
     const place = { from: new Map(ends.from.map((id, i) => [id, i])), to: new Map(ends.to.map((id, i) => [id, i])) }
-    const zoom = (axisIndex, n, more) => (n > 60 ? [{ type: 'slider', [axisIndex]: 0, startValue: 0, endValue: 59, brushSelect: false, showDetail: false, borderColor: p.line, ...more }] : [])
+    const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {Option} */ more) =>
+      n > 60
+        ? [
+            {
+              type: 'slider',
+              [axisIndex]: 0,
+              startValue: 0,
+              endValue: 59,
+              brushSelect: false,
+              showDetail: false,
+              borderColor: p.line,
+              ...more,
+            },
+          ]
+        : []
     return {
-      grid: { left: 22, right: ends.from.length > 60 ? 40 : 12, top: 30, bottom: (greatest > least ? 48 : 4) + (ends.to.length > 60 ? 28 : 0), containLabel: true },
-      tooltip: { trigger: 'item', formatter: ({ data }) => `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` },
+      grid: {
+        left: 22,
+        right: ends.from.length > 60 ? 40 : 12,
+        top: 30,
+        bottom: (greatest > least ? 48 : 4) + (ends.to.length > 60 ? 28 : 0),
+        containLabel: true,
+      },
+      tooltip: {
+        trigger: 'item',
+        formatter: (/** @type {Hit} */ { data }) => `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}`,
+      },
       xAxis: axis(p, { type: 'category', position: 'top', data: ends.to, splitArea: { show: false } }),
       yAxis: axis(p, { type: 'category', inverse: true, data: ends.from }),
-      dataZoom: [...zoom('xAxisIndex', ends.to.length, { height: 16, bottom: 44 }), ...zoom('yAxisIndex', ends.from.length, { width: 16, right: 4 })],
+      dataZoom: [
+        ...zoom('xAxisIndex', ends.to.length, { height: 16, bottom: 44 }),
+        ...zoom('yAxisIndex', ends.from.length, { width: 16, right: 4 }),
+      ],
       visualMap: {
-        show: greatest > least, min: greatest > least ? scaled(least) : 0, max: scaled(greatest), orient: 'horizontal', left: 'center', bottom: 0, itemHeight: Math.min(160, width / 3), itemWidth: 12,
-        text: [short(greatest), short(least)], textStyle: { color: p.muted }, inRange: { color: [colour('accent-soft'), p.after] }, hoverLink: false,
+        show: greatest > least,
+        min: greatest > least ? scaled(least) : 0,
+        max: scaled(greatest),
+        orient: 'horizontal',
+        left: 'center',
+        bottom: 0,
+        itemHeight: Math.min(160, width / 3),
+        itemWidth: 12,
+        text: [short(greatest), short(least)],
+        textStyle: { color: p.muted },
+        inRange: { color: [colour('accent-soft'), p.after] },
+        hoverLink: false,
       },
-      series: [{
-        type: 'heatmap', itemStyle: { borderColor: p.surface, borderWidth: ends.all.size > 60 ? 0 : 1 }, emphasis: { itemStyle: { borderColor: p.text, borderWidth: 1 } },
-        data: items.map((f) => ({ value: [place.to.get(f.to), place.from.get(f.from), scaled(size(f))], flow: f, itemStyle: { opacity: chosen(query, f) ? 1 : 0.25 } })),
-      }],
+      series: [
+        {
+          type: 'heatmap',
+          itemStyle: { borderColor: p.surface, borderWidth: ends.all.size > 60 ? 0 : 1 },
+          emphasis: { itemStyle: { borderColor: p.text, borderWidth: 1 } },
+          data: items.map((f) => ({
+            value: [place.to.get(f.to), place.from.get(f.from), scaled(size(f))],
+            flow: f,
+            itemStyle: { opacity: chosen(query, f) ? 1 : 0.25 },
+          })),
+        },
+      ],
     }
   },
   picked: ({ data }) => pick(data.flow.from, data.flow.to),
 }
 
+/**
+ * @param {Flow[]} items
+ * @param {Query} query
+ */
 function table(items, query) {
+  /** @type {(f: Flow) => (event: Event) => void} */
   const show = (f) => (event) => {
     event.preventDefault()
     pick(f.from, f.to)
   }
   return {
-    rows: items.slice(0, mostRows), rowKey: (f) => `${f.from} ${f.to}`,
+    rows: items.slice(0, mostRows),
+    rowKey: (/** @type {Flow} */ f) => `${f.from} ${f.to}`,
+    /** @type {import('../../parts.js').Column<Flow>[]} */
     columns: [
-      { head: 'Flow', of: (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>` }, { head: 'Keys', number: true, of: (f) => count(f.keys) },
-      { head: 'Cost', number: true, of: (f) => amount(f.cost) }, { head: 'State', number: true, of: (f) => stateOnly(f.state) },
+      {
+        head: 'Flow',
+        of: (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`,
+      },
+      { head: 'Keys', number: true, of: (f) => count(f.keys) },
+      { head: 'Cost', number: true, of: (f) => amount(f.cost) },
+      { head: 'State', number: true, of: (f) => stateOnly(f.state) },
     ],
   }
 }

@@ -5,8 +5,11 @@ import { html, useState } from '../../html.js'
 import { Card, PlainTable } from '../../parts.js'
 import { link } from '../../route.js'
 
+/** @import { Column } from '../../parts.js' */
+
 const shown = 20
 
+/** @param {{ plan: AnyPlan }} props */
 export function HotKeys({ plan }) {
   const [all, showAll] = useState(false)
   const keys = plan.hot_keys
@@ -14,14 +17,45 @@ export function HotKeys({ plan }) {
   const forced = keys.reduce((most, k) => Math.max(most, k.forced_theta), 0)
   const rows = all ? keys : keys.slice(0, shown)
   return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
-    <p>No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound, wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}.
-      What helps is to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as partial key grouping does${plan.operator !== undefined && html` ${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>analyse that</a>)`},
-      to give an instance more capacity, or to allow θ_max of ${percent(forced)} at least.</p>
-    <${PlainTable} caption="Hot keys, the costliest first" rows=${rows} columns=${[
-      { head: 'Key', of: (k) => (k.key === undefined ? html`each of <span class="nowrap">${count(k.class[4])} keys</span> of a class` : html`<code class="plan-key" title=${k.key}>${k.key}</code>`) },
-      { head: 'Stays on', number: true, of: (k) => k.instance }, { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` }, { head: 'Forces θ', number: true, of: (k) => percent(k.forced_theta) },
-      { head: 'Were it split', of: (k) => (k.pieces === null ? 'not even all instances together could carry it' : `at least ${count(k.pieces)} instances could carry it`) },
-    ]} />
-    ${rows.length < keys.length && html`<p><button type="button" onClick=${() => showAll(true)}>Show all ${count(keys.length)}</button></p>`}
+    <p>
+      No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
+      wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}. What helps is to
+      split ${keys.length === 1 ? 'it' : 'them'} over several instances, as partial key grouping does
+      ${
+        plan.operator !== undefined &&
+        html`${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>
+          analyse that</a>)`
+      }
+      , to give an instance more capacity, or to allow θ_max of ${percent(forced)} at least.
+    </p>
+    <${PlainTable}
+      caption="Hot keys, the costliest first"
+      rows=${rows}
+      columns=${
+        /** @type {Column<API['HotKey']>[]} */ ([
+          {
+            head: 'Key',
+            of: (k) =>
+              k.key === undefined
+                ? html`each of <span class="nowrap">${count(k.class?.[4])} keys</span> of a class`
+                : html`<code class="plan-key" title=${k.key}>${k.key}</code>`,
+          },
+          { head: 'Stays on', number: true, of: (k) => k.instance },
+          { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` },
+          { head: 'Forces θ', number: true, of: (k) => percent(k.forced_theta) },
+          {
+            head: 'Were it split',
+            of: (k) =>
+              k.pieces === null
+                ? 'not even all instances together could carry it'
+                : `at least ${count(k.pieces)} instances could carry it`,
+          },
+        ])
+      }
+    />
+    ${
+      rows.length < keys.length &&
+      html`<p><button type="button" onClick=${() => showAll(true)}>Show all ${count(keys.length)}</button></p>`
+    }
   <//>`
 }

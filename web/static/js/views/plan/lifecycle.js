@@ -6,38 +6,62 @@ import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { statusWords, tableOf } from '../../words.js'
 
+/** @import { Column } from '../../parts.js' */
+
 const quietly = 10_000 // milliseconds between two reports of progress that are read out
 
-/** Whether a plan of a status can still become another one. */
+/**
+ * Whether a plan of a status can still become another one.
+ *
+ * @param {string} status
+ */
 export const movesOn = (status) => status === 'proposed' || status === 'approved' || status === 'applying'
 
-/** What a plan waits for, or what became of it. */
+/**
+ * What a plan waits for, or what became of it.
+ *
+ * @param {{ plan: Plan }} props
+ */
 export function Standing({ plan }) {
   return html`<p class="plan-standing">${standings[plan.status]?.(plan)}</p>`
 }
 
+/** @param {Plan} plan */
 const runsOn = (plan) => `Until it is committed, the operator runs on table version ${count(plan.base_version)}.`
+/** @param {Plan} plan */
 const unresolved = (plan) => plan.migrates === 'classes' && plan.resolved_keys === null
 
+const whenResolved = ', after it has said which keys its classes are, unless it holds the table itself'
+
+/** @type {Record<string, (plan: Plan) => Children>} */
 const standings = {
   no_action: (plan) => `Nothing moves, and table version ${count(plan.base_version)} stays. It is kept as history.`,
-  proposed: (plan) => html`Waits for somebody to approve it${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.`,
-  approved: (plan) => `Approved: the engine is to start it${unresolved(plan) ? ', after it has said which keys its classes are, unless it holds the table itself' : ''}. ${runsOn(plan)}`,
+  proposed: (plan) =>
+    html`Waits for somebody to approve it${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.`,
+  approved: (plan) => `Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,
   committed: (plan) => (plan.version === null ? 'Committed.' : `Committed as table version ${count(plan.version)}.`),
-  rejected: (plan) => `Rejected: table version ${count(plan.base_version)} stayed, and its interval may have another plan.`,
+  rejected: (plan) =>
+    `Rejected: table version ${count(plan.base_version)} stayed, and its interval may have another plan.`,
   aborted: (plan) => `Given up: table version ${count(plan.base_version)} stayed.`,
   superseded: () => 'A newer plan took its place.',
   expired: (plan) => html`Nobody approved it before <${Time} at=${plan.expires_at} />.`,
 }
 
-/** The time that is left, ticking. */
+/**
+ * The time that is left, ticking.
+ *
+ * @param {{ until: string }} props
+ */
 function Countdown({ until }) {
   const now = useNow(1_000)
-  const left = Math.max(0, Math.floor((new Date(until) - now) / 1000))
-  return html`<time class=${left < 60 ? 'plan-soon' : ''} datetime=${until} title=${new Date(until).toString()}>${left === 0 ? 'its time is up' : `it expires in ${remaining(left)}`}</time>`
+  const left = Math.max(0, Math.floor((Number(new Date(until)) - now) / 1000))
+  return html`<time class=${left < 60 ? 'plan-soon' : ''} datetime=${until} title=${new Date(until).toString()}>
+    ${left === 0 ? 'its time is up' : `it expires in ${remaining(left)}`}
+  </time>`
 }
 
+/** @param {number} seconds */
 function remaining(seconds) {
   const days = Math.floor(seconds / 86_400)
   const hours = Math.floor((seconds % 86_400) / 3600)
@@ -47,24 +71,59 @@ function remaining(seconds) {
   return `${minutes} min ${String(seconds % 60).padStart(2, '0')} s`
 }
 
-/** How far a plan that is being applied is, and whom it waits for. */
+/**
+ * How far a plan that is being applied is, and whom it waits for.
+ *
+ * @param {{ plan: Plan }} props
+ */
 export function Progress({ plan }) {
   const acked = new Map(plan.acked.map((a) => [a.instance, a]))
   const missing = plan.awaited.filter((id) => !acked.has(id))
   const done = plan.awaited.length - missing.length
-  const words = plan.awaited.length === 0 ? 'It moves nothing and waits for nobody: the engine commits it.' : `${count(done)} of ${counted(plan.awaited.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged`
-  const rows = [...missing.map((instance) => ({ instance })), ...[...acked.values()].sort((a, b) => (a.at < b.at ? 1 : -1))]
+  const words =
+    plan.awaited.length === 0
+      ? 'It moves nothing and waits for nobody: the engine commits it.'
+      : `${count(done)} of ${counted(plan.awaited.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged`
+  /** @type {(Partial<API['Ack']> & { instance: number })[]} */
+  const rows = [
+    ...missing.map((instance) => ({ instance })),
+    ...[...acked.values()].sort((a, b) => (a.at < b.at ? 1 : -1)),
+  ]
   return html`<${Card} title="Progress" aside=${missing.length > 0 && `waits for ${some(missing, 6)}`}>
-    <div class="plan-progress"><progress max=${plan.awaited.length || 1} value=${done} aria-label="Acknowledged instances"></progress><strong>${words}</strong></div>
+    <div class="plan-progress">
+      <progress max=${plan.awaited.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
+      <strong>${words}</strong>
+    </div>
     <${Aloud} words=${words} />
-    ${rows.length > 0 && html`<details class="plan-acks" open=${rows.length <= 12}><summary>Instances</summary>
-      <${PlainTable} caption="Instances that the plan awaits" rows=${rows} rowKey=${(r) => r.instance} columns=${[
-        { head: 'Instance', of: (r) => r.instance }, { head: 'Acknowledged', of: (r) => (r.at ? html`<${Time} at=${r.at} />` : html`<span class="waiting">awaited</span>`) }, { head: 'By', of: (r) => r.actor || '–' },
-      ]} /></details>`}
+    ${
+      rows.length > 0 &&
+      html`<details class="plan-acks" open=${rows.length <= 12}>
+        <summary>Instances</summary>
+        <${PlainTable}
+          caption="Instances that the plan awaits"
+          rows=${rows}
+          rowKey=${(/** @type {API['Ack']} */ r) => r.instance}
+          columns=${
+            /** @type {Column<(typeof rows)[0]>[]} */ ([
+              { head: 'Instance', of: (r) => r.instance },
+              {
+                head: 'Acknowledged',
+                of: (r) => (r.at ? html`<${Time} at=${r.at} />` : html`<span class="waiting">awaited</span>`),
+              },
+              { head: 'By', of: (r) => r.actor || '–' },
+            ])
+          }
+        />
+      </details>`
+    }
   <//>`
 }
 
-/** Reads out words that change often, not more often than one can listen. */
+/**
+ * Reads out words that change often, not more often than one can listen.
+ *
+ * @param {{ words: string }} props
+ */
 function Aloud({ words }) {
   const [said, say] = useState('')
   const newest = useRef(words)
@@ -76,23 +135,49 @@ function Aloud({ words }) {
   return html`<p class="visually-hidden" role="status">${said}</p>`
 }
 
-/** Who did what to the plan, oldest first. It is asked for anew when the plan has changed. */
+/**
+ * Who did what to the plan, oldest first. It is asked for anew when the plan has changed.
+ *
+ * @param {{ plan: Plan }} props
+ */
 export function History({ plan }) {
   const path = `v1/plans/${encodeURIComponent(plan.id)}/transitions`
   const steps = useResource(`${path}#${plan.status}.${plan.resolved_keys}`)
-  return html`<${Card} title="History"><${Resource} of=${steps} rows=${2} render=${({ transitions }) => html`<${PlainTable} caption="Steps of the plan, oldest first" rows=${transitions} columns=${[
-    { head: 'What', of: stepOf }, { head: 'Who', of: (t) => t.actor || html`<span class="muted">not said</span>` }, { head: 'Why', of: (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–') }, { head: 'When', of: (t) => html`<${Time} at=${t.at} />` },
-  ]} />`} /><//>`
+  return html`<${Card} title="History">
+    <${Resource}
+      of=${steps}
+      rows=${2}
+      render=${(/** @type {API['TransitionList']} */ { transitions }) =>
+        html`<${PlainTable}
+          caption="Steps of the plan, oldest first"
+          rows=${transitions}
+          columns=${
+            /** @type {Column<API['PlanTransition']>[]} */ ([
+              { head: 'What', of: stepOf },
+              { head: 'Who', of: (t) => t.actor || html`<span class="muted">not said</span>` },
+              { head: 'Why', of: (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–') },
+              { head: 'When', of: (t) => html`<${Time} at=${t.at} />` },
+            ])
+          }
+        />`}
+    />
+  <//>`
 }
 
+/** @param {API['PlanTransition']} step */
 function stepOf({ from, to }) {
   if (from === null) return html`made, <${Status} status=${to} />`
   return from === to ? 'resolved: the engine said which keys its classes are' : html`<${Status} status=${to} />`
 }
 
-/** What is read out when a plan has become something else. */
+/**
+ * What is read out when a plan has become something else.
+ *
+ * @param {Plan} plan
+ */
 export function became(plan) {
   const name = `The plan of interval ${count(plan.interval)}`
-  if (plan.status === 'committed' && plan.version !== null) return `${name} is committed: ${tableOf(plan).name.toLowerCase()} version ${count(plan.version)}.`
+  if (plan.status === 'committed' && plan.version !== null)
+    return `${name} is committed: ${tableOf(plan).name.toLowerCase()} version ${count(plan.version)}.`
   return `${name}: ${statusWords[plan.status] ?? plan.status}.`
 }

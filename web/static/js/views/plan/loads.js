@@ -7,12 +7,37 @@ import { Card } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { Choice } from './choice.js'
 
+/** @import { Option, Palette } from '../../chart.js' */
+
+/**
+ * An instance with its fair load, its bound, its loads over its fair load, and what is
+ * to be said of it.
+ *
+ * @typedef {API['Load'] & { fair: number, bound: number, before: number, after: number, marks: string[],
+ *   above: boolean }} Row
+ */
+
+/** @typedef {'before' | 'after'} When */
+
+/**
+ * What ECharts gives to what draws items by itself.
+ *
+ * @typedef {object} Drawn
+ * @property {(dimension: number) => number} value
+ * @property {(at: number[]) => number[]} coord
+ * @property {(of: number[]) => number[]} size
+ */
+
 const labelled = 16 // instances whose bars carry figures
 const lineHeight = 17 // pixels of a line below the axis
 const barWidth = 15 // pixels that the bars of an instance need
 const mostRows = 1_000 // of the table beside the chart
 
-/** The load that a capacity of 1 would carry were all live instances equally loaded. */
+/**
+ * The load that a capacity of 1 would carry were all live instances equally loaded.
+ *
+ * @param {API['Load'][]} instances
+ */
 function fairPerCapacity(instances) {
   // A first division of ranges places what nobody carried before.
   const total = instances.reduce((sum, i) => sum + i.load_after, 0)
@@ -24,53 +49,121 @@ function fairPerCapacity(instances) {
  * Each instance with its fair load, its bound and its loads over its fair load. A
  * removed one is compared with what a live one of its capacity would carry, and may
  * carry nothing.
+ *
+ * @param {AnyPlan} plan
+ * @returns {Row[]}
  */
 function loadsOf(plan) {
   const unit = fairPerCapacity(plan.instances)
-  const { received, carried, frozen } = plan.reports ?? {}
-  const marks = (i) => [
-    i.drained && 'removed',
-    frozen?.includes(i.id) && 'frozen',
-    carried?.some((c) => c.instance === i.id) && 'carried',
-    received && !i.drained && !received.includes(i.id) && !frozen.includes(i.id) && !carried.some((c) => c.instance === i.id) && 'not reported',
-  ].filter(Boolean)
+  const { received, carried = [], frozen = [] } = plan.reports ?? {}
+  /** @param {API['Load']} i */
+  const marks = (i) =>
+    [
+      i.drained && 'removed',
+      frozen.includes(i.id) && 'frozen',
+      carried.some((c) => c.instance === i.id) && 'carried',
+      received &&
+        !i.drained &&
+        !received.includes(i.id) &&
+        !frozen.includes(i.id) &&
+        !carried.some((c) => c.instance === i.id) &&
+        'not reported',
+    ].filter(Boolean)
   return plan.instances.map((i) => {
     const fair = i.capacity * unit
-    const over = (load) => (fair > 0 ? load / fair : 0)
+    const over = (/** @type {number} */ load) => (fair > 0 ? load / fair : 0)
     const bound = i.drained ? 0 : fair * (1 + plan.parameters.theta_max)
-    return { ...i, fair, bound, before: over(i.load_before), after: over(i.load_after), marks: marks(i), above: i.load_after > bound * (1 + 1e-12) }
+    return {
+      ...i,
+      fair,
+      bound,
+      before: over(i.load_before),
+      after: over(i.load_after),
+      marks: marks(i),
+      above: i.load_after > bound * (1 + 1e-12),
+    }
   })
 }
 
+/** @type {Record<string, (a: Row, b: Row) => number>} */
 const orders = {
   id: (a, b) => a.id - b.id,
   load: (a, b) => b.before - a.before || a.id - b.id,
 }
 
-/** The loads of a plan; query says how: loads=absolute, by=load. */
+/**
+ * The loads of a plan; query says how: loads=absolute, by=load.
+ *
+ * @param {{ plan: AnyPlan, query: Query }} props
+ */
 export function Loads({ plan, query }) {
   // The loads of a plan never change, though all else of it may.
   const known = useMemo(() => JSON.stringify([plan.instances, plan.reports, plan.parameters.theta_max]), [plan])
   const relative = query.loads !== 'absolute'
-  const by = Object.hasOwn(orders, query.by ?? '') ? query.by : plan.instances.length > 60 ? 'load' : 'id'
+  const usual = plan.instances.length > 60 ? 'load' : 'id'
+  const by = query.by !== undefined && Object.hasOwn(orders, query.by) ? query.by : usual
   const rows = useMemo(() => loadsOf(plan).sort(orders[by]), [known, by])
-  return html`<${Card} title="Load of each instance" class="two-thirds" aside=${html`
-      <${Choice} label="Loads" value=${relative ? 'relative' : 'absolute'} options=${[['relative', 'Over fair load'], ['absolute', 'Absolute']]} onChange=${(v) => setQuery({ loads: v === 'relative' ? null : v })} />
-      <${Choice} label="Order of the instances" value=${by} options=${[['id', 'By id'], ['load', 'By load before']]} onChange=${(v) => setQuery({ by: v })} />`}>
-    <${Chart} height=${rows.length > labelled ? 290 : 250} label=${summary(plan, rows)} depends=${[rows, relative]} option=${(p, width) => chart(p, width, rows, relative, plan.parameters.theta_max)} data=${table(rows)} />
+  return html`<${Card}
+    title="Load of each instance"
+    class="two-thirds"
+    aside=${html`
+      <${Choice}
+        label="Loads"
+        value=${relative ? 'relative' : 'absolute'}
+        options=${[
+          ['relative', 'Over fair load'],
+          ['absolute', 'Absolute'],
+        ]}
+        onChange=${(/** @type {string} */ v) => setQuery({ loads: v === 'relative' ? null : v })}
+      />
+      <${Choice}
+        label="Order of the instances"
+        value=${by}
+        options=${[
+          ['id', 'By id'],
+          ['load', 'By load before'],
+        ]}
+        onChange=${(/** @type {string} */ v) => setQuery({ by: v })}
+      />
+    `}
+  >
+    <${Chart}
+      height=${rows.length > labelled ? 290 : 250}
+      label=${summary(plan, rows)}
+      depends=${[rows, relative]}
+      option=${(p, width) => chart(p, width, rows, relative, plan.parameters.theta_max)}
+      data=${table(rows)}
+    />
     <p class="plan-said">${verdict(rows)}</p>
-    ${rows.length > mostRows && html`<p class="hint">The table has the first ${count(mostRows)} instances; the API has all of them.</p>`}
+    ${
+      rows.length > mostRows &&
+      html`<p class="hint">The table has the first ${count(mostRows)} instances; the API has all of them.</p>`
+    }
   <//>`
 }
 
+/**
+ * @param {AnyPlan} plan
+ * @param {Row[]} rows
+ */
 function summary(plan, rows) {
-  return `Load of ${counted(rows.length, 'instance')} before and after the plan. The most loaded one is ${percent(plan.theta.before)} above its fair load before and ${percent(plan.theta.after)} after; θ_max is ${percent(plan.parameters.theta_max)}.`
+  return (
+    `Load of ${counted(rows.length, 'instance')} before and after the plan.` +
+    ` The most loaded one is ${percent(plan.theta.before)} above its fair load before` +
+    ` and ${percent(plan.theta.after)} after; θ_max is ${percent(plan.parameters.theta_max)}.`
+  )
 }
 
+/** @param {Row[]} rows */
 function verdict(rows) {
   const above = rows.filter((r) => r.above && !r.drained)
   const left = rows.filter((r) => r.drained && r.load_after > 0)
-  const out = [above.length === 0 ? 'After the plan no instance exceeds its bound.' : `Above ${above.length === 1 ? 'its bound after the plan: instance' : 'their bounds after the plan: instances'} ${some(above.map((r) => r.id))}.`]
+  const out = [
+    above.length === 0
+      ? 'After the plan no instance exceeds its bound.'
+      : `Above ${above.length === 1 ? 'its bound' : 'their bounds'} after the plan:` +
+        ` ${above.length === 1 ? 'instance' : 'instances'} ${some(above.map((r) => r.id))}.`,
+  ]
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
   for (const mark of ['removed', 'frozen', 'carried', 'not reported']) {
     const marked = rows.filter((r) => r.marks.includes(mark))
@@ -79,8 +172,20 @@ function verdict(rows) {
   return out.join(' ')
 }
 
+/**
+ * @param {Palette} p
+ * @param {number} width
+ * @param {Row[]} rows
+ * @param {boolean} relative
+ * @param {number} thetaMax
+ */
 function chart(p, width, rows, relative, thetaMax) {
-  const at = (row, when) => (relative ? row[when] : row[`load_${when}`])
+  /**
+   * @param {Row} row
+   * @param {When} when
+   */
+  const at = (row, when) => (relative ? row[when] : when === 'before' ? row.load_before : row.load_after)
+  /** @param {Row} row */
   const bound = (row) => (relative ? (row.drained ? 0 : 1 + thetaMax) : row.bound)
   const greatest = rows.reduce((most, r) => Math.max(most, at(r, 'before'), at(r, 'after')), 0)
   const bounds = rows.reduce((most, r) => Math.max(most, bound(r)), 0)
@@ -89,60 +194,155 @@ function chart(p, width, rows, relative, thetaMax) {
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
   const figures = rows.length <= labelled && width / rows.length > 50
-  const below = (r) => [`{id|${r.id}}`, figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)), ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}'))].filter(Boolean)
+  /** @param {Row} r */
+  const below = (r) =>
+    [
+      `{id|${r.id}}`,
+      figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)),
+      ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}')),
+    ].filter(Boolean)
   const lines = rows.reduce((most, r) => Math.max(most, below(r).length), 1)
+  /**
+   * @param {string} name
+   * @param {When} when
+   * @param {string} color
+   */
   const bar = (name, when, color) => ({
-    name, type: 'bar', color, barGap: '8%', barCategoryGap: '28%', barMaxWidth: 34,
-    data: rows.map((r) => ({ value: at(r, when), itemStyle: when === 'after' && r.above ? { color: p.bad } : undefined })),
+    name,
+    type: 'bar',
+    color,
+    barGap: '8%',
+    barCategoryGap: '28%',
+    barMaxWidth: 34,
+    data: rows.map((r) => ({
+      value: at(r, when),
+      itemStyle: when === 'after' && r.above ? { color: p.bad } : undefined,
+    })),
   })
   return {
     grid: { left: 54, right: 10, top: 34, bottom: lineHeight * lines + (zoomed ? 40 : 8) },
     legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
-    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([{ dataIndex }]) => tip(rows[dataIndex]) },
+    tooltip: {
+      trigger: 'axis',
+      axisPointer: { type: 'shadow' },
+      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => tip(rows[dataIndex]),
+    },
     xAxis: axis(p, {
-      type: 'category', data: rows.map((r) => r.id),
+      type: 'category',
+      data: rows.map((r) => r.id),
       axisLabel: {
         interval: figures ? 0 : 'auto',
-        formatter: (_, i) => below(rows[i]).join('\n'), lineHeight,
+        formatter: (/** @type {string} */ _, /** @type {number} */ i) => below(rows[i]).join('\n'),
+        lineHeight,
         rich: { id: { color: p.text, fontWeight: 600, lineHeight }, mark: { color: p.warn, fontSize: 11, lineHeight } },
       },
     }),
-    yAxis: axis(p, { type: 'value', min: 0, max: top, axisLabel: { showMaxLabel: false, formatter: relative ? (v) => `${+v.toPrecision(3)} ×` : (v) => amount(v) } }),
-    dataZoom: zoomed ? [{ type: 'slider', height: 18, bottom: 8, startValue: 0, endValue: fit - 1, brushSelect: false, textStyle: { color: p.muted }, borderColor: p.line, showDetail: false }] : undefined,
-    series: [bar('Before', 'before', p.before), bar('After', 'after', p.after), tolerance(p, rows.map((r) => (relative ? 1 : r.fair)), rows.map(bound), rows, top)],
+    yAxis: axis(p, {
+      type: 'value',
+      min: 0,
+      max: top,
+      axisLabel: { showMaxLabel: false, formatter: relative ? times : amount },
+    }),
+    dataZoom: zoomed
+      ? [
+          {
+            type: 'slider',
+            height: 18,
+            bottom: 8,
+            startValue: 0,
+            endValue: fit - 1,
+            brushSelect: false,
+            textStyle: { color: p.muted },
+            borderColor: p.line,
+            showDetail: false,
+          },
+        ]
+      : undefined,
+    series: [
+      bar('Before', 'before', p.before),
+      bar('After', 'after', p.after),
+      tolerance(
+        p,
+        rows.map((r) => (relative ? 1 : r.fair)),
+        rows.map(bound),
+        rows,
+        top,
+      ),
+    ],
   }
 }
 
-/** A load over the fair one as what it is above or below: 1.076 is "+7.6 %". */
-const signed = (x, format = percent) => (Math.abs(x - 1) < 5e-5 ? '±0 %' : `${x > 1 ? '+' : '−'}${format(Math.abs(x - 1))}`)
+/**
+ * A load over the fair one as what it is above or below: 1.076 is "+7.6 %".
+ *
+ * @param {number} x
+ * @param {(x: number) => string} [format]
+ */
+const signed = (x, format = percent) =>
+  Math.abs(x - 1) < 5e-5 ? '±0 %' : `${x > 1 ? '+' : '−'}${format(Math.abs(x - 1))}`
 
-/** What a row is above or below its fair load; without any load nobody is. */
+/**
+ * What a row is above or below its fair load; without any load nobody is.
+ *
+ * @param {Row} r
+ * @param {When} when
+ * @param {(x: number) => string} [format]
+ */
 const overFair = (r, when, format) => (r.fair > 0 ? signed(r[when], format) : '–')
 
+/** @param {number} v */
+const times = (v) => `${Number(v.toPrecision(3))} ×`
+
+/** @param {number} x */
 const tenths = (x) => (x < 1 ? `${(100 * x).toFixed(1)} %` : percent(x))
 
-/** The band from the fair load to the bound of each instance, which ends in a line: capacities differ, and so do they. */
+/**
+ * The band from the fair load to the bound of each instance, which ends in a line: capacities differ, and so do
+ * they.
+ *
+ * @param {Palette} p
+ * @param {number[]} fair
+ * @param {number[]} bounds
+ * @param {Row[]} rows
+ * @param {number} top
+ */
 function tolerance(p, fair, bounds, rows, top) {
   return {
-    name: 'Fair load up to bound', type: 'custom', silent: true, z: 3, clip: true, color: p.good, encode: { x: 0, y: [1, 2] },
+    name: 'Fair load up to bound',
+    type: 'custom',
+    silent: true,
+    z: 3,
+    clip: true,
+    color: p.good,
+    encode: { x: 0, y: [1, 2] },
     data: rows.map((_, i) => [i, fair[i], Math.min(bounds[i], 2 * top)]),
-    renderItem: (_, api) => {
+    renderItem: (/** @type {unknown} */ _, /** @type {Drawn} */ api) => {
       if (rows[api.value(0)].drained) return undefined
       const [x, low] = api.coord([api.value(0), api.value(1)])
       const [, high] = api.coord([api.value(0), api.value(2)])
       const [size] = api.size([1, 0])
+      /**
+       * @param {number} y
+       * @param {Option} style
+       */
       const line = (y, style) => ({ type: 'line', shape: { x1: x - size / 2, x2: x + size / 2, y1: y, y2: y }, style })
       return {
         type: 'group',
         children: [
-          { type: 'rect', shape: { x: x - size / 2, y: high, width: size, height: Math.max(0, low - high) }, style: { fill: p.good, opacity: 0.16 } },
-          line(low, { stroke: p.good, lineWidth: 1, lineDash: [3, 3] }), line(high, { stroke: p.good, lineWidth: 2 }),
+          {
+            type: 'rect',
+            shape: { x: x - size / 2, y: high, width: size, height: Math.max(0, low - high) },
+            style: { fill: p.good, opacity: 0.16 },
+          },
+          line(low, { stroke: p.good, lineWidth: 1, lineDash: [3, 3] }),
+          line(high, { stroke: p.good, lineWidth: 2 }),
         ],
       }
     },
   }
 }
 
+/** @param {Row} r */
 function tip(r) {
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   return [
@@ -154,16 +354,29 @@ function tip(r) {
   ].join('\n')
 }
 
+/** @param {Row[]} rows */
 function table(rows) {
+  /** @type {import('../../parts.js').Column<Row>[]} */
   const columns = [
-    { head: 'Instance', of: (r) => r.id }, { head: 'Capacity', number: true, of: (r) => exactly(r.capacity) },
-    { head: 'Load before', number: true, of: (r) => exactly(r.load_before) }, { head: 'Load after', number: true, of: (r) => exactly(r.load_after) },
-    { head: 'Over fair before', number: true, of: (r) => overFair(r, 'before') }, { head: 'Over fair after', number: true, of: (r) => overFair(r, 'after') },
-    { head: 'Fair load', number: true, of: (r) => amount(r.drained ? 0 : r.fair) }, { head: 'Bound', number: true, of: (r) => amount(r.bound) },
-    { head: 'Keys before', number: true, of: (r) => count(r.keys_before) }, { head: 'Keys after', number: true, of: (r) => count(r.keys_after) },
-    { head: 'State in', number: true, of: (r) => stateOnly(r.state_in) }, { head: 'State out', number: true, of: (r) => stateOnly(r.state_out) },
+    { head: 'Instance', of: (r) => r.id },
+    { head: 'Capacity', number: true, of: (r) => exactly(r.capacity) },
+    { head: 'Load before', number: true, of: (r) => exactly(r.load_before) },
+    { head: 'Load after', number: true, of: (r) => exactly(r.load_after) },
+    { head: 'Over fair before', number: true, of: (r) => overFair(r, 'before') },
+    { head: 'Over fair after', number: true, of: (r) => overFair(r, 'after') },
+    { head: 'Fair load', number: true, of: (r) => amount(r.drained ? 0 : r.fair) },
+    { head: 'Bound', number: true, of: (r) => amount(r.bound) },
+    { head: 'Keys before', number: true, of: (r) => count(r.keys_before) },
+    { head: 'Keys after', number: true, of: (r) => count(r.keys_after) },
+    { head: 'State in', number: true, of: (r) => stateOnly(r.state_in) },
+    { head: 'State out', number: true, of: (r) => stateOnly(r.state_out) },
   ]
-  if (rows.some((r) => r.load_error)) columns.push({ head: 'Load error before, after', number: true, of: (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–') })
+  if (rows.some((r) => r.load_error))
+    columns.push({
+      head: 'Load error before, after',
+      number: true,
+      of: (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
+    })
   if (rows.some((r) => r.marks.length > 0)) columns.push({ head: 'Notes', of: (r) => r.marks.join(', ') })
-  return { columns, rows: rows.slice(0, mostRows), rowKey: (r) => r.id }
+  return { columns, rows: rows.slice(0, mostRows), rowKey: (/** @type {Row} */ r) => r.id }
 }

@@ -14,43 +14,102 @@ import { kinds, sortName } from './migrations/kinds.js'
 import { fileOf, select } from './migrations/local.js'
 
 /**
+ * @import { Resource } from '../../api.js'
+ * @import { Sorted } from '../../table.js'
+ * @import { Make } from './migrations/downloads.js'
+ * @import { Kind, Row } from './migrations/kinds.js'
+ */
+
+/**
+ * What sorting is called in the address; a what-if has other lists on its page.
+ *
+ * @typedef {{ sort: string, order: string }} Sorting
+ */
+
+/**
  * The migrations of a plan of the API; or local ones, an array as the API writes it, of a
  * result of a what-if, which the plan then is. Sorting and filters stand in the address.
+ *
+ * @param {{ plan: AnyPlan, local?: API['Migrations'] }} props
  */
 export function Migrations({ plan, local }) {
   const { query } = useRoute()
   const changes = !local && query.list === 'table-changes'
   const name = local ? `what-if-${plan.strategy}` : `${plan.operator}-interval-${plan.interval}`
   return html`<${Card} title=${local ? 'Migrations' : 'What this plan moves'} class="migrations">
-    ${!local && html`<${Tabs} label="Lists of this plan" items=${[{ href: listLink(null), text: 'Migrations', here: !changes }, { href: listLink('table-changes'), text: 'Table changes', here: changes }]} />`}
-    ${changes ? html`<${TableChanges} plan=${plan} query=${query} name=${name} />`
-    : local ? html`<${Local} plan=${plan} migrations=${local} query=${query} name="${name}-migrations" />`
-      : html`<${Listed} plan=${plan} query=${query} name="${name}-migrations" />`}
+    ${
+      !local &&
+      html`<${Tabs}
+        label="Lists of this plan"
+        items=${[
+          { href: listLink(null), text: 'Migrations', here: !changes },
+          { href: listLink('table-changes'), text: 'Table changes', here: changes },
+        ]}
+      />`
+    }
+    ${
+      changes
+        ? html`<${TableChanges} plan=${plan} query=${query} name=${name} />`
+        : local
+          ? html`<${Local} plan=${plan} migrations=${local} query=${query} name="${name}-migrations" />`
+          : html`<${Listed} plan=${plan} query=${query} name="${name}-migrations" />`
+    }
   <//>`
 }
 
+/** @param {string | null} list */
 function listLink(list) {
   const { query } = here()
   return address(location.hash.split('?')[0] || '#/', { ...query, list })
 }
 
-// What sorting is called in the address; a what-if has other lists on its page.
 const sorting = { sort: 'sort', order: 'order' }
 const localSorting = { sort: 'migrations_sort', order: 'migrations_order' }
 
-/** What the address says of sorting, if the kind can be sorted so. */
+/**
+ * What the address says of sorting, if the kind can be sorted so.
+ *
+ * @param {Query} query
+ * @param {Kind} kind
+ * @param {Sorting} names
+ * @returns {Sorted}
+ */
 function sortedBy(query, kind, names) {
   const column = kind.columns.find((c) => c.sort && c.id === (query[names.sort] ?? kind.natural))
   const order = query[names.order]
-  return { by: column?.id ?? kind.natural, order: order === 'asc' || order === 'desc' ? order : column?.sort ?? 'asc' }
+  return {
+    by: column?.id ?? kind.natural,
+    order: order === 'asc' || order === 'desc' ? order : (column?.sort ?? 'asc'),
+  }
 }
 
+/**
+ * @param {string} by
+ * @param {'asc' | 'desc'} order
+ * @param {Kind} kind
+ * @param {Sorting} names
+ */
 function sortBy(by, order, kind, names) {
-  const first = kind.columns.find((c) => c.id === by).sort
+  const first = kind.columns.find((c) => c.id === by)?.sort
   setQuery({ [names.sort]: by === kind.natural ? null : by, [names.order]: order === first ? null : order })
 }
 
-/** Migrations that the API lists. */
+/**
+ * Migrations that the API lists.
+ *
+ * @param {{ plan: Plan, query: Query, name: string }} props
+ * @param {object} props
+ * @param {AnyPlan} props.plan
+ * @param {Kind} props.kind
+ * @param {Query} props.query
+ * @param {Sorted} props.sorted
+ * @param {Sorting} props.names
+ * @param {string} props.name
+ * @param {Make} props.make
+ * @param {object} props.rows
+ * @param {number | null} props.all
+ * @param {(total: number) => void} [props.onAll]
+ */
 function Listed({ plan, query, name }) {
   const kind = kinds[plan.migrates]
   const path = `v1/plans/${encodeURIComponent(plan.id)}/migrations`
@@ -58,61 +117,148 @@ function Listed({ plan, query, name }) {
   const sorted = sortedBy(query, kind, sorting)
   const asked = { sort: sortName(sorted.by), order: sorted.order, ...filters }
   const source = address(path, asked)
-  const load = useMemo(() => async (skip, size, signal) => {
-    const { data } = await request('GET', path, { query: { ...asked, page_size: size, skip: skip || null }, signal })
-    return { rows: data.migrations.map((m) => kind.of(m, data.key_encoding)), total: data.total_size }
-  }, [source])
+  const load = useMemo(
+    () => async (/** @type {number} */ skip, /** @type {number} */ size, /** @type {AbortSignal} */ signal) => {
+      /** @type {{ data: API['MigrationList'] }} */
+      const { data } = await request('GET', path, { query: { ...asked, page_size: size, skip: skip || null }, signal })
+      return { rows: data.migrations.map((m) => kind.of(m, data.key_encoding)), total: data.total_size }
+    },
+    [source],
+  )
   const filtered = Object.keys(filters).length > 0
-  const [all, setAll] = useState(null)
+  const [all, setAll] = useState(/** @type {number | null} */ (null))
   // Asked for once, by who comes with filters.
+  /** @type {Resource<API['MigrationList']>} */
   const whole = useResource(filtered && all === null ? path : null, { query: { page_size: 1 } })
+  /**
+   * @param {string} type
+   * @param {{ signal: AbortSignal, onBytes: (bytes: number) => void }} how
+   */
   const make = (type, how) => download(path, { query: asked, accept: type, ...how })
-  return html`<${List} plan=${plan} kind=${kind} query=${query} sorted=${sorted} names=${sorting} name=${name} make=${make}
-    rows=${{ source, load }} all=${all ?? whole.data?.total_size ?? null} onAll=${setAll} />`
+  return html`<${List}
+    plan=${plan}
+    kind=${kind}
+    query=${query}
+    sorted=${sorted}
+    names=${sorting}
+    name=${name}
+    make=${make}
+    rows=${{ source, load }}
+    all=${all ?? whole.data?.total_size ?? null}
+    onAll=${setAll}
+  />`
 }
 
-/** Migrations in memory. */
+/**
+ * Migrations in memory.
+ *
+ * @param {{ plan: AnyPlan, migrations: API['Migrations'], query: Query, name: string }} props
+ */
 function Local({ plan, migrations, query, name }) {
   const kind = kinds[plan.migrates]
   const { filters } = filtersOf(query, kind.filters)
   const sorted = sortedBy(query, kind, localSorting)
   const source = address('', { ...sorted, ...filters })
-  const items = useMemo(() => migrations.map((written) => ({ written, row: kind.of(written, plan.key_encoding) })), [migrations])
+  const items = useMemo(
+    () => migrations.map((written) => ({ written, row: kind.of(written, plan.key_encoding) })),
+    [migrations],
+  )
   const found = useMemo(() => select(items, kind, filters, sorted), [items, source])
   const rows = useMemo(() => found.map(({ row }) => row), [found])
-  const make = async (type) => fileOf(type, plan.migrates, found.map(({ written }) => written))
-  return html`<${List} plan=${plan} kind=${kind} query=${query} sorted=${sorted} names=${localSorting} name=${name} make=${make} rows=${{ source, rows }} all=${items.length} />`
+  /** @param {string} type */
+  const make = async (type) =>
+    fileOf(
+      type,
+      plan.migrates,
+      found.map(({ written }) => written),
+    )
+  return html`<${List}
+    plan=${plan}
+    kind=${kind}
+    query=${query}
+    sorted=${sorted}
+    names=${localSorting}
+    name=${name}
+    make=${make}
+    rows=${{ source, rows }}
+    all=${items.length}
+  />`
 }
 
-/** The list, its filters, and how much it is. rows are what the table takes; all says how many there are without filters, null while it is not known. */
+/**
+ * The list, its filters, and how much it is.
+ *
+ * @param {object} props
+ * @param {AnyPlan} props.plan
+ * @param {Kind} props.kind
+ * @param {Query} props.query
+ * @param {Sorted} props.sorted
+ * @param {Sorting} props.names
+ * @param {string} props.name of the file that downloads make
+ * @param {Make} props.make
+ * @param {{ source: string, rows?: Row[], load?: import('../../pages.js').Load<Row> }} props.rows
+ * @param {number | null} props.all how many there are without filters, null while it is not known
+ * @param {(total: number) => void} [props.onAll]
+ */
 function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }) {
   const unit = useStateUnit()
   const { filters, wrong } = filtersOf(query, kind.filters)
   const filtered = Object.keys(filters).length > 0
-  const [found, setFound] = useState(null)
+  const [found, setFound] = useState(/** @type {number | null} */ (null))
   const columns = useMemo(() => [...kind.columns], [kind, unit])
+  /** @param {number} n */
   const total = (n) => {
     setFound(n)
     if (!filtered) onAll?.(n)
   }
   if (all === 0) return html`<${Empty} title="This plan moves nothing" />`
-  return html`<${Filters} label="Filter migrations" names=${kind.filters} query=${query} said=${html`<${Count} found=${found} all=${all} filtered=${filtered} /><${Wrong} of=${wrong} />`}>
+  return html`
+    <${Filters}
+      label="Filter migrations"
+      names=${kind.filters}
+      query=${query}
+      said=${html`<${Count} found=${found} all=${all} filtered=${filtered} /><${Wrong} of=${wrong} />`}
+    >
       <${Downloads} name=${name} make=${make} disabled=${!found} />
     <//>
     <${Scales} plan=${plan} />
-    <${VirtualTable} label="Migrations" columns=${columns} ...${rows} room=${all ?? plan.migration.keys} sorted=${sorted} onSort=${(by, order) => sortBy(by, order, kind, names)} onTotal=${total} cardHeight=${kind === kinds.classes ? 76 : 64}
-      empty=${html`<${Empty} title="No migration matches these filters" />`} />`
+    <${VirtualTable}
+      label="Migrations"
+      columns=${columns}
+      ...${rows}
+      room=${all ?? plan.migration.keys}
+      sorted=${sorted}
+      onSort=${(/** @type {string} */ by, /** @type {'asc' | 'desc'} */ order) => sortBy(by, order, kind, names)}
+      onTotal=${total}
+      cardHeight=${kind === kinds.classes ? 76 : 64}
+      empty=${html`<${Empty} title="No migration matches these filters" />`}
+    />
+  `
 }
 
+/** @param {{ found: number | null, all: number | null, filtered: boolean }} props */
 function Count({ found, all, filtered }) {
   if (found === null) return null
   if (!filtered) return counted(found, 'migration')
-  return all === null ? `${counted(found, 'migration')} ${found === 1 ? 'matches' : 'match'}` : html`<strong>${count(found)}</strong> of ${counted(all, 'migration')} ${found === 1 ? 'matches' : 'match'}`
+  return all === null
+    ? `${counted(found, 'migration')} ${found === 1 ? 'matches' : 'match'}`
+    : html`<strong>${count(found)}</strong> of ${counted(all, 'migration')} ${found === 1 ? 'matches' : 'match'}`
 }
 
-/** What 1 of the cost and state of classes stands for. */
+/**
+ * What 1 of the cost and state of classes stands for.
+ *
+ * @param {{ plan: Pick<AnyPlan, 'migrates' | 'compaction'> }} props
+ */
 function Scales({ plan: { migrates, compaction } }) {
   if (migrates !== 'classes') return null
-  return html`<p class="muted">Which keys of a class move is the engine’s choice.${compaction && (compaction.cost_scale !== 1 || compaction.state_scale !== 1)
-    && ` Cost and state are in units of the scales: 1 stands for ${exactly(compaction.cost_scale)} of cost and ${exactly(compaction.state_scale)} of state.`}</p>`
+  return html`<p class="muted">
+    Which keys of a class move is the engine’s choice.
+    ${
+      compaction &&
+      (compaction.cost_scale !== 1 || compaction.state_scale !== 1) &&
+      ` Cost and state are in units of the scales: 1 stands for ${exactly(compaction.cost_scale)} of cost` +
+        ` and ${exactly(compaction.state_scale)} of state.`
+    }
+  </p>`
 }

@@ -6,64 +6,201 @@ import { count, counted } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Trouble } from '../../parts.js'
 
+/**
+ * @import { Resource as Watched } from '../../api.js'
+ * @import { Option, Palette } from '../../chart.js'
+ * @import { Column } from '../../parts.js'
+ */
+
+/**
+ * The tokens of an instance; before is undefined where it is not known.
+ *
+ * @typedef {{ id: number, before?: number, added: number, removed: number }} Row
+ */
+
 const ringSize = 2 ** 32
 const ownersShown = 200
 
-/** The tokens or the owners of a stored plan; nothing for a plan of scheme table. */
+/**
+ * The tokens or the owners of a stored plan; nothing for a plan of scheme table.
+ *
+ * @param {{ plan: Plan }} props
+ */
 export function Scheme({ plan }) {
   const scheme = plan.ring ? 'ring' : plan.ranges ? 'ranges' : null
   // Its lists are of some length and never change: they are asked for once.
-  const lists = useResource(scheme && `v1/plans/${encodeURIComponent(plan.id)}`, { query: { include: 'routing_table' } })
+  /** @type {Watched<Plan>} */
+  const lists = useResource(scheme && `v1/plans/${encodeURIComponent(plan.id)}`, {
+    query: { include: 'routing_table' },
+  })
   if (scheme === null) return null
-  if (scheme === 'ranges') return html`<${Card} title="Who owns which keys after the plan" aside=${counted(plan.ranges.size_after, 'range')}><${Resource} of=${lists} render=${({ ranges }) => html`<${Owners} owners=${ranges.owners} />`} /><//>`
-  return html`<${Card} title="Tokens"><${Resource} of=${lists} render=${({ ring }) => html`<${Tokens} plan=${plan} ring=${ring} />`} /><//>`
+  if (scheme === 'ranges')
+    return html`<${Card} title="Who owns which keys after the plan" aside=${counted(plan.ranges?.size_after, 'range')}>
+      <${Resource}
+        of=${lists}
+        render=${(/** @type {Plan} */ { ranges }) => html`<${Owners} owners=${ranges?.owners ?? []} />`}
+      />
+    <//>`
+  return html`<${Card} title="Tokens">
+    <${Resource}
+      of=${lists}
+      render=${(/** @type {Plan} */ { ring }) => html`<${Tokens} plan=${plan} ring=${ring} />`}
+    />
+  <//>`
 }
 
+/** @param {{ owners: API['RangeOwner'][] }} props */
 function Owners({ owners }) {
   const [most, show] = useState(ownersShown)
-  return html`<div class="plan-owners"><${PlainTable} caption="Ranges of keys and the instances that own them" rows=${owners.slice(0, most)} columns=${[
-      { head: 'From', of: (o) => html`<${End} at=${o.from} none="the least key" />` }, { head: 'To, exclusive', of: (o) => html`<${End} at=${o.to} none="the greatest key" />` }, { head: 'Instance', number: true, of: (o) => o.instance },
-    ]} /></div>
-    ${most < owners.length && html`<p><button type="button" onClick=${() => show(most + 5 * ownersShown)}>Show more of ${count(owners.length)}</button></p>`}`
+  return html`
+    <div class="plan-owners">
+      <${PlainTable}
+        caption="Ranges of keys and the instances that own them"
+        rows=${owners.slice(0, most)}
+        columns=${
+          /** @type {Column<API['RangeOwner']>[]} */ ([
+            { head: 'From', of: (o) => html`<${End} at=${o.from} none="the least key" />` },
+            { head: 'To, exclusive', of: (o) => html`<${End} at=${o.to} none="the greatest key" />` },
+            { head: 'Instance', number: true, of: (o) => o.instance },
+          ])
+        }
+      />
+    </div>
+    ${
+      most < owners.length &&
+      html`<p>
+        <button type="button" onClick=${() => show(most + 5 * ownersShown)}>
+          Show more of ${count(owners.length)}
+        </button>
+      </p>`
+    }
+  `
 }
 
-const End = ({ at, none }) => (at === null || at === '' ? html`<span class="muted">${none}</span>` : html`<code class="plan-key" title=${at}>${at}</code>`)
+/** @param {{ at: string | null, none: string }} props */
+const End = ({ at, none }) =>
+  at === null || at === ''
+    ? html`<span class="muted">${none}</span>`
+    : html`<code class="plan-key" title=${at}>${at}</code>`
 
+/** @param {{ plan: Plan, ring: API['RingDiff'] }} props */
 function Tokens({ plan, ring }) {
   const added = ring.tokens_added ?? []
   const removed = ring.tokens_removed ?? []
   const path = `v1/operators/${encodeURIComponent(plan.operator)}/routing-table`
-  const before = useResource(path, { query: { version: plan.base_version }, load: (signal) => request('GET', path, { query: { version: plan.base_version }, signal }) })
-  if (before.problem && before.data === null && before.problem.status !== 410 && before.problem.status !== 404) return html`<${Trouble} problem=${before.problem} retry=${before.reload} />`
+  /** @type {Watched<API['RoutingTable']>} */
+  const before = useResource(path, {
+    query: { version: plan.base_version },
+    load: (signal) => request('GET', path, { query: { version: plan.base_version }, signal }),
+  })
+  if (before.problem && before.data === null && before.problem.status !== 410 && before.problem.status !== 404)
+    return html`<${Trouble} problem=${before.problem} retry=${before.reload} />`
   const rows = tokensOf(plan, before.data?.tokens, added, removed)
   const changed = rows.filter((r) => r.added + r.removed > 0)
   return html`
-    <p>${counted(added.length, 'token')} ${added.length === 1 ? 'comes' : 'come'}, ${count(removed.length)} ${removed.length === 1 ? 'goes' : 'go'}: ${counted(plan.ring.size_after, 'token')} on the ring after the plan, ${count(plan.ring.size_before)} before.</p>
-    ${changed.length > 0 && html`<${Chart} height=${Math.min(460, 26 * changed.length + 84)} depends=${[plan.id, before.data]} label="Where on the ring tokens come and go, by instance" option=${(p) => positions(p, changed, added, removed)} />`}
-    <div class="plan-owners"><${PlainTable} caption="Tokens of each instance" rows=${rows} rowKey=${(r) => r.id} columns=${[
-      { head: 'Instance', of: (r) => r.id }, { head: 'Before', number: true, of: (r) => count(r.before) }, { head: 'Added', number: true, of: (r) => (r.added > 0 ? `+${count(r.added)}` : '') },
-      { head: 'Removed', number: true, of: (r) => (r.removed > 0 ? `−${count(r.removed)}` : '') }, { head: 'After', number: true, of: (r) => count(r.before === undefined ? undefined : r.before + r.added - r.removed) },
-    ]} /></div>
-    ${before.problem && html`<p class="hint">How many tokens each instance had is not known any more: the base version is no longer kept.</p>`}`
+    <p>
+      ${counted(added.length, 'token')} ${added.length === 1 ? 'comes' : 'come'}
+      , ${count(removed.length)} ${removed.length === 1 ? 'goes' : 'go'}: ${counted(ring.size_after, 'token')} on the
+      ring after the plan, ${count(ring.size_before)} before.
+    </p>
+    ${
+      changed.length > 0 &&
+      html`<${Chart}
+        height=${Math.min(460, 26 * changed.length + 84)}
+        depends=${[plan.id, before.data]}
+        label="Where on the ring tokens come and go, by instance"
+        option=${(p) => positions(p, changed, added, removed)}
+      />`
+    }
+    <div class="plan-owners">
+      <${PlainTable}
+        caption="Tokens of each instance"
+        rows=${rows}
+        rowKey=${(/** @type {Row} */ r) => r.id}
+        columns=${
+          /** @type {Column<Row>[]} */ ([
+            { head: 'Instance', of: (r) => r.id },
+            { head: 'Before', number: true, of: (r) => count(r.before) },
+            { head: 'Added', number: true, of: (r) => (r.added > 0 ? `+${count(r.added)}` : '') },
+            { head: 'Removed', number: true, of: (r) => (r.removed > 0 ? `−${count(r.removed)}` : '') },
+            {
+              head: 'After',
+              number: true,
+              of: (r) => count(r.before === undefined ? undefined : r.before + r.added - r.removed),
+            },
+          ])
+        }
+      />
+    </div>
+    ${
+      before.problem &&
+      html`<p class="hint">
+        How many tokens each instance had is not known any more: the base version is no longer kept.
+      </p>`
+    }
+  `
 }
 
-/** Tokens by instance; before is undefined where the base version is not known. */
+/**
+ * Tokens by instance; before is undefined where the base version is not known.
+ *
+ * @param {Plan} plan
+ * @param {API['RingTokens'][] | undefined} base
+ * @param {API['RingToken'][]} added
+ * @param {API['RingToken'][]} removed
+ * @returns {Row[]}
+ */
 function tokensOf(plan, base, added, removed) {
-  const by = (tokens) => tokens.reduce((sums, t) => sums.set(t.instance, (sums.get(t.instance) ?? 0) + 1), new Map())
+  /** @param {API['RingToken'][]} tokens */
+  const by = (tokens) => {
+    /** @type {Map<number, number>} */
+    const sums = new Map()
+    for (const { instance } of tokens) sums.set(instance, (sums.get(instance) ?? 0) + 1)
+    return sums
+  }
   const [come, go] = [by(added), by(removed)]
   const had = base && new Map(base.map((t) => [t.instance, t.tokens]))
   const ids = [...new Set([...plan.instances.map((i) => i.id), ...come.keys(), ...go.keys()])].sort((a, b) => a - b)
-  return ids.map((id) => ({ id, before: had && (had.get(id) ?? 0), added: come.get(id) ?? 0, removed: go.get(id) ?? 0 }))
+  return ids.map((id) => ({
+    id,
+    before: had && (had.get(id) ?? 0),
+    added: come.get(id) ?? 0,
+    removed: go.get(id) ?? 0,
+  }))
 }
 
+/**
+ * @param {Palette} p
+ * @param {Row[]} rows
+ * @param {API['RingToken'][]} added
+ * @param {API['RingToken'][]} removed
+ */
 function positions(p, rows, added, removed) {
+  /** @param {API['RingToken'][]} tokens */
   const points = (tokens) => tokens.map((t) => ({ value: [t.position / ringSize, String(t.instance)], token: t }))
   return {
     grid: { left: 8, right: 16, top: 30, bottom: 4, containLabel: true },
     legend: { top: 0, left: 0, icon: 'circle' },
-    tooltip: { trigger: 'item', formatter: ({ seriesName, data }) => `${seriesName}: token ${data.token.index} of instance ${data.token.instance}\nposition ${count(data.token.position)}` },
-    xAxis: axis(p, { type: 'value', min: 0, max: 1, axisLabel: { formatter: (v) => (v === 0 ? '0' : v === 1 ? '2³²' : `${+v.toFixed(2)} · 2³²`) } }),
-    yAxis: axis(p, { type: 'category', data: rows.map((r) => String(r.id)), inverse: true, splitLine: { show: true, lineStyle: { color: p.line } } }),
+    tooltip: {
+      trigger: 'item',
+      formatter: (/** @type {{ seriesName: string, data: { token: API['RingToken'] } }} */ { seriesName, data }) =>
+        `${seriesName}: token ${data.token.index} of instance ${data.token.instance}\n` +
+        `position ${count(data.token.position)}`,
+    },
+    xAxis: axis(p, {
+      type: 'value',
+      min: 0,
+      max: 1,
+      axisLabel: {
+        formatter: (/** @type {number} */ v) => (v === 0 ? '0' : v === 1 ? '2³²' : `${Number(v.toFixed(2))} · 2³²`),
+      },
+    }),
+    yAxis: axis(p, {
+      type: 'category',
+      data: rows.map((r) => String(r.id)),
+      inverse: true,
+      splitLine: { show: true, lineStyle: { color: p.line } },
+    }),
     series: [
       { name: 'Added', type: 'scatter', symbolSize: 9, color: p.after, data: points(added) },
       { name: 'Removed', type: 'scatter', symbol: 'emptyCircle', symbolSize: 9, color: p.muted, data: points(removed) },

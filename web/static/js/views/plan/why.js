@@ -5,14 +5,29 @@ import { amount, count, counted, duration, exactly, percent, some, state } from 
 import { html } from '../../html.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
-import { cause, certificate, endWords, reasonWords, reasons, strategyWords, tableOf } from '../../words.js'
+import { strategyTitle } from '../../strategies.js'
+import { cause, certificate, endWords, reasonWords, reasons, tableOf } from '../../words.js'
 
-/** The verdict on a plan in sentences. */
+/** @import { Resource } from '../../api.js' */
+
+/** @typedef {[name: string, value: Children]} Fact */
+
+/**
+ * The verdict on a plan in sentences.
+ *
+ * @param {{ plan: AnyPlan }} props
+ */
 export function Verdict({ plan }) {
   const [first, ...others] = certificate(plan)
   const kept = [
-    plan.balanced ? null : `Some instance stays above its bound: θ is ${percent(plan.theta.after)} after the plan, ${percent(plan.parameters.theta_max)} is allowed.`,
-    plan.table_within_limit ? null : `The table exceeds its limit: ${counted(tableOf(plan).size_after, 'entry', 'entries')}, ${count(plan.parameters.table_limit)} are allowed.`,
+    plan.balanced
+      ? null
+      : `Some instance stays above its bound: θ is ${percent(plan.theta.after)} after the plan,` +
+        ` ${percent(plan.parameters.theta_max)} is allowed.`,
+    plan.table_within_limit
+      ? null
+      : `The table exceeds its limit: ${counted(tableOf(plan).size_after, 'entry', 'entries')},` +
+        ` ${count(plan.parameters.table_limit)} are allowed.`,
   ].filter(Boolean)
   return html`<${Card} title="Verdict" class="third">
     <p class="plan-first">${first}</p>
@@ -24,39 +39,79 @@ export function Verdict({ plan }) {
   <//>`
 }
 
-/** The plan that is in the way of this one, with what it would do under these statistics. */
+/**
+ * The plan that is in the way of this one, with what it would do under these statistics.
+ *
+ * @param {{ pending?: API['Pending'], thetaMax: number }} props
+ */
 export function InTheWay({ pending, thetaMax }) {
   if (!pending) return null
   const { plan, status, figures } = pending
-  return html`<${Card} title=${status === 'applying' ? 'A plan was being carried out' : 'A plan was waiting for approval'} aside=${html`<a class="button" href=${link(['plans', plan])}>See that plan</a>`}>
-    <p>Nothing was planned for this interval: when its statistics came, another plan ${status === 'applying' ? 'was being carried out' : 'waited for approval'}.</p>
-    ${figures === null ? html`<p class="muted">What that plan does to these statistics is not known: its moves or these statistics are of classes.</p>` : html`
-      <p>Under these statistics that plan leads from θ = ${percent(figures.theta.before)} to <strong>${percent(figures.theta.after)}</strong>, ${figures.balanced ? `within θ_max = ${percent(thetaMax)}` : `above θ_max = ${percent(thetaMax)}`},
-      and moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}, ${percent(figures.migration.fraction)} of all.</p>`}
+  return html`<${Card}
+    title=${status === 'applying' ? 'A plan was being carried out' : 'A plan was waiting for approval'}
+    aside=${html`<a class="button" href=${link(['plans', plan])}>See that plan</a>`}
+  >
+    <p>
+      Nothing was planned for this interval: when its statistics came, another
+      plan ${status === 'applying' ? 'was being carried out' : 'waited for approval'}.
+    </p>
+    ${
+      figures === null
+        ? html`<p class="muted">
+            What that plan does to these statistics is not known: its moves or these statistics are of classes.
+          </p>`
+        : html`
+            <p>
+              Under these statistics that plan leads from θ
+              = ${percent(figures.theta.before)} to <strong>${percent(figures.theta.after)}</strong>
+              , ${figures.balanced ? `within θ_max = ${percent(thetaMax)}` : `above θ_max = ${percent(thetaMax)}`}, and
+              moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}
+              , ${percent(figures.migration.fraction)} of all.
+            </p>
+          `
+    }
   <//>`
 }
 
-/** How many migrations of each reason a stored plan has: a resource, of null where it has none to count. */
+/**
+ * How many migrations of each reason a stored plan has: a resource, of null where it has none to count.
+ *
+ * @param {Plan | null} plan
+ * @returns {Resource<Record<string, number>>}
+ */
 export function useReasons(plan) {
-  const counts = plan && plan.migration.keys > 0 && plan.migrates !== 'classes'
-  const path = counts ? `v1/plans/${encodeURIComponent(plan.id)}/migrations` : null
+  const known = plan !== null && plan.migration.keys > 0 && plan.migrates !== 'classes'
+  const path = known ? `v1/plans/${encodeURIComponent(plan.id)}/migrations` : null
   return useResource(path && `${path}#reasons`, {
     load: async (signal) => {
-      const answers = await Promise.all(reasons.map((reason) => request('GET', path, { query: { reason, page_size: 1 }, signal })))
+      const answers = await Promise.all(
+        reasons.map((reason) => request('GET', path ?? '', { query: { reason, page_size: 1 }, signal })),
+      )
       return { data: Object.fromEntries(reasons.map((reason, i) => [reason, answers[i].data.total_size])) }
     },
   })
 }
 
-/** The same of a result that has its migrations within. */
+/**
+ * The same of a result that has its migrations within.
+ *
+ * @param {{ migrates: string, plan?: { migrations: API['Migrations'] } }} result
+ * @returns {Record<string, number> | null}
+ */
 export function reasonsOf({ migrates, plan }) {
   if (migrates === 'classes') return null
+  /** @type {Record<string, number>} */
   const counts = Object.fromEntries(reasons.map((reason) => [reason, 0]))
-  for (const { reason } of plan.migrations) counts[reason] = (counts[reason] ?? 0) + 1
+  for (const { reason } of /** @type {API['Migration'][]} */ (plan?.migrations ?? []))
+    counts[reason] = (counts[reason] ?? 0) + 1
   return counts
 }
 
-/** Why keys move, and what the plan was made of. counts are its migrations by reason, null where they are not known. */
+/**
+ * Why keys move, and what the plan was made of. counts are its migrations by reason, null where they are not known.
+ *
+ * @param {{ plan: AnyPlan, counts: Record<string, number> | null }} props
+ */
 export function Why({ plan, counts }) {
   return html`<${Card} title="Why">
     <${Reasons} counts=${counts} what=${plan.migrates} />
@@ -65,80 +120,164 @@ export function Why({ plan, counts }) {
   <//>`
 }
 
-/** What the plan was asked for, and how it was made. */
+/**
+ * What the plan was asked for, and how it was made.
+ *
+ * @param {{ plan: AnyPlan }} props
+ */
 export function Making({ plan }) {
   return html`<${Card} title="Parameters and run">
     <div class="plan-columns"><${Facts} items=${parametersOf(plan)} /><${Facts} items=${makingOf(plan)} /></div>
   <//>`
 }
 
+/** @param {{ counts: Record<string, number> | null, what: string }} props */
 function Reasons({ counts, what }) {
-  const present = Object.entries(counts ?? {}).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
+  const present = Object.entries(counts ?? {})
+    .filter(([, n]) => n > 0)
+    .sort((a, b) => b[1] - a[1])
   if (present.length === 0) return null
   const total = present.reduce((sum, [, n]) => sum + n, 0)
-  return html`<h3 class="plan-first-head">Why ${what} move</h3>
-    <ul class="plan-reasons">${present.map(([reason, n]) => html`<li key=${reason}><span class="plan-reason-count">${count(n)}</span>
-      <progress aria-hidden="true" max=${total} value=${n}></progress><span>${reasonWords[reason] ?? reason}</span></li>`)}</ul>`
+  return html`
+    <h3 class="plan-first-head">Why ${what} move</h3>
+    <ul class="plan-reasons">
+      ${present.map(
+        ([reason, n]) => html`<li key=${reason}>
+          <span class="plan-reason-count">${count(n)}</span>
+          <progress aria-hidden="true" max=${total} value=${n}></progress>
+          <span>${reasonWords[reason] ?? reason}</span>
+        </li>`,
+      )}
+    </ul>
+  `
 }
 
-/** Names and values; null ones are left out. */
+/**
+ * Names and values; null ones are left out.
+ *
+ * @param {{ items: (Fact | false | null | undefined)[] }} props
+ */
 function Facts({ items }) {
-  return html`<dl class="plan-facts">${items.filter(Boolean).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+  return html`<dl class="plan-facts">
+    ${items.filter(Boolean).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`
 }
 
+/**
+ * @param {AnyPlan} plan
+ * @returns {(Fact | false | null | undefined)[]}
+ */
 function statisticsOf(plan) {
   const { reports, compaction } = plan
   return [
-    ['Drifted keys', plan.drifted_keys === 0 ? 'none' : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`],
-    reports && ['Reported', reports.received.length === 0 ? 'no instance' : `${counted(reports.received.length, 'instance')}: ${some(reports.received)}`],
-    reports?.carried.length > 0 && ['Carried', some(reports.carried.map((c) => `${c.instance} (interval ${count(c.interval)})`))],
-    reports?.frozen.length > 0 && ['Frozen', `${some(reports.frozen)}: nothing is known of them, so nothing moves from or to them`],
-    compaction && ['Compact records', `${count(compaction.records)} for ${counted(compaction.keys, 'key')}${compaction.degree === null ? '' : `, degree ${compaction.degree}`}`],
+    [
+      'Drifted keys',
+      plan.drifted_keys === 0
+        ? 'none'
+        : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`,
+    ],
+    reports && [
+      'Reported',
+      reports.received.length === 0
+        ? 'no instance'
+        : `${counted(reports.received.length, 'instance')}: ${some(reports.received)}`,
+    ],
+    reports &&
+      reports.carried.length > 0 && [
+        'Carried',
+        some(reports.carried.map((c) => `${c.instance} (interval ${count(c.interval)})`)),
+      ],
+    reports &&
+      reports.frozen.length > 0 && [
+        'Frozen',
+        `${some(reports.frozen)}: nothing is known of them, so nothing moves from or to them`,
+      ],
+    compaction && [
+      'Compact records',
+      `${count(compaction.records)} for ${counted(compaction.keys, 'key')}` +
+        (compaction.degree === null ? '' : `, degree ${compaction.degree}`),
+    ],
     compaction && ['Scales', `cost ${exactly(compaction.cost_scale)}, state ${exactly(compaction.state_scale)}`],
-    compaction && ['Load error', compaction.error === null ? 'not known: records were sent, and only the engine knows the actual loads' : `at most ${percent(compaction.error.before)} before, ${percent(compaction.error.after)} after`],
+    compaction && [
+      'Load error',
+      compaction.error === null
+        ? 'not known: records were sent, and only the engine knows the actual loads'
+        : `at most ${percent(compaction.error.before)} before, ${percent(compaction.error.after)} after`,
+    ],
     ['Underload', `${percent(plan.underload.before)} → ${percent(plan.underload.after)} below fair load at most`],
     ['Skewness', `${amount(plan.skewness.before)} → ${amount(plan.skewness.after)}, greatest over mean load`],
   ]
 }
 
+/** @type {Record<string, string>} */
 const certificateWords = { off: 'off', fast: 'fast', tight: 'tight: more search, smaller gaps' }
+/** @type {Record<string, string>} */
 const objectiveWords = { min_migration: 'least migration', min_imbalance: 'least imbalance' }
 
+/** @param {API['MigrationLimit'] | undefined} limit */
 function limitOf(limit) {
   if (!limit) return 'none'
   if (limit.state !== undefined) return state(limit.state)
   return limit.keys !== undefined ? counted(limit.keys, 'key') : `${percent(limit.fraction)} of all state`
 }
 
+/**
+ * @param {AnyPlan} plan
+ * @returns {Fact[]}
+ */
 function parametersOf(plan) {
   const q = plan.parameters
-  const out = [['Strategy', strategyWords[plan.strategy] ?? plan.strategy], ['θ_max', percent(q.theta_max)]]
-  if (q.ring) out.push(['τ', q.ring.tau !== undefined && percent(q.ring.tau)], ['Rounds per instance', q.ring.max_rounds !== undefined && `at most ${count(q.ring.max_rounds)}`])
-  if (q.ranges) out.push(['Ranges per instance', q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`])
+  /** @type {[name: string, value: Children | false][]} */
+  const out = [
+    ['Strategy', strategyTitle(plan.strategy)],
+    ['θ_max', percent(q.theta_max)],
+  ]
+  if (q.ring)
+    out.push(
+      ['τ', q.ring.tau !== undefined && percent(q.ring.tau)],
+      ['Rounds per instance', q.ring.max_rounds !== undefined && `at most ${count(q.ring.max_rounds)}`],
+    )
+  if (q.ranges)
+    out.push([
+      'Ranges per instance',
+      q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`,
+    ])
   if ('table_limit' in q) out.push(...tableParameters(q))
   out.push(['Deadline', q.deadline ?? 'that of the server'])
   return out.filter(([, value]) => value !== false)
 }
 
+/**
+ * @param {PlanParameters} q
+ * @returns {Fact[]}
+ */
 function tableParameters(q) {
   return [
     ['Table limit', q.table_limit === null ? 'none' : counted(q.table_limit, 'entry', 'entries')],
-    ['Objective', objectiveWords[q.objective] ?? q.objective],
+    ['Objective', objectiveWords[q.objective ?? ''] ?? q.objective],
     ['Migration limit', limitOf(q.migration_limit)],
     ['β', `${exactly(q.beta)}: keys move by cost^β over state`],
     ['Overhead per key', q.key_overhead === 0 ? 'none' : state(q.key_overhead)],
-    ['Certificate', certificateWords[q.certificate] ?? q.certificate],
+    ['Certificate', certificateWords[q.certificate ?? ''] ?? q.certificate],
     ['Work budget', q.work_budget === 0 ? 'none' : counted(q.work_budget, 'work unit')],
-    ['Compaction', q.compact.degree === 0 ? 'none' : `degree ${q.compact.degree}`],
+    ['Compaction', q.compact?.degree === 0 ? 'none' : `degree ${q.compact?.degree}`],
   ]
 }
 
+/**
+ * @param {AnyPlan} plan
+ * @returns {(Fact | false)[]}
+ */
 function makingOf(plan) {
   const { decode_ms: decode, plan_ms: planning, persist_ms: persisting } = plan.timing
   return [
     ['End', endWords[plan.end_reason] ?? plan.end_reason],
     ['Work', counted(plan.work_units, 'work unit')],
-    ['Time', `${duration(planning)} planning, ${duration(decode)} receiving and decoding${persisting === undefined ? '' : `, ${duration(persisting)} storing`}`],
+    [
+      'Time',
+      `${duration(planning)} planning, ${duration(decode)} receiving and decoding` +
+        (persisting === undefined ? '' : `, ${duration(persisting)} storing`),
+    ],
     plan.epoch !== undefined && ['Epoch', count(plan.epoch)],
     plan.config_version !== undefined && ['Configuration', `version ${count(plan.config_version)}`],
     plan.planner_revision !== undefined && ['Planner revision', plan.planner_revision],

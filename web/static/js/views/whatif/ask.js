@@ -1,94 +1,218 @@
 // What is asked of the API, and how it goes.
 
-import { address, request } from '../../api.js'
+import { address, asProblem, request } from '../../api.js'
 import { clock } from '../../format.js'
 import { useCallback, useEffect, useRef, useState } from '../../html.js'
+import { lower, valueOf, varied } from '../../strategies.js'
 import { rowsAt } from './csv.js'
-import { noLimit, typed } from './values.js'
+
+/**
+ * @import { Problem } from '../../api.js'
+ * @import { Asked } from '../../shell.js'
+ * @import { Survey } from './csv.js'
+ */
+
+/** @typedef {API['WhatIfResult']} Result */
+
+/** @typedef {API['WhatIfResults']} Answer */
+
+/**
+ * Combinations to be planned: strategies, and all values of each parameter by its name in a
+ * what-if. A list without any stands for what holds where nothing is said.
+ *
+ * @typedef {{ strategies: string[], values: Record<string, any[]> }} Grid
+ */
+
+/**
+ * What is planned on: a stored interval, by its plan, or a CSV.
+ *
+ * @typedef {{ kind: 'interval', plan: Plan, name?: undefined }} OfInterval
+ * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, query: Query }} OfCSV
+ * @typedef {OfInterval | OfCSV} Source
+ */
+
+/**
+ * How a request goes. took is how many milliseconds its answer needed.
+ *
+ * @typedef {object} Running
+ * @property {'idle' | 'running' | 'done' | 'failed'} state
+ * @property {Answer | null} answer
+ * @property {string} name
+ * @property {Source | null} source
+ * @property {Problem | null} problem
+ * @property {number} since
+ * @property {number} [took]
+ */
 
 /** The parameters of the hash function that a query can say. */
 export const hashFields = ['hash_function', 'tokens_per_instance', 'max_parallelism', 'key_type', 'partitions']
 
-/** Parameters as JSON takes them: lists of those that are said. */
-function parametersOf(grid) {
-  const { strategies, ...lists } = grid
-  return Object.fromEntries(Object.entries(lists).filter(([, values]) => values.length > 0))
-}
+/**
+ * The parameters that are said; what is not limited at all is left out of a query.
+ *
+ * @param {Grid['values']} values
+ */
+const saidOf = (values) => Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0))
 
-const limitText = (limit) => Object.entries(limit).map(([unit, amount]) => `${unit}:${amount}`).join()
+/** @param {object} limit */
+const limitText = (limit) =>
+  Object.entries(limit)
+    .map(([unit, amount]) => `${unit}:${amount}`)
+    .join()
 
-/** Parameters as a query takes them. What is not limited at all is left out. */
-function queryOf({ strategies, ...lists }) {
-  const limits = lists.table_limit.every((l) => l === null) ? [] : lists.table_limit.map((l) => l ?? noLimit)
-  return { strategies, ...lists, table_limit: limits, migration_limit: lists.migration_limit.map(limitText) }
+/**
+ * Parameters as a query takes them, where null is a word.
+ *
+ * @param {Grid} grid
+ */
+function queryOf({ strategies, values }) {
+  const lists = varied().map((p) => [
+    p.grid,
+    (values[p.grid] ?? []).map((value) =>
+      value === null ? p.none : typeof value === 'object' ? limitText(value) : value,
+    ),
+  ])
+  return { strategies, ...Object.fromEntries(lists) }
 }
 
 /**
  * The request that a source and a grid of parameters make: {path, query, body, type}.
  * plans asks for the lists of the plans, too.
+ * @param {Source} source
+ * @param {Grid} grid
+ * @param {boolean} [plans]
+ * @returns {Asked}
  */
 export function requestOf(source, grid, plans = false) {
   if (source.kind === 'interval') {
-    return { path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`, body: { strategies: grid.strategies, parameters: parametersOf(grid), ...(plans && { plans }) } }
+    return {
+      path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`,
+      body: { strategies: grid.strategies, parameters: saidOf(grid.values), ...(plans && { plans }) },
+    }
   }
-  return { path: 'v1/what-if', query: { ...source.query, ...queryOf(grid), ...(plans && { plans }) }, body: source.body, type: 'text/csv' }
-}
-
-/** The grid of one result: its parameters alone. */
-export function gridOf({ strategy, parameters: p, migrates }, source) {
-  const one = (value) => (value === null || value === undefined ? [] : [value])
-  const interval = source.kind === 'interval'
   return {
-    strategies: [strategy], theta_max: [p.theta_max], table_limit: [p.table_limit === noLimit ? null : p.table_limit], beta: [p.beta],
-    key_overhead: [p.key_overhead], certificate: [p.certificate], objective: [p.objective], migration_limit: one(p.migration_limit), work_budget: [p.work_budget],
-    // The deadline of an interval's plan holds where nothing is said, so none is said, too.
-    deadline: interval && p.deadline === null ? [null] : one(p.deadline), compact_degree: migrates === 'classes' ? [] : one(p.compact?.degree ?? 0),
+    path: 'v1/what-if',
+    query: { ...source.query, ...queryOf(grid), ...(plans && { plans }) },
+    body: source.body,
+    type: 'text/csv',
   }
 }
 
-/** A result named by what it was planned with, so that it is found again in another run. */
-export const nameOf = ({ strategy, parameters: p }) => [strategy, p.theta_max, p.table_limit === null || p.table_limit === noLimit ? 'none' : p.table_limit, p.beta, p.compact?.degree ?? 0, p.objective,
-  p.migration_limit ? limitText(p.migration_limit) : '', p.deadline ?? '', p.certificate].join('~')
+/**
+ * The grid of one result: its parameters alone.
+ *
+ * @param {Result} result
+ * @param {Source} source
+ * @returns {Grid}
+ */
+export function gridOf({ strategy, parameters, migrates }, source) {
+  /** @param {ReturnType<typeof varied>[number]} p */
+  const values = (p) => {
+    const value = valueOf(parameters, p)
+    // A goal without a limit has none, and records are compact already.
+    const needless =
+      p.type === 'migration_limit' ? value === null : migrates === 'classes' && p.name.startsWith('compact/')
+    // The deadline of an interval's plan holds where nothing is said, so none is said, too.
+    return needless || (value === null && p.type === 'duration' && source.kind === 'csv') ? [] : [value]
+  }
+  return { strategies: [strategy], values: Object.fromEntries(varied().map((p) => [p.grid, values(p)])) }
+}
 
-/** What a request is, its file by its fingerprint: two of the same name have the same answer. */
-export const nameOfRequest = ({ path, query, body, type }, source) => JSON.stringify([address(path, query), type ? [source.survey.bytes, source.survey.hash] : body])
+/**
+ * A result named by what it was planned with, so that it is found again in another run.
+ *
+ * @param {Result} result
+ */
+export const nameOf = ({ strategy, parameters }) =>
+  [
+    strategy,
+    ...varied().map((p) => {
+      const value = valueOf(parameters, p)
+      return value === null ? p.none : typeof value === 'object' ? limitText(value) : value
+    }),
+  ].join('~')
 
+/**
+ * What a request is, its file by its fingerprint: two of the same name have the same answer.
+ *
+ * @param {Asked} asked
+ * @param {Source} source
+ */
+export const nameOfRequest = ({ path, query, body }, source) =>
+  JSON.stringify([address(path, query), source.kind === 'csv' ? [source.survey.bytes, source.survey.hash] : body])
+
+/**
+ * @param {Asked} asked
+ * @param {AbortSignal} signal
+ */
 const send = ({ path, query, body, type }, signal) => request('POST', path, { query, body, type, signal })
 
-/** Errors in words: a row by its line and its text, a parameter by its name. */
+/**
+ * Errors in words: a row by its line and its text, a parameter by its name.
+ *
+ * @param {Problem} problem
+ * @param {Source} source
+ */
 async function explain(problem, source) {
-  if (problem.name !== 'Problem' || problem.errors.length === 0) return problem
+  if (problem.errors.length === 0) return problem
+  /** @param {import('../../api.js').FieldError} error */
   const rowOf = ({ pointer }) => (source.kind === 'csv' ? pointer?.match(/^\/(\d+)(?:\/(.+))?$/) : null)
-  const rows = source.kind === 'csv' ? await rowsAt(source.body, problem.errors.map(rowOf).filter(Boolean).map((m) => Number(m[1]))) : new Map()
+  /** @type {Map<number, import('../../csv.js').Row>} */
+  const rows =
+    source.kind === 'csv'
+      ? await rowsAt(
+          source.body,
+          problem.errors
+            .map(rowOf)
+            .filter(Boolean)
+            .map((m) => Number(m[1])),
+        )
+      : new Map()
   problem.errors = problem.errors.map((error) => {
     const at = rowOf(error)
     const row = at && rows.get(Number(at[1]))
-    if (row) return { pointer: `line ${row.line}`, detail: `${at[2] ? `${at[2]} ` : ''}${error.detail.replace(/ at byte \d+$/, '')}: ${shorten(row.cells.join(',')) || 'an empty line'}` }
-    if (source.kind === 'csv' && error.pointer) return { pointer: `line 1`, detail: `column ${error.pointer.slice(1)}: ${error.detail}` }
-    const name = (error.parameter ?? error.pointer ?? '').split('/').find((part) => typed[part])
-    return name ? { parameter: typed[name].name, detail: error.detail } : error
+    const column = at?.[2] ? `${at[2]} ` : ''
+    const said = error.detail.replace(/ at byte \d+$/, '')
+    if (row)
+      return {
+        pointer: `line ${row.line}`,
+        detail: `${column}${said}: ${shorten(row.cells.join(',')) || 'an empty line'}`,
+      }
+    if (source.kind === 'csv' && error.pointer)
+      return { pointer: `line 1`, detail: `column ${error.pointer.slice(1)}: ${error.detail}` }
+    const parts = (error.parameter ?? error.pointer ?? '').split('/')
+    const named = varied().find((p) => parts.includes(p.grid))
+    return named ? { parameter: lower(named.label), detail: error.detail } : error
   })
   return problem
 }
 
+/** @param {string} text */
 const shorten = (text) => (text.length > 120 ? `${text.slice(0, 120)}…` : text)
 
-let last = null // the newest answer, for when the visitor comes back to this page
+/**
+ * The newest answer, for when the visitor comes back to this page.
+ *
+ * @type {{ answer: Answer, name: string, source: Source, took: number } | null}
+ */
+let last = null
+
+/** @type {Running} */
+const idle = { state: 'idle', answer: null, name: '', source: null, problem: null, since: 0 }
 
 /**
- * Runs requests one at a time: {state, answer, name, source, problem, since, start,
- * renew, cancel}. answer is that of the request called name, on source. States: idle, running, done, failed.
+ * Runs requests one at a time. answer is that of the request called name, on source.
  */
 export function useRun() {
-  const [run, setRun] = useState({ state: 'idle', answer: null, name: '', source: null, problem: null, since: 0 })
-  const abort = useRef(null)
+  const [run, setRun] = useState(/** @returns {Running} */ () => ({ ...idle }))
+  const abort = useRef(/** @type {AbortController | null} */ (null))
   useEffect(() => () => abort.current?.abort(), [])
 
-  const start = useCallback(async (asked, source) => {
+  const start = useCallback(async (/** @type {Asked} */ asked, /** @type {Source} */ source) => {
     abort.current?.abort()
     const name = nameOfRequest(asked, source)
     if (last?.name === name) {
-      setRun({ state: 'done', ...last, problem: null })
+      setRun((old) => ({ ...old, state: 'done', ...last, problem: null }))
       return
     }
     const own = new AbortController()
@@ -99,12 +223,12 @@ export function useRun() {
       const { data } = await send(asked, own.signal)
       if (own.signal.aborted) return
       last = { answer: data, name, source, took: clock() - since }
-      setRun({ state: 'done', ...last, problem: null })
+      setRun((old) => ({ ...old, state: 'done', ...last, problem: null }))
     } catch (thrown) {
       if (own.signal.aborted) return
-      const problem = await explain(thrown, source)
+      const problem = await explain(asProblem(thrown), source)
       setRun((old) => ({ ...old, state: 'failed', problem }))
-      if (problem.name !== 'Problem') throw problem
+      if (problem !== thrown) throw thrown
     }
   }, [])
 
@@ -113,7 +237,12 @@ export function useRun() {
     setRun((old) => ({ ...old, state: old.answer ? 'done' : 'idle' }))
   }, [])
 
-  /** Forgets what is known, so that the same is asked again. */
+  /**
+   * Forgets what is known, so that the same is asked again.
+   *
+   * @param {Asked} asked
+   * @param {Source} source
+   */
   const renew = (asked, source) => {
     last = null
     return start(asked, source)
@@ -121,8 +250,15 @@ export function useRun() {
   return { ...run, start, renew, cancel }
 }
 
-/** One result with its lists, planned again. */
+/**
+ * One result with its lists, planned again.
+ *
+ * @param {Result} result
+ * @param {Source} source
+ * @param {AbortSignal} signal
+ */
 export async function planOf(result, source, signal) {
+  /** @type {import('../../api.js').Answer<Answer>} */
   const { data } = await send(requestOf(source, gridOf(result, source), true), signal)
   const [found] = data.results
   return { ...found, key_encoding: data.key_encoding, input_hash: data.input_hash }

@@ -2,7 +2,25 @@
 
 import { Records } from '../../csv.js'
 
-/** All records of a text or a file, as it is read; hear is given all of it in pieces. */
+/**
+ * What is in a body. rows and cost, the sum of the costs, tell a reader whether it is the
+ * same as another one, hash the page; first are its first rows.
+ *
+ * @typedef {object} Survey
+ * @property {number} bytes
+ * @property {string[] | null} header
+ * @property {number} rows
+ * @property {number} cost
+ * @property {string[][]} first
+ * @property {number} hash
+ */
+
+/**
+ * All records of a text or a file, as it is read; hear is given all of it in pieces.
+ *
+ * @param {string | Blob} body
+ * @param {{ signal?: AbortSignal, hear?: (text: string) => void }} [options]
+ */
 async function* recordsOf(body, { signal, hear } = {}) {
   const records = new Records()
   const reader = new Blob([body]).stream().pipeThrough(new TextDecoderStream()).getReader()
@@ -15,21 +33,40 @@ async function* recordsOf(body, { signal, hear } = {}) {
   }
 }
 
-/** A number for a text, FNV-1a, that goes on from that of what stands before it. */
+/**
+ * A number for a text, FNV-1a, that goes on from that of what stands before it.
+ *
+ * @param {string} text
+ * @param {number} hash
+ */
 function hashed(text, hash) {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619)
   return hash >>> 0
 }
 
 /**
- * What is in a body: {bytes, header, rows, cost, first, hash}. rows and cost, the sum of
- * the costs, tell a reader whether it is the same as another one, hash the page; first are
- * its first rows.
+ * Looks through a body.
+ * @param {string | Blob} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Survey>}
  */
 export async function survey(body, signal) {
-  const out = { bytes: typeof body === 'string' ? new Blob([body]).size : body.size, header: null, rows: 0, cost: 0, first: [], hash: 2_166_136_261 }
+  /** @type {Survey} */
+  const out = {
+    bytes: typeof body === 'string' ? new Blob([body]).size : body.size,
+    header: null,
+    rows: 0,
+    cost: 0,
+    first: [],
+    hash: 2_166_136_261,
+  }
   let column = -1
-  for await (const { cells } of recordsOf(body, { signal, hear: (text) => { out.hash = hashed(text, out.hash) } })) {
+  for await (const { cells } of recordsOf(body, {
+    signal,
+    hear: (text) => {
+      out.hash = hashed(text, out.hash)
+    },
+  })) {
     if (out.header === null) {
       out.header = cells
       column = Math.max(cells.indexOf('cost'), cells.indexOf('frequency'))
@@ -42,7 +79,12 @@ export async function survey(body, signal) {
   return { ...out, cost: Number(out.cost.toPrecision(12)) }
 }
 
-/** The rows of the given numbers, from 0: a Map from each to {cells, line}. */
+/**
+ * The rows of the given numbers, from 0: a Map from each to {cells, line}.
+ *
+ * @param {string | Blob} body
+ * @param {number[]} numbers
+ */
 export async function rowsAt(body, numbers) {
   const wanted = new Set(numbers)
   const found = new Map()
@@ -58,23 +100,41 @@ export async function rowsAt(body, numbers) {
 const longest = 16_000 // characters of a link
 const largest = 1 << 22 // bytes that a link may unfold to
 
+/**
+ * @param {string | Uint8Array<ArrayBuffer>} data
+ * @param {CompressionStream | DecompressionStream} through
+ * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
+ */
 const pipe = (data, through) => new Blob([data]).stream().pipeThrough(through)
 
-/** A text as a part of a link, or null where it is too long for one. */
+/**
+ * A text as a part of a link, or null where it is too long for one.
+ *
+ * @param {string} text
+ */
 export async function pack(text) {
   const bytes = new Uint8Array(await new Response(pipe(text, new CompressionStream('deflate-raw'))).arrayBuffer())
   if (bytes.length * 4 > longest * 3) return null
-  return btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  return btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(''))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '')
 }
 
-/** The text that pack made a part of a link of; null where it is damaged. */
+/**
+ * The text that pack made a part of a link of; null where it is damaged.
+ *
+ * @param {string} part
+ */
 export async function unpack(part) {
   try {
     const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
-    const reader = pipe(bytes, new DecompressionStream('deflate-raw')).pipeThrough(new TextDecoderStream('utf-8', { fatal: true })).getReader()
+    const reader = pipe(bytes, new DecompressionStream('deflate-raw'))
+      .pipeThrough(new TextDecoderStream('utf-8', { fatal: true }))
+      .getReader()
     let text = ''
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      text += part.value
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      text += piece.value
       if (text.length > largest) return null
     }
     return text

@@ -1,57 +1,126 @@
 // What a result is read by: its figures, its parameters, and whether it keeps to its limits.
 
 import { count, duration, percent, state, stateOnly } from '../../format.js'
-import { strategyWords } from '../../words.js'
-import { noLimit } from './values.js'
+import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
+
+/**
+ * @import { Parameter } from '../../strategies.js'
+ * @import { Result } from './ask.js'
+ */
+
+/**
+ * A figure of results: text writes it in a sentence, cell in a column. It is whole where
+ * nothing is between two of its values.
+ *
+ * @typedef {object} Measure
+ * @property {string} head
+ * @property {(r: Result) => any} of
+ * @property {(x: any) => string} text
+ * @property {(x: any) => string} cell
+ * @property {boolean} [whole]
+ */
+
+/**
+ * A parameter of results; words says that it is no number.
+ *
+ * @typedef {{ head: string, of: (p: API['Parameters']) => any, text: (x: any) => string, words?: boolean }} Setting
+ */
 
 /** The figures that results are compared by; of all of them less is better. */
+/** @type {Record<string, Measure>} */
 export const measures = {
   migration: { head: 'Migrated state', of: (r) => r.migration.state, text: state, cell: stateOnly },
   fraction: { head: 'Share of state', of: (r) => r.migration.fraction, text: percent, cell: percent },
   keys: { head: 'Keys moved', of: (r) => r.migration.keys, text: count, cell: count, whole: true },
-  table: { head: 'Table size', of: (r) => r.routing_table.size_after, text: (n) => `${count(n)} ${n === 1 ? 'entry' : 'entries'}`, cell: count, whole: true },
+  table: {
+    head: 'Table size',
+    of: (r) => r.routing_table.size_after,
+    text: (n) => `${count(n)} ${n === 1 ? 'entry' : 'entries'}`,
+    cell: count,
+    whole: true,
+  },
   theta: { head: 'θ after', of: (r) => r.theta.after, text: percent, cell: percent },
   gap: { head: 'Gap', of: (r) => r.certificate?.gap ?? null, text: percent, cell: percent },
   time: { head: 'Time', of: (r) => r.timing.plan_ms, text: duration, cell: duration },
 }
 
-const objectives = { min_migration: 'migration', min_imbalance: 'imbalance' }
+/**
+ * The parameters that results differ in, by their names in a what-if.
+ *
+ * @returns {Record<string, Setting>}
+ */
+export const settings = () =>
+  Object.fromEntries(
+    varied().map((p) => [
+      p.grid,
+      {
+        head: p.label,
+        of: (parameters) => valueOf(parameters, p),
+        text: (value) => textOf(p, value),
+        words: p.type === 'choice' || p.type === 'duration',
+      },
+    ]),
+  )
 
-const limit = (l) => (l === null ? 'none' : l.fraction !== undefined ? percent(l.fraction) : l.keys !== undefined ? `${count(l.keys)} keys` : state(l.state))
+/**
+ * The strategies of results, in the order in which they are listed.
+ *
+ * @param {Result[]} results
+ * @returns {string[]}
+ */
+export const strategiesIn = (results) =>
+  strategies()
+    .map((s) => s.name)
+    .filter((name) => results.some((r) => r.strategy === name))
 
-const entries = (n) => (n === null || n === noLimit ? 'none' : count(n))
-
-/** The parameters that results differ in. */
-export const settings = {
-  theta_max: { head: 'θ_max', of: (p) => p.theta_max, text: percent },
-  table_limit: { head: 'Table limit', of: (p) => p.table_limit, text: entries },
-  beta: { head: 'β', of: (p) => p.beta, text: String },
-  degree: { head: 'R', of: (p) => p.compact?.degree ?? 0, text: String },
-  objective: { head: 'Objective', of: (p) => objectives[p.objective] ?? p.objective, text: String, words: true },
-  migration_limit: { head: 'Migration limit', of: (p) => p.migration_limit, text: limit },
-  deadline: { head: 'Deadline', of: (p) => p.deadline, text: (d) => d ?? 'none', words: true },
-  certificate: { head: 'Certificate', of: (p) => p.certificate, text: String, words: true },
+/**
+ * The names of the settings in which results differ, and of those that all share, if
+ * somebody may have chosen them.
+ *
+ * @param {Result[]} results
+ */
+export function differences(results) {
+  /** @param {Parameter} p */
+  const values = (p) => new Set(results.map((r) => JSON.stringify(valueOf(r.parameters, p))))
+  const all = varied()
+  return {
+    differ: all.filter((p) => values(p).size > 1).map((p) => p.grid),
+    same: all
+      .filter((p) => values(p).size <= 1 && (p.first || !values(p).has(JSON.stringify(p.default))))
+      .map((p) => p.grid),
+  }
 }
 
-/** The names of the settings in which results differ, and of those that all share. */
-export function varied(results) {
-  const differ = (name) => new Set(results.map((r) => JSON.stringify(settings[name].of(r.parameters)))).size > 1
-  return { differ: Object.keys(settings).filter(differ), same: Object.keys(settings).filter((name) => !differ(name)) }
+/**
+ * @param {string} name
+ * @param {Result} r
+ */
+export function settingText(name, r) {
+  const { of, text } = settings()[name]
+  return text(of(r.parameters))
 }
 
-export const settingText = (name, r) => settings[name].text(settings[name].of(r.parameters))
-
-/** A head within a sentence: symbols stay as they are. */
-export const lower = (head) => (/^[A-Z][a-z]/.test(head) ? head[0].toLowerCase() + head.slice(1) : head)
-
-/** A result in words: "Mixed, θ_max 5 %, table limit 100". */
+/**
+ * A result in words: "Mixed, θ_max 5 %, table limit 100".
+ *
+ * @param {Result} r
+ * @param {string[]} [names]
+ */
 export function titleOf(r, names = ['theta_max', 'table_limit']) {
-  return [strategyWords[r.strategy] ?? r.strategy, ...names.map((name) => `${lower(settings[name].head)} ${settingText(name, r)}`)].join(', ')
+  return [
+    strategyTitle(r.strategy),
+    ...names.map((name) => `${lower(settings()[name].head)} ${settingText(name, r)}`),
+  ].join(', ')
 }
 
+/** @param {Result} r */
 export const keeps = (r) => r.balanced && r.table_within_limit
 
-/** Whether a result keeps to its limits, in words. */
+/**
+ * Whether a result keeps to its limits, in words.
+ *
+ * @param {Result} r
+ */
 export function verdict(r) {
   const broken = [!r.balanced && 'unbalanced', !r.table_within_limit && 'table too large'].filter(Boolean)
   if (broken.length === 0) return 'within its limits'

@@ -5,81 +5,209 @@ import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Empty, Field, Loading, Resource, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
-import { statusWords, strategyWords } from '../../words.js'
+import { strategyTitle } from '../../strategies.js'
+import { statusWords } from '../../words.js'
+
+/**
+ * @import { Items, Resource as Watched } from '../../api.js'
+ * @import { Source } from './ask.js'
+ */
 
 const mostPlans = 1_000
 
-/** The plan that a link or the visitor chose, as a resource; query.operator is what is being chosen of. */
+/** @typedef {ReturnType<typeof useInterval>} Chosen */
+
+/**
+ * The plan that a link or the visitor chose, as a resource; query.operator is what is being chosen of.
+ *
+ * @param {Query} query
+ */
 export function useInterval(query) {
+  /** @type {Watched<Plan>} */
   const plan = useResource(query.plan ? `v1/plans/${encodeURIComponent(query.plan)}` : null)
+  /** @type {Watched<Items<API['Operator']>>} */
   const operators = useList('v1/operators', 'operators')
   const operator = query.operator ?? plan.data?.operator ?? null
+  /** @type {Watched<Items<PlanSummary>>} */
   const plans = useList(operator && `v1/operators/${encodeURIComponent(operator)}/plans`, 'plans', { limit: mostPlans })
   return { plan, operators, operator, plans }
 }
 
+/** @param {PlanSummary[]} plans */
 const epochs = (plans) => new Set(plans.map((p) => p.epoch)).size > 1
 
-/** An interval in a line. */
-const told = (p, many) => `${many ? `epoch ${count(p.epoch)}, ` : ''}interval ${count(p.interval)} · θ ${percent(p.theta.before)} · ${statusWords[p.status] ?? p.status}`
+/**
+ * An interval in a line.
+ *
+ * @param {PlanSummary} p
+ * @param {boolean} many
+ */
+const told = (p, many) =>
+  `${many ? `epoch ${count(p.epoch)}, ` : ''}interval ${count(p.interval)}` +
+  ` · θ ${percent(p.theta.before)} · ${statusWords[p.status] ?? p.status}`
 
-/** Chooses an operator, and one of its intervals. */
+/**
+ * Chooses an operator, and one of its intervals.
+ *
+ * @param {{ interval: Chosen }} props
+ */
 export function Interval({ interval }) {
   const { operators } = interval
-  return html`<${Resource} of=${operators} rows=${2} render=${({ items }) => (items.length === 0 && !interval.plan.data
-    ? html`<${Empty} title="This server has no operators yet"><p>Ask about <a href=${link(['what-if'], { source: 'csv' })}>a CSV of your own</a>, or see <a href="#/">how to begin</a>.</p><//>`
-    : html`<${Choice} ...${interval} items=${items} />`)} />`
+  return html`<${Resource}
+    of=${operators}
+    rows=${2}
+    render=${({ items }) =>
+      items.length === 0 && !interval.plan.data
+        ? html`<${Empty} title="This server has no operators yet">
+            <p>
+              Ask about <a href=${link(['what-if'], { source: 'csv' })}>a CSV of your own</a>, or
+              see <a href="#/">how to begin</a>.
+            </p>
+          <//>`
+        : html`<${Choice} ...${interval} items=${items} />`}
+  />`
 }
 
+/** @param {Chosen & { items: API['Operator'][] }} props */
 function Choice({ items, operator, plans, plan }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
-    <${Field} label="Operator">${(id) => html`<select id=${id} value=${operator ?? ''} onChange=${(e) => setQuery({ operator: e.currentTarget.value, plan: null, open: null, run: null })}>
-      <option value="">Choose an operator</option>
-      ${operator && !chosen && html`<option value=${operator}>${operator}</option>`}
-      ${sorted.map((o) => html`<option value=${o.name} key=${o.name}>${o.name}${o.scheme === 'table' ? '' : ` (${o.scheme})`}</option>`)}</select>`}<//>
-    ${operator && (chosen && chosen.scheme !== 'table' ? html`<${NoTable} operator=${chosen} />` : html`
-      ${chosen && !chosen.store_inputs && html`<p class="stale">The inputs of ${operator} are not stored any more (<code>store_inputs</code> is off): only intervals from before that can be planned again.</p>`}
-      <${Intervals} plans=${plans} plan=${plan} />
-      <${Chosen} plan=${plan} />`)}`
+    <${Field} label="Operator">
+      ${(id) => html`<select
+        id=${id}
+        value=${operator ?? ''}
+        onChange=${(e) => setQuery({ operator: e.currentTarget.value, plan: null, open: null, run: null })}
+      >
+        <option value="">Choose an operator</option>
+        ${operator && !chosen && html`<option value=${operator}>${operator}</option>`}
+        ${sorted.map(
+          (o) =>
+            html`<option value=${o.name} key=${o.name}>
+              ${o.name}
+              ${o.scheme === 'table' ? '' : ` (${o.scheme})`}
+            </option>`,
+        )}
+      </select>`}
+    <//>
+    ${
+      operator &&
+      (chosen && chosen.scheme !== 'table'
+        ? html`<${NoTable} operator=${chosen} />`
+        : html`
+            ${
+              chosen &&
+              !chosen.store_inputs &&
+              html`<p class="stale">
+                The inputs of ${operator} are not stored any more (<code>store_inputs</code> is off): only intervals
+                from before that can be planned again.
+              </p>`
+            }
+            <${Intervals} plans=${plans} plan=${plan} />
+            <${OwnPlan} plan=${plan} />
+          `)
+    }
+  `
 }
 
+/** @param {{ operator: { name: string, scheme: string } }} props */
 function NoTable({ operator: o }) {
-  return html`<div class="whatif-note"><p><strong>${o.name} has no routing table.</strong> Under the scheme <code>${o.scheme}</code> plans change ${o.scheme === 'ring' ? 'tokens' : 'ranges'}, and only plans of routing tables can be planned again.</p>
-    <p><a href=${link(['analyses', o.scheme])}>Analyses</a> compare the methods of such operators on statistics of your own.</p></div>`
+  return html`<div class="whatif-note">
+    <p>
+      <strong>${o.name} has no routing table.</strong> Under the scheme <code>${o.scheme}</code> plans
+      change ${o.scheme === 'ring' ? 'tokens' : 'ranges'}, and only plans of routing tables can be planned again.
+    </p>
+    <p>
+      <a href=${link(['analyses', o.scheme])}>Analyses</a> compare the methods of such operators on statistics of your
+      own.
+    </p>
+  </div>`
 }
 
+/** @param {Pick<Chosen, 'plans' | 'plan'>} props */
 function Intervals({ plans, plan }) {
-  if (plans.data === null) return plans.problem ? html`<${Trouble} problem=${plans.problem} retry=${plans.reload} />` : html`<${Loading} rows=${1} />`
+  if (plans.data === null)
+    return plans.problem
+      ? html`<${Trouble} problem=${plans.problem} retry=${plans.reload} />`
+      : html`<${Loading} rows=${1} />`
   const { items, more } = plans.data
-  if (items.length === 0) return html`<${Empty} title="It has no interval yet"><p>Its intervals can be planned again once it was sent statistics.</p><//>`
+  if (items.length === 0)
+    return html`<${Empty} title="It has no interval yet">
+      <p>Its intervals can be planned again once it was sent statistics.</p>
+    <//>`
   const many = epochs(items)
   const id = plan.data?.id ?? ''
-  return html`<${Field} label="Interval" hint=${more && `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`}>${(field) => html`<select id=${field} value=${id} onChange=${(e) => setQuery({ plan: e.currentTarget.value, open: null, run: null })}>
-    <option value="">Choose an interval</option>
-    ${id && !items.some((p) => p.id === id) && html`<option value=${id}>${told(plan.data, true)}</option>`}
-    ${items.map((p) => html`<option value=${p.id} key=${p.id}>${told(p, many)}</option>`)}</select>`}<//>`
+  return html`<${Field}
+    label="Interval"
+    hint=${more && `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`}
+  >
+    ${(field) => html`<select
+      id=${field}
+      value=${id}
+      onChange=${(e) => setQuery({ plan: e.currentTarget.value, open: null, run: null })}
+    >
+      <option value="">Choose an interval</option>
+      ${plan.data && !items.some((p) => p.id === id) && html`<option value=${id}>${told(plan.data, true)}</option>`}
+      ${items.map((p) => html`<option value=${p.id} key=${p.id}>${told(p, many)}</option>`)}
+    </select>`}
+  <//>`
 }
 
-/** What was planned for the interval, beside which everything else is set. */
-function Chosen({ plan }) {
+/**
+ * What was planned for the interval, beside which everything else is set.
+ *
+ * @param {Pick<Chosen, 'plan'>} props
+ */
+function OwnPlan({ plan }) {
   if (plan.problem && plan.data === null) return html`<${Trouble} problem=${plan.problem} retry=${plan.reload} />`
   if (plan.loading) return html`<${Loading} rows=${1} />`
   const p = plan.data
   if (p === null) return null
   if (!p.routing_table) return html`<${NoTable} operator=${{ name: p.operator, scheme: p.ring ? 'ring' : 'ranges' }} />`
   return html`<div class="whatif-note">
-    <p><a href=${link(['plans', p.id])}>Its plan</a> <${Status} status=${p.status} /> <span class="muted"><${Time} at=${p.created_at} /></span></p>
-    <p>${strategyWords[p.strategy] ?? p.strategy}, θ<sub>max</sub> ${percent(p.parameters.theta_max)}, ${p.parameters.table_limit === null ? 'no table limit' : `at most ${counted(p.parameters.table_limit, 'table entry', 'table entries')}`}: θ ${percent(p.theta.before)} → ${percent(p.theta.after)} on ${counted(p.instances.length, 'instance')}, ${counted(p.migration.keys, p.migrates === 'classes' ? 'key of classes' : 'key', p.migrates === 'classes' ? 'keys of classes' : 'keys')} moved, ${counted(p.routing_table.size_after, 'table entry', 'table entries')}.</p>
-    <p class="hint">Planned again on the same statistics and the same routing table. What you leave empty is as it was.</p>
+    <p>
+      <a href=${link(['plans', p.id])}>Its plan</a> <${Status} status=${p.status} /> <span class="muted">
+        <${Time} at=${p.created_at} />
+      </span>
+    </p>
+    <p>
+      ${strategyTitle(p.strategy)}, θ<sub>max</sub> ${percent(p.parameters.theta_max)}
+      , ${
+        p.parameters.table_limit === null
+          ? 'no table limit'
+          : `at most ${counted(p.parameters.table_limit, 'table entry', 'table entries')}`
+      }
+      : θ ${percent(p.theta.before)} → ${percent(p.theta.after)} on ${counted(p.instances.length, 'instance')}
+      , ${counted(
+        p.migration.keys,
+        p.migrates === 'classes' ? 'key of classes' : 'key',
+        p.migrates === 'classes' ? 'keys of classes' : 'keys',
+      )} moved, ${counted(p.routing_table.size_after, 'table entry', 'table entries')}
+      .
+    </p>
+    <p class="hint">
+      Planned again on the same statistics and the same routing table. What you leave empty is as it was.
+    </p>
   </div>`
 }
 
-/** What a what-if on this interval is asked for, or why it cannot be: {source, problem}. */
+/**
+ * What a what-if on this interval is asked for, or why it cannot be: {source, problem}.
+ *
+ * @param {Chosen} chosen
+ * @returns {{ source: Source | null, problem: string }}
+ */
 export function sourceOf({ plan, operators, operator }) {
   const scheme = operators.data?.items.find((o) => o.name === operator)?.scheme
-  const problem = (scheme && scheme !== 'table') || (plan.data && !plan.data.routing_table) ? 'Only plans of routing tables can be planned again.'
-    : plan.data === null ? (plan.loading ? 'The plan is being loaded.' : 'Choose an operator and an interval.') : ''
-  return problem ? { source: null, problem } : { source: { kind: 'interval', plan: plan.data }, problem }
+  const problem =
+    (scheme && scheme !== 'table') || (plan.data && !plan.data.routing_table)
+      ? 'Only plans of routing tables can be planned again.'
+      : plan.data === null
+        ? plan.loading
+          ? 'The plan is being loaded.'
+          : 'Choose an operator and an interval.'
+        : ''
+  return problem || plan.data === null
+    ? { source: null, problem }
+    : { source: { kind: 'interval', plan: plan.data }, problem }
 }

@@ -9,15 +9,25 @@ import { commandOf } from '../../shell.js'
 import { PlanFigures } from '../plan/figures.js'
 import { Migrations } from '../plan/migrations.js'
 import { gridOf, nameOf, planOf, requestOf } from './ask.js'
-import { titleOf, varied } from './figures.js'
+import { differences, titleOf } from './figures.js'
+
+/** @import { Answer, OfInterval, Result, Source } from './ask.js' */
 
 const ended = ['rejected', 'aborted', 'superseded', 'expired']
 
-/** Makes a result a plan of the operator, which is then reviewed as any other. */
+/**
+ * Makes a result a plan of the operator, which is then reviewed as any other.
+ *
+ * @param {{ result: Result, source: OfInterval, title: string, onClose: () => void }} props
+ */
 function Propose({ result, source, title, onClose }) {
   const [reason, setReason] = useState('')
-  const { send, busy, problem } = useSend((key) => change(requestOf(source, gridOf(result, source)).path,
-    { ...requestOf(source, gridOf(result, source)).body, propose: true, ...(reason.trim() && { reason: reason.trim() }) }, { key }))
+  const { send, busy, problem } = useSend((key) => {
+    const { path, body } = requestOf(source, gridOf(result, source))
+    const said = reason.trim() && { reason: reason.trim() }
+    return change(path, { .../** @type {object} */ (body), propose: true, ...said }, { key })
+  })
+  /** @param {Event} event */
   const submit = async (event) => {
     event.preventDefault()
     const answer = await send()
@@ -26,43 +36,102 @@ function Propose({ result, source, title, onClose }) {
     location.hash = link(['plans', answer.data.id])
   }
   const { plan } = source
-  return html`<${Dialog} title="Propose this plan" onClose=${onClose}><form onSubmit=${submit}>
-    <p>${title} becomes a plan of <strong>${plan.operator}</strong> for interval ${count(plan.interval)}, in place of the one that was ${plan.status}. It needs the role <code>approver</code>, and is approved or rejected as any other plan.</p>
-    <div class="field"><label for="whatif-reason">Reason</label><textarea id="whatif-reason" rows="3" maxlength="1024" value=${reason} onInput=${(e) => setReason(e.currentTarget.value)}></textarea><p class="hint">Kept with the plan; may be left out.</p></div>
-    ${problem && html`<${Trouble} problem=${problem} />`}
-    <footer class="form-foot"><button type="button" onClick=${onClose}>Cancel</button><button type="submit" class="primary" disabled=${busy}>Propose</button></footer>
-  </form><//>`
+  return html`<${Dialog} title="Propose this plan" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p>
+        ${title} becomes a plan of <strong>${plan.operator}</strong> for interval ${count(plan.interval)}, in place of
+        the one that was ${plan.status}. It needs the role <code>approver</code>, and is approved or rejected as any
+        other plan.
+      </p>
+      <div class="field">
+        <label for="whatif-reason">Reason</label>
+        <textarea
+          id="whatif-reason"
+          rows="3"
+          maxlength="1024"
+          value=${reason}
+          onInput=${(e) => setReason(e.currentTarget.value)}
+        ></textarea>
+        <p class="hint">Kept with the plan; may be left out.</p>
+      </div>
+      ${problem && html`<${Trouble} problem=${problem} />`}
+      <footer class="form-foot">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button type="submit" class="primary" disabled=${busy}>Propose</button>
+      </footer>
+    </form>
+  <//>`
 }
 
 /** Closes what is opened; who did that with the keyboard goes on where it was opened from. */
 function close() {
+  /** @type {HTMLElement | null} */
   const opener = document.querySelector('.whatif-opened a') ?? document.getElementById('main')
   setQuery({ open: null })
-  opener.focus()
+  opener?.focus()
 }
 
-/** The opened result of an answer: the one that the link names. */
+/**
+ * The opened result of an answer: the one that the link names.
+ *
+ * @param {{ answer: Answer, source: Source, query: Query }} props
+ */
 export function Opened({ answer, source, query }) {
   const result = answer.results.find((r) => nameOf(r) === query.open)
-  const heading = useRef(null)
+  const heading = useRef(/** @type {HTMLElement | null} */ (null))
   useEffect(() => {
     heading.current?.scrollIntoView({ block: 'start' })
     heading.current?.focus({ preventScroll: true })
   }, [query.open])
-  return html`<div ref=${heading} tabindex="-1" class="whatif-open" role="region" aria-label="The opened plan">${result ? html`<${One} key=${query.open} result=${result} answer=${answer} source=${source} />`
-    : html`<${Card} title="Opened plan"><${Empty} title="No such plan is among these results"><p>The link names a combination that was not planned. <button type="button" onClick=${close}>Close</button></p><//><//>`}</div>`
+  return html`<div ref=${heading} tabindex="-1" class="whatif-open" role="region" aria-label="The opened plan">
+    ${
+      result
+        ? html`<${One} key=${query.open} result=${result} answer=${answer} source=${source} />`
+        : html`<${Card} title="Opened plan">
+            <${Empty} title="No such plan is among these results">
+              <p>
+                The link names a combination that was not planned. <button type="button" onClick=${close}>Close</button>
+              </p>
+            <//>
+          <//>`
+    }
+  </div>`
 }
 
+/** @param {{ result: Result, answer: Answer, source: Source }} props */
 function One({ result, answer, source }) {
   const [proposing, propose] = useState(false)
   const name = nameOf(result)
   const found = useResource(name, { load: async (signal) => ({ data: await planOf(result, source, signal) }) })
-  const title = titleOf(result, [...new Set(['theta_max', 'table_limit', ...varied(answer.results).differ])])
+  const title = titleOf(result, [...new Set(['theta_max', 'table_limit', ...differences(answer.results).differ])])
   const may = source.kind === 'interval' && ended.includes(source.plan.status)
-  return html`<header class="title"><h2 class="whatif-title">${title}</h2><div class="title-aside">
-      ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
-      <button type="button" onClick=${close}>Close</button></div></header>
-    ${found.data ? html`<${PlanFigures} plan=${found.data} /><${Migrations} plan=${found.data} local=${found.data.plan.migrations} encoding=${found.data.key_encoding} />` : found.problem ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} />`}
-    <details class="whatif-again"><summary>This plan by curl</summary><${Code} label="Command for this plan" text=${commandOf(requestOf(source, gridOf(result, source), true), source.name)} /></details>
-  ${proposing && html`<${Propose} result=${result} source=${source} title=${title} onClose=${() => propose(false)} />`}`
+  return html`
+    <header class="title">
+      <h2 class="whatif-title">${title}</h2>
+      <div class="title-aside">
+        ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
+        <button type="button" onClick=${close}>Close</button>
+      </div>
+    </header>
+    ${
+      found.data
+        ? html`
+            <${PlanFigures} plan=${found.data} />
+            <${Migrations} plan=${found.data} local=${found.data.plan?.migrations} />
+          `
+        : found.problem
+          ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />`
+          : html`<${Loading} />`
+    }
+    <details class="whatif-again">
+      <summary>This plan by curl</summary>
+      <${Code}
+        label="Command for this plan"
+        text=${commandOf(requestOf(source, gridOf(result, source), true), source.name)}
+      />
+    </details>
+    ${
+      proposing && html`<${Propose} result=${result} source=${source} title=${title} onClose=${() => propose(false)} />`
+    }
+  `
 }

@@ -1,101 +1,238 @@
 // What is varied: strategies, and lists of values.
 
-import { count, counted, percent } from '../../format.js'
+import { counted } from '../../format.js'
 import { useId } from 'preact/hooks'
 import { html } from '../../html.js'
 import { setQuery } from '../../route.js'
-import { strategies, strategyWords } from '../../words.js'
-import { combinations, mostPlans, parse, typed } from './values.js'
+import { knows, mostPlans, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
+import { combinations, parse, readerOf } from './values.js'
 
-const strategyLines = {
-  llfd: 'least load fit decreasing, from what overloaded instances shed', lpt: 'all keys anew, costliest first: a baseline', mintable: 'the smallest table',
-  minmig: 'the least migration', mixed: 'little migration within the table limit', mixed_bf: 'as Mixed, every clean-up size tried',
-  optimal: 'a search, never worse than the others', readj: 'moves and swaps: a baseline',
-}
+/**
+ * @import { Parameter } from '../../strategies.js'
+ * @import { Grid } from './ask.js'
+ */
 
-const names = ['strategies', ...Object.keys(typed), 'objective', 'certificate']
+/** @typedef {Parameter & { grid: string }} Varied */
 
-/** What a link that says nothing stands for: something to see. */
+/**
+ * What is said of each parameter, as it was typed.
+ *
+ * @typedef {Record<string, string | undefined>} Texts
+ */
+
+/** @typedef {{ texts: Texts, grid: Grid, problems: Record<string, string> }} Said */
+
+const names = () => ['strategies', ...varied().map((p) => p.grid)]
+
+/**
+ * What a link that says nothing stands for: something to see.
+ *
+ * @param {Plan | null} plan
+ * @returns {Texts}
+ */
 function defaults(plan) {
-  return { strategies: 'mixed,minmig,mintable,optimal', theta_max: '2%, 5%, 10%', ...(plan?.parameters.objective === 'min_imbalance' && { objective: 'min_migration,min_imbalance' }) }
+  return {
+    strategies: 'mixed,minmig,mintable,optimal',
+    theta_max: '2%, 5%, 10%',
+    ...(plan?.parameters.objective === 'min_imbalance' && { objective: 'min_migration,min_imbalance' }),
+  }
 }
 
-const listed = (text = '', of) => text.split(',').filter((item) => of.includes(item))
-
-/** The parameters that a link says: {texts, grid, problems, total}; texts are as they were typed. */
+/**
+ * The parameters that a link says: {texts, grid, problems, total}; texts are as they were typed.
+ *
+ * @param {Query} query
+ * @param {Plan | null} plan
+ */
 export function parametersOf(query, plan) {
-  const said = names.some((name) => name in query)
-  const texts = said ? Object.fromEntries(names.map((name) => [name, query[name]])) : defaults(plan)
+  const said = names().some((name) => name in query)
+  const texts = said ? Object.fromEntries(names().map((name) => [name, query[name]])) : defaults(plan)
+  const chosen = (texts.strategies ?? '').split(',')
+  /** @type {Record<string, string>} */
   const problems = {}
+  /** @type {Grid} */
   const grid = {
-    strategies: listed(texts.strategies, strategies), objective: listed(texts.objective, ['min_migration', 'min_imbalance']), certificate: listed(texts.certificate, ['off', 'fast', 'tight']),
+    strategies: strategies()
+      .map((s) => s.name)
+      .filter((name) => chosen.includes(name)),
+    values: {},
   }
-  for (const [name, { read }] of Object.entries(typed)) {
-    const { values, problem } = parse(texts[name], read)
-    grid[name] = values
-    if (problem) problems[name] = problem
+  for (const p of varied()) {
+    const { values, problem } = parse(texts[p.grid], readerOf(p))
+    grid.values[p.grid] = values
+    if (problem) problems[p.grid] = problem
   }
   const total = combinations(grid)
   const wrong = Object.values(problems)[0] ?? refused(grid, total, plan?.parameters)
   return { texts, grid, problems, total, problem: wrong ?? '' }
 }
 
-/** Why the grid as a whole cannot be planned, in a sentence. */
+/**
+ * Why the grid as a whole cannot be planned, in a sentence.
+ *
+ * @param {Grid} grid
+ * @param {{ plans: number }} total
+ * @param {PlanParameters | undefined} own
+ * @returns {string | undefined}
+ */
 function refused(grid, total, own) {
-  const objective = grid.objective.length > 0 ? grid.objective : [own?.objective ?? 'min_migration']
+  const { objective: goals = [], migration_limit: limits = [] } = grid.values
+  const objective = goals.length > 0 ? goals : [own?.objective ?? 'min_migration']
   const imbalance = objective.includes('min_imbalance')
+  /** @param {string} strategy */
+  const able = (strategy) => knows(strategy, 'min_imbalance')
   if (grid.strategies.length === 0) return 'Choose at least one strategy.'
-  if (imbalance && !grid.strategies.includes('optimal')) return 'Only the strategy Optimal knows the objective of least imbalance.'
-  if (imbalance && objective.length === 1 && grid.strategies.length > 1) return 'Strategies other than Optimal need the objective of least migration, too.'
-  if (imbalance && grid.migration_limit.length === 0 && !own?.migration_limit) return 'The objective of least imbalance needs a migration limit.'
-  if (!imbalance && grid.migration_limit.length > 0) return 'A migration limit belongs to the objective of least imbalance.'
-  if (total.plans > mostPlans) return `These are ${counted(total.plans, 'plan')}; at most ${mostPlans} are made at once.`
+  if (imbalance && !grid.strategies.some(able)) return `Only ${ableWords()} knows the objective of least imbalance.`
+  if (imbalance && objective.length === 1 && !grid.strategies.every(able))
+    return `Strategies other than ${ableWords()} need the objective of least migration, too.`
+  if (imbalance && limits.length === 0 && !own?.migration_limit)
+    return 'The objective of least imbalance needs a migration limit.'
+  if (!imbalance && limits.length > 0) return 'A migration limit belongs to the objective of least imbalance.'
+  if (total.plans > mostPlans())
+    return `These are ${counted(total.plans, 'plan')}; at most ${mostPlans()} are made at once.`
   return undefined
 }
 
-/** Writes what is typed into the link, beside what was only understood until now. */
+/** The strategies that know the objective of least imbalance. */
+const ableWords = () =>
+  strategies()
+    .filter((s) => knows(s.name, 'min_imbalance'))
+    .map((s) => s.title)
+    .join(' or ')
+
+/**
+ * Writes what is typed into the link, beside what was only understood until now.
+ *
+ * @param {Texts} texts
+ * @param {string} name
+ * @param {string} value
+ */
 const change = (texts, name, value) => setQuery({ ...texts, [name]: value })
 
-function Values({ name, label, hint, placeholder, texts, problems }) {
+/**
+ * A label with its index below the line: θ_max.
+ *
+ * @param {string} label
+ */
+function labelOf(label) {
+  const [letter, index] = label.split('_')
+  return index ? html`${letter}<sub>${index}</sub>` : label
+}
+
+/** @param {Said & { of: Varied, placeholder: string }} props */
+function Values({ of: p, placeholder, texts, problems }) {
   const id = useId()
-  return html`<div class="field"><label for=${id}>${label}</label>
-    <input id=${id} value=${texts[name] ?? ''} placeholder=${placeholder} autocomplete="off" spellcheck=${false} aria-invalid=${problems[name] ? 'true' : undefined} aria-describedby="${id}-hint" onInput=${(e) => change(texts, name, e.currentTarget.value)} />
-    <p class="hint ${problems[name] ? 'whatif-wrong' : ''}" id="${id}-hint" aria-live="polite">${problems[name] ?? hint}</p></div>`
+  const problem = problems[p.grid]
+  return html`<div class="field">
+    <label for=${id}>${labelOf(p.label)}</label>
+    <input
+      id=${id}
+      value=${texts[p.grid] ?? ''}
+      placeholder=${placeholder}
+      autocomplete="off"
+      spellcheck=${false}
+      aria-invalid=${problem ? 'true' : undefined}
+      aria-describedby="${id}-hint"
+      onInput=${(e) => change(texts, p.grid, e.currentTarget.value)}
+    />
+    <p class="hint ${problem ? 'whatif-wrong' : ''}" id="${id}-hint" aria-live="polite">${problem ?? p.help}</p>
+  </div>`
 }
 
+/** @param {Said} props */
 function Strategies({ texts, grid }) {
-  const turn = (name, on) => change(texts, 'strategies', strategies.filter((s) => (s === name ? on : grid.strategies.includes(s))).join() || 'none')
-  return html`<fieldset><legend>Strategies</legend><div class="whatif-strategies">${strategies.map((name) => html`<label class="check" key=${name}>
-    <input type="checkbox" checked=${grid.strategies.includes(name)} onChange=${(e) => turn(name, e.currentTarget.checked)} /><span><strong>${strategyWords[name]}</strong> <span class="muted">${strategyLines[name]}</span></span></label>`)}</div></fieldset>`
-}
-
-function Checks({ label, name, options, texts, grid }) {
-  const turn = (value, on) => change(texts, name, options.map(([o]) => o).filter((o) => (o === value ? on : grid[name].includes(o))).join())
-  return html`<fieldset><legend>${label}</legend><div class="whatif-checks">${options.map(([value, text]) => html`<label class="check" key=${value}><input type="checkbox" checked=${grid[name].includes(value)} onChange=${(e) => turn(value, e.currentTarget.checked)} />${text}</label>`)}</div></fieldset>`
-}
-
-/** The form of the parameters; plan is that of the interval, whose values hold where nothing is said. */
-export function Parameters({ parameters, plan }) {
-  const { texts, grid, problems } = parameters
-  const own = plan?.parameters
-  const classes = plan?.migrates === 'classes'
-  const with_ = { texts, grid, problems }
-  const as = (value, words) => (own ? `as it was: ${value}` : words)
-  const more = ['objective', 'migration_limit', 'deadline', 'certificate'].some((name) => texts[name])
-  return html`
-    <${Strategies} ...${with_} />
-    <div class="whatif-fields">
-      <${Values} ...${with_} name="theta_max" label=${html`θ<sub>max</sub>`} placeholder=${as(own && percent(own.theta_max), '8 %')} hint="A list, or a range such as 2%..10% step 2%." />
-      <${Values} ...${with_} name="table_limit" label="Table limit" placeholder=${as(own && (own.table_limit === null ? 'none' : count(own.table_limit)), 'none')} hint="Entries, or “none”: 100, 1000, none." />
-      <${Values} ...${with_} name="beta" label="β" placeholder=${as(own && own.beta, '1.5')} hint="Weighs cost against state: cost^β / state." />
-      ${!classes && html`<${Values} ...${with_} name="compact_degree" label="R, compact degree" placeholder=${as(own && own.compact.degree, '0')} hint="Powers of two, 0 for keys: 0, 1..64 step x4." />`}
+  /**
+   * @param {string} name
+   * @param {boolean} on
+   */
+  const turn = (name, on) => {
+    const all = strategies().map((s) => s.name)
+    change(texts, 'strategies', all.filter((s) => (s === name ? on : grid.strategies.includes(s))).join() || 'none')
+  }
+  return html`<fieldset>
+    <legend>Strategies</legend>
+    <div class="whatif-strategies">
+      ${strategies().map(
+        ({ name, summary }) => html`<label class="check" key=${name}>
+          <input
+            type="checkbox"
+            checked=${grid.strategies.includes(name)}
+            onChange=${(e) => turn(name, e.currentTarget.checked)}
+          />
+          <span><strong>${strategyTitle(name)}</strong> <span class="muted">${summary}</span></span>
+        </label>`,
+      )}
     </div>
-    <details class="whatif-more" open=${more}><summary>More</summary>
-      <${Checks} ...${with_} label="Objective" name="objective" options=${[['min_migration', 'least migration'], ['min_imbalance', 'least imbalance (Optimal only)']]} />
-      <div class="whatif-fields">
-        <${Values} ...${with_} name="migration_limit" label="Migration limit" placeholder="none" hint="For least imbalance: 1%, 5% of all state, 500 keys, or an amount." />
-        <${Values} ...${with_} name="deadline" label="Deadline" placeholder=${as(own && (own.deadline ?? 'that of the server'), 'that of the server')} hint="For each plan: 500ms, 1m30s." />
-      </div>
-      <${Checks} ...${with_} label="Certificate" name="certificate" options=${[['off', 'off'], ['fast', 'fast'], ['tight', 'tight']]} />
-    </details>`
+  </fieldset>`
+}
+
+/** @param {Said & { of: Varied }} props */
+function Checks({ of: p, texts, grid }) {
+  /**
+   * @param {string} value
+   * @param {boolean} on
+   */
+  const turn = (value, on) => {
+    const all = p.choices.map((c) => c.value)
+    change(texts, p.grid, all.filter((c) => (c === value ? on : grid.values[p.grid].includes(c))).join())
+  }
+  return html`<fieldset>
+    <legend>${p.label}</legend>
+    <div class="whatif-checks">
+      ${p.choices.map(
+        ({ value, label, help }) =>
+          html`<label class="check" key=${value} title=${help}>
+            <input
+              type="checkbox"
+              checked=${grid.values[p.grid].includes(value)}
+              onChange=${(e) => turn(value, e.currentTarget.checked)}
+            />
+            ${label}
+          </label>`,
+      )}
+    </div>
+  </fieldset>`
+}
+
+/**
+ * The form of the parameters; plan is that of the interval, whose values hold where nothing is said.
+ *
+ * @param {{ parameters: ReturnType<typeof parametersOf>, plan: Plan | null }} props
+ */
+export function Parameters({ parameters: { texts, grid, problems }, plan }) {
+  const own = plan?.parameters
+  // Records are compact already.
+  const all = varied().filter((p) => plan?.migrates !== 'classes' || !p.name.startsWith('compact/'))
+  const more = all.filter((p) => !p.first)
+  /** @param {Varied} p */
+  const usual = (p) => (own ? `as it was: ${textOf(p, valueOf(own, p))}` : textOf(p, p.default))
+  /** @param {Varied[]} list */
+  const fields = (list) =>
+    html`<div class="whatif-fields">
+      ${list
+        .filter((p) => p.type !== 'choice')
+        .map(
+          (p) =>
+            html`<${Values}
+              key=${p.grid}
+              of=${p}
+              placeholder=${usual(p)}
+              texts=${texts}
+              grid=${grid}
+              problems=${problems}
+            />`,
+        )}
+    </div>`
+  return html`
+    <${Strategies} texts=${texts} grid=${grid} problems=${problems} />
+    ${fields(all.filter((p) => p.first))}
+    <p class="hint">Each takes several values: a list, or a range such as 2%..10% step 2% or 1..64 step x4.</p>
+    <details class="whatif-more" open=${more.some((p) => texts[p.grid])}>
+      <summary>More</summary>
+      ${more
+        .filter((p) => p.type === 'choice')
+        .map((p) => html`<${Checks} key=${p.grid} of=${p} texts=${texts} grid=${grid} problems=${problems} />`)}
+      ${fields(more)}
+    </details>
+  `
 }

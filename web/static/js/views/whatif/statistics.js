@@ -7,28 +7,82 @@ import { setQuery } from '../../route.js'
 import { hashFields } from './ask.js'
 import { pack, sample, survey, unpack } from './csv.js'
 
+/**
+ * @import { Source } from './ask.js'
+ * @import { Survey } from './csv.js'
+ */
+
 const editable = 256 * 1024 // bytes of a file that are shown to be edited
 const pause = 300 // milliseconds of not typing before a text is read
 
-let held = null // what was given last, for when the visitor comes back to this page
+/**
+ * What is told of a file that is wanted: enough to know it by.
+ *
+ * @typedef {{ name: string, bytes: number, rows: number, cost: number }} Wanted
+ */
 
+/**
+ * Statistics: body is a text or a file, text null where that is too large to be edited,
+ * survey what is in it, packed a part of a link that stands for all of it.
+ *
+ * @typedef {object} Held
+ * @property {string | File | null} body
+ * @property {string | null} text
+ * @property {string} name
+ * @property {Survey | null} survey
+ * @property {string | null} packed
+ * @property {boolean} damaged
+ */
+
+/** @typedef {ReturnType<typeof useStatistics>} Given */
+
+/**
+ * What was given last, for when the visitor comes back to this page.
+ *
+ * @type {Held | null}
+ */
+let held = null
+
+/** @type {Held} */
 const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false }
 
-/** What a link says of a file that it does not carry. */
-const fingerprint = ({ file, bytes, rows, cost }) => (rows === undefined ? null : { name: file ?? '', bytes: Number(bytes), rows: Number(rows), cost: Number(cost) })
+/**
+ * What a link says of a file that it does not carry.
+ *
+ * @param {Query} query
+ */
+const fingerprint = ({ file, bytes, rows, cost }) =>
+  rows === undefined ? null : { name: file ?? '', bytes: Number(bytes), rows: Number(rows), cost: Number(cost) }
 
+/**
+ * @param {Pick<Survey, 'rows' | 'cost'>} a
+ * @param {Pick<Survey, 'rows' | 'cost'>} b
+ */
 const same = (a, b) => a.rows === b.rows && a.cost === b.cost
 
 /**
- * The statistics that the visitor gives: {body, text, name, survey, wanted, type, take,
- * fill}. body is a text or a file, survey what is in it, wanted the file that the link
- * was made with, if it is not this one.
+ * Whether what is held is what a link names.
+ *
+ * @param {Held} one
+ * @param {Query} query
+ */
+function isHeld(one, query) {
+  if (query.csv) return one.packed === query.csv
+  const named = fingerprint(query)
+  return named !== null && one.survey !== null && same(one.survey, named)
+}
+
+/**
+ * The statistics that the visitor gives, and what takes others: type a text, take a file,
+ * fill the example. missing and other are the file that the link was made with, if it is
+ * not here or not this one.
+ * @param {Query} query
  */
 export function useStatistics(query) {
-  const [given, give] = useState(() => (held && (query.csv ? held.packed === query.csv : query.rows !== undefined && same(held.survey, fingerprint(query))) ? held : blank))
+  const [given, give] = useState(() => (held && isHeld(held, query) ? held : blank))
   const [wanted, want] = useState(() => (query.csv ? null : fingerprint(query)))
   const reading = useRef(new AbortController())
-  const timer = useRef(0)
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined))
   const packed = useRef(given.packed)
   useEffect(() => () => clearTimeout(timer.current), [])
 
@@ -39,7 +93,14 @@ export function useStatistics(query) {
     return reading.current.signal
   }
 
-  /** Reads what was given, and puts it into the link: all of it, or what tells it apart. */
+  /**
+   * Reads what was given, and puts it into the link: all of it, or what tells it apart.
+   *
+   * @param {string | File} body
+   * @param {string | null} text
+   * @param {string} name
+   * @param {Record<string, unknown>} [more]
+   */
   const read = async (body, text, name, more) => {
     const signal = begin()
     give({ ...blank, body, text, name })
@@ -51,96 +112,286 @@ export function useStatistics(query) {
     held = { ...blank, body, text, name, survey: found, packed: part }
     give(held)
     if (body === '') setQuery({ csv: null, file: null, bytes: null, rows: null, cost: null })
-    else setQuery({ source: 'csv', csv: part, file: name, bytes: found.bytes, rows: found.rows, cost: found.cost, ...more })
+    else
+      setQuery({
+        source: 'csv',
+        csv: part,
+        file: name,
+        bytes: found.bytes,
+        rows: found.rows,
+        cost: found.cost,
+        ...more,
+      })
   }
 
   useEffect(() => {
     if (!query.csv || query.csv === packed.current) return
     packed.current = query.csv
-    unpack(query.csv).then((text) => (text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || 'pasted.csv')))
+    unpack(query.csv).then((text) =>
+      text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || 'pasted.csv'),
+    )
   }, [query.csv])
 
+  /** @param {string} text */
   const type = (text) => {
     const signal = begin()
     give({ ...blank, text, name: 'pasted.csv' })
     timer.current = setTimeout(() => !signal.aborted && read(text, text, 'pasted.csv'), pause)
   }
+  /** @param {File} file */
   const take = async (file) => {
     const text = file.size <= editable ? await file.text() : null
     return read(text ?? file, text, file.name)
   }
+  /** @param {Record<string, unknown>} more */
   const fill = (more) => {
     const text = sample()
     return read(text, text, 'sample.csv', more)
   }
   const other = wanted && given.survey && !same(wanted, given.survey) ? wanted : null
-  return { ...given, missing: given.body === null && !given.text ? wanted : null, other, accept: () => want(null), type, take, fill }
+  return {
+    ...given,
+    missing: given.body === null && !given.text ? wanted : null,
+    other,
+    accept: () => want(null),
+    type,
+    take,
+    fill,
+  }
 }
 
-const told = (f) => `${f.name || 'a file'}, ${counted(f.rows, 'row')} (${counted(f.bytes, 'byte')}), total cost ${exactly(f.cost)}`
+/** @param {Wanted} f */
+const told = (f) =>
+  `${f.name || 'a file'}, ${counted(f.rows, 'row')} (${counted(f.bytes, 'byte')}), total cost ${exactly(f.cost)}`
 
-/** Where statistics come in. */
+const csvHint =
+  'A header, then a row for each key: key, cost (or frequency), and if known state, instance, hash_instance.'
+
+/**
+ * Where statistics come in.
+ *
+ * @param {{ csv: Given, query: Query, busy: boolean, onSample: () => void }} props
+ */
 export function Statistics({ csv, query, busy, onSample }) {
-  const input = useRef(null)
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
   return html`
-    ${csv.damaged && html`<p class="stale" role="alert">The link was cut short or damaged, so the CSV within it cannot be read. Paste or choose it again.</p>`}
-    ${csv.missing && html`<p class="stale" role="status">This link does not carry its file: ${told(csv.missing)}. Choose or paste it to see the same results.</p>`}
-    ${csv.other && html`<p class="stale" role="status">This is not the file of the link, which was ${told(csv.other)}. <button type="button" onClick=${csv.accept}>Go on with this one</button></p>`}
+    ${
+      csv.damaged &&
+      html`<p class="stale" role="alert">
+        The link was cut short or damaged, so the CSV within it cannot be read. Paste or choose it again.
+      </p>`
+    }
+    ${
+      csv.missing &&
+      html`<p class="stale" role="status">
+        This link does not carry its file: ${told(csv.missing)}. Choose or paste it to see the same results.
+      </p>`
+    }
+    ${
+      csv.other &&
+      html`<p class="stale" role="status">
+        This is not the file of the link, which was ${told(csv.other)}.${' '}
+        <button type="button" onClick=${csv.accept}>Go on with this one</button>
+      </p>`
+    }
     <div class="bar whatif-give">
       <div class="whatif-buttons">
-        <input ref=${input} type="file" accept=".csv,.txt,text/csv,text/plain" class="visually-hidden" tabindex="-1" aria-label="CSV file"
-          onChange=${(e) => { const [file] = e.currentTarget.files; e.currentTarget.value = ''; if (file) csv.take(file) }} />
-        <button type="button" onClick=${() => input.current.click()}>Choose a file</button>
-        <button type="button" class=${csv.body === null && !csv.text ? 'primary' : ''} onClick=${onSample} disabled=${busy}>Try a sample</button>
+        <input
+          ref=${input}
+          type="file"
+          accept=".csv,.txt,text/csv,text/plain"
+          class="visually-hidden"
+          tabindex="-1"
+          aria-label="CSV file"
+          onChange=${(e) => {
+            const [file] = e.currentTarget.files
+            e.currentTarget.value = ''
+            if (file) csv.take(file)
+          }}
+        />
+        <button type="button" onClick=${() => input.current?.click()}>Choose a file</button>
+        <button
+          type="button"
+          class=${csv.body === null && !csv.text ? 'primary' : ''}
+          onClick=${onSample}
+          disabled=${busy}
+        >
+          Try a sample
+        </button>
       </div>
       <p class="hint">or drop a file on this page</p>
     </div>
-    ${csv.text === null ? html`<p>${csv.name} is too large to be edited here. <button type="button" onClick=${() => csv.type('')}>Give another</button></p>`
-      : html`<${Field} label="CSV" hint="A header, then a row for each key: key, cost (or frequency), and if known state, instance, hash_instance.">
-        ${(id) => html`<textarea id=${id} rows="7" class="whatif-csv" spellcheck=${false} wrap="off" placeholder=${'key,cost,state\nuser:1,40,900\nuser:2,25,300'} value=${csv.text} onInput=${(e) => csv.type(e.currentTarget.value)}></textarea>`}<//>`}
-    <div role="status">${csv.survey ? html`<${Preview} ...${csv} />` : csv.body !== null && html`<p class="muted">Reading ${csv.name}…</p>`}</div>
-    <${Placement} query=${query} />`
+    ${
+      csv.text === null
+        ? html`<p>
+            ${csv.name} is too large to be edited here.${' '}
+            <button type="button" onClick=${() => csv.type('')}>Give another</button>
+          </p>`
+        : html`<${Field}
+            label="CSV"
+            hint=${csvHint}
+          >
+            ${(id) =>
+              html`<textarea
+                id=${id}
+                rows="7"
+                class="whatif-csv"
+                spellcheck=${false}
+                wrap="off"
+                placeholder=${'key,cost,state\nuser:1,40,900\nuser:2,25,300'}
+                value=${csv.text}
+                onInput=${(e) => csv.type(e.currentTarget.value)}
+              ></textarea>`}
+          <//>`
+    }
+    <div role="status">
+      ${
+        csv.survey
+          ? html`<${Preview} ...${csv} />`
+          : csv.body !== null && html`<p class="muted">Reading ${csv.name}…</p>`
+      }
+    </div>
+    <${Placement} query=${query} />
+  `
 }
 
+/** @param {Pick<Given, 'name' | 'packed'> & { survey: Survey }} props */
 function Preview({ name, survey: s, packed }) {
   if (s.header === null) return null
   const rows = s.first.map((cells, i) => ({ cells, i }))
   return html`<div class="whatif-preview">
-    <p><strong>${name}</strong> · ${counted(s.rows, 'row')} · ${counted(s.bytes, 'byte')} · total cost ${exactly(s.cost)}</p>
-    ${rows.length > 0 && html`<${PlainTable} caption="The first rows of ${name}" class="whatif-rows" columns=${s.header.map((head, c) => ({ head, key: c, of: ({ cells }) => html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>` }))} rows=${rows} rowKey=${(r) => r.i} />`}
+    <p>
+      <strong>${name}</strong> · ${counted(s.rows, 'row')} · ${counted(s.bytes, 'byte')} · total cost ${exactly(s.cost)}
+    </p>
+    ${
+      rows.length > 0 &&
+      html`<${PlainTable}
+        caption="The first rows of ${name}"
+        class="whatif-rows"
+        columns=${s.header.map((head, c) => ({
+          head,
+          of: (/** @type {{ cells: string[] }} */ { cells }) =>
+            html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
+        }))}
+        rows=${rows}
+        rowKey=${(r) => r.i}
+      />`
+    }
     ${s.rows > rows.length && html`<p class="hint">… and ${counted(s.rows - rows.length, 'more row', 'more rows')}</p>`}
-    ${packed === null && html`<p class="hint">The file is too large for a link: whoever opens yours is asked for it, and told how to know that it is the same.</p>`}
+    ${
+      packed === null &&
+      html`<p class="hint">
+        The file is too large for a link: whoever opens yours is asked for it, and told how to know that it is the same.
+      </p>`
+    }
   </div>`
 }
 
-const functions = [['', 'by itself: reported, or ring'], ['ring', 'ring'], ['modulo', 'modulo'], ['reported', 'reported in hash_instance'], ['flink', 'flink'], ['kafka', 'kafka']]
+const functions = [
+  ['', 'by itself: reported, or ring'],
+  ['ring', 'ring'],
+  ['modulo', 'modulo'],
+  ['reported', 'reported in hash_instance'],
+  ['flink', 'flink'],
+  ['kafka', 'kafka'],
+]
 
-/** How many instances there are, and what places keys on them. */
+/**
+ * How many instances there are, and what places keys on them.
+ *
+ * @param {{ query: Query }} props
+ */
 function Placement({ query }) {
   const own = query.hash_function ?? ''
-  const number = (name, label, most, hint) => html`<${Field} label=${label} hint=${hint}>${(id) => html`<input id=${id} type="number" min="1" max=${most} step="1" value=${query[name] ?? ''} onInput=${(e) => setQuery({ [name]: e.currentTarget.value })} />`}<//>`
-  const choice = (name, label, options, clear) => html`<${Field} label=${label}>${(id) => html`<select id=${id} value=${query[name] ?? ''} onChange=${(e) => setQuery({ ...clear, [name]: e.currentTarget.value })}>${options.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}</select>`}<//>`
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {number} most
+   * @param {string} [hint]
+   */
+  const number = (name, label, most, hint) =>
+    html`<${Field} label=${label} hint=${hint}>
+      ${(id) =>
+        html`<input
+          id=${id}
+          type="number"
+          min="1"
+          max=${most}
+          step="1"
+          value=${query[name] ?? ''}
+          onInput=${(e) => setQuery({ [name]: e.currentTarget.value })}
+        />`}
+    <//>`
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string[][]} options
+   * @param {Record<string, null>} [clear]
+   */
+  const choice = (name, label, options, clear) =>
+    html`<${Field} label=${label}>
+      ${(id) =>
+        html`<select
+          id=${id}
+          value=${query[name] ?? ''}
+          onChange=${(e) => setQuery({ ...clear, [name]: e.currentTarget.value })}
+        >
+          ${options.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}
+        </select>`}
+    <//>`
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
   return html`<div class="whatif-fields">
     ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}
     ${choice('hash_function', 'Hash function', functions, cleared)}
-    ${(own === '' || own === 'ring') && number('tokens_per_instance', 'Tokens per instance', 65_536, '128 unless said.')}
+    ${
+      (own === '' || own === 'ring') && number('tokens_per_instance', 'Tokens per instance', 65_536, '128 unless said.')
+    }
     ${own === 'flink' && number('max_parallelism', 'Max parallelism', 32_768, '128 unless said.')}
-    ${own === 'flink' && choice('key_type', 'Key type', [['', 'string'], ['int', 'int'], ['long', 'long']])}
+    ${
+      own === 'flink' &&
+      choice('key_type', 'Key type', [
+        ['', 'string'],
+        ['int', 'int'],
+        ['long', 'long'],
+      ])
+    }
     ${own === 'kafka' && number('partitions', 'Partitions', 1_000_000)}
   </div>`
 }
 
+/**
+ * @param {string} text
+ * @param {number} most
+ */
 const within = (text, most) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most
 
-/** What a what-if on these statistics is asked for, or why it cannot be: {source, problem}. */
+/**
+ * What a what-if on these statistics is asked for, or why it cannot be: {source, problem}.
+ *
+ * @param {Given} csv
+ * @param {Query} query
+ * @returns {{ source: Source | null, problem: string }}
+ */
 export function sourceOf(csv, query) {
-  const said = Object.fromEntries(['instances', ...hashFields].filter((name) => query[name]).map((name) => [name, query[name]]))
-  const problem = csv.text === '' && csv.body === null ? 'Give a CSV: paste it, choose a file, or try the sample.'
-    : csv.survey === null ? 'The CSV is being read.'
-      : csv.survey.rows === 0 ? 'The CSV has no rows yet.'
-        : !within(query.instances ?? '', 65_536) ? 'Say how many instances there are, from 1 to 65,536.'
-          : query.hash_function === 'kafka' && !within(query.partitions ?? '', 1_000_000) ? 'Say how many partitions the topic has.'
-            : ''
-  return problem ? { source: null, problem } : { source: { kind: 'csv', body: csv.body, text: csv.text, name: csv.name, survey: csv.survey, query: said }, problem }
+  const said = Object.fromEntries(
+    ['instances', ...hashFields].filter((name) => query[name]).map((name) => [name, query[name]]),
+  )
+  const problem =
+    csv.text === '' && csv.body === null
+      ? 'Give a CSV: paste it, choose a file, or try the sample.'
+      : csv.survey === null
+        ? 'The CSV is being read.'
+        : csv.survey.rows === 0
+          ? 'The CSV has no rows yet.'
+          : !within(query.instances ?? '', 65_536)
+            ? 'Say how many instances there are, from 1 to 65,536.'
+            : query.hash_function === 'kafka' && !within(query.partitions ?? '', 1_000_000)
+              ? 'Say how many partitions the topic has.'
+              : ''
+  return problem || csv.body === null || csv.survey === null
+    ? { source: null, problem }
+    : {
+        source: { kind: 'csv', body: csv.body, name: csv.name, survey: csv.survey, query: said },
+        problem,
+      }
 }

@@ -1,6 +1,6 @@
 // What a plan does to the routing table, entry by entry.
 
-import { address, download, request } from '../../../api.js'
+import { address, download, Problem, request } from '../../../api.js'
 import { count, counted } from '../../../format.js'
 import { html, useMemo, useState } from '../../../html.js'
 import { Empty } from '../../../parts.js'
@@ -9,52 +9,145 @@ import { Downloads } from './downloads.js'
 import { Filters, filtersOf, Wrong } from './filters.js'
 import { Key, keyOf } from './key.js'
 
+/**
+ * @import { TableColumn } from '../../../table.js'
+ * @import { KeyText } from './key.js'
+ */
+
+/** @typedef {Omit<API['TableChange'], 'key'> & { key: KeyText }} Change */
+
 const names = ['key_prefix', 'instance']
 
 const none = html`<span class="muted">no entry</span>`
 
+/** @type {TableColumn<Change>[]} */
 const columns = [
   { id: 'key', head: 'Key', width: 'minmax(140px, 3fr)', of: (c) => html`<${Key} of=${c.key} />` },
-  { id: 'previous', head: 'Before', width: 'minmax(80px, 1fr)', number: true, bare: true, of: (c) => c.previous ?? none },
-  { id: 'instance', head: 'After', width: 'minmax(96px, 1fr)', bare: true, of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${c.instance ?? none}` },
-  { id: 'what', head: 'Change', width: 'minmax(96px, 1.5fr)', bare: true, of: (c) => (c.previous === null ? 'new entry' : c.instance === null ? 'entry removed' : 'entry changed') },
+  {
+    id: 'previous',
+    head: 'Before',
+    width: 'minmax(80px, 1fr)',
+    number: true,
+    bare: true,
+    of: (c) => c.previous ?? none,
+  },
+  {
+    id: 'instance',
+    head: 'After',
+    width: 'minmax(96px, 1fr)',
+    bare: true,
+    of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${c.instance ?? none}`,
+  },
+  {
+    id: 'what',
+    head: 'Change',
+    width: 'minmax(96px, 1.5fr)',
+    bare: true,
+    of: (c) => (c.previous === null ? 'new entry' : c.instance === null ? 'entry removed' : 'entry changed'),
+  },
 ]
 
+/** @type {Record<string, string>} */
 const schemes = { arcs: 'ring', ranges: 'ranges' }
 
-/** Why there is no such list, and where to look. */
+/**
+ * Why there is no such list, and where to look.
+ *
+ * @type {Record<string, (plan: Plan) => Children>}
+ */
 const refusals = {
   resolution_required: ({ id }) => html`<${Empty} title="It is not known yet which keys these are">
-    <p>This plan moves classes of keys. Its table entries are known once the engine has said which keys it moves, by <code>PUT v1/plans/${id}/resolution</code>.</p><//>`,
-  table_not_held: () => html`<${Empty} title="The engine holds the routing table"><p>This server counts its versions only. Which entries a plan changes is known to the engine.</p><//>`,
-  no_routing_table: ({ id, migrates }) => html`<${Empty} title="Under the scheme ${schemes[migrates]} there is no routing table">
-    <p>${migrates === 'arcs' ? 'Keys are found by the tokens of the ring' : 'Keys are found by the ranges that they lie in'}. What the plan changes of them, in full: <code>GET v1/plans/${id}?include=routing_table</code>.</p><//>`,
-  purged: () => html`<${Empty} title="The changes of this plan are no longer kept"><p>Retention, or the deletion of its operator, removed them. How long plans are kept is part of the operator’s configuration.</p><//>`,
+    <p>
+      This plan moves classes of keys. Its table entries are known once the engine has said which keys it moves,
+      by <code>PUT v1/plans/${id}/resolution</code>.
+    </p>
+  <//>`,
+  table_not_held: () =>
+    html`<${Empty} title="The engine holds the routing table">
+      <p>This server counts its versions only. Which entries a plan changes is known to the engine.</p>
+    <//>`,
+  no_routing_table: ({ id, migrates }) => html`<${Empty}
+    title="Under the scheme ${schemes[migrates]} there is no routing table"
+  >
+    <p>
+      ${
+        migrates === 'arcs'
+          ? 'Keys are found by the tokens of the ring'
+          : 'Keys are found by the ranges that they lie in'
+      }
+      . What the plan changes of them, in full: <code>GET v1/plans/${id}?include=routing_table</code>.
+    </p>
+  <//>`,
+  purged: () =>
+    html`<${Empty} title="The changes of this plan are no longer kept">
+      <p>
+        Retention, or the deletion of its operator, removed them. How long plans are kept is part of the operator’s
+        configuration.
+      </p>
+    <//>`,
 }
 
+/** @param {{ plan: Plan, query: Query, name: string }} props */
 export function TableChanges({ plan, query, name }) {
   const path = `v1/plans/${encodeURIComponent(plan.id)}/routing-table`
   const { filters, wrong } = filtersOf(query, names)
   const source = `${address(path, filters)}#${plan.status}.${plan.resolved_keys}`
-  const [refused, refuse] = useState(plan.migrates in schemes ? { source, code: 'no_routing_table' } : null)
-  const [found, setFound] = useState(null)
-  const load = useMemo(() => async (skip, size, signal) => {
-    try {
-      const { data } = await request('GET', path, { query: { ...filters, page_size: size, skip: skip || null }, signal })
-      return { rows: data.changes.map((c) => ({ ...c, key: keyOf(c.key, data.key_encoding) })), total: data.total_size }
-    } catch (problem) {
-      if (problem.code in refusals) refuse({ source, code: problem.code })
-      throw problem
-    }
-  }, [source])
+  const [refused, refuse] = useState(() => (plan.migrates in schemes ? { source, code: 'no_routing_table' } : null))
+  const [found, setFound] = useState(/** @type {number | null} */ (null))
+  const load = useMemo(
+    () => async (/** @type {number} */ skip, /** @type {number} */ size, /** @type {AbortSignal} */ signal) => {
+      try {
+        /** @type {{ data: API['TableChangeList'] }} */
+        const { data } = await request('GET', path, {
+          query: { ...filters, page_size: size, skip: skip || null },
+          signal,
+        })
+        return {
+          rows: data.changes.map((c) => ({ ...c, key: keyOf(c.key, data.key_encoding) })),
+          total: data.total_size,
+        }
+      } catch (problem) {
+        if (problem instanceof Problem && problem.code in refusals) refuse({ source, code: problem.code })
+        throw problem
+      }
+    },
+    [source],
+  )
   if (refused?.source === source) return refusals[refused.code](plan)
 
   const filtered = Object.keys(filters).length > 0
-  const said = found !== null && (filtered ? `${count(found)} ${found === 1 ? 'change matches' : 'changes match'}` : counted(found, 'change of the routing table', 'changes of the routing table'))
-  return html`<${Filters} label="Filter table changes" names=${names} query=${query} said=${html`${said}<${Wrong} of=${wrong} />`}>
-      <${Downloads} name="${name}-table-changes" disabled=${!found} make=${(type, how) => download(path, { query: filters, accept: type, ...how })} />
+  const said =
+    found !== null &&
+    (filtered
+      ? `${count(found)} ${found === 1 ? 'change matches' : 'changes match'}`
+      : counted(found, 'change of the routing table', 'changes of the routing table'))
+  return html`
+    <${Filters}
+      label="Filter table changes"
+      names=${names}
+      query=${query}
+      said=${html`${said}<${Wrong} of=${wrong} />`}
+    >
+      <${Downloads}
+        name="${name}-table-changes"
+        disabled=${!found}
+        make=${
+          /** @type {import('./downloads.js').Make} */ (
+            (type, how) => download(path, { query: filters, accept: type, ...how })
+          )
+        }
+      />
     <//>
     <p class="muted">A key without an entry goes to its hash instance.</p>
-    <${VirtualTable} label="Table changes" columns=${columns} source=${source} load=${load} onTotal=${setFound}
-      empty=${html`<${Empty} title=${filtered ? 'No change matches these filters' : 'This plan changes no entry of the routing table'} />`} />`
+    <${VirtualTable}
+      label="Table changes"
+      columns=${columns}
+      source=${source}
+      load=${load}
+      onTotal=${setFound}
+      empty=${html`<${Empty}
+        title=${filtered ? 'No change matches these filters' : 'This plan changes no entry of the routing table'}
+      />`}
+    />
+  `
 }

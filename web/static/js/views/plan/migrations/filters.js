@@ -7,10 +7,14 @@ import { reasons, reasonWords } from '../../../words.js'
 
 const pause = 250 // milliseconds after the last key
 
+/** @param {string} text */
 const isInstance = (text) => /^\d{1,10}$/.test(text) && Number(text) < 2 ** 31
+/** @param {string} text */
 const isAmount = (text) => /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))
+/** @param {string} text */
 const isText = (text) => new TextEncoder().encode(text).length <= 1024
 
+/** @type {Record<string, { label: string, mode?: string, valid: (text: string) => boolean, wrong: string }>} */
 const controls = {
   key_prefix: { label: 'Key begins with', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
   key_contains: { label: 'Key contains', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
@@ -22,60 +26,103 @@ const controls = {
   min_state: { label: 'State at least', mode: 'decimal', valid: isAmount, wrong: 'State is a number, 0 or more.' },
 }
 
-/** The filters of these names that an address has, those that make sense: {filters, wrong}. */
+/**
+ * The filters of these names that an address has, those that make sense: {filters, wrong}.
+ *
+ * @param {Query} query
+ * @param {string[]} names
+ * @returns {{ filters: Record<string, string>, wrong: string | null }}
+ */
 export function filtersOf(query, names) {
-  const said = names.filter((name) => query[name])
-  const good = said.filter((name) => controls[name].valid(query[name]))
+  const text = (/** @type {string} */ name) => query[name] ?? ''
+  const said = names.filter((name) => text(name) !== '')
+  const good = said.filter((name) => controls[name].valid(text(name)))
   return {
-    filters: Object.fromEntries(good.map((name) => [name, query[name]])),
+    filters: Object.fromEntries(good.map((name) => [name, text(name)])),
     wrong: said.filter((name) => !good.includes(name)).map((name) => controls[name].wrong)[0] ?? null,
   }
 }
 
-/** Fields for the filters of these names, and said, what they find. What is typed is put into the address once typing pauses. */
+/**
+ * Fields for the filters of these names, and said, what they find. What is typed is put into the address once typing
+ * pauses.
+ *
+ * @param {{ label: string, names: string[], query: Query, said: Children, children?: Children }} props
+ */
 export function Filters({ label, names, query, said, children }) {
   const active = names.filter((name) => query[name])
   const reset = () => setQuery(Object.fromEntries(names.map((name) => [name, null])))
   return html`<form class="migrations-filters" role="search" aria-label=${label} onSubmit=${(e) => e.preventDefault()}>
-    <div class="migrations-fields">${names.map((name) => (name === 'reason'
-    ? html`<${Choice} key=${name} value=${query.reason ?? ''} />`
-    : html`<${Typed} key=${name} name=${name} value=${query[name] ?? ''} />`))}</div>
-    <div class="migrations-line"><p class="migrations-count" aria-live="polite">${said}</p>
-      ${active.length > 0 && html`<button type="button" class="quiet" onClick=${reset}>Reset filters</button>`}${children}</div>
+    <div class="migrations-fields">
+      ${names.map((name) =>
+        name === 'reason'
+          ? html`<${Choice} key=${name} value=${query.reason ?? ''} />`
+          : html`<${Typed} key=${name} name=${name} value=${query[name] ?? ''} />`,
+      )}
+    </div>
+    <div class="migrations-line">
+      <p class="migrations-count" aria-live="polite">${said}</p>
+      ${active.length > 0 && html`<button type="button" class="quiet" onClick=${reset}>Reset filters</button>`}
+      ${children}
+    </div>
   </form>`
 }
 
-/** What is wrong with a filter, which then is as if it were not there. */
+/**
+ * What is wrong with a filter, which then is as if it were not there.
+ *
+ * @param {{ of: string | null }} props
+ */
 export const Wrong = ({ of }) => of && html`<span class="migrations-wrong"> ${of} This filter is left out.</span>`
 
+/** @param {{ value: string }} props */
 function Choice({ value }) {
   const id = useId()
-  return html`<div class="migrations-field migrations-choice"><label for=${id}>Reason</label>
+  return html`<div class="migrations-field migrations-choice">
+    <label for=${id}>Reason</label>
     <select id=${id} value=${value} onChange=${(e) => setQuery({ reason: e.currentTarget.value })}>
-      <option value="">any</option>${reasons.map((r) => html`<option key=${r} value=${r}>${reasonWords[r]}</option>`)}</select></div>`
+      <option value="">any</option>
+      ${reasons.map((r) => html`<option key=${r} value=${r}>${reasonWords[r]}</option>`)}
+    </select>
+  </div>`
 }
 
+/** @param {{ name: string, value: string }} props */
 function Typed({ name, value }) {
   const { label, mode, valid } = controls[name]
   const id = useId()
   const [text, setText] = useState(value)
-  const timer = useRef(0)
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined))
   // What the address says otherwise, as after a reset, is what the field says.
   useEffect(() => {
     clearTimeout(timer.current)
     setText(value)
   }, [value])
   useEffect(() => () => clearTimeout(timer.current), [])
+  /** @param {string} typed */
   const apply = (typed) => {
     clearTimeout(timer.current)
     setQuery({ [name]: mode ? typed.trim() : typed })
   }
+  /** @param {string} typed */
   const type = (typed) => {
     setText(typed)
     clearTimeout(timer.current)
     timer.current = setTimeout(() => apply(typed), pause)
   }
-  return html`<div class="migrations-field migrations-${mode ?? 'bytes'}"><label for=${id}>${label}</label>
-    <input id=${id} type="text" inputmode=${mode} autocomplete="off" autocapitalize="off" spellcheck=${false} value=${text} aria-invalid=${value !== '' && !valid(value) ? 'true' : undefined}
-      onInput=${(e) => type(e.currentTarget.value)} onKeyDown=${(e) => e.key === 'Enter' && apply(text)} /></div>`
+  return html`<div class="migrations-field migrations-${mode ?? 'bytes'}">
+    <label for=${id}>${label}</label>
+    <input
+      id=${id}
+      type="text"
+      inputmode=${mode}
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck=${false}
+      value=${text}
+      aria-invalid=${value !== '' && !valid(value) ? 'true' : undefined}
+      onInput=${(e) => type(e.currentTarget.value)}
+      onKeyDown=${(e) => e.key === 'Enter' && apply(text)}
+    />
+  </div>`
 }

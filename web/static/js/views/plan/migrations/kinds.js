@@ -6,33 +6,141 @@ import { html } from '../../../html.js'
 import { reasonWords } from '../../../words.js'
 import { bytesOf, Key, keyOf } from './key.js'
 
-/** A figure of one row, with as many digits as tell rows apart. */
-const figure = (x) => (Number.isInteger(x) ? exactly(x) : exactly(Number(x.toPrecision(6))))
-const Figure = ({ of }) => html`<span title=${exactly(of)}>${figure(of)}</span>`
-const State = ({ of }) => html`<span title=${exactly(of)}>${stateUnit() === 'bytes' ? stateOnly(of) : figure(of)}</span>`
+/**
+ * @import { TableColumn } from '../../../table.js'
+ * @import { KeyText } from './key.js'
+ */
 
+/**
+ * A migration as a row: what all kinds have, and what only some have. Rows are of the
+ * kind that is asked, so its columns find what they show.
+ *
+ * @typedef {object} Row
+ * @property {number} from
+ * @property {number} to
+ * @property {number} cost
+ * @property {number} state
+ * @property {string} reason
+ * @property {number} count
+ * @property {number} hash
+ * @property {KeyText} key
+ * @property {API['ArcMigration']['arc']} arc
+ * @property {{ least: KeyText | null, end: KeyText | null }} range
+ */
+
+/** @typedef {TableColumn<Row>} Column */
+
+/**
+ * A kind of migrations: natural is the column of the order that they come in, filters are
+ * the names of those that there are, of makes a row of what the API writes, order
+ * compares rows for the natural order.
+ *
+ * @typedef {object} Kind
+ * @property {Column[]} columns
+ * @property {string} natural
+ * @property {string[]} filters
+ * @property {(m: any, encoding?: string) => Row} of
+ * @property {(a: Row, b: Row) => number} order
+ */
+
+/**
+ * A figure of one row, with as many digits as tell rows apart.
+ *
+ * @param {number} x
+ */
+const figure = (x) => (Number.isInteger(x) ? exactly(x) : exactly(Number(x.toPrecision(6))))
+/** @param {{ of: number }} props */
+const Figure = ({ of }) => html`<span title=${exactly(of)}>${figure(of)}</span>`
+/** @param {{ of: number }} props */
+const State = ({ of }) =>
+  html`<span title=${exactly(of)}>${stateUnit() === 'bytes' ? stateOnly(of) : figure(of)}</span>`
+
+/** @param {{ of: string }} props */
 function Reason({ of }) {
   const [name, why] = (reasonWords[of] ?? of).split(': ')
   return html`<span title=${why}>${name}${why && html`<span class="muted migrations-why"> ${why}</span>`}</span>`
 }
 
+/** @type {Column} */
 const from = { id: 'from', head: 'From', sort: 'asc', width: '64px', number: true, bare: true, of: (m) => m.from }
-const to = { id: 'to', head: 'To', sort: 'asc', width: '76px', bare: true, of: (m) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${m.to}` }
-const cost = { id: 'cost', head: 'Cost', sort: 'desc', width: 'minmax(84px, 0.8fr)', number: true, of: (m) => html`<${Figure} of=${m.cost} />` }
-const state = { id: 'state', head: 'State', sort: 'desc', width: 'minmax(84px, 0.8fr)', number: true, of: (m) => html`<${State} of=${m.state} />` }
-const keys = { id: 'count', head: 'Keys', sort: 'desc', width: 'minmax(72px, 0.6fr)', number: true, of: (m) => count(m.count) }
-const reason = { id: 'reason', head: 'Reason', sort: 'asc', width: 'minmax(96px, 2fr)', bare: true, of: (m) => html`<${Reason} of=${m.reason} />` }
+/** @type {Column} */
+const to = {
+  id: 'to',
+  head: 'To',
+  sort: 'asc',
+  width: '76px',
+  bare: true,
+  of: (m) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${m.to}`,
+}
+/** @type {Column} */
+const cost = {
+  id: 'cost',
+  head: 'Cost',
+  sort: 'desc',
+  width: 'minmax(84px, 0.8fr)',
+  number: true,
+  of: (m) => html`<${Figure} of=${m.cost} />`,
+}
+/** @type {Column} */
+const state = {
+  id: 'state',
+  head: 'State',
+  sort: 'desc',
+  width: 'minmax(84px, 0.8fr)',
+  number: true,
+  of: (m) => html`<${State} of=${m.state} />`,
+}
+/** @type {Column} */
+const keys = {
+  id: 'count',
+  head: 'Keys',
+  sort: 'desc',
+  width: 'minmax(72px, 0.6fr)',
+  number: true,
+  of: (m) => count(m.count),
+}
+/** @type {Column} */
+const reason = {
+  id: 'reason',
+  head: 'Reason',
+  sort: 'asc',
+  width: 'minmax(96px, 2fr)',
+  bare: true,
+  of: (m) => html`<${Reason} of=${m.reason} />`,
+}
+/** @type {Column} */
 const hash = { id: 'hash', head: 'Hash instance', width: 'minmax(110px, 0.8fr)', number: true, of: (m) => m.hash }
 
-const Arc = ({ of: { start, end } }) => html`<span title="The positions after ${start}, up to and including ${end}${start >= end ? ', round the end of the ring' : ''}">${start} – ${end}</span>`
+/** @param {{ of: API['ArcMigration']['arc'] }} props */
+const Arc = ({ of: { start, end } }) =>
+  html`<span
+    title="The positions after ${start}, up to and including ${end}${start >= end ? ', round the end of the ring' : ''}"
+  >
+    ${start} – ${end}
+  </span>`
 
-const Range = ({ of: { least, end } }) => html`<span class="migrations-range">${least === null ? html`<span class="muted">the beginning</span>` : html`<${Key} of=${least} />`}
-  <span class="muted"> up to </span>${end === null ? html`<span class="muted">the end</span>` : html`<${Key} of=${end} />`}</span>`
+/** @param {{ of: { least: KeyText | null, end: KeyText | null } }} props */
+const Range = ({ of: { least, end } }) => html`<span class="migrations-range">
+  ${least === null ? html`<span class="muted">the beginning</span>` : html`<${Key} of=${least} />`}
+  <span class="muted"> up to </span>
+  ${end === null ? html`<span class="muted">the end</span>` : html`<${Key} of=${end} />`}
+</span>`
 
-const common = (m) => ({ from: m.from, to: m.to, cost: m.cost, state: m.state, reason: m.reason })
+/** @param {{ from: number, to: number, cost: number, state: number, reason: string }} m */
+const common = (m) => /** @type {Row} */ ({ from: m.from, to: m.to, cost: m.cost, state: m.state, reason: m.reason })
+/**
+ * @template T
+ * @param {T} a
+ * @param {T} b
+ */
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Compares texts as their UTF-8 does: pairs of surrogates come after all else. */
+/**
+ * Compares texts as their UTF-8 does: pairs of surrogates come after all else.
+ *
+ * @param {string} a
+ * @param {string} b
+ */
 function compareText(a, b) {
   for (let i = 0; i < a.length && i < b.length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
@@ -41,49 +149,114 @@ function compareText(a, b) {
   return a.length - b.length
 }
 
+/** @param {string} text */
 const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
-/** Compares keys as their bytes do. */
-const compareKeys = (a, b) => (a.base64 || b.base64 ? compare(a.base64 ? bytesOf(a.text) : utf8(a.text), b.base64 ? bytesOf(b.text) : utf8(b.text)) : compareText(a.text, b.text))
+/**
+ * Compares keys as their bytes do.
+ *
+ * @param {KeyText} a
+ * @param {KeyText} b
+ */
+const compareKeys = (a, b) =>
+  a.base64 || b.base64
+    ? compare(a.base64 ? bytesOf(a.text) : utf8(a.text), b.base64 ? bytesOf(b.text) : utf8(b.text))
+    : compareText(a.text, b.text)
 
-const tuple = (...values) => (a, b) => {
-  for (const value of values) if (value(a) !== value(b)) return value(a) - value(b)
-  return 0
-}
+/** @type {(...values: ((m: Row) => number)[]) => (a: Row, b: Row) => number} */
+const tuple =
+  (...values) =>
+  (a, b) => {
+    for (const value of values) if (value(a) !== value(b)) return value(a) - value(b)
+    return 0
+  }
 
 const moved = ['instance', 'from', 'to', 'reason', 'min_cost', 'min_state']
 
-/**
- * For each kind: its columns; natural, the column of the order that it comes in; filters,
- * the names of those that it has; of, which makes a row of what the API writes; order,
- * which compares rows for the natural order.
- */
+/** @type {Record<string, Kind>} */
 export const kinds = {
   keys: {
-    columns: [{ id: 'key', head: 'Key', sort: 'asc', width: 'minmax(140px, 3fr)', of: (m) => html`<${Key} of=${m.key} />` }, from, to, cost, state, reason],
-    natural: 'key', filters: ['key_prefix', 'key_contains', ...moved],
+    columns: [
+      { id: 'key', head: 'Key', sort: 'asc', width: 'minmax(140px, 3fr)', of: (m) => html`<${Key} of=${m.key} />` },
+      from,
+      to,
+      cost,
+      state,
+      reason,
+    ],
+    natural: 'key',
+    filters: ['key_prefix', 'key_contains', ...moved],
     of: (m, encoding) => ({ ...common(m), key: keyOf(m.key, encoding) }),
     order: (a, b) => compareKeys(a.key, b.key),
   },
   classes: {
     columns: [from, to, hash, keys, { ...cost, head: 'Cost of a key' }, { ...state, head: 'State of a key' }],
-    natural: '', filters: moved.filter((name) => name !== 'reason'),
-    of: ([planned, instance, hashed, c, s, n]) => ({ to: planned, from: instance, hash: hashed, cost: c, state: s, count: n }),
-    order: tuple((m) => m.from, (m) => m.hash, (m) => m.cost, (m) => m.state, (m) => m.to),
+    natural: '',
+    filters: moved.filter((name) => name !== 'reason'),
+    of: ([planned, instance, hashed, c, s, n]) => ({
+      ...common({ from: instance, to: planned, cost: c, state: s, reason: '' }),
+      hash: hashed,
+      count: n,
+    }),
+    order: tuple(
+      (m) => m.from,
+      (m) => m.hash,
+      (m) => m.cost,
+      (m) => m.state,
+      (m) => m.to,
+    ),
   },
   arcs: {
-    columns: [{ id: 'arc', head: 'Arc', sort: 'asc', width: 'minmax(200px, 1.6fr)', of: (m) => html`<${Arc} of=${m.arc} />` }, from, to, keys, cost, state, reason],
-    natural: 'arc', filters: moved,
+    columns: [
+      { id: 'arc', head: 'Arc', sort: 'asc', width: 'minmax(200px, 1.6fr)', of: (m) => html`<${Arc} of=${m.arc} />` },
+      from,
+      to,
+      keys,
+      cost,
+      state,
+      reason,
+    ],
+    natural: 'arc',
+    filters: moved,
     of: (m) => ({ ...common(m), arc: m.arc, count: m.keys }),
     order: tuple((m) => m.arc.end),
   },
   ranges: {
-    columns: [{ id: 'range', head: 'Range', sort: 'asc', width: 'minmax(200px, 3fr)', of: (m) => html`<${Range} of=${m.range} />` }, from, to, keys, cost, state, reason],
-    natural: 'range', filters: moved,
-    of: (m, encoding) => ({ ...common(m), count: m.keys, range: { least: m.range.from === '' ? null : keyOf(m.range.from, encoding), end: m.range.to === null ? null : keyOf(m.range.to, encoding) } }),
-    order: (a, b) => (a.range.least && b.range.least ? compareKeys(a.range.least, b.range.least) : (a.range.least === null ? 0 : 1) - (b.range.least === null ? 0 : 1)),
+    columns: [
+      {
+        id: 'range',
+        head: 'Range',
+        sort: 'asc',
+        width: 'minmax(200px, 3fr)',
+        of: (m) => html`<${Range} of=${m.range} />`,
+      },
+      from,
+      to,
+      keys,
+      cost,
+      state,
+      reason,
+    ],
+    natural: 'range',
+    filters: moved,
+    of: (m, encoding) => ({
+      ...common(m),
+      count: m.keys,
+      range: {
+        least: m.range.from === '' ? null : keyOf(m.range.from, encoding),
+        end: m.range.to === null ? null : keyOf(m.range.to, encoding),
+      },
+    }),
+    order: (a, b) =>
+      a.range.least && b.range.least
+        ? compareKeys(a.range.least, b.range.least)
+        : (a.range.least === null ? 0 : 1) - (b.range.least === null ? 0 : 1),
   },
 }
 
-/** What the API calls the order of a column: none for the one that only it comes in. */
+/**
+ * What the API calls the order of a column: none for the one that only it comes in.
+ *
+ * @param {string} by
+ */
 export const sortName = (by) => (by === 'arc' || by === 'range' || by === '' ? null : by)

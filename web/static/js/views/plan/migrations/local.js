@@ -3,17 +3,39 @@
 import { bytesOf } from './key.js'
 import { sortName } from './kinds.js'
 
+/**
+ * @import { Sorted } from '../../../table.js'
+ * @import { Kind, Row } from './kinds.js'
+ */
+
+/**
+ * A migration as a row, and as the API writes it.
+ *
+ * @typedef {{ row: Row, written: API['Migrations'][0] }} Item
+ */
+
 const utf8 = new TextEncoder()
 
-/** The bytes of a text, one per character. */
+/**
+ * The bytes of a text, one per character.
+ *
+ * @param {string} text
+ */
 const written = (text) => Array.from(utf8.encode(text), (b) => String.fromCharCode(b)).join('')
 
-/** Tests the bytes of keys by those of a text. */
+/**
+ * Tests the bytes of keys by those of a text.
+ *
+ * @param {string} text
+ * @param {(key: string, part: string) => boolean} test
+ * @returns {(row: Row) => boolean}
+ */
 function keyTest(text, test) {
   const bytes = written(text)
   return ({ key }) => (key.base64 ? test(bytesOf(key.text), bytes) : test(key.text, text))
 }
 
+/** @type {Record<string, (value: string) => (m: Row) => boolean>} */
 const tests = {
   key_prefix: (text) => keyTest(text, (key, part) => key.startsWith(part)),
   key_contains: (text) => keyTest(text, (key, part) => key.includes(part)),
@@ -25,17 +47,28 @@ const tests = {
   min_state: (least) => (m) => m.state >= Number(least),
 }
 
-/** The rows of a kind that pass the filters, in an order; each is {row, written}. */
+/**
+ * The rows of a kind that pass the filters, in an order; each is {row, written}.
+ *
+ * @param {Item[]} items
+ * @param {Kind} kind
+ * @param {Record<string, string>} filters
+ * @param {Sorted} sorted
+ */
 export function select(items, kind, filters, { by, order }) {
   const passes = Object.entries(filters).map(([name, value]) => tests[name](value))
   const found = items.filter(({ row }) => passes.every((pass) => pass(row)))
   const sign = order === 'desc' ? -1 : 1
-  const name = sortName(by)
-  const first = name === null || name === kind.natural ? (a, b) => sign * kind.order(a, b)
-    : (a, b) => sign * (a[name] < b[name] ? -1 : a[name] > b[name] ? 1 : 0) || kind.order(a, b)
+  const name = /** @type {'from' | 'to' | 'cost' | 'state' | 'reason' | 'count' | null} */ (sortName(by))
+  /** @type {(a: Row, b: Row) => number} */
+  const first =
+    name === null || name === kind.natural
+      ? (a, b) => sign * kind.order(a, b)
+      : (a, b) => sign * (a[name] < b[name] ? -1 : a[name] > b[name] ? 1 : 0) || kind.order(a, b)
   return found.sort((a, b) => first(a.row, b.row))
 }
 
+/** @type {Record<string, string[]>} */
 const heads = {
   keys: ['key', 'from', 'to', 'cost', 'state', 'reason'],
   classes: ['planned', 'instance', 'hash_instance', 'cost', 'state', 'count'],
@@ -43,6 +76,7 @@ const heads = {
   ranges: ['range_from', 'range_to', 'from', 'to', 'keys', 'cost', 'state', 'reason'],
 }
 
+/** @type {Record<string, (m: any) => unknown[]>} */
 const fields = {
   keys: (m) => [m.key, m.from, m.to, m.cost, m.state, m.reason],
   classes: (m) => m,
@@ -50,13 +84,28 @@ const fields = {
   ranges: (m) => [m.range.from, m.range.to ?? '', m.from, m.to, m.keys, m.cost, m.state, m.reason],
 }
 
-const quoted = (field) => (/[",\r\n]|^\s|\s$/.test(field) ? `"${String(field).replaceAll('"', '""')}"` : field)
+/** @param {unknown} field */
+const quoted = (field) => (/[",\r\n]|^\s|\s$/.test(String(field)) ? `"${String(field).replaceAll('"', '""')}"` : field)
 
-/** Migrations as a file of the type, as the API writes it. */
+/**
+ * Migrations as a file of the type, as the API writes it.
+ *
+ * @param {string} type
+ * @param {string} migrates
+ * @param {API['Migrations']} migrations
+ */
 export function fileOf(type, migrates, migrations) {
-  const line = type === 'text/csv' ? (m) => `${fields[migrates](m).map(quoted).join(',')}\n` : (m) => `${JSON.stringify(m)}\n`
+  /** @type {(m: unknown) => string} */
+  const line =
+    type === 'text/csv' ? (m) => `${fields[migrates](m).map(quoted).join(',')}\n` : (m) => `${JSON.stringify(m)}\n`
   const parts = type === 'text/csv' ? [`${heads[migrates].join(',')}\n`] : []
   // In pieces, as one text of all might be longer than texts can be.
-  for (let i = 0; i < migrations.length; i += 10_000) parts.push(migrations.slice(i, i + 10_000).map(line).join(''))
+  for (let i = 0; i < migrations.length; i += 10_000)
+    parts.push(
+      migrations
+        .slice(i, i + 10_000)
+        .map(line)
+        .join(''),
+    )
   return new Blob(parts, { type })
 }

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"net/http"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/klauspost/compress/zstd"
+)
+
+// reply is the answer to a request that changes something. What it says in full
+// is what the store keeps of it under an idempotency key.
+type reply struct {
+	status   int
+	ETag     string `json:"etag,omitzero"`
+	Location string `json:"location,omitzero"`
+	// Body is whole, or the head of a plan whose long lists follow.
+	Body string `json:"body,omitzero"`
+
+	Plan       string `json:"plan,omitzero"` // its id, if its lists follow
+	Sizes      string `json:"sizes,omitzero"`
+	Base64     bool   `json:"base64,omitzero"`
+	Changes    bool   `json:"changes,omitzero"` // what lists there are
+	Migrations bool   `json:"migrations,omitzero"`
+	text       *planText
+}
+
+// jsonReply is an answer with a body and, unless it is "", an ETag.
+func jsonReply(status int, etag string, v any) (*reply, error) {
+	body, err := json.Marshal(v)
+	return &reply{status: status, ETag: etag, Body: string(body)}, err
+}
+
+// planReply is the answer with a whole plan. Its ETag is that of the plan as GET shows
+// it.
+func planReply(p planning.StoredPlan) (*reply, error) {
+	plain, err := planBody(p.Plan, keyCoder{})
+	if err != nil {
+		return nil, err
+	}
+	text, err := newPlanText(p.Plan, p.Lists, keyCoder{}, p.Persist)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{
+		status: http.StatusOK, ETag: httpkit.ETag(plain), Location: "/v1/plans/" + p.ID,
+		Plan: p.ID, Body: string(text.head), Sizes: string(text.sizes), Base64: text.keys.base64,
+		Changes: p.Lists.Change != nil, Migrations: p.Lists.Migrations != nil, text: &text,
+	}
+	if p.Created {
+		r.status = http.StatusCreated
+	}
+	return r, nil
+}
+
+// stepReply is the answer with a plan after a step of its life, without its lists.
+func stepReply(p planning.Plan) (*reply, error) {
+	body, err := planBody(p, keyCoder{})
+	if err != nil {
+		return nil, err
+	}
+	return &reply{status: http.StatusOK, ETag: httpkit.ETag(body), Body: string(body)}, nil
+}
+
+func (r *reply) write(w http.ResponseWriter, request *http.Request) error {
+	if r.ETag != "" {
+		w.Header().Set("ETag", r.ETag)
+	}
+	if r.Location != "" {
+		w.Header().Set("Location", r.Location)
+	}
+	switch {
+	case r.text != nil:
+		return httpkit.WriteStream(w, request, r.status, "application/json", func(out *bufio.Writer) error { return r.text.write(out) })
+	case r.status == http.StatusNoContent:
+		w.WriteHeader(r.status)
+	default:
+		httpkit.WriteBody(w, r.status, "application/json", []byte(r.Body))
+	}
+	return nil
+}
+
+// replyCoder compresses what the store keeps: most of it are figures of instances.
+var replyCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	must(err)
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	must(err)
+	return e, d
+})
+
+// encode returns what the store keeps of the answer.
+func (r *reply) encode() ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	encoder, _ := replyCoder()
+	return encoder.EncodeAll(text, nil), nil
+}
+
+func decodeReply(e *planning.EarlierAnswer) (*reply, error) {
+	_, d := replyCoder()
+	text, err := d.DecodeAll(e.Answer, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{status: e.Status}
+	return r, json.UnmarshalRead(bytes.NewReader(text), r)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"text/tabwriter"
+
+	"plannerd/internal/demo"
+)
+
+type demoCmd struct {
+	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address on loopback to listen on; port 0 takes a free one (default 127.0.0.1:8080)."`
+}
+
+// Help shows examples.
+func (*demoCmd) Help() string {
+	return `It takes nothing and keeps nothing: the key streams are in the program, recorded from its
+own repository or generated, and the database is a temporary file that is removed in the
+end. The server is that of plannerd serve with its defaults, without tokens, and does what
+a server with your data would: plan, approve, apply, ask what if.
+
+Examples:
+
+    plannerd demo
+    plannerd demo --listen 127.0.0.1:0`
+}
+
+// Run serves the demonstration until the context ends.
+func (c *demoCmd) Run(env *environment) (err error) {
+	if beyond, err := beyondLoopback(env.ctx, c.Listen); err != nil {
+		return err
+	} else if beyond {
+		return usagef("--listen %s: the demonstration is for this machine alone; listen on 127.0.0.1", c.Listen)
+	}
+	folder, err := os.MkdirTemp("", "plannerd-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	ctx, cancel := context.WithCancelCause(env.ctx)
+	defer cancel(nil)
+	var filling sync.WaitGroup
+	server := &environment{
+		ctx: ctx, now: env.now, stdin: env.stdin, stdout: io.Discard, stderr: env.stderr,
+		ready: func(url string) {
+			filling.Go(func() {
+				fmt.Fprintf(env.stdout, "Filling the demonstration at %s ...\n", url)
+				plans, err := demo.Fill(ctx, url, "")
+				if err == nil {
+					err = describe(env.stdout, url, plans)
+				}
+				if err != nil {
+					cancel(fmt.Errorf("filling the demonstration: %w", err))
+				}
+			})
+		},
+	}
+	err = parseAndRun(server, []string{
+		"serve", "--listen=" + c.Listen, "--log-level=warn",
+		"--database-url=sqlite:" + filepath.Join(folder, "plannerd.db"),
+	})
+	filling.Wait()
+	if cause := context.Cause(ctx); env.ctx.Err() == nil && cause != nil {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// describe says what there is to see.
+func describe(w io.Writer, url string, plans demo.Filled) error {
+	fmt.Fprintf(w, "\nThe dashboard is at %s. What to look at:\n\n", url)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, sight := range plans.Sights() {
+		fmt.Fprintf(table, "%s\t%s\t%s/#%s\n", sight.Operator, sight.Shows, url, sight.Path)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, `
+What would other strategies and limits do about the plan that waits?
+
+  curl -sS -X POST '%[1]s/v1/plans/%[2]s/replay' -H 'Content-Type: application/json' \
+       -d '{"strategies": ["mixed", "optimal", "readj"], "parameters": {"theta_max": [0.02, 0.05]}}'
+
+Where does one path of this repository's history go, and why?
+
+  curl -sS '%[1]s/v1/operators/files/route?key=planner/optimal.go'
+
+End it with Ctrl-C: nothing is kept.
+`, url, plans.Proposed)
+	return err
+}

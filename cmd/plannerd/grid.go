@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+)
+
+// strategyFlags are the parameters of all strategies: a flag for each option of the
+// planner, made of the list of parameters.
+type strategyFlags struct{ kong.Plugins }
+
+// planned are the parameters that have a flag.
+func planned() []parameters.Parameter {
+	return slices.DeleteFunc(parameters.All(), func(p parameters.Parameter) bool { return !p.IsOption() })
+}
+
+// newStrategyFlags makes the flags, which take lists of values. They are texts, so that
+// the list of parameters alone knows how a value is read: those of words are lists to the
+// parser, which knows the words, and those of numbers, which may be below zero, are not.
+func newStrategyFlags() strategyFlags {
+	var fields []reflect.StructField
+	for i, p := range planned() {
+		help := []string{p.Help}
+		for _, word := range p.Choices {
+			help = append(help, word.Value+": "+word.Help)
+		}
+		if readers := p.Readers(); len(readers) > 0 {
+			help = append(help, "Read by "+strings.Join(readers, ", ")+".")
+		}
+		tag := fmt.Sprintf("name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
+			p.Flag(), p.Text(p.Default), p.Text(p.Default), strings.Join(p.Words(), ","), "Parameters", strings.TrimSuffix(strings.Join(help, " "), "."))
+		field := reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(tag)}
+		if p.Type == parameters.Choice {
+			field.Type = reflect.TypeFor[[]string]()
+		}
+		fields = append(fields, field)
+	}
+	return strategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+}
+
+// grid reads the flags: the values of each parameter.
+func (f *strategyFlags) grid() (parameters.Grid, error) {
+	texts, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
+	for i, p := range planned() {
+		values, ok := texts.Field(i).Interface().([]string)
+		if !ok {
+			values = strings.Split(texts.Field(i).String(), ",")
+		}
+		for _, text := range values {
+			value, err := readFlag(&p, text)
+			if err != nil {
+				return nil, usagef("--%s: %w", p.Flag(), err)
+			}
+			g[p.Name] = append(g[p.Name], value)
+		}
+	}
+	return g, nil
+}
+
+// readFlag reads a value of a flag. Shares above 1 need a sign.
+func readFlag(p *parameters.Parameter, text string) (any, error) {
+	if p.Unit == parameters.Share {
+		var s share
+		if err := s.UnmarshalText([]byte(text)); err != nil {
+			return nil, err
+		}
+		text = exact(float64(s))
+	}
+	value, err := p.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
+	}
+	return value, nil
+}
+
+// trials returns what the strategies and the values of the flags combine to, the last
+// flag varying fastest. Without names these are all strategies that know an objective.
+func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
+	g, err := f.grid()
+	if err != nil {
+		return nil, err
+	}
+	first := parameters.Defaults()
+	for _, p := range planned() {
+		p.Set(&first, g[p.Name][0])
+	}
+	if err := first.Planner().Validate(); err != nil {
+		return nil, asFlag(err)
+	}
+	if len(names) == 0 {
+		names = knowing(g["objective"])
+	}
+	if err := errors.Join(checkStrategies(names), checkObjective(g["objective"], names)); err != nil {
+		return nil, err
+	}
+	trials, problems := g.Trials(names, first, math.MaxInt64)
+	switch {
+	case len(problems) == 0:
+		return trials, nil
+	case problems[0].Field == "strategies":
+		return nil, usagef("--strategies %s", problems[0].Detail)
+	}
+	return nil, asFlag(problems[0])
+}
+
+// knowing are the strategies that know one of the objectives.
+func knowing(objectives []any) []string {
+	return slices.DeleteFunc(strategyNames(), func(name string) bool { return checkObjective(objectives, []string{name}) != nil })
+}
+
+// checkObjective reports strategies that know none of the objectives.
+func checkObjective(objectives []any, names []string) error {
+	for _, name := range names {
+		info, ok := planner.Lookup(name)
+		knows := func(o any) bool { return info.Knows(planner.Objective(fmt.Sprint(o))) }
+		if ok && !slices.ContainsFunc(objectives, knows) {
+			return usagef("--objective: %s, not to %s", planner.OnlyKnowing(planner.Objective(fmt.Sprint(objectives[0]))), name)
+		}
+	}
+	return nil
+}
+
+// single returns the parameters of one strategy where no flag may have several values;
+// command is what takes one.
+func (f *strategyFlags) single(command, strategy string) (planner.Options, error) {
+	trials, err := f.trials([]string{strategy})
+	if err != nil {
+		return planner.Options{}, err
+	}
+	g, err := f.grid()
+	for _, p := range planned() {
+		if len(g[p.Name]) > 1 {
+			return planner.Options{}, usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
+		}
+	}
+	return trials[0].Planner(), err
+}
+
+// shownAs is a value for people.
+func shownAs(p *parameters.Parameter, o planner.Options) string {
+	v := parameters.Of(o)
+	if n, ok := p.Get(&v).(int64); ok {
+		return integer(n)
+	}
+	return p.Text(p.Get(&v))
+}
+
+// written is a value as the flag takes it.
+func written(p *parameters.Parameter, o planner.Options) string {
+	v := parameters.Of(o)
+	return p.Text(p.Get(&v))
+}
+
+// varying are the parameters in which plans differ.
+func varying(all []planner.Options) []parameters.Parameter {
+	return slices.DeleteFunc(planned(), func(p parameters.Parameter) bool {
+		return !slices.ContainsFunc(all, func(o planner.Options) bool { return written(&p, o) != written(&p, all[0]) })
+	})
+}
+
+// titleOf is the name of a parameter within a sentence.
+func titleOf(p *parameters.Parameter) string {
+	if len(p.Label) < 2 || p.Label[1] < 'a' || p.Label[1] > 'z' {
+		return p.Label // a symbol
+	}
+	return strings.ToLower(p.Label)
+}
+
+// gridGoals says what all the plans of a grid are to reach.
+func gridGoals(all []planner.Options) string {
+	over := varying(all)
+	if len(over) == 0 {
+		return goals(all[0])
+	}
+	varied := map[string]bool{}
+	var parts []string
+	for _, p := range over {
+		varied[p.Name] = true
+		parts = append(parts, titleOf(&p))
+	}
+	text := []string{fmt.Sprintf("%s of %s", plural(len(all), "combination"), strings.Join(parts, " and "))}
+	for _, p := range planned() {
+		limits := p.Name == "theta_max" || p.Name == "table_limit"
+		if value := shownAs(&p, all[0]); limits && value != p.None && !varied[p.Name] {
+			text = append(text, titleOf(&p)+" "+value)
+		}
+	}
+	return strings.Join(text, ", ")
+}

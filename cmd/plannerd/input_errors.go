@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+)
+
+// problemList is an error that says several things, a line for each.
+type problemList struct{ lines []string }
+
+func (l *problemList) Error() string { return strings.Join(l.lines, "; ") }
+
+// mostProblems is how many problems of an input are shown.
+const mostProblems = 20
+
+// wrap words an error about the input for people who look at the file: with its name,
+// the line, the column and the key.
+func (in *input) wrap(err error) error {
+	var (
+		decoding *statsio.Error
+		row      *planner.InputError
+		file     *fs.PathError
+		usage    usageError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &usage):
+		return usage
+	case errors.As(err, &decoding):
+		return in.refused(decoding)
+	case errors.As(err, &row) && row.Row >= 0 && in.last != nil:
+		p := statsio.Problem{Location: in.last.Location(row.Row, row.Field), Detail: row.Detail}
+		p.Value = in.named(row)
+		return &problemList{[]string{in.line(in.document(in.seen), p) + in.advice(row)}}
+	case errors.As(err, &row):
+		return asFlag(row)
+	case errors.As(err, &file):
+		err = file.Err // in.name is its path
+	}
+	return fmt.Errorf("%s: %w", in.name, err)
+}
+
+// refused lists what the decoder found wrong.
+func (in *input) refused(err *statsio.Error) error {
+	name := in.document(in.seen + 1)
+	list := &problemList{}
+	rows := err.Problems
+	if in.format == statsio.CSV {
+		rows = slices.DeleteFunc(slices.Clone(rows), aboutColumn)
+	}
+	if len(rows) < len(err.Problems) {
+		list.lines = append(list.lines, in.headerLine(name, err.Problems))
+	}
+	for _, p := range rows[:min(mostProblems, len(rows))] {
+		list.lines = append(list.lines, in.line(name, p))
+	}
+	if more := len(rows) - mostProblems; more > 0 {
+		list.lines = append(list.lines, fmt.Sprintf("%s: and %s more", name, plural(more, "problem")))
+	}
+	return list
+}
+
+// aboutColumn tells whether a problem is about the header of CSV.
+func aboutColumn(p statsio.Problem) bool {
+	return p.Row == 0 && (p.Column != "" || p.Detail == unknownColumn)
+}
+
+const unknownColumn = "unknown column"
+
+// headerLine says what is wrong with the header of CSV, and what to do about it.
+func (in *input) headerLine(name string, problems []statsio.Problem) string {
+	var unknown, missing, parts []string
+	line := 0
+	for _, p := range problems {
+		if !aboutColumn(p) {
+			continue
+		}
+		line = p.Line
+		switch column := keyText([]byte(p.Column)); p.Detail {
+		case unknownColumn:
+			unknown = append(unknown, column)
+		case "column is required":
+			missing = append(missing, column)
+		case "column is required, or frequency in its place":
+			missing = append(missing, column+" (or frequency)")
+		default:
+			parts = append(parts, column+": "+p.Detail)
+		}
+	}
+	if n := len(unknown); n > 0 {
+		parts = append(parts, "unknown "+nouns(n, "column")+" "+cutList(unknown))
+	}
+	if n := len(missing); n > 0 {
+		parts = append(parts, nouns(n, "column")+" "+strings.Join(missing, ", ")+" missing")
+	}
+	text := fmt.Sprintf("%s:%d: %s; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval",
+		name, line, strings.Join(parts, "; "))
+	if in.flags.Header.names == nil && len(missing) > 0 {
+		text += "; no header? use --header none"
+	}
+	if in.flags.streamToo && len(missing) > 0 {
+		text += "; one key a line? use --stream"
+	}
+	return text
+}
+
+// nouns is the noun, in the plural unless there is one.
+func nouns(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// line is one problem: stats.csv:3: cost of key b: "x" is not a number.
+func (in *input) line(name string, p statsio.Problem) string {
+	where := pointerText(p.Pointer)
+	if p.Line > 0 {
+		name = in.name + ":" + strconv.Itoa(p.Line) // lines count from the first document on
+		where = ""
+	}
+	if p.Row > 0 || p.Column != "" {
+		where = p.Column
+		if p.Key != "" {
+			where = strings.TrimPrefix(where+" of key ", "key of ") + keyText([]byte(p.Key))
+		}
+		if p.Row > 0 && p.Line == 0 {
+			where = strings.TrimSuffix(fmt.Sprintf("row %d, %s", p.Row, where), ", ")
+		}
+	}
+	if where != "" {
+		name += ": " + where
+	}
+	return name + ": " + problemText(p)
+}
+
+// problemText says what is wrong, and what is there.
+func problemText(p statsio.Problem) string {
+	switch value := keyText([]byte(p.Value)); {
+	case p.TwinLine > 0:
+		return fmt.Sprintf("stands in line %d already; each key has one row", p.TwinLine)
+	case p.Twin > 0:
+		return fmt.Sprintf("stands in row %d already; each key has one row", p.Twin)
+	case p.Value == "":
+		return p.Detail
+	case strings.HasPrefix(p.Detail, "is "):
+		return value + " " + p.Detail
+	case isNumber(p.Value):
+		return p.Detail + ", not " + value
+	case slices.Contains([]string{"cost", "frequency", "state"}, p.Column):
+		return quoted(p.Value) + " is not a number; it " + p.Detail
+	}
+	return p.Detail + ", not " + quoted(p.Value)
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// quoted quotes what is not quoted already, as values of JSON are.
+func quoted(value string) string {
+	if strings.HasPrefix(value, `"`) {
+		return clip(value)
+	}
+	return strconv.Quote(clip(value))
+}
+
+// named is the instance that a row names, "" when it names none.
+func (in *input) named(err *planner.InputError) string {
+	column := map[string]func(*planner.Statistics) []int32{
+		"instance":      func(s *planner.Statistics) []int32 { return s.Instance },
+		"hash_instance": func(s *planner.Statistics) []int32 { return s.HashInstance },
+	}[err.Field]
+	if column == nil || in.last.Stats == nil {
+		return ""
+	}
+	if ids := column(in.last.Stats); err.Row < len(ids) && ids[err.Row] != planner.NoInstance {
+		return id(ids[err.Row])
+	}
+	return ""
+}
+
+// advice says what to do about a row that names an instance which is not there.
+func (in *input) advice(err *planner.InputError) string {
+	switch {
+	case in.operator == nil || err.Field != "instance" && err.Field != "hash_instance":
+		return ""
+	case len(in.operator.BaseInstances) > 0:
+		return fmt.Sprintf("; --instances has %s, --base-instances %s", in.operator.Instances.list(), in.operator.BaseInstances.list())
+	case err.Field == "instance":
+		return fmt.Sprintf("; --instances has %s; if there were others before a rescale, name them with --base-instances", in.operator.Instances.list())
+	}
+	return "; --instances has " + in.operator.Instances.list()
+}
+
+// document names document n of the input, where there are several.
+func (in *input) document(n int) string {
+	if in.format == statsio.JSON && n > 1 {
+		return fmt.Sprintf("%s, document %d", in.name, n)
+	}
+	return in.name
+}
+
+var pointerNames = strings.NewReplacer("~1", "/", "~0", "~")
+
+// pointerText words a JSON pointer such as /compact/degree: compact, degree. Rows
+// count from 1.
+func pointerText(pointer string) string {
+	if pointer == "" {
+		return ""
+	}
+	names := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			name = "row " + strconv.Itoa(n+1)
+		}
+		names[i] = pointerNames.Replace(name)
+	}
+	return strings.Join(names, ", ")
+}

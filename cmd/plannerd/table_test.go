@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Tables fit the width of the terminal, whatever they have to show.
+func TestTablesFit(t *testing.T) {
+	for name, args := range map[string]string{
+		"compare":      "compare " + streamFile + " --instances 4 --table-limit 4",
+		"compare_grid": "compare " + streamFile + " --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
+		"curve":        "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
+		"stream":       "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
+		"plan":         "plan " + intervalFile + " --instances 12 --all",
+		"schemes":      "analyze schemes " + intervalFile + " --instances 4",
+		"pkg":          "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
+		"ranges":       "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",
+		"ring":         "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
+		"compact":      "compact " + streamFile + " --instances 4",
+	} {
+		for _, width := range []int{80, 120, 160} {
+			vars := map[string]string{"COLUMNS": fmt.Sprint(width)}
+			r := exec(t, nil, vars, strings.Fields(args)...)
+			if r.code != exitOK || r.stderr != "" {
+				t.Fatalf("%s: %+v", args, r)
+			}
+			for line := range strings.Lines(r.stdout) {
+				if columns := displaywidth.String(strings.TrimSuffix(line, "\n")); columns > width {
+					t.Errorf("%s in %d columns: a line has %d: %s", args, width, columns, line)
+				}
+			}
+			if width == 80 {
+				golden(t, "narrow_"+name+".txt", r.stdout)
+			}
+		}
+	}
+}
+
+// A table that is cut into parts has every cell of the whole one, and the names of the
+// lines in each part.
+func TestTableParts(t *testing.T) {
+	columns := []column{text(""), text("name"), naming(number("limit")), number("first figure"), number("second figure"), text("")}
+	rows := [][]string{{"*", "a", "1,000", "11", "22", "a note"}, {"", "b", "2", "33"}}
+	p := &page{width: 24}
+	if err := writeTable(p, columns, rows); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+                 first
+   name  limit  figure
+──────────────────────
+*  a     1,000      11
+   b         2      33
+
+                second
+   name  limit  figure
+──────────────────────
+*  a     1,000      22
+   b         2
+
+a, 1,000: a note
+`
+	if got := "\n" + p.String(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+	p = &page{width: 40}
+	key := strings.Repeat("beginning/", 3) + "middle" + strings.Repeat("/ending", 3)
+	if err := writeTable(p, []column{keys("key"), number("cost")}, [][]string{{key, "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Split(p.String(), "\n")[2]; displaywidth.String(got) != 40 || !strings.HasPrefix(got, "beginning/beg") || !strings.Contains(got, "…") || !strings.HasSuffix(got, "ending     1") {
+		t.Errorf("a long key: %q", got)
+	}
+}
+
+// One separator of thousands, in all figures.
+func TestThousands(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 12.5: "12.5", 999.4: "999.4", 999.96: "1,000", 1000: "1,000", 1969: "1,969", 9999: "9,999", 9999.4: "9,999",
+		9999.6: "10k", 12345: "12.35k", -1969: "-1,969", 3.229e6: "3.229M",
+	} {
+		if got := si(x); got != want {
+			t.Errorf("si(%v) = %s, want %s", x, got, want)
+		}
+	}
+}
+
+// What is wider than the terminal is wrapped between words; what goes to a file is not.
+func TestProseWraps(t *testing.T) {
+	args := []string{"compare", intervalFile, "--instances", "4", "--strategies", "mixed"}
+	whole := succeed(t, "", args...)
+	r := exec(t, nil, map[string]string{"COLUMNS": "60"}, args...)
+	if !strings.Contains(whole, "* on the Pareto front of migration, table size and θ\ngap: what it moves, or its θ under min_imbalance, above what is proven to be least\n") {
+		t.Errorf("whole:\n%s", whole)
+	}
+	if !strings.Contains(r.stdout, "gap: what it moves, or its θ under min_imbalance, above what\nis proven to be least\n") {
+		t.Errorf("wrapped:\n%s", r.stdout)
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// variablePrefix begins the names of all variables.
+const variablePrefix = "PLANNERD_"
+
+// getenv returns the value of an environment variable, "" of one that is not set.
+func (env *environment) getenv(name string) string {
+	for _, variable := range slices.Backward(env.environ) {
+		if value, found := strings.CutPrefix(variable, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// variables are the names of the flags' environment variables, the first of each flag
+// and, after it, those of its older names.
+type variables map[*kong.Flag][]string
+
+// collect names the flags of a command and those below it. A flag whose name means
+// something else, or takes other values, in another command has the command in its
+// variable: all flags of generate, analyze and token, and those with the tag own.
+func (v variables) collect(node *kong.Node, prefix string) {
+	switch node.Name {
+	case "generate", "analyze", "token":
+		prefix += variableName(node.Name) + "_"
+	}
+	for _, flag := range node.Flags {
+		if flag.Name == "help" {
+			continue
+		}
+		own := prefix
+		if flag.Tag.Has("own") {
+			own += variableName(node.Name) + "_"
+		}
+		v[flag] = []string{own + variableName(flag.Name)}
+		for _, name := range flag.Aliases {
+			v[flag] = append(v[flag], prefix+variableName(name))
+		}
+	}
+	for _, child := range node.Children {
+		v.collect(child, prefix)
+	}
+}
+
+func variableName(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
+
+// help appends the environment variable to a flag's help.
+func (v variables) help(value *kong.Value) string {
+	if names := v[value.Flag]; len(names) > 0 {
+		return strings.TrimSuffix(value.Help, ".") + " ($" + names[0] + ")."
+	}
+	return value.Help
+}
+
+// resolver takes flags that the command line does not set from the environment.
+func (v variables) resolver(getenv func(string) string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, name := range v[flag] {
+			if value := getenv(name); value != "" {
+				return value, nil
+			}
+		}
+		return nil, nil
+	})
+}
+
+// unknown warns about the variables of the environment that look like the program's
+// and are not, each with the name that may be meant.
+func (v variables) unknown(environ []string) (warnings []string) {
+	known := map[string]bool{tokenVariable: true}
+	for _, names := range v {
+		for _, name := range names {
+			known[name] = true
+		}
+	}
+	for _, variable := range slices.Sorted(slices.Values(environ)) {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, variablePrefix) || known[name] {
+			continue
+		}
+		warning := fmt.Sprintf("the environment variable %s is not known", name)
+		if near := nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
+			warning += "; did you mean " + near + "?"
+		}
+		warnings = append(warnings, warning)
+	}
+	return warnings
+}
+
+// nearest is the candidate that takes the fewest edits, "" when none is near.
+func nearest(word string, candidates []string) string {
+	best, least := "", 1+len(strings.TrimPrefix(word, variablePrefix))/3
+	for _, candidate := range candidates {
+		if d := edits(word, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance of two words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,297 @@
+package planning
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/planner/ring"
+	"plannerd/store"
+)
+
+// SchemeName names a way to say where every key belongs.
+type SchemeName string
+
+// The schemes.
+const (
+	SchemeTable  SchemeName = "table"  // a hash function, and a routing table of exceptions
+	SchemeRing   SchemeName = "ring"   // tokens on a consistent-hash ring
+	SchemeRanges SchemeName = "ranges" // owners of ranges of the key space
+)
+
+// TableOwner is who holds the routing table.
+type TableOwner string
+
+// The owners of a routing table.
+const (
+	OwnerPlanner TableOwner = "planner"
+	OwnerEngine  TableOwner = "engine"
+)
+
+// OnPending is what becomes of a plan that waits for approval when another is made.
+type OnPending string
+
+// The choices of OnPending.
+const (
+	PendingKeep    OnPending = "keep"
+	PendingReplace OnPending = "replace"
+)
+
+// MissingReports is what a plan made of reports does about missing ones.
+type MissingReports string
+
+// The choices of MissingReports.
+const (
+	MissingFail   MissingReports = "fail"   // there is no plan
+	MissingFreeze MissingReports = "freeze" // their instances keep what they have
+	MissingCarry  MissingReports = "carry"  // earlier reports stand in
+)
+
+// Defaults of a configuration that no other package names.
+const (
+	DefaultStrategy     = planner.DefaultStrategy
+	DefaultKeptInputs   = 20
+	DefaultKeptPlans    = 10_000
+	DefaultKeptVersions = 1000
+	DefaultHashFunction = partitioner.Ring
+	DefaultMissing      = MissingFail
+	DefaultReportAge    = 3
+
+	defaultTTL = 10 * time.Minute
+)
+
+// Limits of how long a plan may wait for approval.
+const (
+	shortestTTL = time.Second
+	longestTTL  = 365 * 24 * time.Hour
+)
+
+// Configuration is an operator's configuration with all defaults filled in. Its
+// JSON is what the store keeps, and is compared byte for byte: equal configurations
+// have equal JSON.
+type Configuration struct {
+	Scheme    SchemeName `json:"scheme"`
+	Instances []Instance `json:"instances"` // ascending ids
+	Strategy  string     `json:"strategy"`
+	Parameters
+	Hash    Hash    `json:"hash"`
+	Trigger Trigger `json:"trigger"`
+	ApprovalRule
+	TableOwner TableOwner    `json:"table_owner"`
+	Reports    ReportOptions `json:"reports"`
+	Retention  Retention     `json:"retention"`
+	// StoreInputs: the statistics of each interval are stored beside its plan.
+	StoreInputs bool `json:"store_inputs"`
+}
+
+// Instance is an instance of an operator.
+type Instance struct {
+	ID       int32   `json:"id"`
+	Capacity float64 `json:"capacity"`
+	Tokens   int     `json:"tokens,omitzero"` // on a ring; 0: as many as the hash function says
+}
+
+// Hash holds the fields that belong to Function, and only those.
+type Hash struct {
+	Function          string  `json:"function"`
+	TokensPerInstance int     `json:"tokens_per_instance,omitzero"`
+	MaxParallelism    int     `json:"max_parallelism,omitzero"`
+	KeyType           string  `json:"key_type,omitzero"`
+	Partitions        int     `json:"partitions,omitzero"`
+	Assignment        []int32 `json:"assignment,omitzero"`
+}
+
+// Trigger says when mere imbalance is acted upon.
+type Trigger struct {
+	Theta             float64 `json:"theta"`
+	CooldownIntervals int64   `json:"cooldown_intervals"`
+}
+
+// ApprovalRule says whether plans wait for approval, and how long.
+type ApprovalRule struct {
+	RequireApproval bool            `json:"require_approval"`
+	Approval        ApprovalOptions `json:"approval"`
+}
+
+// ApprovalOptions say how plans wait for approval.
+type ApprovalOptions struct {
+	OnPending OnPending            `json:"on_pending"`
+	TTL       *parameters.Duration `json:"ttl"` // 0: for ever
+}
+
+// ReportOptions say what a plan made of reports does about missing ones.
+type ReportOptions struct {
+	Missing MissingReports `json:"missing"`
+	MaxAge  int64          `json:"max_age"`
+}
+
+// Retention says how much of an operator's history is kept; 0 keeps all.
+type Retention struct {
+	Inputs   int `json:"inputs"`
+	Plans    int `json:"plans"`
+	Versions int `json:"versions"`
+}
+
+// ParseTTL reads how long a plan may wait for approval. The error is a
+// [planner.InputError].
+func ParseTTL(text string) (*parameters.Duration, error) {
+	ttl := new(parameters.Duration)
+	if err := ttl.UnmarshalText([]byte(text)); err != nil || *ttl != 0 && (*ttl < parameters.Duration(shortestTTL) || *ttl > parameters.Duration(longestTTL)) {
+		return nil, inputError("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
+	}
+	return ttl, nil
+}
+
+// withDefaults fills in what nobody has said: a stored configuration may be older
+// than the choice.
+func (a ApprovalRule) withDefaults() ApprovalRule {
+	a.Approval.OnPending = cmp.Or(a.Approval.OnPending, PendingKeep)
+	if a.Approval.TTL == nil {
+		ttl := parameters.Duration(defaultTTL)
+		a.Approval.TTL = &ttl
+	}
+	return a
+}
+
+// firstStatus is the status and the end of a plan that is to be carried out.
+func (a ApprovalRule) firstStatus(at time.Time) (store.Status, *time.Time) {
+	if !a.RequireApproval {
+		return store.StatusApproved, nil
+	}
+	if *a.Approval.TTL == 0 {
+		return store.StatusProposed, nil
+	}
+	end := at.Add(time.Duration(*a.Approval.TTL))
+	return store.StatusProposed, &end
+}
+
+// onPending says what becomes of a plan that waits when another is stored.
+func (a ApprovalRule) onPending() store.PendingPolicy {
+	if a.Approval.OnPending == PendingReplace {
+		return store.PendingReplace
+	}
+	return store.PendingKeep
+}
+
+// withHashDefaults spells out the defaults of the hash function.
+func (c Configuration) withHashDefaults() Configuration {
+	switch c.Hash.Function {
+	case partitioner.Ring:
+		c.Hash.TokensPerInstance = cmp.Or(c.Hash.TokensPerInstance, partitioner.DefaultTokensPerInstance)
+	case partitioner.Flink:
+		c.Hash.MaxParallelism = cmp.Or(c.Hash.MaxParallelism, partitioner.DefaultMaxParallelism)
+		c.Hash.KeyType = cmp.Or(c.Hash.KeyType, partitioner.String)
+	}
+	return c
+}
+
+// Has reports whether id is one of the instances.
+func (c Configuration) Has(id int32) bool {
+	_, found := slices.BinarySearchFunc(c.Instances, id, func(d Instance, id int32) int { return cmp.Compare(d.ID, id) })
+	return found
+}
+
+// partitioner returns the arguments of the hash function.
+func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance) {
+	instances := make([]partitioner.Instance, len(c.Instances))
+	for i, d := range c.Instances {
+		instances[i] = partitioner.Instance{ID: d.ID, Tokens: d.Tokens}
+	}
+	return partitioner.Config{
+		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
+		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
+	}, instances
+}
+
+// nodes are the instances as nodes of a ring, with the tokens they begin with.
+func (c Configuration) nodes() []ring.Node {
+	out := make([]ring.Node, len(c.Instances))
+	for i, d := range c.Instances {
+		out[i] = ring.Node{ID: d.ID, Tokens: d.Tokens}
+		if d.Tokens == 0 {
+			out[i].Tokens = c.Hash.TokensPerInstance
+		}
+	}
+	return out
+}
+
+// samePlacement reports whether two configurations place every key alike.
+func samePlacement(a, b Configuration) bool {
+	ac, ai := a.partitioner()
+	bc, bi := b.partitioner()
+	return partitioner.Same(ac, ai, bc, bi)
+}
+
+// retention is how much the store is to keep.
+func (c Configuration) retention() store.Retention {
+	return store.Retention{
+		Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions, ReportAge: c.Reports.MaxAge,
+	}
+}
+
+// keptReports is how many reports of each instance are kept; 0: all.
+func (c Configuration) keptReports() int {
+	if c.Retention.Inputs == 0 {
+		return 0
+	}
+	return max(c.Retention.Inputs, int(min(c.Reports.MaxAge, math.MaxInt32-1))+1)
+}
+
+// decodeConfiguration reads a stored configuration.
+func decodeConfiguration(text []byte) (Configuration, error) {
+	c := Configuration{StoreInputs: true} // it is older than the choice
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("reading a stored configuration: %w", err)
+	}
+	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
+	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
+	c.ApprovalRule = c.ApprovalRule.withDefaults()
+	c.Reports = ReportOptions{cmp.Or(c.Reports.Missing, DefaultMissing), cmp.Or(c.Reports.MaxAge, DefaultReportAge)}
+	return c, nil
+}
+
+// fixedChoices are decided about an operator when it is created.
+type fixedChoices struct {
+	Scheme     SchemeName `json:"scheme"`
+	TableOwner TableOwner `json:"table_owner"`
+}
+
+func fixedChoicesOf(op store.Operator) (fixedChoices, error) {
+	var f fixedChoices
+	if err := json.Unmarshal(op.Config, &f); err != nil {
+		return f, fmt.Errorf("reading a stored configuration: %w", err)
+	}
+	return fixedChoices{cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)}, nil
+}
+
+// guard refuses to change what was decided when an operator was created.
+func (f fixedChoices) guard(op *store.Operator) error {
+	if op == nil {
+		return nil
+	}
+	was, err := fixedChoicesOf(*op)
+	switch {
+	case err != nil:
+		return err
+	case was.Scheme != f.Scheme:
+		return refuse(SchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
+	case was.TableOwner != f.TableOwner:
+		return refuse(TableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
+	}
+	return nil
+}
+
+// refuseNotHeld refuses to read the table of an operator whose engine holds it.
+func refuseNotHeld(op store.Operator) error {
+	if f, err := fixedChoicesOf(op); f.TableOwner != OwnerEngine || err != nil {
+		return err
+	}
+	return refuse(TableNotHeld, "The engine of the operator holds the routing table.")
+}

@@ -1,0 +1,131 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plannerd/compact"
+	"plannerd/planner"
+)
+
+// engine computes plans: so many at the same time, each within its time.
+type engine struct {
+	*reader
+	slots    slots
+	longest  time.Duration // that a plan or an analysis may take
+	now      func() time.Time
+	observer Observer
+}
+
+// run computes one plan of a routing table when a slot is free.
+func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Parameters) (*PlanResult, error) {
+	info, ok := planner.Lookup(strategy)
+	if !ok {
+		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
+	}
+	begin := time.Now()
+	var compacted *compact.Plan
+	ctx, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
+	plan, err := e.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+		if p.Compact.Degree == 0 {
+			return info.Plan(snapshot, o)
+		}
+		var err error
+		if compacted, err = in.planCompact(strategy, p.Compact, o); err != nil {
+			return nil, err
+		}
+		return compacted.Plan, nil
+	}, in.Snapshot, p)
+	end(err)
+	if err != nil {
+		return nil, err
+	}
+	plan.Strategy = strategy
+	e.observer.Planned(strategy, time.Since(begin))
+	out := in.result(plan)
+	if compacted != nil {
+		out.compacted(in.compression, compacted)
+	}
+	return out, nil
+}
+
+// compute runs a strategy when a slot is free, within the time that the parameters
+// and the service allow.
+func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot, p Parameters) (*planner.Plan, error) {
+	release, err := e.slots.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	w, options := e.watch(ctx, p), p.Planner()
+	options.Stop = w.stop
+	plan, err := strategy(snapshot, options)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case errors.Is(err, planner.ErrStopped):
+		return unfinished(snapshot, p.Planner(), w.late)
+	}
+	return plan, err
+}
+
+// watch tells a plan when it has to stop.
+type watch struct {
+	late bool // its time is up
+	stop func() bool
+}
+
+// watch starts the time that the parameters and the service allow for a plan.
+func (e *engine) watch(ctx context.Context, p Parameters) *watch {
+	w, end := &watch{}, e.now().Add(p.Time(e.longest))
+	w.stop = func() bool {
+		w.late = w.late || !e.now().Before(end)
+		return w.late || ctx.Err() != nil
+	}
+	return w
+}
+
+// unfinished is the plan of a strategy that had none when its time or its work budget
+// was up: everything stays as it is.
+func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) (*planner.Plan, error) {
+	options.Certificate = planner.CertificateOff
+	plan, err := planner.Inspect(snapshot, options)
+	if err != nil {
+		return nil, err
+	}
+	plan.Causes, plan.EndReason = []planner.Cause{causeUnfinished}, planner.EndWorkBudget
+	if late {
+		plan.EndReason = planner.EndStopped
+	}
+	leaveTable(plan)
+	return plan, nil
+}
+
+// Analyse runs an analysis when a slot is free, within the time of a plan.
+func (e *engine) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
+	release, err := e.slots.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	limited, cancel := context.WithTimeout(ctx, e.longest)
+	defer cancel()
+	begin := time.Now()
+	limited, end := e.observer.Start(limited, "analyse", "plannerd.analysis", name)
+	err = run(limited)
+	end(err)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(Unfinished, fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
+	case err == nil:
+		e.observer.Analysed(name, time.Since(begin))
+	}
+	return err
+}
+
+// BusySlots is how many plans and analyses are being computed.
+func (e *engine) BusySlots() int { return len(e.slots) }

@@ -1,0 +1,175 @@
+package planning
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Reason says in one word why something is refused.
+type Reason string
+
+// The reasons.
+const (
+	BaseChanged              Reason = "base_changed"
+	Busy                     Reason = "busy"
+	CompleteCoverageRequired Reason = "complete_coverage_required"
+	ConfigurationChanged     Reason = "configuration_changed"
+	Fenced                   Reason = "fenced"
+	HashNotKnown             Reason = "hash_not_known"
+	IdempotencyKeyReused     Reason = "idempotency_key_reused"
+	IdempotencyKeyRunning    Reason = "idempotency_key_running"
+	IntervalNotFound         Reason = "interval_not_found"
+	IntervalOutdated         Reason = "interval_outdated"
+	IntervalPlanned          Reason = "interval_planned"
+	Invalid                  Reason = "invalid"
+	KeysNotKnown             Reason = "keys_not_known"
+	NoRoutingTable           Reason = "no_routing_table"
+	NobodyOwns               Reason = "nobody_owns"
+	NotAwaited               Reason = "not_awaited"
+	OperatorNotFound         Reason = "operator_not_found"
+	OtherExecutor            Reason = "other_executor"
+	PlanInFlight             Reason = "plan_in_flight"
+	PlanNotFound             Reason = "plan_not_found"
+	PlanPending              Reason = "plan_pending"
+	Purged                   Reason = "purged"
+	ReportClosed             Reason = "report_closed"
+	ReportsChanged           Reason = "reports_changed"
+	ReportsDiffer            Reason = "reports_differ"
+	ReportsMissing           Reason = "reports_missing"
+	ResolutionNotNeeded      Reason = "resolution_not_needed"
+	ResolutionRequired       Reason = "resolution_required"
+	RollbackRequired         Reason = "rollback_required"
+	SchemeFixed              Reason = "scheme_fixed"
+	TableNotHeld             Reason = "table_not_held"
+	TableOwnerFixed          Reason = "table_owner_fixed"
+	TableVersionAhead        Reason = "table_version_ahead"
+	TableVersionOutdated     Reason = "table_version_outdated"
+	TooLarge                 Reason = "too_large"
+	TransitionNotAllowed     Reason = "transition_not_allowed"
+	Unavailable              Reason = "unavailable"
+	Unfinished               Reason = "unfinished"
+	VersionNotFound          Reason = "version_not_found"
+)
+
+// Error refuses what was asked for.
+type Error struct {
+	Reason Reason
+	Detail string // a sentence; "": Problems say it all
+	// Missing are the instances without a report, for [ReportsMissing].
+	Missing []int32
+	// Problems are what is wrong with the input, for [Invalid]. One without a field
+	// is about the whole.
+	Problems []planner.InputError
+
+	err error
+}
+
+func (e *Error) Error() string {
+	parts := []string{string(e.Reason) + ": " + e.Detail}
+	for _, p := range e.Problems {
+		parts = append(parts, p.Error())
+	}
+	if e.err != nil {
+		parts = append(parts, e.err.Error())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap returns the error of the store behind the refusal, if there is one.
+func (e *Error) Unwrap() error { return e.err }
+
+func refuse(reason Reason, detail string) error { return &Error{Reason: reason, Detail: detail} }
+
+// MaxProblems is the most problems that are looked for in one input.
+const MaxProblems = 100
+
+type storeRefusal struct {
+	err    error
+	reason Reason
+	detail string
+}
+
+// storeRefusals are what the errors of the store mean, the first that fits. %s is
+// what the error is about.
+var storeRefusals = []storeRefusal{
+	{store.ErrIdempotencyMismatch, IdempotencyKeyReused, "The idempotency key was used for another request."},
+	{store.ErrIdempotencyRunning, IdempotencyKeyRunning, "Another request with the idempotency key is being worked on."},
+	{store.ErrIdempotencyLost, IdempotencyKeyRunning, "Another request with the idempotency key is being worked on."},
+	{store.ErrNotFound, "", "%s does not exist."},
+	{store.ErrPurged, Purged, "%s is no longer kept."},
+	{store.ErrIntervalPlanned, IntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration."},
+	{store.ErrFenced, Fenced, "An engine with a higher epoch has taken over."},
+	{store.ErrIntervalOutdated, IntervalOutdated, "A newer interval was planned already."},
+	{store.ErrBaseChanged, BaseChanged, "The committed routing table is no longer the one that the plan changes."},
+	{store.ErrConfigurationChanged, ConfigurationChanged, "The operator's configuration changed while planning; try again."},
+	{store.ErrReportsChanged, ReportsChanged, "Reports of the interval keep coming while planning; try again."},
+	{store.ErrPlanInFlight, PlanInFlight, "Another plan of the operator is being carried out."},
+	{store.ErrPlanPending, PlanPending, "Another plan of the operator waits for approval."},
+	{store.ErrNotAwaited, NotAwaited, "The migrations of the plan do not affect every one of the instances."},
+	{store.ErrRollbackRequired, RollbackRequired, `The plan is being carried out: take the state back first, and say "rolled_back": true.`},
+	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
+	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
+	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
+}
+
+// about makes a refusal of an error of the store. what is its subject, missing the
+// reason when that does not exist. It returns other errors wrapped.
+func about(err error, missing Reason, what string) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	for _, r := range storeRefusals {
+		if !errors.Is(err, r.err) {
+			continue
+		}
+		detail := strings.Replace(r.detail, "%s", "The "+what, 1)
+		return &Error{Reason: cmp.Or(r.reason, missing), Detail: detail, err: err}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func aboutStore(err error) error { return about(err, Unavailable, "store") }
+
+func aboutOperator(name string, err error) error {
+	return about(err, OperatorNotFound, "operator "+strconv.Quote(name))
+}
+
+func aboutPlan(id string, err error) error {
+	return about(err, PlanNotFound, "plan "+strconv.Quote(id))
+}
+
+// NoPlan refuses a plan as if it did not exist.
+func NoPlan(id string) error { return aboutPlan(id, store.ErrNotFound) }
+
+func aboutVersion(operator string, version int64, err error) error {
+	return about(err, VersionNotFound, fmt.Sprintf("version %d of operator %q", version, operator))
+}
+
+func aboutInterval(operator string, interval int64, err error) error {
+	return about(err, IntervalNotFound, fmt.Sprintf("input of interval %d of operator %q", interval, operator))
+}
+
+// errOvertaken: the table, the configuration or the interval's plan changed while
+// planning. Another attempt finds the plan that is now there, or sees what refuses
+// this one.
+var errOvertaken = errors.New("overtaken by another request")
+
+// overtaken marks the refusals of CreatePlan that another attempt may answer.
+func overtaken(err error) error {
+	for _, changed := range []error{
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrFenced,
+		store.ErrReportsChanged, store.ErrPlanInFlight, store.ErrPlanPending,
+	} {
+		if errors.Is(err, changed) {
+			return fmt.Errorf("%w: %w", errOvertaken, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// evaluate works out what the moves of a plan of a routing table come to under other
+// statistics than it was made of; nil when that cannot be told.
+func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statistics, other store.Plan) (*planner.Plan, error) {
+	if other.Classes || in.classes != nil {
+		return nil, nil
+	}
+	config, p, err := termsOf(ctx, e.reader, other)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := e.changes(ctx, other)
+	if err != nil {
+		return nil, err
+	}
+	f := &forecast{planInput: in, st: st, config: config, changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
+	if f.routed, err = routes(changes); err != nil {
+		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
+	}
+	moved, err := f.statistics(ctx)
+	if err != nil {
+		return nil, unevaluated(err)
+	}
+	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.planner.Instances},
+		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.planner.Instances}, HashChanged: true, Stop: b.stop})
+	if err != nil {
+		return nil, unevaluated(err)
+	}
+	return e.compute(ctx, planner.Rehash, snapshot, p)
+}
+
+// routes are changes by their keys.
+func routes(changes []store.Change) (*planner.RoutingTable, error) {
+	entries := make([]planner.Entry, len(changes))
+	for i, c := range changes {
+		entries[i] = planner.Entry{Key: c.Key, Instance: c.New}
+	}
+	return planner.NewRoutingTable(entries)
+}
+
+// forecast brings statistics where a plan would have their keys go.
+type forecast struct {
+	*planInput
+	st      *Statistics
+	config  *placement            // of the plan
+	routed  *planner.RoutingTable // what it changes; NoInstance: to the hash instance
+	changed bool                  // the plan follows a change of the hash
+}
+
+// statistics returns the statistics with each key where it is, and where it would be
+// in place of its hash instance.
+func (f *forecast) statistics(ctx context.Context) (*planner.Statistics, error) {
+	n := f.st.Len()
+	out := *f.st.Statistics
+	out.Instance, out.HashInstance = make([]int32, n), make([]int32, n)
+	for i := range n {
+		if i%(1<<16) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var err error
+		out.Instance[i] = f.Instances[f.Current[i]].ID
+		if out.HashInstance[i], err = f.goes(i, out.Instance[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// goes is where a key would be that is at an instance.
+func (f *forecast) goes(row int, at int32) (int32, error) {
+	if e := f.routed.Find(f.st.Keys.At(row), f.st.Keys.Hash(row)); e >= 0 {
+		if to := f.routed.At(e).Instance; to != planner.NoInstance {
+			return to, nil
+		}
+		return f.home(row)
+	}
+	switch {
+	case !f.changed:
+		return at, nil
+	case f.Entry != nil && f.Entry[row] >= 0:
+		return f.Table.At(int(f.Entry[row])).Instance, nil
+	}
+	return f.home(row)
+}
+
+// home is the hash instance of a key under the plan's configuration.
+func (f *forecast) home(row int) (int32, error) {
+	if h := f.config.planner.Hash; h != nil {
+		return h.Instance(f.st.Keys.At(row), f.st.Keys.Hash(row))
+	}
+	if f.st.HashInstance == nil {
+		return 0, &planner.InputError{Row: row, Field: "hash_instance", Detail: "is needed"}
+	}
+	return f.st.HashInstance[row], nil
+}

@@ -1,0 +1,106 @@
+package planning
+
+import (
+	"plannerd/compact"
+)
+
+// The figures of a plan that the store keeps as JSON follow. The API answers with
+// them as they are.
+
+// Certificate proves how good a plan can be at best.
+type Certificate struct {
+	Gap        *float64 `json:"gap"`
+	Infeasible bool     `json:"infeasible"`
+	LowerBound *float64 `json:"lower_bound"`
+	Scope      string   `json:"scope"` // what may be placed otherwise: "keys", "classes" or "ranges"
+	Unmet      []Unmet  `json:"unmet"`
+}
+
+// Unmet is a constraint that no plan meets.
+type Unmet struct {
+	AtLeast    float64 `json:"at_least"`
+	Constraint string  `json:"constraint"`
+	Limit      float64 `json:"limit"`
+}
+
+// Comparison is a figure before and after a plan.
+type Comparison struct {
+	After  float64 `json:"after"`
+	Before float64 `json:"before"`
+}
+
+// MigrationFigures are what a plan moves.
+type MigrationFigures struct {
+	Fraction  float64 `json:"fraction"`
+	Keys      int64   `json:"keys"`
+	Objective float64 `json:"objective"`
+	State     float64 `json:"state"`
+}
+
+// Compaction says how statistics were compacted.
+type Compaction struct {
+	CostScale  float64     `json:"cost_scale"`
+	Degree     *int32      `json:"degree"`
+	Error      *Comparison `json:"error"`
+	Keys       int64       `json:"keys"`
+	Records    int64       `json:"records"`
+	StateScale float64     `json:"state_scale"`
+}
+
+// Load is what an instance carries before and after a plan.
+type Load struct {
+	Capacity   float64     `json:"capacity"`
+	Drained    *bool       `json:"drained,omitzero"`
+	ID         int32       `json:"id"`
+	KeysAfter  int64       `json:"keys_after"`
+	KeysBefore int64       `json:"keys_before"`
+	LoadAfter  float64     `json:"load_after"`
+	LoadBefore float64     `json:"load_before"`
+	LoadError  *Comparison `json:"load_error,omitzero"`
+	StateIn    float64     `json:"state_in"`
+	StateOut   float64     `json:"state_out"`
+}
+
+// HotKey is a key, or a class of them, that no instance can carry within its bound.
+type HotKey struct {
+	Key         []byte    `json:"key,omitzero"`
+	Class       []float64 `json:"class,omitzero"` // in place of the key
+	Instance    int32     `json:"instance"`
+	Cost        float64   `json:"cost"`
+	Pieces      *int32    `json:"pieces"`
+	ForcedTheta float64   `json:"forced_theta"`
+}
+
+// classOf is a record as hot keys name it.
+func classOf(r compact.Record) []float64 {
+	return []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}
+}
+
+// planReports are the reports that a plan was made of.
+type planReports struct {
+	Carried  []carriedReport `json:"carried"`
+	Frozen   []int32         `json:"frozen"`
+	Received []int32         `json:"received"`
+}
+
+// carriedReport is an earlier report that stands in for one that is missing.
+type carriedReport struct {
+	Instance int32 `json:"instance"`
+	Interval int64 `json:"interval"`
+}
+
+// blockingPlan is a plan because of which nothing else is planned.
+type blockingPlan struct {
+	Plan    string           `json:"plan"`
+	Status  string           `json:"status"`
+	Figures *blockingFigures `json:"figures"` // nil: they cannot be told
+}
+
+// blockingFigures are what would come of its moves.
+type blockingFigures struct {
+	Balanced  bool             `json:"balanced"`
+	Theta     Comparison       `json:"theta"`
+	Underload Comparison       `json:"underload"`
+	Skewness  Comparison       `json:"skewness"`
+	Migration MigrationFigures `json:"migration"`
+}

@@ -1,0 +1,219 @@
+package planning_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/parameters"
+	"plannerd/internal/planning"
+	"plannerd/planner"
+	"plannerd/store"
+	"plannerd/store/sqlite"
+)
+
+// env is a service on a store of its own, with a clock that the test moves.
+type env struct {
+	*testing.T
+	*planning.Service
+	store    store.Store
+	budget   *admission.Budget
+	observed *observed
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// observed is what the service told.
+type observed struct {
+	mu        sync.Mutex
+	planned   []string // strategies
+	moved     []string // from → to
+	committed []string // plans
+	sizes     map[string]int64
+	deleted   []string
+	expired   int
+}
+
+func (o *observed) Start(ctx context.Context, _, _, _ string) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+func (*observed) HashBuilt()                     {}
+func (*observed) Analysed(string, time.Duration) {}
+
+func (o *observed) Planned(strategy string, _ time.Duration) {
+	o.note(func() { o.planned = append(o.planned, strategy) })
+}
+func (o *observed) Created(p planning.Plan, _ *planner.Plan) { o.Moved(p, "") }
+func (o *observed) Moved(p planning.Plan, from planning.Status) {
+	o.note(func() { o.moved = append(o.moved, fmt.Sprintf("%s→%s", from, p.Status)) })
+}
+func (o *observed) Committed(p planning.Plan) {
+	o.note(func() { o.committed = append(o.committed, p.ID) })
+}
+func (o *observed) TableSize(operator string, entries int64) {
+	o.note(func() { o.sizes[operator] = entries })
+}
+func (o *observed) Deleted(operator string) {
+	o.note(func() { o.deleted = append(o.deleted, operator) })
+}
+func (o *observed) Expired(n int) { o.note(func() { o.expired += n }) }
+
+func (o *observed) note(add func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	add()
+}
+
+func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
+	t.Helper()
+	e := &env{T: t, observed: &observed{sizes: map[string]int64{}}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plannerd.db"), store.WithClock(e.clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.store, e.budget = s, admission.NewBudget(1<<30, time.Second)
+	log := slog.New(slog.DiscardHandler)
+	c := planning.Config{
+		Store: s, Measured: planning.Measurements{Registry: prometheus.NewRegistry(), Log: log}, Observer: e.observed, Logger: log,
+		Now: e.clock, Memory: e.budget,
+		Limits: planning.Limits{Plans: 2, PlanTime: time.Minute, Rows: 1000, Waiting: 10, SweepEvery: time.Hour},
+	}
+	for _, set := range options {
+		set(&c)
+	}
+	e.Service = planning.New(c)
+	return e
+}
+
+func (e *env) clock() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.now
+}
+
+// pass lets time pass.
+func (e *env) pass(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.now = e.now.Add(d)
+}
+
+// lease is memory for one call.
+func (e *env) lease() *admission.Lease {
+	l := e.budget.Lease(e.Context())
+	e.Cleanup(l.Release)
+	return l
+}
+
+// configuration has n instances and keys that hash to key modulo n.
+func configuration(n int) planning.Configuration {
+	c := planning.Configuration{
+		Scheme: planning.SchemeTable, Strategy: "mixed",
+		Parameters: planning.Parameters{Values: parameters.Defaults()},
+		Hash:       planning.Hash{Function: "modulo"}, Trigger: planning.Trigger{Theta: 0.1}, TableOwner: planning.OwnerPlanner,
+		Reports:   planning.ReportOptions{Missing: planning.MissingFail, MaxAge: 3},
+		Retention: planning.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,
+	}
+	c.ThetaMax = 0.1
+	for i := range n {
+		c.Instances = append(c.Instances, planning.Instance{ID: int32(i), Capacity: 1})
+	}
+	return c
+}
+
+func anyway(*planning.Operator) error { return nil }
+
+// configure creates or changes an operator.
+func (e *env) configure(name string, c planning.Configuration) planning.Operator {
+	e.Helper()
+	complete, err := planning.NewConfiguration(c)
+	if err != nil {
+		e.Fatal(err)
+	}
+	op, err := e.Configure(e.Context(), name, complete, anyway, true, nil)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return op
+}
+
+// skewed are statistics of an interval in which 20 keys hash to instance 0 of 2, and
+// one to instance 1.
+func skewed(interval int64) *planning.Statistics {
+	st := &planner.Statistics{Keys: planner.NewKeys(21)}
+	left := [2]int{20, 1}
+	for i := 0; left[0]+left[1] > 0; i++ {
+		key := fmt.Append(nil, "key ", i)
+		if home := planner.KeyHash(key) % 2; left[home] > 0 {
+			left[home]--
+			st.Keys.Append(key)
+			st.Cost, st.State = append(st.Cost, 1), append(st.State, 1)
+		}
+	}
+	return &planning.Statistics{Statistics: st, Interval: interval}
+}
+
+func (e *env) tryPropose(name string, st *planning.Statistics) (*planning.StoredPlan, error) {
+	return e.Propose(e.Context(), name, planning.Proposal{Statistics: st, Memory: e.lease()})
+}
+
+func (e *env) propose(name string, st *planning.Statistics) *planning.StoredPlan {
+	e.Helper()
+	p, err := e.tryPropose(name, st)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return p
+}
+
+// step is a step on a plan that nothing guards.
+func step(p *planning.StoredPlan) planning.Step {
+	return planning.Step{Plan: p.ID, Guard: func(planning.Plan) error { return nil }}
+}
+
+// want fails unless a step brought the plan there.
+func (e *env) want(status planning.Status) func(planning.Plan, error) planning.Plan {
+	return func(p planning.Plan, err error) planning.Plan {
+		e.Helper()
+		if err != nil || p.Status != status {
+			e.Fatalf("%s, want %s: %v", p.Status, status, err)
+		}
+		return p
+	}
+}
+
+// refused fails unless an error is a refusal for that reason.
+func (e *env) refused(err error, reason planning.Reason) *planning.Error {
+	e.Helper()
+	var refusal *planning.Error
+	if !errors.As(err, &refusal) || refusal.Reason != reason {
+		e.Fatalf("%v, want %s", err, reason)
+	}
+	return refusal
+}
+
+// invalid fails unless an error is about that field of the input.
+func (e *env) invalid(err error, field string) {
+	e.Helper()
+	var input *planner.InputError
+	if !errors.As(err, &input) || input.Field != field {
+		e.Fatalf("%v, want one about %s", err, field)
+	}
+}

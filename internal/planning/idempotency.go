@@ -1,0 +1,123 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"plannerd/store"
+)
+
+const (
+	// idempotencyLease is how long a request holds its key unless it says that it is
+	// still being worked on, which it does every extendEvery. One whose server died can
+	// be made again after that.
+	idempotencyLease = 2 * time.Minute
+	extendEvery      = idempotencyLease / 4
+	// releaseTime is how long giving a key back may take: its request may be over.
+	releaseTime = 5 * time.Second
+)
+
+// IdempotentRequest names a request that happens at most once: Scope says whose Key it
+// is, and for what, and Body is a digest of the request.
+type IdempotentRequest = store.Idempotency
+
+// EarlierAnswer is the error of a request that was made before: its answer, as it was
+// kept.
+type EarlierAnswer struct {
+	Status int
+	Answer []byte
+}
+
+func (*EarlierAnswer) Error() string { return "the request was made before" }
+
+// Claim is an idempotent request that is being worked on. What a method that is given
+// the claim changes happens together with the answer, which the store keeps. A nil
+// claim is a request that may happen several times.
+type Claim[T any] struct {
+	service *Service
+	request IdempotentRequest
+	token   string
+	answer  func(T) (status int, answer []byte, err error)
+	rest    func() // ends what extends the lease
+}
+
+// Begin claims the key of a request. answer makes what the store keeps of the result of
+// the method that is given the claim; it may be called more than once. If the request
+// was made before the error is an [*EarlierAnswer].
+func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest, answer func(T) (int, []byte, error)) (*Claim[T], error) {
+	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, s.now())
+	if err != nil {
+		return nil, aboutStore(err)
+	}
+	if claimed.Done {
+		return nil, &EarlierAnswer{claimed.Status, claimed.Answer}
+	}
+	return &Claim[T]{service: s, request: r, token: claimed.Token, answer: answer, rest: s.extending(ctx, r, claimed.Token)}, nil
+}
+
+// extending lets a request hold its key for as long as it is worked on: until the
+// function that it returns is called. A server that cannot reach its store for longer
+// than the lease may lose the key; of two requests that are then made at once, the
+// first to finish counts.
+func (s *Service) extending(ctx context.Context, r IdempotentRequest, token string) (rest func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := s.store.ExtendIdempotent(ctx, r, token, idempotencyLease, s.now())
+			if errors.Is(err, store.ErrIdempotencyLost) { // or the answer is there by now
+				return
+			}
+			if err != nil && ctx.Err() == nil {
+				s.log.WarnContext(ctx, "the lease of an idempotency key cannot be extended", "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// completing returns a context under which the method of the store that changes
+// something keeps the answer, too. result makes the result of what the store returns.
+func (c *Claim[T]) completing(ctx context.Context, result func(store.Outcome) (T, error)) context.Context {
+	if c == nil {
+		return ctx
+	}
+	return store.WithCompletion(ctx, store.Completion{Idempotency: c.request, Token: c.token, Answer: func(out store.Outcome) (int, []byte, error) {
+		v, err := result(out)
+		if err != nil {
+			return 0, nil, err
+		}
+		return c.answer(v)
+	}})
+}
+
+// Finish keeps the answer to a request that had nothing to change.
+func (c *Claim[T]) Finish(ctx context.Context, status int, answer []byte) error {
+	return aboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, answer))
+}
+
+// Release ends the claim. The key of a request that failed, or whose fate is unknown,
+// is given back: one that the store has an answer to stays as it is.
+func (c *Claim[T]) Release(ctx context.Context, done bool) {
+	c.rest()
+	if done {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := c.service.store.ReleaseIdempotent(ctx, c.request, c.token); err != nil {
+		c.service.log.WarnContext(ctx, "an idempotency key is held until its lease ends", "error", err)
+	}
+}

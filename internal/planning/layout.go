@@ -1,0 +1,231 @@
+package planning
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
+	"plannerd/store"
+)
+
+// layout is what a version of the table says under a scheme without a routing
+// table: where every key belongs. The store keeps it as entries, so that
+// versions, differences and history are those of routing tables.
+type layout interface {
+	// placed returns what places keys by it; ready to place many.
+	placed() planner.HashFunction
+	// size is the number of tokens, or of ranges.
+	size() int64
+	// entries is what the store keeps, in ascending order.
+	entries() []store.Entry
+	// ids are the instances that have a part in it.
+	ids() map[int32]bool
+	// part is the layout as answers list it.
+	part() Part
+	// unchanged is what a plan changes that leaves it as it is.
+	unchanged() layoutDiff
+}
+
+// changesTo returns what turns stored entries into those of a layout.
+func changesTo(after layout, stored []store.Entry) []store.Change {
+	changes, now := []store.Change{}, after.entries()
+	for len(stored) > 0 || len(now) > 0 {
+		var order int
+		switch {
+		case len(stored) == 0:
+			order = 1
+		case len(now) == 0:
+			order = -1
+		default:
+			order = bytes.Compare(stored[0].Key, now[0].Key)
+		}
+		c := store.Change{Old: store.NoInstance, New: store.NoInstance}
+		if order <= 0 {
+			c.Key, c.Old, stored = stored[0].Key, stored[0].Instance, stored[1:]
+		}
+		if order >= 0 {
+			c.Key, c.New, now = now[0].Key, now[0].Instance, now[1:]
+		}
+		if c.Old != c.New {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// entriesAfter returns what changes make of stored entries; both are in ascending
+// bytes of their keys.
+func entriesAfter(entries []store.Entry, changes []store.Change) []store.Entry {
+	out := make([]store.Entry, 0, len(entries)+len(changes))
+	for _, c := range changes {
+		i, held := slices.BinarySearchFunc(entries, c.Key, func(e store.Entry, key []byte) int { return bytes.Compare(e.Key, key) })
+		out = append(out, entries[:i]...)
+		if entries = entries[i:]; held {
+			entries = entries[1:]
+		}
+		if c.New != store.NoInstance {
+			out = append(out, store.Entry{Key: c.Key, Instance: c.New})
+		}
+	}
+	return append(out, entries...)
+}
+
+// tokens are the nodes of a ring in ascending order of their ids, each with a
+// token at least. An entry has the id as four bytes, the highest first, for its
+// key, and the number of tokens for its instance.
+type tokens []ring.Node
+
+func readTokens(entries []store.Entry) (tokens, error) {
+	out := make(tokens, len(entries))
+	for i, e := range entries {
+		if len(e.Key) != 4 || e.Instance < 1 {
+			return nil, fmt.Errorf("reading stored tokens: entry %x of %d", e.Key, e.Instance)
+		}
+		out[i] = ring.Node{ID: int32(binary.BigEndian.Uint32(e.Key)), Tokens: int(e.Instance)}
+	}
+	return out, nil
+}
+
+func (t tokens) placed() planner.HashFunction { return ring.New(t) }
+
+func (t tokens) size() (n int64) {
+	for _, x := range t {
+		n += int64(x.Tokens)
+	}
+	return n
+}
+
+func (t tokens) entries() []store.Entry {
+	out := make([]store.Entry, len(t))
+	for i, x := range t {
+		out[i] = store.Entry{Key: binary.BigEndian.AppendUint32(nil, uint32(x.ID)), Instance: int32(x.Tokens)}
+	}
+	return out
+}
+
+func (t tokens) ids() map[int32]bool {
+	out := make(map[int32]bool, len(t))
+	for _, x := range t {
+		out[x.ID] = true
+	}
+	return out
+}
+
+// changes returns by instance how many tokens it has here and afterwards.
+func (t tokens) changes(after tokens) []statsio.TokenChange {
+	var out []statsio.TokenChange
+	for len(t) > 0 || len(after) > 0 {
+		var c statsio.TokenChange
+		switch {
+		case len(after) == 0 || len(t) > 0 && t[0].ID < after[0].ID:
+			c, t = statsio.TokenChange{Instance: t[0].ID, Before: int32(t[0].Tokens)}, t[1:]
+		case len(t) == 0 || after[0].ID < t[0].ID:
+			c, after = statsio.TokenChange{Instance: after[0].ID, After: int32(after[0].Tokens)}, after[1:]
+		default:
+			c = statsio.TokenChange{Instance: t[0].ID, Before: int32(t[0].Tokens), After: int32(after[0].Tokens)}
+			t, after = t[1:], after[1:]
+		}
+		if c.Before != c.After {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (t tokens) unchanged() layoutDiff { return ringDiff{} }
+
+func (t tokens) part() Part {
+	out := make([]statsio.RingTokens, len(t))
+	for i, x := range t {
+		out[i] = statsio.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
+	}
+	return Part{"tokens", listOf(out)}
+}
+
+// owners are the ranges of the key space. An entry has the least key of a range
+// for its key; there is none below the byte 0, so that stands for the lower end of
+// the key space, which is no key.
+type owners ranges.Owners
+
+var lowest = []byte{0}
+
+func readOwners(entries []store.Entry) (owners, error) {
+	out := make(ranges.Owners, len(entries))
+	for i, e := range entries {
+		out[i] = ranges.Owner{Low: e.Key, Follower: e.Instance}
+		if bytes.Equal(e.Key, lowest) {
+			out[i].Low = []byte{}
+		}
+	}
+	if err := out.Validate(); err != nil {
+		return nil, fmt.Errorf("reading stored ranges: %w", err)
+	}
+	return owners(out), nil
+}
+
+// aboveLowest leaves out what holds no key, the range below the byte 0, and lets
+// the range from there on begin at the end of the key space.
+func aboveLowest(o ranges.Owners) owners {
+	if len(o) > 1 && bytes.Equal(o[1].Low, lowest) {
+		o = slices.Clone(o[1:])
+		o[0].Low = []byte{}
+	}
+	return owners(o)
+}
+
+func (o owners) placed() planner.HashFunction { return o }
+
+var errNobody = errors.New("nobody owns the key")
+
+// Instance implements [planner.HashFunction].
+func (o owners) Instance(key []byte, _ uint64) (int32, error) {
+	id, ok := ranges.Owners(o).Find(key)
+	if !ok {
+		return 0, errNobody
+	}
+	return id, nil
+}
+
+func (o owners) size() int64 { return int64(len(o)) }
+
+func (o owners) entries() []store.Entry {
+	out := make([]store.Entry, len(o))
+	for i, x := range o {
+		out[i] = store.Entry{Key: x.Low, Instance: x.Follower}
+		if i == 0 {
+			out[i].Key = lowest
+		}
+	}
+	return out
+}
+
+func (o owners) ids() map[int32]bool {
+	out := make(map[int32]bool)
+	for _, x := range o {
+		out[x.Follower] = true
+	}
+	return out
+}
+
+// allOf are the ranges that one instance owns all of.
+func allOf(id int32) owners { return owners{{Low: []byte{}, Follower: id}} }
+
+func (o owners) unchanged() layoutDiff { return rangesDiff{statsio.RangesPlan{Owners: o.records()}} }
+
+func (o owners) part() Part { return Part{"owners", listOf(o.records())} }
+
+// records are the ranges as answers list them.
+func (o owners) records() []statsio.RangeOwner {
+	out := make([]statsio.RangeOwner, len(o))
+	for i, x := range o {
+		v := ranges.Owners(o).Interval(i)
+		out[i] = statsio.RangeOwner{Range: statsio.Range{From: v.Low, To: v.High}, Instance: x.Follower}
+	}
+	return out
+}

@@ -1,0 +1,436 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plannerd/internal/parameters"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// layoutScheme is what the schemes ring and ranges have in common: a layout says where
+// every key belongs, and a plan changes it.
+type layoutScheme struct{ layoutKind }
+
+// layoutKind is what differs between them.
+type layoutKind interface {
+	name() SchemeName
+	restrict(c Configuration) Configuration
+	check(c Configuration) error
+	hashFunction(c Configuration) (planner.HashFunction, error)
+	rowHash(p *placement) planner.HashFunction
+	strategy(c Configuration) string
+	shownHash(c Configuration) *Hash
+	migrates(classes bool) Migrates
+	countsEntries() bool
+	// layout reads a version of the table; c is the configuration that it pins.
+	layout(c Configuration, entries []store.Entry) (layout, error)
+	// diff reads what a stored plan changes.
+	diff(blob []byte) (layoutDiff, error)
+	// replan makes a new layout.
+	replan(b *base, st *Statistics, stop func() bool) (*replanned, error)
+	// routeBy says where a layout puts a key.
+	routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (id int32, source string, err error)
+}
+
+// replanned is a new layout, and how it comes about.
+type replanned struct {
+	after layout
+	diff  layoutDiff
+	cause planner.Cause // why it leaves some instance above its bound, if it does
+	work  int64
+	// certificate proves how little could have moved at best; nil: nothing is proven.
+	certificate func(judged *planner.Plan) *Certificate
+}
+
+// layoutParameters are the parameters of scheme ring or ranges, and only those.
+type layoutParameters struct {
+	ThetaMax float64              `json:"theta_max"`
+	Deadline *parameters.Duration `json:"deadline"`
+	Ring     *RingParameters      `json:"ring,omitzero"`
+	Ranges   *RangesParameters    `json:"ranges,omitzero"`
+}
+
+// layoutConfiguration is a configuration of scheme ring or ranges as JSON, in the order
+// of the contract.
+type layoutConfiguration struct {
+	Scheme    SchemeName `json:"scheme"`
+	Instances []Instance `json:"instances"`
+	layoutParameters
+	Hash    *Hash   `json:"hash,omitzero"`
+	Trigger Trigger `json:"trigger"`
+	ApprovalRule
+	Reports     ReportOptions `json:"reports"`
+	Retention   Retention     `json:"retention"`
+	StoreInputs bool          `json:"store_inputs"`
+}
+
+func layoutParametersOf(p Parameters) layoutParameters {
+	return layoutParameters{ThetaMax: p.ThetaMax, Deadline: p.Deadline, Ring: p.Ring, Ranges: p.Ranges}
+}
+
+// withLayoutParameters leaves of the parameters what the schemes without a routing
+// table know.
+func withLayoutParameters(c Configuration) Configuration {
+	c.Strategy = ""
+	c.Parameters = Parameters{
+		Values: parameters.Values{Options: planner.Options{ThetaMax: c.ThetaMax}, Deadline: c.Deadline}, Ring: c.Ring, Ranges: c.Ranges,
+	}
+	return c
+}
+
+func (s layoutScheme) configurationForm(c Configuration) any {
+	return layoutConfiguration{
+		Scheme: c.Scheme, Instances: c.Instances, layoutParameters: layoutParametersOf(c.Parameters), Hash: s.shownHash(c),
+		Trigger: c.Trigger, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention, StoreInputs: c.StoreInputs,
+	}
+}
+
+func (layoutScheme) parametersForm(p Parameters) any { return layoutParametersOf(p) }
+
+func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
+	table, err := r.committed(ctx, b.op)
+	if err != nil {
+		return err
+	}
+	if b.layout, err = s.layout(b.pinned.Configuration, table.Entries); err != nil {
+		return err
+	}
+	b.stored = table.Entries
+	has := b.layout.ids()
+	for _, d := range b.newest.Instances {
+		b.changed = b.changed || joins(b, has, d.ID)
+		delete(has, d.ID)
+	}
+	b.changed = b.changed || len(has) > 0
+	return nil
+}
+
+// joins reports whether an instance is new beside those that have a part in the
+// layout.
+func joins(b *base, has map[int32]bool, id int32) bool {
+	return b.layout.size() > 0 && !has[id] && !b.pinned.Has(id)
+}
+
+func (s layoutScheme) admit(_ *base, st *Statistics) error {
+	switch {
+	case st.Partial:
+		return s.admitPartial()
+	case st.Records != nil || st.Compact != nil:
+		return inputError("compact", meansNothing(s.name())+", where statistics are of keys")
+	}
+	return nil
+}
+
+func (s layoutScheme) admitPartial() error {
+	return refuse(CompleteCoverageRequired, "Under the scheme "+string(s.name())+" only complete statistics tell what moves.")
+}
+
+func (layoutScheme) place(b *base) statsio.Place {
+	h, empty := b.layout.placed(), b.layout.size() == 0
+	return func(key []byte, hash uint64, _ int32) int32 {
+		if empty {
+			return planner.NoInstance
+		}
+		return instanceBy(h, key, hash)
+	}
+}
+
+// plan plans the tokens or the ranges of an operator.
+func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
+	if !b.changed && b.layout.size() > 0 {
+		stay, err := layoutSnapshot(b, st, b.newest, b.layout, b.layout)
+		if err != nil {
+			return nil, err
+		}
+		switch cause, err := held(ctx, e.reader, b, stay, st); {
+		case err != nil:
+			return nil, err
+		case cause != "":
+			return s.unmoved(b, stay, cause)
+		}
+	}
+	release, err := e.slots.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	w := e.watch(ctx, b.newest.Parameters)
+	begin, strategy := e.now(), s.strategy(b.newest.Configuration)
+	_, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
+	next, err := s.replan(b, st, w.stop)
+	end(err)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case errors.Is(err, planner.ErrStopped):
+		stay, err := anySnapshot(b, st)
+		if err != nil {
+			return nil, err
+		}
+		out, err := s.unmoved(b, stay, causeUnfinished)
+		if err == nil {
+			out.EndReason = planner.EndStopped
+		}
+		return out, err
+	case err != nil:
+		return nil, err
+	}
+	e.observer.Planned(strategy, e.now().Sub(begin))
+	return s.result(b, st, next)
+}
+
+func (s layoutScheme) noAction(
+	ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause,
+) (*PlanResult, *planner.Plan, error) {
+	stay, err := anySnapshot(b, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := s.unmoved(b, stay, cause)
+	if err != nil {
+		return nil, nil, err
+	}
+	evaluated, err := s.evaluate(ctx, e, b, st, blocking)
+	return out, evaluated, err
+}
+
+// evaluate works out what a plan comes to under other statistics than it was made of;
+// nil when that cannot be told.
+func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, other store.Plan) (*planner.Plan, error) {
+	config, p, err := termsOf(ctx, e.reader, other)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := e.store.Changes(ctx, other.ID)
+	if err != nil {
+		return nil, aboutPlan(other.ID, err)
+	}
+	after, err := s.layout(config.Configuration, entriesAfter(b.stored, changes))
+	if err != nil {
+		return nil, err
+	}
+	before, created := b.layout, b.layout.size() == 0
+	if created { // nobody owns anything
+		before = after
+	}
+	snapshot, err := layoutSnapshot(b, st, config, before, after)
+	if err != nil {
+		return nil, unevaluated(err)
+	}
+	out, err := e.compute(ctx, planner.Rehash, snapshot, p)
+	if err == nil && created {
+		fromNobody(out)
+	}
+	return out, err
+}
+
+// layoutSnapshot says where keys are by one layout, and where they go by another under
+// a configuration.
+func layoutSnapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
+	empty, err := planner.NewRoutingTable(nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := planner.NewSnapshot(st.Statistics,
+		planner.Configuration{Instances: config.planner.Instances, Hash: after.placed()},
+		planner.Base{
+			Configuration: planner.Configuration{Instances: b.pinned.planner.Instances, Hash: before.placed()},
+			Table:         empty, HashChanged: true, IgnoreInstances: true, Stop: b.stop,
+		})
+	if err != nil || st.Instance == nil || st.outdated(b.op.TableVersion) {
+		return s, err
+	}
+	index := make(map[int32]int32, len(s.Instances))
+	for i, d := range s.Instances {
+		index[d.ID] = int32(i)
+	}
+	for i, id := range st.Instance {
+		if id == planner.NoInstance {
+			continue
+		}
+		at, known := index[id]
+		if !known {
+			return nil, &planner.InputError{Row: i, Field: "instance", Detail: "is not a known instance"}
+		}
+		if at != s.Current[i] && b.layout.size() > 0 {
+			s.Drifted++
+		}
+	}
+	return s, nil
+}
+
+// anySnapshot is the snapshot of statistics of which nothing is to be planned: where
+// keys would go makes no difference, but that it is there.
+func anySnapshot(b *base, st *Statistics) (*planner.Snapshot, error) {
+	anywhere := allOf(b.newest.Instances[0].ID)
+	if b.layout.size() == 0 {
+		return layoutSnapshot(b, st, b.newest, anywhere, anywhere)
+	}
+	return layoutSnapshot(b, st, b.newest, b.layout, anywhere)
+}
+
+// unmoved is the plan that leaves everything where it is.
+func (s layoutScheme) unmoved(b *base, snapshot *planner.Snapshot, cause planner.Cause) (*PlanResult, error) {
+	p, err := planner.Inspect(snapshot, planner.Options{ThetaMax: b.newest.ThetaMax, Certificate: planner.CertificateOff})
+	if err != nil {
+		return nil, err
+	}
+	p.Causes = []planner.Cause{cause}
+	if b.layout.size() == 0 {
+		toNobody(p)
+	}
+	return s.named(b, &PlanResult{Plan: p, diff: b.layout.unchanged()}, b.layout), nil
+}
+
+// named fills in what the plan says about its strategy and sizes.
+func (s layoutScheme) named(b *base, o *PlanResult, after layout) *PlanResult {
+	o.Strategy, o.Set, o.Unset = s.strategy(b.newest.Configuration), nil, nil
+	o.TableBefore, o.TableAfter, o.TableWithinLimit = b.layout.size(), after.size(), true
+	return o
+}
+
+// result works out the figures of a new layout.
+func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanResult, error) {
+	before, created := b.layout, b.layout.size() == 0
+	if created { // nobody owned anything
+		before = next.after
+	}
+	snapshot, err := layoutSnapshot(b, st, b.newest, before, next.after)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planner.Rehash(snapshot, planner.Options{ThetaMax: b.newest.ThetaMax})
+	if err != nil {
+		return nil, err
+	}
+	if created {
+		fromNobody(p)
+	}
+	p.WorkUnits = next.work
+	out := &PlanResult{Plan: p, diff: next.diff}
+	if len(changesTo(next.after, b.layout.entries())) > 0 {
+		out.changed = changesTo(next.after, b.stored)
+	}
+	p.Causes = causesOf(p, out.changed == nil, next.cause)
+	if next.certificate != nil {
+		out.certificate = next.certificate(p)
+	}
+	return s.named(b, out, next.after), nil
+}
+
+// causesOf says why nothing changes, or why some instance is still above its bound:
+// because of a hot key, if there is one, and of the cause that is given.
+func causesOf(p *planner.Plan, unchanged bool, cause planner.Cause) []planner.Cause {
+	switch {
+	case p.Balanced && unchanged:
+		return []planner.Cause{planner.CauseBalanced}
+	case p.Balanced:
+		return nil
+	case len(p.HotKeys) > 0:
+		return []planner.Cause{planner.CauseHotKey, cause}
+	}
+	return []planner.Cause{cause}
+}
+
+// fromNobody takes what instances carried before out of the figures: nothing.
+func fromNobody(p *planner.Plan) {
+	total := 0.0
+	for i := range p.Instances {
+		l := &p.Instances[i]
+		total += l.Before
+		l.Before, l.KeysBefore = 0, 0
+	}
+	p.Theta.Before, p.Underload.Before, p.Skewness.Before = 0, 0, 1
+	if total > 0 {
+		p.Underload.Before = 1
+	}
+}
+
+// toNobody is fromNobody for a plan after which there is still nobody to carry
+// anything.
+func toNobody(p *planner.Plan) {
+	fromNobody(p)
+	for i := range p.Instances {
+		p.Instances[i].After, p.Instances[i].KeysAfter = 0, 0
+	}
+	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before, p.Skewness.Before, true
+}
+
+func (s layoutScheme) lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (l Lists, err error) {
+	if !change && !moves {
+		return l, nil
+	}
+	d, err := s.readDiff(ctx, r, p)
+	if err != nil {
+		return l, err
+	}
+	if change {
+		l.Change = d.parts()
+	}
+	if moves {
+		l.Migrations = d.list()
+	}
+	return l, nil
+}
+
+func (s layoutScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {
+	return s.readDiff(ctx, r, p)
+}
+
+// readDiff reads what a stored plan changes.
+func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (layoutDiff, error) {
+	blob, err := r.migrations(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.diff(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
+	}
+	return d, nil
+}
+
+func (s layoutScheme) refuseChanges() error {
+	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+" a plan changes no routing table; GET the plan with include=routing_table.")
+}
+
+func (s layoutScheme) refuseReplay() error {
+	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+" plans change no routing table, and only those are replayed.")
+}
+
+func (s layoutScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
+	held, err := s.layout(c, entries)
+	if err != nil {
+		return TableContent{}, err
+	}
+	return TableContent{Part: held.part()}, nil
+}
+
+// pending is all that there will be.
+func (s layoutScheme) pending(c Configuration, entries []store.Entry, changes []store.Change) ([]Part, error) {
+	content, err := s.table(c, entriesAfter(entries, changes))
+	return []Part{content.Part}, err
+}
+
+func (layoutScheme) changesTell(Configuration, Configuration) bool { return false }
+
+func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, _ *int32) (Route, error) {
+	table, err := r.store.Table(ctx, op.Name, nil)
+	if err != nil {
+		return Route{}, aboutOperator(op.Name, err)
+	}
+	config, err := r.configuration(ctx, op.Name, table.ConfigVersion)
+	if err != nil {
+		return Route{}, err
+	}
+	held, err := s.layout(config, table.Entries)
+	if err != nil {
+		return Route{}, err
+	}
+	id, source, err := s.routeBy(ctx, r, config, held, key)
+	return Route{id, source, table.Version}, err
+}

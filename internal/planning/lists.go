@@ -1,0 +1,256 @@
+package planning
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"plannerd/compact"
+	"plannerd/internal/statsio"
+	"plannerd/planner/ring"
+	"plannerd/store"
+)
+
+// Part is a list that an answer has under a name.
+type Part struct {
+	Name string
+	List statsio.List
+}
+
+// Lists are the long parts of a plan. A nil part is not known, or was not asked for.
+type Lists struct {
+	// Change is what the plan does to the routing table, or to what there is in its
+	// place: entries "set" and keys "unset", "tokens_added" and "tokens_removed", or
+	// all "owners" afterwards.
+	Change     []Part
+	Migrations statsio.List
+}
+
+// NeedsBase64 tells whether some key is not valid UTF-8.
+func (l Lists) NeedsBase64() bool {
+	return partsNeedBase64(l.Change) || l.Migrations != nil && l.Migrations.NeedsBase64()
+}
+
+func partsNeedBase64(parts []Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return p.List.NeedsBase64() })
+}
+
+func listOf[R statsio.Record](records []R) statsio.List {
+	return statsio.Records[R](slices.Values(records))
+}
+
+// entriesOf lists stored entries.
+func entriesOf(entries []store.Entry) statsio.List {
+	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
+		for _, e := range entries {
+			if !yield(statsio.Entry(e)) {
+				return
+			}
+		}
+	})
+}
+
+// changeParts lists the entries that changes set, and the keys of those that they
+// unset.
+func changeParts(changes []store.Change) []Part {
+	set := func(yield func(statsio.Entry) bool) {
+		for _, c := range changes {
+			if c.New != store.NoInstance && !yield(statsio.Entry{Key: c.Key, Instance: c.New}) {
+				return
+			}
+		}
+	}
+	unset := func(yield func(statsio.UnsetKey) bool) {
+		for _, c := range changes {
+			if c.New == store.NoInstance && !yield(c.Key) {
+				return
+			}
+		}
+	}
+	return []Part{{"set", statsio.Records[statsio.Entry](set)}, {"unset", statsio.Records[statsio.UnsetKey](unset)}}
+}
+
+// migrations are what a plan moves, of one kind.
+type migrations interface {
+	list() statsio.List
+	moves() moveIndex
+}
+
+// decodeMigrations reads the migrations of a plan of a routing table.
+func decodeMigrations(id string, blob []byte) (migrations, error) {
+	if statsio.IsClassMoves(blob) {
+		records, err := decodeClassMoves(id, blob)
+		return classMigrations(slices.DeleteFunc(records, func(r compact.Record) bool { return r.Planned == r.Current })), err
+	}
+	m, err := statsio.DecodeMigrations(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
+	}
+	return keyMigrations{m}, nil
+}
+
+// decodeClassMoves reads what the store keeps of the moves of a plan of classes.
+func decodeClassMoves(id string, blob []byte) ([]compact.Record, error) {
+	records, err := statsio.DecodeClassMoves(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
+	}
+	return records, nil
+}
+
+// layoutDiff is what a plan of scheme ring or ranges changes, in place of entries of
+// a routing table.
+type layoutDiff interface {
+	migrations
+	encode() []byte
+	// parts is what the plan does to the layout.
+	parts() []Part
+	// affected yields the instances that it concerns, some of them several times.
+	affected() iter.Seq[int32]
+}
+
+type (
+	// keyMigrations are the migrations of a plan of keys, as the store has them.
+	keyMigrations struct{ *statsio.Migrations }
+	// classMigrations are the moves of a plan of classes, in ascending order of d, d_h,
+	// v_c, v_S and d′.
+	classMigrations []compact.Record
+	ringDiff        struct{ statsio.RingPlan }
+	rangesDiff      struct{ statsio.RangesPlan }
+)
+
+func (m keyMigrations) list() statsio.List { return statsio.Records[statsio.Migration](m.All()) }
+func (m classMigrations) list() statsio.List {
+	return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(m))
+}
+func (d ringDiff) list() statsio.List   { return listOf(d.Arcs) }
+func (d rangesDiff) list() statsio.List { return listOf(d.Moves) }
+
+func (d ringDiff) encode() []byte   { return d.Encode() }
+func (d rangesDiff) encode() []byte { return d.Encode() }
+
+func (d ringDiff) parts() []Part {
+	added := func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After }
+	removed := func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before }
+	return []Part{{"tokens_added", tokenList(d.Tokens, added)}, {"tokens_removed", tokenList(d.Tokens, removed)}}
+}
+
+func (d rangesDiff) parts() []Part { return []Part{{"owners", listOf(d.Owners)}} }
+
+// tokenList lists the tokens of each change that span names.
+func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) statsio.List {
+	return statsio.Records[statsio.RingToken](func(yield func(statsio.RingToken) bool) {
+		for _, c := range changes {
+			from, to := span(c)
+			name := append(strconv.AppendInt([]byte("token-"), int64(c.Instance), 10), '-')
+			for j := from; j < to; j++ {
+				at := ring.Position(strconv.AppendInt(name[:len(name):len(name)], int64(j), 10))
+				if !yield(statsio.RingToken{Instance: c.Instance, Index: j, Position: at}) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func (d ringDiff) affected() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, m := range d.Arcs {
+			if !yield(m.From) || !yield(m.To) {
+				return
+			}
+		}
+	}
+}
+
+func (d rangesDiff) affected() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, m := range d.Moves {
+			if !yield(m.From) || !yield(m.To) {
+				return
+			}
+		}
+	}
+}
+
+// moves are migrations of keys by ascending key, in whatever order the plan has them.
+func (m keyMigrations) moves() moveIndex {
+	out := newMoves(m.Len(), m.Bytes(), m.At, func(i int) moveOf {
+		x := m.Keyless(i)
+		return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
+	})
+	out.key, out.usual = m.Key, m.byKey()
+	return out
+}
+
+// byKey returns where the migrations are by ascending key. Eight bytes behind what all
+// keys begin with mostly tell them apart.
+func (m keyMigrations) byKey() []int32 {
+	type headed struct {
+		head uint64
+		at   int32
+	}
+	all, shared := make([]headed, m.Len()), m.sharedPrefix()
+	for i := range all {
+		var head [8]byte
+		copy(head[:], m.Key(i)[shared:])
+		all[i] = headed{binary.BigEndian.Uint64(head[:]), int32(i)}
+	}
+	slices.SortFunc(all, func(a, b headed) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		return bytes.Compare(m.Key(int(a.at)), m.Key(int(b.at)))
+	})
+	out := make([]int32, len(all))
+	for i, x := range all {
+		out[i] = x.at
+	}
+	return out
+}
+
+// sharedPrefix is the number of bytes with which all keys begin alike.
+func (m keyMigrations) sharedPrefix() int {
+	if m.Len() == 0 {
+		return 0
+	}
+	shared := m.Key(0)
+	for i := range m.Len() {
+		key := m.Key(i)
+		for !bytes.HasPrefix(key, shared) {
+			shared = shared[:len(shared)-1]
+		}
+	}
+	return len(shared)
+}
+
+func (m classMigrations) moves() moveIndex {
+	const recordBytes = 40
+	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) }, func(i int) moveOf {
+		return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State, times: m[i].Count}
+	})
+}
+
+func (d ringDiff) moves() moveIndex {
+	const arcBytes = 48
+	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) statsio.ArcMove { return d.Arcs[i] }, func(i int) moveOf {
+		x := d.Arcs[i]
+		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
+	})
+}
+
+func (d rangesDiff) moves() moveIndex {
+	const rangeBytes = 88 + 2*16 // its keys are rounded up
+	all, size := d.Moves, rangeBytes*len(d.Moves)
+	for _, x := range all {
+		size += len(x.Range.From) + len(x.Range.To)
+	}
+	return newMoves(len(all), size, func(i int) statsio.RangeMove { return all[i] }, func(i int) moveOf {
+		x := all[i]
+		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
+	})
+}

@@ -1,0 +1,70 @@
+package planning
+
+import (
+	"plannerd/internal/admission"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// What calls hold, in bytes: by BenchmarkMemory of package api, which takes the most
+// live memory of requests with a million rows of four columns and keys of 13 bytes
+// under frequent collections, rounded up. Decoded columns (50 a row) are not in
+// these; they are counted as they are.
+const (
+	// planRowBytes is for a row: the snapshot, the scratch of a strategy and its
+	// certificate, its moves and what they do to the table, the encoded input. The
+	// text of keys is in the input once more.
+	planRowBytes = 112
+	// compactRowBytes is for a row of keys that are brought into the compact form
+	// besides.
+	compactRowBytes = 64
+	// moveBytes is for a move that is kept and answered, as JSON and as the store
+	// takes it; its key stands four times at most.
+	moveBytes    = 128
+	moveKeyTimes = 4
+	// trialMoveBytes is for a move of one plan of a what-if, and trialTextBytes for
+	// it in an answer with the plans, besides its key.
+	trialMoveBytes = 48
+	trialTextBytes = 224
+	// loadBytes is for an instance in the answer, once for each plan.
+	loadBytes = 512
+	// entryBytes is for an entry of a stored routing table and its key, as it is
+	// read and indexed, or answered.
+	entryBytes = 256
+	// listedBytes is for a move or change that is read from the store and listed.
+	listedBytes = 256
+	// changeBytes is for a change of the table that a resolution comes to, as the
+	// store takes it.
+	changeBytes = 128
+	// mergedRowBytes is for a row of a stored report while it is merged with others.
+	mergedRowBytes = 256
+	// storedRowBytes is for a row of a stored input while it is decoded.
+	storedRowBytes = 128
+	// summedBytes is for a migration that is summed up to a flow, and flowBytes for a
+	// flow that is then answered.
+	summedBytes = 28
+	flowBytes   = 160
+)
+
+// movedKeyBytes is how long the keys are that a plan moves, together.
+func movedKeyBytes(p *planner.Plan) (n int64) {
+	if p.Snapshot.Keys.Len() == 0 { // classes
+		return 0
+	}
+	for _, m := range p.Moves {
+		n += int64(len(p.Snapshot.Keys.At(int(m.Item))))
+	}
+	return n
+}
+
+// holdLists has a lease hold what the long lists of a stored plan take: what it
+// moves, and what it does to the table.
+func holdLists(l *admission.Lease, p store.Plan) error {
+	items := 2*p.MigrationKeys + max(p.TableAfter-p.TableBefore, p.TableBefore-p.TableAfter)
+	return l.Reserve(max(0, items) * listedBytes)
+}
+
+// holdTable has a lease hold the committed routing table of an operator.
+func holdTable(l *admission.Lease, op store.Operator) error {
+	return l.Reserve(op.TableSize * entryBytes)
+}

@@ -1,0 +1,246 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// mergedReports are the statistics that the reports of an interval make. A nil one
+// stands for statistics that came whole.
+type mergedReports struct {
+	*Statistics
+
+	last     []store.Report // as the store listed them
+	received []store.Report
+	carried  []store.Report
+	frozen   []int32
+	drifted  int64 // keys in several reports that nobody else counts
+}
+
+// merge reads the reports that a plan is asked of, and merges them.
+func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedReports, error) {
+	begin, m := s.now(), &mergedReports{}
+	var err error
+	if m.last, err = s.store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
+		return nil, aboutOperator(b.op.Name, err)
+	}
+	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing)); err != nil {
+		return nil, err
+	}
+	if err := m.admit(b); err != nil {
+		return nil, err
+	}
+	reports, err := s.readReports(ctx, b, m, in.Memory)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.slots.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	merged, err := statsio.MergeReports(ctx, reports, m.frozen, b.newest.scheme().place(b))
+	if errors.Is(err, statsio.ErrMixedState) {
+		return nil, refuse(ReportsDiffer, "Some reports name the state of their keys and others do not.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	// How long the keys are shows only now. Few reports are merged at a time.
+	if err := in.Memory.Reserve(int64(merged.Keys.Bytes())); err != nil {
+		return nil, err
+	}
+	st := *in.Statistics
+	st.Statistics, st.Decode = merged.Statistics, st.Decode+s.now().Sub(begin)
+	m.Statistics, m.drifted = &st, merged.Drifted
+	return m, nil
+}
+
+// choose finds out which reports a plan is made of, and what becomes of instances whose
+// report is missing.
+func (m *mergedReports) choose(b *base, interval int64, mode MissingReports) error {
+	received, late, missing := reporters{b.newest, b.pinned}.split(m.last, interval)
+	m.received = received
+	switch {
+	case len(received) == 0:
+		return missingReports(missing, "No instance has reported the interval.")
+	case len(missing) == 0:
+		return nil
+	case mode == MissingFail:
+		return missingReports(missing, "Reports of the interval are missing, of "+idsText(missing)+".")
+	}
+	if err := b.newest.scheme().admitPartial(); err != nil {
+		return err
+	}
+	switch {
+	case b.changed:
+		return refuse(CompleteCoverageRequired,
+			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+idsText(missing)+
+				": they alone tell what moves.")
+	case mode == MissingFreeze:
+		m.frozen = missing
+	default:
+		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
+	}
+	return nil
+}
+
+// admit refuses reports of an older table when the hash changed: keys may have come to
+// their instances since that nobody names, and the hash would move them.
+func (m *mergedReports) admit(b *base) error {
+	if !b.changed {
+		return nil
+	}
+	var outdated []int32
+	for _, one := range m.received {
+		if one.TableVersion < b.op.TableVersion {
+			outdated = append(outdated, one.Instance)
+		}
+	}
+	if len(outdated) == 0 {
+		return nil
+	}
+	return refuse(CompleteCoverageRequired,
+		"The instances or the hash function changed since the routing table was committed, and reports are of an older one, of "+idsText(outdated)+
+			": they do not tell what came since.")
+}
+
+// carry has last reports stand in for those that are missing.
+func (m *mergedReports) carry(late []store.Report, missing []int32, interval, maxAge int64) error {
+	var without []int32
+	for _, id := range missing {
+		i, found := slices.BinarySearchFunc(late, id, func(o store.Report, id int32) int { return cmp.Compare(o.Instance, id) })
+		if found && interval-late[i].Interval <= maxAge {
+			m.carried = append(m.carried, late[i])
+		} else {
+			without = append(without, id)
+		}
+	}
+	if len(without) > 0 {
+		return missingReports(without, fmt.Sprintf(
+			"Reports of the interval are missing, of %s, and no report of the last %d intervals can stand in.", idsText(without), maxAge))
+	}
+	return nil
+}
+
+// missingReports refuses a plan for the lack of reports.
+func missingReports(ids []int32, detail string) error {
+	return &Error{Reason: ReportsMissing, Detail: detail, Missing: ids}
+}
+
+// idsText names instances, many of them by their number.
+func idsText(ids []int32) string {
+	const most = 20
+	text := make([]string, min(len(ids), most))
+	for i := range text {
+		text[i] = strconv.Itoa(int(ids[i]))
+	}
+	out := strings.Join(text, ", ")
+	if len(ids) == 1 {
+		return "instance " + out
+	}
+	if len(ids) > most {
+		out += fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return "instances " + out
+}
+
+// readReports reads what the chosen reports say, in ascending order of their instances.
+func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports, memory *admission.Lease) ([]statsio.Report, error) {
+	chosen := slices.Concat(m.received, m.carried)
+	rows := int64(0)
+	for _, one := range chosen {
+		rows += one.Rows
+		if one.TableVersion < b.op.TableVersion && b.engineHolds() {
+			return nil, refuse(TableVersionOutdated, fmt.Sprintf(
+				"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one is %d.",
+				one.Instance, one.TableVersion, b.op.TableVersion))
+		}
+	}
+	if rows > int64(s.limits.Rows) {
+		return nil, refuse(TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.limits.Rows))
+	}
+	if err := memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
+		return nil, err
+	}
+	out := make([]statsio.Report, len(chosen))
+	for i, one := range chosen {
+		data, err := s.store.ReportData(ctx, b.op.Name, one.Revision)
+		if errors.Is(err, store.ErrNotFound) {
+			err = overtaken(fmt.Errorf("instance %d: %w", one.Instance, store.ErrReportsChanged))
+		}
+		if err != nil {
+			return nil, aboutOperator(b.op.Name, err)
+		}
+		if err := memory.Reserve(int64(len(data))); err != nil {
+			return nil, err
+		}
+		out[i] = statsio.Report{
+			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.op.TableVersion, Carried: i >= len(m.received),
+		}
+	}
+	slices.SortFunc(out, func(a, b statsio.Report) int { return cmp.Compare(a.Instance, b.Instance) })
+	return out, nil
+}
+
+// note has a plan say what it was made of.
+func (m *mergedReports) note(o *PlanResult) {
+	if m == nil {
+		return
+	}
+	o.Snapshot.Drifted += m.drifted
+	if len(m.carried) > 0 {
+		o.Causes = append(o.Causes, causeCarried)
+	}
+	if len(m.frozen) > 0 && !slices.Contains(o.Causes, planner.CauseFrozen) {
+		o.Causes = append(o.Causes, planner.CauseFrozen)
+	}
+}
+
+// encode returns what a plan was made of as JSON; nil for statistics that came whole.
+func (m *mergedReports) encode() ([]byte, error) {
+	if m == nil {
+		return nil, nil
+	}
+	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)), Frozen: []int32{}}
+	for i, one := range m.carried {
+		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
+	}
+	if m.frozen != nil {
+		out.Frozen = m.frozen
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the reports: %w", err)
+	}
+	return text, nil
+}
+
+// refusal tells which key of merged reports the planner refuses: no input of the caller
+// has it.
+func (m *mergedReports) refusal(err error) error {
+	var input *planner.InputError
+	if m == nil || !errors.As(err, &input) {
+		return err
+	}
+	detail := input.Field + ": " + input.Detail
+	if input.Row >= 0 {
+		detail = fmt.Sprintf("key %q: %s", m.Keys.At(input.Row), detail)
+	}
+	return &Error{
+		Reason: Invalid, Detail: "The reports do not fit the operator as it is now; see errors.",
+		Problems: []planner.InputError{{Row: -1, Detail: detail}},
+	}
+}

@@ -1,0 +1,117 @@
+package planning
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"plannerd/store"
+)
+
+// Operator is an operator as it stands.
+type Operator struct {
+	store.Operator
+	Configuration Configuration // the newest
+	Created       bool          // it is new
+}
+
+func newOperator(op store.Operator, created bool) (Operator, error) {
+	config, err := decodeConfiguration(op.Config)
+	return Operator{op, config, created}, aboutOperator(op.Name, err)
+}
+
+// OperatorGuard refuses to change an operator as it stands; nil: there is none of the
+// name.
+type OperatorGuard func(current *Operator) error
+
+// guarding returns the guard as the store asks it, unless the operator is as happened
+// says.
+func (g OperatorGuard) guarding(happened func(store.Operator) bool) store.OperatorGuard {
+	return func(current *store.Operator) error {
+		if current == nil {
+			return g(nil)
+		}
+		if happened(*current) {
+			return nil
+		}
+		op, err := newOperator(*current, false)
+		if err != nil {
+			return err
+		}
+		return g(&op)
+	}
+}
+
+// Configure creates an operator, or gives it a new configuration. guard is asked
+// whether it may; where unlessSame is set it is not asked about the same configuration.
+func (s *Service) Configure(
+	ctx context.Context, name string, c Configuration, guard OperatorGuard, unlessSame bool, claim *Claim[Operator],
+) (Operator, error) {
+	text, err := c.Encode()
+	if err != nil {
+		return Operator{}, err
+	}
+	guarded := guard.guarding(func(op store.Operator) bool { return unlessSame && bytes.Equal(op.Config, text) })
+	ctx = claim.completing(ctx, func(out store.Outcome) (Operator, error) { return newOperator(out.Operator, out.Created) })
+	op, created, err := s.store.PutOperator(ctx, name, text, s.now(), guarded, fixedChoices{c.Scheme, c.TableOwner}.guard)
+	if err != nil {
+		return Operator{}, aboutOperator(name, err)
+	}
+	if c.TableOwner == OwnerPlanner && c.scheme().countsEntries() {
+		s.observer.TableSize(name, op.TableSize)
+	}
+	return newOperator(op, created)
+}
+
+// Operator reads an operator.
+func (s *Service) Operator(ctx context.Context, name string) (Operator, error) {
+	op, err := s.operator(ctx, name)
+	if err != nil {
+		return Operator{}, err
+	}
+	return newOperator(op, false)
+}
+
+// CheckOperator refuses operators that do not exist.
+func (s *Service) CheckOperator(ctx context.Context, name string) error {
+	_, err := s.operator(ctx, name)
+	return err
+}
+
+// operatorsAtATime: an operator may have very many instances, so few are read at a
+// time.
+const operatorsAtATime = 10
+
+// Operators yields the operators after a name, in ascending order of their names, up to
+// the first error.
+func (s *Service) Operators(ctx context.Context, after string) iter.Seq2[Operator, error] {
+	return func(yield func(Operator, error) bool) {
+		for {
+			ops, err := s.store.Operators(ctx, after, operatorsAtATime)
+			if err != nil {
+				yield(Operator{}, aboutStore(err))
+				return
+			}
+			for _, op := range ops {
+				after = op.Name
+				if read, err := newOperator(op, false); !yield(read, err) || err != nil {
+					return
+				}
+			}
+			if len(ops) < operatorsAtATime {
+				return
+			}
+		}
+	}
+}
+
+// Delete removes an operator with all its history.
+func (s *Service) Delete(ctx context.Context, name string, guard OperatorGuard, claim *Claim[struct{}]) error {
+	ctx = claim.completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
+	guarded := guard.guarding(func(store.Operator) bool { return false })
+	if err := s.store.DeleteOperator(ctx, name, s.now(), guarded); err != nil {
+		return aboutOperator(name, err)
+	}
+	s.observer.Deleted(name)
+	return nil
+}

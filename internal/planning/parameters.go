@@ -1,0 +1,59 @@
+package planning
+
+import (
+	"errors"
+
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
+)
+
+// Parameters are those of one plan, with all defaults filled in.
+type Parameters struct {
+	parameters.Values
+	Ring   *RingParameters   `json:"ring,omitzero"`   // of scheme ring only
+	Ranges *RangesParameters `json:"ranges,omitzero"` // of scheme ranges only
+}
+
+// RingParameters are those of scheme ring, with defaults filled in.
+type RingParameters struct {
+	Method    ring.Method `json:"method"`
+	Tau       *float64    `json:"tau,omitzero"`        // nil under fitted
+	MaxRounds int         `json:"max_rounds,omitzero"` // 0 under fitted
+}
+
+// options are those of a plan of the ring for so many instances, without Stop.
+func (p *RingParameters) options(thetaMax float64, instances int) ring.PlanOptions {
+	o := ring.PlanOptions{
+		ThetaMax: min(thetaMax, planner.MaxAmount), Method: p.Method, Policy: ring.Policy{Tau: p.Tau}, MaxRounds: p.MaxRounds,
+	}
+	if p.Method == ring.Fitted {
+		o.TokenLimit = max(1, min(ring.DefaultReachTokens, partitioner.MaxRingTokens/instances))
+	}
+	return o
+}
+
+// RangesParameters are those of scheme ranges, with defaults filled in.
+type RangesParameters struct {
+	Method       ranges.Method `json:"method"`
+	MaxIntervals int           `json:"max_intervals,omitzero"` // 0 under quantile
+}
+
+// options are those of a plan of the ranges for so many instances, without Stop:
+// there are never more ranges than can be planned on.
+func (p *RangesParameters) options(thetaMax float64, instances int) ranges.Options {
+	return ranges.Options{
+		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount), MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
+	}
+}
+
+func inputError(field, detail string) error {
+	return &planner.InputError{Row: -1, Field: field, Detail: detail}
+}
+
+func isInputError(err error) bool {
+	var input *planner.InputError
+	return errors.As(err, &input)
+}

@@ -1,0 +1,187 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/analyses"
+	"plannerd/internal/statsio"
+	"plannerd/store"
+)
+
+// SchemeOf is the scheme that a plan was made under.
+func SchemeOf(p Plan) SchemeName { return SchemeName(p.Scheme) }
+
+func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
+
+// MigratesOf is what the migrations of a stored plan are.
+func MigratesOf(p Plan) Migrates { return schemeOf(p).migrates(p.Classes) }
+
+// Plan reads a plan.
+func (s *Service) Plan(ctx context.Context, id string) (Plan, error) { return s.plan(ctx, id) }
+
+// Plans lists plans of an operator, newest first; next is where the list goes on, 0
+// after its end.
+func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error) {
+	if err := s.CheckOperator(ctx, f.Operator); err != nil {
+		return nil, 0, err
+	}
+	plans, next, err = s.store.Plans(ctx, f)
+	return plans, next, aboutOperator(f.Operator, err)
+}
+
+// Transitions are the life of a plan so far, oldest first.
+func (s *Service) Transitions(ctx context.Context, id string) ([]Transition, error) {
+	all, err := s.store.Transitions(ctx, id)
+	return all, aboutPlan(id, err)
+}
+
+// Lists reads what a plan does to the table and what it migrates, so far as they are
+// asked for.
+func (s *Service) Lists(ctx context.Context, p Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
+	if change || moves {
+		if err := holdLists(memory, p); err != nil {
+			return Lists{}, err
+		}
+	}
+	return schemeOf(p).lists(ctx, s.reader, p, change, moves)
+}
+
+// index returns the migrations of a plan. As they never change, they are kept: decoding
+// them takes longer than all else about a page.
+func (s *Service) index(ctx context.Context, p Plan, memory *admission.Lease) (moveIndex, error) {
+	if found, ok := s.moves.get(p.ID); ok {
+		return found, nil
+	}
+	if err := holdLists(memory, p); err != nil {
+		return nil, err
+	}
+	m, err := schemeOf(p).migrations(ctx, s.reader, p)
+	if err != nil {
+		return nil, err
+	}
+	read := m.moves()
+	if read.bytes() <= s.moves.limit {
+		s.moves.put(p.ID, read)
+	}
+	return read, nil
+}
+
+// Migrations lists what a plan moves.
+func (s *Service) Migrations(ctx context.Context, p Plan, filter MoveFilter, order Sorting, memory *admission.Lease) (Listing, error) {
+	all, err := s.index(ctx, p, memory)
+	if err != nil {
+		return nil, err
+	}
+	return all.listing(filter, order), nil
+}
+
+// Flows sums up what a plan moves by where it comes from and where it goes.
+func (s *Service) Flows(ctx context.Context, p Plan, memory *admission.Lease) (Listing, error) {
+	all, err := s.index(ctx, p, memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.Reserve(int64(all.len()) * summedBytes); err != nil {
+		return nil, err
+	}
+	flows := all.flows()
+	if err := memory.Reserve(int64(len(flows)) * flowBytes); err != nil {
+		return nil, err
+	}
+	return selection[statsio.Flow]{n: len(flows), at: func(i int) statsio.Flow { return flows[i] }}, nil
+}
+
+// TableChanges lists what a plan does to the entries of the routing table.
+func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter, memory *admission.Lease) (Listing, error) {
+	if err := schemeOf(p).refuseChanges(); err != nil {
+		return nil, err
+	}
+	if err := refuseUnresolved(p); err != nil {
+		return nil, err
+	}
+	if err := holdLists(memory, p); err != nil {
+		return nil, err
+	}
+	changes, err := s.changes(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	list := selection[statsio.TableChange]{n: len(changes), at: func(i int) statsio.TableChange {
+		x := changes[i]
+		return statsio.TableChange{Key: x.Key, Instance: x.New, Previous: x.Old}
+	}}
+	if !filter.takesAll() {
+		list.takes = func(i int) bool { return filter.takes(changes[i].Key, changes[i].New, changes[i].Old) }
+	}
+	return list, nil
+}
+
+// refuseUnresolved refuses to tell what a plan does to the table when only the engine
+// knows.
+func refuseUnresolved(p store.Plan) error {
+	switch {
+	case !p.Classes || p.ResolvedKeys != nil:
+		return nil
+	case p.EngineTable:
+		return refuse(TableNotHeld, "The plan moves classes of keys, and the engine holds the routing table.")
+	}
+	return aboutPlan(p.ID, store.ErrUnresolved)
+}
+
+// AnalysisInput reads the stored statistics of an interval as analyses take them; epoch
+// nil is the newest that has the interval.
+func (s *Service) AnalysisInput(
+	ctx context.Context, operator string, interval int64, epoch *int64, memory *admission.Lease,
+) (*analyses.Input, error) {
+	plan, err := s.newestPlan(ctx, operator, interval, epoch)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := s.store.Input(ctx, plan)
+	if err != nil {
+		return nil, aboutInterval(operator, interval, err)
+	}
+	if blob == nil {
+		return nil, refuse(Purged, fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
+	}
+	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+		return nil, err
+	}
+	if statsio.IsCompact(blob) {
+		return nil, refuse(KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
+	}
+	stats, err := statsio.DecodeInput(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
+	}
+	if stats.Partial {
+		return nil, refuse(KeysNotKnown, "The statistics of that interval are partial: they do not name all keys.")
+	}
+	in, err := analyses.FromStatistics(stats)
+	if err != nil {
+		return nil, err
+	}
+	return in, memory.Settle(in.Bytes())
+}
+
+// newestPlan returns the newest plan of an interval.
+func (s *Service) newestPlan(ctx context.Context, operator string, interval int64, epoch *int64) (id string, err error) {
+	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: plansAtATime}
+	for {
+		plans, next, err := s.store.Plans(ctx, filter)
+		if err != nil {
+			return "", aboutOperator(operator, err)
+		}
+		for _, p := range plans {
+			if epoch == nil || p.Epoch == *epoch {
+				return p.ID, nil
+			}
+		}
+		if next == 0 {
+			return "", aboutInterval(operator, interval, store.ErrNotFound)
+		}
+		filter.Before = next
+	}
+}

@@ -1,0 +1,31 @@
+package planning
+
+import (
+	"time"
+
+	"plannerd/internal/admission"
+)
+
+// Proposal is what a plan is asked of.
+type Proposal struct {
+	*Statistics
+	// Reports asks for a plan made of the reports of the interval; nil: the statistics
+	// come whole.
+	Reports *ReportsQuery
+	By      Transition // who asks
+	Memory  *admission.Lease
+	Claim   *Claim[StoredPlan]
+}
+
+// ReportsQuery says how the reports of an interval are to be merged.
+type ReportsQuery struct {
+	Missing MissingReports // "": as the operator says
+}
+
+// StoredPlan is a plan that the store has, with its lists.
+type StoredPlan struct {
+	Plan
+	Lists   Lists
+	Created bool           // it was made now
+	Persist *time.Duration // that storing it took; nil: it is not known (yet)
+}

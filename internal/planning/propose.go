@@ -1,0 +1,253 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"plannerd/internal/statsio"
+	"plannerd/store"
+)
+
+// planAttempts is how often a plan is made when another request is faster to change
+// what it is made of.
+const planAttempts = 3
+
+// Propose makes and stores the plan of an operator's statistics, or finds the one that
+// was made of them before.
+func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*StoredPlan, error) {
+	var err error
+	decoded := in.Memory.Used()
+	for range planAttempts {
+		if err = in.Memory.Settle(decoded + in.planBytes()); err != nil {
+			break
+		}
+		var p *StoredPlan
+		if p, err = s.tryPropose(ctx, operator, in); err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, errOvertaken) {
+			break
+		}
+	}
+	return nil, err
+}
+
+func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) (*StoredPlan, error) {
+	b, err := s.loadBase(ctx, operator, in.Memory)
+	if err != nil {
+		return nil, err
+	}
+	d := draft{Statistics: in.Statistics, by: in.By, claim: in.Claim, hash: "reports"}
+	if in.Reports == nil {
+		d.hash = in.Hash()
+	}
+	// A plan of reports is identified by its interval alone: reports are closed once
+	// that has its plan.
+	if p, err := s.findPlan(ctx, b, in.Statistics, d.hash); p != nil || err != nil {
+		if err := s.unlessStale(ctx, b, err); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	d.source = in.identity(d.hash, b.op.ConfigVersion, b.op.TableVersion)
+	d.fingerprint = d.source
+	if in.Reports != nil {
+		if d.merged, err = s.merge(ctx, b, in); err != nil {
+			return nil, err
+		}
+		d.Statistics = d.merged.Statistics
+		d.hash = d.Hash()
+	}
+	if err := b.admit(d.Statistics); err != nil {
+		return nil, s.unlessStale(ctx, b, err)
+	}
+	begin := s.now()
+	out, err := s.computePlan(ctx, b, d.Statistics)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, d.merged.refusal(err)
+	}
+	d.merged.note(out)
+	if d.reports, err = d.merged.encode(); err != nil {
+		return nil, err
+	}
+	if err := in.Memory.Reserve(out.answerBytes()); err != nil {
+		return nil, err
+	}
+	out.Took = s.now().Sub(begin)
+	d.PlanResult, d.parameters = out, d.Over(b.newest.Parameters)
+	return s.keep(ctx, b, d)
+}
+
+// unlessStale returns a refusal, or none, and marks what rests on a configuration or a
+// table that is no longer the operator's: together with what was read after them it may
+// never have been true. A plan that was found rests on the configuration alone.
+func (s *Service) unlessStale(ctx context.Context, b *base, refusal error) error {
+	op, err := s.store.Operator(ctx, b.op.Name)
+	switch {
+	case err != nil && refusal == nil:
+		return aboutOperator(b.op.Name, err)
+	case err != nil:
+		return refusal
+	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
+		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
+	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
+		return fmt.Errorf("%w: %w", errOvertaken, refusal)
+	}
+	return refusal
+}
+
+// mostPlansOfInterval is how many plans of one interval are looked through.
+const mostPlansOfInterval = 1000
+
+// findPlan looks for the plan that was made of the same statistics before: on the
+// committed table, or, when the interval can have no other plan, on the table that was
+// committed then. It returns nil when there is none and one may be made.
+func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash string) (*StoredPlan, error) {
+	name, epoch, interval := b.op.Name, st.Epoch, st.Interval
+	p, err := s.store.FindPlan(ctx, name, epoch, interval, st.identity(hash, b.op.ConfigVersion, b.op.TableVersion))
+	if err == nil {
+		return s.load(ctx, p)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, aboutOperator(name, err)
+	}
+	refused := s.store.CheckInterval(ctx, name, epoch, interval)
+	if refused == nil {
+		return nil, nil
+	}
+	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) || errors.Is(refused, store.ErrFenced) {
+		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval, Limit: mostPlansOfInterval})
+		if err != nil {
+			return nil, aboutOperator(name, err)
+		}
+		for _, p := range earlier {
+			if p.Epoch != epoch || p.Fingerprint != st.identity(hash, b.op.ConfigVersion, p.BaseVersion) {
+				continue
+			}
+			whole, err := s.plan(ctx, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			return s.load(ctx, whole)
+		}
+	}
+	return nil, aboutOperator(name, refused)
+}
+
+// load adds its lists to a stored plan.
+func (s *Service) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
+	lists, err := schemeOf(p).lists(ctx, s.reader, p, true, true)
+	return &StoredPlan{Plan: p, Lists: lists}, err
+}
+
+// draft is a computed plan that is to be stored, with what the record says besides.
+type draft struct {
+	*PlanResult
+	*Statistics
+	parameters  Parameters
+	merged      *mergedReports // nil: the statistics came whole
+	hash        string         // of the statistics
+	fingerprint string         // of the plan
+	source      string         // the fingerprint of the plan that has the statistics
+	reports     []byte         // JSON; nil: the statistics came whole
+	by          Transition
+	claim       *Claim[StoredPlan]
+}
+
+// errTwin: another request has made the same plan; its lists are not at hand yet.
+var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", errOvertaken)
+
+// keep stores a plan.
+func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
+	begin := s.now()
+	record, err := b.record(d, begin)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil { // encoding has stopped, perhaps
+		return nil, ctx.Err()
+	}
+	d.by.At = begin
+	made := StoredPlan{Lists: d.lists(record.Changes), Created: true}
+	p, created, err := s.store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (StoredPlan, error) {
+		if !out.Created {
+			return StoredPlan{}, errTwin
+		}
+		made := made
+		made.Plan = out.Plan
+		return made, nil
+	}), record, d.by)
+	if err != nil {
+		return nil, aboutOperator(b.op.Name, overtaken(err))
+	}
+	if !created {
+		return s.load(ctx, p)
+	}
+	s.observer.Created(p, d.PlanResult.Plan)
+	if p.Status == store.StatusCommitted {
+		s.observeCommit(p)
+	}
+	took := s.now().Sub(begin)
+	made.Plan, made.Persist = p, &took
+	return &made, nil
+}
+
+// record is a plan as the store takes it.
+func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
+	f, err := d.Figures()
+	if err != nil {
+		return store.NewPlan{}, err
+	}
+	f.InputHash, f.Reports, f.DecodeMS, f.PlanMS = d.hash, d.reports, Milliseconds(d.Decode), Milliseconds(d.Took)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return store.NewPlan{}, fmt.Errorf("making an id: %w", err)
+	}
+	parameters, err := json.Marshal(b.newest.scheme().parametersForm(d.parameters))
+	if err != nil {
+		return store.NewPlan{}, err
+	}
+	p := store.Plan{
+		ID: id.String(), Operator: b.op.Name, Epoch: d.Epoch, Interval: d.Interval, Status: d.status(b.changed),
+		Scheme: string(b.newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
+		BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
+		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.outdated(b.op.TableVersion), CreatedAt: at, Figures: f,
+		Classes: d.classes != nil, EngineTable: b.engineHolds(),
+	}
+	if p.Status == store.StatusApproved {
+		p.Status, p.ExpiresAt = b.newest.firstStatus(at)
+		p.Awaited = d.affected()
+	}
+	out := store.NewPlan{
+		Plan: p, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
+		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
+	}
+	if d.merged != nil {
+		out.LastReports = d.merged.last
+	}
+	return out, nil
+}
+
+// storedInput returns the statistics as the store keeps them; nil when it is to keep
+// none, or nobody waits for the plan any more.
+func (b *base) storedInput(st *Statistics) []byte {
+	switch {
+	case !b.newest.StoreInputs:
+		return nil
+	case st.Records != nil:
+		return statsio.EncodeCompact(st.Records)
+	}
+	return statsio.EncodeInputUntil(st.Statistics, b.stop)
+}
+
+// Milliseconds is a duration in milliseconds, to the microsecond.
+func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }

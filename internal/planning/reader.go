@@ -1,0 +1,133 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Limits of what is kept of immutable things, in bytes.
+const (
+	maxTableBytes = 64 << 20  // routing tables
+	maxMovesBytes = 128 << 20 // lists of migrations: those of a plan of a million keys have room
+)
+
+// reader reads what the store has, and keeps what never changes.
+type reader struct {
+	store      store.Store
+	placements *placementCache
+	tables     *cache[tableKey, *planner.RoutingTable]
+	moves      *cache[string, moveIndex] // by plan
+}
+
+// tableKey names a version of a routing table.
+type tableKey struct {
+	operator string
+	version  int64
+}
+
+func (r *reader) operator(ctx context.Context, name string) (store.Operator, error) {
+	op, err := r.store.Operator(ctx, name)
+	return op, aboutOperator(name, err)
+}
+
+func (r *reader) plan(ctx context.Context, id string) (store.Plan, error) {
+	p, err := r.store.Plan(ctx, id)
+	return p, aboutPlan(id, err)
+}
+
+// configuration reads a version of an operator's configuration.
+func (r *reader) configuration(ctx context.Context, operator string, version int64) (Configuration, error) {
+	c, err := r.store.Configuration(ctx, operator, version)
+	if err != nil {
+		return Configuration{}, aboutOperator(operator, err)
+	}
+	return decodeConfiguration(c.Config)
+}
+
+// placement returns a version of an operator's configuration, ready to place keys.
+func (r *reader) placement(ctx context.Context, operator string, version int64) (*placement, error) {
+	c, err := r.store.Configuration(ctx, operator, version)
+	if err != nil {
+		return nil, aboutOperator(operator, err)
+	}
+	return r.placements.get(ctx, c.Config)
+}
+
+// newest is the placement of an operator's newest configuration.
+func (r *reader) newest(ctx context.Context, op store.Operator) (*placement, error) {
+	return r.placements.get(ctx, op.Config)
+}
+
+// pinned is the placement of the configuration that the committed table pins.
+func (r *reader) pinned(ctx context.Context, op store.Operator) (*placement, error) {
+	if op.TableConfigVersion == op.ConfigVersion {
+		return r.newest(ctx, op)
+	}
+	return r.placement(ctx, op.Name, op.TableConfigVersion)
+}
+
+// committed reads the committed table of an operator as it was read.
+func (r *reader) committed(ctx context.Context, op store.Operator) (store.Table, error) {
+	table, err := r.store.Table(ctx, op.Name, nil)
+	if err == nil && table.Version != op.TableVersion {
+		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, errOvertaken, store.ErrBaseChanged)
+	}
+	return table, aboutOperator(op.Name, err)
+}
+
+// table is the committed routing table as the planner takes it.
+func (r *reader) table(ctx context.Context, op store.Operator) (*planner.RoutingTable, error) {
+	key := tableKey{op.Name, op.TableVersion}
+	if t, ok := r.tables.get(key); ok {
+		return t, nil
+	}
+	table, err := r.committed(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	t, err := plannerTable(table.Entries)
+	if err != nil {
+		return nil, fmt.Errorf("reading a stored routing table: %w", err)
+	}
+	r.tables.put(key, t)
+	return t, nil
+}
+
+func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
+	list := make([]planner.Entry, len(entries))
+	for i, e := range entries {
+		list[i] = planner.Entry(e)
+	}
+	return planner.NewRoutingTable(list)
+}
+
+// changes returns what a plan does to the table; nil when that is not known.
+func (r *reader) changes(ctx context.Context, p store.Plan) ([]store.Change, error) {
+	if p.Classes && p.ResolvedKeys == nil {
+		return nil, nil
+	}
+	changes, err := r.store.Changes(ctx, p.ID)
+	if changes == nil {
+		changes = []store.Change{}
+	}
+	return changes, aboutPlan(p.ID, err)
+}
+
+// migrations returns what the store keeps of the migrations of a plan.
+func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
+	blob, err := r.store.Migrations(ctx, p.ID)
+	return blob, aboutPlan(p.ID, err)
+}
+
+// parametersOf are the parameters that a stored plan was made under.
+func parametersOf(p store.Plan) (under Parameters, err error) {
+	if err := json.Unmarshal(p.Parameters, &under); err != nil {
+		return under, fmt.Errorf("reading the stored parameters of plan %s: %w", p.ID, err)
+	}
+	return under, nil
+}

@@ -1,0 +1,213 @@
+package planning
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Replay is a stored plan with what it was made of, ready to be planned again.
+type Replay struct {
+	Plan
+	Statistics *Statistics
+
+	service *Service
+	base    *base
+	memory  *admission.Lease
+}
+
+// Replay reads what a stored plan was made of, into memory that the lease holds.
+func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease) (*Replay, error) {
+	p, err := s.plan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := schemeOf(p).refuseReplay(); err != nil {
+		return nil, err
+	}
+	r := &Replay{Plan: p, service: s, memory: memory}
+	if r.base, err = s.baseOf(ctx, p, memory); err != nil {
+		return nil, err
+	}
+	begin := s.now()
+	if r.Statistics, err = s.inputOf(ctx, p, memory); err != nil {
+		return nil, err
+	}
+	r.Statistics.Decode = s.now().Sub(begin)
+	return r, nil
+}
+
+// baseOf reads what a stored plan of a routing table started from, into memory that the
+// lease holds.
+func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*base, error) {
+	op, err := s.operator(ctx, p.Operator)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{op: op, stop: ended(ctx)}
+	b.op.TableVersion, b.op.ConfigVersion = p.BaseVersion, p.ConfigVersion
+	if err := memory.Reserve(p.TableBefore * entryBytes); err != nil {
+		return nil, err
+	}
+	table, err := s.store.Table(ctx, p.Operator, &p.BaseVersion)
+	if err != nil {
+		return nil, aboutVersion(p.Operator, p.BaseVersion, err)
+	}
+	b.op.TableConfigVersion = table.ConfigVersion
+	if b.newest, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
+		return nil, err
+	}
+	if b.pinned, err = s.placement(ctx, p.Operator, table.ConfigVersion); err != nil {
+		return nil, err
+	}
+	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
+	if b.engineHolds() {
+		return b, nil
+	}
+	b.table, err = plannerTable(table.Entries)
+	return b, err
+}
+
+// inputOf reads the statistics that a stored plan was made of.
+func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
+	blob, err := s.store.Input(ctx, p.ID)
+	if err != nil {
+		return nil, aboutPlan(p.ID, err)
+	}
+	if blob == nil {
+		return nil, refuse(Purged, "The input of the plan was not stored: store_inputs was false.")
+	}
+	st := &Statistics{Interval: p.Interval, Epoch: p.Epoch, older: p.Outdated}
+	if statsio.IsCompact(blob) {
+		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
+			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
+		}
+		st.Statistics = &planner.Statistics{Partial: st.Records.Partial, Residual: st.Records.Residual}
+		return st, memory.Reserve(int64(len(blob)) + int64(len(st.Records.Records))*storedRowBytes)
+	}
+	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+		return nil, err
+	}
+	if st.Statistics, err = statsio.DecodeInput(blob); err != nil {
+		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
+	}
+	return st, nil
+}
+
+// Parameters are those that the plan was made under. One that its deadline cut off did
+// as much work as it says.
+func (r *Replay) Parameters() (Parameters, error) {
+	p, err := parametersOf(r.Plan)
+	if err == nil && r.EndReason == string(planner.EndStopped) {
+		p.Deadline, p.WorkBudget = nil, max(1, r.WorkUnits)
+	}
+	return p, err
+}
+
+// input is what the plan was made of.
+func (r *Replay) input() (*planInput, error) {
+	in, err := tableInput(r.base, r.Statistics)
+	if err == nil {
+		in.Drifted = r.DriftedKeys // reports count more of them than the table tells
+	}
+	return in, err
+}
+
+// finish makes of a result what would be stored of it.
+func (r *Replay) finish(o *PlanResult) {
+	correctSizes(r.base, o)
+	o.dropNeedlessChanges(r.base.changed)
+	if slices.Contains(r.Causes, string(causeCarried)) {
+		o.Causes = append(o.Causes, causeCarried)
+	}
+}
+
+// Try plans all that is to be tried in place of the plan; see [Service.WhatIf].
+func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*PlanResult, front []bool, err error) {
+	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists, Memory: r.memory}
+	return r.service.tryAll(ctx, in, r.input, r.finish)
+}
+
+// Propose makes the result of one trial a plan of the operator.
+func (r *Replay) Propose(ctx context.Context, t Trial, by Transition, claim *Claim[StoredPlan]) (*StoredPlan, error) {
+	p, err := r.propose(ctx, t, by, claim)
+	if errors.Is(err, errTwin) {
+		p, err = r.propose(ctx, t, by, claim)
+	}
+	return p, err
+}
+
+func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Claim[StoredPlan]) (*StoredPlan, error) {
+	s := r.service
+	fingerprint, err := r.fingerprint(t)
+	if err != nil {
+		return nil, err
+	}
+	// What another request proposes meanwhile may be why this one is refused: so the
+	// same plan is looked for afterwards.
+	refused := s.proposable(ctx, r.Plan)
+	p, err := s.store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
+	switch {
+	case err == nil:
+		return s.load(ctx, p)
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, aboutOperator(r.Operator, err)
+	case refused != nil:
+		return nil, refused
+	}
+	if err := r.memory.Settle(r.memory.Used() + r.Statistics.planBytes()); err != nil {
+		return nil, err
+	}
+	begin := s.now()
+	in, err := r.input()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.run(ctx, t.Strategy, in, t.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	r.finish(out)
+	if err := r.memory.Reserve(out.answerBytes()); err != nil {
+		return nil, err
+	}
+	out.Took = s.now().Sub(begin)
+	return s.keep(ctx, r.base, draft{
+		PlanResult: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
+		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: by, claim: claim,
+	})
+}
+
+// proposable refuses what the store would refuse too, before it is planned.
+func (s *Service) proposable(ctx context.Context, p store.Plan) error {
+	op, err := s.operator(ctx, p.Operator)
+	switch {
+	case err != nil:
+		return err
+	case op.TableVersion != p.BaseVersion:
+		return aboutPlan(p.ID, store.ErrBaseChanged)
+	case op.ConfigVersion != p.ConfigVersion:
+		return refuse(ConfigurationChanged, "The plan was made under an older configuration of the operator.")
+	}
+	return aboutOperator(p.Operator, s.store.CheckInterval(ctx, p.Operator, p.Epoch, p.Interval))
+}
+
+// fingerprint identifies what a replay makes of the plan's statistics.
+func (r *Replay) fingerprint(t Trial) (string, error) {
+	text, err := json.Marshal(r.base.newest.scheme().parametersForm(t.Parameters))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return r.Source + "/replay-" + t.Strategy + "-" + hex.EncodeToString(sum[:16]), nil
+}

@@ -1,0 +1,179 @@
+package planning
+
+import (
+	"context"
+	"errors"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// reporters tell which instances report for themselves.
+type reporters struct{ newest, pinned *placement }
+
+func (r *reader) reporters(ctx context.Context, op store.Operator) (of reporters, err error) {
+	if of.newest, err = r.newest(ctx, op); err != nil {
+		return of, err
+	}
+	of.pinned, err = r.pinned(ctx, op)
+	return of, err
+}
+
+// known reports whether an instance may report.
+func (r reporters) known(id int32) bool { return r.pinned.Has(id) || r.newest.Has(id) }
+
+// split splits the last reports up to an interval into those of the interval itself and
+// the last ones of instances that are missing. Those that have to report are the
+// instances that the committed table pins: no others hold keys. Reports of instances
+// that are known no more say nothing.
+func (r reporters) split(last []store.Report, interval int64) (received, late []store.Report, missing []int32) {
+	has := make(map[int32]bool, len(last))
+	for _, one := range last {
+		switch {
+		case one.Interval == interval && r.known(one.Instance):
+			received = append(received, one)
+			has[one.Instance] = true
+		case r.pinned.Has(one.Instance):
+			late = append(late, one)
+		}
+	}
+	missing = []int32{}
+	for _, d := range r.pinned.Instances {
+		if !has[d.ID] {
+			missing = append(missing, d.ID)
+		}
+	}
+	return received, late, missing
+}
+
+func instancesOf(reports []store.Report) []int32 {
+	out := make([]int32, len(reports))
+	for i, r := range reports {
+		out[i] = r.Instance
+	}
+	return out
+}
+
+// ReportReceipt says that a report is stored, and how its interval stands.
+type ReportReceipt struct {
+	Report
+	Received, Missing []int32 // instances
+	Created           bool    // it does not replace another
+}
+
+// CheckReporter refuses instances that may not report.
+func (s *Service) CheckReporter(ctx context.Context, operator string, instance int32) error {
+	_, _, err := s.reporter(ctx, operator, instance)
+	return err
+}
+
+func (s *Service) reporter(ctx context.Context, operator string, instance int32) (op store.Operator, r reporters, err error) {
+	if op, err = s.operator(ctx, operator); err != nil {
+		return op, r, err
+	}
+	if r, err = s.reporters(ctx, op); err != nil {
+		return op, r, err
+	}
+	if !r.known(instance) {
+		return op, r, inputError("instance", "is not a known instance")
+	}
+	return op, r, nil
+}
+
+// PutReport stores the report of an instance.
+func (s *Service) PutReport(
+	ctx context.Context, operator string, instance int32, st *Statistics, claim *Claim[ReportReceipt],
+) (ReportReceipt, error) {
+	op, r, err := s.reporter(ctx, operator, instance)
+	if err != nil {
+		return ReportReceipt{}, err
+	}
+	if err := s.store.CheckInterval(ctx, operator, st.Epoch, st.Interval); err != nil {
+		return ReportReceipt{}, aboutOperator(operator, closed(err))
+	}
+	if st.ahead(op.TableVersion) {
+		return ReportReceipt{}, tableAhead(*st.TableVersion, op.TableVersion)
+	}
+	if st.Partial {
+		if err := r.newest.scheme().admitPartial(); err != nil {
+			return ReportReceipt{}, err
+		}
+	}
+	data, err := s.encodeReport(ctx, r, st)
+	if err != nil {
+		return ReportReceipt{}, err
+	}
+	report := store.Report{
+		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion, Rows: int64(st.Len()), At: s.now(),
+	}
+	if st.TableVersion != nil {
+		report.TableVersion = *st.TableVersion
+	}
+	receipt := func(last []store.Report, created bool) ReportReceipt {
+		received, _, missing := r.split(last, st.Interval)
+		return ReportReceipt{Report: report, Received: instancesOf(received), Missing: missing, Created: created}
+	}
+	ctx = claim.completing(ctx, func(out store.Outcome) (ReportReceipt, error) { return receipt(out.Reports, out.Created), nil })
+	last, created, err := s.store.PutReport(ctx, operator, report, data, r.newest.keptReports())
+	if err != nil {
+		return ReportReceipt{}, aboutOperator(operator, closed(err))
+	}
+	return receipt(last, created), nil
+}
+
+// closed tells that an interval takes no more reports, if that is what err says.
+func closed(err error) error {
+	switch {
+	case errors.Is(err, store.ErrIntervalPlanned):
+		return refuse(ReportClosed, "The interval has a plan: its reports are no longer taken.")
+	case errors.Is(err, store.ErrIntervalOutdated):
+		return refuse(ReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
+	}
+	return err
+}
+
+// smallReport is how many rows a report may have that waits for no slot.
+const smallReport = 1 << 14
+
+// encodeReport checks the rows of a report and returns it as the store keeps it.
+func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
+	if st.Len() > smallReport { // hashing and sorting many keys keeps a processor busy
+		release, err := s.slots.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	target := r.newest.planner
+	target.Hash = r.newest.scheme().rowHash(r.newest)
+	if _, err := planner.NewSnapshot(st.Statistics, target, planner.Base{Configuration: r.pinned.planner, IgnoreInstances: true}); err != nil {
+		return nil, err
+	}
+	return statsio.EncodeReport(st.Statistics), nil
+}
+
+// IntervalReports are the reports that an interval has.
+type IntervalReports struct {
+	Received []Report // of the interval
+	Last     []Report // of instances that are missing: the last ones
+	Missing  []int32
+}
+
+// Reports tells which instances have reported an interval.
+func (s *Service) Reports(ctx context.Context, operator string, epoch, interval int64) (IntervalReports, error) {
+	op, err := s.operator(ctx, operator)
+	if err != nil {
+		return IntervalReports{}, err
+	}
+	r, err := s.reporters(ctx, op)
+	if err != nil {
+		return IntervalReports{}, err
+	}
+	last, err := s.store.Reports(ctx, operator, epoch, interval)
+	if err != nil {
+		return IntervalReports{}, aboutOperator(operator, err)
+	}
+	received, late, missing := r.split(last, interval)
+	return IntervalReports{received, late, missing}, nil
+}

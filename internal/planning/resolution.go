@@ -1,0 +1,267 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// CheckResolvable refuses plans that take no resolution.
+func (s *Service) CheckResolvable(ctx context.Context, id string, guard PlanGuard) error {
+	_, err := s.resolvable(ctx, id, guard)
+	return err
+}
+
+// resolvable reads a plan that may be resolved.
+func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (store.Plan, error) {
+	p, err := s.plan(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	if err := guard(p); err != nil {
+		return p, err
+	}
+	switch {
+	case !p.Classes:
+		err = refuse(ResolutionNotNeeded, "The plan moves keys, not classes of them.")
+	case p.EngineTable:
+		err = refuse(ResolutionNotNeeded, "The engine holds the routing table: it alone has to know the keys.")
+	case p.Status == store.StatusNoAction:
+		err = refuse(TransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
+	case p.Status != store.StatusApproved:
+		err = aboutPlan(p.ID, store.ErrTransition)
+	}
+	return p, err
+}
+
+// HoldResolution has a lease hold what a resolution takes that was read.
+func HoldResolution(in *statsio.Resolution, memory *admission.Lease) error {
+	return memory.Settle(in.Bytes() + int64(in.Len())*changeBytes)
+}
+
+// Resolve takes the keys of a plan of classes.
+func (s *Service) Resolve(ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease) (Plan, error) {
+	p, err := s.resolvable(ctx, step.Plan, step.Guard)
+	if err != nil {
+		return p, err
+	}
+	r, err := s.resolution(ctx, p, in, memory)
+	if err != nil {
+		return p, err
+	}
+	step.By.At = s.now()
+	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
+	p, err = s.store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
+	return p, aboutPlan(step.Plan, err)
+}
+
+// resolver checks a resolution against its plan, and finds out what it does to
+// the table.
+type resolver struct {
+	in      *statsio.Resolution
+	planned *placement            // the plan's configuration
+	pinned  *placement            // that of its base version
+	table   *planner.RoutingTable // of its base version
+	changed bool                  // pinned and planned place some key differently
+	want    map[flow]int64        // keys that the plan counts
+	bad     []planner.InputError
+
+	got     map[flow]int64
+	named   []bool // by entry of table: its key was named
+	changes []store.Change
+}
+
+// flow is where keys go: from d, with hash instance d_h, to d′.
+type flow struct{ from, hash, to int32 }
+
+func (f flow) compare(o flow) int {
+	return cmp.Or(cmp.Compare(f.from, o.from), cmp.Compare(f.hash, o.hash), cmp.Compare(f.to, o.to))
+}
+
+// resolution is what the keys of a plan come to.
+func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution, memory *admission.Lease) (store.Resolution, error) {
+	b, err := s.loadBase(ctx, p.Operator, memory)
+	if err != nil {
+		return store.Resolution{}, err
+	}
+	if b.op.TableVersion != p.BaseVersion {
+		return store.Resolution{}, aboutPlan(p.ID, store.ErrBaseChanged)
+	}
+	r := &resolver{
+		in: in, pinned: b.pinned, table: b.table, named: make([]bool, b.table.Len()),
+		want: map[flow]int64{}, got: map[flow]int64{},
+	}
+	if r.planned, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
+		return store.Resolution{}, err
+	}
+	r.changed = !samePlacement(r.pinned.Configuration, r.planned.Configuration)
+	blob, err := s.migrations(ctx, p)
+	if err != nil {
+		return store.Resolution{}, err
+	}
+	records, err := decodeClassMoves(p.ID, blob)
+	if err != nil {
+		return store.Resolution{}, err
+	}
+	for _, m := range records {
+		r.want[flow{m.Current, m.Hash, m.Planned}] += m.Count
+	}
+	release, err := s.slots.take(ctx) // hashing many keys keeps a processor busy
+	if err != nil {
+		return store.Resolution{}, err
+	}
+	defer release()
+	if err := r.resolve(ctx); err != nil {
+		return store.Resolution{}, err
+	}
+	out := store.Resolution{Keys: int64(in.Len()), Changes: r.changes, TableAfter: r.tableAfter()}
+	out.TableWithinLimit, err = withinLimit(p, out.TableAfter)
+	return out, err
+}
+
+// tableAfter is the number of entries of the table that the changes make.
+func (r *resolver) tableAfter() int64 {
+	n := int64(r.table.Len())
+	for _, c := range r.changes {
+		switch store.NoInstance {
+		case c.Old:
+			n++
+		case c.New:
+			n--
+		}
+	}
+	return n
+}
+
+// withinLimit reports whether a table of that size is within the limit under
+// which the plan was made.
+func withinLimit(p store.Plan, size int64) (bool, error) {
+	under, err := parametersOf(p)
+	if err != nil {
+		return false, err
+	}
+	return under.TableLimit == nil || size <= *under.TableLimit, nil
+}
+
+// resolve goes through the keys.
+func (r *resolver) resolve(ctx context.Context) error {
+	for i := range r.in.Len() {
+		if i%(1<<16) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(r.bad) >= MaxProblems {
+			break
+		}
+		if home, ok := r.home(i); ok && r.known(i) {
+			r.key(i, home)
+		}
+	}
+	if err := r.refusal(); err != nil {
+		return err
+	}
+	if err := r.compare(); err != nil {
+		return err
+	}
+	if r.changed {
+		r.unsetOthers()
+	}
+	return nil
+}
+
+// refusal is what is wrong with the resolution; nil: nothing.
+func (r *resolver) refusal() error {
+	if len(r.bad) == 0 {
+		return nil
+	}
+	return &Error{Reason: Invalid, Problems: r.bad}
+}
+
+// unsetOthers removes the entries of keys that were not named. Those keys are
+// where their new hash puts them, or are no more: every other one had to be named.
+func (r *resolver) unsetOthers() {
+	for i, named := range r.named {
+		if !named {
+			e := r.table.At(i)
+			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, New: store.NoInstance})
+		}
+	}
+}
+
+// home is the hash instance of a key under the plan's configuration.
+func (r *resolver) home(row int) (id int32, ok bool) {
+	said := planner.NoInstance
+	if r.in.HashInstance != nil {
+		said = r.in.HashInstance[row]
+	}
+	h := r.planned.planner.Hash
+	switch {
+	case h == nil && said == planner.NoInstance:
+		return 0, r.refuse(row, "hash_instance", `is needed with the hash function "reported"`)
+	case h == nil:
+		return said, r.planned.Has(said) || r.refuse(row, "hash_instance", "is not an instance of the plan's configuration")
+	case said != planner.NoInstance:
+		return 0, r.refuse(row, "hash_instance", `is taken only with the hash function "reported"`)
+	}
+	id, err := h.Instance(r.in.Keys.At(row), r.in.Keys.Hash(row))
+	if err != nil {
+		return 0, r.refuse(row, "key", err.Error())
+	}
+	return id, true
+}
+
+// known reports whether the instances of a row are.
+func (r *resolver) known(row int) bool {
+	from, to := r.in.From[row], r.in.To[row]
+	return (r.pinned.Has(from) || r.planned.Has(from) || r.refuse(row, "from", "is not a known instance")) &&
+		(r.planned.Has(to) || r.refuse(row, "to", "is not an instance of the plan's configuration"))
+}
+
+// refuse adds what is wrong with a row, and is false.
+func (r *resolver) refuse(row int, field, detail string) bool {
+	r.bad = append(r.bad, planner.InputError{Row: row, Field: field, Detail: detail})
+	return false
+}
+
+// key counts a key, and notes what its move does to the table.
+func (r *resolver) key(row int, home int32) {
+	to := r.in.To[row]
+	r.got[flow{r.in.From[row], home, to}]++
+	key := r.in.Keys.At(row)
+	c := store.Change{Key: key, Old: store.NoInstance, New: store.NoInstance}
+	if entry := r.table.Find(key, r.in.Keys.Hash(row)); entry >= 0 {
+		c.Old, r.named[entry] = r.table.At(entry).Instance, true
+	}
+	if to != home {
+		c.New = to
+	}
+	if c.Old != c.New {
+		r.changes = append(r.changes, c)
+	}
+}
+
+// compare holds the numbers of keys against those of the plan.
+func (r *resolver) compare() error {
+	var flows []flow
+	for f, n := range r.want {
+		if r.got[f] != n {
+			flows = append(flows, f)
+		}
+	}
+	for f := range r.got {
+		if _, planned := r.want[f]; !planned {
+			flows = append(flows, f)
+		}
+	}
+	slices.SortFunc(flows, flow.compare)
+	for _, f := range flows[:min(len(flows), MaxProblems)] {
+		r.bad = append(r.bad, planner.InputError{Row: -1, Detail: fmt.Sprintf(
+			"from %d, with hash instance %d, to %d: the plan has %d keys, %d are named", f.from, f.hash, f.to, r.want[f], r.got[f])})
+	}
+	return r.refusal()
+}

@@ -1,0 +1,456 @@
+package planning
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/compact"
+	"plannerd/internal/parameters"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Causes of plans that the service itself knows.
+const (
+	causeCooldown        planner.Cause = "cooldown"
+	causeUnfinished      planner.Cause = "unfinished"       // no plan was complete in time
+	causePendingApproval planner.Cause = "pending_approval" // another plan waits for approval
+	causePlanInFlight    planner.Cause = "plan_in_flight"   // another plan is being carried out
+	causeCarried         planner.Cause = "carried"          // earlier reports stood in for missing ones
+	causeGranularity     planner.Cause = "granularity"      // of whole keys, and of the number of ranges
+)
+
+// leavesAll reports whether a plan leaves everything alone, whatever there would be
+// to do.
+func leavesAll(causes []planner.Cause) bool {
+	return slices.ContainsFunc(causes, func(c planner.Cause) bool {
+		return c == causeUnfinished || c == causePendingApproval || c == causePlanInFlight
+	})
+}
+
+// Migrates is what the migrations of a plan are.
+type Migrates string
+
+// The kinds of migrations.
+const (
+	MigratesKeys    Migrates = "keys"
+	MigratesClasses Migrates = "classes"
+	MigratesArcs    Migrates = "arcs"
+	MigratesRanges  Migrates = "ranges"
+)
+
+// planInput is what a plan of a routing table is made of: keys, or classes of them.
+type planInput struct {
+	*planner.Snapshot
+	classes *compact.Classes // whose items the snapshot has; nil: it has keys
+	degree  int              // of the classes; 0: not said
+
+	// compression is the compact form of the keys that was used last, made as
+	// compressed says.
+	compression *compact.Compression
+	compressed  compact.Options
+}
+
+// newPlanInput brings statistics into the form that strategies take.
+func newPlanInput(in *Statistics, target planner.Configuration, from planner.Base) (*planInput, error) {
+	if in.Records == nil {
+		s, err := planner.NewSnapshot(in.Statistics, target, from)
+		return &planInput{Snapshot: s}, err
+	}
+	// Records say where their keys are, and where the hash puts them.
+	from.Configuration.Hash, from.Table = nil, nil
+	c, err := compact.NewClasses(in.Records, target, from)
+	if err != nil {
+		return nil, err
+	}
+	return &planInput{Snapshot: c.Items, classes: c, degree: in.Records.Degree}, nil
+}
+
+// planCompact plans on the compact form of the keys.
+func (in *planInput) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.Plan, error) {
+	options := p.Options()
+	if in.compression == nil || in.compressed != options {
+		if err := in.checkScales(options.Scales); err != nil {
+			return nil, err
+		}
+		in.compression = nil // it need not be in memory beside the new one
+		c, err := compact.Compress(in.Snapshot, options)
+		if err != nil {
+			return nil, err
+		}
+		in.compression, in.compressed = c, options
+	}
+	return in.compression.Plan(strategy, o)
+}
+
+// checkScales refuses scales in which some value would be greater than costs and
+// states may be.
+func (in *planInput) checkScales(s compact.Scales) error {
+	for _, v := range []struct {
+		field  string
+		scale  float64
+		values []float64
+	}{{"compact/cost_scale", s.Cost, in.Cost}, {"compact/state_scale", s.State, in.State}} {
+		if v.scale > 0 && len(v.values) > 0 && slices.Max(v.values)/v.scale > planner.MaxAmount {
+			return inputError(v.field, "is too small for values as great as these")
+		}
+	}
+	return nil
+}
+
+// PlanResult is a plan as it was computed, and what it was made of.
+type PlanResult struct {
+	*planner.Plan
+	Took time.Duration
+
+	classes    *compact.Classes     // what its items are; nil: keys
+	compaction *Compaction          // nil: it was made on keys
+	loadErrors []planner.Comparison // by instance; nil: not known
+	blocking   *blockingPlan        // nil: no other plan was in the way
+
+	// Of scheme ring or ranges:
+	diff        layoutDiff     // nil: it is of a routing table
+	changed     []store.Change // of the entries that the store holds
+	certificate *Certificate   // nil: nothing is proven
+}
+
+// result is what was planned on the input.
+func (in *planInput) result(p *planner.Plan) *PlanResult {
+	out := &PlanResult{Plan: p, classes: in.classes}
+	if in.classes == nil {
+		return out
+	}
+	out.compaction = &Compaction{
+		CostScale: in.classes.Scales.Cost, StateScale: in.classes.Scales.State, Records: int64(len(in.classes.Records)),
+		Keys: countOf(in.classes.Records),
+	}
+	if in.degree != 0 {
+		degree := int32(in.degree)
+		out.compaction.Degree = &degree
+	}
+	return out
+}
+
+func countOf(records []compact.Record) (n int64) {
+	for _, r := range records {
+		n += r.Count
+	}
+	return n
+}
+
+// compacted notes that the plan was made on the compact form of its keys.
+func (o *PlanResult) compacted(c *compact.Compression, p *compact.Plan) {
+	degree, worst := int32(c.Degree), p.GreatestError()
+	o.loadErrors = p.Error
+	o.compaction = &Compaction{
+		Degree: &degree, CostScale: c.Scales.Cost, StateScale: c.Scales.State,
+		Records: int64(len(c.Records)), Keys: int64(c.Keys.Len()),
+		Error: &Comparison{Before: worst.Before, After: worst.After},
+	}
+}
+
+// Migrates is what the plan moves: of a routing table, keys or classes of them.
+func (o *PlanResult) Migrates() Migrates { return migratesKeys(o.classes != nil) }
+
+func migratesKeys(classes bool) Migrates {
+	if classes {
+		return MigratesClasses
+	}
+	return MigratesKeys
+}
+
+// changes returns what the plan does to the table; nil when nobody can tell.
+func (o *PlanResult) changes() []store.Change {
+	switch {
+	case o.diff != nil:
+		return o.changed
+	case o.classes != nil:
+		return nil
+	}
+	out := slices.AppendSeq(make([]store.Change, 0, len(o.Set)+len(o.Unset)), unsortedChanges(o.Plan))
+	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	return out
+}
+
+// lists are the lists of the plan, with what it does to the table.
+func (o *PlanResult) lists(changes []store.Change) Lists {
+	l := Lists{Migrations: o.migrations()}
+	switch {
+	case o.diff != nil:
+		l.Change = o.diff.parts()
+	case changes != nil:
+		l.Change = changeParts(changes)
+	}
+	return l
+}
+
+// Lists are the lists of the plan. They are made anew each time that it is called.
+func (o *PlanResult) Lists() Lists { return o.lists(o.changes()) }
+
+// NeedsBase64 tells whether a key of the lists is not valid UTF-8, without making
+// them.
+func (o *PlanResult) NeedsBase64() bool {
+	if o.classes != nil {
+		return false
+	}
+	keys := func(yield func(statsio.UnsetKey) bool) {
+		for c := range unsortedChanges(o.Plan) {
+			if !yield(c.Key) {
+				return
+			}
+		}
+	}
+	return statsio.NeedsBase64(keys) || o.migrations().NeedsBase64()
+}
+
+// unsortedChanges yields what a plan does to the table.
+func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
+	s := p.Snapshot
+	old := func(item int32) int32 {
+		switch {
+		case s.Table == nil && s.Current[item] != s.Hash[item]:
+			return s.Instances[s.Current[item]].ID
+		case s.Entry != nil && s.Entry[item] >= 0:
+			return s.Table.At(int(s.Entry[item])).Instance
+		}
+		return store.NoInstance
+	}
+	return func(yield func(store.Change) bool) {
+		for _, x := range p.Set {
+			if !yield(store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID}) {
+				return
+			}
+		}
+		for i, u := range p.Unset {
+			c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
+			if u.Entry >= 0 {
+				c.Old = s.Table.At(int(u.Entry)).Instance
+			} else {
+				c.Old = old(u.Item)
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// migrations lists what the plan moves.
+func (o *PlanResult) migrations() statsio.List {
+	switch {
+	case o.diff != nil:
+		return o.diff.list()
+	case o.classes != nil:
+		return classMigrations(o.classes.Moves(o.Plan)).list()
+	}
+	return statsio.Records[statsio.Migration](statsio.MigrationsOf(o.Plan))
+}
+
+// stays are the keys that the plan leaves elsewhere than their hash instance, as
+// moves to where they are.
+func (o *PlanResult) stays() []compact.Record {
+	left := slices.Clone(o.classes.Items.Count)
+	for _, m := range o.Moves {
+		left[m.Item] -= m.Count
+	}
+	var out []compact.Record
+	for i, r := range o.classes.Records {
+		if r.Current != r.Hash && left[i] > 0 {
+			r.Count = left[i]
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// encodedMigrations are the migrations as the store keeps them. withStays puts beside
+// the moves of classes those that stay and need an entry.
+func (o *PlanResult) encodedMigrations(withStays bool) []byte {
+	switch {
+	case o.diff != nil:
+		return o.diff.encode()
+	case o.classes == nil:
+		return statsio.EncodeMigrations(o.Plan)
+	}
+	named := o.classes.Moves(o.Plan)
+	if withStays {
+		named = compact.Merge(append(named, o.stays()...))
+	}
+	return statsio.EncodeClassMoves(named)
+}
+
+// affected returns the instances that the migrations affect, in ascending order.
+func (o *PlanResult) affected() []int32 {
+	seen := map[int32]bool{}
+	if o.diff != nil {
+		for id := range o.diff.affected() {
+			seen[id] = true
+		}
+	} else {
+		for _, m := range o.Moves {
+			seen[o.Snapshot.Instances[m.From].ID], seen[o.Snapshot.Instances[m.To].ID] = true, true
+		}
+	}
+	delete(seen, planner.NoInstance)
+	out := make([]int32, 0, len(seen))
+	for id := range seen {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// leaveTable has a plan that moves nothing leave the table alone, too.
+func leaveTable(p *planner.Plan) {
+	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore
+	p.TableWithinLimit = p.Options.TableLimit == nil || p.TableAfter <= *p.Options.TableLimit
+}
+
+// acts reports whether a plan of a routing table is to be carried out: it moves keys,
+// follows a change of the hash, or brings a table that is over its limit nearer to
+// it.
+func (o *PlanResult) acts(hashChanged bool) bool {
+	limit := o.Options.TableLimit
+	return hashChanged || len(o.Moves) > 0 ||
+		limit != nil && o.TableBefore > *limit && (len(o.Set) > 0 || slices.ContainsFunc(o.Unset, present))
+}
+
+// present reports whether a removed entry is of a key that the statistics have.
+func present(u planner.Removal) bool { return u.Item >= 0 }
+
+// dropNeedlessChanges has a plan of a routing table that is not to be carried out
+// leave even the entries of drifted keys alone. It still drops those of absent keys.
+func (o *PlanResult) dropNeedlessChanges(hashChanged bool) {
+	if leavesAll(o.Causes) || o.acts(hashChanged) {
+		return
+	}
+	o.Set = nil
+	o.Unset = slices.DeleteFunc(o.Unset, present)
+	o.TableAfter = o.TableBefore - int64(len(o.Unset))
+}
+
+// status tells what becomes of a plan without needless changes. One that only drops
+// entries of absent keys needs nobody's consent.
+func (o *PlanResult) status(hashChanged bool) store.Status {
+	switch {
+	case o.diff != nil && len(o.changed) > 0:
+		return store.StatusApproved
+	case o.diff != nil || leavesAll(o.Causes):
+		return store.StatusNoAction
+	case o.acts(hashChanged):
+		return store.StatusApproved
+	case len(o.Unset) > 0:
+		return store.StatusCommitted
+	}
+	return store.StatusNoAction
+}
+
+// answerBytes is what keeping and answering the plan takes.
+func (o *PlanResult) answerBytes() int64 {
+	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*moveBytes/2 + moveKeyTimes*movedKeyBytes(o.Plan) + int64(len(o.Instances))*loadBytes
+}
+
+// trialBytes is what the plan takes as one of a what-if until all are answered.
+func (o *PlanResult) trialBytes(withLists bool) int64 {
+	n := int64(len(o.Moves)) * trialMoveBytes
+	if withLists {
+		n += int64(len(o.Moves))*trialTextBytes + moveKeyTimes*movedKeyBytes(o.Plan)
+	}
+	return n
+}
+
+// Figures brings the figures of the plan into the form that the store keeps.
+func (o *PlanResult) Figures() (store.Figures, error) {
+	causes := make([]string, len(o.Causes))
+	for i, c := range o.Causes {
+		causes[i] = string(c)
+	}
+	f := store.Figures{
+		EndReason: string(o.EndReason), Causes: causes, Balanced: o.Balanced, TableWithinLimit: o.TableWithinLimit,
+		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before, UnderloadAfter: o.Underload.After,
+		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore, TableAfter: o.TableAfter,
+		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
+		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
+	}
+	proof := o.proof()
+	for _, part := range []struct {
+		name  string
+		into  *[]byte
+		value any
+		none  bool
+	}{
+		{"loads", &f.Instances, o.loads(), false},
+		{"hot keys", &f.HotKeys, o.HotKeyList(), false},
+		{"certificate", &f.Certificate, proof, proof == nil},
+		{"compaction", &f.Compaction, o.compaction, o.compaction == nil},
+		{"blocking plan", &f.Pending, o.blocking, o.blocking == nil},
+	} {
+		if part.none {
+			continue
+		}
+		text, err := json.Marshal(part.value)
+		if err != nil {
+			return f, fmt.Errorf("encoding the %s: %w", part.name, err)
+		}
+		*part.into = text
+	}
+	return f, nil
+}
+
+// proof is the certificate of the plan; nil when there is none.
+func (o *PlanResult) proof() *Certificate {
+	c := o.Certificate
+	if o.certificate != nil || c == nil {
+		return o.certificate
+	}
+	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: string(o.Migrates()), Infeasible: c.Infeasible, Unmet: make([]Unmet, len(c.Unmet))}
+	if c.Infeasible {
+		out.LowerBound = nil
+	}
+	for i, u := range c.Unmet {
+		out.Unmet[i] = Unmet{Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
+	}
+	return out
+}
+
+func (o *PlanResult) loads() []Load {
+	out := make([]Load, len(o.Instances))
+	for i, l := range o.Instances {
+		d := o.Snapshot.Instances[i]
+		out[i] = Load{
+			ID: d.ID, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
+			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		}
+		if d.Drained {
+			out[i].Drained = &d.Drained
+		}
+		if o.loadErrors != nil {
+			out[i].LoadError = &Comparison{Before: o.loadErrors[i].Before, After: o.loadErrors[i].After}
+		}
+	}
+	return out
+}
+
+// HotKeyList are the hot keys of the plan.
+func (o *PlanResult) HotKeyList() []HotKey {
+	out := make([]HotKey, len(o.HotKeys))
+	for i, h := range o.HotKeys {
+		out[i] = HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		if o.classes == nil {
+			out[i].Key = o.Snapshot.Keys.At(int(h.Item))
+		} else {
+			out[i].Class = classOf(o.classes.Records[h.Item])
+		}
+		if h.Pieces > 0 {
+			pieces := int32(h.Pieces)
+			out[i].Pieces = &pieces
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package planning
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/planner/ring"
+	"plannerd/store"
+)
+
+// ringKind lays keys out by tokens on a consistent-hash ring.
+type ringKind struct{}
+
+func (ringKind) name() SchemeName { return SchemeRing }
+
+func (ringKind) restrict(c Configuration) Configuration { return withLayoutParameters(c) }
+
+// check finds what is wrong with the tokens of a ring.
+func (ringKind) check(c Configuration) error {
+	if err := partitioner.Validate(c.partitioner()); err != nil {
+		return err
+	}
+	if c.Ring.Method != ring.Fitted {
+		return nil
+	}
+	most := 0
+	for _, n := range c.withHashDefaults().nodes() {
+		most = max(most, n.Tokens)
+	}
+	if most > ring.MaxTokens/len(c.Instances) {
+		return inputError("ring/method", "fitted cannot search as many tokens for as many instances")
+	}
+	return nil
+}
+
+func (ringKind) hashFunction(c Configuration) (planner.HashFunction, error) {
+	return ring.New(c.nodes()), nil
+}
+
+func (ringKind) rowHash(p *placement) planner.HashFunction { return p.planner.Hash }
+
+func (ringKind) strategy(c Configuration) string { return string(c.Ring.Method) }
+func (ringKind) shownHash(c Configuration) *Hash { return &c.Hash }
+func (ringKind) migrates(bool) Migrates          { return MigratesArcs }
+func (ringKind) countsEntries() bool             { return false }
+
+// layout reads tokens. Without entries a ring is that of the configuration.
+func (ringKind) layout(c Configuration, entries []store.Entry) (layout, error) {
+	if len(entries) == 0 {
+		return tokens(c.nodes()), nil
+	}
+	return readTokens(entries)
+}
+
+func (ringKind) diff(blob []byte) (layoutDiff, error) {
+	p, err := statsio.DecodeRingPlan(blob)
+	return ringDiff{p}, err
+}
+
+// replan plans the tokens.
+func (ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
+	held := b.layout.(tokens)
+	members := ringMembers(b, held)
+	o := b.newest.Ring.options(b.newest.ThetaMax, len(members))
+	o.Stop = stop
+	p, err := ring.NewPlan(members, &ring.Load{Keys: st.Keys, Cost: st.Cost, State: st.State}, o)
+	if err != nil {
+		return nil, err
+	}
+	after, cause := tokens(p.Change.After), planner.Cause(p.Cause)
+	if p.Balanced { // should the figures say otherwise, it is by a hair's breadth
+		cause = planner.CauseNothingMovable
+	}
+	return &replanned{
+		after: after, cause: cause, work: max(p.Searched, int64(len(p.Tried))),
+		diff: ringDiff{statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p)}},
+	}, nil
+}
+
+// ringMembers are the instances of the newest configuration, and those on the ring
+// that it lacks.
+func ringMembers(b *base, held tokens) []ring.Member {
+	counts := make(map[int32]int, len(held))
+	for _, n := range held {
+		counts[n.ID] = n.Tokens
+	}
+	members := make([]ring.Member, 0, len(b.newest.Instances))
+	for i, n := range b.newest.nodes() {
+		m := ring.Member{ID: n.ID, Tokens: n.Tokens, Capacity: b.newest.Instances[i].Capacity, Joins: true}
+		if count, on := counts[n.ID]; on {
+			m.Tokens, m.Joins = count, false
+		}
+		delete(counts, n.ID)
+		members = append(members, m)
+	}
+	for _, n := range held {
+		if _, gone := counts[n.ID]; gone {
+			members = append(members, ring.Member{ID: n.ID, Tokens: n.Tokens, Leaves: true})
+		}
+	}
+	return members
+}
+
+func arcsOf(p *ring.Plan) []statsio.ArcMove {
+	arcs := make([]statsio.ArcMove, len(p.Change.Arcs))
+	reasons := map[[2]int32]planner.Reason{} // they depend on the instances only
+	for i, a := range p.Change.Arcs {
+		way := [2]int32{a.From, a.To}
+		reason, known := reasons[way]
+		if !known {
+			reason = p.Reason(a)
+			reasons[way] = reason
+		}
+		arcs[i] = statsio.ArcMove{
+			Start: a.Start, End: a.End, From: a.From, To: a.To, Keys: a.Keys, Cost: a.Cost, State: a.State, Reason: reason,
+		}
+	}
+	return arcs
+}
+
+// routeBy asks a ring that is kept beside those of configurations: building a large one
+// takes long.
+func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (int32, string, error) {
+	nodes := held.(tokens)
+	c.Instances = make([]Instance, len(nodes))
+	for i, n := range nodes {
+		c.Instances[i] = Instance{ID: n.ID, Capacity: 1, Tokens: n.Tokens}
+	}
+	text, err := json.Marshal(layoutScheme{k}.configurationForm(c))
+	if err != nil {
+		return 0, "", err
+	}
+	p, err := r.placements.get(ctx, text)
+	if err != nil {
+		return 0, "", err
+	}
+	id, err := p.planner.Hash.Instance(key, planner.KeyHash(key))
+	return id, "ring", err
+}

@@ -1,0 +1,139 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// scheme is a way to say where every key belongs: a routing table, a ring or ranges.
+// Its methods know all that differs between them. They have no state.
+type scheme interface {
+	// restrict leaves of a configuration what the scheme knows.
+	restrict(c Configuration) Configuration
+	// check finds what is wrong with a configuration. The error is a
+	// [planner.InputError].
+	check(c Configuration) error
+	// hashFunction returns what places keys without an entry; nil: it is not known, or
+	// there is none.
+	hashFunction(c Configuration) (planner.HashFunction, error)
+	// configurationForm and parametersForm are what JSON shows of a configuration and
+	// of the parameters of a plan.
+	configurationForm(c Configuration) any
+	parametersForm(p Parameters) any
+	// strategy is what plans under the configuration are said to be made by.
+	strategy(c Configuration) string
+
+	// read reads what a plan starts from: the rest of b, whose configurations are there.
+	read(ctx context.Context, r *reader, b *base) error
+	// admit refuses statistics that no plan can be made of.
+	admit(b *base, st *Statistics) error
+	// admitPartial refuses statistics that do not name all keys.
+	admitPartial() error
+	// rowHash is what the keys of a report are checked with; nil: nothing.
+	rowHash(p *placement) planner.HashFunction
+	// place returns where the committed table, else the committed hash puts keys.
+	place(b *base) statsio.Place
+	// plan makes a plan that no other one is in the way of.
+	plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error)
+	// noAction is the plan that leaves everything where it is, for that cause, and what
+	// the moves of the blocking plan would come to; nil when that cannot be told.
+	noAction(ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause) (*PlanResult, *planner.Plan, error)
+
+	// migrates is what the migrations of a plan are.
+	migrates(classes bool) Migrates
+	// lists reads the lists of a stored plan that are asked for.
+	lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (Lists, error)
+	// migrations reads the migrations of a stored plan.
+	migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error)
+	// refuseChanges refuses to list what a plan does to the entries of a routing table,
+	// and refuseReplay to replay it, where there is no such table.
+	refuseChanges() error
+	refuseReplay() error
+
+	// table describes a version of the committed table.
+	table(c Configuration, entries []store.Entry) (TableContent, error)
+	// pending describes what a plan that is being carried out will make of entries.
+	pending(c Configuration, entries []store.Entry, changes []store.Change) ([]Part, error)
+	// changesTell reports whether the changes of entries tell all that changes between
+	// two configurations.
+	changesTell(then, now Configuration) bool
+	// countsEntries reports whether the size of a table is its number of entries.
+	countsEntries() bool
+	// route says where the committed table puts a key; entry is that of the key, nil:
+	// it has none.
+	route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error)
+}
+
+// TableContent is what a version of a table says.
+type TableContent struct {
+	Part
+	Hash *Hash // that places keys without an entry; nil: there is none
+}
+
+// Route is where a key goes.
+type Route struct {
+	Instance int32
+	Source   string // that says so: "table", "hash", "ring" or "range"
+	Version  int64  // of the table
+}
+
+// base is what a plan of an operator starts from.
+type base struct {
+	op      store.Operator
+	newest  *placement            // what is planned for
+	pinned  *placement            // what the committed table was committed under
+	table   *planner.RoutingTable // nil: the engine holds it, or the scheme has none
+	changed bool                  // pinned and newest place some key differently
+	// Under the schemes ring and ranges the layout is what the entries that the store
+	// holds say.
+	layout layout
+	stored []store.Entry
+	// stop reports whether nobody waits for the plan any more.
+	stop func() bool
+}
+
+// engineHolds reports whether the engine holds the routing table.
+func (b *base) engineHolds() bool { return b.newest.TableOwner == OwnerEngine }
+
+// ended reports whether a call has ended.
+func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
+
+// instanceBy is where a hash function puts a key, NoInstance if it cannot.
+func instanceBy(h planner.HashFunction, key []byte, hash uint64) int32 {
+	id, err := h.Instance(key, hash)
+	if err != nil {
+		return planner.NoInstance
+	}
+	return id
+}
+
+// unevaluated takes it that statistics which do not fit another plan's configuration
+// tell nothing about it: they fit the newest.
+func unevaluated(err error) error {
+	if isInputError(err) {
+		return nil
+	}
+	return err
+}
+
+// termsOf are the configuration and the parameters that a stored plan was made under.
+func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, Parameters, error) {
+	under, err := parametersOf(p)
+	if err != nil {
+		return nil, under, err
+	}
+	config, err := r.placement(ctx, p.Operator, p.ConfigVersion)
+	return config, under, err
+}
+
+// hashProblem points an error of a hash function at the key of a row.
+func hashProblem(row int, err error) error {
+	return &planner.InputError{Row: row, Field: "key", Detail: err.Error()}
+}
+
+// meansNothing is why an input is refused under a scheme.
+func meansNothing(s SchemeName) string { return fmt.Sprintf("means nothing under the scheme %s", s) }

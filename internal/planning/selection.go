@@ -1,0 +1,98 @@
+package planning
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"plannerd/internal/statsio"
+)
+
+// Listing is what is wanted of a long list. The list is read where it is.
+type Listing interface {
+	// All is all that is wanted.
+	All() statsio.List
+	// Page is at most size of the records that are wanted, behind the first offset
+	// ones: how many these are, and how many are wanted in all.
+	Page(offset, size int) (page statsio.List, n, total int)
+}
+
+// KeyFilter says which records of a long list are wanted.
+type KeyFilter struct {
+	Prefix   []byte // of their keys
+	Instance *int32 // that they name; nil: any
+}
+
+// takesAll reports whether nothing is filtered out.
+func (f KeyFilter) takesAll() bool { return len(f.Prefix) == 0 && f.Instance == nil }
+
+// takes reports whether a record of this key that names these instances is wanted.
+func (f KeyFilter) takes(key []byte, instances ...int32) bool {
+	return bytes.HasPrefix(key, f.Prefix) && (f.Instance == nil || slices.Contains(instances, *f.Instance))
+}
+
+// selection is the [Listing] of records of one kind.
+type selection[R statsio.Record] struct {
+	n     int
+	at    func(i int) R
+	order []int32          // where the records are, in their order; nil: as they are
+	takes func(i int) bool // nil: all
+}
+
+// index returns where the record is at a place of the order.
+func (s selection[R]) index(place int) int {
+	if s.order == nil {
+		return place
+	}
+	return int(s.order[place])
+}
+
+// indices yields where the records that are wanted are, in their order.
+func (s selection[R]) indices() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for place := range s.n {
+			if i := s.index(place); (s.takes == nil || s.takes(i)) && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// records yields what is at the indices.
+func (s selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		for i := range indices {
+			if !yield(s.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// All implements [Listing].
+func (s selection[R]) All() statsio.List { return statsio.Records[R](s.records(s.indices())) }
+
+// Page implements [Listing].
+func (s selection[R]) Page(offset, size int) (list statsio.List, n, total int) {
+	page, total := s.page(offset, size)
+	return statsio.Records[R](s.records(slices.Values(page))), len(page), total
+}
+
+// page returns where so many of the records that are wanted are, behind the first
+// offset ones, and how many are wanted in all.
+func (s selection[R]) page(offset, size int) (page []int, total int) {
+	if s.takes == nil { // no need to look at the others
+		from := min(offset, s.n)
+		for place := from; place < min(from+size, s.n); place++ {
+			page = append(page, s.index(place))
+		}
+		return page, s.n
+	}
+	for i := range s.indices() {
+		if total >= offset && len(page) < size {
+			page = append(page, i)
+		}
+		total++
+	}
+	return page, total
+}

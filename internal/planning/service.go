@@ -1,0 +1,116 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"plannerd/internal/admission"
+	"plannerd/planner"
+	"plannerd/store"
+	"plannerd/store/metered"
+)
+
+// Limits bound what one call may ask for. All must be set.
+type Limits struct {
+	Plans      int           // plans and analyses that are computed at the same time
+	PlanTime   time.Duration // that one of them may take
+	Rows       int           // of all reports of an interval together
+	Waiting    int           // calls of Follow at the same time
+	SweepEvery time.Duration // between two looks for what has expired
+}
+
+// Config is what a service needs. Draining alone may be nil.
+type Config struct {
+	Store    store.Store
+	Measured Measurements // of the store
+	Observer Observer
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Limits   Limits
+	// Memory is what all calls together may hold. Caches take up to 3/8 as much besides.
+	Memory *admission.Budget
+	// Draining, when it is closed, ends calls of Follow.
+	Draining <-chan struct{}
+}
+
+// Service is what can be done with operators and their plans.
+type Service struct {
+	*engine
+	log      *slog.Logger
+	limits   Limits
+	memory   *admission.Budget
+	draining <-chan struct{}
+	hub      *hub
+}
+
+// New returns a service.
+func New(c Config) *Service {
+	free, room := make(slots, c.Limits.Plans), c.Memory.Usage().Budget
+	build := func(text []byte) (*placement, error) {
+		p, err := buildPlacement(text)
+		if err == nil {
+			c.Observer.HashBuilt()
+		}
+		return p, err
+	}
+	measured := metered.New(c.Store, c.Measured)
+	r := &reader{
+		store:      measured,
+		placements: newPlacementCache(min(maxPlacementBytes, room/4), free, build),
+		tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
+		moves:      newCache[string](int(min(maxMovesBytes, room/16)), moveIndex.bytes),
+	}
+	return &Service{
+		engine: &engine{reader: r, slots: free, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer},
+		log:    c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining, hub: newHub(measured.Watch, c.Limits.Waiting),
+	}
+}
+
+// Waiting is how many calls of Follow wait.
+func (s *Service) Waiting() int { return s.hub.count() }
+
+// Ready reports whether the store can be reached and has the schema that this build
+// needs, within that time.
+func (s *Service) Ready(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, store.ErrUnavailable)
+	defer cancel()
+	err := s.store.Ready(ctx)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, store.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return aboutStore(err)
+}
+
+// Run does until ctx ends what no call does: it writes down what has expired and
+// forgets idempotency keys that are too old. Any number of processes may.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(s.limits.SweepEvery)
+	defer tick.Stop()
+	for {
+		s.sweep(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// idempotencyAge is how long an idempotency key is kept.
+const idempotencyAge = 24 * time.Hour
+
+// sweep does once what Run does again and again.
+func (s *Service) sweep(ctx context.Context) {
+	now := s.now()
+	n, err := s.store.Expire(ctx, now)
+	s.observer.Expired(n)
+	if err == nil {
+		_, err = s.store.PurgeIdempotency(ctx, now.Add(-idempotencyAge))
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) { // of that the log has it from when it began
+		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
+	}
+}

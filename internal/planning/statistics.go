@@ -1,0 +1,92 @@
+package planning
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"plannerd/compact"
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+)
+
+// Statistics are what is known of one interval, and how it is to be planned on.
+type Statistics struct {
+	*planner.Statistics                     // of keys; with Records only what they have in common
+	Records             *compact.Statistics // nil: they are of keys
+	Compact             *parameters.Compact // in place of the operator's; nil: as that says
+	Interval            int64
+	Epoch               int64
+	// TableVersion is the version of the routing table that the rows' instances are
+	// of; nil: the committed one.
+	TableVersion *int64
+	// Decode is how long receiving and decoding took.
+	Decode time.Duration
+
+	// older: the rows' instances are older than the table that is planned on. That is
+	// all that is stored of TableVersion.
+	older bool
+}
+
+// Hash identifies the statistics.
+func (st *Statistics) Hash() string {
+	sum := st.Fingerprint()
+	if st.Records != nil {
+		sum = st.Records.Fingerprint()
+	}
+	return hex.EncodeToString(sum[:])
+}
+
+// identity identifies the statistics of that hash together with the configuration
+// (hence the parameters), the base version and the compact form of a request. The
+// degree that records are said to have makes no difference to the plan, so it makes
+// none here.
+func (st *Statistics) identity(hash string, config, version int64) string {
+	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
+	switch {
+	case st.Records != nil:
+		text += fmt.Sprintf("/records-%g-%g", st.Records.Scales.Cost, st.Records.Scales.State)
+	case st.Compact != nil:
+		o := st.Compact.Options()
+		text += fmt.Sprintf("/compact-%d-%g-%g", o.Degree, o.Scales.Cost, o.Scales.State)
+	}
+	return text
+}
+
+// ahead reports whether the statistics are of a newer table than the committed one.
+func (st *Statistics) ahead(version int64) bool {
+	return st.TableVersion != nil && *st.TableVersion > version
+}
+
+func tableAhead(said, committed int64) error {
+	return refuse(TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", said, committed))
+}
+
+// outdated reports whether the rows' instances are older than the table.
+func (st *Statistics) outdated(version int64) bool {
+	return st.older || st.TableVersion != nil && *st.TableVersion < version
+}
+
+// Over returns the parameters of a plan of these statistics: p, but for what they say
+// themselves.
+func (st *Statistics) Over(p Parameters) Parameters {
+	switch {
+	case st.Records != nil:
+		p.Compact = parameters.Compact{} // they are compact already
+	case st.Compact != nil:
+		p.Compact = *st.Compact
+	}
+	return p
+}
+
+// planBytes is what planning on the statistics takes.
+func (st *Statistics) planBytes() int64 {
+	if st.Records != nil {
+		return int64(len(st.Records.Records)) * (planRowBytes + compactRowBytes)
+	}
+	n := int64(st.Len())*planRowBytes + int64(st.Keys.Bytes())
+	if st.Compact != nil && st.Compact.Degree > 0 {
+		n += int64(st.Len()) * compactRowBytes
+	}
+	return n
+}

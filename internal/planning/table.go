@@ -1,0 +1,276 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+
+	"plannerd/compact"
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/store"
+)
+
+// tableScheme places keys by a hash function and a routing table of exceptions.
+type tableScheme struct{}
+
+func (tableScheme) restrict(c Configuration) Configuration { return c }
+
+func (tableScheme) check(c Configuration) error {
+	if _, ok := planner.Lookup(c.Strategy); !ok {
+		return inputError("strategy", "is not a strategy")
+	}
+	if err := c.Parameters.Check(c.Strategy); err != nil {
+		return err
+	}
+	return partitioner.Validate(c.partitioner())
+}
+
+func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {
+	return partitioner.New(c.partitioner())
+}
+
+func (tableScheme) configurationForm(c Configuration) any { return c }
+func (tableScheme) parametersForm(p Parameters) any       { return p }
+func (tableScheme) strategy(c Configuration) string       { return c.Strategy }
+
+func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
+	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
+	if b.engineHolds() {
+		return nil
+	}
+	b.table, err = r.table(ctx, b.op)
+	return err
+}
+
+func (tableScheme) admit(b *base, st *Statistics) error {
+	committed := b.op.TableVersion
+	switch {
+	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
+		return refuse(TableVersionOutdated,
+			fmt.Sprintf("The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.", *st.TableVersion, committed))
+	case st.Partial && b.changed:
+		return refuse(CompleteCoverageRequired,
+			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
+	}
+	return nil
+}
+
+func (tableScheme) admitPartial() error { return nil }
+
+func (tableScheme) rowHash(p *placement) planner.HashFunction { return p.planner.Hash }
+
+func (tableScheme) place(b *base) statsio.Place {
+	return func(key []byte, hash uint64, home int32) int32 {
+		if i := b.table.Find(key, hash); i >= 0 {
+			return b.table.At(i).Instance
+		}
+		switch h := b.pinned.planner.Hash; {
+		case b.engineHolds():
+			return planner.NoInstance
+		case h != nil:
+			return instanceBy(h, key, hash)
+		case !b.changed:
+			return home
+		}
+		return planner.NoInstance
+	}
+}
+
+// plan runs the operator's strategy, unless something holds it back.
+func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
+	in, err := tableInput(b, st)
+	if err != nil {
+		return nil, err
+	}
+	cause, err := held(ctx, e.reader, b, in.Snapshot, st)
+	if err != nil {
+		return nil, err
+	}
+	if cause == "" {
+		out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.Parameters))
+		return concluded(b, out, err)
+	}
+	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, b.newest.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
+	return concluded(b, in.result(plan), nil)
+}
+
+func (tableScheme) noAction(
+	ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause,
+) (*PlanResult, *planner.Plan, error) {
+	in, err := tableInput(b, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := st.Over(b.newest.Parameters)
+	p.Certificate = planner.CertificateOff
+	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
+	leaveTable(plan)
+	evaluated, err := evaluate(ctx, e, b, in, st, blocking)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := concluded(b, in.result(plan), nil)
+	return out, evaluated, err
+}
+
+// tableInput is what a plan of a routing table is made of.
+func tableInput(b *base, st *Statistics) (*planInput, error) {
+	from := planner.Base{
+		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: st.outdated(b.op.TableVersion),
+		Stop: b.stop,
+	}
+	switch {
+	case st.Records != nil && !b.engineHolds():
+		from.Retained = retained(b, st.Records)
+	case st.Records == nil && b.engineHolds() && b.changed:
+		var err error
+		if from.Table, err = enginesTable(b, st); err != nil {
+			return nil, err
+		}
+	}
+	return newPlanInput(st, b.newest.planner, from)
+}
+
+// retained is the number of entries of the committed table that cannot be those of
+// the keys that records count: keys that nobody can name, so they stay. When the hash
+// changes none does, as every key that needs an entry is named then.
+func retained(b *base, st *compact.Statistics) int64 {
+	if b.changed {
+		return 0
+	}
+	n := int64(b.table.Len())
+	for _, r := range st.Records {
+		if r.Current != r.Hash {
+			if n -= r.Count; n <= 0 {
+				return 0
+			}
+		}
+	}
+	return n
+}
+
+// enginesTable is the table that the engine must hold before the hash changes: an
+// entry for every key that is elsewhere than the committed hash puts it. Where that
+// hash is the engine's own the table is empty; the plan then sets every entry that
+// there is to be.
+func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
+	var entries []planner.Entry
+	if h := b.pinned.planner.Hash; h != nil {
+		for i, d := range st.Instance {
+			if d == planner.NoInstance {
+				continue
+			}
+			key := st.Keys.At(i)
+			home, err := h.Instance(key, st.Keys.Hash(i))
+			if err != nil {
+				return nil, hashProblem(i, err)
+			}
+			if d != home {
+				entries = append(entries, planner.Entry{Key: key, Instance: d})
+			}
+		}
+	}
+	return planner.NewRoutingTable(entries)
+}
+
+// concluded finishes what was computed: it corrects the sizes of the table where the
+// planner could not know them, and drops changes that are not worth a commit.
+func concluded(b *base, o *PlanResult, err error) (*PlanResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	correctSizes(b, o)
+	o.dropNeedlessChanges(b.changed)
+	return o, nil
+}
+
+func correctSizes(b *base, o *PlanResult) {
+	switch {
+	case o.classes != nil && !b.engineHolds():
+		o.TableBefore = int64(b.table.Len())
+	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.planner.Hash == nil:
+		o.TableBefore = 0
+		for i, d := range o.Snapshot.Current {
+			if d != o.Snapshot.Hash[i] {
+				o.TableBefore++
+			}
+		}
+	default:
+		return
+	}
+	if leavesAll(o.Causes) || len(o.Moves) == 0 && !b.changed {
+		o.TableAfter = o.TableBefore
+		o.TableWithinLimit = o.Options.TableLimit == nil || o.TableAfter <= *o.Options.TableLimit
+	}
+}
+
+func (tableScheme) migrates(classes bool) Migrates { return migratesKeys(classes) }
+
+func (s tableScheme) lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (l Lists, err error) {
+	if change {
+		changes, err := r.changes(ctx, p)
+		if err != nil {
+			return l, err
+		}
+		if changes != nil {
+			l.Change = changeParts(changes)
+		}
+	}
+	if moves {
+		m, err := s.migrations(ctx, r, p)
+		if err != nil {
+			return l, err
+		}
+		l.Migrations = m.list()
+	}
+	return l, nil
+}
+
+func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {
+	blob, err := r.migrations(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return decodeMigrations(p.ID, blob)
+}
+
+func (tableScheme) refuseChanges() error { return nil }
+func (tableScheme) refuseReplay() error  { return nil }
+
+func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
+	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash}, nil
+}
+
+func (tableScheme) pending(_ Configuration, _ []store.Entry, changes []store.Change) ([]Part, error) {
+	return changeParts(changes), nil
+}
+
+func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }
+func (tableScheme) countsEntries() bool                      { return true }
+
+func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error) {
+	if entry != nil {
+		return Route{*entry, "table", op.TableVersion}, nil
+	}
+	pinned, err := r.pinned(ctx, op)
+	if err != nil {
+		return Route{}, err
+	}
+	if pinned.planner.Hash == nil {
+		return Route{}, refuse(HashNotKnown, "The key has no entry in the routing table, and the hash function is the engine's own.")
+	}
+	id, err := pinned.planner.Hash.Instance(key, planner.KeyHash(key))
+	if err != nil {
+		return Route{}, hashProblem(-1, err)
+	}
+	return Route{id, "hash", op.TableVersion}, nil
+}

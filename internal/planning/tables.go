@@ -1,0 +1,223 @@
+package planning
+
+import (
+	"context"
+	"time"
+
+	"plannerd/internal/admission"
+	"plannerd/store"
+)
+
+// heldByService reads an operator whose routing table the service holds.
+func (s *Service) heldByService(ctx context.Context, name string) (store.Operator, error) {
+	op, err := s.operator(ctx, name)
+	if err != nil {
+		return op, err
+	}
+	return op, refuseNotHeld(op)
+}
+
+// TableState tells how the committed table of an operator stands.
+func (s *Service) TableState(ctx context.Context, operator string) (TableState, error) {
+	op, err := s.heldByService(ctx, operator)
+	return stateOf(op), err
+}
+
+// Table reads what a query asks for, into memory that the lease holds.
+func (s *Service) Table(ctx context.Context, q TableQuery, memory *admission.Lease) (*TableView, error) {
+	op, err := s.heldByService(ctx, q.Operator)
+	if err != nil {
+		return nil, err
+	}
+	if q.Since != op.TableVersion {
+		if err := holdTable(memory, op); err != nil {
+			return nil, err
+		}
+	}
+	feed, err := s.readFeed(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	length := len(feed.Entries) + len(feed.Changes)
+	if feed.Pending != nil {
+		length += len(feed.Pending.Changes)
+	}
+	if err := memory.Settle(int64(length) * entryBytes); err != nil {
+		return nil, err
+	}
+	return s.view(ctx, q, feed)
+}
+
+// readFeed reads the table that q asks for, or its changes where they tell enough.
+func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
+	if q.Version != NotAsked {
+		t, err := s.store.Table(ctx, q.Operator, &q.Version)
+		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries}, aboutVersion(q.Operator, q.Version, err)
+	}
+	feed, err := s.store.TableChanges(ctx, q.Operator, q.Since)
+	if err != nil || feed.Full {
+		return feed, aboutOperator(q.Operator, err)
+	}
+	enough, err := s.changesTell(ctx, q.Operator, feed)
+	if err != nil || enough {
+		return feed, err
+	}
+	feed, err = s.store.TableChanges(ctx, q.Operator, NotAsked)
+	return feed, aboutOperator(q.Operator, err)
+}
+
+// changesTell reports whether keys without an entry are where they were.
+func (s *Service) changesTell(ctx context.Context, operator string, f store.Feed) (bool, error) {
+	now, err := s.configuration(ctx, operator, f.ConfigVersion)
+	if err != nil {
+		return false, err
+	}
+	then := now
+	if f.FromConfigVersion != f.ConfigVersion {
+		if then, err = s.configuration(ctx, operator, f.FromConfigVersion); err != nil {
+			return false, err
+		}
+	}
+	return now.scheme().changesTell(then, now), nil
+}
+
+// view makes of a feed what there is to say.
+func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView, error) {
+	config, err := s.configuration(ctx, q.Operator, f.ConfigVersion)
+	if err != nil {
+		return nil, err
+	}
+	v := &TableView{
+		TableState: TableState{Version: f.Version}, Scheme: config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
+	}
+	if f.Full {
+		content, err := config.scheme().table(config, f.Entries)
+		if err != nil {
+			return nil, err
+		}
+		v.Parts, v.Instances, v.Hash = []Part{content.Part}, config.Instances, content.Hash
+	} else {
+		v.Parts = changeParts(f.Changes)
+	}
+	v.Base64 = partsNeedBase64(v.Parts)
+	if f.Pending == nil {
+		return v, nil
+	}
+	if config, err = s.configuration(ctx, q.Operator, f.Pending.ConfigVersion); err != nil {
+		return nil, err
+	}
+	parts, err := config.scheme().pending(config, f.Entries, f.Pending.Changes)
+	if err != nil {
+		return nil, err
+	}
+	v.Pending, v.NextPlan = f.Pending.Plan, &PendingTable{f.Pending.ConfigVersion, parts}
+	v.Base64 = v.Base64 || partsNeedBase64(parts)
+	return v, nil
+}
+
+// TableList reads a version of the table alone, into memory that the lease holds; with
+// [NotAsked] it is the committed one.
+func (s *Service) TableList(ctx context.Context, operator string, version int64, memory *admission.Lease) (Part, int64, error) {
+	op, err := s.heldByService(ctx, operator)
+	if err != nil {
+		return Part{}, 0, err
+	}
+	if err := holdTable(memory, op); err != nil {
+		return Part{}, 0, err
+	}
+	asked := &version
+	if version == NotAsked {
+		asked = nil
+	}
+	table, err := s.store.Table(ctx, operator, asked)
+	if err != nil {
+		return Part{}, 0, aboutVersion(operator, version, err)
+	}
+	config, err := s.configuration(ctx, operator, table.ConfigVersion)
+	if err != nil {
+		return Part{}, 0, err
+	}
+	content, err := config.scheme().table(config, table.Entries)
+	return content.Part, table.Version, err
+}
+
+// Follow waits until the table has changed in the eyes of the caller, but no longer
+// than wait, and hands it to answer, which must not keep it. If it has not changed the
+// state is returned, and answered is false.
+func (s *Service) Follow(
+	ctx context.Context, q TableQuery, wait time.Duration, memory *admission.Lease,
+	hasChanged func(TableState) bool, answer func(*TableView) error,
+) (state TableState, answered bool, err error) {
+	sub, err := s.hub.subscribe(ctx, q.Operator)
+	if err != nil {
+		return state, false, aboutStore(err)
+	}
+	defer sub.leave()
+	changed, _ := sub.mark()
+	if state, err = s.TableState(ctx, q.Operator); err != nil {
+		return state, false, err
+	}
+	if hasChanged(state) {
+		v, err := s.Table(ctx, q, memory)
+		if err != nil {
+			return state, false, err
+		}
+		return state, true, answer(v)
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return state, false, ctx.Err()
+		case <-late.C:
+			return state, false, nil
+		case <-s.draining:
+			return state, false, nil
+		}
+		var generation uint64
+		changed, generation = sub.mark()
+		if answered, err := s.answerChange(ctx, sub, viewKey{q, generation}, hasChanged, answer); answered || err != nil {
+			return state, answered, err
+		}
+	}
+}
+
+// answerChange answers if there is a change after an event. What all that wait for the
+// same see is read once.
+func (s *Service) answerChange(
+	ctx context.Context, sub *subscription, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
+) (answered bool, err error) {
+	v, release, err := sub.view(ctx, key, s.memory, func(ctx context.Context, memory *admission.Lease) (*TableView, error) {
+		return s.Table(ctx, key.TableQuery, memory)
+	})
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if !hasChanged(v.TableState) {
+		return false, nil
+	}
+	return true, answer(v)
+}
+
+// Route says where the committed table of an operator puts a key.
+func (s *Service) Route(ctx context.Context, operator string, key []byte) (Route, error) {
+	op, id, found, err := s.store.Route(ctx, operator, key)
+	if err != nil {
+		return Route{}, aboutOperator(operator, err)
+	}
+	if err := refuseNotHeld(op); err != nil {
+		return Route{}, err
+	}
+	f, err := fixedChoicesOf(op)
+	if err != nil {
+		return Route{}, err
+	}
+	var entry *int32
+	if found {
+		entry = &id
+	}
+	return schemes[f.Scheme].route(ctx, s.reader, op, key, entry)
+}

@@ -1,0 +1,51 @@
+package planning
+
+import "plannerd/store"
+
+// NotAsked stands for a version that a query does not name.
+const NotAsked int64 = -1
+
+// TableQuery is what is asked of a committed table. Version names the version that is
+// wanted, Since the one that is there already; either may be [NotAsked].
+type TableQuery struct {
+	Operator       string
+	Version, Since int64
+}
+
+// TableState is what tells whether a committed table is another one.
+type TableState struct {
+	Version int64
+	Pending string // the plan that is being carried out; "": none
+}
+
+func stateOf(op store.Operator) TableState {
+	s := TableState{Version: op.TableVersion}
+	if op.CurrentStatus == store.StatusApplying {
+		s.Pending = op.CurrentPlan
+	}
+	return s
+}
+
+// TableView is what there is to say about a committed table.
+type TableView struct {
+	TableState
+	Scheme        SchemeName
+	ConfigVersion int64
+	// Full: Parts are the whole table. Else they are what changed since the version that
+	// was asked for.
+	Full  bool
+	Parts []Part
+	// Of the whole table:
+	Instances []Instance
+	Hash      *Hash // nil under the schemes ring and ranges
+	// NextPlan is what the plan that is being carried out will make of it; nil: none is.
+	NextPlan *PendingTable
+	// Base64: some key is not valid UTF-8.
+	Base64 bool
+}
+
+// PendingTable is what a plan that is being carried out will make of a table.
+type PendingTable struct {
+	ConfigVersion int64
+	Parts         []Part
+}

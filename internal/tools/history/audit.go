@@ -1,0 +1,218 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// stored is what the service has of an operator in the end.
+type stored struct {
+	plans  []plan // whole, newest first
+	tables []table
+}
+
+// fetchers is how many requests of an audit are on their way together.
+const fetchers = 4
+
+// read fetches all that the service has of an operator.
+func (x *run) read(ctx context.Context, o *operator, r *rand.Rand) (s stored, err error) {
+	err = x.insist(ctx, r, func(base string) (err error) {
+		s.plans, err = x.client.plans(ctx, base, o.name)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	versions := int64(0)
+	for _, p := range s.plans {
+		if p.Version != nil {
+			versions = max(versions, *p.Version)
+		}
+	}
+	s.tables = make([]table, versions+1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchers)
+	fetch := func(path string, into any) {
+		random := rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
+		group.Go(func() error {
+			return x.insist(ctx, random, func(base string) error { return x.client.fetch(ctx, base+path, into) })
+		})
+	}
+	for i := range s.plans {
+		id := s.plans[i].Id
+		s.plans[i] = plan{}
+		fetch("/v1/plans/"+id+"?include=migrations,routing_table", &s.plans[i])
+	}
+	for v := range s.tables {
+		fetch(fmt.Sprintf("/v1/operators/%s/routing-table?version=%d", o.name, v), &s.tables[v])
+	}
+	return s, group.Wait()
+}
+
+// plans lists all plans of an operator, newest first.
+func (c *client) plans(ctx context.Context, base, operator string) (all []plan, err error) {
+	for token := ""; ; {
+		var page planPage
+		if err := c.fetch(ctx, base+"/v1/operators/"+operator+"/plans?page_size=1000"+token, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Plans...)
+		if page.NextPageToken == nil {
+			return all, nil
+		}
+		token = "&page_token=" + url.QueryEscape(*page.NextPageToken)
+	}
+}
+
+// audit compares the answers with what the service has in the end, and that with
+// itself. It returns a line for each contradiction.
+func audit(records []record, s stored) (faults []string) {
+	found := map[string]*plan{}
+	for i := range s.plans {
+		found[s.plans[i].Id] = &s.plans[i]
+	}
+	for i := range records {
+		faults = append(faults, records[i].contradictions(found)...)
+	}
+	faults = append(faults, retries(records, found)...)
+	faults = append(faults, backwards(records)...)
+	return append(faults, s.fold()...)
+}
+
+// contradictions compares what an answer said of plans with what is stored.
+func (r *record) contradictions(found map[string]*plan) (faults []string) {
+	a := &r.answer
+	if a.outcome == unknown && a.status == 500 {
+		faults = append(faults, fmt.Sprintf("%v was answered with 500", r.request))
+	}
+	if a.outcome != answered {
+		return faults
+	}
+	check := func(p *plan) {
+		switch is := found[p.Id]; {
+		case is == nil:
+			faults = append(faults, fmt.Sprintf("plan %v is lost", p))
+		case is.head() != p.head():
+			faults = append(faults, fmt.Sprintf("plan %v was answered with %s and has %s", p, p.head(), is.head()))
+		case over[p.Status] && (is.Status != p.Status || show(is.Version) != show(p.Version)):
+			faults = append(faults, fmt.Sprintf("plan %v is now %v", p, is))
+		case r.request.kind == createPlan && is.lists() != p.lists():
+			faults = append(faults, fmt.Sprintf("plan %v was answered with %s and has %s", p, p.lists(), is.lists()))
+		}
+	}
+	if a.plan != nil {
+		check(a.plan)
+	}
+	for i := range a.plans {
+		check(&a.plans[i])
+	}
+	return faults
+}
+
+// retries: the same statistics have one plan, unless it was given up.
+func retries(records []record, found map[string]*plan) (faults []string) {
+	made := map[*statistics]map[string]bool{}
+	for i := range records {
+		r := &records[i]
+		if r.request.kind == createPlan && r.answer.outcome == answered && r.answer.plan != nil {
+			if made[r.request.body] == nil {
+				made[r.request.body] = map[string]bool{}
+			}
+			made[r.request.body][r.answer.plan.Id] = true
+		}
+	}
+	for b, ids := range made {
+		lasting := 0
+		for id := range ids {
+			if p := found[id]; p != nil && !givenUp[p.Status] {
+				lasting++
+			}
+		}
+		if lasting > 1 {
+			faults = append(faults, fmt.Sprintf("%v has %d plans: %q", b, lasting, slices.Sorted(maps.Keys(ids))))
+		}
+	}
+	return faults
+}
+
+// backwards: who has seen a version is shown no older one.
+func backwards(records []record) (faults []string) {
+	type sight struct{ call, end, version int64 }
+	var sights []sight
+	for _, r := range records {
+		if r.answer.outcome != answered {
+			continue
+		}
+		switch {
+		case r.answer.table != nil:
+			sights = append(sights, sight{r.call, r.end, r.answer.table.Version})
+		case r.answer.operator != nil:
+			sights = append(sights, sight{r.call, r.end, r.answer.operator.TableVersion})
+		}
+	}
+	byEnd := slices.Clone(sights)
+	slices.SortFunc(sights, func(a, b sight) int { return cmp.Compare(a.call, b.call) })
+	slices.SortFunc(byEnd, func(a, b sight) int { return cmp.Compare(a.end, b.end) })
+	newest, i := int64(0), 0
+	for _, s := range sights {
+		for ; i < len(byEnd) && byEnd[i].end < s.call; i++ {
+			newest = max(newest, byEnd[i].version)
+		}
+		if s.version < newest {
+			faults = append(faults, fmt.Sprintf("version %d was answered after version %d", s.version, newest))
+		}
+	}
+	return faults
+}
+
+// fold: each version of the table is the one before it with the changes of the
+// one plan that made it.
+func (s *stored) fold() (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	makers := map[int64]*plan{}
+	for i := range s.plans {
+		p := &s.plans[i]
+		if int64(len(p.Migrations)) != p.Migration.Keys {
+			fault("plan %v says %d migrations and has %d", p, p.Migration.Keys, len(p.Migrations))
+		}
+		if (p.Status == committed) != (p.Version != nil) {
+			fault("plan %s is %s with version %s", p.Id, p.Status, show(p.Version))
+		}
+		if p.Version == nil {
+			continue
+		}
+		if makers[*p.Version] != nil {
+			fault("version %d was made by plan %s and by plan %s", *p.Version, makers[*p.Version].Id, p.Id)
+		}
+		makers[*p.Version] = p
+	}
+	folded := initial().table
+	for v := range s.tables {
+		t, p := &s.tables[v], makers[int64(v)]
+		if v > 0 {
+			if p == nil {
+				fault("version %d was made by no plan", v)
+				continue
+			}
+			after, ok := changed(folded, p)
+			if folded = after; !ok {
+				fault("plan %v changes what is not in version %d", p, v-1)
+				return faults
+			}
+			if t.ConfigVersion != p.ConfigVersion {
+				fault("version %d pins configuration %d, its plan %d", v, t.ConfigVersion, p.ConfigVersion)
+			}
+		}
+		if text, ok := t.text(); !ok || text != folded || t.Version != int64(v) {
+			fault("version %d is %v, numbered %d; the plans make %s", v, t.Entries, t.Version, folded)
+		}
+	}
+	return faults
+}

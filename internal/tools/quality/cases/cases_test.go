@@ -1,0 +1,160 @@
+package cases
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plannerd/planner"
+)
+
+func TestNames(t *testing.T) {
+	settings := append(DefaultGrid().Settings(),
+		StreamSettings([]string{"git_history/intervals", "a/instances/x_intervals"}, []int{5, 40}, []float64{0, 0.08}, []int64{0, 300})...)
+	seen := make(map[string]bool)
+	for _, s := range settings {
+		c := Case{Setting: s, Interval: 12}
+		if seen[c.Name()] {
+			t.Errorf("%s stands for two settings", c.Name())
+		}
+		seen[c.Name()] = true
+		if got, n, err := Parse(c.Name()); err != nil || got != s || n != 12 {
+			t.Errorf("%s: %+v, %d, %v", c.Name(), got, n, err)
+		}
+	}
+	if len(settings) != 288+16 {
+		t.Errorf("%d settings", len(settings))
+	}
+	for _, name := range []string{
+		"", "#1", "zipf#1", "stream=x#1", "stream=x/instances=5#1",
+		"stream=x/instances=5/theta=0.080/table=3#1", "stream=x/instances=5/theta=0.08/table=3", "stream=x/instances=5/theta=0.08/table=3/x#1",
+	} {
+		if _, _, err := Parse(name); err == nil {
+			t.Errorf("%q was taken for a name", name)
+		}
+	}
+}
+
+var small = Setting{Keys: 400, Instances: 3, Window: 2, Fluctuation: 0.5, Seed: 9, ThetaMax: 0.05, TableLimit: 50}
+
+// TestDrive checks that the committed plans are where the next case starts from,
+// and that a case can be made again from its name.
+func TestDrive(t *testing.T) {
+	var names []string
+	var before *planner.Plan
+	for c, err := range Drive(small, "", "mixed", 4) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Snapshot.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if before != nil {
+			table, err := before.Table()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sameTable(table, c.Snapshot.Table) {
+				t.Errorf("%s does not start from the table that the plan before it left", c.Name())
+			}
+			now := slices.Clone(before.Snapshot.Current)
+			for _, m := range before.Moves {
+				now[m.Item] = m.To
+			}
+			if !slices.Equal(now, c.Snapshot.Current) {
+				t.Errorf("%s does not start from where the plan before it left the keys", c.Name())
+			}
+		}
+		if before, err = planner.Run("mixed", c.Snapshot, c.Options); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(c.Name(), "", "mixed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(again.Snapshot.Cost, c.Snapshot.Cost) || !slices.Equal(again.Snapshot.State, c.Snapshot.State) ||
+			!slices.Equal(again.Snapshot.Current, c.Snapshot.Current) || *again.Options.TableLimit != 50 || again.Options.ThetaMax != 0.05 {
+			t.Errorf("%s is another case when it is made again", c.Name())
+		}
+		names = append(names, c.Name())
+	}
+	if len(names) != 4 || !strings.HasSuffix(names[0], "#2") || !strings.HasSuffix(names[3], "#5") {
+		t.Errorf("cases %q, want the 4 intervals after the warm-up of 2", names)
+	}
+	if before.TableBefore == 0 {
+		t.Error("no routing table was carried on")
+	}
+}
+
+func sameTable(a, b *planner.RoutingTable) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i := range a.Len() {
+		if x, y := a.At(i), b.At(i); !bytes.Equal(x.Key, y.Key) || x.Instance != y.Instance {
+			return false
+		}
+	}
+	return true
+}
+
+func TestStreams(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "shop", "web_intervals.csv.gz"),
+		"interval,key,cost,state_bytes\n3,a,9,100\n3,b,8,200\n3,c,1,300\n5,a,2,400\n5,d,1,500\n")
+	write(t, filepath.Join(dir, "shop", "keys.txt.gz"), "a\n")
+	names, err := Streams(dir)
+	if err != nil || names[0] != "own/history" || names[len(names)-1] != "shop/web_intervals" {
+		t.Fatalf("streams %q, %v", names, err)
+	}
+	setting := StreamSettings(names[len(names)-1:], []int{2}, []float64{0.1}, []int64{5})[0]
+	var intervals []int64
+	var state []float64
+	for c, err := range Drive(setting, dir, "mixed", 10) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		intervals = append(intervals, c.Interval)
+		state = append(state, c.Snapshot.State...)
+	}
+	if !slices.Equal(intervals, []int64{3, 5}) || !slices.Equal(state, []float64{100, 200, 300, 400, 500}) {
+		t.Errorf("intervals %v with states %v", intervals, state)
+	}
+	c, err := Load(setting.Name()+"#5", dir, "mixed")
+	if err != nil || c.Snapshot.Len() != 2 {
+		t.Errorf("the second interval made again: %+v, %v", c, err)
+	}
+	if _, err := Load(setting.Name()+"#4", dir, "mixed"); !errors.Is(err, io.EOF) {
+		t.Errorf("an interval that the stream lacks: %v", err)
+	}
+	setting.Stream = "shop/none"
+	for _, err := range Drive(setting, dir, "mixed", 1) {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a stream that is not there: %v", err)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

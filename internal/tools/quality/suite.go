@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"plannerd/internal/tools/quality/cases"
+	"plannerd/internal/workload"
+	"plannerd/planner"
+)
+
+// reference is the name under which strategy optimal runs with the tightest
+// certificate.
+const (
+	referenceStrategy = planner.Optimal
+	reference         = "optimal/tight"
+)
+
+// suite runs the cases and keeps what came out.
+type suite struct {
+	*config
+	ctx      context.Context
+	progress *progress
+	rows     *rowWriter
+	records  []record
+	// unreachable counts intervals that no swap of frequencies leads to.
+	unreachable int
+}
+
+// measure runs everything and writes the report. It returns how many cases have
+// a plan that refutes a certificate.
+func measure(ctx context.Context, c *config, stdout, stderr io.Writer) (contradictions int, err error) {
+	s := &suite{config: c, ctx: ctx, progress: newProgress(stderr, len(c.settings))}
+	s.rows, err = newRowWriter(c.csv)
+	if err != nil {
+		return 0, err
+	}
+	yardstick := sortTime(c.yardsticks)
+	start := time.Now()
+	for _, setting := range c.settings {
+		from := len(s.records)
+		if err = s.run(setting); err != nil {
+			break
+		}
+		s.progress.done(setting.Name(), len(s.records)-from)
+	}
+	if cerr := s.rows.close(); err == nil {
+		err = cerr
+	}
+	if err != nil && ctx.Err() == nil {
+		return 0, err
+	}
+	r := report{suite: s, yardstick: yardstick, elapsed: time.Since(start), w: stdout}
+	return s.contradictions(), r.write()
+}
+
+func (s *suite) contradictions() int {
+	n := 0
+	for i := range s.records {
+		if s.records[i].contradicted {
+			n++
+		}
+	}
+	return n
+}
+
+// run measures the intervals of one setting.
+func (s *suite) run(setting cases.Setting) error {
+	series, err := cases.Open(setting, s.streams)
+	if err != nil {
+		return err
+	}
+	defer series.Close()
+	most := s.measured(setting)
+	for n := range setting.WarmUp() + most {
+		c, err := series.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, workload.ErrUnreachable):
+			s.unreachable += most - max(0, n-setting.WarmUp())
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", setting.Name(), err)
+		}
+		plan, err := s.interval(c, n >= setting.WarmUp())
+		if err == nil && plan != nil { // else the routing table stays as it is
+			err = series.Commit(plan)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interval returns the plan of a case that is carried on, nil if there is none,
+// after it has put the case to every strategy if it is a measured one.
+func (s *suite) interval(c *cases.Case, measured bool) (*planner.Plan, error) {
+	if !measured {
+		_, plan, err := s.time(s.commit, s.commit, c, planner.CertificateFast)
+		return plan, err
+	}
+	r, err := describe(c)
+	if err != nil {
+		return nil, err
+	}
+	var chosen *planner.Plan
+	asked := false // for the plan that is carried on
+	for _, name := range s.strategies {
+		if s.skips(name, c.Snapshot.Len()) {
+			r.results = append(r.results, result{strategy: name, status: statusSkipped})
+			continue
+		}
+		result, plan, err := s.time(name, name, c, planner.CertificateFast)
+		if err != nil {
+			return nil, err
+		}
+		if name == s.commit {
+			chosen, asked = plan, true
+		}
+		r.results = append(r.results, result)
+	}
+	if err := s.refer(c, r); err != nil {
+		return nil, err
+	}
+	r.judge()
+	s.records = append(s.records, *r)
+	if err := s.rows.write(r); err != nil {
+		return nil, err
+	}
+	if !asked {
+		_, chosen, err = s.time(s.commit, s.commit, c, planner.CertificateFast)
+	}
+	return chosen, err
+}
+
+// describe begins the record of a case.
+func describe(c *cases.Case) (*record, error) {
+	options := c.Options
+	options.Certificate = planner.CertificateOff
+	still, err := planner.Inspect(c.Snapshot, options)
+	if err != nil {
+		return nil, err
+	}
+	return &record{
+		setting: c.Setting, interval: c.Interval, name: c.Name(), keys: c.Snapshot.Len(),
+		settled: slices.Contains(still.Causes, planner.CauseBalanced), hot: len(still.HotKeys),
+		thetaBefore: still.Theta.Before, tableBefore: still.TableBefore,
+	}, nil
+}
+
+// refer adds the answers that tell what any plan can reach.
+func (s *suite) refer(c *cases.Case, r *record) error {
+	result, _, err := s.time(reference, referenceStrategy, c, planner.CertificateTight)
+	if err != nil {
+		return err
+	}
+	r.results = append(r.results, result)
+	if s.milp == 0 {
+		return nil
+	}
+	if result, err = s.solve(c); err == nil {
+		r.results = append(r.results, result)
+	}
+	return err
+}
+
+// time runs a strategy under the time limit. The plan is nil when time ran out
+// before there was any.
+func (s *suite) time(label, strategy string, c *cases.Case, level planner.CertificateLevel) (result, *planner.Plan, error) {
+	options := c.Options
+	options.Certificate = level
+	runtime.GC() // so that this plan does not pay for what others left behind
+	start := time.Now()
+	deadline := start.Add(s.limit)
+	options.Stop = func() bool { return s.ctx.Err() != nil || time.Now().After(deadline) }
+	plan, err := planner.Run(strategy, c.Snapshot, options)
+	elapsed := time.Since(start)
+	switch {
+	case s.ctx.Err() != nil:
+		return result{}, nil, s.ctx.Err()
+	case errors.Is(err, planner.ErrStopped):
+		return result{strategy: label, status: statusNoPlan, elapsed: elapsed}, nil, nil
+	case err != nil:
+		return result{}, nil, fmt.Errorf("%s: %s: %w", c.Name(), label, err)
+	}
+	return resultOf(label, plan, elapsed), plan, nil
+}
