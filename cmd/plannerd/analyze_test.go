@@ -134,6 +134,27 @@ func TestAnalyzeOwners(t *testing.T) {
 	}
 }
 
+// Owners whose keys are not text are written and read in base64.
+func TestBase64Owners(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "stats.csv", "key,cost\n/wA=,5\n/wE=,1\n/wI=,1\n/wM=,4\n")
+	args := []string{"analyze", "ranges", "stats.csv", "--key-encoding", "base64", "--instances", "2", "--output", "csv"}
+	owners := succeed(t, "", append(args, "--methods", "quantile")...)
+	if !strings.HasPrefix(owners, "low,follower\n,0\n/w") {
+		t.Fatalf("the owners are %q", owners)
+	}
+	write(t, "owners.csv", owners)
+	if again := succeed(t, "", append(args, "--owners", "owners.csv", "--theta-max", "1000%")...); again != owners {
+		t.Errorf("%s became\n%s", owners, again)
+	}
+	write(t, "owners.csv", "low,instance\n,0\n!,1\n")
+	r := exec(t, nil, nil, append(args, "--owners", "owners.csv")...)
+	want := `owners.csv:3: low: "!" is not base64 (standard alphabet, padded)`
+	if r.code != exitFailed || !strings.Contains(r.stderr, want) {
+		t.Errorf("owners that are not base64: %+v, want %q", r, want)
+	}
+}
+
 func TestAnalyzeUsage(t *testing.T) {
 	const file = " testdata/interval.csv"
 	for args, want := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -245,6 +246,78 @@ func TestTextFlags(t *testing.T) {
 	r = exec(t, nil, nil, "analyze", "pkg", "keys.txt", "--stream", "--key-encoding", "base64")
 	if r.code != exitFailed || r.stderr != "plannerd: keys.txt:1: key: must be base64 (standard alphabet, padded)\n" {
 		t.Errorf("a stream that is not base64: %+v", r)
+	}
+}
+
+// Routing tables are read and written with keys in base64, too.
+func TestBase64RoutingTable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "plain.csv", "key,cost\nuser:1,5\nuser:2,1\nuser:3,1\n")
+	write(t, "encoded.csv", "key,cost\ndXNlcjox,5\ndXNlcjoy,1\ndXNlcjoz,1\n")
+	write(t, "plain-table.csv", "key,instance\nuser:2,1\nuser:3,0\n")
+	write(t, "encoded-table.csv", "key,instance\ndXNlcjoy,1\ndXNlcjoz,0\n")
+	plan := func(stats, table string, flags ...string) (out, saved string) {
+		args := []string{"plan", stats, "--routing-table", table, "--instances", "2", "--save-table", "saved.csv"}
+		out = succeed(t, "", slices.Concat(args, []string{"--output", "json"}, flags)...)
+		text, err := os.ReadFile("saved.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded := strings.NewReplacer("dXNlcjox", "user:1", "dXNlcjoy", "user:2", "dXNlcjoz", "user:3")
+		return tablePart.FindString(decoded.Replace(out)), decoded.Replace(string(text))
+	}
+	want, wantSaved := plan("plain.csv", "plain-table.csv")
+	out, saved := plan("encoded.csv", "encoded-table.csv", "--key-encoding", "base64")
+	if out != want || !strings.Contains(want, `"size_before": 2`) || saved != wantSaved || !strings.Contains(saved, "user:") {
+		t.Errorf("in base64:\n%s\n%s\nwant:\n%s\n%s", out, saved, want, wantSaved)
+	}
+	r := exec(t, nil, nil, "plan", "encoded.csv", "--routing-table", "plain-table.csv", "--key-encoding", "base64")
+	refused := `plain-table.csv:2: key: "user:2" is not base64 (standard alphabet, padded)`
+	if r.code != exitFailed || !strings.Contains(r.stderr, refused) {
+		t.Errorf("a table that is not base64: %+v", r)
+	}
+}
+
+// tablePart is what a plan in JSON does to the routing table.
+var tablePart = regexp.MustCompile(`(?s)"routing_table".*`)
+
+// Flags that have a new name, and their variables, keep the old ones.
+func TestOldFlagNames(t *testing.T) {
+	rows := []struct{ command, old, now, value string }{
+		{"pkg", "workers", "instances", "5"},
+		{"ring", "nodes", "instances", "0:8,1:16"},
+		{"ring --plan --method fitted", "node-token-limit", "instance-token-limit", "3"},
+		{"ranges", "followers", "instances", "0:1,1:3"},
+		{"ranges --event leave", "event-followers", "event-instances", "1"},
+		{"ranges --table", "table-followers", "table-instances", "4"},
+	}
+	tested := map[string]bool{}
+	for _, c := range rows {
+		words := strings.Fields(c.command)
+		tested["analyze "+words[0]+" --"+c.old] = true
+		args := slices.Concat([]string{"analyze"}, words, []string{intervalFile, "--output", "csv"})
+		want := succeed(t, "", append(args, "--"+c.now, c.value)...)
+		if got := succeed(t, "", append(args, "--"+c.old, c.value)...); got != want || want == succeed(t, "", args...) {
+			t.Errorf("analyze %s --%s %s:\n%s\nwant what --%s gives:\n%s", c.command, c.old, c.value, got, c.now, want)
+		}
+		variable := variablePrefix + "ANALYZE_" + variableName(c.old)
+		if r := exec(t, nil, map[string]string{variable: c.value}, args...); r.stdout != want || r.stderr != "" {
+			t.Errorf("%s=%s: %+v, want\n%s", variable, c.value, r, want)
+		}
+	}
+	var app cli
+	parser, err := newParser(&app, &environment{}, variables{}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(true) {
+		for _, flag := range leaf.Flags {
+			for _, old := range flag.Aliases {
+				if name := strings.TrimPrefix(leaf.FullPath(), "plannerd ") + " --" + old; !tested[name] {
+					t.Errorf("no test of %s", name)
+				}
+			}
+		}
 	}
 }
 

@@ -47,6 +47,39 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// zshInTerminal types the words into a zsh that has a terminal, as its completion needs,
+// and prints for each what was offered.
+const zshInTerminal = `cat >$HOME/setup.zsh <<'END'
+		autoload -Uz compinit && compinit -u -D
+		source <(plannerd completion zsh)
+		typeset -gaU offered
+		compadd() {
+			local -a found
+			builtin compadd -O found "$@"
+			offered+=($found)
+			builtin compadd "$@"
+		}
+		answer() {
+			offered=()
+			zle complete-word
+			print -r -- "$offered" >>$HOME/answers
+			BUFFER=
+		}
+		zle -N answer
+		bindkey '^I' answer
+		print READY
+END
+	zmodload zsh/zpty
+	zpty terminal zsh -f -i
+	zpty -w terminal 'source $HOME/setup.zsh'
+	zpty -r terminal started '*READY*'
+	for line in "$@"; do
+		zpty -w -n terminal "$line"$'\t'
+	done
+	zpty -w terminal exit
+	while zpty -r terminal rest; do :; done
+	cat $HOME/answers`
+
 // Each shell completes what is typed into it.
 func TestCompletionInShells(t *testing.T) {
 	bin := t.TempDir()
@@ -65,6 +98,7 @@ func TestCompletionInShells(t *testing.T) {
 				complete -C $line | string replace -r '\t.*' '' | string join ' '
 			end
 			true`,
+		"zsh": zshInTerminal,
 	} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := osexec.LookPath(shell)

@@ -29,6 +29,7 @@ type generateCmd struct {
 	Window        int      `default:"5" help:"w, in intervals: the state of a key is what its tuples of the last w intervals have left."`
 	BytesPerTuple float64  `default:"1" help:"State that each tuple leaves, in bytes."`
 	Seed          uint64   `default:"1" help:"The same seed gives the same stream."`
+	encodingFlags
 
 	Instances         int    `default:"15" group:"Operator" help:"Number of instances, 0…N-1, whose loads fluctuate."`
 	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
@@ -78,7 +79,7 @@ func (c *generateCmd) Run(env *environment) error {
 			if err != nil {
 				return c.explain(err, interval)
 			}
-			if err := write(interval, present(stats)); err != nil {
+			if err := write(interval, c.present(stats)); err != nil {
 				return err
 			}
 			p.add(1)
@@ -105,14 +106,14 @@ func (c *generateCmd) format(w *bufio.Writer) (write func(interval int, s *plann
 }
 
 // present returns the rows of keys that have cost or state: the others are as good
-// as absent.
-func present(all *planner.Statistics) *planner.Statistics {
+// as absent. The keys are as they are to be written.
+func (c *generateCmd) present(all *planner.Statistics) *planner.Statistics {
 	some := &planner.Statistics{Keys: planner.NewKeys(all.Len())}
 	for i := range all.Len() {
 		if all.Cost[i] == 0 && all.State[i] == 0 {
 			continue
 		}
-		some.Keys.Append(all.Keys.At(i))
+		some.Keys.Append([]byte(c.keys().encode(all.Keys.At(i))))
 		some.Cost, some.State = append(some.Cost, all.Cost[i]), append(some.State, all.State[i])
 	}
 	return some

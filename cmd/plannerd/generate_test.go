@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,14 @@ func TestGenerateAndPlan(t *testing.T) {
 		out := succeed(t, "", append(small[:len(small):len(small)], form...)...)
 		if got := succeed(t, out, "plan", "-", "--instances", "4", "--output", "csv"); got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", form, got, want)
+		}
+	}
+	for _, form := range []string{"csv", "ndjson", "arrow"} {
+		base64 := []string{"--key-encoding", "base64"}
+		out := succeed(t, "", slices.Concat(small, base64, []string{"--output", form})...)
+		args := slices.Concat([]string{"plan", "-", "--instances", "4", "--output", "csv"}, base64)
+		if got := succeed(t, out, args...); got != want || form != "arrow" && strings.Contains(out, "k1") {
+			t.Errorf("%s in base64:\n%s\nwant\n%s", form, got, want)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "stream.csv")

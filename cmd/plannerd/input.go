@@ -24,17 +24,22 @@ type inputFlags struct {
 
 // textFlags say how the text of statistics is to be read.
 type textFlags struct {
-	Header      header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	Header header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	encodingFlags
+}
+
+// encodingFlags say how keys are written.
+type encodingFlags struct {
 	KeyEncoding string `enum:"utf8,base64" default:"utf8" help:"How keys are written, in all files that are read and written: utf8, as they are, or base64, for keys that are not text."`
 }
+
+// keys is how keys are written.
+func (f *encodingFlags) keys() keyEncoder { return f.KeyEncoding == "base64" }
 
 // options are those of the decoders.
 func (f *textFlags) options() statsio.Options {
 	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.keys())}
 }
-
-// keys is how keys are written.
-func (f *textFlags) keys() keyEncoder { return f.KeyEncoding == "base64" }
 
 // header is the value of --header.
 type header struct{ names []string } // see statsio.Options.Header

@@ -28,6 +28,7 @@ type planCmd struct {
 	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
 	Top       int    `default:"10" group:"Output" help:"Greatest length of each list in a table, in lines."`
 	All       bool   `group:"Output" help:"List all migrations and table changes."`
+	Stream    bool   `own:"" group:"Output" help:"Report a line for each interval even where the input has one alone: what programs read then has one form."`
 	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
 	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
 }
@@ -41,7 +42,8 @@ interval. It must name every key that has cost or state.
 With an interval column the intervals are planned one after the other, as if each
 plan were applied: the routing table carries over, keys that an interval does not
 name fall back to their hash, and rows' instances count in the first interval only.
---interval plans a single one.
+--interval plans a single one. A stream is reported by a line for each interval, and
+with --stream an input of one interval is, too.
 
 Beside each plan stands what is proven of all plans: no plan within the limits moves
 less than the lower bound, and the gap is how much more this one moves. Where no plan
@@ -62,6 +64,7 @@ Examples:
     plannerd plan stats.csv --instances 16 --theta-max 0.05
     plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
     plannerd generate --keys 10000 | plannerd plan - --instances 15
+    plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv
     plannerd plan stats.csv --strategy optimal --certificate tight --timeout 10s
     plannerd plan stats.csv --strategy optimal --objective min_imbalance --migration-limit 5%
     plannerd plan stats.csv --instances 16 --compact 8
@@ -165,9 +168,12 @@ func (r *planReport) check() error {
 	return nil
 }
 
+// single tells whether one plan is printed in full, and not a line for each interval.
+func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stream }
+
 // print prints the one plan in full, or a line for each of several.
 func (r *planReport) print(env *environment) error {
-	single := len(r.intervals) == 1
+	single := r.single()
 	if single && r.last.Plan == nil {
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
 	}
@@ -182,7 +188,7 @@ func (r *planReport) print(env *environment) error {
 
 // write writes for programs what print prints for people.
 func (r *planReport) write(w io.Writer) error {
-	single := len(r.intervals) == 1
+	single := r.single()
 	classes := single && r.last.classes != nil
 	switch {
 	case r.cmd.Output == "json" && classes:

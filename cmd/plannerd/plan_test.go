@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +38,7 @@ func TestPlanTables(t *testing.T) {
 		"plan_infeasible.txt":   {intervalFile, "--instances", "3", "--base-instances", "4", "--table-limit", "0", "--theta-max", "0"},
 		"plan_uncertified.txt":  {intervalFile, "--instances", "4", "--certificate", "off"},
 		"plan_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "3"},
+		"plan_stream_one.txt":   {intervalFile, "--instances", "4", "--stream"},
 		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12", "--strategy", "minmig"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -280,6 +283,33 @@ func TestPlanOneInterval(t *testing.T) {
 	without := succeed(t, "key,cost\na,1\nb,2\nc,3\n", args...)
 	if with != without || !strings.Contains(with, "Instances") {
 		t.Errorf("with interval:\n%s\nwithout:\n%s", with, without)
+	}
+}
+
+// With --stream an input of one interval is reported as one of several. Planned one
+// by one, with the table saved in between, the intervals get the plans of the stream.
+func TestPlanStreamOfOne(t *testing.T) {
+	flags := []string{"--instances", "4", "--stream"}
+	plan := func(args ...string) string { return succeed(t, "", slices.Concat([]string{"plan"}, args, flags)...) }
+	want := plan(streamFile, "--output", "csv")
+	table := filepath.Join(t.TempDir(), "table.csv")
+	write(t, table, "key,instance\n")
+	var got strings.Builder
+	for i := range 4 {
+		header, line, _ := strings.Cut(plan(streamFile, "--interval", strconv.Itoa(i), "--output", "csv",
+			"--routing-table", table, "--save-table", table), "\n")
+		if i == 0 {
+			got.WriteString(header + "\n")
+		}
+		got.WriteString(line)
+	}
+	if got.String() != want {
+		t.Errorf("one by one:\n%s\nwant\n%s", got.String(), want)
+	}
+	var d streamDocument
+	if err := json.Unmarshal([]byte(plan(intervalFile, "--output", "json")), &d); err != nil || len(d.Intervals) != 1 ||
+		d.Intervals[0].Theta.After >= d.Intervals[0].Theta.Before || d.Summary.Intervals != 1 {
+		t.Errorf("one interval in JSON: %+v, %v", d, err)
 	}
 }
 

@@ -11,7 +11,7 @@ _plannerd() {
 	for line in $lines; do
 		candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
 	done
-	_describe -o 'plannerd' candidates
+	_describe 'plannerd' candidates
 }
 if [[ ${funcstack[1]} == _plannerd ]]; then
 	_plannerd "$@"
