@@ -96,11 +96,11 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		top = analyses.MaxTop
 	}
 	r := analyses.RangesRequest{
-		Event: analyses.Event(c.Event), Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
+		Event: analyses.RangesEvent(c.Event), Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
 		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
-		r.Followers = append(r.Followers, analyses.Follower{ID: x.ID, Capacity: x.Capacity})
+		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
 	}
 	for _, m := range c.Methods {
 		r.Methods = append(r.Methods, ranges.Method(m))

@@ -65,7 +65,7 @@ Examples:
 }
 
 // nodes is the value of --instances.
-type nodes analyses.Nodes
+type nodes analyses.RingNodes
 
 // UnmarshalText reads "8" or "0:16,1:32:1.5".
 func (v *nodes) UnmarshalText(b []byte) error {
@@ -73,14 +73,14 @@ func (v *nodes) UnmarshalText(b []byte) error {
 		if n < 1 || n > analyses.MaxNodes {
 			return fmt.Errorf("the number of instances must be 1 to %d, not %d", analyses.MaxNodes, n)
 		}
-		*v = nodes(analyses.Count[analyses.Node](n))
+		*v = nodes(analyses.Count[analyses.RingNode](n))
 		return nil
 	}
 	return (*nodeList)(v).UnmarshalText(b)
 }
 
 // nodeList is the value of --join.
-type nodeList []analyses.Node
+type nodeList []analyses.RingNode
 
 // UnmarshalText reads "8,9:16:1.5".
 func (v *nodeList) UnmarshalText(b []byte) error {
@@ -96,7 +96,7 @@ func (v *nodeList) UnmarshalText(b []byte) error {
 }
 
 // parseNode reads "id", "id:tokens" or "id:tokens:capacity".
-func parseNode(s string) (n analyses.Node, err error) {
+func parseNode(s string) (n analyses.RingNode, err error) {
 	bad := fmt.Errorf("%q is no instance: write id, id:tokens or id:tokens:capacity", s)
 	parts := strings.Split(s, ":")
 	id, err := strconv.ParseInt(parts[0], 10, 32)
@@ -118,7 +118,7 @@ func parseNode(s string) (n analyses.Node, err error) {
 }
 
 // ringJoins is the value of --joins.
-type ringJoins []analyses.Join
+type ringJoins []analyses.RingJoin
 
 // UnmarshalText reads "5000:4:16,9000:5".
 func (v *ringJoins) UnmarshalText(b []byte) error {
@@ -130,13 +130,13 @@ func (v *ringJoins) UnmarshalText(b []byte) error {
 		if err != nil || bad != nil || n.Capacity != 0 {
 			return fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", part)
 		}
-		*v = append(*v, analyses.Join{Tick: tick, ID: n.ID, Tokens: n.Tokens})
+		*v = append(*v, analyses.RingJoin{Tick: tick, ID: n.ID, Tokens: n.Tokens})
 	}
 	return nil
 }
 
 // timing is the value of --timing.
-type timing analyses.Timing
+type timing analyses.RingTiming
 
 // UnmarshalText reads "process=50,jitter=0.1".
 func (v *timing) UnmarshalText(b []byte) error {
@@ -193,10 +193,10 @@ func (c *analyzeRingCmd) Run(env *environment) error {
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
-		Nodes: analyses.Nodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: c.Tau.float(), MinQueue: c.MinQueue,
+		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: c.Tau.float(), MinQueue: c.MinQueue,
 		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
-		Mappers: c.Mappers, Timing: analyses.Timing(c.Timing), Joins: c.Joins, Messages: c.Messages,
+		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, Messages: c.Messages,
 		Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
 	}
 	for _, s := range c.StateSchemes {

@@ -85,7 +85,7 @@ func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 		Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
 	}
 	for _, x := range c.Instances {
-		r.Instances = append(r.Instances, analyses.Instance{ID: x.ID, Capacity: x.Capacity})
+		r.Instances = append(r.Instances, analyses.SchemesInstance{ID: x.ID, Capacity: x.Capacity})
 	}
 	return r
 }
@@ -108,7 +108,7 @@ func writeSchemes(w *page, r *analyses.SchemesResult) error {
 			how = "d = " + count(f.Choices)
 		}
 		balanced := yesNo(f.Balanced)
-		if !f.WithinLimit {
+		if !f.TableWithinLimit {
 			balanced += ", table over limit"
 		}
 		rows = append(rows, []string{
@@ -149,7 +149,7 @@ func schemeRows(r *analyses.SchemesResult) [][]string {
 			choices = count(f.Choices)
 		}
 		rows = append(rows, []string{
-			string(f.Scheme), exact(f.Theta), exact(f.Imbalance), strconv.FormatBool(f.Balanced), strconv.FormatBool(f.WithinLimit),
+			string(f.Scheme), exact(f.Theta), exact(f.Imbalance), strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit),
 			strconv.FormatBool(f.KeepsKeys), number64(f.Pairs), number64(f.TableEntries), number64(f.Tokens), number64(f.Intervals),
 			number64(f.KeysMoved), exact(f.StateMoved), exact(f.StateFraction), exact(f.AggregationMessages), f.Method, choices,
 			strconv.FormatBool(f.Scheme == r.Recommendation.Scheme),

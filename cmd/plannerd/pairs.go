@@ -115,12 +115,12 @@ func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, erro
 }
 
 // readOwners reads a CSV file with the header low,instance.
-func readOwners(path string, keys keyEncoder) (owners []analyses.Owner, err error) {
+func readOwners(path string, keys keyEncoder) (owners []analyses.RangesOwner, err error) {
 	// follower is what the column was called, and is in the CSV of the analysis.
 	file := pairsFile{flag: "--owners", path: path, text: "low", instance: []string{"instance", "follower"}, keys: keys}
 	pairs, err := file.read()
 	for _, p := range pairs {
-		owners = append(owners, analyses.Owner{Low: keys.encode(p.text), Follower: p.instance})
+		owners = append(owners, analyses.RangesOwner{Low: keys.encode(p.text), Follower: p.instance})
 	}
 	return owners, err
 }

@@ -32,28 +32,6 @@ const (
 // how much of how much of it is done. Nil: nobody.
 type Progress func(phase string, done, total int64)
 
-// Comparison is a figure before and after.
-type Comparison struct {
-	Before float64 `json:"before"`
-	After  float64 `json:"after"`
-}
-
-// Spread is a figure over several runs. Of an even number of them the median is
-// the lower one.
-type Spread struct {
-	Least    float64 `json:"least"`
-	Median   float64 `json:"median"`
-	Greatest float64 `json:"greatest"`
-}
-
-// KeyEncoding tells how the keys of a result are written: "" as they are, or
-// "base64" (standard alphabet, padded), all of them, when a key of the input is
-// not valid UTF-8 or the request's keys are written so.
-type KeyEncoding string
-
-// EncodingBase64 is the one encoding there is.
-const EncodingBase64 KeyEncoding = "base64"
-
 // Counted is a list that may stand as a number n in JSON, short for n elements with
 // the ids from 0.
 type Counted[T any, P numbered[T]] []T
@@ -63,6 +41,10 @@ type numbered[T any] interface {
 	*T
 	number(id int32)
 }
+
+func (n *RingNode) number(id int32)        { n.ID = id }
+func (f *RangesFollower) number(id int32)  { f.ID = id }
+func (i *SchemesInstance) number(id int32) { i.ID = id }
 
 // UnmarshalJSONFrom reads a number or an array.
 func (c *Counted[T, P]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {

@@ -4,8 +4,9 @@
 //
 // An [Input] holds keys, and either a stream of them or what they cost. Each
 // analysis is one function of a context, an input, a request and a [Progress]:
-// [RunRing], [RunPKG], [RunRanges] and [RunSchemes]. The zero value of a request
-// means its documented defaults. All of them return
+// [RunRing], [RunPKG], [RunRanges] and [RunSchemes]. The types of requests and results are
+// generated from the contract; the zero value of a request means the defaults that it
+// names. All of them return
 //
 //   - a planner.InputError, whose field is that of the JSON (a path such as
 //     "nodes/3/tokens"; a row is one of the input),
@@ -16,3 +17,5 @@
 // The same input and request give the same result; the order of rows makes no
 // difference, that of messages does.
 package analyses
+
+//go:generate ./generate.sh

@@ -131,13 +131,13 @@ func TestCounted(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"nodes": 3}`), &r, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Nodes{{ID: 0}, {ID: 1}, {ID: 2}}, r.Nodes); diff != "" {
+	if diff := cmp.Diff(RingNodes{{ID: 0}, {ID: 1}, {ID: 2}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
 	if err := json.Unmarshal([]byte(`{"nodes": [{"id": 7, "tokens": 5, "capacity": 1.5, "joins": true}]}`), &r, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Nodes{{ID: 7, Tokens: 5, Capacity: 1.5, Joins: true}}, r.Nodes); diff != "" {
+	if diff := cmp.Diff(RingNodes{{ID: 7, Tokens: 5, Capacity: 1.5, Joins: true}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
 	for _, text := range []string{`{"nodes": "3"}`, `{"nodes": 1.5}`, `{"nodes": 3000000000}`, `{"nodes": [{"name": 1}]}`} {

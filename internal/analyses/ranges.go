@@ -59,7 +59,7 @@ type rangesJob struct {
 func (a *rangesJob) prepare() error {
 	r := &a.r
 	if r.Followers == nil {
-		r.Followers = Count[Follower](DefaultFollowers)
+		r.Followers = Count[RangesFollower](DefaultFollowers)
 	}
 	if r.ThetaMax == nil {
 		theta := DefaultThetaMax
@@ -129,7 +129,7 @@ func (a *rangesJob) happen() error {
 		r.Event = EventCreate
 	}
 	switch {
-	case !slices.Contains([]Event{"", EventCreate, EventJoin, EventLeave, EventCrash, EventDrift}, r.Event):
+	case !slices.Contains([]RangesEvent{"", EventCreate, EventJoin, EventLeave, EventCrash, EventDrift}, r.Event):
 		return bad("event", "must be create, join, leave, crash or drift")
 	case r.Event == EventCreate && a.owners != nil:
 		return bad("owners", "cannot be there yet on create")

@@ -58,11 +58,11 @@ func (a *rangesJob) lists(d *ranges.Division, out *RangesPlan) {
 		out.Transfers = append(out.Transfers, x)
 	}
 	for _, o := range d.After[:min(a.top, len(d.After))] {
-		out.Owners = append(out.Owners, Owner{a.keys.encode(o.Low), o.Follower})
+		out.Owners = append(out.Owners, RangesOwner{a.keys.encode(o.Low), o.Follower})
 	}
 	for _, o := range d.Before[:min(a.top, len(d.Before))] {
 		if o.Follower != ranges.Nobody {
-			out.OwnersBefore = append(out.OwnersBefore, Owner{a.keys.encode(o.Low), o.Follower})
+			out.OwnersBefore = append(out.OwnersBefore, RangesOwner{a.keys.encode(o.Low), o.Follower})
 		}
 	}
 	a.segments(d, out)

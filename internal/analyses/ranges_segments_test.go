@@ -11,10 +11,10 @@ func TestRangesSegments(t *testing.T) {
 	in := frequencies(200)
 	all := 1000
 	for name, r := range map[string]RangesRequest{
-		"create": {Followers: Count[Follower](4)},
-		"join":   {Followers: Count[Follower](4), Event: EventJoin, Position: ptr(1)},
-		"crash":  {Followers: Count[Follower](4), Event: EventCrash, EventFollowers: []int32{2}},
-		"sketch": {Followers: Count[Follower](4), Event: EventLeave, SketchK: 16},
+		"create": {Followers: Count[RangesFollower](4)},
+		"join":   {Followers: Count[RangesFollower](4), Event: EventJoin, Position: ptr(1)},
+		"crash":  {Followers: Count[RangesFollower](4), Event: EventCrash, EventFollowers: []int32{2}},
+		"sketch": {Followers: Count[RangesFollower](4), Event: EventLeave, SketchK: 16},
 	} {
 		r.Top = &all
 		for kind, input := range map[string]*Input{"rows": in, "stream": streamed(in)} {
@@ -36,7 +36,7 @@ func checkSegments(t *testing.T, name string, r *RangesResult, p *RangesPlan) {
 	}
 	var keys, moved int64
 	var cost, state float64
-	var before, after []Owner
+	var before, after []RangesOwner
 	for i, s := range p.Segments {
 		if i > 0 && (s.Low <= p.Segments[i-1].Low || *p.Segments[i-1].High != s.Low) {
 			t.Errorf("%s: segment %d begins at %q, the one before ends at %q", name, i, s.Low, *p.Segments[i-1].High)
@@ -46,10 +46,10 @@ func checkSegments(t *testing.T, name string, r *RangesResult, p *RangesPlan) {
 			moved += s.Keys
 		}
 		if s.Before != nil && (len(before) == 0 || before[len(before)-1].Follower != *s.Before) {
-			before = append(before, Owner{Low: s.Low, Follower: *s.Before})
+			before = append(before, RangesOwner{Low: s.Low, Follower: *s.Before})
 		}
 		if len(after) == 0 || after[len(after)-1].Follower != s.After {
-			after = append(after, Owner{Low: s.Low, Follower: s.After})
+			after = append(after, RangesOwner{Low: s.Low, Follower: s.After})
 		}
 	}
 	if keys != r.Keys || cost != r.Cost || state != r.State || moved != p.KeysMoved {

@@ -52,7 +52,7 @@ func (a *ringJob) prepare() error {
 		tokens = cmp.Or(r.TokensPerInstance, 1)
 	}
 	if r.Nodes == nil {
-		r.Nodes = Count[Node](ring.DefaultReducers)
+		r.Nodes = Count[RingNode](ring.DefaultReducers)
 	}
 	switch {
 	case len(r.Nodes) == 0 || len(r.Nodes) > MaxNodes:
@@ -141,7 +141,7 @@ func (a *ringJob) present() error {
 	shares := shares(ring.New(a.nodes()).Tokens())
 	for i, m := range a.members {
 		capacity := cmp.Or(m.Capacity, 1)
-		n := NodeLoad{
+		n := RingNodeLoad{
 			ID: m.ID, Tokens: m.Tokens, Capacity: capacity, Share: shares[m.ID], Load: loads[m.ID].Before, Keys: loads[m.ID].KeysBefore,
 		}
 		if n.Queue = n.Load / capacity; a.r.Queues != nil {
@@ -162,8 +162,8 @@ func (a *ringJob) theta() float64 {
 	for _, m := range a.members {
 		joins[m.ID] = m.Joins
 	}
-	there := slices.DeleteFunc(slices.Clone(a.out.Nodes), func(n NodeLoad) bool { return joins[n.ID] })
-	return overload(there, func(n NodeLoad) (float64, float64, bool) { return n.Load, n.Capacity, true })
+	there := slices.DeleteFunc(slices.Clone(a.out.Nodes), func(n RingNodeLoad) bool { return joins[n.ID] })
+	return overload(there, func(n RingNodeLoad) (float64, float64, bool) { return n.Load, n.Capacity, true })
 }
 
 // shares is the part of the ring that each node has.
@@ -308,7 +308,7 @@ func (a *ringJob) reach() error {
 			TokenLimit: m.TokenLimit, States: m.States, Searched: m.Searched,
 		}
 		for _, n := range m.Nodes {
-			row.Nodes = append(row.Nodes, NodeTokens(n))
+			row.Nodes = append(row.Nodes, RingNodeTokens(n))
 		}
 		out.Methods = append(out.Methods, row)
 	}

@@ -28,13 +28,13 @@ func (a *ringJob) change(c *ring.Change, e *ring.Effect) RingChange {
 		Before: overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) { return n.LoadBefore, n.Capacity, n.TokensAfter > 0 }),
 		After:  overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) { return n.LoadAfter, n.Capacity, n.TokensAfter > 0 }),
 	}
-	m := &KeyMigration{Keys: int64(len(e.Moves)), Cost: e.Cost, State: e.State, Fraction: e.Fraction}
+	m := &RingKeyMigration{Keys: int64(len(e.Moves)), Cost: e.Cost, State: e.State, Fraction: e.Fraction}
 	moves := slices.Clone(e.Moves)
 	slices.SortStableFunc(moves, func(x, y ring.KeyMove) int {
 		return cmp.Or(cmp.Compare(a.state(y.Key), a.state(x.Key)), cmp.Compare(a.input.Cost[y.Key], a.input.Cost[x.Key]))
 	})
 	for _, x := range moves[:min(a.top, len(moves))] {
-		m.Top = append(m.Top, MovedKey{
+		m.Top = append(m.Top, RingMovedKey{
 			Key: a.keys.encode(a.input.Keys.At(int(x.Key))), From: x.From, To: x.To, Cost: a.input.Cost[x.Key], State: a.state(x.Key),
 		})
 	}

@@ -56,8 +56,8 @@ func ptr[T any](x T) *T { return &x }
 func TestRing(t *testing.T) {
 	in := frequencies(300)
 	request := RingRequest{
-		Nodes: Nodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}}, ThetaMax: ptr(0.1), Top: ptr(3),
-		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000, Joins: []Join{{Tick: 500, ID: 30}}, Paper: true, PaperRuns: 3,
+		Nodes: RingNodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}}, ThetaMax: ptr(0.1), Top: ptr(3),
+		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000, Joins: []RingJoin{{Tick: 500, ID: 30}}, Paper: true, PaperRuns: 3,
 	}
 	r, err := RunRing(t.Context(), in, request, nil)
 	if err != nil {
@@ -241,7 +241,7 @@ func TestPKG(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	in := frequencies(400)
-	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[Follower](4), Event: EventJoin, Position: ptr(1), Top: ptr(2), Table: true, TableFollowers: 3}, nil)
+	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventJoin, Position: ptr(1), Top: ptr(2), Table: true, TableFollowers: 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,20 +279,20 @@ func TestRanges(t *testing.T) {
 func TestRangesEvents(t *testing.T) {
 	in := frequencies(300)
 	all := MaxTop
-	first, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[Follower](5), Top: &all}, nil)
+	first, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Top: &all}, nil)
 	if err != nil || first.Event != EventCreate {
 		t.Fatal(first, err)
 	}
 	owners := first.Plans[1].Owners
-	drift, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[Follower](5), Owners: owners, ThetaMax: ptr(10.0)}, nil)
+	drift, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners, ThetaMax: ptr(10.0)}, nil)
 	if err != nil || drift.Event != EventDrift || drift.Plans[0].Moved != 0 {
 		t.Errorf("nothing has drifted: %+v, %v", drift, err)
 	}
-	crash, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[Follower](5), Owners: owners, Event: EventCrash, EventFollowers: []int32{1}}, nil)
+	crash, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners, Event: EventCrash, EventFollowers: []int32{1}}, nil)
 	if err != nil || crash.Plans[0].Followers[1].After != 0 || crash.Plans[0].Moved == 0 || crash.Plans[0].Sent > crash.Plans[0].Moved {
 		t.Errorf("%+v, %v", crash, err)
 	}
-	followers := Count[Follower](5)
+	followers := Count[RangesFollower](5)
 	followers[1].Status = ranges.Crashed
 	same, err := RunRanges(t.Context(), in, RangesRequest{Followers: followers, Owners: owners}, nil)
 	if err != nil || same.Event != "" {
@@ -306,7 +306,7 @@ func TestRangesEvents(t *testing.T) {
 // Planned by sketches, a division is judged by all keys as well.
 func TestRangesSketch(t *testing.T) {
 	in := streamed(frequencies(2000))
-	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[Follower](4), Event: EventLeave, SketchK: 64, Sketches: 3, Seed: 5}, nil)
+	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventLeave, SketchK: 64, Sketches: 3, Seed: 5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestRangesSketch(t *testing.T) {
 
 func TestSchemes(t *testing.T) {
 	in := frequencies(300)
-	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Instances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
+	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestSchemes(t *testing.T) {
 	for range weighted.Messages {
 		weighted.MessageCost = append(weighted.MessageCost, 0.5)
 	}
-	half, err := RunSchemes(t.Context(), weighted, SchemesRequest{Instances: Instances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
+	half, err := RunSchemes(t.Context(), weighted, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
 	if err != nil || half.Cost != r.Cost/2 || half.Schemes[1].Theta != r.Schemes[1].Theta || half.Messages != DefaultMessages || !half.Sampled {
 		t.Errorf("at half the cost: %+v, %v", half, err)
 	}
@@ -443,11 +443,11 @@ func TestInputErrors(t *testing.T) {
 		{ringOf(nil, RingRequest{}), "keys"},
 		{ringOf(nil, RingRequest{Plan: true, Paper: true}), "keys"},
 		{ringOf(nothing, RingRequest{}), "keys"},
-		{ringOf(in, RingRequest{Nodes: Nodes{}}), "nodes"},
-		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1}, {ID: 1}}}), "nodes/1/id"},
-		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1, Capacity: -1}}}), "nodes/0/capacity"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{}}), "nodes"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1}, {ID: 1}}}), "nodes/1/id"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1, Capacity: -1}}}), "nodes/0/capacity"},
 		{ringOf(in, RingRequest{TokensPerInstance: -1}), "tokens_per_instance"},
-		{ringOf(in, RingRequest{Nodes: Nodes{{ID: 1, Tokens: 1 << 22}, {ID: 2}}}), "nodes"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1, Tokens: 1 << 22}, {ID: 2}}}), "nodes"},
 		{ringOf(in, RingRequest{Method: "thirds"}), "method"},
 		{ringOf(in, RingRequest{Method: ring.None, Plan: true}), "method"},
 		{ringOf(in, RingRequest{Method: ring.Fitted, Simulate: true}), "method"},
@@ -467,7 +467,7 @@ func TestInputErrors(t *testing.T) {
 		{ringOf(streamed(in), RingRequest{Simulate: true, Messages: 5}), "messages"},
 		{ringOf(in, RingRequest{Simulate: true, Mappers: -1}), "mappers"},
 		{ringOf(in, RingRequest{Simulate: true, StateSchemes: []ring.StateScheme{"lost"}}), "state_schemes"},
-		{ringOf(in, RingRequest{Simulate: true, Timing: Timing{Process: -1}}), "timing/process"},
+		{ringOf(in, RingRequest{Simulate: true, Timing: RingTiming{Process: -1}}), "timing/process"},
 		{ringOf(nil, RingRequest{Paper: true, PaperRuns: -1}), "paper_runs"},
 		{ringOf(nil, RingRequest{Paper: true, PaperMaxRounds: []int{0}}), "paper_max_rounds"},
 
@@ -494,21 +494,21 @@ func TestInputErrors(t *testing.T) {
 		{pkgOf(in, PKGRequest{AggregationPeriod: -1}), "aggregation_period"},
 
 		{rangesOf(nil, RangesRequest{}), "keys"},
-		{rangesOf(in, RangesRequest{Followers: Followers{}}), "followers"},
-		{rangesOf(in, RangesRequest{Followers: Followers{{ID: -1}}}), "followers/0/id"},
+		{rangesOf(in, RangesRequest{Followers: RangesFollowers{}}), "followers"},
+		{rangesOf(in, RangesRequest{Followers: RangesFollowers{{ID: -1}}}), "followers/0/id"},
 		{rangesOf(in, RangesRequest{Event: "flood"}), "event"},
-		{rangesOf(in, RangesRequest{Event: EventJoin, Followers: Followers{{Status: ranges.Left}, {ID: 1}}}), "event"},
+		{rangesOf(in, RangesRequest{Event: EventJoin, Followers: RangesFollowers{{Status: ranges.Left}, {ID: 1}}}), "event"},
 		{rangesOf(in, RangesRequest{Event: EventDrift}), "owners"},
-		{rangesOf(in, RangesRequest{Event: EventCreate, Owners: []Owner{{}}}), "owners"},
-		{rangesOf(in, RangesRequest{Owners: []Owner{{Follower: 99}}}), "owners/0/follower"},
-		{rangesOf(in, RangesRequest{Owners: []Owner{{Low: "a"}}}), "owners/0/low"},
-		{rangesOf(in, RangesRequest{Owners: []Owner{{}, {Low: "?"}}, KeyEncoding: EncodingBase64}), "owners/1/low"},
+		{rangesOf(in, RangesRequest{Event: EventCreate, Owners: []RangesOwner{{}}}), "owners"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{Follower: 99}}}), "owners/0/follower"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{Low: "a"}}}), "owners/0/low"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{}, {Low: "?"}}, KeyEncoding: EncodingBase64}), "owners/1/low"},
 		{rangesOf(in, RangesRequest{KeyEncoding: "hex"}), "key_encoding"},
 		{rangesOf(in, RangesRequest{Position: ptr(1)}), "position"},
 		{rangesOf(in, RangesRequest{Event: EventJoin, Position: ptr(9)}), "position"},
 		{rangesOf(in, RangesRequest{EventFollowers: []int32{1}}), "event_followers"},
 		{rangesOf(in, RangesRequest{Event: EventLeave, EventFollowers: []int32{1, 1}}), "event_followers/1"},
-		{rangesOf(in, RangesRequest{Event: EventLeave, Followers: Count[Follower](1)}), "followers"},
+		{rangesOf(in, RangesRequest{Event: EventLeave, Followers: Count[RangesFollower](1)}), "followers"},
 		{rangesOf(in, RangesRequest{Methods: []ranges.Method{ranges.Quantile, "third"}}), "methods/1"},
 		{rangesOf(in, RangesRequest{ThetaMax: &nan}), "theta_max"},
 		{rangesOf(in, RangesRequest{MaxIntervals: -1}), "max_intervals"},
@@ -520,9 +520,9 @@ func TestInputErrors(t *testing.T) {
 
 		{schemesOf(nil, SchemesRequest{}), "keys"},
 		{schemesOf(in, SchemesRequest{Hash: "flink"}), "hash"},
-		{schemesOf(in, SchemesRequest{Instances: Instances{}}), "instances"},
-		{schemesOf(in, SchemesRequest{Instances: Instances{{ID: 4}, {ID: 4}}}), "instances"},
-		{schemesOf(in, SchemesRequest{Instances: Instances{{Capacity: -4}}}), "instances/0/capacity"},
+		{schemesOf(in, SchemesRequest{Instances: SchemesInstances{}}), "instances"},
+		{schemesOf(in, SchemesRequest{Instances: SchemesInstances{{ID: 4}, {ID: 4}}}), "instances"},
+		{schemesOf(in, SchemesRequest{Instances: SchemesInstances{{Capacity: -4}}}), "instances/0/capacity"},
 		{schemesOf(in, SchemesRequest{ThetaMax: &nan}), "theta_max"},
 		{schemesOf(in, SchemesRequest{TokensPerInstance: -4}), "tokens_per_instance"},
 		{schemesOf(in, SchemesRequest{Seed: 1 << 55}), "seed"},
@@ -568,7 +568,7 @@ func TestSequences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count[Instance](16)}, nil)
+			r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count[SchemesInstance](16)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func (j job) schemesOptions(r SchemesRequest) (schemes.Options, error) {
 		return o, bad("hash", "must be ring or modulo")
 	}
 	if r.Instances == nil {
-		r.Instances = Count[Instance](DefaultInstances)
+		r.Instances = Count[SchemesInstance](DefaultInstances)
 	}
 	for _, x := range r.Instances {
 		o.Instances = append(o.Instances, planner.Instance{ID: x.ID, Capacity: cmp.Or(x.Capacity, 1)})
@@ -91,7 +91,7 @@ func (j job) schemesOptions(r SchemesRequest) (schemes.Options, error) {
 
 func schemeFigures(f *schemes.Figures) SchemeFigures {
 	return SchemeFigures{
-		Scheme: f.Scheme, Theta: f.Theta, Imbalance: f.Imbalance, Balanced: f.Balanced, WithinLimit: f.WithinLimit, KeepsKeys: f.Whole,
+		Scheme: f.Scheme, Theta: f.Theta, Imbalance: f.Imbalance, Balanced: f.Balanced, TableWithinLimit: f.WithinLimit, KeepsKeys: f.Whole,
 		Pairs: f.Pairs, TableEntries: f.TableEntries, Tokens: f.Tokens, Intervals: f.Intervals,
 		KeysMoved: f.KeysMoved, StateMoved: f.State, StateFraction: f.Fraction, AggregationMessages: f.Aggregation,
 		Method: f.Method, Choices: f.Choices, OverSeeds: (*Spread)(f.Seeds),
