@@ -19,10 +19,7 @@ import (
 // runCurve shows the trade-off of θ against migration, and the strategies beside
 // it.
 func (c *compareCmd) runCurve(env *environment) error {
-	g, err := c.grid()
-	if err != nil {
-		return err
-	}
+	g := c.grid()
 	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) || !slices.Equal(g["migration_limit"], []any{nil}) {
 		return usagef("--curve: it sets --objective and --migration-limit itself")
 	}

@@ -23,9 +23,7 @@ func planned() []parameters.Parameter {
 	return slices.DeleteFunc(parameters.All(), func(p parameters.Parameter) bool { return !p.IsOption() })
 }
 
-// newStrategyFlags makes the flags, which take lists of values. They are texts, so that
-// the list of parameters alone knows how a value is read: those of words are lists to the
-// parser, which knows the words, and those of numbers, which may be below zero, are not.
+// newStrategyFlags makes the flags, which take lists of values.
 func newStrategyFlags() strategyFlags {
 	var fields []reflect.StructField
 	for i, p := range planned() {
@@ -36,73 +34,59 @@ func newStrategyFlags() strategyFlags {
 		if readers := p.Readers(); len(readers) > 0 {
 			help = append(help, "Read by "+strings.Join(readers, ", ")+".")
 		}
-		tag := fmt.Sprintf("name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
-			p.Flag(), p.Text(p.Default), p.Text(p.Default), strings.Join(p.Words(), ","), "Parameters", strings.TrimSuffix(strings.Join(help, " "), "."))
-		field := reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(tag)}
+		placeholder := p.Text(p.Default)
 		if p.Type == parameters.Choice {
-			field.Type = reflect.TypeFor[[]string]()
+			placeholder += ",..."
 		}
-		fields = append(fields, field)
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[gridFlag](),
+			Tag: reflect.StructTag(fmt.Sprintf("name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
+				p.Flag(), p.Text(p.Default), placeholder, strings.Join(p.Words(), ","), "Parameters",
+				strings.TrimSuffix(strings.Join(help, " "), "."))),
+		})
 	}
 	return strategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
 }
 
-// grid reads the flags: the values of each parameter.
-func (f *strategyFlags) grid() (parameters.Grid, error) {
-	texts, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
-	for i, p := range planned() {
-		values, ok := texts.Field(i).Interface().([]string)
-		if !ok {
-			values = strings.Split(texts.Field(i).String(), ",")
-		}
-		for _, text := range values {
-			value, err := readFlag(&p, text)
-			if err != nil {
-				return nil, usagef("--%s: %w", p.Flag(), err)
+// gridFlag has the values of the flag of a parameter.
+type gridFlag []any
+
+// Decode reads values as the parameter says. Shares above 1 need a sign.
+func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
+	i := slices.IndexFunc(planned(), func(p parameters.Parameter) bool { return p.Flag() == ctx.Value.Name })
+	p, text := planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
+	if p.Unit == parameters.Share {
+		for part := range strings.SplitSeq(text, ",") {
+			if err := new(share).UnmarshalText([]byte(part)); err != nil {
+				return err
 			}
-			g[p.Name] = append(g[p.Name], value)
 		}
 	}
-	return g, nil
+	values, err := p.ParseList(text)
+	*v = values
+	return err
 }
 
-// readFlag reads a value of a flag. Shares above 1 need a sign.
-func readFlag(p *parameters.Parameter, text string) (any, error) {
-	if p.Unit == parameters.Share {
-		var s share
-		if err := s.UnmarshalText([]byte(text)); err != nil {
-			return nil, err
-		}
-		text = exact(float64(s))
+// grid is what the flags say: the values of each parameter.
+func (f *strategyFlags) grid() parameters.Grid {
+	flags, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
+	for i, p := range planned() {
+		g[p.Name] = flags.Field(i).Interface().(gridFlag)
 	}
-	value, err := p.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", text, err)
-	}
-	return value, nil
+	return g
 }
 
 // trials returns what the strategies and the values of the flags combine to, the last
 // flag varying fastest. Without names these are all strategies that know an objective.
 func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
-	g, err := f.grid()
-	if err != nil {
-		return nil, err
-	}
-	first := parameters.Defaults()
-	for _, p := range planned() {
-		p.Set(&first, g[p.Name][0])
-	}
-	if err := first.Planner().Validate(); err != nil {
-		return nil, asFlag(err)
-	}
+	g := f.grid()
 	if len(names) == 0 {
 		names = knowing(g["objective"])
 	}
 	if err := errors.Join(checkStrategies(names), checkObjective(g["objective"], names)); err != nil {
 		return nil, err
 	}
-	trials, problems := g.Trials(names, first, math.MaxInt64)
+	trials, problems := g.Trials(names, parameters.Defaults(), math.MaxInt64)
 	switch {
 	case len(problems) == 0:
 		return trials, nil
@@ -136,13 +120,13 @@ func (f *strategyFlags) single(command, strategy string) (planner.Options, error
 	if err != nil {
 		return planner.Options{}, err
 	}
-	g, err := f.grid()
+	g := f.grid()
 	for _, p := range planned() {
 		if len(g[p.Name]) > 1 {
 			return planner.Options{}, usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
 		}
 	}
-	return trials[0].Planner(), err
+	return trials[0].Planner(), nil
 }
 
 // shownAs is a value for people.

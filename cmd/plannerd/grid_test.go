@@ -57,7 +57,7 @@ func TestGridErrors(t *testing.T) {
 		"compare " + streamFile + " --curve --table-limit 5,none":                      "--table-limit: compare --curve takes one value",
 		"compare " + streamFile + " --table-limit 5,many":                              `--table-limit: "many": must be a whole number of 0 or more, or none`,
 		"compare " + streamFile + " --beta 1,x":                                        `--beta: "x": must be a number of 0 or more`,
-		"compare " + streamFile + " --theta-max 1%,-2%":                                `--theta-max: "-0.02": must be a number of 0 or more`,
+		"compare " + streamFile + " --theta-max 1%,-2%":                                `--theta-max: "-2%": must be a number of 0 or more`,
 		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 99) + "":          fmt.Sprintf("%d combinations; at most 256 are planned", 100*len(planner.Strategies())),
 		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 256):              fmt.Sprintf("%d combinations; at most 256 are planned", 257*len(planner.Strategies())),
 		"compare " + streamFile + " --migration-limit 1%,2% --strategies optimal":      "--migration-limit: belongs to objective min_imbalance",

@@ -122,13 +122,14 @@ func (p *Parameter) Text(value any) string {
 	return fmt.Sprint(value)
 }
 
-// ParseList reads values that commas separate.
+// ParseList reads values that commas separate, as flags and queries have those of a
+// [Grid]. The error names the value.
 func (p *Parameter) ParseList(text string) ([]any, error) {
 	var out []any
 	for part := range strings.SplitSeq(text, ",") {
 		value, err := p.Parse(part)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%q: %w", part, err)
 		}
 		out = append(out, value)
 	}
