@@ -55,7 +55,6 @@ var boundaries = []boundary{
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
 	{place: "internal/tools/...", project: []string{"api/wire", "planner/...", "compact", "internal/..."}},
-	{place: "internal/tools/contractfuzz", project: []string{"planner", "internal/openapi", "internal/cli", "internal/service", "internal/statsio"}, reach: []string{anySQL, pgx, sqlite}},
 	{
 		place:   "internal/browsertest/...", // support for tests; the server is another process
 		project: []string{"internal/access", "internal/demo", "internal/service"},
