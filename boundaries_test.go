@@ -81,6 +81,7 @@ var boundaries = []boundary{
 		},
 		reach: []string{anySQL, pgx, sqlite},
 	},
+	{place: "internal/contract", project: []string{"internal/httpkit", "internal/nearest"}, reach: []string{anySQL}},
 	{
 		place:   "api/...",
 		project: []string{"", "planner/...", "compact", "internal/..."}, // the store is below planning only

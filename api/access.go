@@ -6,10 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/getkin/kin-openapi/routers"
-
 	"plannerd/api/wire"
 	"plannerd/internal/access"
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 )
@@ -44,23 +43,23 @@ type requiredRole struct {
 
 // requiredRoleOf returns what the contract requires for an operation. An operation
 // of which it says nothing is for admins, so that an omission opens nothing.
-func requiredRoleOf(route *routers.Route) (requiredRole, error) {
-	d := requiredRole{role: access.Admin, all: route.Operation.Extensions["x-operators"] == "all"}
-	said, ok := route.Operation.Extensions["x-role"]
+func requiredRoleOf(op *contract.Operation) (requiredRole, error) {
+	d := requiredRole{role: access.Admin, all: op.Extensions["x-operators"] == "all"}
+	said, ok := op.Extensions["x-role"]
 	if !ok {
 		return d, nil
 	}
 	name, _ := said.(string)
 	if d.role = access.Role(name); !d.role.Known() {
-		return d, fmt.Errorf("the contract asks for the role %v on %s %s", said, route.Method, route.Path)
+		return d, fmt.Errorf("the contract asks for the role %v on %s %s", said, op.Method, op.Path)
 	}
 	return d, nil
 }
 
 // requiredRole returns what an operation requires on this server.
-func (a Access) requiredRole(route *routers.Route) (requiredRole, error) {
-	d, err := requiredRoleOf(route)
-	if a.OpenMetrics && route.Path == "/metrics" {
+func (a Access) requiredRole(op *contract.Operation) (requiredRole, error) {
+	d, err := requiredRoleOf(op)
+	if a.OpenMetrics && op.Path == "/metrics" {
 		d = requiredRole{role: access.Open}
 	}
 	return d, err

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/contract"
 )
 
 // analysis is one of the analyses: a function of keys and of a request Q.
@@ -25,7 +26,7 @@ func analysed[Q, R any](s analysesOf, name string, run analysis[Q, R], check bou
 		}
 		var request Q
 		if err := json.Unmarshal(r.fields, &request); err != nil {
-			return jsonProblem(err, "") // a number that is no integer
+			return contract.JSONProblem(err, "") // a number that is no integer
 		}
 		if err := s.loadInput(c, r); err != nil {
 			return err

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/contract"
+	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -48,22 +49,19 @@ type analysisSource struct {
 
 // readAnalysis reads a request for an analysis and holds it against the contract.
 func (s analysesOf) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest, error) {
-	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	if err != nil || !isUTF8(params) {
-		return nil, unsupported(howToAnalyse)
-	}
-	switch media {
-	case "application/json":
+	media, ok := contract.MediaType(c.Request)
+	switch {
+	case ok && media == mediaJSON:
 		return s.readAnalysisJSON(w, c)
-	case mediaNDJSON, mediaCSV, mediaText:
+	case ok && (media == mediaNDJSON || media == mediaCSV || media == mediaText):
 		return s.readAnalysisRows(w, c, media)
 	}
-	return nil, unsupported(howToAnalyse)
+	return nil, httpkit.Unsupported(howToAnalyse)
 }
 
 // readAnalysisJSON reads a request that is all in its body.
 func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisRequest, error) {
-	if err := inBodyOnly(c.query); err != nil {
+	if err := c.inBodyOnly(); err != nil {
 		return nil, err
 	}
 	body, options, err := s.bulkBody(w, c, "application/json")
@@ -81,7 +79,7 @@ func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisR
 		return nil, err
 	}
 	r := &analysisRequest{pointer: doc.Pointer}
-	if err := r.readFields(doc.Members, c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value); err != nil {
+	if err := r.readFields(doc.Members, c.op.Body()); err != nil {
 		return nil, err
 	}
 	if err := r.checkSource(streamed, doc.Stats != nil); err != nil {
@@ -108,14 +106,14 @@ func (r *analysisRequest) readFields(raw map[string][]byte, schema *openapi3.Sch
 		size += len(text)
 	}
 	if size > maxAnalysisFields {
-		return tooLarge(fmt.Sprintf("The request is longer than %d bytes beside its keys.", maxAnalysisFields))
+		return httpkit.TooLarge(fmt.Sprintf("The request is longer than %d bytes beside its keys.", maxAnalysisFields))
 	}
 	var err error
 	if r.fields, err = json.Marshal(members, json.Deterministic(true)); err != nil {
 		return err
 	}
 	var checked jsontext.Value
-	if err := decodeStrict(r.fields, &checked, "", schema); err != nil {
+	if err := contract.Decode(r.fields, &checked, "", schema); err != nil {
 		return err
 	}
 	return json.Unmarshal(r.fields, &r.source)
@@ -125,7 +123,7 @@ func (r *analysisRequest) readFields(raw map[string][]byte, schema *openapi3.Sch
 func (r *analysisRequest) checkSource(streamed, rows bool) error {
 	const exclusive = `"stream", "keys", "columns" and "operator" with "interval" exclude each other`
 	stored := r.source != analysisSource{}
-	p := invalid()
+	p := httpkit.Invalid()
 	switch {
 	case streamed && rows:
 		p.At("/stream", exclusive)
@@ -183,7 +181,7 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 	}
 	r.pointer = doc.Pointer
 	if doc.Records != nil {
-		return nil, invalid().With("", "has compact records; an analysis needs keys")
+		return nil, httpkit.Invalid().With("", "has compact records; an analysis needs keys")
 	}
 	if err := r.takeRows(doc); err != nil {
 		return nil, err
@@ -191,55 +189,13 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 	return r, nil
 }
 
-// queriedFields returns the query parameters as a JSON object. They are within
-// the contract.
+// queriedFields returns the query parameters as a JSON object.
 func queriedFields(c *call) ([]byte, error) {
-	p, fields := invalid(), map[string]any{}
-	for name := range c.query {
-		if name == "key_encoding" && c.query.Get(name) == "utf8" {
-			continue // it says nothing
-		}
-		schema := c.route.Operation.Parameters.GetByInAndName("query", name).Schema.Value
-		v, ok := queriedValue(schema, c.query.Get(name))
-		if !ok {
-			p.AtParameter(name, outOfRange)
-		}
-		fields[name] = v
-	}
-	if err := p.OrNil(); err != nil {
-		return nil, err
+	fields := c.Values()
+	if fields["key_encoding"] == "utf8" { // it says nothing
+		delete(fields, "key_encoding")
 	}
 	return json.Marshal(fields, json.Deterministic(true))
-}
-
-// queriedValue is what a query parameter of that schema stands for.
-func queriedValue(schema *openapi3.Schema, text string) (v any, ok bool) {
-	switch {
-	case schema.Type.Is("array"):
-		var list []any
-		for part := range strings.SplitSeq(text, ",") {
-			v, ok := queriedValue(schema.Items.Value, part)
-			if !ok {
-				return nil, false
-			}
-			list = append(list, v)
-		}
-		return list, true
-	case schema.Type.Is("integer"):
-		v, ok = scalar[int64](text)
-	case schema.Type.Is("number"):
-		v, ok = scalar[float64](text)
-	case schema.Type.Is("boolean"):
-		v, ok = scalar[bool](text)
-	default:
-		v, ok = text, true
-	}
-	return v, ok
-}
-
-func scalar[T any](text string) (v T, ok bool) {
-	ok = parseScalar(text, &v)
-	return v, ok
 }
 
 // problem points an error of an analysis at the row or field of the request that
@@ -250,15 +206,15 @@ func (r *analysisRequest) problem(err error) error {
 	case !errors.As(err, &input):
 		return err
 	case input.Row >= 0 && r.pointer != nil:
-		return invalid().With(r.pointer(input.Row, input.Field), input.Detail)
+		return httpkit.Invalid().With(r.pointer(input.Row, input.Field), input.Detail)
 	case input.Row >= 0: // of stored statistics
-		return invalid().With("/interval", input.Error())
+		return httpkit.Invalid().With("/interval", input.Error())
 	case !r.query:
-		return invalid().With("/"+input.Field, input.Detail)
+		return httpkit.Invalid().With("/"+input.Field, input.Detail)
 	}
 	name, rest, _ := strings.Cut(input.Field, "/")
 	if rest != "" {
-		return invalid().WithParameter(name, input.Field+": "+input.Detail)
+		return httpkit.Invalid().WithParameter(name, input.Field+": "+input.Detail)
 	}
-	return invalid().WithParameter(name, input.Detail)
+	return httpkit.Invalid().WithParameter(name, input.Detail)
 }

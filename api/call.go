@@ -5,17 +5,12 @@ import (
 	"hash"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/go-chi/chi/v5"
-
 	"plannerd/internal/admission"
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/observe"
 	"plannerd/internal/planning"
@@ -40,9 +35,9 @@ type shared struct {
 // call is one request on its way through a handler.
 type call struct {
 	*http.Request
-	route *routers.Route
-	query url.Values // checked against the contract
-	media string     // the media type that Accept chose
+	contract.Parameters
+	op    *contract.Operation
+	media string // the media type that Accept chose
 	// memory is what the request holds of the budget, until its handler has returned.
 	memory     *admission.Lease
 	idempotent *idempotentRequest // nil: it has no idempotency key
@@ -61,74 +56,18 @@ type idempotentRequest struct {
 
 type handler func(w http.ResponseWriter, c *call) error
 
-func (c *call) param(name string) string { return chi.URLParam(c.Request, name) }
+func (c *call) param(name string) string { return c.Path[name] }
 
-// pathNumber reads a number of the path, which is within the contract.
-func pathNumber[T int32 | int64](c *call, name string) (T, error) {
-	var v T
-	if !parseScalar(c.param(name), &v) {
-		return 0, invalid().WithParameter(name, outOfRange)
+// keys returns the key encoding that a request asks for.
+func (c *call) keys() keyCoder { return keyCoder{base64: c.Query.Get("key_encoding") == "base64"} }
+
+// key returns bytes of keys that the query names; none if it does not.
+func (c *call) key(name string) ([]byte, error) {
+	key, ok := c.keys().decodeKey(c.Query.Get(name))
+	if !ok {
+		return nil, httpkit.Invalid().WithParameter(name, "must be in the encoding that key_encoding names")
 	}
-	return v, nil
-}
-
-// bodySchema is that of a request's JSON body.
-func (c *call) bodySchema() *openapi3.Schema {
-	return c.route.Operation.RequestBody.Value.Content["application/json"].Schema.Value
-}
-
-// contentEncoding is the content encoding of a request, in lower case.
-func (c *call) contentEncoding() string { return strings.ToLower(c.Header.Get("Content-Encoding")) }
-
-// What reading bodies takes, in bytes, by the measure of package planning.
-const (
-	// readBytes is what reading any body of rows takes: a window and an answer.
-	readBytes = 256 << 10
-	// gzipBytes and zstdBytes are what decompressing takes besides; the latter is
-	// the greatest window that is accepted, and blocks.
-	gzipBytes = 64 << 10
-	zstdBytes = 9 << 20
-	// memberBytes is what a byte of a member of a JSON body becomes at most, while
-	// it is read: a routing table with short keys, a tree of small numbers.
-	memberBytes = 8
-)
-
-// textTimes is what a byte of a body makes a request hold at its peak, decoded
-// and planned: a guess before anything is known. Rows of JSON are long.
-var textTimes = map[string]int64{"application/json": 4, mediaNDJSON: 4, mediaCSV: 6, mediaText: 12, mediaArrow: 6}
-
-// compressedTimes is how much longer a text of rows is than what it is compressed
-// to, usually.
-const compressedTimes = 4
-
-// expect has a request hold what its body will probably take, before anything is
-// read of it. A body of unknown length starts with little.
-func (c *call) expect(media, encoding string) error {
-	least, times := int64(readBytes), textTimes[media]
-	switch encoding {
-	case "gzip":
-		least, times = least+gzipBytes, times*compressedTimes
-	case "zstd":
-		least, times = least+zstdBytes, times*compressedTimes
-	}
-	probably := least
-	if c.ContentLength < 0 {
-		c.memory.Open()
-	} else {
-		probably += min(c.ContentLength, 1<<40) * times
-	}
-	if err := c.memory.Expect(probably); err != nil {
-		return err
-	}
-	return c.memory.Reserve(least)
-}
-
-// decoded says that the body was read, and what is left of it.
-func (c *call) decoded(bytes int64, members map[string][]byte) error {
-	for _, text := range members {
-		bytes += int64(len(text)) * memberBytes
-	}
-	return c.memory.Settle(bytes)
+	return key, nil
 }
 
 // largeRequest is how much memory a request holds, in bytes, that is worth a

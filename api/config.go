@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Limits bound what one request may ask for. Zero values mean the defaults.

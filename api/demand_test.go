@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 
 	"plannerd/internal/access"
+	"plannerd/internal/contract"
 )
 
 // TestRequiredRoleOf: an operation of which the contract says nothing is for admins, and one
@@ -25,7 +25,7 @@ func TestRequiredRoleOf(t *testing.T) {
 		{map[string]any{"x-role": ""}, requiredRole{}, true},
 		{map[string]any{"x-role": 1}, requiredRole{}, true},
 	} {
-		got, err := requiredRoleOf(&routers.Route{Operation: &openapi3.Operation{Extensions: c.said}})
+		got, err := requiredRoleOf(&contract.Operation{Operation: &openapi3.Operation{Extensions: c.said}})
 		if (err != nil) != c.fails || err == nil && got != c.want {
 			t.Errorf("%v: %+v, %v", c.said, got, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 
+	"plannerd/internal/contract"
+	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 )
 
@@ -29,15 +31,15 @@ func caller(ctx context.Context) string {
 // changes anything.
 func newIdempotentRequest(c *call) (*idempotentRequest, error) {
 	keys := c.Header.Values(headerIdempotencyKey)
-	if len(keys) == 0 || c.route.Operation.Parameters.GetByInAndName("header", headerIdempotencyKey) == nil {
+	if len(keys) == 0 || !c.op.Takes(headerIdempotencyKey) {
 		return nil, nil
 	}
 	if len(keys) > 1 || keys[0] == "" {
-		return nil, invalid().WithParameter(headerIdempotencyKey, "must stand once, and not be empty")
+		return nil, httpkit.Invalid().WithParameter(headerIdempotencyKey, "must stand once, and not be empty")
 	}
 	r := &idempotentRequest{sum: sha256.New()}
 	r.Key, r.Scope = keys[0], strings.Join([]string{caller(c.Context()), c.Method, c.URL.Path}, "\n")
-	fmt.Fprintf(r.sum, "%q %q %q\n", c.query.Encode(), c.Header.Get("Content-Type"), c.contentEncoding())
+	fmt.Fprintf(r.sum, "%q %q %q\n", c.Query.Encode(), c.Header.Get("Content-Type"), c.contentEncoding())
 	// Decoders close it early; the server closes what is beneath.
 	c.Body = io.NopCloser(io.TeeReader(c.Body, r.sum))
 	return r, nil
@@ -51,8 +53,8 @@ func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning
 	if r == nil {
 		return nil, nil
 	}
-	if n, err := io.CopyN(io.Discard, c.Body, maxSmallBody); n == maxSmallBody { // decoders leave next to nothing
-		return nil, tooLarge("The body goes on after its end.")
+	if n, err := io.CopyN(io.Discard, c.Body, contract.MaxBody); n == contract.MaxBody { // decoders leave next to nothing
+		return nil, httpkit.TooLarge("The body goes on after its end.")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, readProblem(c.Context(), err)
 	}

@@ -14,81 +14,35 @@ import (
 	"plannerd/planner"
 )
 
-// askedKeys returns the key encoding that a request asks for.
-func askedKeys(query url.Values) keyCoder {
-	return keyCoder{base64: query.Get("key_encoding") == "base64"}
-}
-
 // readKeyFilter reads what the long lists have in common.
-func readKeyFilter(query url.Values) (f planning.KeyFilter, err error) {
-	if f.Prefix, err = keyParameter(query, "key_prefix"); err != nil {
-		return f, err
-	}
-	f.Instance, err = instanceParameter(query, "instance")
+func readKeyFilter(c *call) (f planning.KeyFilter, err error) {
+	c.Decode(&f)
+	f.Prefix, err = c.key("key_prefix")
 	return f, err
 }
 
-// keyParameter returns bytes of keys that a query names; none if it does not.
-func keyParameter(query url.Values, name string) ([]byte, error) {
-	text, ok := askedKeys(query).decodeKey(query.Get(name))
-	if !ok {
-		return nil, invalid().WithParameter(name, "must be in the encoding that key_encoding names")
+// readMoveFilter reads which migrations are asked for, and in which order: greatest
+// first by what counts.
+func readMoveFilter(c *call) (f planning.MoveFilter, s planning.Sorting, err error) {
+	var q struct {
+		From, To            *int32
+		MinCost, MinState   float64
+		Reason, Sort, Order string
 	}
-	return text, nil
-}
-
-// instanceParameter returns the instance that a query names; nil if it does not.
-func instanceParameter(query url.Values, name string) (*int32, error) {
-	text := query.Get(name)
-	if text == "" {
-		return nil, nil
+	c.Decode(&q)
+	f.From, f.To, f.MinCost, f.MinState = q.From, q.To, q.MinCost, q.MinState
+	if f.KeyFilter, err = readKeyFilter(c); err != nil {
+		return f, s, err
 	}
-	id := new(int32)
-	if !parseScalar(text, id) {
-		return nil, invalid().WithParameter(name, outOfRange)
-	}
-	return id, nil
-}
-
-func readMoveFilter(query url.Values) (f planning.MoveFilter, err error) {
-	if f.KeyFilter, err = readKeyFilter(query); err != nil {
-		return f, err
-	}
-	if f.Contains, err = keyParameter(query, "key_contains"); err != nil {
-		return f, err
-	}
-	if f.From, err = instanceParameter(query, "from"); err != nil {
-		return f, err
-	}
-	if f.To, err = instanceParameter(query, "to"); err != nil {
-		return f, err
-	}
-	if reason, ok := planner.ParseReason(query.Get("reason")); ok {
+	if reason, ok := planner.ParseReason(q.Reason); ok {
 		f.Reason = &reason
 	}
-	for name, least := range map[string]*float64{"min_cost": &f.MinCost, "min_state": &f.MinState} {
-		if text := query.Get(name); text != "" {
-			if *least, err = strconv.ParseFloat(text, 64); err != nil {
-				return f, invalid().WithParameter(name, outOfRange)
-			}
-		}
+	if q.Sort != "key" {
+		s.By = q.Sort
 	}
-	return f, nil
-}
-
-// readSorting returns the order that a query asks for: greatest first by what counts.
-func readSorting(query url.Values) planning.Sorting {
-	s := planning.Sorting{By: query.Get("sort")}
-	if s.By == "key" {
-		s.By = ""
-	}
-	switch query.Get("order") {
-	case "":
-		s.Descending = s.By == "cost" || s.By == "state" || s.By == "count"
-	case "desc":
-		s.Descending = true
-	}
-	return s
+	s.Descending = q.Order == "desc" || q.Order == "" && slices.Contains([]string{"cost", "state", "count"}, s.By)
+	f.Contains, err = c.key("key_contains")
+	return f, s, err
 }
 
 // meaningless is a parameter of lists of migrations, or one value of it, that says
@@ -114,7 +68,7 @@ var (
 
 // refuseMeaningless refuses what says nothing about migrations of a kind.
 func refuseMeaningless(query url.Values, kind planning.Migrates) error {
-	bad := invalid()
+	bad := httpkit.Invalid()
 	for _, m := range senseless {
 		if query.Has(m.name) && (m.value == "" || m.value == query.Get(m.name)) && slices.Contains(m.of, kind) {
 			bad.AtParameter(m.name, m.detail)
@@ -125,7 +79,7 @@ func refuseMeaningless(query url.Values, kind planning.Migrates) error {
 
 // wholeOnly refuses the parameters of pages where a list is answered whole.
 func wholeOnly(query url.Values) error {
-	p := invalid()
+	p := httpkit.Invalid()
 	for _, name := range []string{"page_size", "page_token", "skip"} {
 		if query.Has(name) {
 			p.AtParameter(name, "belongs to application/json; NDJSON and CSV come whole")
@@ -140,12 +94,12 @@ func writeListing(w http.ResponseWriter, c *call, name string, listing planning.
 	if c.media == mediaNDJSON || c.media == mediaCSV {
 		return streamList(w, c, listing.All(), keys)
 	}
-	token, err := httpkit.ReadPageToken(c.URL.Path, c.query)
+	token, err := httpkit.ReadPageToken(c.URL.Path, c.Query)
 	if err != nil {
 		return err
 	}
-	offset := token.Offset + min(httpkit.Skip(c.query), math.MaxInt-token.Offset)
-	list, n, total := listing.Page(offset, httpkit.PageSize(c.query))
+	offset := token.Offset + min(httpkit.Skip(c.Query), math.MaxInt-token.Offset)
+	list, n, total := listing.Page(offset, httpkit.PageSize(c.Query))
 	var next *string
 	if offset+n < total {
 		token.Offset = offset + n
@@ -169,7 +123,7 @@ func writeListing(w http.ResponseWriter, c *call, name string, listing planning.
 // streamList answers with all records as NDJSON or CSV. Everything that may
 // fail has happened before; when the connection does, the answer is cut.
 func streamList(w http.ResponseWriter, c *call, list statsio.List, keys keyCoder) error {
-	if err := wholeOnly(c.query); err != nil {
+	if err := wholeOnly(c.Query); err != nil {
 		return err
 	}
 	keys.base64 = keys.base64 || list.NeedsBase64()

@@ -1,54 +1,196 @@
 package api
 
 import (
+	"cmp"
 	"errors"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 )
 
-// members are the parts of a request beside its rows: members of a JSON body,
-// or query parameters.
+// members are the parts of a request beside its rows: members of a JSON body, or what
+// query parameters say in their place.
 type members struct {
 	schema *openapi3.Schema // of the JSON body
 	raw    map[string][]byte
-	query  map[string][]string // nil for a JSON body
-	bad    *httpkit.Problem    // what was found wrong so far
-	// records: the rows are compact records.
-	records bool
+	query  bool             // they came as query parameters
+	bad    *httpkit.Problem // what was found wrong so far
 }
 
-// refuseUnknown refuses members of a JSON body that the contract does not know.
-func (m *members) refuseUnknown() {
-	for name := range m.raw {
+// newMembers returns the members of a JSON body. What the contract does not know is
+// refused.
+func newMembers(c *call, raw map[string][]byte) *members {
+	m := &members{schema: c.op.Body(), raw: raw, bad: httpkit.Invalid()}
+	for name := range raw {
 		if m.schema.Properties[name] == nil {
-			m.bad.At("/"+escapePointer(name), unknownField(name, m.schema))
+			m.bad.At(string(jsontext.Pointer("").AppendToken(name)), contract.UnknownField(name, m.schema))
 		}
 	}
+	return m
 }
 
-// refuse adds a problem with one member.
-func (m *members) refuse(name, detail string) {
-	if m.query != nil {
-		m.bad.AtParameter(name, detail)
+// place is where a JSON body has what a query parameter says.
+type place struct{ parameter, field string }
+
+// places are those that are not named as their parameters are; the first is where the
+// value of a parameter goes, the others are what else it is held responsible for.
+var places = func() []place {
+	out := []place{
+		{"hash_function", "operator/hash/function"},
+		{"tokens_per_instance", "operator/hash/tokens_per_instance"},
+		{"max_parallelism", "operator/hash/max_parallelism"},
+		{"key_type", "operator/hash/key_type"},
+		{"partitions", "operator/hash/partitions"},
+		{"partitions", "operator/hash/assignment"},
+		{"instances", "operator/instances"},
+		{"instances", "operator"},
+		{"cost_scale", "compact/cost_scale"},
+		{"state_scale", "compact/state_scale"},
+		{"compact_degree", "compact"},
+	}
+	for _, p := range parameters.All() {
+		if p.Grid != "" {
+			out = append(out, place{p.Grid, "parameters/" + p.Grid})
+		}
+	}
+	return out
+}()
+
+// parameterOf is the query parameter that stands for a field of a JSON body.
+func parameterOf(field string) string {
+	for _, p := range places {
+		if field == p.field || strings.HasPrefix(field, p.field+"/") {
+			return p.parameter
+		}
+	}
+	name, _, _ := strings.Cut(field, "/")
+	return name
+}
+
+// queriedMembers returns the members of a JSON body for which the query stands. records:
+// the rows are compact records, which have one degree.
+func queriedMembers(c *call, records bool) (*members, error) {
+	m := &members{schema: c.op.Body(), raw: map[string][]byte{}, query: true, bad: httpkit.Invalid()}
+	tree := map[string]any{}
+	for name, value := range c.Values() {
+		switch i := slices.IndexFunc(places, func(p place) bool { return p.parameter == name }); {
+		case name == "compact_degree":
+			m.putDegrees(tree, c.Query.Get(name), records)
+		case name == "residual":
+			m.putResidual(tree, c.Query.Get(name))
+		case i < 0:
+			put(tree, name, value)
+		case strings.HasPrefix(places[i].field, "parameters/"):
+			m.putGrid(tree, name, c.Query.Get(name))
+		default:
+			put(tree, places[i].field, value)
+		}
+	}
+	for name, value := range tree {
+		var err error
+		if m.raw[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// put puts a value into a tree of objects.
+func put(tree map[string]any, field string, value any) {
+	name, rest, deeper := strings.Cut(field, "/")
+	if !deeper {
+		tree[name] = value
 		return
 	}
-	m.bad.At("/"+name, detail)
+	inner, ok := tree[name].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		tree[name] = inner
+	}
+	put(inner, rest, value)
+}
+
+// putGrid puts the values that are to be tried of a parameter, and returns them.
+func (m *members) putGrid(tree map[string]any, name, text string) []any {
+	all := parameters.All()
+	i := slices.IndexFunc(all, func(p parameters.Parameter) bool { return p.Grid == name })
+	values, err := all[i].ParseList(text)
+	if err != nil {
+		m.bad.AtParameter(name, err.Error())
+		return nil
+	}
+	put(tree, "parameters/"+name, values)
+	return values
+}
+
+// putDegrees puts the degrees of the compact form: of several, each is tried.
+func (m *members) putDegrees(tree map[string]any, text string, records bool) {
+	grid := map[string]any{}
+	degrees := m.putGrid(grid, "compact_degree", text)
+	if len(degrees) == 0 {
+		return
+	}
+	put(tree, "compact/degree", slices.MaxFunc(degrees, func(a, b any) int { return cmp.Compare(a.(int64), b.(int64)) }))
+	switch {
+	case m.schema.Properties["parameters"] == nil: // nothing is tried
+	case !records:
+		put(tree, "parameters/compact_degree", degrees)
+	case len(degrees) > 1:
+		m.bad.AtParameter("compact_degree", "must be one value with compact records")
+	}
+}
+
+// putResidual puts what instance:cost:state:keys says, comma-separated.
+func (m *members) putResidual(tree map[string]any, text string) {
+	list := []map[string]jsontext.Value{}
+	for part := range strings.SplitSeq(text, ",") {
+		one, values := map[string]jsontext.Value{}, strings.Split(part, ":")
+		for i, name := range []string{"instance", "cost", "state", "keys"} {
+			if len(values) == 4 {
+				one[name] = jsontext.Value(values[i])
+			}
+			if one[name].Kind() != '0' || !one[name].IsValid() {
+				m.bad.AtParameter("residual", "must be instance:cost:state:keys, comma-separated")
+				return
+			}
+		}
+		list = append(list, one)
+	}
+	tree["residual"] = list
+}
+
+// refuse adds what is wrong with a field.
+func (m *members) refuse(field, detail string) {
+	if !m.query {
+		m.bad.At("/"+field, detail)
+		return
+	}
+	m.bad.AtParameter(parameterOf(field), detail)
 }
 
 // add merges the problems of err, if it is one.
 func (m *members) add(err error) {
 	var p *httpkit.Problem
-	switch {
-	case err == nil:
-	case errors.As(err, &p) && p.Status == m.bad.Status:
-		m.bad.Errors = append(m.bad.Errors, p.Errors...)
-	default:
-		m.refuse("", "cannot be read")
+	if err != nil && !errors.As(err, &p) {
+		p = problemOf(err)
+	}
+	if p == nil {
+		return
+	}
+	for _, e := range p.Errors {
+		if e.Pointer == nil {
+			m.bad.Errors = append(m.bad.Errors, e)
+			continue
+		}
+		m.refuse(strings.TrimPrefix(*e.Pointer, "/"), e.Detail)
 	}
 }
 
@@ -57,75 +199,27 @@ func (m *members) problem() error { return m.bad.OrNil() }
 
 // has reports whether the request has the member.
 func (m *members) has(name string) bool {
-	if m.query != nil {
-		return len(m.query[name]) > 0
-	}
 	_, ok := m.raw[name]
 	return ok
 }
 
 // member reads one small member, or returns nil where there is none.
 func member[T any](m *members, name string) *T {
-	schema := m.schema.Properties[name]
-	if !m.has(name) || schema == nil {
+	raw, schema := m.raw[name], m.schema.Properties[name]
+	if raw == nil || schema == nil {
+		return nil
+	}
+	if len(raw) > contract.MaxBody {
+		m.refuse(name, "is longer than "+strconv.Itoa(contract.MaxBody)+" bytes")
 		return nil
 	}
 	out := new(T)
-	if m.query != nil {
-		if !parseScalar(m.query[name][0], out) {
-			m.refuse(name, outOfRange)
-			return nil
-		}
-		return out
-	}
-	raw := m.raw[name]
-	if len(raw) > maxSmallBody {
-		m.refuse(name, "is longer than "+strconv.Itoa(maxSmallBody)+" bytes")
-		return nil
-	}
-	if err := decodeStrict(raw, out, "/"+name, schema.Value); err != nil {
+	if err := contract.Decode(raw, out, "/"+name, schema.Value); err != nil {
 		m.add(err)
 		return nil
 	}
 	return out
 }
 
-// parseScalar reads a query parameter that is within the contract.
-func parseScalar(text string, into any) bool {
-	var err error
-	switch v := into.(type) {
-	case *string:
-		*v = text
-	case *int64:
-		*v, err = strconv.ParseInt(text, 10, 64)
-	case *int32:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, 32)
-		*v = int32(n)
-	case *bool:
-		*v, err = strconv.ParseBool(text)
-	case *float64:
-		*v, err = strconv.ParseFloat(text, 64)
-		return err == nil && !math.IsNaN(*v) && !math.IsInf(*v, 0)
-	default:
-		return false
-	}
-	return err == nil
-}
-
-// list reads a comma-separated query parameter.
-func list[T any](m *members, name string) []T {
-	if len(m.query[name]) == 0 {
-		return nil
-	}
-	var out []T
-	for part := range strings.SplitSeq(m.query[name][0], ",") {
-		var v T
-		if !parseScalar(part, &v) {
-			m.refuse(name, outOfRange)
-			return nil
-		}
-		out = append(out, v)
-	}
-	return out
-}
+// optional is member with a value for where there is none.
+func optional[T any](m *members, name string, fallback T) T { return or(member[T](m, name), fallback) }

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/planner/partitioner"
 )
 
 // operators answers what is asked about operators and their configuration.
@@ -87,11 +89,11 @@ func operatorGuard(c *call) planning.OperatorGuard {
 }
 
 func (s operators) put(w http.ResponseWriter, c *call) error {
-	var in operatorRequest
-	if _, err := readSmall(w, c.Request, c.route, &in); err != nil {
+	var text jsontext.Value
+	if _, err := c.op.Read(w, c.Request, &text); err != nil {
 		return err
 	}
-	config, err := readConfiguration(in, "", s.limits.PlanTime)
+	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
 	if err != nil {
 		return err
 	}
@@ -137,11 +139,11 @@ func (s operators) delete(w http.ResponseWriter, c *call) error {
 const maxPageBytes = 4 << 20
 
 func (s operators) list(w http.ResponseWriter, c *call) error {
-	token, err := httpkit.ReadPageToken(c.URL.Path, c.query)
+	token, err := httpkit.ReadPageToken(c.URL.Path, c.Query)
 	if err != nil {
 		return err
 	}
-	body, next, err := s.page(c.Context(), token, httpkit.PageSize(c.query))
+	body, next, err := s.page(c.Context(), token, httpkit.PageSize(c.Query))
 	if err != nil {
 		return err
 	}

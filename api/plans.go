@@ -1,8 +1,8 @@
 package api
 
 import (
+	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
@@ -25,31 +26,48 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	in, m, err := s.readProposal(w, c)
+	in, err := s.readStatistics(w, c)
 	if err != nil {
 		return err
 	}
-	if !m.has("interval") {
-		m.refuse("interval", "is needed")
+	asked := planning.Proposal{
+		Statistics: &in.Statistics, Reports: in.reports(), Memory: c.memory,
+		By: attributed(c.Context(), planning.Transition{}),
 	}
-	if err := m.problem(); err != nil {
+	if err := in.problem(); err != nil {
 		return err
 	}
-	claim, err := begin(s.shared, c, planReply)
-	if err != nil {
+	if asked.Claim, err = begin(s.shared, c, planReply); err != nil {
 		return err
 	}
-	in.proposal.Statistics, in.proposal.Claim = &in.Statistics, claim
-	in.proposal.By, in.proposal.Memory = attributed(c.Context(), planning.Transition{}), c.memory
-	p, err := s.service.Propose(c.Context(), name, in.proposal)
+	p, err := s.service.Propose(c.Context(), name, asked)
 	if err != nil {
 		return in.problemOf(err)
 	}
 	return finish(w, c, *p, planReply)
 }
 
+// reports is how a plan is to be made of reports; nil: the statistics come whole.
+func (st *statisticsRequest) reports() *planning.ReportsQuery {
+	if !st.has("interval") {
+		st.refuse("interval", "is needed")
+	}
+	if !st.bare {
+		if st.has("missing") {
+			st.refuse("missing", "is for plans made of reports: here are statistics")
+		}
+		return nil
+	}
+	for _, name := range []string{"table_version", "coverage", "residual"} {
+		if st.has(name) {
+			st.refuse(name, "is for statistics: reports say it for themselves")
+		}
+	}
+	return &planning.ReportsQuery{Missing: optional(st.members, "missing", planning.MissingReports(""))}
+}
+
 func (s plans) get(w http.ResponseWriter, c *call) error {
-	keys := askedKeys(c.query)
+	keys := c.keys()
 	p, err := s.service.Plan(c.Context(), c.param("id"))
 	if err != nil {
 		return err
@@ -58,7 +76,7 @@ func (s plans) get(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	include := strings.Split(c.query.Get("include"), ",")
+	include := strings.Split(c.Query.Get("include"), ",")
 	changes, migrations := slices.Contains(include, "routing_table"), slices.Contains(include, "migrations")
 	if !changes && !migrations {
 		httpkit.WriteTagged(w, c.Request, mediaJSON, plain)
@@ -86,19 +104,12 @@ func (s plans) get(w http.ResponseWriter, c *call) error {
 }
 
 func (s plans) list(w http.ResponseWriter, c *call) error {
-	token, err := httpkit.ReadPageToken(c.URL.Path, c.query)
+	token, err := httpkit.ReadPageToken(c.URL.Path, c.Query)
 	if err != nil {
 		return err
 	}
-	filter := planning.PlanFilter{
-		Operator: c.param("operator"), Status: planning.Status(c.query.Get("status")), Before: token.Before, Limit: httpkit.PageSize(c.query),
-	}
-	if text := c.query.Get("interval"); text != "" {
-		filter.Interval = new(int64)
-		if !parseScalar(text, filter.Interval) {
-			return invalid().WithParameter("interval", outOfRange)
-		}
-	}
+	filter := planning.PlanFilter{Before: token.Before, Limit: httpkit.PageSize(c.Query)}
+	c.Decode(&filter)
 	found, next, err := s.service.Plans(c.Context(), filter)
 	if err != nil {
 		return err
@@ -120,7 +131,7 @@ func (s plans) list(w http.ResponseWriter, c *call) error {
 }
 
 func (s plans) migrations(w http.ResponseWriter, c *call) error {
-	filter, err := readMoveFilter(c.query)
+	filter, order, err := readMoveFilter(c)
 	if err != nil {
 		return err
 	}
@@ -128,18 +139,18 @@ func (s plans) migrations(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseMeaningless(c.query, planning.MigratesOf(p)); err != nil {
+	if err := refuseMeaningless(c.Query, planning.MigratesOf(p)); err != nil {
 		return err
 	}
-	listing, err := s.service.Migrations(c.Context(), p, filter, readSorting(c.query), c.memory)
+	listing, err := s.service.Migrations(c.Context(), p, filter, order, c.memory)
 	if err != nil {
 		return err
 	}
-	return writeListing(w, c, "migrations", listing, askedKeys(c.query))
+	return writeListing(w, c, "migrations", listing, c.keys())
 }
 
 func (s plans) tableChanges(w http.ResponseWriter, c *call) error {
-	filter, err := readKeyFilter(c.query)
+	filter, err := readKeyFilter(c)
 	if err != nil {
 		return err
 	}
@@ -151,7 +162,7 @@ func (s plans) tableChanges(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeListing(w, c, "changes", listing, askedKeys(c.query))
+	return writeListing(w, c, "changes", listing, c.keys())
 }
 
 func (s plans) flows(w http.ResponseWriter, c *call) error {
@@ -221,17 +232,14 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 
 // readResolution reads the body of a resolution.
 func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resolution, error) {
-	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	if err != nil || !isUTF8(params) {
-		return nil, unsupported(howToResolve)
-	}
 	decode := statsio.DecodeResolutionNDJSON
-	switch media {
-	case mediaNDJSON:
-	case mediaCSV:
+	media, ok := contract.MediaType(c.Request)
+	switch {
+	case ok && media == mediaNDJSON:
+	case ok && media == mediaCSV:
 		decode = statsio.DecodeResolutionCSV
 	default:
-		return nil, unsupported(howToResolve)
+		return nil, httpkit.Unsupported(howToResolve)
 	}
 	body, options, err := s.bulkBody(w, c, media)
 	if err != nil {
@@ -243,6 +251,22 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resoluti
 		return nil, readProblem(c.Context(), err)
 	}
 	return in, planning.HoldResolution(in, c.memory)
+}
+
+// pointed points the problems of a refusal at the rows of the request.
+func pointed(err error, pointer func(row int, field string) string) error {
+	var refused *planning.Error
+	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
+		return err
+	}
+	p := refusalProblem(refused)
+	for i, one := range refused.Problems {
+		if one.Field != "" {
+			at := pointer(one.Row, one.Field)
+			p.Errors[i].Pointer = &at
+		}
+	}
+	return p
 }
 
 // planGuard holds the preconditions of a request against a plan as GET shows it without

@@ -29,22 +29,6 @@ func retryable(status int, code wire.Code, detail string, seconds int) *httpkit.
 	return p
 }
 
-func malformed(detail string) *httpkit.Problem {
-	return newProblem(http.StatusBadRequest, wire.CodeMalformed, detail)
-}
-
-func invalid() *httpkit.Problem {
-	return newProblem(http.StatusUnprocessableEntity, wire.CodeInvalid, "The request breaks the rules of the contract; see errors.")
-}
-
-func tooLarge(detail string) *httpkit.Problem {
-	return newProblem(http.StatusRequestEntityTooLarge, wire.CodeTooLarge, detail)
-}
-
-func unsupported(detail string) *httpkit.Problem {
-	return newProblem(http.StatusUnsupportedMediaType, wire.CodeUnsupportedMediaType, detail)
-}
-
 // notConflicts are the statuses of refusals that are no conflict with what there is.
 var notConflicts = map[planning.Reason]int{
 	planning.Busy:                 http.StatusServiceUnavailable,
@@ -74,7 +58,7 @@ func refusalProblem(e *planning.Error) *httpkit.Problem {
 	p := retryable(status, wire.Code(e.Reason), e.Detail, retryAfter[e.Reason])
 	p.Logged = e.Reason == planning.Unavailable // when it began
 	if e.Detail == "" {
-		p.Detail = invalid().Detail
+		p.Detail = httpkit.Invalid().Detail
 	}
 	if e.Missing != nil {
 		p.Extensions = map[string]any{"missing": e.Missing}
@@ -109,11 +93,11 @@ func problemOf(err error) *httpkit.Problem {
 	case errors.As(err, &refused):
 		return refusalProblem(refused)
 	case errors.As(err, &input):
-		return invalid().With("/"+input.Field, input.Detail)
+		return httpkit.Invalid().With("/"+input.Field, input.Detail)
 	case errors.As(err, &length):
-		return tooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
+		return httpkit.TooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
 	case errors.As(err, &memory):
-		return tooLarge(fmt.Sprintf("The request needs at least %s of memory; this server gives %s to one.",
+		return httpkit.TooLarge(fmt.Sprintf("The request needs at least %s of memory; this server gives %s to one.",
 			humanize.IBytes(uint64(memory.Need)), humanize.IBytes(uint64(memory.Limit))))
 	case errors.Is(err, admission.ErrFull): // it would fit at another time
 		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget, "Other requests hold the memory that this one needs; try again.", 1)
@@ -142,11 +126,11 @@ func bodyProblem(e *statsio.Error) *httpkit.Problem {
 	var p *httpkit.Problem
 	switch e.Kind {
 	case statsio.Malformed:
-		p = malformed("The body is not well-formed.")
+		p = httpkit.Malformed("The body is not well-formed.")
 	case statsio.TooLarge:
-		p = tooLarge("The body is over a limit.")
+		p = httpkit.TooLarge("The body is over a limit.")
 	default:
-		p = invalid()
+		p = httpkit.Invalid()
 	}
 	for _, one := range e.Problems {
 		p.At(one.Pointer, one.Detail)
@@ -154,23 +138,13 @@ func bodyProblem(e *statsio.Error) *httpkit.Problem {
 	return p
 }
 
-// readProblem is what to answer when a body cannot be read: what is wrong with
-// it, or that it broke off.
-func readProblem(ctx context.Context, err error) error {
-	var (
-		refused  *statsio.Error
-		length   *http.MaxBytesError
-		known    *httpkit.Problem
-		exceeded *admission.ExceededError
-	)
-	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) || errors.As(err, &exceeded) ||
-		errors.Is(err, admission.ErrFull) || errors.Is(err, httpkit.ErrBodyTooSlow) {
+// aboutParameter points an input error at a parameter.
+func aboutParameter(err error, name string) error {
+	var input *planner.InputError
+	if !errors.As(err, &input) {
 		return err
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return malformed("The body broke off or is not in the encoding that Content-Encoding names.")
+	return httpkit.Invalid().WithParameter(name, input.Detail)
 }
 
 // or returns what p points to, or the default when it is nil.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
 	"plannerd/internal/access"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
@@ -13,7 +12,7 @@ import (
 )
 
 // noRows points at what a request without rows says besides.
-var noRows = &statisticsRequest{document: &statsio.Document{}}
+var noRows = &statisticsRequest{members: &members{}, document: &statsio.Document{}}
 
 // replay answers what would have come of the statistics of a plan, or proposes it.
 func (s plans) replay(w http.ResponseWriter, c *call) error {
@@ -60,14 +59,14 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 // readReplay reads the members of a request to replay a plan; it may have no body.
 func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 	said := map[string]jsontext.Value{}
-	if _, err := readSmall(w, c.Request, c.route, &said); err != nil {
+	if _, err := c.op.Read(w, c.Request, &said); err != nil {
 		return nil, err
 	}
-	m := &members{schema: c.bodySchema(), raw: make(map[string][]byte, len(said)), bad: invalid()}
+	raw := make(map[string][]byte, len(said))
 	for name, text := range said {
-		m.raw[name] = text
+		raw[name] = text
 	}
-	return m, nil
+	return newMembers(c, raw), nil
 }
 
 // replayRequest is what is to be planned in place of a plan.
@@ -79,18 +78,13 @@ type replayRequest struct {
 
 // readReplayed reads what is to be planned in place of the plan.
 func readReplayed(m *members, r *planning.Replay, limits Limits) (asked replayRequest, err error) {
-	m.records = r.Statistics.Records != nil
 	under, err := r.Parameters()
 	if err != nil {
 		return asked, err
 	}
-	asked.trials = m.trials(m.strategies(r.Strategy), under, limits.PlanTime)
-	asked.lists, asked.propose = or(member[bool](m, "plans"), false), or(member[bool](m, "propose"), false)
-	said := wire.Transition{Actor: member[string](m, "actor"), Reason: member[string](m, "reason")}
-	if err := checkRules(said, ""); err != nil {
-		m.add(err)
-	}
-	asked.by = planning.Transition{Actor: or(said.Actor, ""), Reason: or(said.Reason, "")}
+	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, limits.PlanTime)
+	asked.lists, asked.propose = optional(m, "plans", false), optional(m, "propose", false)
+	asked.by = planning.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
 	if asked.propose && len(asked.trials) > 1 {
 		m.refuse("propose", "is for one strategy and one value of each parameter")
 	}

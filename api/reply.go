@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"net/http"
-	"plannerd/internal/httpkit"
-	"plannerd/internal/planning"
 	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
+
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
 )
 
 // reply is the answer to a request that changes something. What it says in full

@@ -13,33 +13,39 @@ import (
 // reports answers what is asked about the reports of instances.
 type reports struct{ *shared }
 
+// reporter names who reports, and for which interval.
+type reporter struct {
+	Operator string
+	Interval int64
+	Instance int32
+}
+
 func (s reports) put(w http.ResponseWriter, c *call) error {
-	instance, err := pathNumber[int32](c, "instance")
-	if err != nil {
-		return err
+	var by reporter
+	c.Decode(&by)
+	check := func() error {
+		return aboutParameter(s.service.CheckReporter(c.Context(), by.Operator, by.Instance), "instance")
 	}
-	name := c.param("operator")
-	reporter := func(err error) error { return parameterOf(err, "instance") }
 	if c.idempotent == nil { // else an earlier answer comes first
-		if err := s.service.CheckReporter(c.Context(), name, instance); err != nil { // before a large body is read
-			return reporter(err)
+		if err := check(); err != nil { // before a large body is read
+			return err
 		}
 	}
-	in, err := s.readReport(w, c, instance)
+	in, err := s.readReport(w, c, by)
 	if err != nil {
 		return err
 	}
-	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(name, r) }
+	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
 	claim, err := begin(s.shared, c, answer)
 	if err != nil {
 		return err
 	}
 	if c.idempotent != nil {
-		if err := s.service.CheckReporter(c.Context(), name, instance); err != nil {
-			return reporter(err)
+		if err := check(); err != nil {
+			return err
 		}
 	}
-	receipt, err := s.service.PutReport(c.Context(), name, instance, &in.Statistics, claim)
+	receipt, err := s.service.PutReport(c.Context(), by.Operator, by.Instance, &in.Statistics, claim)
 	if err != nil {
 		return in.problemOf(err)
 	}
@@ -59,8 +65,8 @@ func reportReply(operator string, r planning.ReportReceipt) (*reply, error) {
 }
 
 // readReport reads the report of an instance.
-func (s reports) readReport(w http.ResponseWriter, c *call, instance int32) (*statisticsRequest, error) {
-	in, m, err := s.readStatistics(w, c)
+func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*statisticsRequest, error) {
+	in, err := s.readStatistics(w, c)
 	if err != nil {
 		return nil, err
 	}
@@ -69,51 +75,41 @@ func (s reports) readReport(w http.ResponseWriter, c *call, instance int32) (*st
 		if in.query {
 			where = "/0/count"
 		}
-		return nil, invalid().With(where, "a report names keys: compact records are for statistics that come whole")
+		return nil, httpkit.Invalid().With(where, "a report names keys: compact records are for statistics that come whole")
 	}
-	in.needRows(m)
-	interval, err := pathNumber[int64](c, "interval")
-	if err != nil {
-		return nil, err
+	in.needRows()
+	if in.has("interval") && in.Interval != by.Interval {
+		in.refuse("interval", "must be that of the path, "+strconv.FormatInt(by.Interval, 10))
 	}
-	if in.interval != nil && *in.interval != interval {
-		m.refuse("interval", "must be that of the path, "+strconv.FormatInt(interval, 10))
-	}
-	in.Interval = interval
-	other := "must be " + strconv.Itoa(int(instance)) + ", the instance that reports"
+	in.Interval = by.Interval
+	other := "must be " + strconv.Itoa(int(by.Instance)) + ", the instance that reports"
 	for i, d := range in.Instance {
-		if d != planner.NoInstance && d != instance && len(m.bad.Errors) < httpkit.MaxFieldErrors {
-			m.bad.At(in.document.Pointer(i, "instance"), other)
+		if d != planner.NoInstance && d != by.Instance && len(in.bad.Errors) < httpkit.MaxFieldErrors {
+			in.bad.At(in.document.Pointer(i, "instance"), other)
 		}
 	}
 	in.Instance = nil
-	if err := m.problem(); err != nil {
-		return nil, err
-	}
 	for i, r := range in.Residual {
-		if r.Instance != instance {
-			return nil, in.problemOf(&planner.InputError{Row: -1, Field: "residual/" + strconv.Itoa(i) + "/instance", Detail: other})
+		if r.Instance != by.Instance {
+			in.refuse("residual/"+strconv.Itoa(i)+"/instance", other)
 		}
 	}
-	return in, nil
+	err = in.problem()
+	return in, err
 }
 
 func (s reports) list(w http.ResponseWriter, c *call) error {
-	name := c.param("operator")
-	interval, err := pathNumber[int64](c, "interval")
-	if err != nil {
-		return err
+	var of struct {
+		Operator        string
+		Epoch, Interval int64
 	}
-	epoch := int64(0)
-	if text := c.query.Get("epoch"); text != "" && !parseScalar(text, &epoch) {
-		return invalid().WithParameter("epoch", outOfRange)
-	}
-	found, err := s.service.Reports(c.Context(), name, epoch, interval)
+	c.Decode(&of)
+	found, err := s.service.Reports(c.Context(), of.Operator, of.Epoch, of.Interval)
 	if err != nil {
 		return err
 	}
 	return httpkit.WriteJSON(w, http.StatusOK, wire.ReportList{
-		Operator: name, Epoch: epoch, Interval: interval,
+		Operator: of.Operator, Epoch: of.Epoch, Interval: of.Interval,
 		Received: receivedReports(found.Received), Missing: found.Missing, Last: receivedReports(found.Last),
 	})
 }

@@ -15,16 +15,18 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"go.opentelemetry.io/otel/trace"
 
+	"plannerd"
 	"plannerd/api/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/observe"
 	"plannerd/internal/planning"
@@ -84,8 +86,11 @@ func New(c Config) (*Server, error) {
 	return &Server{mux, service}, nil
 }
 
+// loadContract reads the contract that is built in, once: it never changes.
+var loadContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.Load(plannerd.OpenAPI) })
+
 // router routes each operation of the contract to its handler.
-func router(s *shared, spec *contract, tracing trace.TracerProvider) (*chi.Mux, error) {
+func router(s *shared, spec *contract.Contract, tracing trace.TracerProvider) (*chi.Mux, error) {
 	mux := chi.NewRouter()
 	mux.Use(s.limits.Pace.Enforce)
 	if tracing != nil {
@@ -102,29 +107,29 @@ func router(s *shared, spec *contract, tracing trace.TracerProvider) (*chi.Mux, 
 		return p
 	}))
 	for _, r := range routes(s) {
-		route, err := spec.operation(r.method, r.path)
+		op, err := spec.Operation(r.method, r.path)
 		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		need, err := s.access.requiredRole(route)
+		need, err := s.access.requiredRole(op)
 		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		mux.MethodFunc(r.method, r.path, checked(s, route, need, r.handle))
+		mux.MethodFunc(r.method, r.path, checked(s, op, need, r.handle))
 	}
 	return mux, nil
 }
 
-// operation is an operation of the contract with its handler.
-type operation struct {
+// route is an operation of the contract with its handler.
+type route struct {
 	method, path string
 	handle       handler
 }
 
-func routes(s *shared) []operation {
+func routes(s *shared) []route {
 	operators, plans, reports, tables := operators{s}, plans{s}, reports{s}, tables{s}
 	analysesOf, process := analysesOf{s}, process{s}
-	return []operation{
+	return []route{
 		{"POST", "/v1/what-if", whatIf{s}.post},
 		{"POST", "/v1/analyses/ring", analysed(analysesOf, "ring", analyses.RunRing, analyses.BoundRows)},
 		{"POST", "/v1/analyses/pkg", analysed(analysesOf, "pkg", analyses.RunPKG, analyses.BoundPKG)},
@@ -166,18 +171,18 @@ func routes(s *shared) []operation {
 
 // checked holds a request against what its caller may do and against the contract
 // before it reaches its handler, and turns the handler's error into an answer.
-func checked(s *shared, route *routers.Route, need requiredRole, handle handler) http.HandlerFunc {
-	offers := offered(route)
+func checked(s *shared, op *contract.Operation, need requiredRole, handle handler) http.HandlerFunc {
+	offers := offered(op)
 	return func(w http.ResponseWriter, r *http.Request) {
-		httpkit.NameSpan(r.Context(), route.Method, route.Path)
-		c := &call{Request: r, route: route, memory: s.memory.Lease(r.Context())}
+		httpkit.NameSpan(r.Context(), op.Method, op.Path)
+		c := &call{Request: r, op: op, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
 		s.errors.Handle(w, r, func(w http.ResponseWriter) error {
 			err := s.access.admit(r, need)
 			if err != nil {
 				return err
 			}
-			if c.query, err = checkParameters(r, route); err != nil {
+			if c.Parameters, err = op.Check(r); err != nil {
 				return err
 			}
 			if err := s.seesNamed(c); err != nil {
@@ -203,12 +208,12 @@ func checked(s *shared, route *routers.Route, need requiredRole, handle handler)
 }
 
 // offered returns the media types of a route that negotiates, JSON first.
-func offered(route *routers.Route) []string {
-	if route.Operation.Responses.Value("406") == nil {
+func offered(op *contract.Operation) []string {
+	if op.Responses.Value("406") == nil {
 		return nil
 	}
 	var out []string
-	for media := range route.Operation.Responses.Value("200").Value.Content {
+	for media := range op.Responses.Value("200").Value.Content {
 		out = append(out, media)
 	}
 	slices.Sort(out)

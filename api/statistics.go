@@ -3,164 +3,104 @@ package api
 import (
 	"errors"
 	"io"
-	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
+	"plannerd/api/wire"
+	"plannerd/compact"
+	"plannerd/internal/contract"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
-const (
-	howToSend = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
-		"curl -H 'Content-Type: text/csv' --data-binary @statistics.csv."
-	howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
-		"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
-)
+const howToSend = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
+	"curl -H 'Content-Type: text/csv' --data-binary @statistics.csv."
 
 // statisticsRequest is what a request says about one interval.
 type statisticsRequest struct {
 	planning.Statistics
-	interval *int64   // nil: not said
-	keys     keyCoder // how the request writes keys
+	*members
 	document *statsio.Document
-	query    bool // members came as query parameters
 	bare     bool // there are neither keys nor records
 }
 
-// readStatistics reads the rows of a request and returns what else it has.
-// Members that are not in the contract are refused.
-func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequest, *members, error) {
+// decoders read rows by their media type.
+var decoders = map[string]func(io.Reader, statsio.Options) (*statsio.Document, error){
+	mediaJSON: statsio.DecodeJSON, mediaNDJSON: statsio.DecodeNDJSON,
+	mediaCSV: statsio.DecodeCSV, mediaArrow: statsio.DecodeArrow,
+}
+
+// readStatistics reads the rows of a request and what it says besides. What else is
+// wrong with it is left in its members.
+func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequest, error) {
 	begin := s.now()
-	media, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	if err != nil || !isUTF8(params) {
-		return nil, nil, unsupported(howToSend)
-	}
-	decode, isJSON := statsio.DecodeJSON, media == "application/json"
-	switch media {
-	case "application/json":
-		if err := inBodyOnly(c.query); err != nil {
-			return nil, nil, err
-		}
-	case "application/x-ndjson":
-		decode = statsio.DecodeNDJSON
-	case "text/csv":
-		decode = statsio.DecodeCSV
-	case mediaArrow:
-		decode = statsio.DecodeArrow
+	st := &statisticsRequest{document: &statsio.Document{}}
+	media, ok := contract.MediaType(c.Request)
+	optional := !c.op.RequestBody.Value.Required && c.Query.Has("interval")
+	var err error
+	switch {
+	case optional && c.ContentLength == 0 && c.Header.Get("Content-Type") == "": // everything is in the query
+	case !ok || decoders[media] == nil:
+		return nil, httpkit.Unsupported(howToSend)
 	default:
-		return nil, nil, unsupported(howToSend)
+		if st.document, err = s.readRows(w, c, media); err != nil {
+			return nil, err
+		}
+	}
+	if media == mediaJSON {
+		st.members = newMembers(c, st.document.Members)
+	} else if st.members, err = queriedMembers(c, st.document.Records != nil); err != nil {
+		return nil, err
+	}
+	if st.Statistics.Statistics = st.document.Stats; st.document.Stats == nil {
+		st.Statistics.Statistics, st.bare = &planner.Statistics{}, st.document.Records == nil
+	}
+	st.readMembers()
+	st.readCompact()
+	st.Decode = s.now().Sub(begin)
+	return st, nil
+}
+
+// readRows reads the body of a request.
+func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*statsio.Document, error) {
+	if media == mediaJSON {
+		if err := c.inBodyOnly(); err != nil {
+			return nil, err
+		}
 	}
 	body, options, err := s.bulkBody(w, c, media)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer body.Close()
 	_, end := s.observer.Start(c.Context(), "decode", "plannerd.media_type", media)
-	doc, err := decode(body, options)
+	doc, err := decoders[media](body, options)
 	end(err)
 	if err != nil {
-		return nil, nil, readProblem(c.Context(), err)
+		return nil, readProblem(c.Context(), err)
 	}
-	if err := c.decoded(doc.Bytes(), doc.Members); err != nil {
-		return nil, nil, err
-	}
-	m := &members{schema: c.bodySchema(), raw: doc.Members, bad: invalid()}
-	if !isJSON {
-		m.query = c.query
-	}
-	st := &statisticsRequest{document: doc, keys: keyCoder{base64: doc.Base64Keys()}, query: !isJSON}
-	if st.Statistics.Statistics = doc.Stats; doc.Stats == nil {
-		st.Statistics.Statistics, st.bare = &planner.Statistics{}, doc.Records == nil
-	}
-	m.refuseUnknown()
-	st.readMembers(m)
-	st.readCompact(m)
-	st.Decode = s.now().Sub(begin)
-	return st, m, nil
+	return doc, c.decoded(doc.Bytes(), doc.Members)
 }
 
 // needRows refuses a request without rows.
-func (st *statisticsRequest) needRows(m *members) {
+func (st *statisticsRequest) needRows() {
 	if st.bare {
-		m.bad.At("/keys", "is needed, or columns, or the records of compact")
+		st.bad.At("/keys", "is needed, or columns, or the records of compact")
 	}
-}
-
-// inBodyOnly refuses query parameters beside a JSON body.
-func inBodyOnly(query url.Values) error {
-	p := invalid()
-	for name := range query {
-		p.AtParameter(name, "belongs into the body when that is application/json")
-	}
-	return p.OrNil()
-}
-
-// bulkBody returns the body of a request with many rows, and how to decode them,
-// once there is memory for what it probably takes: until then nothing of it is
-// read.
-func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
-	options := statsio.Options{
-		Limits:     s.limits.Statistics,
-		Base64Keys: c.query.Get("key_encoding") == "base64",
-		RowHint:    rowHint(c.Header.Get("Plannerd-Row-Count")),
-		Reserve:    c.memory.Reserve,
-	}
-	if c.Header.Get("Content-Encoding") == "" {
-		options.Size = max(0, c.ContentLength)
-	}
-	if err := c.expect(media, c.contentEncoding()); err != nil {
-		return nil, options, err
-	}
-	body, err := s.decompressed(w, c)
-	return body, options, err
-}
-
-// decompressed returns the body of a request without its Content-Encoding.
-func (s *shared) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
-	limit := s.limits.Statistics.Bytes
-	if limit <= 0 {
-		limit = statsio.DefaultBytes
-	}
-	if c.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
-	body := http.MaxBytesReader(w, c.Body, limit)
-	switch encoding := c.contentEncoding(); encoding {
-	case "", "identity":
-		return body, nil
-	case "gzip", "zstd":
-		r, err := statsio.NewDecompressor(body, encoding)
-		if err != nil {
-			return nil, readProblem(c.Context(), err)
-		}
-		return r, nil
-	default:
-		return nil, unsupported(howToEncode)
-	}
-}
-
-func rowHint(header string) int {
-	n, err := strconv.Atoi(header)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // readMembers reads what accompanies the rows of every request of statistics.
-func (st *statisticsRequest) readMembers(m *members) {
-	st.interval = member[int64](m, "interval")
-	st.Interval, st.Epoch = or(st.interval, 0), or(member[int64](m, "epoch"), 0)
-	st.TableVersion = member[int64](m, "table_version")
-	coverage := or(member[string](m, "coverage"), "complete")
-	st.Partial = coverage == "partial"
-	_ = member[string](m, "key_encoding") // the decoder of the rows has acted on it
-	if st.Residual = m.residual(); st.Residual != nil && !st.Partial {
-		m.refuse("residual", "belongs to partial coverage only")
+func (st *statisticsRequest) readMembers() {
+	st.Interval, st.Epoch = optional(st.members, "interval", int64(0)), optional(st.members, "epoch", int64(0))
+	st.TableVersion = member[int64](st.members, "table_version")
+	st.Partial = optional(st.members, "coverage", "complete") == "partial"
+	_ = member[string](st.members, "key_encoding") // the decoder of the rows has acted on it
+	if st.Residual = st.readResidual(); st.Residual != nil && !st.Partial {
+		st.refuse("residual", "belongs to partial coverage only")
 	}
 }
 
@@ -172,23 +112,20 @@ type residual struct {
 	Keys     int64   `json:"keys"`
 }
 
-// residual reads the member of that name; the planner checks its values.
-func (m *members) residual() []planner.Residual {
-	if !m.has("residual") {
+// readResidual reads the member of that name; the planner checks its values.
+func (st *statisticsRequest) readResidual() []planner.Residual {
+	if !st.has("residual") {
 		return nil
 	}
-	if m.query != nil {
-		return m.queriedResidual()
-	}
 	var in []residual
-	if err := decodeStrict(m.raw["residual"], &in, "/residual", nil); err != nil {
-		m.add(err)
+	if err := contract.Decode(st.raw["residual"], &in, "/residual", nil); err != nil {
+		st.add(err)
 		return nil
 	}
 	out := make([]planner.Residual, len(in))
 	for i, r := range in {
 		if r.Instance == nil {
-			m.bad.At("/residual/"+strconv.Itoa(i)+"/instance", "is needed")
+			st.refuse("residual/"+strconv.Itoa(i)+"/instance", "is needed")
 			continue
 		}
 		out[i] = planner.Residual{Instance: *r.Instance, Cost: r.Cost, State: r.State, Keys: r.Keys}
@@ -196,119 +133,47 @@ func (m *members) residual() []planner.Residual {
 	return out
 }
 
-// queriedResidual reads instance:cost:state:keys, comma-separated.
-func (m *members) queriedResidual() []planner.Residual {
-	out := []planner.Residual{}
-	for _, text := range list[string](m, "residual") {
-		var r planner.Residual
-		parts := strings.Split(text, ":")
-		if len(parts) != 4 || !parseScalar(parts[0], &r.Instance) || !parseScalar(parts[1], &r.Cost) ||
-			!parseScalar(parts[2], &r.State) || !parseScalar(parts[3], &r.Keys) {
-			m.refuse("residual", "must be instance:cost:state:keys, comma-separated")
-			return nil
+// readCompact reads what the request says about the compact form: that of its
+// records, or that to bring its keys into.
+func (st *statisticsRequest) readCompact() {
+	in := member[wire.CompactStatistics](st.members, "compact")
+	var err error
+	switch {
+	case st.document.Records != nil:
+		form := or(in, wire.CompactStatistics{})
+		st.Records = &compact.Statistics{
+			Records: st.document.Records, Scales: compact.Scales{Cost: or(form.CostScale, 1), State: or(form.StateScale, 1)},
+			Degree: int(or(form.Degree, 0)), Partial: st.Partial, Residual: st.Residual,
 		}
-		out = append(out, r)
+		if form.Degree != nil {
+			err = parameters.CheckDegree(int(*form.Degree))
+		}
+	case in == nil:
+	case in.Degree == nil:
+		st.refuse("compact/degree", "is needed")
+	default:
+		st.Compact = &parameters.Compact{Degree: int(*in.Degree), CostScale: in.CostScale, StateScale: in.StateScale}
+		err = st.Compact.Check()
 	}
-	return out
+	var input *planner.InputError
+	if errors.As(err, &input) {
+		st.refuse(input.Field, input.Detail)
+	}
 }
 
 // problemOf points an error of the planner at the row or member of the request that it
 // is about.
 func (st *statisticsRequest) problemOf(err error) error {
 	var input *planner.InputError
-	if !errors.As(err, &input) {
-		return err
-	}
-	if name := st.parameterOf(input); name != "" {
-		detail := input.Detail
-		if name != "compact_degree" && !strings.HasPrefix(input.Field, "compact/") {
-			detail = input.Field + ": " + detail
-		}
-		return invalid().WithParameter(name, detail)
-	}
-	return invalid().With(st.document.Pointer(input.Row, input.Field), input.Detail)
-}
-
-// parameterOf is the query parameter that an input error is about; "": none is.
-func (st *statisticsRequest) parameterOf(input *planner.InputError) string {
 	switch {
-	case input.Row >= 0 || !st.query:
-		return ""
-	case input.Field == "compact": // the records themselves are in the body
-		if st.Compact == nil {
-			return ""
-		}
-		return "compact_degree"
-	case strings.HasPrefix(input.Field, "compact/"):
-		return compactParameter(input.Field)
-	}
-	name, _, _ := strings.Cut(input.Field, "/")
-	return name
-}
-
-// pointed points the problems of a refusal at the rows of the request.
-func pointed(err error, pointer func(row int, field string) string) error {
-	var refused *planning.Error
-	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
+	case !errors.As(err, &input):
 		return err
+	case input.Row >= 0, !st.query, input.Field == "compact" && st.Compact == nil: // the records are in the body
+		return httpkit.Invalid().With(st.document.Pointer(input.Row, input.Field), input.Detail)
 	}
-	p := refusalProblem(refused)
-	for i, one := range refused.Problems {
-		if one.Field != "" {
-			at := pointer(one.Row, one.Field)
-			p.Errors[i].Pointer = &at
-		}
+	name, detail := parameterOf(input.Field), input.Detail
+	if !strings.HasPrefix(input.Field, "compact") {
+		detail = input.Field + ": " + detail
 	}
-	return p
-}
-
-// parameterOf points an input error at a parameter.
-func parameterOf(err error, name string) error {
-	var input *planner.InputError
-	if !errors.As(err, &input) {
-		return err
-	}
-	return invalid().WithParameter(name, input.Detail)
-}
-
-// proposalRequest is what a plan is asked of.
-type proposalRequest struct {
-	*statisticsRequest
-	proposal planning.Proposal
-}
-
-// readProposal reads statistics, or what is asked of reports.
-func (s *shared) readProposal(w http.ResponseWriter, c *call) (proposalRequest, *members, error) {
-	in, m, err := s.readStatisticsOrNone(w, c)
-	if err != nil {
-		return proposalRequest{}, nil, err
-	}
-	out := proposalRequest{statisticsRequest: in}
-	if !in.bare {
-		if m.has("missing") {
-			m.refuse("missing", "is for plans made of reports: here are statistics")
-		}
-		return out, m, nil
-	}
-	for _, name := range []string{"table_version", "coverage", "residual"} {
-		if m.has(name) {
-			m.refuse(name, "is for statistics: reports say it for themselves")
-		}
-	}
-	out.proposal.Reports = &planning.ReportsQuery{Missing: planning.MissingReports(or(member[string](m, "missing"), ""))}
-	return out, m, nil
-}
-
-// readStatisticsOrNone is readStatistics, but the request may have no body: then
-// everything is in the query.
-func (s *shared) readStatisticsOrNone(w http.ResponseWriter, c *call) (*statisticsRequest, *members, error) {
-	if c.ContentLength != 0 || c.Header.Get("Content-Type") != "" || !c.query.Has("interval") {
-		return s.readStatistics(w, c)
-	}
-	m := &members{schema: c.bodySchema(), query: c.query, bad: invalid()}
-	st := &statisticsRequest{document: &statsio.Document{}, query: true, bare: true}
-	st.Statistics.Statistics = &planner.Statistics{}
-	st.readMembers(m)
-	st.readCompact(m)
-	return st, m, nil
+	return httpkit.Invalid().WithParameter(name, detail)
 }

@@ -29,22 +29,17 @@ type tableRequest struct {
 }
 
 func readTableRequest(c *call) (q tableRequest, err error) {
-	q.TableQuery = planning.TableQuery{Operator: c.param("operator"), Version: planning.NotAsked, Since: planning.NotAsked}
-	q.keys = askedKeys(c.query)
-	bad := invalid()
-	for name, v := range map[string]*int64{"version": &q.Version, "since": &q.Since} {
-		if text := c.query.Get(name); text != "" && !parseScalar(text, v) {
-			bad.AtParameter(name, outOfRange)
-		}
-	}
-	if q.wait, err = readWait(c.query); err != nil {
+	q.TableQuery, q.keys = planning.TableQuery{Version: planning.NotAsked, Since: planning.NotAsked}, c.keys()
+	c.Decode(&q.TableQuery)
+	bad := httpkit.Invalid()
+	if q.wait, err = readWait(c.Query); err != nil {
 		bad.AtParameter("wait", err.Error())
 	}
-	follows := c.query.Has("since") || c.query.Has("wait")
+	follows := c.Query.Has("since") || c.Query.Has("wait")
 	switch {
 	case q.Version != planning.NotAsked && follows:
 		bad.AtParameter("version", "is one that never changes: not with since or wait")
-	case c.query.Has("wait") && q.Since == planning.NotAsked && c.Header.Get("If-None-Match") == "":
+	case c.Query.Has("wait") && q.Since == planning.NotAsked && c.Header.Get("If-None-Match") == "":
 		bad.AtParameter("wait", "is for what: give since, or If-None-Match")
 	case follows && c.media != mediaJSON:
 		return q, newProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable,
@@ -210,17 +205,17 @@ func (s tables) list(w http.ResponseWriter, c *call, q tableRequest) error {
 
 // route answers where a key goes.
 func (s tables) route(w http.ResponseWriter, c *call) error {
-	keys, name := askedKeys(c.query), c.param("operator")
-	key, err := keyParameter(c.query, "key")
+	keys, name := c.keys(), c.param("operator")
+	key, err := c.key("key")
 	if err != nil {
 		return err
 	}
 	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
-		return invalid().WithParameter("key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
+		return httpkit.Invalid().WithParameter("key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
 	}
 	r, err := s.service.Route(c.Context(), name, key)
 	if err != nil {
-		return parameterOf(err, "key")
+		return aboutParameter(err, "key")
 	}
 	out := wire.Route{Operator: name, Key: keys.text(key), Instance: r.Instance, Source: wire.RouteSource(r.Source), Version: r.Version}
 	if keys.base64 {

@@ -25,20 +25,11 @@ func (s plans) step(
 	return finish(w, c, p, stepReply)
 }
 
-// readVerb reads the body of a verb, if there is one, and checks it.
-func readVerb(w http.ResponseWriter, c *call, into any) error {
-	present, err := readSmall(w, c.Request, c.route, into)
-	if err != nil || !present {
-		return err
-	}
-	return checkRules(into, "")
-}
-
 // simple is the handler of a verb that asks for nothing but who and why.
 func (s plans) simple(do func(context.Context, planning.Step) (planning.Plan, error)) handler {
 	return func(w http.ResponseWriter, c *call) error {
 		var in wire.Transition
-		if err := readVerb(w, c, &in); err != nil {
+		if _, err := c.op.Read(w, c.Request, &in); err != nil {
 			return err
 		}
 		return s.step(w, c, in.Actor, in.Reason, do)
@@ -47,7 +38,7 @@ func (s plans) simple(do func(context.Context, planning.Step) (planning.Plan, er
 
 func (s plans) start(w http.ResponseWriter, c *call) error {
 	var in wire.StartRequest
-	if err := readVerb(w, c, &in); err != nil {
+	if _, err := c.op.Read(w, c.Request, &in); err != nil {
 		return err
 	}
 	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
@@ -60,7 +51,7 @@ func (s plans) start(w http.ResponseWriter, c *call) error {
 
 func (s plans) acknowledge(w http.ResponseWriter, c *call) error {
 	var in wire.AckRequest
-	if err := readVerb(w, c, &in); err != nil {
+	if _, err := c.op.Read(w, c.Request, &in); err != nil {
 		return err
 	}
 	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
@@ -70,7 +61,7 @@ func (s plans) acknowledge(w http.ResponseWriter, c *call) error {
 
 func (s plans) abort(w http.ResponseWriter, c *call) error {
 	var in wire.AbortRequest
-	if err := readVerb(w, c, &in); err != nil {
+	if _, err := c.op.Read(w, c.Request, &in); err != nil {
 		return err
 	}
 	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {

@@ -8,10 +8,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"plannerd/api/wire"
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 )
 
 // whatIf answers what strategies and parameters would come to.
@@ -30,12 +35,11 @@ type whatIfResult struct {
 }
 
 func (s whatIf) post(w http.ResponseWriter, c *call) error {
-	st, m, err := s.readStatistics(w, c)
+	st, err := s.readStatistics(w, c)
 	if err != nil {
 		return err
 	}
-	st.needRows(m)
-	in, err := readWhatIf(st, m, s.limits.PlanTime)
+	in, err := readWhatIf(st, s.limits.PlanTime)
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,7 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return st.problemOf(err)
 	}
-	answer, err := renderTrials(in, st.interval, results, front)
+	answer, err := renderTrials(in, member[int64](st.members, "interval"), results, front)
 	if err != nil {
 		return err
 	}
@@ -53,103 +57,35 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 
 // readWhatIf reads what a what-if has beside its rows. longest is the greatest
 // deadline.
-func readWhatIf(st *statisticsRequest, m *members, longest time.Duration) (planning.WhatIf, error) {
-	in := planning.WhatIf{Statistics: &st.Statistics, Lists: or(member[bool](m, "plans"), false)}
-	operator, prefix := m.operator()
-	if st.HashInstance != nil && (operator.Hash == nil || *operator.Hash == wire.Hash{}) {
-		function := wire.HashFunctionReported
-		operator.Hash = &wire.Hash{Function: &function}
+func readWhatIf(st *statisticsRequest, longest time.Duration) (planning.WhatIf, error) {
+	in := planning.WhatIf{Statistics: &st.Statistics, Lists: optional(st.members, "plans", false)}
+	st.needRows()
+	if !st.has("operator") {
+		st.refuse("operator", "is needed")
 	}
-	if len(m.bad.Errors) == 0 {
+	if text := optional(st.members, "operator", jsontext.Value(nil)); len(st.bad.Errors) == 0 {
 		var err error
-		if in.Configuration, err = readConfiguration(operator, prefix, longest); err != nil {
-			m.addConfiguration(err)
+		if in.Configuration, err = readConfiguration(text, "/operator", st.defaultHash(text), longest); err != nil {
+			st.add(err)
 		} else if in.Configuration.Scheme != planning.SchemeTable {
-			m.bad.At(prefix+"/scheme", "must be table: a what-if plans routing tables")
+			st.refuse("operator/scheme", "must be table: a what-if plans routing tables")
 		}
 	}
-	in.Table = m.routingTable(st, in.Configuration)
-	in.Trials = m.trials(m.strategies(in.Configuration.Strategy), st.Over(in.Configuration.Parameters), longest)
-	return in, m.problem()
+	in.Table = st.routingTable(in.Configuration)
+	own := in.Configuration
+	in.Trials = readTrials(st.members, st.Records != nil, own.Strategy, st.Over(own.Parameters), longest)
+	return in, st.problem()
 }
 
-// strategies reads the member of that name; the operator's own stands in for it.
-func (m *members) strategies(fallback string) []string {
-	if m.query != nil {
-		return orOne(list[string](m, "strategies"), fallback)
+// defaultHash is the hash function of a configuration that says nothing of it.
+func (st *statisticsRequest) defaultHash(text jsontext.Value) string {
+	var said struct {
+		Hash map[string]jsontext.Value `json:"hash"`
 	}
-	return orOne(or(member[[]string](m, "strategies"), nil), fallback)
-}
-
-// operator reads the configuration, and tells where it stands in a JSON body.
-func (m *members) operator() (operatorRequest, string) {
-	if m.query == nil {
-		if !m.has("operator") {
-			m.refuse("operator", "is needed")
-		}
-		return or(member[operatorRequest](m, "operator"), operatorRequest{}), "/operator"
+	if err := json.Unmarshal(text, &said); err == nil && len(said.Hash) == 0 && st.HashInstance != nil {
+		return partitioner.Reported
 	}
-	var out operatorRequest
-	if n := queried[int32](m, "instances"); n != nil {
-		out.Instances = wire.CountedInstances(int(*n))
-	} else {
-		m.refuse("instances", "is needed")
-	}
-	h := wire.Hash{
-		TokensPerInstance: queried[int32](m, "tokens_per_instance"),
-		MaxParallelism:    queried[int32](m, "max_parallelism"),
-		Partitions:        queried[int32](m, "partitions"),
-	}
-	if f := queried[string](m, "hash_function"); f != nil {
-		h.Function = (*wire.HashFunction)(f)
-	}
-	if t := queried[string](m, "key_type"); t != nil {
-		h.KeyType = (*wire.KeyType)(t)
-	}
-	out.Hash = &h
-	return out, ""
-}
-
-// queried reads a query parameter that is no member of a JSON body.
-func queried[T any](m *members, name string) *T {
-	if !m.has(name) {
-		return nil
-	}
-	out := new(T)
-	if !parseScalar(m.query[name][0], out) {
-		m.refuse(name, outOfRange)
-		return nil
-	}
-	return out
-}
-
-// addConfiguration adds what is wrong with the operator's configuration; in a
-// query its fields are parameters.
-func (m *members) addConfiguration(err error) {
-	p := problemOf(err)
-	for _, e := range p.Errors {
-		if m.query == nil || e.Pointer == nil {
-			m.bad.Errors = append(m.bad.Errors, e)
-			continue
-		}
-		m.bad.AtParameter(queryName(*e.Pointer), e.Detail)
-	}
-}
-
-// queryName is the query parameter that stands for a field of the configuration.
-func queryName(pointer string) string {
-	switch pointer {
-	case "/hash/function":
-		return "hash_function"
-	case "/hash/assignment":
-		return "partitions"
-	}
-	for _, prefix := range []string{"/hash/", "/"} {
-		if len(pointer) > len(prefix) && pointer[:len(prefix)] == prefix {
-			return pointer[len(prefix):]
-		}
-	}
-	return pointer
+	return partitioner.Ring
 }
 
 // tableEntry is an entry of a routing table as the contract spells it.
@@ -159,8 +95,8 @@ type tableEntry struct {
 }
 
 // routingTable reads the member of that name; nil when there is none.
-func (m *members) routingTable(st *statisticsRequest, config planning.Configuration) *planner.RoutingTable {
-	raw, ok := m.raw["routing_table"]
+func (st *statisticsRequest) routingTable(config planning.Configuration) *planner.RoutingTable {
+	raw, ok := st.raw["routing_table"]
 	if !ok {
 		return nil
 	}
@@ -168,29 +104,29 @@ func (m *members) routingTable(st *statisticsRequest, config planning.Configurat
 		return nil
 	}
 	if st.Instance != nil || st.Records != nil {
-		m.bad.At("/routing_table", "must not be given when rows carry instance, as compact records do")
+		st.refuse("routing_table", "must not be given when rows carry instance, as compact records do")
 		return nil
 	}
 	var in []tableEntry
-	if err := decodeStrict(raw, &in, "/routing_table", nil); err != nil {
-		m.add(err)
+	if err := contract.Decode(raw, &in, "/routing_table", nil); err != nil {
+		st.add(err)
 		return nil
 	}
 	entries := make([]planner.Entry, 0, len(in))
 	for i, e := range in {
-		at := "/routing_table/" + strconv.Itoa(i)
+		at := "routing_table/" + strconv.Itoa(i)
 		if e.Key == nil || e.Instance == nil {
-			m.bad.At(at, "needs key and instance")
+			st.refuse(at, "needs key and instance")
 			continue
 		}
-		key, ok := st.keys.decodeKey(*e.Key)
+		key, ok := keyCoder{st.document.Base64Keys()}.decodeKey(*e.Key)
 		switch {
 		case !ok:
-			m.bad.At(at+"/key", "must be in the encoding that key_encoding names")
+			st.refuse(at+"/key", "must be in the encoding that key_encoding names")
 		case len(key) == 0 || len(key) > planner.MaxKeyBytes:
-			m.bad.At(at+"/key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
+			st.refuse(at+"/key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
 		case !config.Has(*e.Instance):
-			m.bad.At(at+"/instance", "is not a known instance")
+			st.refuse(at+"/instance", "is not a known instance")
 		default:
 			entries = append(entries, planner.Entry{Key: key, Instance: *e.Instance})
 		}
@@ -201,7 +137,7 @@ func (m *members) routingTable(st *statisticsRequest, config planning.Configurat
 	table, err := planner.NewRoutingTable(entries)
 	var input *planner.InputError
 	if errors.As(err, &input) { // the only error it has
-		m.bad.At("/routing_table/"+strconv.Itoa(input.Row)+"/"+input.Field, input.Detail)
+		st.refuse("routing_table/"+strconv.Itoa(input.Row)+"/"+input.Field, input.Detail)
 	}
 	return table
 }

@@ -49,6 +49,27 @@ type FieldError struct {
 	Detail    string  `json:"detail"`
 }
 
+// Malformed is the problem of a request that cannot be read.
+func Malformed(detail string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "malformed", Detail: detail}
+}
+
+// Invalid is the problem of a request that can be read, but not be done.
+func Invalid() *Problem {
+	const detail = "The request breaks the rules of the contract; see errors."
+	return &Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: detail}
+}
+
+// TooLarge is the problem of a request over a limit.
+func TooLarge(detail string) *Problem {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Detail: detail}
+}
+
+// Unsupported is the problem of a body in a format that nobody reads here.
+func Unsupported(detail string) *Problem {
+	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: detail}
+}
+
 // Error implements error.
 func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
@@ -183,6 +204,3 @@ func (e ErrorHandler) Handle(w http.ResponseWriter, r *http.Request, handle func
 		fail(err, ClientGone(r) && (errors.Is(err, context.Canceled) || wrapped.Status() != 0))
 	}
 }
-
-// ClientGone reports whether the client of a request no longer waits for its answer.
-func ClientGone(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }

@@ -1,6 +1,8 @@
 package httpkit
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -39,6 +41,9 @@ func HostAllowed(r *http.Request, names []string) bool {
 	}
 	return slices.Contains(names, strings.ToLower(name))
 }
+
+// ClientGone reports whether the client of a request no longer waits for its answer.
+func ClientGone(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 // AllowedMethods lists the methods that routes have for a path, as Allow does.
 func AllowedMethods(routes chi.Routes, path string) string {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 	"plannerd/store"
 )
@@ -54,18 +56,10 @@ const (
 	MissingCarry  MissingReports = "carry"  // earlier reports stand in
 )
 
-// Defaults of a configuration that no other package names.
-const (
-	DefaultStrategy     = planner.DefaultStrategy
-	DefaultKeptInputs   = 20
-	DefaultKeptPlans    = 10_000
-	DefaultKeptVersions = 1000
-	DefaultHashFunction = partitioner.Ring
-	DefaultMissing      = MissingFail
-	DefaultReportAge    = 3
+// defaultTTL is how long plans wait for approval unless their operator says otherwise.
+const defaultTTL = 10 * time.Minute
 
-	defaultTTL = 10 * time.Minute
-)
+var defaultReports = ReportOptions{Missing: MissingFail, MaxAge: 3}
 
 // Limits of how long a plan may wait for approval.
 const (
@@ -78,7 +72,7 @@ const (
 // have equal JSON.
 type Configuration struct {
 	Scheme    SchemeName `json:"scheme"`
-	Instances []Instance `json:"instances"` // ascending ids
+	Instances Instances  `json:"instances"` // ascending ids
 	Strategy  string     `json:"strategy"`
 	Parameters
 	Hash    Hash    `json:"hash"`
@@ -91,7 +85,28 @@ type Configuration struct {
 	StoreInputs bool `json:"store_inputs"`
 }
 
-// Instance is an instance of an operator.
+// Instances are those of an operator. In JSON a number n is short for n instances with
+// the ids from 0 and no more said.
+type Instances []Instance
+
+// UnmarshalJSONFrom reads a number or an array.
+func (i *Instances) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '0' {
+		return json.UnmarshalDecode(dec, (*[]Instance)(i))
+	}
+	n := 0
+	if err := json.UnmarshalDecode(dec, &n); err != nil {
+		return err
+	}
+	*i = make(Instances, n)
+	for id := range *i {
+		(*i)[id].ID = int32(id)
+	}
+	return nil
+}
+
+// Instance is an instance of an operator. Of one that is still to be completed a
+// capacity of 0 stands for 1.
 type Instance struct {
 	ID       int32   `json:"id"`
 	Capacity float64 `json:"capacity"`
@@ -139,14 +154,29 @@ type Retention struct {
 	Versions int `json:"versions"`
 }
 
-// ParseTTL reads how long a plan may wait for approval. The error is a
-// [planner.InputError].
-func ParseTTL(text string) (*parameters.Duration, error) {
-	ttl := new(parameters.Duration)
-	if err := ttl.UnmarshalText([]byte(text)); err != nil || *ttl != 0 && (*ttl < parameters.Duration(shortestTTL) || *ttl > parameters.Duration(longestTTL)) {
-		return nil, inputError("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
+// ParseConfiguration reads a configuration as an operator is given it, with the defaults
+// of what it leaves out, hash as that of the hash function. It is to be completed by
+// [NewConfiguration].
+func ParseConfiguration(text []byte, hash string) (Configuration, error) {
+	c := Configuration{
+		Scheme: SchemeTable, Strategy: planner.DefaultStrategy, Parameters: Parameters{Values: parameters.Defaults()},
+		Hash: Hash{Function: hash}, TableOwner: OwnerPlanner, Reports: defaultReports,
+		Retention: Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, StoreInputs: true,
 	}
-	return ttl, nil
+	err := json.Unmarshal(text, &c.Parameters)
+	if c.Trigger.Theta = c.ThetaMax; err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	return c, err
+}
+
+// checkTTL finds what is wrong with how long a plan may wait for approval.
+func (a ApprovalRule) checkTTL() error {
+	ttl := time.Duration(*a.Approval.TTL)
+	if ttl == 0 || shortestTTL <= ttl && ttl <= longestTTL {
+		return nil
+	}
+	return inputError("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
 }
 
 // withDefaults fills in what nobody has said: a stored configuration may be older
@@ -180,14 +210,22 @@ func (a ApprovalRule) onPending() store.PendingPolicy {
 	return store.PendingKeep
 }
 
-// withHashDefaults spells out the defaults of the hash function.
-func (c Configuration) withHashDefaults() Configuration {
+// withSchemeDefaults spells out the defaults of the hash function, and of the scheme's
+// own parameters.
+func (c Configuration) withSchemeDefaults() Configuration {
 	switch c.Hash.Function {
 	case partitioner.Ring:
 		c.Hash.TokensPerInstance = cmp.Or(c.Hash.TokensPerInstance, partitioner.DefaultTokensPerInstance)
 	case partitioner.Flink:
 		c.Hash.MaxParallelism = cmp.Or(c.Hash.MaxParallelism, partitioner.DefaultMaxParallelism)
 		c.Hash.KeyType = cmp.Or(c.Hash.KeyType, partitioner.String)
+	}
+	if p := c.Ring; p != nil && p.Method != ring.Fitted {
+		tau := ring.DefaultTau
+		p.Tau, p.MaxRounds = cmp.Or(p.Tau, &tau), cmp.Or(p.MaxRounds, ring.DefaultMaxRounds)
+	}
+	if p := c.Ranges; p != nil && p.Method != ranges.Quantile {
+		p.MaxIntervals = cmp.Or(p.MaxIntervals, ranges.DefaultMaxIntervals)
 	}
 	return c
 }
@@ -253,7 +291,9 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
-	c.Reports = ReportOptions{cmp.Or(c.Reports.Missing, DefaultMissing), cmp.Or(c.Reports.MaxAge, DefaultReportAge)}
+	c.Reports = ReportOptions{
+		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),
+	}
 	return c, nil
 }
 

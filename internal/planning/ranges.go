@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"plannerd/internal/statsio"
@@ -14,9 +15,9 @@ import (
 	"plannerd/store"
 )
 
-// MaxRangesInstances is the greatest number of instances under the scheme ranges: a
+// maxRangesInstances is the greatest number of instances under the scheme ranges: a
 // plan is about those that are there and those that are to be.
-const MaxRangesInstances = ranges.MaxFollowers / 2
+const maxRangesInstances = ranges.MaxFollowers / 2
 
 // rangesKind lays keys out by owners of ranges of the key space.
 type rangesKind struct{}
@@ -24,13 +25,24 @@ type rangesKind struct{}
 func (rangesKind) name() SchemeName { return SchemeRanges }
 
 func (rangesKind) restrict(c Configuration) Configuration {
-	c = withLayoutParameters(c)
-	c.Hash = Hash{Function: partitioner.Reported}
-	return c
+	p := RangesParameters{Method: ranges.MinMovement}
+	if c.Ranges != nil {
+		p = RangesParameters{cmp.Or(c.Ranges.Method, p.Method), c.Ranges.MaxIntervals}
+	}
+	c.Ranges, c.Hash = &p, Hash{Function: partitioner.Reported}
+	return withLayoutParameters(c)
 }
 
-// check sees that instances have no tokens.
-func (rangesKind) check(c Configuration) error { return partitioner.Validate(c.partitioner()) }
+// check sees that instances are not too many, and have no tokens.
+func (rangesKind) check(c Configuration) error {
+	switch {
+	case len(c.Instances) > maxRangesInstances:
+		return inputError("instances", fmt.Sprintf("must be at most %d under the scheme ranges", maxRangesInstances))
+	case c.Ranges.Method == ranges.Quantile && c.Ranges.MaxIntervals != 0:
+		return inputError("ranges/max_intervals", "means nothing with the method quantile")
+	}
+	return partitioner.Validate(c.partitioner())
+}
 
 func (rangesKind) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }
 

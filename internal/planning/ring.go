@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/go-json-experiment/json"
@@ -17,18 +18,34 @@ type ringKind struct{}
 
 func (ringKind) name() SchemeName { return SchemeRing }
 
-func (ringKind) restrict(c Configuration) Configuration { return withLayoutParameters(c) }
+func (ringKind) restrict(c Configuration) Configuration {
+	p := RingParameters{Method: ring.Halving}
+	if c.Ring != nil {
+		p = RingParameters{cmp.Or(c.Ring.Method, p.Method), c.Ring.Tau, c.Ring.MaxRounds}
+	}
+	c.Ring = &p
+	return withLayoutParameters(c)
+}
 
-// check finds what is wrong with the tokens of a ring.
+// check finds what is wrong with the hash, the tokens and the parameters of a ring.
 func (ringKind) check(c Configuration) error {
+	if c.Hash.Function != partitioner.Ring {
+		return inputError("hash/function", "must be ring under the scheme ring")
+	}
 	if err := partitioner.Validate(c.partitioner()); err != nil {
 		return err
 	}
-	if c.Ring.Method != ring.Fitted {
+	const needless = "means nothing with the method fitted"
+	switch {
+	case c.Ring.Method != ring.Fitted:
 		return nil
+	case c.Ring.Tau != nil:
+		return inputError("ring/tau", needless)
+	case c.Ring.MaxRounds != 0:
+		return inputError("ring/max_rounds", needless)
 	}
 	most := 0
-	for _, n := range c.withHashDefaults().nodes() {
+	for _, n := range c.withSchemeDefaults().nodes() {
 		most = max(most, n.Tokens)
 	}
 	if most > ring.MaxTokens/len(c.Instances) {

@@ -32,12 +32,21 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Instances[a].ID, c.Instances[b].ID) })
 	c.Instances = slices.SortedFunc(slices.Values(c.Instances), func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range c.Instances {
+		c.Instances[i].Capacity = cmp.Or(c.Instances[i].Capacity, 1)
+		if i > 0 && c.Instances[i].ID == c.Instances[i-1].ID {
+			return Configuration{}, inputError("instances", "must have distinct ids")
+		}
+	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
+	if err := c.checkTTL(); err != nil {
+		return Configuration{}, err
+	}
 	c = c.scheme().restrict(c)
 	if err := c.scheme().check(c); err != nil {
 		return Configuration{}, inOrder(err, order)
 	}
-	return c.withHashDefaults(), nil
+	return c.withSchemeDefaults(), nil
 }
 
 // inOrder points an input error of a sorted configuration at the instance as it was

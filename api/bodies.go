@@ -1,0 +1,150 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/httpkit"
+	"plannerd/internal/statsio"
+)
+
+// The media types of bodies.
+const (
+	mediaJSON   = "application/json"
+	mediaNDJSON = "application/x-ndjson"
+	mediaCSV    = "text/csv"
+	mediaArrow  = "application/vnd.apache.arrow.stream"
+	mediaText   = "text/plain" // a stream of one key a line
+)
+
+const howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
+	"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
+
+// What reading bodies takes, in bytes, by the measure of package planning.
+const (
+	// readBytes is what reading any body of rows takes: a window and an answer.
+	readBytes = 256 << 10
+	// gzipBytes and zstdBytes are what decompressing takes besides; the latter is
+	// the greatest window that is accepted, and blocks.
+	gzipBytes = 64 << 10
+	zstdBytes = 9 << 20
+	// memberBytes is what a byte of a member of a JSON body becomes at most, while
+	// it is read: a routing table with short keys, a tree of small numbers.
+	memberBytes = 8
+)
+
+// textTimes is what a byte of a body makes a request hold at its peak, decoded
+// and planned: a guess before anything is known. Rows of JSON are long.
+var textTimes = map[string]int64{mediaJSON: 4, mediaNDJSON: 4, mediaCSV: 6, mediaText: 12, mediaArrow: 6}
+
+// compressedTimes is how much longer a text of rows is than what it is compressed
+// to, usually.
+const compressedTimes = 4
+
+// contentEncoding is the content encoding of a request, in lower case.
+func (c *call) contentEncoding() string { return strings.ToLower(c.Header.Get("Content-Encoding")) }
+
+// expect has a request hold what its body will probably take, before anything is
+// read of it. A body of unknown length starts with little.
+func (c *call) expect(media string) error {
+	least, times := int64(readBytes), textTimes[media]
+	switch c.contentEncoding() {
+	case "gzip":
+		least, times = least+gzipBytes, times*compressedTimes
+	case "zstd":
+		least, times = least+zstdBytes, times*compressedTimes
+	}
+	probably := least
+	if c.ContentLength < 0 {
+		c.memory.Open()
+	} else {
+		probably += min(c.ContentLength, 1<<40) * times
+	}
+	if err := c.memory.Expect(probably); err != nil {
+		return err
+	}
+	return c.memory.Reserve(least)
+}
+
+// decoded says that the body was read, and what is left of it.
+func (c *call) decoded(bytes int64, members map[string][]byte) error {
+	for _, text := range members {
+		bytes += int64(len(text)) * memberBytes
+	}
+	return c.memory.Settle(bytes)
+}
+
+// inBodyOnly refuses query parameters beside a JSON body.
+func (c *call) inBodyOnly() error {
+	p := httpkit.Invalid()
+	for name := range c.Query {
+		p.AtParameter(name, "belongs into the body when that is application/json")
+	}
+	return p.OrNil()
+}
+
+// bulkBody returns the body of a request with many rows, and how to decode them,
+// once there is memory for what it probably takes: until then nothing of it is
+// read.
+func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
+	hint, err := strconv.Atoi(c.Header.Get("Plannerd-Row-Count"))
+	if err != nil {
+		hint = 0
+	}
+	options := statsio.Options{
+		Limits: s.limits.Statistics, Base64Keys: c.keys().base64, RowHint: hint, Reserve: c.memory.Reserve,
+	}
+	if c.Header.Get("Content-Encoding") == "" {
+		options.Size = max(0, c.ContentLength)
+	}
+	if err := c.expect(media); err != nil {
+		return nil, options, err
+	}
+	body, err := s.decompressed(w, c)
+	return body, options, err
+}
+
+// decompressed returns the body of a request without its Content-Encoding.
+func (s *shared) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
+	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), statsio.DefaultBytes)
+	if c.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	body := http.MaxBytesReader(w, c.Body, limit)
+	switch encoding := c.contentEncoding(); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip", "zstd":
+		r, err := statsio.NewDecompressor(body, encoding)
+		if err != nil {
+			return nil, readProblem(c.Context(), err)
+		}
+		return r, nil
+	}
+	return nil, httpkit.Unsupported(howToEncode)
+}
+
+// readProblem is what to answer when a body cannot be read: what is wrong with
+// it, or that it broke off.
+func readProblem(ctx context.Context, err error) error {
+	var (
+		refused  *statsio.Error
+		length   *http.MaxBytesError
+		known    *httpkit.Problem
+		exceeded *admission.ExceededError
+	)
+	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) || errors.As(err, &exceeded) ||
+		errors.Is(err, admission.ErrFull) || errors.Is(err, httpkit.ErrBodyTooSlow) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return httpkit.Malformed("The body broke off or is not in the encoding that Content-Encoding names.")
+}

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"plannerd/internal/parameters"
+	"plannerd/internal/planning"
+)
+
+// readTrials returns what the strategies and the parameter values of a request combine
+// to. What it leaves out is the operator's own: its strategy, and its parameters, under
+// which records are planned on if they are compact. Deadlines are at most longest.
+func readTrials(
+	m *members, records bool, strategy string, under planning.Parameters, longest time.Duration,
+) []planning.Trial {
+	strategies := optional(m, "strategies", []string{strategy})
+	grid := optional(m, "parameters", parameters.Grid{})
+	if records && grid["compact/degree"] != nil {
+		m.refuse("parameters/compact_degree", "is for statistics of keys: these are in compact form")
+	}
+	trials, problems := grid.Trials(strategies, under.Values, longest)
+	for _, p := range problems {
+		field := p.Field
+		if !strings.HasPrefix(field, "strategies") {
+			field = "parameters/" + field
+		}
+		m.refuse(field, p.Detail)
+	}
+	out := make([]planning.Trial, len(trials))
+	for i, t := range trials {
+		out[i] = planning.Trial{Strategy: t.Strategy, Parameters: planning.Parameters{Values: t.Values}}
+	}
+	return out
+}
