@@ -7,7 +7,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -99,7 +98,7 @@ func (d *database) Close() error {
 
 // Read implements [engine.Database].
 func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
-	return explain(ctx, f(statements{d.pool}))
+	return explain(ctx, f(engine.Statements{Session: session{d.pool}}))
 }
 
 // Snapshot implements [engine.Database].
@@ -116,7 +115,7 @@ func (d *database) Update(ctx context.Context, f func(engine.Statements) error) 
 
 func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
 	for attempt := 1; ; attempt++ {
-		err := pgx.BeginTxFunc(ctx, d.pool, options, func(tx pgx.Tx) error { return f(statements{tx}) })
+		err := pgx.BeginTxFunc(ctx, d.pool, options, func(tx pgx.Tx) error { return f(engine.Statements{Session: session{tx}}) })
 		if attempt == maxAttempts || !retryable(err) || !pause(ctx, attempt) {
 			return explain(ctx, err)
 		}
@@ -143,12 +142,4 @@ func (d *database) SchemaVersion(ctx context.Context) (version int64, err error)
 		return 0, nil
 	}
 	return version, explain(ctx, err)
-}
-
-// notFound turns the error of a row that is not there into the store's.
-func notFound(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return store.ErrNotFound
-	}
-	return err
 }

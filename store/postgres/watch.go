@@ -84,9 +84,10 @@ func hangUp(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(context.WithoutCancel(ctx))
 }
 
-func (s statements) Tell(ctx context.Context, operator string) error {
+func (s session) Tell(ctx context.Context, operator string) error {
 	if len(operator) > maxPayload {
 		operator = ""
 	}
-	return s.exec(ctx, `SELECT pg_notify($1, $2)`, channel, operator)
+	_, err := s.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, operator)
+	return err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -40,14 +39,6 @@ func mapError(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	return err
-}
-
-// notFound turns the error of a row that is not there into the store's.
-func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNotFound
 	}
 	return err
 }

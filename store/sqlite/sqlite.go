@@ -125,18 +125,18 @@ func (d *database) Close() error {
 
 // Read implements [engine.Database].
 func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
-	return d.explain(ctx, f(statements{db: d.readers}))
+	return d.explain(ctx, f(engine.Statements{Session: session{db: d.readers}}))
 }
 
 // Snapshot implements [engine.Database].
 func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
-	return d.transact(ctx, d.readers, func(tx *sql.Tx) error { return f(statements{db: tx}) })
+	return d.transact(ctx, d.readers, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{db: tx}}) })
 }
 
 // Update implements [engine.Database].
 func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
 	var told []string
-	err := d.transact(ctx, d.writer, func(tx *sql.Tx) error { return f(statements{tx, &told}) })
+	err := d.transact(ctx, d.writer, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{tx, &told}}) })
 	if err == nil {
 		d.watchers.tell(told)
 	}

@@ -66,7 +66,7 @@ func (w *watchers) close() {
 	w.running.Wait()
 }
 
-func (s statements) Tell(_ context.Context, operator string) error {
+func (s session) Tell(_ context.Context, operator string) error {
 	*s.told = append(*s.told, operator)
 	return nil
 }

@@ -85,8 +85,8 @@ func figureFields(f *store.Figures) []Field {
 	}
 }
 
-// Columns returns the names of fields.
-func Columns(fields []Field) []string {
+// columns returns the names of fields.
+func columns(fields []Field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Column
@@ -94,8 +94,8 @@ func Columns(fields []Field) []string {
 	return names
 }
 
-// Values returns the values of fields.
-func Values(fields []Field) []any {
+// values returns the values of fields.
+func values(fields []Field) []any {
 	values := make([]any, len(fields))
 	for i, f := range fields {
 		values[i] = f.Value

@@ -41,7 +41,7 @@ func putReport(ctx context.Context, q Statements, operator string, in store.Repo
 	if err != nil {
 		return nil, false, err
 	}
-	if _, err := q.InsertReport(ctx, r.ID, in, data); err != nil {
+	if err := q.InsertReport(ctx, r.ID, in, data); err != nil {
 		return nil, false, err
 	}
 	if keep > 0 {

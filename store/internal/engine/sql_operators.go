@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"plannerd/store"
+)
+
+const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
+	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
+	coalesce(p.id, ''), coalesce(p.status, '')`
+
+// operatorTables joins an operator with its current plan as of $1.
+const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
+	LEFT JOIN plans p ON p.seq = coalesce(
+		(SELECT seq FROM plans WHERE operator_id = o.id AND status = 'applying'),
+		(SELECT max(seq) FROM (
+			SELECT max(seq) AS seq FROM plans WHERE operator_id = o.id AND status = 'approved'
+			UNION ALL SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
+				AND (expires_at IS NULL OR expires_at > $1)) AS newest))`
+
+func (s Statements) operatorTargets(op *store.Operator) []any {
+	return []any{
+		&op.Name, &op.ConfigVersion, JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
+		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan, &op.CurrentStatus,
+	}
+}
+
+func (s Statements) scanOperator(row Scanner) (op store.Operator, err error) {
+	err = row.Scan(s.operatorTargets(&op)...)
+	return op, err
+}
+
+// Operator returns an operator by its name.
+func (s Statements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
+	return one(ctx, s, s.scanOperator,
+		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $2 AND o.deleted_at IS NULL`, s.at(&now), name)
+}
+
+// Operators lists operators by their names.
+func (s Statements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
+	return collect(ctx, s, s.scanOperator,
+		`SELECT `+operatorColumns+` FROM `+operatorTables+`
+		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
+}
+
+// Route is Operator with the entry of a key in its table; found, if there is one.
+func (s Statements) Route(
+	ctx context.Context, name string, key []byte, now time.Time,
+) (op store.Operator, instance int32, found bool, err error) {
+	var entry *int32
+	err = s.QueryRow(ctx,
+		`SELECT `+operatorColumns+`, e.instance FROM `+operatorTables+`
+		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = $2
+		WHERE o.name = $3 AND o.deleted_at IS NULL`, s.at(&now), key, name).Scan(append(s.operatorTargets(&op), &entry)...)
+	if err != nil {
+		return store.Operator{}, 0, false, notFound(err)
+	}
+	if entry == nil {
+		return op, 0, false, nil
+	}
+	return op, *entry, true, nil
+}
+
+// Configuration returns one version of an operator's configuration.
+func (s Statements) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
+	err = s.QueryRow(ctx,
+		`SELECT c.version, c.config, c.created_at FROM configurations c JOIN operators o ON o.id = c.operator_id
+		WHERE o.name = $1 AND c.version = $2`, operator, version).Scan(&c.Version, JSON{P: &c.Config}, s.at(&c.CreatedAt))
+	return c, notFound(err)
+}
+
+// Row returns the operator's own row.
+func (s Statements) Row(ctx context.Context, name string) (Row, error) { return s.row(ctx, name, ``) }
+
+// Lock is Row and keeps others from changing anything of the operator until the
+// transaction ends.
+func (s Statements) Lock(ctx context.Context, name string) (Row, error) {
+	return s.row(ctx, name, s.ForUpdate())
+}
+
+func (s Statements) row(ctx context.Context, name, locking string) (r Row, err error) {
+	err = s.QueryRow(ctx,
+		`SELECT id, name, config_version, table_version, table_config_version, table_size,
+			newest_epoch, newest_interval, created_at, updated_at, deleted_at
+		FROM operators WHERE name = $1`+locking, name).Scan(
+		&r.ID, &r.Name, &r.ConfigVersion, &r.TableVersion, &r.TableConfigVersion, &r.TableSize,
+		&r.Epoch, &r.Interval, s.at(&r.CreatedAt), s.at(&r.UpdatedAt), s.Instant(&r.DeletedAt))
+	return r, notFound(err)
+}
+
+// Reserve inserts a deleted operator that never had a version, unless the name has a
+// row already. It waits for another transaction that inserts the same name.
+func (s Statements) Reserve(ctx context.Context, name string, when time.Time) error {
+	return s.exec(ctx,
+		`INSERT INTO operators (name, config_version, table_version, table_config_version, table_size, created_at, updated_at, deleted_at)
+		VALUES ($1, 0, -1, 0, 0, $2, $2, $2) ON CONFLICT DO NOTHING`, name, s.at(&when))
+}
+
+// Save writes the row back.
+func (s Statements) Save(ctx context.Context, r Row) error {
+	return s.exec(ctx,
+		`UPDATE operators SET config_version = $2, table_version = $3, table_config_version = $4, table_size = $5,
+			newest_epoch = $6, newest_interval = $7, created_at = $8, updated_at = $9, deleted_at = $10 WHERE id = $1`,
+		r.ID, r.ConfigVersion, r.TableVersion, r.TableConfigVersion, r.TableSize,
+		r.Epoch, r.Interval, s.at(&r.CreatedAt), s.at(&r.UpdatedAt), s.Instant(&r.DeletedAt))
+}
+
+// InsertConfiguration adds a version of an operator's configuration.
+func (s Statements) InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error {
+	return s.exec(ctx,
+		`INSERT INTO configurations (operator_id, version, config, created_at) VALUES ($1, $2, $3, $4)`,
+		operator, c.Version, string(c.Config), s.at(&c.CreatedAt))
+}
+
+// DeleteHistory removes all that belongs to the operator but its row, and notes its
+// plans as purged.
+func (s Statements) DeleteHistory(ctx context.Context, operator int64) error {
+	for _, query := range []string{
+		`INSERT INTO purged_plans (id) SELECT id FROM plans WHERE operator_id = $1`,
+		`DELETE FROM plans WHERE operator_id = $1`, // with their transitions and blobs
+		`DELETE FROM table_versions WHERE operator_id = $1`,
+		`DELETE FROM reports WHERE operator_id = $1`,
+		`DELETE FROM table_entries WHERE operator_id = $1`,
+		`DELETE FROM diffs WHERE operator_id = $1`,
+		`DELETE FROM configurations WHERE operator_id = $1`,
+	} {
+		if err := s.exec(ctx, query, operator); err != nil {
+			return err
+		}
+	}
+	return nil
+}

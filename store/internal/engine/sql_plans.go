@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"plannerd/store"
+)
+
+// The columns of a plan: those of the database, then those of the record.
+var (
+	recordColumns  = columns(PlanFields(new(store.Plan), noTime))
+	planColumns    = selected(recordColumns)
+	summaryColumns = selected(columns(SummaryFields(new(store.Plan), noTime)))
+	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
+		`) VALUES ($1, $2, $3, ` + placeholders(4, len(recordColumns)) + `) RETURNING seq`
+)
+
+const planTables = `plans p JOIN operators o ON o.id = p.operator_id`
+
+func selected(columns []string) string {
+	return `p.seq, p.diff_id, p.input_state, o.name, p.` + strings.Join(columns, `, p.`)
+}
+
+// placeholders returns "$first, …" for n values.
+func placeholders(first, n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("$%d", first+i)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s Statements) scanPlan(row Scanner) (p PlanRow, err error) {
+	err = row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...)
+	return p, err
+}
+
+func (s Statements) scanSummary(row Scanner) (p PlanRow, err error) {
+	err = row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...)
+	return p, err
+}
+
+func planTargets(p *PlanRow, fields []Field) []any {
+	return append([]any{&p.Seq, &p.DiffID, &p.Input, &p.Operator}, values(fields)...)
+}
+
+// Plan returns one plan.
+func (s Statements) Plan(ctx context.Context, id string) (PlanRow, error) {
+	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+` WHERE p.id = $1`, id)
+}
+
+// Purged tells whether a plan of that id existed and was removed.
+func (s Statements) Purged(ctx context.Context, id string) (bool, error) {
+	return get[bool](ctx, s, `SELECT EXISTS (SELECT 1 FROM purged_plans WHERE id = $1)`, id)
+}
+
+// LivePlan returns the interval's plan that has not ended.
+func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error) {
+	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
+		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3 AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
+		operator, epoch, interval)
+}
+
+// Plans lists at most f.Limit plans, newest first, by their SummaryFields.
+func (s Statements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]PlanRow, error) {
+	query, args := `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		query += fmt.Sprintf(` AND `+condition, len(args))
+	}
+	switch f.Status {
+	case "":
+	case store.StatusProposed:
+		and(`p.status = 'proposed' AND (p.expires_at IS NULL OR p.expires_at > $%d)`, s.at(&now))
+	case store.StatusExpired:
+		and(`(p.status = 'expired' OR p.status = 'proposed' AND p.expires_at <= $%d)`, s.at(&now))
+	default:
+		and(`p.status = $%d`, f.Status)
+	}
+	if f.Interval != nil {
+		and(`p.interval = $%d`, *f.Interval)
+	}
+	if f.Before != 0 {
+		and(`p.seq < $%d`, f.Before)
+	}
+	args = append(args, f.Limit)
+	return collect(ctx, s, s.scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
+}
+
+// InStatus lists the operator's plans of some statuses, oldest first, by their
+// SummaryFields.
+func (s Statements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]PlanRow, error) {
+	args := []any{operator}
+	for _, status := range statuses {
+		args = append(args, status)
+	}
+	return collect(ctx, s, s.scanSummary,
+		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status IN (`+
+			placeholders(2, len(statuses))+`) ORDER BY p.seq`, args...)
+}
+
+// Expiring lists the operators that have proposed plans which have expired.
+func (s Statements) Expiring(ctx context.Context, now time.Time) (names []string, err error) {
+	return collect(ctx, s, value[string],
+		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= $1 ORDER BY o.name`, s.at(&now))
+}
+
+// InsertPlan returns the number that orders plans by their creation.
+func (s Statements) InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error) {
+	return get[int64](ctx, s, insertPlan,
+		append([]any{operator, p.DiffID, p.Input}, values(PlanFields(&p.Plan, s.Instant))...)...)
+}
+
+// SetStatus gives a plan another status, and the table version that it became.
+func (s Statements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
+	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
+}
+
+// SetExecutor notes who applies a plan.
+func (s Statements) SetExecutor(ctx context.Context, seq int64, executor string) error {
+	return s.exec(ctx, `UPDATE plans SET executor = $2 WHERE seq = $1`, seq, executor)
+}
+
+// Acks lists the acks of a plan in ascending order of the instances.
+func (s Statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
+	return collect(ctx, s, func(row Scanner) (a store.Ack, err error) {
+		err = row.Scan(&a.Instance, &a.Actor, s.at(&a.At))
+		return a, err
+	}, `SELECT instance, actor, at FROM acks WHERE plan_seq = $1 ORDER BY instance`, seq)
+}
+
+// SetResolution gives a plan another diff, removing the one it has, and what else the
+// resolution says of it.
+func (s Statements) SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error {
+	err := s.exec(ctx, `UPDATE plans SET diff_id = $2, resolved_keys = $3, table_after = $4, table_within_limit = $5 WHERE seq = $1`,
+		p.Seq, diff, r.Keys, r.TableAfter, r.TableWithinLimit)
+	if err != nil {
+		return err
+	}
+	return s.DropDiffs(ctx, []*int64{p.DiffID})
+}
+
+// Transitions lists the transitions of a plan in their order.
+func (s Statements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
+	return collect(ctx, s, func(row Scanner) (t store.Transition, err error) {
+		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At))
+		return t, err
+	}, `SELECT from_status, to_status, actor, reason, at FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
+}
+
+// InsertTransition adds a transition behind the others of a plan.
+func (s Statements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
+	return s.exec(ctx,
+		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
+		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6 FROM transitions WHERE plan_seq = $1`,
+		seq, t.From, t.To, t.Actor, t.Reason, s.at(&t.At))
+}
+
+// Blob returns a long part of a plan.
+func (s Statements) Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error) {
+	return s.blob(ctx, `SELECT data FROM plan_blobs WHERE plan_seq = $1 AND kind = $2`, seq, kind)
+}
+
+// InsertBlob adds a long part of a plan.
+func (s Statements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error {
+	return s.exec(ctx, `INSERT INTO plan_blobs (plan_seq, kind, data) VALUES ($1, $2, $3)`, seq, kind, data)
+}
+
+// OlderThanNewest returns the newest plan that does not belong to the newest n.
+func (s Statements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
+	return get[int64](ctx, s, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator, n)
+}
+
+// PurgeInputs removes the inputs of plans up to the given one.
+func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
+	const old = `operator_id = $1 AND seq <= $2 AND input_state = 'kept'`
+	err := s.exec(ctx,
+		`DELETE FROM plan_blobs WHERE kind = 'input' AND plan_seq IN (SELECT seq FROM plans WHERE `+old+`)`, operator, upTo)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE `+old, operator, upTo)
+}
+
+// PurgePlans removes plans up to the given one and notes them as purged. It keeps the
+// one that became table version current and one that is being applied.
+func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
+	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status <> 'applying'`
+	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
+	if err != nil {
+		return err
+	}
+	return s.purge(ctx, `DELETE FROM plans WHERE `+old, operator, upTo, current)
+}
+
+// purge runs a DELETE and removes the diffs that nothing else needs.
+func (s Statements) purge(ctx context.Context, query string, args ...any) error {
+	diffs, err := collect(ctx, s, value[*int64], query+` RETURNING diff_id`, args...)
+	if err != nil || len(diffs) == 0 {
+		return err
+	}
+	return s.DropDiffs(ctx, diffs)
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+
+	"plannerd/store"
+)
+
+// Entries returns the committed table in ascending bytes of the keys.
+func (s Statements) Entries(ctx context.Context, operator int64) ([]store.Entry, error) {
+	return collect(ctx, s, func(row Scanner) (e store.Entry, err error) {
+		err = row.Scan(&e.Key, &e.Instance)
+		return e, err
+	}, `SELECT key, instance FROM table_entries WHERE operator_id = $1 ORDER BY key`, operator)
+}
+
+// TableVersion returns one version in a table's history.
+func (s Statements) TableVersion(ctx context.Context, operator, version int64) (v TableVersion, err error) {
+	err = s.QueryRow(ctx,
+		`SELECT version, config_version, plan_id, diff_id, created_at FROM table_versions
+		WHERE operator_id = $1 AND version = $2`, operator, version).Scan(
+		&v.Version, &v.ConfigVersion, &v.PlanID, &v.DiffID, s.at(&v.CreatedAt))
+	return v, notFound(err)
+}
+
+// InsertTableVersion adds a version to a table's history.
+func (s Statements) InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error {
+	return s.exec(ctx,
+		`INSERT INTO table_versions (operator_id, version, config_version, plan_id, diff_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, operator, v.Version, v.ConfigVersion, v.PlanID, v.DiffID, s.at(&v.CreatedAt))
+}
+
+// Diffs calls f with the diff of each table version above the given one, newest
+// first. data is valid during the call only.
+func (s Statements) Diffs(ctx context.Context, operator, above int64, f func(data []byte) error) error {
+	rows, err := s.Query(ctx,
+		`SELECT d.data FROM table_versions v JOIN diffs d ON d.id = v.diff_id
+		WHERE v.operator_id = $1 AND v.version > $2 ORDER BY v.version DESC`, operator, above)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		data, err := value[[]byte](rows)
+		if err == nil {
+			err = f(data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// InsertDiff adds a diff and returns its number.
+func (s Statements) InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error) {
+	return get[int64](ctx, s, `INSERT INTO diffs (operator_id, data) VALUES ($1, $2) RETURNING id`, operator, data)
+}
+
+// Diff returns the diff of that number.
+func (s Statements) Diff(ctx context.Context, id int64) ([]byte, error) {
+	return get[[]byte](ctx, s, `SELECT data FROM diffs WHERE id = $1`, id)
+}
+
+// PurgeTableVersions removes table versions up to the given one.
+func (s Statements) PurgeTableVersions(ctx context.Context, operator, upTo int64) error {
+	return s.purge(ctx, `DELETE FROM table_versions WHERE operator_id = $1 AND version <= $2`, operator, upTo)
+}

@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plannerd/store"
+	"plannerd/store/internal/engine"
+)
+
+// session implements [engine.Session].
+type session struct{ db queryer }
+
+// queryer is what a pool and a transaction have in common.
+type queryer interface {
+	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
+	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}
+
+func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	done, err := s.db.Exec(ctx, query, args...)
+	return done.RowsAffected(), err
+}
+
+func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
+	return s.db.Query(ctx, query, args...)
+}
+
+func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
+	return s.db.QueryRow(ctx, query, args...)
+}
+
+func (s session) ForUpdate() string { return " FOR UPDATE" }
+
+func (s session) Instant(t **time.Time) any { return engine.Instant{P: t} }
+
+// changesPerStatement bounds the size of one statement's arrays: keys have at
+// most 1 KiB.
+const changesPerStatement = 20_000
+
+// Apply deletes and updates many entries with one statement, and copies the new
+// ones, which is twice as fast as inserting them.
+func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error {
+	if err := s.change(ctx, operator, unsets, `DELETE FROM table_entries e USING `+changesTable); err != nil {
+		return err
+	}
+	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new FROM `+changesTable); err != nil {
+		return err
+	}
+	return s.insertEntries(ctx, operator, sets)
+}
+
+// changesTable joins the entries of operator $1 with the changes that they agree
+// with.
+const changesTable = `unnest($2::bytea[], $3::int[], $4::int[]) AS c (key, old, new)
+	WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old`
+
+// change runs a statement on changes of entries that are there. It must touch
+// each of them: what it misses did not hold Old.
+func (s session) change(ctx context.Context, operator int64, changes []store.Change, query string) error {
+	for chunk := range slices.Chunk(changes, changesPerStatement) {
+		keys, before, after := make([][]byte, len(chunk)), make([]int32, len(chunk)), make([]int32, len(chunk))
+		for i, c := range chunk {
+			keys[i], before[i], after[i] = c.Key, c.Old, c.New
+		}
+		n, err := s.Exec(ctx, query, operator, keys, before, after)
+		if err != nil {
+			return err
+		}
+		if n != int64(len(chunk)) {
+			return fmt.Errorf("%w: %d of %d keys between %q and %q do", engine.ErrMismatch, n, len(chunk), keys[0], keys[len(keys)-1])
+		}
+	}
+	return nil
+}
+
+func (s session) insertEntries(ctx context.Context, operator int64, changes []store.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance"},
+		pgx.CopyFromSlice(len(changes), func(i int) ([]any, error) {
+			return []any{operator, changes[i].Key, changes[i].New}, nil
+		}))
+	if hasCode(err, uniqueViolation) {
+		return fmt.Errorf("%w: %w", engine.ErrMismatch, err) // one of them is there already
+	}
+	return err
+}
+
+func (s session) InsertAcks(ctx context.Context, seq int64, instances []int32, actor string, at time.Time) error {
+	when := &at
+	_, err := s.Exec(ctx, `INSERT INTO acks (plan_seq, instance, actor, at) SELECT $1, unnest($2::int[]), $3, $4`,
+		seq, instances, actor, s.Instant(&when))
+	return err
+}
+
+func (s session) DropDiffs(ctx context.Context, ids []*int64) error {
+	_, err := s.Exec(ctx,
+		`DELETE FROM diffs d WHERE d.id = ANY ($1::bigint[])
+		AND NOT EXISTS (SELECT FROM plans WHERE diff_id = d.id)
+		AND NOT EXISTS (SELECT FROM table_versions WHERE diff_id = d.id)`, ids)
+	return err
+}
