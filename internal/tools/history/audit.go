@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/url"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -71,8 +68,9 @@ func (c *client) plans(ctx context.Context, base, operator string) (all []plan, 
 	}
 }
 
-// audit compares the answers with what the service has in the end, and that with
-// itself. It returns a line for each contradiction.
+// audit compares what the answers say of plans with what the service has in the end,
+// and that with itself: the model knows neither what is in a plan nor older versions
+// of the table. It returns a line for each contradiction.
 func audit(records []record, s stored) (faults []string) {
 	found := map[string]*plan{}
 	for i := range s.plans {
@@ -81,8 +79,6 @@ func audit(records []record, s stored) (faults []string) {
 	for i := range records {
 		faults = append(faults, records[i].contradictions(found)...)
 	}
-	faults = append(faults, retries(records, found)...)
-	faults = append(faults, backwards(records)...)
 	return append(faults, s.fold()...)
 }
 
@@ -112,62 +108,6 @@ func (r *record) contradictions(found map[string]*plan) (faults []string) {
 	}
 	for i := range a.plans {
 		check(&a.plans[i])
-	}
-	return faults
-}
-
-// retries: the same statistics have one plan, unless it was given up.
-func retries(records []record, found map[string]*plan) (faults []string) {
-	made := map[*statistics]map[string]bool{}
-	for i := range records {
-		r := &records[i]
-		if r.request.kind == createPlan && r.answer.outcome == answered && r.answer.plan != nil {
-			if made[r.request.body] == nil {
-				made[r.request.body] = map[string]bool{}
-			}
-			made[r.request.body][r.answer.plan.Id] = true
-		}
-	}
-	for b, ids := range made {
-		lasting := 0
-		for id := range ids {
-			if p := found[id]; p != nil && !givenUp[p.Status] {
-				lasting++
-			}
-		}
-		if lasting > 1 {
-			faults = append(faults, fmt.Sprintf("%v has %d plans: %q", b, lasting, slices.Sorted(maps.Keys(ids))))
-		}
-	}
-	return faults
-}
-
-// backwards: who has seen a version is shown no older one.
-func backwards(records []record) (faults []string) {
-	type sight struct{ call, end, version int64 }
-	var sights []sight
-	for _, r := range records {
-		if r.answer.outcome != answered {
-			continue
-		}
-		switch {
-		case r.answer.table != nil:
-			sights = append(sights, sight{r.call, r.end, r.answer.table.Version})
-		case r.answer.operator != nil:
-			sights = append(sights, sight{r.call, r.end, r.answer.operator.TableVersion})
-		}
-	}
-	byEnd := slices.Clone(sights)
-	slices.SortFunc(sights, func(a, b sight) int { return cmp.Compare(a.call, b.call) })
-	slices.SortFunc(byEnd, func(a, b sight) int { return cmp.Compare(a.end, b.end) })
-	newest, i := int64(0), 0
-	for _, s := range sights {
-		for ; i < len(byEnd) && byEnd[i].end < s.call; i++ {
-			newest = max(newest, byEnd[i].version)
-		}
-		if s.version < newest {
-			faults = append(faults, fmt.Sprintf("version %d was answered after version %d", s.version, newest))
-		}
 	}
 	return faults
 }

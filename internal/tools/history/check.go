@@ -10,55 +10,21 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// shrinkTime bounds how long a violation is made smaller.
-const shrinkTime = 20 * time.Second
-
 // check looks for an order of the operations that the model explains. The fault
 // is empty if there is one.
 func (h *history) check(operations []porcupine.Operation, limit time.Duration, visualization string) (fault string, err error) {
 	m := h.model.porcupine()
-	switch result, info := porcupine.CheckOperationsVerbose(m, operations, limit); result {
+	result, info := porcupine.CheckOperationsVerbose(m, operations, limit)
+	switch result {
 	case porcupine.Ok:
 		return "", nil
 	case porcupine.Unknown:
 		return fmt.Sprintf("%s: not decided within %v:\n%s", h.operator, limit, explain(m, operations, info)), nil
 	}
-	small := shrink(m, operations, time.Now().Add(shrinkTime))
-	_, info := porcupine.CheckOperationsVerbose(m, small, limit)
 	if visualization != "" {
 		err = porcupine.VisualizePath(m, info, visualization)
 	}
-	return fmt.Sprintf("%s: no order of the operations explains the answers:\n%s", h.operator, explain(m, small, info)), err
-}
-
-// shrink leaves out operations that changed nothing, as long as no order explains
-// the rest. Those that may have changed something have to stay.
-func shrink(m porcupine.Model, operations []porcupine.Operation, until time.Time) []porcupine.Operation {
-	for chunk := len(operations); chunk > 0; chunk /= 2 {
-		for from := 0; from < len(operations) && time.Now().Before(until); {
-			to := min(from+chunk, len(operations))
-			fewer := slices.Clone(operations[:from])
-			for _, o := range operations[from:to] {
-				if changes(o) {
-					fewer = append(fewer, o)
-				}
-			}
-			kept := len(fewer)
-			fewer = append(fewer, operations[to:]...)
-			if len(fewer) < len(operations) && porcupine.CheckOperationsTimeout(m, fewer, time.Until(until)) == porcupine.Illegal {
-				operations, from = fewer, kept
-			} else {
-				from = to
-			}
-		}
-	}
-	return operations
-}
-
-// changes reports whether an operation may have changed something.
-func changes(o porcupine.Operation) bool {
-	q, a := o.Input.(request), o.Output.(*answer)
-	return !q.kind.reads() && (a.outcome == unknown || a.status == 201 || a.status == 200 && q.kind != createPlan)
+	return fmt.Sprintf("%s: no order of the operations explains the answers:\n%s", h.operator, explain(m, operations, info)), err
 }
 
 // shownOperations is how many operations of a violation are printed.

@@ -80,9 +80,6 @@ const (
 // over are those that a plan keeps.
 var over = map[wire.PlanStatus]bool{noAction: true, committed: true, aborted: true, superseded: true}
 
-// givenUp: another plan of the same interval may be made.
-var givenUp = map[wire.PlanStatus]bool{aborted: true, superseded: true}
-
 // head is what never changes about a plan, without its lists.
 func (p *plan) head() string {
 	return fmt.Sprintf("epoch %d, interval %d, base version %d, config version %d, input %s, %d migrations, table size %d to %d",

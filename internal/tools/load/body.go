@@ -9,12 +9,11 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
 )
 
 // The formats of statistics.
@@ -48,18 +47,11 @@ type body struct {
 	file             string
 	length           int64 // of the rows as sent
 	plain            int64 // of the rows before compression
-	// source, unless nil, is read in place of it all.
-	source func() (io.ReadCloser, int64)
 }
 
 // newBody encodes rows. With a file they are written there, not held in memory.
-func newBody(r *rows, format, encoding, file string) (b *body, err error) {
-	b = &body{format: format, encoding: encoding, file: file}
-	for _, i := range r.order {
-		if !r.idle(i) {
-			b.count++
-		}
-	}
+func newBody(r *planner.Statistics, format, encoding, file string) (b *body, err error) {
+	b = &body{format: format, encoding: encoding, file: file, count: r.Len()}
 	if file == "" {
 		var encoded bytes.Buffer
 		if b.plain, err = encodeRows(&encoded, r, format, encoding); err != nil {
@@ -105,10 +97,6 @@ func (b *body) open(interval int64, version *int64) (content io.ReadCloser, leng
 		if version != nil {
 			query += fmt.Sprintf("&table_version=%d", *version)
 		}
-	}
-	if b.source != nil {
-		content, length = b.source()
-		return content, length, query, nil
 	}
 	length = int64(len(head)) + b.length
 	if b.rows != nil {
@@ -172,136 +160,97 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // encodeRows writes all but the head of a body and returns its length before
 // compression.
-func encodeRows(out io.Writer, r *rows, format, encoding string) (int64, error) {
+func encodeRows(out io.Writer, r *planner.Statistics, format, encoding string) (int64, error) {
 	z, err := compressor(out, encoding)
 	if err != nil {
 		return 0, err
 	}
 	counted := &counter{Writer: z}
 	w := bufio.NewWriterSize(counted, 256<<10)
-	switch format {
+	switch format { // Flush returns the first error
 	case jsonRows:
-		_, _ = w.WriteString(`"keys":[`) // Flush returns the first error
-		r.objects(w, ",")
+		_, _ = w.WriteString(`"keys":[`)
+		objects(w, r, ",")
 		_, _ = w.WriteString("]}")
 	case jsonColumns:
-		r.columns(w)
+		members := columnsOf(r, `"`)
+		for i, c := range members {
+			_, _ = fmt.Fprintf(w, "%s%q:[", [2]string{`"columns":{`, ","}[min(i, 1)], c.name)
+			lines(w, r.Len(), ",", func(line []byte, row int) []byte { return c.append(line, row) })
+			_ = w.WriteByte(']')
+		}
+		_, _ = w.WriteString("}}")
 	case ndjson:
-		r.objects(w, "\n")
+		objects(w, r, "\n")
 		_ = w.WriteByte('\n')
 	case csvFormat:
-		r.csv(w)
+		members := columnsOf(r, "")
+		for i, c := range members {
+			_, _ = w.WriteString([2]string{"", ","}[min(i, 1)] + c.name)
+		}
+		_ = w.WriteByte('\n')
+		lines(w, r.Len(), "\n", func(line []byte, row int) []byte { return joined(line, members, row, false) })
+		_ = w.WriteByte('\n')
 	case arrowFormat:
-		err = r.arrow(w)
+		stream := statsio.NewArrowWriter(w)
+		err = errors.Join(stream.Write(-1, r), stream.Close())
 	}
 	err = errors.Join(err, w.Flush(), z.Close())
 	return counted.n, err
 }
 
-// each calls write with every row to report, in their order.
-func (r *rows) each(write func(i int32)) {
-	for _, i := range r.order {
-		if !r.idle(i) {
-			write(i)
-		}
-	}
+// column is one member of the rows.
+type column struct {
+	name   string
+	append func(line []byte, row int) []byte
 }
 
-// objects writes a JSON object for each row. The keys need no escaping.
-func (r *rows) objects(w *bufio.Writer, separator string) {
+// columnsOf are the members of the rows; keys, which need no escaping, are in quotes.
+func columnsOf(r *planner.Statistics, quote string) []column {
+	number := func(of []float64) func([]byte, int) []byte {
+		return func(line []byte, row int) []byte { return strconv.AppendFloat(line, of[row], 'f', -1, 64) }
+	}
+	all := []column{
+		{"key", func(line []byte, row int) []byte {
+			return append(append(append(line, quote...), r.Keys.At(row)...), quote...)
+		}},
+		{"cost", number(r.Cost)}, {"state", number(r.State)},
+	}
+	if r.Instance != nil {
+		all = append(all, column{"instance", func(line []byte, row int) []byte {
+			return strconv.AppendInt(line, int64(r.Instance[row]), 10)
+		}})
+	}
+	return all
+}
+
+// joined appends the members of a row; named: under their names.
+func joined(line []byte, members []column, row int, named bool) []byte {
+	for i, c := range members {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		if named {
+			line = append(append(append(line, '"'), c.name...), `":`...)
+		}
+		line = c.append(line, row)
+	}
+	return line
+}
+
+// lines writes what add appends for each row, with a separator between them.
+func lines(w *bufio.Writer, rows int, separator string, add func(line []byte, row int) []byte) {
 	before := ""
-	r.each(func(i int32) {
-		line := append(w.AvailableBuffer(), before...)
+	for row := range rows {
+		_, _ = w.Write(add(append(w.AvailableBuffer(), before...), row))
 		before = separator
-		line = append(append(line, `{"key":"`...), r.Keys.At(int(i))...)
-		line = strconv.AppendFloat(append(line, `","cost":`...), r.Cost[i], 'f', -1, 64)
-		line = strconv.AppendFloat(append(line, `,"state":`...), r.State[i], 'f', -1, 64)
-		if r.Instance != nil {
-			line = strconv.AppendInt(append(line, `,"instance":`...), int64(r.Instance[i]), 10)
-		}
-		_, _ = w.Write(append(line, '}'))
-	})
+	}
 }
 
-func (r *rows) csv(w *bufio.Writer) {
-	_, _ = w.WriteString("key,cost,state")
-	if r.Instance != nil {
-		_, _ = w.WriteString(",instance")
-	}
-	_ = w.WriteByte('\n')
-	r.each(func(i int32) {
-		line := append(w.AvailableBuffer(), r.Keys.At(int(i))...)
-		line = strconv.AppendFloat(append(line, ','), r.Cost[i], 'f', -1, 64)
-		line = strconv.AppendFloat(append(line, ','), r.State[i], 'f', -1, 64)
-		if r.Instance != nil {
-			line = strconv.AppendInt(append(line, ','), int64(r.Instance[i]), 10)
-		}
-		_, _ = w.Write(append(line, '\n'))
+// objects writes a JSON object for each row.
+func objects(w *bufio.Writer, r *planner.Statistics, separator string) {
+	members := columnsOf(r, `"`)
+	lines(w, r.Len(), separator, func(line []byte, row int) []byte {
+		return append(joined(append(line, '{'), members, row, true), '}')
 	})
-}
-
-// columns writes the member of that name and the end of the body.
-func (r *rows) columns(w *bufio.Writer) {
-	column := func(name string, value func(b []byte, i int32) []byte) {
-		_, _ = w.WriteString(name)
-		before := ""
-		r.each(func(i int32) {
-			_, _ = w.Write(value(append(w.AvailableBuffer(), before...), i))
-			before = ","
-		})
-		_ = w.WriteByte(']')
-	}
-	column(`"columns":{"key":[`, func(b []byte, i int32) []byte {
-		return append(append(append(b, '"'), r.Keys.At(int(i))...), '"')
-	})
-	column(`,"cost":[`, func(b []byte, i int32) []byte { return strconv.AppendFloat(b, r.Cost[i], 'f', -1, 64) })
-	column(`,"state":[`, func(b []byte, i int32) []byte { return strconv.AppendFloat(b, r.State[i], 'f', -1, 64) })
-	if r.Instance != nil {
-		column(`,"instance":[`, func(b []byte, i int32) []byte { return strconv.AppendInt(b, int64(r.Instance[i]), 10) })
-	}
-	_, _ = w.WriteString("}}")
-}
-
-// batchRows is how many rows a record batch of Arrow has.
-const batchRows = 1 << 16
-
-// arrow writes an Arrow stream of strings, float64 and int32.
-func (r *rows) arrow(w io.Writer) error {
-	fields := []arrow.Field{
-		{Name: "key", Type: arrow.BinaryTypes.String},
-		{Name: "cost", Type: arrow.PrimitiveTypes.Float64},
-		{Name: "state", Type: arrow.PrimitiveTypes.Float64},
-	}
-	if r.Instance != nil {
-		fields = append(fields, arrow.Field{Name: "instance", Type: arrow.PrimitiveTypes.Int32})
-	}
-	schema := arrow.NewSchema(fields, nil)
-	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer builder.Release()
-	stream := ipc.NewWriter(w, ipc.WithSchema(schema))
-	var (
-		err     error
-		pending int
-	)
-	flush := func() {
-		if pending == 0 || err != nil {
-			return
-		}
-		batch := builder.NewRecordBatch()
-		defer batch.Release()
-		err, pending = stream.Write(batch), 0
-	}
-	r.each(func(i int32) {
-		builder.Field(0).(*array.StringBuilder).BinaryBuilder.Append(r.Keys.At(int(i)))
-		builder.Field(1).(*array.Float64Builder).Append(r.Cost[i])
-		builder.Field(2).(*array.Float64Builder).Append(r.State[i])
-		if r.Instance != nil {
-			builder.Field(3).(*array.Int32Builder).Append(r.Instance[i])
-		}
-		if pending++; pending == batchRows {
-			flush()
-		}
-	})
-	flush()
-	return errors.Join(err, stream.Close())
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -128,25 +127,6 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 // put configures an operator.
 func (c *client) put(ctx context.Context, operator string, configuration map[string]any) error {
 	return c.call(ctx, http.MethodPut, "/v1/operators/"+operator, configuration, nil)
-}
-
-// metric is the value of a metric without labels. ok: there is one.
-func (c *client) metric(ctx context.Context, name string) (value float64, ok bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/metrics", http.NoBody)
-	if err != nil {
-		return 0, false, err
-	}
-	a, err := c.send(r)
-	if err != nil {
-		return 0, false, err
-	}
-	for line := range strings.Lines(string(a.body)) {
-		if text, found := strings.CutPrefix(line, name+" "); found {
-			value, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
-			return value, err == nil, err
-		}
-	}
-	return 0, false, nil
 }
 
 // plan is a plan as the service answers it.

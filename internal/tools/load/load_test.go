@@ -50,8 +50,9 @@ func TestExperiments(t *testing.T) {
 		rows      int // lines that start with the store
 	}{
 		"million": {"--keys 200 --instances 4 --runs 1 --formats json_rows,csv --encodings identity,zstd --stores sqlite --fluctuation 0.1",
-			[]string{"| sqlite | default | csv | zstd |", "goccy/go-json"}, 5},
-		"scale":    {"--keys 200,400 --instances 4 --runs 1 --formats csv --limit 8GiB --fluctuation 0.1", []string{"| sqlite | csv | 400 |", "8.00 GiB"}, 2},
+			[]string{"| sqlite | default | csv | zstd | 200 |", "goccy/go-json"}, 5},
+		"million of several": {"--keys 200,400 --instances 4 --runs 1 --formats csv --encodings identity --stores sqlite --limit 8GiB --fluctuation 0.1",
+			[]string{"| sqlite | default | csv | identity | 400 |", "8.00 GiB", "| csv of 400 keys, "}, 3},
 		"clients":  {"--clients 3 --keys 200 --instances 4 --duration 200ms --stores sqlite --fluctuation 0.1", []string{"| yes |"}, 1},
 		"overload": {"--fits 1 --times 3 --keys 200 --instances 4 --duration 200ms --fluctuation 0.1", []string{"| fits | 1 |", "| 3 times | 3 |"}, 2},
 		"persist":  {"--changes 100 --instances 4 --runs 1 --stores sqlite", []string{"| sets all | 100 |", "| removes all | 100 |"}, 2},
@@ -59,7 +60,8 @@ func TestExperiments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()
 			var stdout, stderr strings.Builder
-			arguments := append([]string{name, "--plannerd", path, "--temp", temp}, strings.Fields(c.arguments)...)
+			experiment, _, _ := strings.Cut(name, " ")
+			arguments := append([]string{experiment, "--plannerd", path, "--temp", temp}, strings.Fields(c.arguments)...)
 			if code := run(arguments, &stdout, &stderr); code != 0 {
 				t.Fatalf("exit %d: %s%s", code, &stderr, &stdout)
 			}
@@ -80,8 +82,8 @@ func TestExperiments(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	for _, arguments := range []string{
-		"", "unknown", "million --keys 0", "million --keys 1.5", "million --formats xml", "scale --limit 8GB", "clients more", "overload --times 1",
-		"scale --keys 1e6,x", "scale --store-inputs perhaps",
+		"", "unknown", "million --keys 0", "million --keys 1.5", "million --formats xml", "million --limit 8GB", "clients more", "overload --times 1",
+		"million --keys 1e6,x", "million --store-inputs perhaps",
 	} {
 		var stderr strings.Builder
 		if code := run(strings.Fields(arguments), io.Discard, &stderr); code != 2 || stderr.Len() == 0 {
@@ -138,15 +140,16 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.next(true)
+	all, err := s.generator.Next(s.at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Cost[3], r.State[3] = 0, 0 // not worth a row
+	all.Cost[3], all.State[3] = 0, 0 // not worth a row
+	r := s.report(all, true)
 	want := map[string][3]float64{}
-	for i := range r.Len() {
+	for i := range all.Len() {
 		if i != 3 {
-			want[string(r.Keys.At(i))] = [3]float64{r.Cost[i], r.State[i], float64(r.Instance[i])}
+			want[string(s.keys.At(i))] = [3]float64{all.Cost[i], all.State[i], float64(s.at[i])}
 		}
 	}
 	decoders := map[string]func(io.Reader, statsio.Options) (*statsio.Document, error){
@@ -218,7 +221,7 @@ func TestReferenceReadsTheBody(t *testing.T) {
 	if err := json.Unmarshal(append([]byte(`{"interval":1,`), text.Bytes()...), &read); err != nil {
 		t.Fatal(err)
 	}
-	if len(read.Keys) != 50 || read.Keys[0].Key != string(r.Keys.At(int(r.order[0]))) || read.Keys[49].State != r.State[r.order[49]] {
+	if len(read.Keys) != 50 || read.Keys[0].Key != string(r.Keys.At(0)) || read.Keys[49].State != r.State[49] {
 		t.Errorf("%+v", read)
 	}
 }

@@ -4,7 +4,7 @@
 //
 //	go run ./internal/tools/load million                          # a million keys by format, encoding and store
 //	go run ./internal/tools/load million --keys 1e5 --runs 3 --formats json_rows,csv --encodings identity --stores sqlite
-//	go run ./internal/tools/load scale --limit 8GiB               # ten million keys against one
+//	go run ./internal/tools/load million --keys 1e6,1e7 --limit 8GiB  # ten million keys against one
 //	go run ./internal/tools/load clients --duration 60s           # 32 engines at the same time
 //	go run ./internal/tools/load overload --memory-budget 256MiB  # four times what the budget admits
 //	go run ./internal/tools/load persist                          # a plan of 100 000 table changes
@@ -53,7 +53,6 @@ type experiment interface {
 
 var experiments = map[string]func() experiment{
 	"million":  func() experiment { return &million{} },
-	"scale":    func() experiment { return &scale{} },
 	"clients":  func() experiment { return &clients{} },
 	"overload": func() experiment { return &overload{} },
 	"persist":  func() experiment { return &persist{} },

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
 
@@ -54,21 +55,16 @@ func (p *persist) body(s *stream) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.next(false)
-	if err != nil {
-		return nil, err
-	}
-	chosen := make([]int32, 0, p.changes)
-	for _, i := range r.order {
-		if len(chosen) < p.changes && s.hashed[i] != modulo[i] {
-			chosen = append(chosen, i)
-			r.Cost[i], r.State[i] = 1, 1
+	r := &planner.Statistics{Keys: planner.NewKeys(p.changes)}
+	for _, i := range s.order {
+		if r.Len() < p.changes && s.hashed[i] != modulo[i] {
+			r.Keys.Append(s.keys.At(i))
+			r.Cost, r.State = append(r.Cost, 1), append(r.State, 1)
 		}
 	}
-	if len(chosen) < p.changes {
+	if r.Len() < p.changes {
 		return nil, errors.New("too few keys that the hash functions put in different places: more instances are needed")
 	}
-	r.order = chosen
 	return newBody(r, jsonRows, identity, "")
 }
 

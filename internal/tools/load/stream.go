@@ -15,16 +15,9 @@ import (
 type stream struct {
 	generator *workload.Generator
 	keys      *planner.Keys
-	order     []int32 // of the rows
+	order     []int   // of the rows
 	hashed    []int32 // where the hash puts each key
 	at        []int32 // where each key is
-}
-
-// rows are the statistics of one interval, in the order of the report. A row
-// without cost and state is left out.
-type rows struct {
-	*planner.Statistics
-	order []int32
 }
 
 // newStream makes a stream over instances 0…instances−1 and their default hash.
@@ -37,11 +30,7 @@ func newStream(keys, instances int, fluctuation float64, seed uint64) (*stream, 
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
-	s := &stream{generator: generator, keys: names(keys, r), order: make([]int32, keys)}
-	for i := range s.order {
-		s.order[i] = int32(i)
-	}
-	r.Shuffle(keys, func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	s := &stream{generator: generator, keys: names(keys, r), order: r.Perm(keys)}
 	if s.hashed, err = placed(s.keys, instances, partitioner.Ring); err != nil {
 		return nil, err
 	}
@@ -87,18 +76,31 @@ func placed(keys *planner.Keys, instances int, function string) ([]int32, error)
 	return at, nil
 }
 
-// next yields the statistics of the next interval. located: each row says where
-// its key is.
-func (s *stream) next(located bool) (*rows, error) {
-	stats, err := s.generator.Next(s.at)
+// next yields the statistics of the next interval. located: each row says where its
+// key is.
+func (s *stream) next(located bool) (*planner.Statistics, error) {
+	all, err := s.generator.Next(s.at)
 	if err != nil {
 		return nil, err
 	}
-	stats.Keys = s.keys
-	if located {
-		stats.Instance = s.at
+	return s.report(all, located), nil
+}
+
+// report puts rows in the order of the report and leaves out those without cost and
+// state.
+func (s *stream) report(all *planner.Statistics, located bool) *planner.Statistics {
+	rows := &planner.Statistics{Keys: planner.NewKeys(all.Len())}
+	for _, i := range s.order {
+		if all.Cost[i] == 0 && all.State[i] == 0 {
+			continue
+		}
+		rows.Keys.Append(s.keys.At(i))
+		rows.Cost, rows.State = append(rows.Cost, all.Cost[i]), append(rows.State, all.State[i])
+		if located {
+			rows.Instance = append(rows.Instance, s.at[i])
+		}
 	}
-	return &rows{stats, s.order}, nil
+	return rows
 }
 
 // apply moves the keys to where a plan puts them.
@@ -120,17 +122,12 @@ func (s *stream) apply(p *plan) error {
 	return nil
 }
 
-// idle reports whether row i says nothing.
-func (r *rows) idle(i int32) bool { return r.Cost[i] == 0 && r.State[i] == 0 }
-
 // columnBytes is what the decoded columns of the rows take: the bytes of the
 // keys, and for each row 8 bytes to find its key, 8 of its hash, 8 of cost, 8 of
 // state and 4 of instance.
-func (r *rows) columnBytes() (total int64) {
+func columnBytes(r *planner.Statistics) (total int64) {
 	for i := range r.Len() {
-		if !r.idle(int32(i)) {
-			total += int64(len(r.Keys.At(i))) + 8 + 8 + 8 + 8 + 4
-		}
+		total += int64(len(r.Keys.At(i))) + 8 + 8 + 8 + 8 + 4
 	}
 	return total
 }

@@ -22,7 +22,6 @@ type trial struct {
 	fluctuation             float64
 	limit                   int64 // of the server's memory, in bytes; 0: none
 	files                   bool  // bodies go through files, not memory
-	references              bool  // general decoders read the same bodies in between
 }
 
 func (t trial) String() string {
@@ -32,6 +31,9 @@ func (t trial) String() string {
 	}
 	return text
 }
+
+// references: general decoders read the same bodies in between.
+func (t trial) references() bool { return t.format == jsonRows && t.encoding == identity && !t.files }
 
 // inputs is the operator's store_inputs, as shown.
 func (t trial) inputs() string { return cmp.Or(t.storeInputs, "default") }
@@ -117,7 +119,7 @@ func (b *bench) interval(ctx context.Context, t trial, s *server, engine *stream
 		return 0, err
 	}
 	b.sort()
-	if t.references {
+	if t.references() {
 		if err := o.decodeElsewhere(content, run); err != nil {
 			return 0, err
 		}
@@ -159,7 +161,7 @@ func (b *bench) body(engine *stream, t trial, run int, o *outcome) (*body, error
 		return nil, err
 	}
 	if run == 0 {
-		o.length, o.plain, o.columns, o.count = content.length, content.plain, r.columnBytes(), content.count
+		o.length, o.plain, o.columns, o.count = content.length, content.plain, columnBytes(r), content.count
 	}
 	return content, nil
 }

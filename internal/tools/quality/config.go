@@ -32,8 +32,7 @@ type config struct {
 	settled    bool           // cases with nothing to do count
 	milp       time.Duration  // time limit of the solver; 0: it does not run
 	milpKeys   int            // most keys that it is tried on
-	csv        string
-	yardsticks int // sorts that are timed
+	yardsticks int            // sorts that are timed
 }
 
 // defaultMaxKeys spares the strategies that take long on many keys.
@@ -82,7 +81,6 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.DurationVar(&c.limit, "limit", 10*time.Second, "time limit of each plan")
 	flags.Var(&maxKeys, "max-keys", "snapshots with more keys are skipped by that strategy, e.g. mixed_bf=1e6 (default, for those not given, "+defaultMaxKeys+")")
 	flags.BoolVar(&c.settled, "settled", false, "let cases with nothing to do count in the figures")
-	flags.StringVar(&c.csv, "csv", "", "write a row per case and strategy to this file")
 	flags.DurationVar(&c.milp, "milp", 0, "also run the MILP solver, under this time limit for each case")
 	flags.IntVar(&c.milpKeys, "milp-keys", 5000, "most keys that the MILP solver is tried on")
 	flags.IntVar(&c.yardsticks, "sorts", 5, "sorts of a million numbers that are timed, the yardstick")

@@ -25,12 +25,10 @@ type result struct {
 	status    status
 	meets     bool // every constraint
 	objective float64
-	moved     int64 // keys
 	fraction  float64
 	table     int64
 	theta     float64
 	elapsed   time.Duration
-	workUnits int64
 
 	proves     bool    // it came with a certificate
 	bound      float64 // its certificate's
@@ -47,8 +45,8 @@ const tolerance = 1e-9
 func resultOf(strategy string, p *planner.Plan, elapsed time.Duration) result {
 	r := result{
 		strategy: strategy, status: statusCompleted, meets: p.TableWithinLimit,
-		objective: p.Migration.Objective, moved: p.Migration.Keys, fraction: p.Migration.Fraction,
-		table: p.TableAfter, theta: p.Theta.After, elapsed: elapsed, workUnits: p.WorkUnits,
+		objective: p.Migration.Objective, fraction: p.Migration.Fraction,
+		table: p.TableAfter, theta: p.Theta.After, elapsed: elapsed,
 	}
 	if p.EndReason != planner.EndCompleted {
 		r.status = statusStopped
@@ -82,7 +80,6 @@ type record struct {
 	settled     bool
 	hot         int // hot keys
 	thetaBefore float64
-	tableBefore int64
 	results     []result // of the strategies, then the reference, then the solver
 
 	class class

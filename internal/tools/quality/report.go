@@ -95,12 +95,12 @@ type slicing struct {
 	of   func(cases.Setting) string
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 var (
 	byInstances = slicing{"N_D", func(s cases.Setting) string { return strconv.Itoa(s.Instances) }}
 	byTheta     = slicing{"θ_max", func(s cases.Setting) string { return number(s.ThetaMax) }}
-	byTable     = slicing{"A_max", func(s cases.Setting) string { return whole(s.TableLimit) }}
+	byTable     = slicing{"A_max", func(s cases.Setting) string { return strconv.FormatInt(s.TableLimit, 10) }}
 
 	gridSlices = []slicing{
 		{"K", func(s cases.Setting) string { return strconv.Itoa(s.Keys) }},
@@ -226,13 +226,13 @@ func (r *report) refuted() {
 		if !x.contradicted {
 			continue
 		}
-		r.printf("- `%s`: %s found %s;", x.name, x.foundBy, decimal(x.found))
+		r.printf("- `%s`: %s found %s;", x.name, x.foundBy, number(x.found))
 		for j := range x.results {
 			switch y := &x.results[j]; {
 			case y.proves && y.infeasible:
 				r.printf(" %s proves infeasibility;", y.strategy)
 			case y.proves && y.bound > x.found:
-				r.printf(" %s proves %s;", y.strategy, decimal(y.bound))
+				r.printf(" %s proves %s;", y.strategy, number(y.bound))
 			}
 		}
 		r.printf("\n")

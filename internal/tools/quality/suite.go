@@ -26,41 +26,31 @@ type suite struct {
 	*config
 	ctx      context.Context
 	progress *progress
-	rows     *rowWriter
 	records  []record
 	// unreachable counts intervals that no swap of frequencies leads to.
 	unreachable int
 }
 
-// measure runs everything and writes the report. It returns how many cases have
-// a plan that refutes a certificate.
-func measure(ctx context.Context, c *config, stdout, stderr io.Writer) (contradictions int, err error) {
+// measure runs everything and writes the report.
+func measure(ctx context.Context, c *config, stdout, stderr io.Writer) (*suite, error) {
 	s := &suite{config: c, ctx: ctx, progress: newProgress(stderr, len(c.settings))}
-	s.rows, err = newRowWriter(c.csv)
-	if err != nil {
-		return 0, err
-	}
 	yardstick := sortTime(c.yardsticks)
 	start := time.Now()
 	for _, setting := range c.settings {
 		from := len(s.records)
-		if err = s.run(setting); err != nil {
+		if err := s.run(setting); err != nil && ctx.Err() == nil {
+			return nil, err
+		} else if err != nil {
 			break
 		}
 		s.progress.done(setting.Name(), len(s.records)-from)
 	}
-	if cerr := s.rows.close(); err == nil {
-		err = cerr
-	}
-	if err != nil && ctx.Err() == nil {
-		return 0, err
-	}
 	r := report{suite: s, yardstick: yardstick, elapsed: time.Since(start), w: stdout}
-	return s.contradictions(), r.write()
+	return s, r.write()
 }
 
-func (s *suite) contradictions() int {
-	n := 0
+// contradictions is how many cases have a plan that refutes a certificate.
+func (s *suite) contradictions() (n int) {
 	for i := range s.records {
 		if s.records[i].contradicted {
 			n++
@@ -131,9 +121,6 @@ func (s *suite) interval(c *cases.Case, measured bool) (*planner.Plan, error) {
 	}
 	r.judge()
 	s.records = append(s.records, *r)
-	if err := s.rows.write(r); err != nil {
-		return nil, err
-	}
 	if !asked {
 		_, chosen, err = s.time(s.commit, s.commit, c, planner.CertificateFast)
 	}
@@ -151,7 +138,7 @@ func describe(c *cases.Case) (*record, error) {
 	return &record{
 		setting: c.Setting, interval: c.Interval, name: c.Name(), keys: c.Snapshot.Len(),
 		settled: slices.Contains(still.Causes, planner.CauseBalanced), hot: len(still.HotKeys),
-		thetaBefore: still.Theta.Before, tableBefore: still.TableBefore,
+		thetaBefore: still.Theta.Before,
 	}, nil
 }
 

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
-	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,30 +12,18 @@ import (
 	"plannerd/planner"
 )
 
-// play runs the program and returns the report and the CSV rows, by column.
-func play(t *testing.T, args ...string) (report string, rows []map[string]string) {
+// play measures what the flags say and returns the report and what it is made of.
+func play(t *testing.T, args ...string) (report string, of *suite) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "cases.csv")
 	var out, errs bytes.Buffer
-	if code := run(append(args, "-csv", file, "-sorts", "1"), &out, &errs); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
-	text, err := os.ReadFile(file)
+	c, err := parseFlags(append(args, "-sorts", "1"), &errs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
+	if of, err = measure(t.Context(), c, &out, &errs); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range lines[1:] {
-		row := make(map[string]string)
-		for i, name := range lines[0] {
-			row[name] = line[i]
-		}
-		rows = append(rows, row)
-	}
-	return out.String(), rows
+	return out.String(), of
 }
 
 // two is a suite of two cases, an interval each of two settings.
@@ -48,16 +33,15 @@ var two = []string{
 }
 
 func TestSuite(t *testing.T) {
-	report, rows := play(t, two...)
-	per := len(planner.Strategies()) + 1 // and the reference
-	if len(rows) != 2*per {
-		t.Fatalf("%d rows, want %d", len(rows), 2*per)
+	report, first := play(t, two...)
+	if len(first.records) != 2 {
+		t.Fatalf("%d cases, want 2", len(first.records))
 	}
-	for i := range 2 {
-		checkCase(t, rows[i*per:(i+1)*per])
+	for i := range first.records {
+		checkCase(t, &first.records[i])
 	}
-	if want := "zipf/keys=200/instances=3/theta=0.05/table=400/window=1/fluctuation=1/seed=7#1"; rows[per]["case"] != want {
-		t.Errorf("the second case is %s, want %s", rows[per]["case"], want)
+	if want := "zipf/keys=200/instances=3/theta=0.05/table=400/window=1/fluctuation=1/seed=7#1"; first.records[1].name != want {
+		t.Errorf("the second case is %s, want %s", first.records[1].name, want)
 	}
 	for _, want := range []string{"2 cases of 2 settings", "### overall\n\n2 cases: ", "### A_max = 40\n\n1 cases: ", "\n| optimal | 2 |", "`lpt` above 199 keys"} {
 		if !strings.Contains(report, want) {
@@ -71,77 +55,82 @@ func TestSuite(t *testing.T) {
 	}
 
 	_, again := play(t, two...)
-	for i := range rows {
-		for name := range rows[i] {
-			if name != "seconds" && rows[i][name] != again[i][name] {
-				t.Errorf("%s of %s in %s: %s, then %s", name, rows[i]["strategy"], rows[i]["case"], rows[i][name], again[i][name])
+	for _, of := range []*suite{first, again} {
+		for i := range of.records {
+			for j := range of.records[i].results {
+				of.records[i].results[j].elapsed = 0
 			}
 		}
+	}
+	if !reflect.DeepEqual(first.records, again.records) {
+		t.Errorf("%+v, then %+v", first.records, again.records)
 	}
 }
 
-// checkCase checks the rows of one case against each other, and against the case
-// that its name makes again.
-func checkCase(t *testing.T, rows []map[string]string) {
+// checkCase checks the results of one case against the same case planned again.
+func checkCase(t *testing.T, r *record) {
 	t.Helper()
-	c, err := cases.Load(rows[0]["case"], "", "optimal")
-	if err != nil {
-		t.Fatal(err)
+	if len(r.results) != len(planner.Strategies())+1 { // and the reference
+		t.Fatalf("%d results", len(r.results))
 	}
-	for _, row := range rows {
-		if row["case"] != rows[0]["case"] || row["lower_bound"] != rows[0]["lower_bound"] {
-			t.Errorf("rows of one case differ: %v, %v", row, rows[0])
-		}
-		if row["strategy"] == "lpt" {
-			if row["status"] != "skipped" || row["objective"] != "" || row["ratio"] != "" || row["seconds"] != "" {
-				t.Errorf("lpt was to be skipped: %v", row)
-			}
-			continue
-		}
-		options, strategy := c.Options, row["strategy"]
-		if strategy == reference {
-			strategy, options.Certificate = "optimal", planner.CertificateTight
-		}
-		plan, err := planner.Run(strategy, c.Snapshot, options)
+	for c, err := range cases.Drive(r.setting, "", "optimal", 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bound, objective := parsed(t, row["lower_bound"]), plan.Migration.Objective
-		if got := parsed(t, row["objective"]); got != objective || parsed(t, row["own_bound"]) != plan.Certificate.LowerBound ||
-			row["table_before"] != whole(plan.TableBefore) || row["table"] != whole(plan.TableAfter) {
-			t.Errorf("%s: the case made again has objective %v, table %d, not %v", strategy, objective, plan.TableAfter, row)
+		if c.Name() != r.name {
+			t.Errorf("%s made again is %s", r.name, c.Name())
 		}
-		if row["meets"] == "true" && bound > 0 && parsed(t, row["ratio"]) != objective/bound {
-			t.Errorf("%s: ratio %s, want %v/%v", strategy, row["ratio"], objective, bound)
+		for i := range r.results {
+			checkResult(t, r, &r.results[i], c)
 		}
 	}
 }
 
-func parsed(t *testing.T, text string) float64 {
+func checkResult(t *testing.T, r *record, x *result, c *cases.Case) {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
+	if x.strategy == "lpt" {
+		if x.status != statusSkipped || *x != (result{strategy: "lpt", status: statusSkipped}) {
+			t.Errorf("lpt was to be skipped: %+v", x)
+		}
+		return
+	}
+	options, strategy := c.Options, x.strategy
+	if strategy == reference {
+		strategy, options.Certificate = "optimal", planner.CertificateTight
+	}
+	plan, err := planner.Run(strategy, c.Snapshot, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x
+	objective := plan.Migration.Objective
+	if x.objective != objective || x.bound != plan.Certificate.LowerBound || x.table != plan.TableAfter {
+		t.Errorf("%s: planned again the objective is %v, the table %d, not %+v", strategy, objective, plan.TableAfter, x)
+	}
+	if ratio, _ := r.ratio(x); x.meets && r.bound > 0 && ratio != objective/r.bound {
+		t.Errorf("%s: ratio %v, want %v/%v", strategy, ratio, objective, r.bound)
+	}
 }
 
 // TestSolver lets the MILP solver answer as well: no plan is better than its
 // optimum, no certificate above it.
 func TestSolver(t *testing.T) {
 	milp.Require(t)
-	_, rows := play(t, "-no-streams", "-keys", "60", "-instances", "3", "-theta", "0.1", "-table", "20", "-window", "1",
+	_, s := play(t, "-no-streams", "-keys", "60", "-instances", "3", "-theta", "0.1", "-table", "20", "-window", "1",
 		"-fluctuation", "0.5", "-intervals", "2", "-strategies", "mixed", "-commit", "mixed", "-milp", "1m")
-	if len(rows) != 6 || rows[2]["strategy"] != solver {
-		t.Fatalf("%d rows, want those of mixed, the reference and the solver twice", len(rows))
+	if len(s.records) != 2 {
+		t.Fatalf("%d cases, want 2", len(s.records))
 	}
-	for i := 0; i < len(rows); i += 3 {
-		if x := rows[i+2]; x["status"] != "completed" || x["meets"] != "true" {
-			t.Errorf("the solver did not come to an end: %v", x)
+	for _, r := range s.records {
+		if len(r.results) != 3 || r.results[2].strategy != solver {
+			t.Fatalf("results %+v, want those of mixed, the reference and the solver", r.results)
 		}
-		for _, row := range rows[i : i+2] {
-			if row["meets"] == "true" && parsed(t, row["objective"]) < parsed(t, rows[i+2]["objective"]) {
-				t.Errorf("%s is better than the optimum %s: %v", row["strategy"], rows[i+2]["objective"], row)
+		x := r.results[2]
+		if x.status != statusCompleted || !x.meets {
+			t.Errorf("the solver did not come to an end: %+v", x)
+		}
+		for _, y := range r.results[:2] {
+			if y.meets && y.objective < x.objective {
+				t.Errorf("%s is better than the optimum %v: %+v", y.strategy, x.objective, y)
 			}
 		}
 	}

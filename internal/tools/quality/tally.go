@@ -22,7 +22,6 @@ func percentile(values []float64, p float64) float64 {
 type tally struct {
 	strategy string
 	tried    int // cases not skipped
-	skipped  int
 	meets    int // plans that meet every constraint
 	missed   int // feasible cases without one
 	stopped  int // by the time limit, with or without a plan
@@ -36,7 +35,6 @@ type tally struct {
 func (t *tally) add(r *record, limit time.Duration) {
 	x := r.of(t.strategy)
 	if x == nil {
-		t.skipped++
 		return
 	}
 	t.tried++
@@ -74,17 +72,14 @@ func (t *tally) add(r *record, limit time.Duration) {
 
 // counts are the cases of a slice by what is known of them.
 type counts struct {
-	cases, settled, hot                         int
-	feasible, infeasible, unknown, contradicted int
+	cases, settled, hot           int
+	feasible, infeasible, unknown int
 }
 
 func countOf(records []*record, withSettled bool) counts {
 	var n counts
 	for _, r := range records {
 		n.cases++
-		if r.contradicted {
-			n.contradicted++
-		}
 		if r.settled {
 			n.settled++
 			if !withSettled {

@@ -3,7 +3,7 @@
 // them says which plan is carried on to the next interval, so that several
 // strategies can answer the same question.
 //
-// A case has a name from which it is made again:
+// A case has a name that says what it is:
 //
 //	zipf/keys=5000/instances=15/theta=0.08/table=3000/window=5/fluctuation=1/seed=1#7
 //	stream=git_history/intervals_lines/instances=15/theta=0.08/table=300#12
@@ -15,7 +15,6 @@ package cases
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"plannerd/planner"
 )
@@ -120,14 +119,6 @@ func StreamSettings(streams []string, instances []int, thetas []float64, tables 
 	return out
 }
 
-// Source is the name of the stream, or zipf.
-func (s Setting) Source() string {
-	if s.Stream == "" {
-		return "zipf"
-	}
-	return s.Stream
-}
-
 // Name identifies the setting.
 func (s Setting) Name() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
@@ -141,29 +132,3 @@ func (s Setting) Name() string {
 
 // Name identifies the case.
 func (c *Case) Name() string { return c.Setting.Name() + "#" + strconv.FormatInt(c.Interval, 10) }
-
-// Parse is the inverse of [Case.Name].
-func Parse(name string) (Setting, int64, error) {
-	var s Setting
-	bad := func() (Setting, int64, error) { return s, 0, fmt.Errorf("cases: %q is not the name of a case", name) }
-	text, number, _ := strings.Cut(name, "#")
-	interval, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		return bad()
-	}
-	if stream, ok := strings.CutPrefix(text, "stream="); ok {
-		at := strings.Index(stream, "/instances=")
-		if at < 0 {
-			return bad()
-		}
-		s.Stream = stream[:at]
-		_, err = fmt.Sscanf(stream[at:], "/instances=%d/theta=%g/table=%d", &s.Instances, &s.ThetaMax, &s.TableLimit)
-	} else {
-		_, err = fmt.Sscanf(text, "zipf/keys=%d/instances=%d/theta=%g/table=%d/window=%d/fluctuation=%g/seed=%d",
-			&s.Keys, &s.Instances, &s.ThetaMax, &s.TableLimit, &s.Window, &s.Fluctuation, &s.Seed)
-	}
-	if err != nil || s.Name() != text {
-		return bad()
-	}
-	return s, interval, nil
-}

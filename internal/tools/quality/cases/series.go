@@ -184,28 +184,3 @@ func Drive(setting Setting, dir, strategy string, intervals int) iter.Seq2[*Case
 		}
 	}
 }
-
-// Load makes the case of that name when strategy's plans are carried on.
-func Load(name, dir, strategy string) (*Case, error) {
-	setting, interval, err := Parse(name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := Open(setting, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	for {
-		c, err := s.Next()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if c.Interval == interval {
-			return c, nil
-		}
-		if err := s.commit(c, strategy); err != nil {
-			return nil, err
-		}
-	}
-}
