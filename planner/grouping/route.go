@@ -1,5 +1,7 @@
 package grouping
 
+import "plannerd/internal/exact"
+
 // router decides where messages go.
 type router interface {
 	// route sets to[i] to the worker of the message with keys[i] that comes from
@@ -29,28 +31,16 @@ func newHash(table candidates) fixed {
 func newOffGreedy(s *Stream, workers int) fixed {
 	f := make(fixed, s.keys.Len())
 	load := make([]int64, workers)
-	// A heap of workers, the least loaded first, ties by lower number.
-	heap := make([]int32, workers)
-	for w := range heap {
-		heap[w] = int32(w)
+	heap := exact.Heap[int32]{E: make([]int32, workers), Before: func(a, b int32) bool {
+		return load[a] < load[b] || load[a] == load[b] && a < b
+	}}
+	for w := range heap.E {
+		heap.E[w] = int32(w)
 	}
-	before := func(a, b int32) bool { return load[a] < load[b] || load[a] == load[b] && a < b }
 	for _, k := range s.above(0) {
-		f[k] = heap[0]
-		load[heap[0]] += s.counts[k]
-		for i := 0; ; {
-			least := i
-			for child := 2*i + 1; child <= 2*i+2 && child < workers; child++ {
-				if before(heap[child], heap[least]) {
-					least = child
-				}
-			}
-			if least == i {
-				break
-			}
-			heap[i], heap[least] = heap[least], heap[i]
-			i = least
-		}
+		f[k] = heap.E[0]
+		load[heap.E[0]] += s.counts[k]
+		heap.Sink(0)
 	}
 	return f
 }

@@ -166,20 +166,6 @@ func (c *CDF) search(key []byte) int {
 // the total at most; at the two ends of the key space it is exact.
 func (c *CDF) Rank(key []byte) int64 { return c.below[c.search(key)] }
 
-// Quantile returns the key below which the share q of the weight lies, as nearly
-// as the known keys allow: the empty one, one of them, or nil for the end of the
-// key space. Of two that are as near it is the lower.
-func (c *CDF) Quantile(q float64) []byte {
-	switch i := c.nearest(q * float64(c.Total())); i {
-	case 0:
-		return []byte{}
-	case c.Len():
-		return nil
-	default:
-		return c.Key(i)
-	}
-}
-
 // nearest returns the index of the key before which the weight is nearest to the
 // given one, the number of keys if that is all of it.
 func (c *CDF) nearest(weight float64) int {

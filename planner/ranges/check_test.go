@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,7 +41,7 @@ func recount(t fataler, s stream, before Owners, p *Division) {
 	if err := p.After.Validate(); err != nil || len(p.After) == 0 {
 		t.Fatalf("owners after: %v", err)
 	}
-	if !p.Before.Equal(before) {
+	if !p.Before.equal(before) {
 		t.Fatalf("owners before were %v", p.Before)
 	}
 	index := map[int32]int{}
@@ -164,10 +165,10 @@ func recountTransfers(t fataler, s stream, p *Division, total float64, index map
 	if len(p.Before) == 0 {
 		return
 	}
-	if after, err := p.Before.Apply(p.Transfers); err != nil || !after.Equal(p.After) {
+	if after, err := p.Before.Apply(p.Transfers); err != nil || !after.equal(p.After) {
 		t.Fatalf("applied: %v, %v; want %v", after, err, p.After)
 	}
-	if before, err := p.After.Apply(Reverse(p.Transfers)); err != nil || !before.Equal(p.Before) {
+	if before, err := p.After.Apply(reverse(p.Transfers)); err != nil || !before.equal(p.Before) {
 		t.Fatalf("reversed: %v, %v; want %v", before, err, p.Before)
 	}
 }
@@ -253,7 +254,7 @@ func TestFiguresAgreeWithARecount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(given, followers) || !present.Equal(owners) {
+		if !slices.Equal(given, followers) || !present.equal(owners) {
 			t.Fatal("the input was changed")
 		}
 		recount(t, s, owners, p)
@@ -324,4 +325,87 @@ func TestPlanRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Check reports every rule that the state breaks, one line for each and the
+// interval where it does: it looks at each follower's own view, and not at how the
+// state came about. In the put phase and until all are ready no key has an
+// authority, then at most one, and in the get phase exactly one; the authority has
+// the data, unless they are lost; and every key has one owner.
+func (s *Shuffle) Check() []string {
+	var broken []string
+	for _, low := range s.borders() {
+		for _, problem := range s.checkAt(low) {
+			broken = append(broken, "from "+strconv.Quote(string(low))+" on: "+problem)
+		}
+	}
+	return broken
+}
+
+// borders are the keys at which anything may change.
+func (s *Shuffle) borders() [][]byte {
+	lows := [][]byte{{}}
+	add := func(t set) {
+		for _, v := range t {
+			lows = append(lows, v.Low)
+			if v.High != nil {
+				lows = append(lows, v.High)
+			}
+		}
+	}
+	add(s.lost)
+	for _, m := range s.members {
+		add(m.owns)
+		add(m.holds)
+	}
+	slices.SortFunc(lows, bytes.Compare)
+	return slices.CompactFunc(lows, bytes.Equal)
+}
+
+func (s *Shuffle) checkAt(key []byte) (problems []string) {
+	owners, authorities := 0, 0
+	for _, m := range s.members {
+		if !m.owns.contains(key) {
+			continue
+		}
+		owners++
+		if m.getting {
+			authorities++
+		}
+		if (m.getting || s.phase == Starting) && !m.holds.contains(key) && !s.lost.contains(key) {
+			problems = append(problems, "follower "+strconv.Itoa(int(m.id))+" answers without the data")
+		}
+	}
+	if owners != 1 {
+		problems = append(problems, strconv.Itoa(owners)+" owners")
+	}
+	least, most := 0, 0
+	switch s.phase {
+	case Starting:
+		most = 1
+	case Getting:
+		least, most = 1, 1
+	}
+	if authorities < least || authorities > most {
+		problems = append(problems, strconv.Itoa(authorities)+" authorities in phase "+string(s.phase))
+	}
+	return problems
+}
+
+// reverse returns the transfers that take others back. Nothing is known of who
+// then sends what: the follower that was to receive it.
+func reverse(transfers []Transfer) []Transfer {
+	back := slices.Clone(transfers)
+	for i := range back {
+		t := &back[i]
+		t.From, t.To, t.Source = t.To, t.From, t.To
+	}
+	return back
+}
+
+// equal reports whether two divisions are the same.
+func (o Owners) equal(p Owners) bool {
+	return slices.EqualFunc(o, p, func(a, b Owner) bool {
+		return a.Follower == b.Follower && bytes.Equal(a.Low, b.Low)
+	})
 }

@@ -117,13 +117,6 @@ func (o Owners) Of(follower int32) []Interval {
 	return own
 }
 
-// Equal reports whether two divisions are the same.
-func (o Owners) Equal(p Owners) bool {
-	return slices.EqualFunc(o, p, func(a, b Owner) bool {
-		return a.Follower == b.Follower && bytes.Equal(a.Low, b.Low)
-	})
-}
-
 // appendOwner adds an interval, which begins where the last one ends, unless it
 // merely goes on with it.
 func (o Owners) appendOwner(low []byte, follower int32) Owners {
@@ -138,8 +131,7 @@ var ErrNotOwned error = planner.Invalid("transfers", "must come from the followe
 
 // Apply returns the owners after transfers, which are disjoint and each of which
 // comes from the follower that owns all of its interval. Otherwise it returns
-// [ErrNotOwned]. It is how a planned difference is carried out, or, after
-// [Reverse], taken back.
+// [ErrNotOwned]. It is how a planned difference is carried out.
 func (o Owners) Apply(transfers []Transfer) (Owners, error) {
 	sorted := slices.Clone(transfers)
 	slices.SortFunc(sorted, func(a, b Transfer) int { return bytes.Compare(a.Interval.Low, b.Interval.Low) })
@@ -171,15 +163,4 @@ func (o Owners) Apply(transfers []Transfer) (Owners, error) {
 		return nil, ErrNotOwned
 	}
 	return after, nil
-}
-
-// Reverse returns the transfers that take others back. Nothing is known of who
-// then sends what: the follower that was to receive it.
-func Reverse(transfers []Transfer) []Transfer {
-	back := slices.Clone(transfers)
-	for i := range back {
-		t := &back[i]
-		t.From, t.To, t.Source = t.To, t.From, t.To
-	}
-	return back
 }

@@ -76,7 +76,7 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	after, err := o.Apply([]Transfer{{From: 1, To: 3, Interval: at("m", "")}, {From: 1, To: 2, Interval: at("b", "f")}})
-	if want := (Owners{{[]byte{}, 1}, {[]byte("b"), 2}, {[]byte("m"), 3}}); err != nil || !after.Equal(want) {
+	if want := (Owners{{[]byte{}, 1}, {[]byte("b"), 2}, {[]byte("m"), 3}}); err != nil || !after.equal(want) {
 		t.Errorf("%v, %v; want %v", after, err, want)
 	}
 	if after, err := Owners(nil).Apply([]Transfer{{From: 1, To: 2, Interval: at("", "")}}); !errors.Is(err, ErrNotOwned) {

@@ -69,9 +69,8 @@ type Division struct {
 	Options   Options // with defaults filled in, without Stop
 	Followers []Follower
 	// Before and After are the old and the new owners. Transfers is what differs, in
-	// the order of the key space: Before.Apply(Transfers) is After, and
-	// After.Apply(Reverse(Transfers)) is Before. There are none if nobody owned
-	// anything before.
+	// the order of the key space: Before.Apply(Transfers) is After. There are none if
+	// nobody owned anything before.
 	Before, After Owners
 	Transfers     []Transfer
 	Loads         []Load // parallel to Followers

@@ -163,7 +163,7 @@ func TestPlanningAgainMovesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (first.Balanced || o.Method == Quantile) && (len(second.Transfers) > 0 || !second.After.Equal(first.After)) {
+		if (first.Balanced || o.Method == Quantile) && (len(second.Transfers) > 0 || !second.After.equal(first.After)) {
 			t.Fatalf("moves %v", second.Transfers)
 		}
 		if second.Balanced != first.Balanced && first.Balanced {
@@ -200,7 +200,7 @@ func TestScaleMakesNoDifferenceToQuantiles(t *testing.T) {
 			}
 			after[i] = p.After
 		}
-		if !after[0].Equal(after[1]) {
+		if !after[0].equal(after[1]) {
 			t.Fatalf("%v, scaled %v", after[0], after[1])
 		}
 	})

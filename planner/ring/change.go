@@ -57,15 +57,6 @@ type Change struct {
 // Empty reports whether the rings are the same.
 func (c *Change) Empty() bool { return len(c.Added) == 0 && len(c.Removed) == 0 }
 
-// Reverse returns the change from After back to Before.
-func (c *Change) Reverse() Change {
-	arcs := slices.Clone(c.Arcs)
-	for i := range arcs {
-		arcs[i].From, arcs[i].To = arcs[i].To, arcs[i].From
-	}
-	return Change{Before: c.After, After: c.Before, Added: c.Removed, Removed: c.Added, Arcs: arcs}
-}
-
 // Moved is the part of the ring's positions that change their owner, from 0 to 1.
 func (c *Change) Moved() float64 {
 	positions := uint64(0)
@@ -75,20 +66,8 @@ func (c *Change) Moved() float64 {
 	return float64(positions) / (1 << 32)
 }
 
-// Diff compares two rings, given as their nodes in any order. Each ring has at
-// least one token. The error is a [planner.InputError] of field "before/…" or
-// "after/…".
-func Diff(before, after []Node) (*Change, error) {
-	if err := validateNodes("before", before); err != nil {
-		return nil, err
-	}
-	if err := validateNodes("after", after); err != nil {
-		return nil, err
-	}
-	return diff(before, after, New(before), New(after)), nil
-}
-
-// diff compares valid rings, which are also given as built.
+// diff compares two valid rings, given as their nodes in any order and as built. Each
+// has at least one token.
 func diff(before, after []Node, old, now *Ring) *Change {
 	c := &Change{Before: inOrder(before), After: inOrder(after)}
 	held := make(map[int32]int, len(before))

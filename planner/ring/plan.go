@@ -109,9 +109,6 @@ type Plan struct {
 	Searched int64
 }
 
-// Empty reports whether the plan changes nothing.
-func (p *Plan) Empty() bool { return p.Change.Empty() }
-
 // Reason says why an arc moves: its node leaves, it goes to a node that joins, its
 // node was above its bound or was relieved, or else to make room.
 func (p *Plan) Reason(a Arc) planner.Reason {

@@ -129,7 +129,7 @@ func TestPlanIsStable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !p.Balanced || p.Empty() {
+		if !p.Balanced || p.Change.Empty() {
 			continue
 		}
 		balanced++
@@ -137,7 +137,7 @@ func TestPlanIsStable(t *testing.T) {
 		for i := range next {
 			next[i].Tokens = p.Change.After[i].Tokens
 		}
-		if q, err := NewPlan(next, load, o); err != nil || !q.Empty() || q.Cause != CauseBalanced {
+		if q, err := NewPlan(next, load, o); err != nil || !q.Change.Empty() || q.Cause != CauseBalanced {
 			t.Fatalf("%+v, %v", q, err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestPlanSaysWhyItStops(t *testing.T) {
 		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, PlanOptions{Method: Fitted}},
 	} {
 		p, err := NewPlan(c.members, c.load, c.o)
-		if err != nil || p.Cause != c.cause || !p.Empty() {
+		if err != nil || p.Cause != c.cause || !p.Change.Empty() {
 			t.Errorf("%+v, %v; want cause %s", p, err, c.cause)
 		}
 	}
