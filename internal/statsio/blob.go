@@ -263,15 +263,6 @@ func (r *blobReader) column(n, width int, value func(bits uint64)) {
 	}
 }
 
-// eachRow reads a column of as many values as there are rows.
-func eachRow[T any](r *blobReader, rows []T, width int, set func(row *T, bits uint64)) {
-	i := 0
-	r.column(len(rows), width, func(bits uint64) {
-		set(&rows[i], bits)
-		i++
-	})
-}
-
 // floats reads n floats and appends them.
 func (r *blobReader) floats(to []float64, n int) []float64 {
 	to = slices.Grow(to, n)
@@ -341,3 +332,83 @@ func (w *blobWriter) blocksAtOnce(n int, keyLen func(i int) int, stop func() boo
 
 // noKey is the length of the keys of rows that have none.
 func noKey(int) int { return 0 }
+
+// plane is a column of rows.
+type plane[T any] struct {
+	width int // in bytes
+	most  uint64
+	get   func(*T) uint64
+	set   func(*T, uint64)
+}
+
+func intPlane[T any](at func(*T) *int32) plane[T] {
+	return plane[T]{4, math.MaxUint32, func(x *T) uint64 { return uint64(uint32(*at(x))) }, func(x *T, bits uint64) { *at(x) = int32(uint32(bits)) }}
+}
+
+func positionPlane[T any](at func(*T) *uint32) plane[T] {
+	return plane[T]{4, math.MaxUint32, func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = uint32(bits) }}
+}
+
+func countPlane[T any](at func(*T) *int64) plane[T] {
+	return plane[T]{8, math.MaxUint64, func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = int64(bits) }}
+}
+
+func floatPlane[T any](at func(*T) *float64) plane[T] {
+	return plane[T]{
+		8, math.MaxUint64, func(x *T) uint64 { return math.Float64bits(*at(x)) }, func(x *T, bits uint64) { *at(x) = math.Float64frombits(bits) },
+	}
+}
+
+func reasonPlane[T any](at func(*T) *planner.Reason) plane[T] {
+	return plane[T]{
+		1, uint64(planner.ReasonExchange), func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = planner.Reason(bits) },
+	}
+}
+
+// writePlanes writes rows column by column.
+func writePlanes[T any](w *blobWriter, rows []T, planes []plane[T]) {
+	for _, p := range planes {
+		w.column(len(rows), p.width, func(i int) uint64 { return p.get(&rows[i]) })
+	}
+}
+
+// readPlanes is the inverse of writePlanes.
+func readPlanes[T any](r *blobReader, rows []T, planes ...plane[T]) {
+	for _, p := range planes {
+		i := 0
+		r.column(len(rows), p.width, func(bits uint64) {
+			if bits > p.most {
+				r.corrupt("unknown reason")
+			}
+			p.set(&rows[i], bits)
+			i++
+		})
+	}
+}
+
+// writeList writes rows that have no keys, and how many they are.
+func writeList[T any](w *blobWriter, rows []T, planes []plane[T]) {
+	w.number(len(rows))
+	blocks(len(rows), noKey, func(from, to, _ int) {
+		w.begin(to-from, 0)
+		writePlanes(w, rows[from:to], planes)
+		w.end()
+	})
+}
+
+// readList is the inverse of writeList.
+func readList[T any](r *blobReader, planes []plane[T]) (rows []T) {
+	for n := r.number(math.MaxInt32); len(rows) < n && r.err == nil; {
+		readPlanes(r, beginRows(r, &rows, n), planes...)
+		r.end()
+	}
+	return rows
+}
+
+// beginRows reads the next block, of n rows in all, and returns the room for them
+// that it has made behind those there are.
+func beginRows[T any](r *blobReader, rows *[]T, n int) []T {
+	first := len(*rows)
+	*rows = append(*rows, make([]T, r.begin(n-first))...)
+	return (*rows)[first:]
+}

@@ -42,32 +42,11 @@ func (f field) all() field {
 	return f &^ fieldInterval
 }
 
+// fieldNames are the names of fields in bodies, by the numbers of their bits.
+var fieldNames = [...]string{"key", "cost", "frequency", "state", "instance", "hash_instance", "interval", "count", "from", "to", "unknown"}
+
 // String returns the field's name in bodies.
-func (f field) String() string {
-	switch f {
-	case fieldKey:
-		return "key"
-	case fieldCost:
-		return "cost"
-	case fieldFrequency:
-		return "frequency"
-	case fieldState:
-		return "state"
-	case fieldInstance:
-		return "instance"
-	case fieldHashInstance:
-		return "hash_instance"
-	case fieldInterval:
-		return "interval"
-	case fieldCount:
-		return "count"
-	case fieldFrom:
-		return "from"
-	case fieldTo:
-		return "to"
-	}
-	return "unknown"
-}
+func (f field) String() string { return fieldNames[bitOf(f)] }
 
 // fieldOf is the inverse of String in rows of the given fields. In files the
 // state of a key may be called state_bytes.

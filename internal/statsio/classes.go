@@ -32,13 +32,8 @@ func EncodeCompact(s *compact.Statistics) []byte {
 	w.number(s.Degree)
 	w.float(s.Scales.Cost)
 	w.float(s.Scales.State)
-	w.number(len(s.Records))
-	blocks(len(s.Records), noKey, func(from, to, _ int) {
-		w.begin(to-from, 0)
-		w.records(s.Records[from:to])
-		w.end()
-	})
-	w.residual(s.Residual)
+	writeList(w, s.Records, recordPlanes)
+	writeList(w, s.Residual, residualPlanes)
 	return w.finish()
 }
 
@@ -49,15 +44,11 @@ func DecodeCompact(blob []byte) (*compact.Statistics, error) {
 	s := &compact.Statistics{Partial: r.number(inputPartial)&inputPartial != 0}
 	s.Degree = r.number(math.MaxInt)
 	s.Scales.Cost, s.Scales.State = r.float(), r.float()
-	for rows := r.number(math.MaxInt32); len(s.Records) < rows && r.err == nil; {
-		block := r.beginRecords(&s.Records, rows)
-		r.records(block)
-		for i := range block {
-			block[i].Planned = block[i].Current
-		}
-		r.end()
+	s.Records = readList(r, recordPlanes)
+	for i := range s.Records {
+		s.Records[i].Planned = s.Records[i].Current
 	}
-	s.Residual = r.residual()
+	s.Residual = readList(r, residualPlanes)
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
@@ -68,14 +59,7 @@ func DecodeCompact(blob []byte) (*compact.Statistics, error) {
 // storing: they keep their order and every bit.
 func EncodeClassMoves(moves []compact.Record) []byte {
 	w := newBlobWriter(classMovesMagic)
-	w.number(len(moves))
-	blocks(len(moves), noKey, func(from, to, _ int) {
-		block := moves[from:to]
-		w.begin(len(block), 0)
-		w.column(len(block), 4, func(i int) uint64 { return uint64(uint32(block[i].Planned)) })
-		w.records(block)
-		w.end()
-	})
+	writeList(w, moves, classMovePlanes)
 	return w.finish()
 }
 
@@ -83,42 +67,20 @@ func EncodeClassMoves(moves []compact.Record) []byte {
 // [ErrCorrupt].
 func DecodeClassMoves(blob []byte) ([]compact.Record, error) {
 	r := newBlobReader(blob, classMovesMagic)
-	var moves []compact.Record
-	for rows := r.number(math.MaxInt32); len(moves) < rows && r.err == nil; {
-		block := r.beginRecords(&moves, rows)
-		eachRow(r, block, 4, func(c *compact.Record, bits uint64) { c.Planned = int32(uint32(bits)) })
-		r.records(block)
-		r.end()
-	}
+	moves := readList(r, classMovePlanes)
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
 	return moves, nil
 }
 
-// records writes all of the records but d′.
-func (w *blobWriter) records(rs []compact.Record) {
-	n := len(rs)
-	w.column(n, 4, func(i int) uint64 { return uint64(uint32(rs[i].Current)) })
-	w.column(n, 4, func(i int) uint64 { return uint64(uint32(rs[i].Hash)) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].Cost) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].State) })
-	w.column(n, 8, func(i int) uint64 { return uint64(rs[i].Count) })
+// recordPlanes are all of a record but d′.
+var recordPlanes = []plane[compact.Record]{
+	intPlane(func(r *compact.Record) *int32 { return &r.Current }),
+	intPlane(func(r *compact.Record) *int32 { return &r.Hash }),
+	floatPlane(func(r *compact.Record) *float64 { return &r.Cost }),
+	floatPlane(func(r *compact.Record) *float64 { return &r.State }),
+	countPlane(func(r *compact.Record) *int64 { return &r.Count }),
 }
 
-// beginRecords reads the next block of records, of rows in all, and returns the
-// room for them that it has made behind all.
-func (r *blobReader) beginRecords(all *[]compact.Record, rows int) []compact.Record {
-	first := len(*all)
-	*all = append(*all, make([]compact.Record, r.begin(rows-first))...)
-	return (*all)[first:]
-}
-
-// records reads what the writer's records wrote.
-func (r *blobReader) records(rs []compact.Record) {
-	eachRow(r, rs, 4, func(c *compact.Record, bits uint64) { c.Current = int32(uint32(bits)) })
-	eachRow(r, rs, 4, func(c *compact.Record, bits uint64) { c.Hash = int32(uint32(bits)) })
-	eachRow(r, rs, 8, func(c *compact.Record, bits uint64) { c.Cost = math.Float64frombits(bits) })
-	eachRow(r, rs, 8, func(c *compact.Record, bits uint64) { c.State = math.Float64frombits(bits) })
-	eachRow(r, rs, 8, func(c *compact.Record, bits uint64) { c.Count = int64(bits) })
-}
+var classMovePlanes = append([]plane[compact.Record]{intPlane(func(r *compact.Record) *int32 { return &r.Planned })}, recordPlanes...)

@@ -47,10 +47,10 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) }) {
 		return nil
 	}
-	w.residual(s.Residual)
+	writeList(w, s.Residual, residualPlanes)
 	for _, list := range [][]int32{s.PartialOn, s.Frozen} {
 		if len(list) > 0 {
-			w.idList(list)
+			writeList(w, list, idPlanes)
 		}
 	}
 	return w.finish()
@@ -71,31 +71,6 @@ func (w *blobWriter) inputBlock(s *planner.Statistics, from, to, keyBytes int) {
 		w.ints(s.HashInstance[from:to])
 	}
 	w.end()
-}
-
-func (w *blobWriter) residual(rs []planner.Residual) {
-	w.number(len(rs))
-	blocks(len(rs), noKey, func(from, to, _ int) { w.residualBlock(rs[from:to]) })
-}
-
-func (w *blobWriter) residualBlock(rs []planner.Residual) {
-	n := len(rs)
-	w.begin(n, 0)
-	w.column(n, 4, func(i int) uint64 { return uint64(uint32(rs[i].Instance)) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].Cost) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(rs[i].State) })
-	w.column(n, 8, func(i int) uint64 { return uint64(rs[i].Keys) })
-	w.end()
-}
-
-// idList writes the ids of some instances.
-func (w *blobWriter) idList(ids []int32) {
-	w.number(len(ids))
-	blocks(len(ids), noKey, func(from, to, _ int) {
-		w.begin(to-from, 0)
-		w.ints(ids[from:to])
-		w.end()
-	})
 }
 
 func (w *blobWriter) floats(xs []float64) {
@@ -132,12 +107,12 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	for s.Len() < rows && r.err == nil {
 		r.inputBlock(s, rows-s.Len())
 	}
-	s.Residual = r.residual()
+	s.Residual = readList(r, residualPlanes)
 	if flags&inputPartialOn != 0 {
-		s.PartialOn = r.idList()
+		s.PartialOn = readList(r, idPlanes)
 	}
 	if flags&inputFrozen != 0 {
-		s.Frozen = r.idList()
+		s.Frozen = readList(r, idPlanes)
 	}
 	if err := r.finish(); err != nil {
 		return nil, err
@@ -161,26 +136,12 @@ func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
 	r.end()
 }
 
-func (r *blobReader) residual() (rs []planner.Residual) {
-	for rows := r.number(math.MaxInt32); len(rs) < rows && r.err == nil; {
-		n := r.begin(rows - len(rs))
-		first := len(rs)
-		rs = append(rs, make([]planner.Residual, n)...)
-		block := rs[first:]
-		eachRow(r, block, 4, func(d *planner.Residual, bits uint64) { d.Instance = int32(uint32(bits)) })
-		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.Cost = math.Float64frombits(bits) })
-		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.State = math.Float64frombits(bits) })
-		eachRow(r, block, 8, func(d *planner.Residual, bits uint64) { d.Keys = int64(bits) })
-		r.end()
-	}
-	return rs
+var residualPlanes = []plane[planner.Residual]{
+	intPlane(func(r *planner.Residual) *int32 { return &r.Instance }),
+	floatPlane(func(r *planner.Residual) *float64 { return &r.Cost }),
+	floatPlane(func(r *planner.Residual) *float64 { return &r.State }),
+	countPlane(func(r *planner.Residual) *int64 { return &r.Keys }),
 }
 
-// idList reads the ids of some instances.
-func (r *blobReader) idList() (ids []int32) {
-	for n := r.number(math.MaxInt32); len(ids) < n && r.err == nil; {
-		ids = r.ints(ids, r.begin(n-len(ids)))
-		r.end()
-	}
-	return ids
-}
+// idPlanes are the ids of some instances.
+var idPlanes = []plane[int32]{intPlane(func(id *int32) *int32 { return id })}

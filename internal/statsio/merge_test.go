@@ -287,7 +287,7 @@ func FuzzReport(f *testing.F) {
 	unsorted := newBlobWriter(reportMagic)
 	unsorted.number(0)
 	unsorted.number(2)
-	unsorted.residual(nil)
+	writeList(unsorted, nil, residualPlanes)
 	order := hashOrder(s.Keys)
 	unsorted.reportBlock(&planner.Statistics{Keys: s.Keys, Cost: s.Cost}, []int32{order[1], order[0]}, 100)
 	f.Add(unsorted.finish())
@@ -321,7 +321,7 @@ func TestReportOutOfOrderIsCorrupt(t *testing.T) {
 			w := newBlobWriter(reportMagic)
 			w.number(0)
 			w.number(len(rows))
-			w.residual(nil)
+			writeList(w, nil, residualPlanes)
 			plain := &planner.Statistics{Keys: s.Keys, Cost: s.Cost}
 			if cut > 0 {
 				w.reportBlock(plain, rows[:cut], 100)

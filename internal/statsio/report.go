@@ -40,7 +40,7 @@ func EncodeReport(s *planner.Statistics) []byte {
 	}
 	w.number(flags)
 	w.number(s.Len())
-	w.residual(s.Residual)
+	writeList(w, s.Residual, residualPlanes)
 	order := hashOrder(s.Keys)
 	keyLen := func(i int) int { return len(s.Keys.At(int(order[i]))) }
 	blocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) { w.reportBlock(s, order[from:to], keyBytes) })
@@ -106,12 +106,18 @@ type reportRow struct {
 	home        int32   // NoInstance: not named
 }
 
+var (
+	reportCost   = floatPlane(func(r *reportRow) *float64 { return &r.cost })
+	reportStates = floatPlane(func(r *reportRow) *float64 { return &r.state })
+	reportHome   = intPlane(func(r *reportRow) *int32 { return &r.home })
+)
+
 // openReport reads the head of a report. No row is present before next.
 func openReport(blob []byte) (*reportReader, error) {
 	r := &reportReader{blob: newBlobReader(blob, reportMagic)}
 	r.flags = r.blob.number(reportFlags)
 	r.left = r.blob.number(math.MaxInt32)
-	r.residual = r.blob.residual()
+	r.residual = readList(r.blob, residualPlanes)
 	return r, r.blob.err
 }
 
@@ -161,12 +167,12 @@ func (r *reportReader) block() {
 	if b.err != nil {
 		return
 	}
-	eachRow(b, r.rows, 8, func(row *reportRow, bits uint64) { row.cost = math.Float64frombits(bits) })
+	readPlanes(b, r.rows, reportCost)
 	if r.flags&reportState != 0 {
-		eachRow(b, r.rows, 8, func(row *reportRow, bits uint64) { row.state = math.Float64frombits(bits) })
+		readPlanes(b, r.rows, reportStates)
 	}
 	if r.flags&reportHashInstance != 0 {
-		eachRow(b, r.rows, 4, func(row *reportRow, bits uint64) { row.home = int32(uint32(bits)) })
+		readPlanes(b, r.rows, reportHome)
 	}
 	b.end()
 }

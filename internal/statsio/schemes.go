@@ -67,166 +67,94 @@ type RangeMove struct {
 // Encode returns the plan as a compact blob, for storing.
 func (p RingPlan) Encode() []byte {
 	w := newBlobWriter(ringMagic)
-	w.number(len(p.Tokens))
-	blocks(len(p.Tokens), noKey, func(from, to, _ int) {
-		ts := p.Tokens[from:to]
-		w.begin(len(ts), 0)
-		w.column(len(ts), 4, func(i int) uint64 { return uint64(uint32(ts[i].Instance)) })
-		w.column(len(ts), 4, func(i int) uint64 { return uint64(uint32(ts[i].Before)) })
-		w.column(len(ts), 4, func(i int) uint64 { return uint64(uint32(ts[i].After)) })
-		w.end()
-	})
-	w.number(len(p.Arcs))
-	blocks(len(p.Arcs), noKey, func(from, to, _ int) {
-		ms := p.Arcs[from:to]
-		w.begin(len(ms), 0)
-		w.column(len(ms), 4, func(i int) uint64 { return uint64(ms[i].Start) })
-		w.column(len(ms), 4, func(i int) uint64 { return uint64(ms[i].End) })
-		writeMoved(w, len(ms), func(i int) moved { return ms[i].moved() })
-		w.end()
-	})
+	writeList(w, p.Tokens, tokenPlanes)
+	writeList(w, p.Arcs, arcPlanes)
 	return w.finish()
 }
 
 // DecodeRingPlan is the inverse of [RingPlan.Encode]. It fails with [ErrCorrupt].
 func DecodeRingPlan(blob []byte) (RingPlan, error) {
-	r, p := newBlobReader(blob, ringMagic), RingPlan{}
-	for rows := r.number(math.MaxInt32); len(p.Tokens) < rows && r.err == nil; {
-		block := beginRows(r, &p.Tokens, rows)
-		eachRow(r, block, 4, func(t *TokenChange, bits uint64) { t.Instance = int32(uint32(bits)) })
-		eachRow(r, block, 4, func(t *TokenChange, bits uint64) { t.Before = int32(uint32(bits)) })
-		eachRow(r, block, 4, func(t *TokenChange, bits uint64) { t.After = int32(uint32(bits)) })
-		r.end()
-	}
-	for rows := r.number(math.MaxInt32); len(p.Arcs) < rows && r.err == nil; {
-		block := beginRows(r, &p.Arcs, rows)
-		eachRow(r, block, 4, func(m *ArcMove, bits uint64) { m.Start = uint32(bits) })
-		eachRow(r, block, 4, func(m *ArcMove, bits uint64) { m.End = uint32(bits) })
-		for i, x := range readMoved(r, len(block)) {
-			m := &block[i]
-			m.From, m.To, m.Keys, m.Cost, m.State, m.Reason = x.from, x.to, x.keys, x.cost, x.state, x.reason
-		}
-		r.end()
-	}
+	r := newBlobReader(blob, ringMagic)
+	p := RingPlan{Tokens: readList(r, tokenPlanes), Arcs: readList(r, arcPlanes)}
 	if err := r.finish(); err != nil {
 		return RingPlan{}, err
 	}
 	return p, nil
 }
 
+var tokenPlanes = []plane[TokenChange]{
+	intPlane(func(t *TokenChange) *int32 { return &t.Instance }),
+	intPlane(func(t *TokenChange) *int32 { return &t.Before }),
+	intPlane(func(t *TokenChange) *int32 { return &t.After }),
+}
+
+var arcPlanes = []plane[ArcMove]{
+	positionPlane(func(m *ArcMove) *uint32 { return &m.Start }),
+	positionPlane(func(m *ArcMove) *uint32 { return &m.End }),
+	intPlane(func(m *ArcMove) *int32 { return &m.From }),
+	intPlane(func(m *ArcMove) *int32 { return &m.To }),
+	countPlane(func(m *ArcMove) *int64 { return &m.Keys }),
+	floatPlane(func(m *ArcMove) *float64 { return &m.Cost }),
+	floatPlane(func(m *ArcMove) *float64 { return &m.State }),
+	reasonPlane(func(m *ArcMove) *planner.Reason { return &m.Reason }),
+}
+
 // Encode returns the plan as a compact blob, for storing.
 func (p RangesPlan) Encode() []byte {
 	w := newBlobWriter(rangesMagic)
-	w.number(len(p.Owners))
-	blocks(len(p.Owners), func(i int) int { return p.Owners[i].Range.size() }, func(from, to, keyBytes int) {
-		os := p.Owners[from:to]
-		w.begin(len(os), keyBytes)
-		writeRanges(w, len(os), func(i int) Range { return os[i].Range })
-		w.column(len(os), 4, func(i int) uint64 { return uint64(uint32(os[i].Instance)) })
-		w.end()
-	})
-	w.number(len(p.Moves))
-	blocks(len(p.Moves), func(i int) int { return p.Moves[i].Range.size() }, func(from, to, keyBytes int) {
-		ms := p.Moves[from:to]
-		w.begin(len(ms), keyBytes)
-		writeRanges(w, len(ms), func(i int) Range { return ms[i].Range })
-		writeMoved(w, len(ms), func(i int) moved { return ms[i].moved() })
-		w.end()
-	})
+	writeRanges(w, p.Owners, ownerRange, ownerPlanes)
+	writeRanges(w, p.Moves, moveRange, movePlanes)
 	return w.finish()
 }
 
 // DecodeRangesPlan is the inverse of [RangesPlan.Encode]. It fails with
 // [ErrCorrupt].
 func DecodeRangesPlan(blob []byte) (RangesPlan, error) {
-	r, p := newBlobReader(blob, rangesMagic), RangesPlan{}
-	for rows := r.number(math.MaxInt32); len(p.Owners) < rows && r.err == nil; {
-		block := beginRows(r, &p.Owners, rows)
-		for i, x := range readRanges(r, len(block)) {
-			block[i].Range = x
-		}
-		eachRow(r, block, 4, func(o *RangeOwner, bits uint64) { o.Instance = int32(uint32(bits)) })
-		r.end()
-	}
-	for rows := r.number(math.MaxInt32); len(p.Moves) < rows && r.err == nil; {
-		block := beginRows(r, &p.Moves, rows)
-		for i, x := range readRanges(r, len(block)) {
-			block[i].Range = x
-		}
-		for i, x := range readMoved(r, len(block)) {
-			m := &block[i]
-			m.From, m.To, m.Keys, m.Cost, m.State, m.Reason = x.from, x.to, x.keys, x.cost, x.state, x.reason
-		}
-		r.end()
-	}
+	r := newBlobReader(blob, rangesMagic)
+	p := RangesPlan{Owners: readRanges(r, ownerRange, ownerPlanes), Moves: readRanges(r, moveRange, movePlanes)}
 	if err := r.finish(); err != nil {
 		return RangesPlan{}, err
 	}
 	return p, nil
 }
 
-func (x Range) size() int { return len(x.From) + len(x.To) }
+func ownerRange(o *RangeOwner) *Range { return &o.Range }
 
-// moved is what moves of arcs and of ranges have in common.
-type moved struct {
-	from, to    int32
-	keys        int64
-	cost, state float64
-	reason      planner.Reason
+var ownerPlanes = []plane[RangeOwner]{intPlane(func(o *RangeOwner) *int32 { return &o.Instance })}
+
+func moveRange(m *RangeMove) *Range { return &m.Range }
+
+var movePlanes = []plane[RangeMove]{
+	intPlane(func(m *RangeMove) *int32 { return &m.From }),
+	intPlane(func(m *RangeMove) *int32 { return &m.To }),
+	countPlane(func(m *RangeMove) *int64 { return &m.Keys }),
+	floatPlane(func(m *RangeMove) *float64 { return &m.Cost }),
+	floatPlane(func(m *RangeMove) *float64 { return &m.State }),
+	reasonPlane(func(m *RangeMove) *planner.Reason { return &m.Reason }),
 }
 
-func (m ArcMove) moved() moved {
-	return moved{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason}
-}
-
-func (m RangeMove) moved() moved {
-	return moved{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason}
-}
-
-func writeMoved(w *blobWriter, n int, at func(i int) moved) {
-	w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).from)) })
-	w.column(n, 4, func(i int) uint64 { return uint64(uint32(at(i).to)) })
-	w.column(n, 8, func(i int) uint64 { return uint64(at(i).keys) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).cost) })
-	w.column(n, 8, func(i int) uint64 { return math.Float64bits(at(i).state) })
-	w.column(n, 1, func(i int) uint64 { return uint64(at(i).reason) })
-}
-
-func readMoved(r *blobReader, n int) []moved {
-	rows := make([]moved, n)
-	eachRow(r, rows, 4, func(m *moved, bits uint64) { m.from = int32(uint32(bits)) })
-	eachRow(r, rows, 4, func(m *moved, bits uint64) { m.to = int32(uint32(bits)) })
-	eachRow(r, rows, 8, func(m *moved, bits uint64) { m.keys = int64(bits) })
-	eachRow(r, rows, 8, func(m *moved, bits uint64) { m.cost = math.Float64frombits(bits) })
-	eachRow(r, rows, 8, func(m *moved, bits uint64) { m.state = math.Float64frombits(bits) })
-	eachRow(r, rows, 1, func(m *moved, bits uint64) {
-		if bits > uint64(planner.ReasonExchange) {
-			r.corrupt("unknown reason")
-		}
-		m.reason = planner.Reason(bits)
+// writeRanges is writeList for rows with a range.
+func writeRanges[T any](w *blobWriter, rows []T, at func(*T) *Range, planes []plane[T]) {
+	w.number(len(rows))
+	size := func(i int) int { return len(at(&rows[i]).From) + len(at(&rows[i]).To) }
+	blocks(len(rows), size, func(from, to, keyBytes int) {
+		block := rows[from:to]
+		w.begin(len(block), keyBytes)
+		w.keys(len(block), func(i int) []byte { return at(&block[i]).From })
+		w.keys(len(block), func(i int) []byte { return at(&block[i]).To })
+		writePlanes(w, block, planes)
+		w.end()
 	})
-	return rows
 }
 
-func writeRanges(w *blobWriter, n int, at func(i int) Range) {
-	w.keys(n, func(i int) []byte { return at(i).From })
-	w.keys(n, func(i int) []byte { return at(i).To })
-}
-
-func readRanges(r *blobReader, n int) []Range {
-	rows := make([]Range, n)
-	for _, end := range []func(*Range) *[]byte{
-		func(x *Range) *[]byte { return &x.From }, func(x *Range) *[]byte { return &x.To },
-	} {
-		r.texts(n, func(i int, key []byte) { *end(&rows[i]) = append([]byte{}, key...) })
+// readRanges is the inverse of writeRanges.
+func readRanges[T any](r *blobReader, at func(*T) *Range, planes []plane[T]) (rows []T) {
+	for n := r.number(math.MaxInt32); len(rows) < n && r.err == nil; {
+		block := beginRows(r, &rows, n)
+		r.texts(len(block), func(i int, key []byte) { at(&block[i]).From = append([]byte{}, key...) })
+		r.texts(len(block), func(i int, key []byte) { at(&block[i]).To = append([]byte{}, key...) })
+		readPlanes(r, block, planes...)
+		r.end()
 	}
 	return rows
-}
-
-// beginRows reads the next block, of rows in all, and returns the room for them
-// that it has made behind all.
-func beginRows[T any](r *blobReader, all *[]T, rows int) []T {
-	first := len(*all)
-	*all = append(*all, make([]T, r.begin(rows-first))...)
-	return (*all)[first:]
 }

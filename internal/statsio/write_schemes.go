@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"plannerd/planner"
 )
 
 // RingTokens says that an instance holds tokens 0…Tokens−1 of a ring.
@@ -105,6 +107,17 @@ func (x Range) appendCells(dst []byte, base64 bool) []byte {
 	dst = append(appendCell(dst, x.From, base64), ',')
 	return appendCell(dst, x.To, base64)
 }
+
+// moved is what moves of arcs and of ranges have in common.
+type moved struct {
+	from, to    int32
+	keys        int64
+	cost, state float64
+	reason      planner.Reason
+}
+
+func (m ArcMove) moved() moved   { return moved{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} }
+func (m RangeMove) moved() moved { return moved{m.From, m.To, m.Keys, m.Cost, m.State, m.Reason} }
 
 // appendJSON closes an object with the members that moves have in common.
 func (m moved) appendJSON(dst []byte) []byte {
