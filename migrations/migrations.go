@@ -11,7 +11,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 6
+const Latest int64 = 7
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

@@ -13,15 +13,16 @@ type Feed struct {
 	Full    bool
 	Entries []Entry
 	Changes []Change
-	// Pending is what the plan that is being applied will change; nil: there is none.
+	// Pending is what the plan that an engine is at work on will change; nil: there is
+	// none.
 	Pending *PendingChange
 }
 
-// PendingChange is what a plan that is being applied does to the committed table.
+// PendingChange is what a plan that is being applied does to the committed table. One
+// that is being aborted stays pending until the state is back.
 type PendingChange struct {
-	Plan          string
-	ConfigVersion int64 // that it will pin
-	Changes       []Change
+	Plan    Plan
+	Changes []Change
 }
 
 // Event says that the version of a routing table, or what is pending on it, has

@@ -14,6 +14,7 @@ const (
 	StatusProposed   Status = "proposed"   // waits for approval
 	StatusApproved   Status = "approved"   // may be started, or committed
 	StatusApplying   Status = "applying"   // an engine migrates; at most one of an operator
+	StatusAborting   Status = "aborting"   // the engine takes the state back; no ack counts any more
 	StatusCommitted  Status = "committed"  // its version became the operator's table
 	StatusRejected   Status = "rejected"   // not approved
 	StatusAborted    Status = "aborted"    // given up by the engine
@@ -26,7 +27,8 @@ var transitions = map[Status][]Status{
 	"":             {StatusNoAction, StatusProposed, StatusApproved, StatusCommitted},
 	StatusProposed: {StatusApproved, StatusRejected, StatusSuperseded, StatusExpired},
 	StatusApproved: {StatusApplying, StatusCommitted, StatusAborted, StatusSuperseded},
-	StatusApplying: {StatusCommitted, StatusAborted},
+	StatusApplying: {StatusCommitted, StatusAborting},
+	StatusAborting: {StatusAborted},
 }
 
 // Next returns the statuses that a plan may go to from one; those that it may be
@@ -45,8 +47,19 @@ func (s Status) Ended() bool {
 	return false
 }
 
+// InFlight tells whether an engine is at work on a plan. An operator has at most one
+// such plan.
+func (s Status) InFlight() bool { return s == StatusApplying || s == StatusAborting }
+
+// Executor is who carries a plan out. Epoch tells a successor from its predecessor: it
+// takes over with a higher one.
+type Executor struct {
+	Name  string
+	Epoch int64
+}
+
 // Transition is one step of a plan's lifecycle. A resolution is one from
-// approved to approved.
+// approved to approved. When another executor takes a plan over, its status stays.
 type Transition struct {
 	From   Status // "" for the creation
 	To     Status

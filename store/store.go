@@ -43,9 +43,8 @@ var (
 	ErrPlanInFlight = errors.New("a plan of the operator is being applied")
 	// ErrNotAwaited: the plan's migrations do not affect the instance.
 	ErrNotAwaited = errors.New("the plan does not wait for the instance")
-	// ErrRollbackRequired: a plan that is being applied can be aborted only once its
-	// engine has taken the state back.
-	ErrRollbackRequired = errors.New("the engine must take the state back first")
+	// ErrAcksMissing: not all instances that the plan waits for have finished.
+	ErrAcksMissing = errors.New("acks of instances are missing")
 	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
 	ErrReportsChanged = errors.New("the reports of the interval changed")
 	// ErrUnresolved: which keys the plan's classes are is not known yet.
@@ -151,8 +150,10 @@ type Plan struct {
 	ResolvedKeys *int64
 	// ExpiresAt is when the plan expires if it is proposed still; nil: never.
 	ExpiresAt *time.Time
-	// Executor is who applies the plan, or did; "" before it is started.
-	Executor string
+	// Executor is who applies the plan, or did, since ExecutorSince; its name is "" and
+	// the time nil before it is started.
+	Executor      Executor
+	ExecutorSince *time.Time
 	// Awaited are the instances that the plan's migrations affect, ascending, and
 	// Acked those of them that are done.
 	Awaited []int32
@@ -380,11 +381,12 @@ type Store interface {
 	// TableWithinLimit become the resolution's, the others stay. ErrTransition also for
 	// a plan that is of keys, or with EngineTable: those need none; ErrBaseChanged.
 	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition, guards ...PlanGuard) (Plan, error)
-	// StartPlan says that executor applies an approved plan. Other plans stay as
-	// they are: the commit of this one supersedes them, and its abort leaves them to
-	// be started. ErrTransition also when another executor applies it already;
+	// StartPlan says that an executor applies an approved plan. Other plans stay as
+	// they are: the end of this one supersedes them. An executor with a higher epoch
+	// takes over a plan that is being applied or aborted, whose status stays; the one
+	// that has it may start it again. ErrTransition also for any other executor;
 	// ErrBaseChanged, ErrUnresolved, ErrPlanInFlight.
-	StartPlan(ctx context.Context, id, executor string, by Transition, guards ...PlanGuard) (Plan, error)
+	StartPlan(ctx context.Context, id string, executor Executor, by Transition, guards ...PlanGuard) (Plan, error)
 	// AckPlan notes that instances have finished their migrations. An instance that
 	// has done so before stays noted as it was. Once none of Awaited is missing, the
 	// plan is committed in the same transaction; committed tells whether this call did
@@ -396,12 +398,17 @@ type Store interface {
 	// CommitPlan makes the table of an approved plan, or of one that is being applied,
 	// the operator's, under the plan's configuration version, and supersedes the
 	// operator's other plans that are approved or proposed. committed tells whether
-	// this call did it. ErrBaseChanged, ErrUnresolved (a plan of classes without a
-	// resolution, unless it has EngineTable), ErrPlanInFlight.
+	// this call did it. ErrAcksMissing (of a plan that is being applied),
+	// ErrBaseChanged, ErrUnresolved (a plan of classes without a resolution, unless it
+	// has EngineTable), ErrPlanInFlight.
 	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan, committed bool, err error)
-	// AbortPlan gives an approved plan up, or one that is being applied if its engine
-	// says that the state is back: ErrRollbackRequired. Reports that came since it was
-	// started are removed: they tell where state was on its way.
+	// AbortPlan gives an approved plan up. One that is being applied is first aborting:
+	// no ack counts any more, and its engine takes the state back. Once the engine says
+	// so by rolledBack, the plan is aborted. That makes a new table version with the same
+	// entries, so that statistics which were taken while state was on its way are of an
+	// older one, and supersedes the operator's other plans that are approved or
+	// proposed. With rolledBack, ErrTransition also for a plan that is being applied:
+	// its acks counted until now.
 	AbortPlan(ctx context.Context, id string, rolledBack bool, to Transition, guards ...PlanGuard) (Plan, error)
 	// Expire writes down what has expired by then, in one transaction for each
 	// operator, and returns the number of plans. Nobody needs to call it: it keeps

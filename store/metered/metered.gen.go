@@ -22,7 +22,7 @@ var refusals = []error{
 	store.ErrPlanPending,
 	store.ErrPlanInFlight,
 	store.ErrNotAwaited,
-	store.ErrRollbackRequired,
+	store.ErrAcksMissing,
 	store.ErrReportsChanged,
 	store.ErrUnresolved,
 	store.ErrIdempotencyRunning,
@@ -175,7 +175,7 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 }
 
 // StartPlan implements store.Store.
-func (s *Store) StartPlan(ctx context.Context, id string, executor string, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
+func (s *Store) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
 	defer s.timed(ctx, "start_plan")(&err)
 	return s.next.StartPlan(ctx, id, executor, by, guards...)
 }

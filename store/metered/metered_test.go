@@ -40,7 +40,7 @@ func TestResults(t *testing.T) {
 		resultOK: {nil},
 		resultRefused: {
 			store.ErrNotFound, store.ErrFenced, store.ErrPlanPending, store.ErrPlanInFlight, store.ErrNotAwaited,
-			store.ErrRollbackRequired, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch, store.ErrIdempotencyLost,
+			store.ErrAcksMissing, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch, store.ErrIdempotencyLost,
 			errGuard,
 		},
 		resultUnavailable: {store.ErrUnavailable},

@@ -54,6 +54,14 @@ func (f *fixture) commitPlan(t testing.TB, id string) store.Plan {
 	return p
 }
 
+// finish acks a plan that is being applied for all that it awaits.
+func (f *fixture) finish(t testing.TB, p store.Plan) {
+	t.Helper()
+	if _, committed, err := f.AckPlan(t.Context(), p.ID, p.Awaited, f.by("x"), store.Retention{}); err != nil || !committed {
+		t.Fatalf("committed = %v, error %v", committed, err)
+	}
+}
+
 func (f *fixture) wantChanges(t testing.TB, id string, want ...store.Change) {
 	t.Helper()
 	got, err := f.Changes(t.Context(), id)

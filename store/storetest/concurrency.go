@@ -174,7 +174,7 @@ func oneIsStarted(t *testing.T, f *fixture) {
 	results := make([]error, 3*n)
 	by := f.by("x")
 	f.together(t, 3*n, func(i int, s store.Store) {
-		_, results[i] = s.StartPlan(t.Context(), plans[i%n].ID, fmt.Sprint("engine ", i/n), by)
+		_, results[i] = s.StartPlan(t.Context(), plans[i%n].ID, store.Executor{Name: fmt.Sprint("engine ", i/n)}, by)
 	})
 	op := f.operator(t, "clicks")
 	p, err := f.Plan(t.Context(), op.CurrentPlan)
@@ -185,7 +185,7 @@ func oneIsStarted(t *testing.T, f *fixture) {
 		switch {
 		case plans[i%n].ID != p.ID:
 			fails(t, "another plan", err, store.ErrPlanInFlight)
-		case p.Executor != fmt.Sprint("engine ", i/n):
+		case p.Executor.Name != fmt.Sprint("engine ", i/n):
 			fails(t, "another executor", err, store.ErrTransition)
 		case err != nil:
 			t.Errorf("the executor: %v", err)
@@ -235,7 +235,7 @@ func abortOrCommit(t *testing.T, f *fixture) {
 		var results [2]error
 		f.together(t, 2, func(k int, s store.Store) {
 			if k == 0 {
-				_, results[k] = s.AbortPlan(t.Context(), p.ID, true, by)
+				_, results[k] = s.AbortPlan(t.Context(), p.ID, false, by)
 			} else {
 				_, _, results[k] = s.AckPlan(t.Context(), p.ID, []int32{0, 2}, by, store.Retention{})
 			}
@@ -244,7 +244,7 @@ func abortOrCommit(t *testing.T, f *fixture) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aborted := got.Status == store.StatusAborted
+		aborted := got.Status == store.StatusAborting
 		if won, lost := results[0], results[1]; aborted {
 			if won != nil || !errors.Is(lost, store.ErrTransition) {
 				t.Errorf("aborted: errors %v and %v", won, lost)
@@ -254,6 +254,9 @@ func abortOrCommit(t *testing.T, f *fixture) {
 		}
 		if moved := f.operator(t, "clicks").TableVersion != op.TableVersion; moved == aborted {
 			t.Errorf("the plan is %s, and there is a new version: %v", got.Status, moved)
+		}
+		if aborted {
+			f.abort(t, p.ID)
 		}
 	}
 }

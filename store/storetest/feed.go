@@ -86,24 +86,36 @@ func feedTellsPending(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("a", 1))
 	p := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, move("a", 1, 2), set("b", 1)))
 	f.put(t, "clicks", `{"v":2}`)
-	want := func(pending *store.PendingChange) {
+	want := func(plan string, changes ...store.Change) {
 		t.Helper()
+		var pending *store.PendingChange
+		if plan != "" {
+			p, err := f.Plan(t.Context(), plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pending = &store.PendingChange{Plan: p, Changes: changes}
+		}
 		for _, since := range []int64{-1, 0, 1} {
 			same(t, "what is pending", pending, f.feed(t, since).Pending)
 		}
 	}
-	want(nil)
+	want("")
 	f.start(t, p.ID)
-	want(&store.PendingChange{Plan: p.ID, ConfigVersion: 1, Changes: []store.Change{move("a", 1, 2), set("b", 1)}})
-	f.commitPlan(t, p.ID)
-	want(nil)
+	want(p.ID, move("a", 1, 2), set("b", 1))
+	f.finish(t, p)
+	want("")
 	empty := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
 	f.start(t, empty.ID)
-	want(&store.PendingChange{Plan: empty.ID, ConfigVersion: 2})
+	want(empty.ID)
+	if _, err := f.AbortPlan(t.Context(), empty.ID, false, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	want(empty.ID)
 	if _, err := f.AbortPlan(t.Context(), empty.ID, true, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
-	want(nil)
+	want("")
 }
 
 // randomFeed applies the changes since each version to that version.
@@ -217,9 +229,20 @@ func watchersAreTold(t *testing.T, f *fixture) {
 	p := f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)
 	told("a start", "clicks")
-	if _, err := f.AbortPlan(ctx, p.ID, true, f.by("x")); err != nil {
+	for _, rolledBack := range []bool{false, true} {
+		if _, err := f.AbortPlan(ctx, p.ID, rolledBack, f.by("x")); err != nil {
+			t.Fatal(err)
+		}
+		told("an abort", "clicks")
+	}
+	f.start(t, f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved)).ID)
+	told("a start", "clicks")
+	taken := f.operator(t, "clicks").CurrentPlan
+	if _, err := f.StartPlan(ctx, taken, store.Executor{Name: "successor", Epoch: 1}, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
+	told("a successor", "clicks")
+	f.abort(t, taken)
 	told("an abort", "clicks")
 	p = f.create(t, f.awaiting(t, "clicks", 8, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)

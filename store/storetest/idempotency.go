@@ -257,6 +257,8 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 	classes := f.create(t, f.classes(t, 1)).ID
 	in := f.plan(t, "clicks", 2, store.StatusApproved, set("a", 1))
 	proposed := f.proposal(t, "clicks", 3)
+	later := f.plan(t, "clicks", 20, store.StatusApproved)
+	later.BaseVersion++ // the abort before it makes a version
 	steps := []struct {
 		name string
 		run  func(ctx context.Context) error
@@ -290,16 +292,24 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
 		{"approve", func(ctx context.Context) error { _, err := f.ApprovePlan(ctx, proposed.ID, f.by("x")); return err },
 			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
-		{"start", func(ctx context.Context) error { _, err := f.StartPlan(ctx, proposed.ID, "e", f.by("x")); return err },
+		{"start", func(ctx context.Context) error { _, err := f.StartPlan(ctx, proposed.ID, jobManager, f.by("x")); return err },
 			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
 		{"ack", func(ctx context.Context) error {
 			_, _, err := f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep)
 			return err
 		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
-		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, true, f.by("x")); return err },
+		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, false, f.by("x")); return err },
+			`plan "` + proposed.ID + `" aborting, operator "", 0 reports, created true`},
+		{"roll back", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, true, f.by("x")); return err },
 			`plan "` + proposed.ID + `" aborted, operator "", 0 reports, created true`},
-		{"commit", func(ctx context.Context) error { _, _, err := f.CommitPlan(ctx, in.ID, f.by("x"), keep); return err },
-			`plan "` + in.ID + `" committed, operator "", 0 reports, created true`},
+		{"commit", func(ctx context.Context) error {
+			if _, _, err := f.CreatePlan(t.Context(), later, f.by("x")); err != nil {
+				return err
+			}
+			_, _, err := f.CommitPlan(ctx, later.ID, f.by("x"), keep)
+			return err
+		},
+			`plan "` + later.ID + `" committed, operator "", 0 reports, created true`},
 	}
 	for _, step := range steps {
 		i := request(step.name)

@@ -88,7 +88,7 @@ func oneInFlight(t *testing.T, f *fixture) {
 	}
 	same(t, "contents", before, read(t, f))
 	f.create(t, f.plan(t, "clicks", 2, store.StatusNoAction))
-	f.commitPlan(t, running.ID)
+	f.finish(t, running)
 	f.commit(t, "clicks", set("b", 1))
 }
 
@@ -113,9 +113,16 @@ func currentPlan(t *testing.T, f *fixture) {
 	want(proposed, store.StatusProposed)
 	f.start(t, first.ID)
 	want(first, store.StatusApplying)
+	if _, err := f.AbortPlan(t.Context(), first.ID, false, f.by("x")); err != nil {
+		t.Fatal(err)
+	}
+	want(first, store.StatusAborting)
 	if _, err := f.AbortPlan(t.Context(), first.ID, true, f.by("x")); err != nil {
 		t.Fatal(err)
 	}
+	want(store.Plan{}, "")
+	second = f.create(t, f.plan(t, "clicks", 5, store.StatusApproved))
+	proposed = f.create(t, f.proposal(t, "clicks", 6))
 	want(proposed, store.StatusProposed)
 	f.ticks.Add(60)
 	want(second, store.StatusApproved)

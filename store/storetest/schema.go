@@ -193,14 +193,15 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	}
 	for i, status := range allStatuses {
 		want := before[i]
-		want.ExpiresAt, want.Executor, want.Pending, want.Awaited, want.Acked = nil, "", nil, nil, nil
+		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
+		want.Awaited, want.Acked = nil, nil
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps, err := f.Transitions(ctx, want.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch status {
-		case store.StatusProposed, store.StatusApplying, store.StatusRejected, store.StatusExpired:
+		case store.StatusProposed, store.StatusApplying, store.StatusAborting, store.StatusRejected, store.StatusExpired:
 			want.Status = store.StatusAborted
 			if last := steps[len(steps)-1]; last.To != store.StatusAborted || last.Actor != "migration" {
 				t.Errorf("a plan that was %s: the last transition is %+v", status, last)
@@ -285,7 +286,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", false, by)
 	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", by)
 	_, failures["RejectPlan"] = s.RejectPlan(ctx, "proposed", by)
-	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", "engine", by)
+	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", jobManager, by)
 	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", nil, by, store.Retention{})
 	_, failures["Expire"] = s.Expire(ctx, at)
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)

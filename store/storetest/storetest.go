@@ -134,7 +134,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.ID = fmt.Sprintf("plan-%s-%d", operator, f.plans)
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
-	p.Classes, p.EngineTable, p.Executor, p.Acked = false, false, "", nil
+	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
 	p.CreatedAt = f.now()
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
@@ -294,7 +294,7 @@ func refused(t testing.TB, what string, err error) {
 var sentinels = []error{
 	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
 	store.ErrIntervalOutdated, store.ErrFenced, store.ErrTransition, store.ErrPlanPending, store.ErrPlanInFlight, store.ErrNotAwaited,
-	store.ErrRollbackRequired, store.ErrReportsChanged, store.ErrUnresolved, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch,
+	store.ErrAcksMissing, store.ErrReportsChanged, store.ErrUnresolved, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch,
 	store.ErrIdempotencyLost, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
 }
 

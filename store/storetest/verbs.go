@@ -20,7 +20,9 @@ var verbCases = []testCase{
 	{name: "what cannot be committed is not started", run: notStarted},
 	{name: "acks are a set and the last one commits", run: lastAckCommits},
 	{name: "acks that are refused", run: refusedAcks},
-	{name: "a plan that is being applied is aborted once rolled back", run: abortAfterRollback},
+	{name: "a plan that is being applied is aborted in two steps", run: abortInTwoSteps},
+	{name: "a successor takes a plan over", run: takenOver},
+	{name: "a plan that is being applied commits with all acks only", run: commitNeedsAcks},
 }
 
 // verb is one of the methods that take a plan on.
@@ -40,8 +42,8 @@ var verbs = []verb{
 		return s.RejectPlan(ctx, id, by, guards...)
 	}, store.StatusRejected, []store.Status{store.StatusProposed}, []store.Status{store.StatusRejected}},
 	{"start", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-		return s.StartPlan(ctx, id, "engine", by, guards...)
-	}, store.StatusApplying, []store.Status{store.StatusApproved}, []store.Status{store.StatusApplying}},
+		return s.StartPlan(ctx, id, jobManager, by, guards...)
+	}, store.StatusApplying, []store.Status{store.StatusApproved}, []store.Status{store.StatusApplying, store.StatusAborting}},
 	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.AckPlan(ctx, id, []int32{2, 0}, by, store.Retention{}, guards...)
 		return p, err
@@ -49,15 +51,15 @@ var verbs = []verb{
 	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.CommitPlan(ctx, id, by, store.Retention{}, guards...)
 		return p, err
-	}, store.StatusCommitted, []store.Status{store.StatusApproved, store.StatusApplying}, []store.Status{store.StatusCommitted}},
+	}, store.StatusCommitted, []store.Status{store.StatusApproved}, []store.Status{store.StatusCommitted}},
 	{"abort", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 		return s.AbortPlan(ctx, id, true, by, guards...)
-	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusApplying}, []store.Status{store.StatusAborted}},
+	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusAborting}, []store.Status{store.StatusAborted}},
 }
 
 var allStatuses = []store.Status{
-	store.StatusNoAction, store.StatusProposed, store.StatusApproved, store.StatusApplying, store.StatusCommitted,
-	store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
+	store.StatusNoAction, store.StatusProposed, store.StatusApproved, store.StatusApplying, store.StatusAborting,
+	store.StatusCommitted, store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
 }
 
 // awaiting is plan for one that awaits instances 0 and 2.
@@ -76,10 +78,13 @@ func (f *fixture) proposal(t testing.TB, operator string, interval int64, change
 	return p
 }
 
+// jobManager is who starts plans.
+var jobManager = store.Executor{Name: "job manager"}
+
 // start starts an approved plan.
 func (f *fixture) start(t testing.TB, id string) store.Plan {
 	t.Helper()
-	p, err := f.StartPlan(t.Context(), id, "engine", f.by("engine"))
+	p, err := f.StartPlan(t.Context(), id, jobManager, f.by("engine"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +97,7 @@ func (f *fixture) inStatus(t *testing.T, operator string, status store.Status) s
 	f.put(t, operator, `{}`)
 	born := status
 	switch status {
-	case store.StatusApplying, store.StatusAborted, store.StatusSuperseded:
+	case store.StatusApplying, store.StatusAborting, store.StatusAborted, store.StatusSuperseded:
 		born = store.StatusApproved
 	case store.StatusRejected, store.StatusExpired:
 		born = store.StatusProposed
@@ -106,6 +111,9 @@ func (f *fixture) inStatus(t *testing.T, operator string, status store.Status) s
 	switch status {
 	case store.StatusApplying:
 		p = f.start(t, p.ID)
+	case store.StatusAborting:
+		f.start(t, p.ID)
+		p, err = f.AbortPlan(t.Context(), p.ID, false, f.by("x"))
 	case store.StatusAborted:
 		p, err = f.AbortPlan(t.Context(), p.ID, false, f.by("x"))
 	case store.StatusRejected:
@@ -155,6 +163,9 @@ func wholeMatrix(t *testing.T, f *fixture) {
 				}
 				same(t, operator+": plans", p, got)
 				same(t, operator+": contents", before, after)
+			case v.name == "commit" && status == store.StatusApplying:
+				fails(t, operator, err, store.ErrAcksMissing)
+				same(t, operator+": contents", before, after)
 			default:
 				fails(t, operator, err, store.ErrTransition)
 				same(t, operator+": contents", before, after)
@@ -167,11 +178,11 @@ func allTheWay(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.put(t, "clicks", `{}`)
 	in := f.proposal(t, "clicks", 7, set("a", 1), set("b", 2))
-	in.Executor, in.Acked = "not yet", []store.Ack{{Instance: 2}}
+	in.Executor, in.Acked = store.Executor{Name: "not yet"}, []store.Ack{{Instance: 2}}
 	p := f.create(t, in)
 	want := in.Plan
 	want.CreatedAt, want.ExpiresAt = kept(in.CreatedAt), new(kept(*in.ExpiresAt))
-	want.Executor, want.Acked, want.Awaited = "", nil, []int32{0, 2}
+	want.Executor, want.Acked, want.Awaited = store.Executor{}, nil, []int32{0, 2}
 	current := func(id string, status store.Status) {
 		t.Helper()
 		if op := f.operator(t, "clicks"); op.CurrentPlan != id || op.CurrentStatus != status {
@@ -193,7 +204,7 @@ func allTheWay(t *testing.T, f *fixture) {
 	f.ticks.Add(3600) // what is approved does not expire
 
 	p = f.start(t, p.ID)
-	want.Status, want.Executor = store.StatusApplying, "engine"
+	want.Status, want.Executor, want.ExecutorSince = store.StatusApplying, jobManager, p.ExecutorSince
 	same(t, "applying plans", want, p)
 	current(p.ID, store.StatusApplying)
 	f.wantTable(t, "clicks", -1)
@@ -302,13 +313,13 @@ func startedByOne(t *testing.T, f *fixture) {
 	other := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
 	want := f.start(t, one.ID)
 	before := read(t, f)
-	_, err := f.StartPlan(ctx, one.ID, "another engine", f.by("x"))
+	_, err := f.StartPlan(ctx, one.ID, store.Executor{Name: "another engine"}, f.by("x"))
 	fails(t, "another executor", err, store.ErrTransition)
 	for _, executor := range []string{"", "a\xffb", "a\x00b"} {
-		_, err = f.StartPlan(ctx, other.ID, executor, f.by("x"))
+		_, err = f.StartPlan(ctx, other.ID, store.Executor{Name: executor}, f.by("x"))
 		refused(t, "an executor that is no text", err)
 	}
-	_, err = f.StartPlan(ctx, other.ID, "engine", f.by("x"))
+	_, err = f.StartPlan(ctx, other.ID, jobManager, f.by("x"))
 	fails(t, "another plan", err, store.ErrPlanInFlight)
 	_, _, err = f.CommitPlan(ctx, other.ID, f.by("x"), store.Retention{})
 	fails(t, "committing another plan", err, store.ErrPlanInFlight)
@@ -317,15 +328,10 @@ func startedByOne(t *testing.T, f *fixture) {
 	if got := f.operator(t, "clicks").CurrentPlan; got != one.ID {
 		t.Errorf("current plan %q, want the one that is applied, %q", got, one.ID)
 	}
-	// Its abort leaves the other one to be started, its commit does not.
-	if _, err := f.AbortPlan(ctx, one.ID, true, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
-	third := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved))
-	f.start(t, other.ID)
-	f.commitPlan(t, other.ID)
-	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusCommitted, store.StatusSuperseded)
-	_, err = f.StartPlan(ctx, third.ID, "engine", f.by("x"))
+	// Its end supersedes the other one.
+	f.abort(t, one.ID)
+	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusSuperseded)
+	_, err = f.StartPlan(ctx, other.ID, jobManager, f.by("x"))
 	fails(t, "a superseded plan", err, store.ErrTransition)
 	// Other operators have their own.
 	f.put(t, "other", `{}`)
@@ -338,14 +344,14 @@ func notStarted(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1))
 	p := f.create(t, f.classes(t, 5))
-	_, err := f.StartPlan(ctx, p.ID, "engine", f.by("x"))
+	_, err := f.StartPlan(ctx, p.ID, jobManager, f.by("x"))
 	fails(t, "an unresolved plan", err, store.ErrUnresolved)
 	// No method leaves a plan behind whose base has changed; a build before this one
 	// does.
 	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET base_version = 0 WHERE status = 'approved'`); err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.StartPlan(ctx, p.ID, "engine", f.by("x"))
+	_, err = f.StartPlan(ctx, p.ID, jobManager, f.by("x"))
 	fails(t, "a plan of another base", err, store.ErrBaseChanged)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved)
 	// The schema holds that one plan is applied at a time.
@@ -390,10 +396,8 @@ func lastAckCommits(t *testing.T, f *fixture) {
 		t.Errorf("late acks: committed = %v, error %v", committed, err)
 	}
 	same(t, "contents", before, read(t, f))
-	// A commit does not wait for acks, and those that come after it are not noted.
-	p = f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved))
-	f.start(t, p.ID)
-	p = f.commitPlan(t, p.ID)
+	// Acks that come after a commit without them are not noted.
+	p = f.commitPlan(t, f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved)).ID)
 	got, committed, err = f.AckPlan(ctx, p.ID, []int32{2}, f.by("late"), store.Retention{})
 	if err != nil || committed {
 		t.Errorf("an ack after the commit: committed = %v, error %v", committed, err)
@@ -420,30 +424,141 @@ func refusedAcks(t *testing.T, f *fixture) {
 	try(store.ErrTransition)
 	f.start(t, p.ID)
 	try(store.ErrNotAwaited)
-	f.commitPlan(t, p.ID)
+	if err := f.ackPlan(ctx, p.ID, 0, 2); err != nil {
+		t.Fatal(err)
+	}
 	try(store.ErrNotAwaited)
 }
 
-func abortAfterRollback(t *testing.T, f *fixture) {
+// abort gives up a plan that is being applied.
+func (f *fixture) abort(t testing.TB, id string) {
+	t.Helper()
+	for _, rolledBack := range []bool{false, true} {
+		if _, err := f.AbortPlan(t.Context(), id, rolledBack, f.by("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (f *fixture) ackPlan(ctx context.Context, id string, instances ...int32) error {
+	_, _, err := f.AckPlan(ctx, id, instances, f.by("x"), store.Retention{})
+	return err
+}
+
+func abortInTwoSteps(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("z", 3))
+	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
+	waiting := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved, set("b", 1)))
+	f.start(t, p.ID)
+	if err := f.ackPlan(ctx, p.ID, 2); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, f)
+	_, err := f.AbortPlan(ctx, p.ID, true, f.by("x"))
+	fails(t, "an abort whose acks counted until now", err, store.ErrTransition)
+	same(t, "contents", before, read(t, f))
+
+	got, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
+	if err != nil || got.Status != store.StatusAborting {
+		t.Fatalf("status %q, error %v", got.Status, err)
+	}
+	if op := f.operator(t, "clicks"); op.CurrentPlan != p.ID || op.CurrentStatus != store.StatusAborting || op.TableVersion != 1 {
+		t.Errorf("operator %+v", op)
+	}
+	before = read(t, f)
+	fails(t, "the last ack", f.ackPlan(ctx, p.ID, 0), store.ErrTransition)
+	_, _, err = f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
+	fails(t, "a commit", err, store.ErrTransition)
+	_, err = f.StartPlan(ctx, waiting.ID, jobManager, f.by("x"))
+	fails(t, "starting another plan", err, store.ErrPlanInFlight)
+	_, _, err = f.CreatePlan(ctx, f.plan(t, "clicks", 7, store.StatusApproved), f.by("x"))
+	fails(t, "creating another plan", err, store.ErrPlanInFlight)
+	same(t, "contents", before, read(t, f))
+
+	got, err = f.AbortPlan(ctx, p.ID, true, f.by("x"))
+	if err != nil || got.Status != store.StatusAborted || got.Version != nil || len(got.Acked) != 1 || got.Executor != jobManager {
+		t.Errorf("plan %+v, error %v", got, err)
+	}
+	// The table is as it was, under another version: what was reported on the way is old.
+	f.wantTable(t, "clicks", 2, "z=3")
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusSuperseded)
+	feed, err := f.TableChanges(ctx, "clicks", 1)
+	if err != nil || feed.Full || len(feed.Changes) != 0 || feed.Version != 2 || feed.Pending != nil {
+		t.Errorf("feed %+v, error %v", feed, err)
+	}
+	before = read(t, f)
+	f.abort(t, p.ID) // again
+	same(t, "contents", before, read(t, f))
+	// The interval may have another plan, the operator another that is applied.
+	f.start(t, f.create(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
+}
+
+func takenOver(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
+	first, later := store.Executor{Name: "one", Epoch: 1}, store.Executor{Name: "two", Epoch: 2}
+	by := f.by("one")
+	started, err := f.StartPlan(ctx, p.ID, first, by)
+	if err != nil || started.Executor != first || started.ExecutorSince == nil || !started.ExecutorSince.Equal(kept(by.At)) {
+		t.Fatalf("plan %+v, error %v", started, err)
+	}
+	if err := f.ackPlan(ctx, p.ID, 2); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, f)
+	for _, executor := range []store.Executor{{Name: "two"}, {Name: "two", Epoch: 1}, {Name: "one"}} {
+		_, err := f.StartPlan(ctx, p.ID, executor, f.by("x"))
+		fails(t, fmt.Sprintf("a start by %+v", executor), err, store.ErrTransition)
+	}
+	if again, err := f.StartPlan(ctx, p.ID, first, f.by("x")); err != nil || again.Executor != first {
+		t.Errorf("again: plan %+v, error %v", again, err)
+	}
+	same(t, "contents", before, read(t, f))
+
+	by = f.by("two")
+	taken, err := f.StartPlan(ctx, p.ID, later, by)
+	if err != nil || taken.Status != store.StatusApplying || taken.Executor != later ||
+		!taken.ExecutorSince.Equal(kept(by.At)) || len(taken.Acked) != 1 {
+		t.Errorf("plan %+v, error %v", taken, err)
+	}
+	steps, err := f.Transitions(ctx, p.ID)
+	if err != nil || len(steps) != 3 || steps[2].From != store.StatusApplying || steps[2].To != store.StatusApplying {
+		t.Errorf("transitions %v, error %v", steps, err)
+	}
+	_, err = f.StartPlan(ctx, p.ID, first, f.by("x"))
+	fails(t, "a start by the older executor", err, store.ErrTransition)
+	// A plan that is being aborted is taken over, too.
+	if _, err := f.AbortPlan(ctx, p.ID, false, f.by("two")); err != nil {
+		t.Fatal(err)
+	}
+	third := store.Executor{Name: "three", Epoch: 3}
+	if got, err := f.StartPlan(ctx, p.ID, third, f.by("x")); err != nil || got.Status != store.StatusAborting || got.Executor != third {
+		t.Errorf("plan %+v, error %v", got, err)
+	}
+}
+
+func commitNeedsAcks(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	f.start(t, p.ID)
-	if _, _, err := f.AckPlan(ctx, p.ID, []int32{2}, f.by("two"), store.Retention{}); err != nil {
-		t.Fatal(err)
+	for _, acked := range [][]int32{nil, {0}} {
+		if err := f.ackPlan(ctx, p.ID, acked...); err != nil {
+			t.Fatal(err)
+		}
+		before := read(t, f)
+		_, _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
+		fails(t, fmt.Sprint("a commit with acks of ", acked), err, store.ErrAcksMissing)
+		same(t, "contents", before, read(t, f))
 	}
-	before := read(t, f)
-	_, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
-	fails(t, "an abort without a rollback", err, store.ErrRollbackRequired)
-	same(t, "contents", before, read(t, f))
-	got, err := f.AbortPlan(ctx, p.ID, true, f.by("x"))
-	if err != nil || got.Status != store.StatusAborted || len(got.Acked) != 1 || got.Executor != "engine" {
-		t.Errorf("plan %+v, error %v", got, err)
-	}
-	f.wantTable(t, "clicks", -1)
-	if again, err := f.AbortPlan(ctx, p.ID, false, f.by("x")); err != nil || again.Status != store.StatusAborted {
-		t.Errorf("again: status %q, error %v", again.Status, err)
-	}
-	// The interval may have another plan, the operator another that is applied.
-	f.start(t, f.create(t, f.plan(t, "clicks", 5, store.StatusApproved)).ID)
+	// One that awaits nobody is committed as it is.
+	f.abort(t, p.ID)
+	in := f.plan(t, "clicks", 6, store.StatusApproved, set("a", 1))
+	in.Awaited = nil
+	p = f.create(t, in)
+	f.start(t, p.ID)
+	f.commitPlan(t, p.ID)
 }

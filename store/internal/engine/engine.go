@@ -57,7 +57,7 @@ type Row struct {
 type TableVersion struct {
 	Version       int64
 	ConfigVersion int64
-	PlanID        *string // nil for the empty first one
+	PlanID        *string // whose commit or abort made it; nil for the empty first one
 	DiffID        *int64  // nil: no entry changed
 	CreatedAt     time.Time
 }

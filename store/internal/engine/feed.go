@@ -83,15 +83,18 @@ func (h history) net() []store.Change {
 	return changes
 }
 
-// pending returns what the plan that is being applied will change.
+// pending returns the plan that an engine is at work on, and what it will change.
 func pending(ctx context.Context, q Statements, r Row) (*store.PendingChange, error) {
-	applying, err := q.InStatus(ctx, r.ID, store.StatusApplying)
-	if err != nil || len(applying) == 0 {
+	inFlight, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting)
+	if err != nil || len(inFlight) == 0 {
 		return nil, err
 	}
-	p := applying[0]
+	p, err := whole(ctx, q, inFlight[0].ID)
+	if err != nil {
+		return nil, err
+	}
 	changes, err := planChanges(ctx, q, p)
-	return &store.PendingChange{Plan: p.ID, ConfigVersion: p.ConfigVersion, Changes: changes}, err
+	return &store.PendingChange{Plan: p.Plan, Changes: changes}, err
 }
 
 // maxEvents is how many events a mailbox holds before it forgets which.

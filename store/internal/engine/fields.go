@@ -48,10 +48,12 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"engine_table", &p.EngineTable},
 		{"resolved_keys", &p.ResolvedKeys},
 		{"expires_at", at(&p.ExpiresAt)},
-		{"executor", &p.Executor},
+		{"executor", &p.Executor.Name},
 		{"scheme", &p.Scheme},
 		{"source_fingerprint", &p.Source},
 		{"outdated", &p.Outdated},
+		{"executor_epoch", &p.Executor.Epoch},
+		{"executor_since", at(&p.ExecutorSince)},
 	}, figureFields(&p.Figures)...)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // CreatePlan implements [store.Store].
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
-	in.Version, in.ResolvedKeys, in.Executor, in.Acked = nil, nil, "", nil
+	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
 	if in.Status != store.StatusProposed {
 		in.ExpiresAt = nil
 	}
@@ -200,17 +200,26 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 	if err := q.SetStatus(ctx, p.Seq, store.StatusCommitted, &version.Version); err != nil {
 		return err
 	}
-	others, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
+	by.Reason = fmt.Sprintf("plan %s was committed", p.ID)
+	if err := supersede(ctx, q, *r, by); err != nil {
+		return err
+	}
+	return q.Tell(ctx, r.Name)
+}
+
+// supersede ends the operator's plans that wait: their base is no longer the committed
+// table.
+func supersede(ctx context.Context, q Statements, r Row, by store.Transition) error {
+	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return err
 	}
-	by.Reason = fmt.Sprintf("plan %s was committed", p.ID)
-	for _, other := range others {
-		if err := setStatus(ctx, q, other, store.StatusSuperseded, by); err != nil {
+	for _, p := range waiting {
+		if err := setStatus(ctx, q, p, store.StatusSuperseded, by); err != nil {
 			return err
 		}
 	}
-	return q.Tell(ctx, r.Name)
+	return nil
 }
 
 // retain removes what keep does not keep. Counts are of plans as created and of

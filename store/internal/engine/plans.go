@@ -23,7 +23,7 @@ func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval i
 	if err != nil {
 		return store.Plan{}, fmt.Errorf("plan of interval %d: %w", interval, err)
 	}
-	if live.Executor != "" {
+	if live.Executor.Name != "" {
 		return s.Plan(ctx, live.ID)
 	}
 	return live.Plan, nil
@@ -62,7 +62,7 @@ func livePlan(
 // Plan implements [store.Store].
 func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := s.aboutPlan(ctx, s.db.Read, id, nil)
-	if err != nil || p.Executor == "" {
+	if err != nil || p.Executor.Name == "" {
 		return asOf(p.Plan, s.now()), err
 	}
 	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q Statements, _ PlanRow) error { // one state of it and its acks

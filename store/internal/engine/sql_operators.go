@@ -14,7 +14,7 @@ const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.
 // operatorTables joins an operator with its current plan as of $1.
 const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
 	LEFT JOIN plans p ON p.seq = coalesce(
-		(SELECT seq FROM plans WHERE operator_id = o.id AND status = 'applying'),
+		(SELECT seq FROM plans WHERE operator_id = o.id AND status IN ('applying', 'aborting')),
 		(SELECT max(seq) FROM (
 			SELECT max(seq) AS seq FROM plans WHERE operator_id = o.id AND status = 'approved'
 			UNION ALL SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'

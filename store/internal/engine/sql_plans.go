@@ -120,8 +120,9 @@ func (s Statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 }
 
 // SetExecutor notes who applies a plan.
-func (s Statements) SetExecutor(ctx context.Context, seq int64, executor string) error {
-	return s.exec(ctx, `UPDATE plans SET executor = $2 WHERE seq = $1`, seq, executor)
+func (s Statements) SetExecutor(ctx context.Context, seq int64, e store.Executor, since time.Time) error {
+	return s.exec(ctx, `UPDATE plans SET executor = $2, executor_epoch = $3, executor_since = $4 WHERE seq = $1`,
+		seq, e.Name, e.Epoch, s.at(&since))
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.
@@ -186,9 +187,9 @@ func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 }
 
 // PurgePlans removes plans up to the given one and notes them as purged. It keeps the
-// one that became table version current and one that is being applied.
+// one that became table version current and one that an engine is at work on.
 func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
-	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status <> 'applying'`
+	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status NOT IN ('applying', 'aborting')`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"plannerd/store"
 )
@@ -48,11 +47,6 @@ func (s Statements) KeepReports(ctx context.Context, operator int64, instance in
 		`DELETE FROM reports WHERE operator_id = $1 AND instance = $2 AND (epoch, interval) <= (
 			SELECT epoch, interval FROM reports WHERE operator_id = $1 AND instance = $2
 			ORDER BY epoch DESC, interval DESC LIMIT 1 OFFSET $3)`, operator, instance, n)
-}
-
-// DropReports removes the reports that came at that time or later.
-func (s Statements) DropReports(ctx context.Context, operator int64, since time.Time) error {
-	return s.exec(ctx, `DELETE FROM reports WHERE operator_id = $1 AND at >= $2`, operator, s.at(&since))
 }
 
 // PurgeReports removes the reports of lower epochs; of this epoch those of intervals

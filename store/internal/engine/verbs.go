@@ -25,65 +25,73 @@ func (s *Store) AbortPlan(
 	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
 ) (store.Plan, error) {
 	p, _, err := s.change(ctx, id, to, guards, func(q Statements, r Row, p PlanRow, to store.Transition) (bool, error) {
-		if done, err := step(p.Status, store.StatusAborted); done || err != nil {
+		next := store.StatusAborted
+		if p.Status.InFlight() && !rolledBack {
+			next = store.StatusAborting
+		}
+		if done, err := step(p.Status, next); done || err != nil {
 			return false, err
 		}
-		applying := p.Status == store.StatusApplying
-		if applying && !rolledBack {
-			return false, store.ErrRollbackRequired
-		}
-		if err := setStatus(ctx, q, p, store.StatusAborted, to); err != nil {
+		if err := setStatus(ctx, q, p, next, to); err != nil {
 			return false, err
 		}
-		if !applying {
-			return true, nil
+		switch p.Status {
+		case store.StatusApplying:
+			return true, q.Tell(ctx, r.Name)
+		case store.StatusAborting:
+			return true, keepTable(ctx, q, r, p, to)
 		}
-		if err := dropReports(ctx, q, r, p); err != nil {
-			return false, err
-		}
-		return true, q.Tell(ctx, r.Name)
+		return true, nil
 	})
 	return p, err
 }
 
-// dropReports removes what instances reported while a plan was being applied: the
-// state was on its way, and now it is back.
-func dropReports(ctx context.Context, q Statements, r Row, p PlanRow) error {
-	steps, err := q.Transitions(ctx, p.Seq)
-	if err != nil {
+// keepTable makes a table version with the entries of the committed one. Statistics that
+// were taken while state was on its way are of an older version then.
+func keepTable(ctx context.Context, q Statements, r Row, p PlanRow, by store.Transition) error {
+	r.TableVersion++
+	r.UpdatedAt = by.At
+	version := TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID, CreatedAt: by.At}
+	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}
-	for _, s := range steps {
-		if s.To == store.StatusApplying {
-			return q.DropReports(ctx, r.ID, s.At)
-		}
+	by.Reason = fmt.Sprintf("plan %s was aborted", p.ID)
+	if err := supersede(ctx, q, r, by); err != nil {
+		return err
 	}
-	return nil
+	if err := q.Save(ctx, r); err != nil {
+		return err
+	}
+	return q.Tell(ctx, r.Name)
 }
 
 // StartPlan implements [store.Store].
-func (s *Store) StartPlan(ctx context.Context, id, executor string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-	if executor == "" || !storable(executor) {
-		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id, executor)
+func (s *Store) StartPlan(
+	ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard,
+) (store.Plan, error) {
+	if executor.Name == "" || !storable(executor.Name) {
+		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id, executor.Name)
 	}
 	p, _, err := s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
-		done, err := step(p.Status, store.StatusApplying)
-		if err != nil {
+		next := store.StatusApplying
+		if p.Status.InFlight() {
+			if p.Executor == executor {
+				return false, nil
+			}
+			if executor.Epoch <= p.Executor.Epoch {
+				return false, fmt.Errorf("%q applies it: %w", p.Executor.Name, store.ErrTransition)
+			}
+			next = p.Status
+		} else if _, err := step(p.Status, next); err != nil {
 			return false, err
-		}
-		if done && p.Executor != executor {
-			return false, fmt.Errorf("%q applies it: %w", p.Executor, store.ErrTransition)
-		}
-		if done {
-			return false, nil
 		}
 		if err := ready(ctx, q, r, p); err != nil {
 			return false, err
 		}
-		if err := q.SetExecutor(ctx, p.Seq, executor); err != nil {
+		if err := q.SetExecutor(ctx, p.Seq, executor, by.At); err != nil {
 			return false, err
 		}
-		if err := setStatus(ctx, q, p, store.StatusApplying, by); err != nil {
+		if err := setStatus(ctx, q, p, next, by); err != nil {
 			return false, err
 		}
 		return true, q.Tell(ctx, r.Name)
@@ -141,6 +149,9 @@ func (s *Store) CommitPlan(
 		if done, err := step(p.Status, store.StatusCommitted); done || err != nil {
 			return false, err
 		}
+		if p.Status == store.StatusApplying && len(p.Acked) < len(p.Awaited) {
+			return false, store.ErrAcksMissing
+		}
 		return true, commitPlan(ctx, q, r, p, to, keep)
 	})
 }
@@ -184,11 +195,11 @@ func ready(ctx context.Context, q Statements, r Row, p PlanRow) error {
 
 // noneInFlight tells whether no plan but that of the given number is being applied.
 func noneInFlight(ctx context.Context, q Statements, r Row, but int64) error {
-	applying, err := q.InStatus(ctx, r.ID, store.StatusApplying)
+	inFlight, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting)
 	if err != nil {
 		return err
 	}
-	for _, other := range applying {
+	for _, other := range inFlight {
 		if other.Seq != but {
 			return fmt.Errorf("plan %q: %w", other.ID, store.ErrPlanInFlight)
 		}
@@ -263,7 +274,7 @@ func lockPlan(ctx context.Context, q Statements, id string, at time.Time) (Row, 
 // whole is plan with the plan's acks.
 func whole(ctx context.Context, q Statements, id string) (PlanRow, error) {
 	p, err := plan(ctx, q, id)
-	if err == nil && p.Executor != "" {
+	if err == nil && p.Executor.Name != "" {
 		p.Acked, err = q.Acks(ctx, p.Seq)
 	}
 	return p, err
