@@ -184,7 +184,7 @@ func TestOperatorPatterns(t *testing.T) {
 	for _, name := range []string{"team-a.clicks", "shared"} {
 		e.do("GET", "/v1/operators/"+name, "", bounded).want(http.StatusOK)
 		e.do("GET", "/v1/plans/"+plans[name].Id, "", bounded).want(http.StatusOK)
-		e.do("POST", "/v1/plans/"+plans[name].Id+"/commit", "", bounded).want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+plans[name].Id+"/commit", stopped, bounded).want(http.StatusOK)
 	}
 	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().Status; got != "approved" {
 		t.Errorf("the closed plan is %s", got)
@@ -241,7 +241,7 @@ func TestActor(t *testing.T) {
 	e := newEnv(t, known.option)
 	e.do("PUT", "/v1/operators/clicks", reported, root).want(http.StatusCreated)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, ""), engine).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"root","reason":"moved"}`, engine).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"root","reason":"moved"}`, engine).want(http.StatusOK)
 	steps, err := e.store.Transitions(t.Context(), p.Id)
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestActor(t *testing.T) {
 	open := newEnv(t)
 	open.operator("clicks", reported)
 	p = open.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	open.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"somebody","reason":"moved"}`).want(http.StatusOK)
+	open.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"somebody","reason":"moved"}`).want(http.StatusOK)
 	if steps, err = open.store.Transitions(t.Context(), p.Id); err != nil || steps[len(steps)-1].Actor != "somebody" || steps[len(steps)-1].Reason != "moved" {
 		t.Errorf("without tokens: %+v, %v", steps, err)
 	}
@@ -342,7 +342,7 @@ func TestLog(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, `"b"`, `"`+canary+`"`, 1), root).want(unprocessable)
 	e.do("POST", "/v1/operators/clicks/plans?"+canary+"=1", body, root).want(unprocessable)
 	e.do("GET", "/v1/operators/clicks/route?key="+canary, "", root).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"`+canary+`","reason":"`+canary+`"}`, root).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"`+canary+`","reason":"`+canary+`"}`, root).want(http.StatusOK)
 	e.do("GET", "/"+canary+"?"+canary, "", root, "User-Agent: "+canary).want(http.StatusNotFound)
 	e.do("CANARY", "/healthz", "", root, "Referer: http://a/"+canary).want(http.StatusMethodNotAllowed)
 	e.do("GET", "/v1/operators", "", "Authorization: Bearer "+canary+"-token", "X-Request-Id: "+canary+" !").want(http.StatusUnauthorized)

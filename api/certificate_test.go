@@ -82,7 +82,7 @@ func TestCertificates(t *testing.T) {
 		e.do("GET", "/v1/operators/"+level+"/plans", "").want(http.StatusOK).into(&list)
 		for what, got := range map[string]proven{
 			"made": made, "read": e.do("GET", "/v1/plans/"+made.ID, "").proven(), "listed": list.Plans[0],
-			"committed": e.do("POST", "/v1/plans/"+made.ID+"/commit", "").want(http.StatusOK).proven(),
+			"committed": e.do("POST", "/v1/plans/"+made.ID+"/commit", stopped).want(http.StatusOK).proven(),
 		} {
 			if string(got.Certificate) != string(made.Certificate) || (string(got.Certificate) != "null") != there {
 				t.Errorf("certificate %s, %s: %s, made with %s", level, what, got.Certificate, made.Certificate)

@@ -148,7 +148,7 @@ func TestCompactedKeys(t *testing.T) {
 				t.Errorf("%s, read again: %+v", name, again.Compaction)
 			}
 		}
-		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}
 	// The operator's own word, unless the statistics have one.
 	e.operator("own", strings.Replace(reported, "{", `{"compact":{"degree":8},`, 1))
@@ -227,7 +227,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%+v", whole)
 	}
 	e.do("GET", plan+"/routing-table", "").fails(http.StatusConflict, "resolution_required", "")
-	e.do("POST", plan+"/commit", "").fails(http.StatusConflict, "resolution_required", "")
+	e.do("POST", plan+"/commit", stopped).fails(http.StatusConflict, "resolution_required", "")
 
 	var rows []string
 	for i := range moved {
@@ -258,11 +258,11 @@ func TestRecords(t *testing.T) {
 	if a := e.do("GET", plan+"/routing-table", "", "Accept: text/csv").want(http.StatusOK); !strings.HasPrefix(string(a.body), "key,instance,previous\nother-0,1,\n") {
 		t.Errorf("%s", a.body)
 	}
-	done := e.do("POST", plan+"/commit", "").want(http.StatusOK).compacted()
+	done := e.do("POST", plan+"/commit", stopped).want(http.StatusOK).compacted()
 	if done.Version == nil || *done.Version != 1 {
 		t.Errorf("%+v", done)
 	}
-	e.do("POST", plan+"/commit", "").want(http.StatusOK)
+	e.do("POST", plan+"/commit", stopped).want(http.StatusOK)
 	e.do("PUT", plan+"/resolution", other, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 	entries := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK)
 	if n := strings.Count(string(entries.body), ",1\n"); n != int(moved) {
@@ -541,7 +541,7 @@ func TestCompactEdges(t *testing.T) {
 	}
 	first := plan("cool", with(`"trigger":{"theta":0,"cooldown_intervals":3}`), `{"interval":1,`+four)
 	e.do("PUT", "/v1/plans/"+first.ID+"/resolution", "key,from,to\na,0,1\nb,0,1\n", csv).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+first.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.ID+"/commit", stopped).want(http.StatusOK)
 	if p := plan("cool", "", `{"interval":2,`+four); p.Status != "no_action" || !slices.Equal(p.Causes, []string{"cooldown"}) || p.RoutingTable.SizeBefore != 2 || p.RoutingTable.SizeAfter != 2 {
 		t.Errorf("%+v", p)
 	}

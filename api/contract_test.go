@@ -248,7 +248,7 @@ func TestStoreFailures(t *testing.T) {
 		{"AckPlan", "POST", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`},
 		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
-		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", ""},
+		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},
 		{"AbortPlan", "POST", "/v1/plans/" + p.Id + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
 	} {
@@ -288,8 +288,8 @@ func TestStoreFailures(t *testing.T) {
 		{"StartPlan", "/v1/plans/" + p.Id + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
 		{"AckPlan", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
 		{"Input", "/v1/plans/" + p.Id + "/replay", "", "purged", store.ErrPurged, http.StatusGone},
-		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", "", "base_changed", store.ErrBaseChanged, http.StatusConflict},
-		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", "", "purged", store.ErrPurged, http.StatusGone},
+		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", stopped, "base_changed", store.ErrBaseChanged, http.StatusConflict},
+		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", stopped, "purged", store.ErrPurged, http.StatusGone},
 		{"AbortPlan", "/v1/plans/" + p.Id + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
 	} {
 		f.set(call.fault, call.err)

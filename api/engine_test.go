@@ -40,7 +40,7 @@ func TestEngineTable(t *testing.T) {
 	}
 	notHeld()
 	for range 2 {
-		if done := e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK).plan(); done.Version == nil || *done.Version != 1 {
+		if done := e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK).plan(); done.Version == nil || *done.Version != 1 {
 			t.Errorf("%+v", done)
 		}
 	}
@@ -70,7 +70,7 @@ func TestEngineTable(t *testing.T) {
 	}
 	maps.Copy(held, entries(second.RoutingTable))
 	equalMaps(t, "the engine's table", held, entriesOf(at, map[string]int32{"d": 1}))
-	e.do("POST", "/v1/plans/"+second.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+second.Id+"/commit", stopped).want(http.StatusOK)
 	// Classes need no resolution.
 	third := e.do("POST", plans, `{"interval":3,"table_version":2,"compact":{"records":[[0,0,2,1,6],[1,0,1,1,2]]}}`).want(http.StatusCreated).compacted()
 	if third.Migrates != "classes" || third.RoutingTable.SizeBefore != 2 || third.RoutingTable.SizeAfter != third.tableAfter(t) || third.Migration.Keys == 0 {
@@ -79,7 +79,7 @@ func TestEngineTable(t *testing.T) {
 	e.do("GET", "/v1/plans/"+third.ID+"/routing-table", "").fails(http.StatusConflict, "table_not_held", "")
 	e.do("PUT", "/v1/plans/"+third.ID+"/resolution", "key,from,to\n", csv).fails(http.StatusConflict, "resolution_not_needed", "")
 	for range 2 {
-		if done := e.do("POST", "/v1/plans/"+third.ID+"/commit", "").want(http.StatusOK).compacted(); done.Version == nil || *done.Version != 3 || done.ResolvedKeys != nil {
+		if done := e.do("POST", "/v1/plans/"+third.ID+"/commit", stopped).want(http.StatusOK).compacted(); done.Version == nil || *done.Version != 3 || done.ResolvedKeys != nil {
 			t.Errorf("%+v", done)
 		}
 	}

@@ -67,7 +67,7 @@ func TestListETags(t *testing.T) {
 		f.set(method, nil)
 	}
 
-	e.do("POST", plan+"/commit", "").want(http.StatusOK)
+	e.do("POST", plan+"/commit", stopped).want(http.StatusOK)
 	e.do("GET", plan+both, "", "If-None-Match: "+before).want(http.StatusOK)
 	tag(plan+both, js)
 	tag(table, js)

@@ -30,11 +30,14 @@ type feedAnswer struct {
 	Tokens, Owners                      []any
 	Hash                                *struct{ Function string }
 	Pending                             *struct {
-		Plan           string
-		ConfigVersion  int64
-		Set            []entry
-		Unset          []string
-		Tokens, Owners []any
+		Plan, Phase, Executor                 string
+		Version, ConfigVersion, ExecutorEpoch int64
+		Awaits                                []int32
+		Instances                             []struct{ ID int32 }
+		Hash                                  *struct{ Function string }
+		Set                                   []entry
+		Unset                                 []string
+		Tokens, Owners                        []any
 	}
 }
 
@@ -80,7 +83,7 @@ func TestSince(t *testing.T) {
 	e.operator("clicks", reported)
 	tables := []map[string]int32{{}}
 	for n := 1; n <= 4; n++ {
-		e.verb(e.plans(n).Id, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(n).Id, "commit", stopped).want(http.StatusOK)
 		tables = append(tables, e.do("GET", feed, "").feed().apply(map[string]int32{}))
 	}
 	for since, table := range tables {
@@ -107,8 +110,8 @@ func TestSince(t *testing.T) {
 func TestSinceFull(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", strings.Replace(reported, "{", `{"retention":{"versions":1},`, 1))
-	e.verb(e.plans(1).Id, "commit", "").want(http.StatusOK)
-	e.verb(e.plans(2).Id, "commit", "").want(http.StatusOK)
+	e.verb(e.plans(1).Id, "commit", stopped).want(http.StatusOK)
+	e.verb(e.plans(2).Id, "commit", stopped).want(http.StatusOK)
 	if f := e.do("GET", feed+"?since=0", "").feed(); !f.Full {
 		t.Errorf("version 0 is not kept: %+v", f)
 	}
@@ -118,7 +121,7 @@ func TestSinceFull(t *testing.T) {
 	body := `{"interval":%d,"keys":[{"key":"a","cost":1},{"key":"b","cost":1},{"key":"c","cost":1},{"key":"d","cost":5}]}`
 	commit := func(n int) {
 		p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(body, n)).want(http.StatusCreated).plan()
-		e.verb(p.Id, "commit", "").want(http.StatusOK)
+		e.verb(p.Id, "commit", stopped).want(http.StatusOK)
 	}
 	commit(1)
 	if f := e.do("GET", feed+"?since=0", "").feed(); f.Full || f.ConfigVersion != 2 {
@@ -153,8 +156,14 @@ func TestPending(t *testing.T) {
 		t.Errorf("a version that never changes has something pending: %+v", f)
 	}
 	seen := e.do("GET", feed+"?since=0", "").header.Get("ETag")
+	e.verb(p.Id, "abort", "").want(http.StatusOK)
+	a := e.do("GET", feed+"?since=0&wait=60s", "", "If-None-Match: "+seen)
+	if f := a.feed(); f.Pending == nil || f.Pending.Phase != "aborting" || f.Version != 0 {
+		t.Errorf("%s", a.body)
+	}
 	e.verb(p.Id, "abort", `{"rolled_back":true}`).want(http.StatusOK)
-	if f := e.do("GET", feed+"?since=0&wait=60s", "", "If-None-Match: "+seen).feed(); f.Pending != nil || len(f.Set) > 0 {
+	f := e.do("GET", feed+"?since=0&wait=60s", "", "If-None-Match: "+a.header.Get("ETag")).feed()
+	if f.Pending != nil || len(f.Set) > 0 || f.Version != 1 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -175,7 +184,7 @@ func TestFeedOfSchemes(t *testing.T) {
 			t.Fatalf("%s: %+v", scheme, f)
 		}
 		before, pending := fmt.Sprint(f.Tokens, f.Owners), fmt.Sprint(f.Pending.Tokens, f.Pending.Owners)
-		e.verb(p.Id, "commit", "").want(http.StatusOK)
+		e.finish(p.Id)
 		f = e.do("GET", feed+"?since=0", "").feed()
 		if now := fmt.Sprint(f.Tokens, f.Owners); now != pending || now == before || !f.Full || f.Pending != nil {
 			t.Errorf("%s: pending was %s, then there is %s", scheme, pending, now)
@@ -216,7 +225,7 @@ func TestRouters(t *testing.T) {
 	}
 	ready.Wait()
 	for n := 1; n <= versions; n++ {
-		e.verb(e.plans(n).Id, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(n).Id, "commit", stopped).want(http.StatusOK)
 		for range routers {
 			if err := <-got; err != nil {
 				t.Error(err)
@@ -329,7 +338,7 @@ func TestWaiting(t *testing.T) {
 		}
 		// A commit whose event is lost is seen when the watch is back.
 		p := e.plans(1)
-		e.verb(p.Id, "commit", "").want(http.StatusOK)
+		e.verb(p.Id, "commit", stopped).want(http.StatusOK)
 		close(w.events)
 		elapsed(a, http.StatusOK, time.Second)
 		elapsed(b, http.StatusOK, 0)
@@ -339,7 +348,7 @@ func TestWaiting(t *testing.T) {
 		// The plain table is waited for by its ETag.
 		tag := e.do("GET", feed, "").header.Get("ETag")
 		a = wait(feed+"?wait=10s", "If-None-Match: "+tag)
-		e.verb(e.plans(2).Id, "commit", "").want(http.StatusOK)
+		e.verb(e.plans(2).Id, "commit", stopped).want(http.StatusOK)
 		w.events <- store.Event{}
 		elapsed(a, http.StatusOK, 0)
 		// Nobody waits while the server ends.

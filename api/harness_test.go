@@ -30,6 +30,9 @@ import (
 	"plannerd/store/sqlite"
 )
 
+// stopped is the body of a commit without a start.
+const stopped = `{"stopped":true}`
+
 // spec is the contract, and a router over it.
 var spec = sync.OnceValues(func() (*openapi3.T, routers.Router) {
 	doc, err := openapi.Load()
@@ -492,7 +495,7 @@ func (f *faults) RejectPlan(ctx context.Context, id string, by store.Transition,
 	return f.Store.RejectPlan(ctx, id, by, guards...)
 }
 
-func (f *faults) StartPlan(ctx context.Context, id, executor string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (f *faults) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("StartPlan"); err != nil {
 		return store.Plan{}, err
 	}

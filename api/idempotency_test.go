@@ -68,7 +68,7 @@ func mutations() []mutation {
 		verb("reject", approved, "reject", ""),
 		verb("start", betaTwo, "start", `{"executor":"e"}`),
 		verb("ack", betaTwo, "acks", `{"instances":[0]}`, "start", `{"executor":"e"}`),
-		verb("commit", betaTwo, "commit", ""),
+		verb("commit", betaTwo, "commit", stopped),
 		verb("abort", betaTwo, "abort", ""),
 		{"propose", "POST", func(e *env) (string, string) {
 			target := "/v1/plans/" + waitingPlan(betaTwo)(e).Id
@@ -271,14 +271,14 @@ func TestLostAnswers(t *testing.T) {
 		t.Errorf("%v %s", a.header, a.body)
 	}
 	commit := "/v1/plans/" + a.plan().Id + "/commit"
-	hangUp(commit, "", "commit")
-	a = e.do("POST", commit, "", "Idempotency-Key: commit").want(http.StatusOK)
+	hangUp(commit, stopped, "commit")
+	a = e.do("POST", commit, stopped, "Idempotency-Key: commit").want(http.StatusOK)
 	if a.header.Get("Idempotent-Replayed") != "true" || *a.plan().Version != 1 {
 		t.Errorf("%v %s", a.header, a.body)
 	}
 	// It stays the answer, whatever happens afterwards.
 	e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
-	sameAnswer(t, e.do("POST", commit, "", "Idempotency-Key: commit"), a)
+	sameAnswer(t, e.do("POST", commit, stopped, "Idempotency-Key: commit"), a)
 	e.do("POST", plans, interval(1, ""), "Idempotency-Key: plan").fails(http.StatusGone, "purged", "")
 }
 

@@ -54,11 +54,11 @@ func TestLifecycle(t *testing.T) {
 	}
 
 	e.do("POST", "/v1/operators/clicks/plans", interval(2, `,"table_version":1`)).fails(http.StatusConflict, "table_version_ahead", "")
-	done := e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"actor":"engine","reason":"moved"}`).want(http.StatusOK).plan()
+	done := e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"engine","reason":"moved"}`).want(http.StatusOK).plan()
 	if done.Status != "committed" || done.Version == nil || *done.Version != 1 {
 		t.Errorf("%+v", done)
 	}
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+p.Id+"/abort", "").fails(http.StatusConflict, "transition_not_allowed", "")
 	e.committedTable()
 
@@ -139,11 +139,11 @@ func TestAbort(t *testing.T) {
 	first := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+first.Id+"/abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+first.Id+"/abort", "").want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+first.Id+"/commit", "").fails(http.StatusConflict, "transition_not_allowed", "")
+	e.do("POST", "/v1/plans/"+first.Id+"/commit", stopped).fails(http.StatusConflict, "transition_not_allowed", "")
 	// Other statistics may be sent for the interval of an aborted plan.
 	second := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(1, ""), `"cost":7`, `"cost":6`, 1)).want(http.StatusCreated).plan()
 	third := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+third.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+third.Id+"/commit", stopped).want(http.StatusOK)
 	if got := e.do("GET", "/v1/plans/"+second.Id, "").want(http.StatusOK).plan(); got.Status != "superseded" {
 		t.Errorf("status %s, want superseded", got.Status)
 	}
@@ -184,7 +184,7 @@ func TestSuperseded(t *testing.T) {
 	e.operator("clicks", reported)
 	older := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	newer := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+older.Id+"/commit", stopped).want(http.StatusOK)
 	again := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
 	if again.Id == newer.Id || again.BaseVersion != 1 {
 		t.Errorf("%+v", again)
@@ -197,7 +197,7 @@ func TestAbsentKeys(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	gone := `{"interval":2,"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`
 	q := e.do("POST", "/v1/operators/clicks/plans", gone).want(http.StatusCreated).plan()
 	if q.Status != "committed" || q.Version == nil || *q.Version != 2 || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 {
@@ -207,7 +207,7 @@ func TestAbsentKeys(t *testing.T) {
 	e = newEnv(t)
 	e.operator("clicks", reported)
 	p = e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	q = e.do("POST", "/v1/operators/clicks/plans", strings.Replace(gone, `"keys"`, `"coverage":"partial","residual":[{"instance":0,"cost":1,"state":1,"keys":2},{"instance":1,"cost":1}],"keys"`, 1)).
 		want(http.StatusCreated).plan()
 	if q.Status != "no_action" || q.RoutingTable.SizeAfter != 4 {
@@ -253,7 +253,7 @@ func TestRescale(t *testing.T) {
 			t.Fatalf("%s is on %d before the commit", key, before[key])
 		}
 	}
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	for key, old := range before {
 		want := old
 		if to, ok := moved[key]; ok {
@@ -283,7 +283,7 @@ func TestTrigger(t *testing.T) {
 	if p.Status != "approved" {
 		t.Fatalf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	p = e.do("POST", "/v1/operators/clicks/plans", interval(5, "")).want(http.StatusCreated).plan()
 	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"cooldown"}) {
 		t.Errorf("%+v", p)
@@ -451,7 +451,7 @@ func TestBinaryKeysStored(t *testing.T) {
 	if p.KeyEncoding == nil || *p.KeyEncoding != wire.AnswerKeyEncodingBase64 || len(p.RoutingTable.Set) != 1 {
 		t.Fatalf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	key := p.RoutingTable.Set[0].Key
 	a := e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK)
 	if !strings.Contains(string(a.body), `"key_encoding":"base64","entries":[{"key":"`+key+`"`) {
@@ -470,7 +470,7 @@ func TestRetention(t *testing.T) {
 	e.operator("clicks", strings.Replace(reported, "{", `{"retention":{"versions":1},`, 1))
 	for i := 1; i <= 2; i++ {
 		p := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(i, ""), `"cost":4`, fmt.Sprintf(`"cost":%d`, i*8), 1)).want(http.StatusCreated).plan()
-		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}
 	e.do("GET", "/v1/operators/clicks/routing-table?version=0", "").fails(http.StatusGone, "purged", "")
 }

@@ -51,7 +51,7 @@ func TestListsGolden(t *testing.T) {
 		for _, accept := range kinds {
 			get(path+"/migrations", accept)
 		}
-		e.do("POST", path+"/commit", "").want(http.StatusOK)
+		e.do("POST", path+"/commit", stopped).want(http.StatusOK)
 		for _, accept := range kinds {
 			get("/v1/operators/"+operator+"/routing-table", accept)
 		}

@@ -29,7 +29,7 @@ func TestListedPlans(t *testing.T) {
 		t.Errorf("%s", list)
 	}
 	// A repeated request answers with the whole plan, found through the list.
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	again := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`)
 	if body := string(again.want(http.StatusOK).body); !strings.Contains(body, `"instances":[`) || !strings.Contains(body, `"hot_keys":[`) {
 		t.Errorf("%s", body)
@@ -155,7 +155,7 @@ func TestTableIsReadOnce(t *testing.T) {
 		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
 		post(1)
 		p := post(2)
-		e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 		post(3)
 		post(4)
 		if counted.reads != 2*round {

@@ -42,7 +42,7 @@ func TestMetricsDocumented(t *testing.T) {
 	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
 	var p plan
 	a.want(http.StatusCreated).into(&p)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("POST", "/v1/analyses/ring", `{"nodes": 2, "keys": [{"key": "a", "cost": 1}]}`)
 	e.do("POST", "/v1/analyses/schemes", `{"instances": 2, "keys": [{"key": "a", "cost": 1}]}`).want(http.StatusOK)
 
@@ -84,7 +84,7 @@ func TestMetricsOfManyOperators(t *testing.T) {
 		var p plan
 		e.do("POST", "/v1/operators/"+operator+"/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 5, "instance": 0}]}`).
 			want(http.StatusCreated).into(&p)
-		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}
 	labelled := func() []string {
 		return names(`operator="([^"]*)"`, string(e.do("GET", "/metrics", "").want(http.StatusOK).body))

@@ -67,7 +67,7 @@ func TestKept(t *testing.T) {
 		q.Pending.Status != "applying" || !q.Pending.Figures.Balanced {
 		t.Errorf("%+v", q)
 	}
-	e.verb(waiting.ID, "commit", "").want(http.StatusOK)
+	e.finish(waiting.ID)
 	if q := e.do("POST", "/v1/operators/clicks/plans", interval(4, `,"table_version":0`)).want(http.StatusCreated).life(); !slices.Equal(q.Causes, []string{"balanced"}) || q.Pending != nil {
 		t.Errorf("%+v", q)
 	}
@@ -115,7 +115,7 @@ func TestAbsentKeysNeedNoApproval(t *testing.T) {
 	e.operator("clicks", approved)
 	p := e.planned(1)
 	e.verb(p.ID, "approve", "").want(http.StatusOK)
-	e.verb(p.ID, "commit", "").want(http.StatusOK)
+	e.verb(p.ID, "commit", stopped).want(http.StatusOK)
 	gone := func(n int) string {
 		return fmt.Sprintf(`{"interval":%d,"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`, n)
 	}
@@ -147,13 +147,13 @@ func TestPendingRescale(t *testing.T) {
 	}
 	e.do("PUT", "/v1/operators/clicks", fmt.Sprintf(moduloOf, "3")).want(http.StatusOK)
 	waiting := e.do("POST", "/v1/operators/clicks/plans", stats(1, 60)).want(http.StatusCreated).life()
-	if waiting.Status != "proposed" || !slices.Equal(waiting.Awaited, []int32{0, 1, 2}) {
+	if waiting.Status != "proposed" || !slices.Equal(waiting.Awaits, []int32{0, 1, 2}) {
 		t.Fatalf("%+v", waiting)
 	}
 	told := e.do("POST", "/v1/operators/clicks/plans", stats(2, 90)).want(http.StatusCreated).life().Pending.Figures
 	// The truth comes out when it is committed.
 	e.verb(waiting.ID, "approve", "").want(http.StatusOK)
-	e.verb(waiting.ID, "commit", "").want(http.StatusOK)
+	e.verb(waiting.ID, "commit", stopped).want(http.StatusOK)
 	after := e.do("POST", "/v1/operators/clicks/plans", stats(3, 90)).want(http.StatusCreated).life()
 	if !near(told.Theta.After, after.Theta.Before) || told.Migration.Keys < int64(len(waiting.Migrations)) {
 		t.Errorf("foretold %+v, then %+v", told, after.Theta)
@@ -181,7 +181,7 @@ func TestPendingSchemes(t *testing.T) {
 			f.Migration.State != waiting.plan().Migration.State || told.Theta.Before != told.Theta.After || told.Theta.Before != waiting.life().Theta.Before {
 			t.Errorf("%s: foretold %+v, planned %+v", scheme, f, waiting.life().Theta)
 		}
-		for _, id := range waiting.life().Awaited {
+		for _, id := range waiting.life().Awaits {
 			if id < 0 || id > 2 {
 				t.Errorf("%s: awaits %d", scheme, id)
 			}
@@ -189,8 +189,8 @@ func TestPendingSchemes(t *testing.T) {
 		e.verb(waiting.life().ID, "approve", "").want(http.StatusOK)
 		e.verb(waiting.life().ID, "start", `{"executor":"e"}`).want(http.StatusOK)
 		e.verb(waiting.life().ID, "replay", "").fails(http.StatusConflict, "no_routing_table", "")
-		if n := len(waiting.life().Awaited); n > 0 {
-			body := strings.ReplaceAll(fmt.Sprintf(`{"instances":%v}`, waiting.life().Awaited), " ", ",")
+		if n := len(waiting.life().Awaits); n > 0 {
+			body := strings.ReplaceAll(fmt.Sprintf(`{"instances":%v}`, waiting.life().Awaits), " ", ",")
 			body = strings.Replace(body, ":,", ":", 1)
 			if q := e.verb(waiting.life().ID, "acks", body).want(http.StatusOK).life(); q.Status != "committed" {
 				t.Errorf("%s: %+v", scheme, q)

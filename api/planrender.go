@@ -46,9 +46,11 @@ type planHead struct {
 	Migrates      planning.Migrates `json:"migrates"`
 	ResolvedKeys  *int64            `json:"resolved_keys"`
 	Executor      *string           `json:"executor"`
+	ExecutorEpoch *int64            `json:"executor_epoch"`
+	ExecutorSince *time.Time        `json:"executor_since"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
-	Awaited       []int32           `json:"awaited,omitzero"` // like Reports
-	Acked         []ack             `json:"acked,omitzero"`   // like Reports
+	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
+	Acked         []ack             `json:"acked,omitzero"`  // like Reports
 	figures
 	Pending         jsontext.Value `json:"pending"`
 	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
@@ -95,6 +97,14 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figure
 	return out
 }
 
+func utc(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	out := at.UTC()
+	return &out
+}
+
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
 func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
@@ -105,18 +115,15 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 		Pending: p.Pending, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
-	if p.Executor != "" {
-		head.Executor = &p.Executor
+	if p.Executor.Name != "" {
+		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
 	}
-	if p.ExpiresAt != nil {
-		at := p.ExpiresAt.UTC()
-		head.ExpiresAt = &at
-	}
+	head.ExpiresAt = utc(p.ExpiresAt)
 	if p.Instances != nil {
 		if head.Reports = p.Reports; head.Reports == nil {
 			head.Reports = jsontext.Value("null")
 		}
-		head.Awaited, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
+		head.Awaits, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
 	}
 	if persist != nil {
 		ms := planning.Milliseconds(*persist)

@@ -74,7 +74,7 @@ func TestFenced(t *testing.T) {
 	e.operator("clicks", reported)
 	const plans = "/v1/operators/clicks/plans"
 	first := e.do("POST", plans, interval(5, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+first.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("POST", plans, interval(1, `,"epoch":2`)).want(http.StatusCreated)
 	e.do("POST", plans, interval(6, "")).fails(http.StatusConflict, "fenced", "")
 	e.do("POST", plans, interval(6, `,"epoch":1`)).fails(http.StatusConflict, "fenced", "")

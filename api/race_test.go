@@ -68,7 +68,7 @@ func TestSameStatisticsAtOnce(t *testing.T) {
 	older := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	var faster plan
 	m.create = func() {
-		e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+older.Id+"/commit", stopped).want(http.StatusOK)
 		faster = e.do("POST", plans, interval(2, "")).want(http.StatusCreated).plan()
 	}
 	slower := e.do("POST", plans, interval(2, "")).want(http.StatusOK).plan()
@@ -79,7 +79,7 @@ func TestSameStatisticsAtOnce(t *testing.T) {
 	e, m = newMeanwhile(t)
 	older = e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	m.create = func() {
-		e.do("POST", "/v1/plans/"+older.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+older.Id+"/commit", stopped).want(http.StatusOK)
 		faster = e.do("POST", plans, interval(2, `,"table_version":0`)).want(http.StatusCreated).plan()
 		e.do("POST", plans, interval(3, "")).want(http.StatusCreated)
 	}
@@ -123,7 +123,7 @@ func TestStaleRefusal(t *testing.T) {
 	if slower := e.do("POST", plans, interval(1, "")).want(http.StatusOK).plan(); slower.Id != faster.Id {
 		t.Errorf("the slower request got %+v, the faster %+v", slower, faster)
 	}
-	m.find = func() { e.do("POST", "/v1/plans/"+faster.Id+"/commit", "").want(http.StatusOK) }
+	m.find = func() { e.do("POST", "/v1/plans/"+faster.Id+"/commit", stopped).want(http.StatusOK) }
 	if p := e.do("POST", plans, interval(2, `,"table_version":1`)).want(http.StatusCreated).plan(); p.BaseVersion != 1 {
 		t.Errorf("the plan is on version %d", p.BaseVersion)
 	}
@@ -146,7 +146,7 @@ func TestOtherConfiguration(t *testing.T) {
 func TestCommitIsCountedOnce(t *testing.T) {
 	e, m := newMeanwhile(t)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	commit := func() { e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK) }
+	commit := func() { e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK) }
 	m.commit = commit
 	commit()
 	want := fmt.Sprintf("\nplannerd_committed_keys_total{operator=\"clicks\"} %d\n", p.Migration.Keys)
@@ -179,13 +179,13 @@ func TestOldConfigurationIsCommitted(t *testing.T) {
 	p := e.do("POST", plans, body("1")).want(http.StatusCreated).plan()
 	configure("4")
 	pinned(1)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	pinned(2)
 	p = e.do("POST", plans, body("2")).want(http.StatusCreated).plan()
 	if p.ConfigVersion != 3 || p.BaseVersion != 1 || p.Status != "approved" {
 		t.Errorf("%+v", p)
 	}
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	pinned(3)
 }
 

@@ -111,7 +111,7 @@ func TestReports(t *testing.T) {
 	if second.Id == p.Id || second.InputHash == p.InputHash {
 		t.Error("the plan is of the reports that were aborted")
 	}
-	e.do("POST", "/v1/plans/"+second.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+second.Id+"/commit", stopped).want(http.StatusOK)
 	// The plan of its reports is found after a commit and after later intervals.
 	e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated)
 	if again := e.planOfReports(1, "").want(http.StatusOK).plan(); again.Id != second.Id {
@@ -297,7 +297,7 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	}
 	both := `{"columns":{"key":["a","b"],"cost":[4,4],"hash_instance":[0,0]}%s}`
 	e.report(2, 0, fmt.Sprintf(both, "")).want(http.StatusCreated) // before the commit
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	if a := e.report(2, 1, `{"table_version":1,"keys":[]}`).want(http.StatusCreated).standing(); a.TableVersion != 1 {
 		t.Errorf("%+v", a)
 	}
@@ -314,7 +314,7 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 		t.Errorf("%+v, %d drifted", got, q.DriftedKeys)
 	}
 	// A report that is carried beyond a commit is of an older table then.
-	e.do("POST", "/v1/plans/"+q.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+q.Id+"/commit", stopped).want(http.StatusOK)
 	e.report(4, 1, `{"table_version":2,"keys":[]}`).want(http.StatusCreated)
 	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
 	if got := e.loads(q.Id); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
@@ -332,7 +332,7 @@ func TestReportsAroundACommit(t *testing.T) {
 		t.Fatalf("%+v", p.RoutingTable)
 	}
 	e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.report(2, 0, `{"table_version":1,"keys":[]}`).want(http.StatusCreated)
 	q := e.planOfReports(2, "").want(http.StatusCreated).plan()
 	if len(q.RoutingTable.Unset) > 0 {
@@ -371,7 +371,7 @@ func TestKeysOfSilentInstances(t *testing.T) {
 		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
 		p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
 			want(http.StatusCreated).plan()
-		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 		moved := p.RoutingTable.Set[0].Key
 		e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
 		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`, moved)).want(http.StatusCreated)
@@ -438,7 +438,7 @@ func TestReportsOfAnEngineWithItsTable(t *testing.T) {
 		e.report(n+1, 1, `{"keys":[]}`).want(http.StatusCreated)
 	}
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.planOfReports(2, "").fails(http.StatusConflict, "table_version_outdated", "")
 }
 

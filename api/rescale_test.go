@@ -60,13 +60,13 @@ func (e *engine) carryOut() (plan, life) {
 		}
 		e.at[m.Key], affected[m.From], affected[m.To] = m.To, true, true
 	}
-	if want := slices.Sorted(maps.Keys(affected)); !slices.Equal(l.Awaited, want) {
-		e.Errorf("awaits %v, and affects %v", l.Awaited, want)
+	if want := slices.Sorted(maps.Keys(affected)); !slices.Equal(l.Awaits, want) {
+		e.Errorf("awaits %v, and affects %v", l.Awaits, want)
 	}
-	for i, id := range l.Awaited {
+	for i, id := range l.Awaits {
 		q := e.verb(p.Id, "acks", fmt.Sprintf(`{"instances":[%d],"actor":"task-%d"}`, id, id)).want(http.StatusOK).life()
-		if last := i == len(l.Awaited)-1; (q.Status == "committed") != last || len(q.Acked) != i+1 {
-			e.Fatalf("after ack %d of %d: %s", i+1, len(l.Awaited), q.Status)
+		if last := i == len(l.Awaits)-1; (q.Status == "committed") != last || len(q.Acked) != i+1 {
+			e.Fatalf("after ack %d of %d: %s", i+1, len(l.Awaits), q.Status)
 		}
 	}
 	e.routed()
@@ -156,7 +156,7 @@ func TestInstancesComeAndGo(t *testing.T) {
 	if from := reasons(p, func(m migration) bool { return m.From == 1 }); len(from) != 1 || from["drain"] == 0 {
 		t.Errorf("from the removed instance %v", from)
 	}
-	if into := reasons(p, func(m migration) bool { return m.To == 1 }); len(into) > 0 || !slices.Contains(l.Awaited, 1) {
+	if into := reasons(p, func(m migration) bool { return m.To == 1 }); len(into) > 0 || !slices.Contains(l.Awaits, 1) {
 		t.Errorf("to the removed instance %v", into)
 	}
 	if loads = e.loads(); loads[1] != 0 {

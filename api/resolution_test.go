@@ -84,7 +84,7 @@ func TestRefusedResolutions(t *testing.T) {
 		t.Errorf("resolving a plan that is %s: %q", idle.Status, detail)
 	}
 	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+own.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+own.ID+"/commit", stopped).want(http.StatusOK)
 
 	e.do("POST", "/v1/plans/"+homed.ID+"/abort", "").want(http.StatusOK)
 	e.do("PUT", target(homed.ID), head+"a,0,1\nb,0,1\n", csv).fails(http.StatusConflict, "transition_not_allowed", "")
@@ -99,7 +99,7 @@ func TestResolvedChanges(t *testing.T) {
 	const plans = "/v1/operators/clicks/plans"
 	// Keys a … f get entries for 1.
 	p := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d","e","f"],"cost":[1,1,1,1,1,1],"instance":[1,1,1,1,1,1]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	table := func() map[string]int32 {
 		var got struct{ Entries []entry }
 		e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).into(&got)
@@ -145,7 +145,7 @@ func TestResolvedChanges(t *testing.T) {
 	if *r.ResolvedKeys != int64(len(lines)) || len(lines) == 0 {
 		t.Errorf("%+v", r)
 	}
-	e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+q.ID+"/commit", stopped).want(http.StatusOK)
 	equalMaps(t, "table", table(), want)
 }
 
@@ -164,15 +164,15 @@ func TestResolvedAlready(t *testing.T) {
 	if r := resolve(p.ID, "a,1,0\nb,1,0\n"); *r.ResolvedKeys != 2 || r.RoutingTable.Set == nil || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", r)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	// Two keys with entries for 1 are on 0, and go where their entries say.
 	keys := e.do("POST", plans, `{"interval":2,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1],"instance":[0,0,0,0]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+keys.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+keys.Id+"/commit", stopped).want(http.StatusOK)
 	p = e.do("POST", plans, `{"interval":3,"compact":{"records":[[0,0,1,1,4]]}}`).want(http.StatusCreated).compacted()
 	if r := resolve(p.ID, keys.Migrations[0].Key+",0,1\n"+keys.Migrations[1].Key+",0,1\n"); *r.ResolvedKeys != 2 || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", r)
 	}
-	if done := e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).compacted(); *done.Version != 3 {
+	if done := e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK).compacted(); *done.Version != 3 {
 		t.Errorf("%+v", done)
 	}
 	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), ",1\n") != 2 {
@@ -266,7 +266,7 @@ func TestResolutionAcrossHashes(t *testing.T) {
 	if list := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations", "").want(http.StatusOK).compacted(); string(list.Migrations) != string(p.Migrations) {
 		t.Error("keys that stay are listed among those that move")
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	for name, d := range after {
 		var route struct{ Instance int32 }
 		e.do("GET", "/v1/operators/clicks/route?key="+name, "").want(http.StatusOK).into(&route)
@@ -291,7 +291,7 @@ func TestResolutionOfAnOldBase(t *testing.T) {
 		f.set("ResolvePlan", nil)
 	}
 	later := e.do("POST", "/v1/operators/homed/plans", `{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+later.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+later.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 }
 
@@ -313,7 +313,7 @@ func (e *env) spread() map[string]int32 {
 		rows = append(rows, fmt.Sprintf(`{"key":"k%d","cost":10,"hash_instance":0}`, i))
 	}
 	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[`+strings.Join(rows, ",")+`]}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	entries := e.entries("clicks")
 	if len(entries) != 6 {
 		e.Fatalf("%v", entries)
@@ -364,7 +364,7 @@ func TestEntriesAcrossHashes(t *testing.T) {
 	// A later configuration makes no difference, not even one with the old hash.
 	e.do("PUT", "/v1/operators/clicks", `{"instances":3,"hash":{"function":"reported"}}`).want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+p.ID+"/resolution", rows, csv).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	equalMaps(t, "table", e.entries("clicks"), want)
 	// The statistics of keys that were gone are taken again.
 	e.do("PUT", "/v1/operators/clicks", two).want(http.StatusOK)
@@ -378,7 +378,7 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 	e.operator("clicks", strings.Replace(allAtHome, `"theta_max":0`, `"theta_max":0,"table_limit":2`, 1))
 	const plans = "/v1/operators/clicks/plans"
 	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1]}}`).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+first.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+first.Id+"/commit", stopped).want(http.StatusOK)
 	var there, home []string // keys with and without entries
 	for _, key := range strings.Split("abcd", "") {
 		if _, ok := e.entries("clicks")[key]; ok {
@@ -418,7 +418,7 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 		e.do("GET", plans, "").want(http.StatusOK).into(&list)
 		check("listed", list.Plans[0], c.size, c.within)
 	}
-	check("committed", e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).compacted(), 3, false)
+	check("committed", e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK).compacted(), 3, false)
 	equalMaps(t, "table", e.entries("clicks"), map[string]int32{there[0]: 1, there[1]: 1, "new": 1})
 	if metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, `plannerd_routing_table_entries{operator="clicks"} 3`) {
 		t.Error("the metrics have another size of the table")

@@ -193,7 +193,7 @@ func TestRingLife(t *testing.T) {
 		t.Errorf("not committed, but %v", got)
 	}
 	for range 2 {
-		done := e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK).shifted()
+		done := e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK).shifted()
 		if done.Version == nil || *done.Version != 1 {
 			t.Errorf("%+v", done)
 		}
@@ -244,7 +244,7 @@ func TestRingLife(t *testing.T) {
 	if anew.ID == rescaled.ID {
 		t.Error("an aborted plan is back")
 	}
-	e.do("POST", "/v1/plans/"+anew.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+anew.ID+"/commit", stopped).want(http.StatusOK)
 	if got := e.tokens(""); !maps.Equal(got, third) {
 		t.Errorf("%v, want %v", got, third)
 	}
@@ -413,7 +413,7 @@ func TestRangesLife(t *testing.T) {
 	if again := e.do("POST", plans, load(1, costs...)).want(http.StatusOK).shifted(); again.ID != p.ID || len(again.Ranges.Owners) != 3 {
 		t.Errorf("%+v", again)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	first := divide(e.owners(""))
 	if !first.Equal(divide(p.Ranges.Owners)) {
 		t.Errorf("%v", first)
@@ -437,7 +437,7 @@ func TestRangesLife(t *testing.T) {
 	if c := drift.Certificate; *c.LowerBound <= 0 || math.Abs(*c.Gap - (moved-*c.LowerBound) / *c.LowerBound) > 1e-6 {
 		t.Errorf("%v moved, certificate %v and gap %v", moved, *c.LowerBound, *c.Gap)
 	}
-	e.do("POST", "/v1/plans/"+drift.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+drift.ID+"/commit", stopped).want(http.StatusOK)
 	if got := divide(e.owners("")); !got.Equal(second) {
 		t.Errorf("%v, want %v", got, second)
 	}
@@ -460,7 +460,7 @@ func TestRangesLife(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	e.do("POST", "/v1/plans/"+rescaled.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+rescaled.ID+"/commit", stopped).want(http.StatusOK)
 	if q := e.do("POST", plans, load(4, costs...)).want(http.StatusCreated).shifted(); q.Status != "no_action" || len(q.Ranges.Owners) != len(third) {
 		t.Errorf("%+v", q)
 	}
@@ -509,7 +509,7 @@ func TestSchemeLists(t *testing.T) {
 		t.Fatalf("%+v", arcs)
 	}
 	create := e.do("POST", "/v1/operators/ranges/plans", load(1, slices.Repeat([]int{2}, 40)...)).want(http.StatusCreated).shifted()
-	e.do("POST", "/v1/plans/"+create.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+create.ID+"/commit", stopped).want(http.StatusOK)
 	parts := e.do("POST", "/v1/operators/ranges/plans", load(2, slices.Concat(slices.Repeat([]int{9}, 10), slices.Repeat([]int{2}, 30))...)).want(http.StatusCreated).shifted()
 	if len(parts.Migrations) == 0 {
 		t.Fatalf("%+v", parts)
@@ -586,7 +586,7 @@ func TestRangesBytes(t *testing.T) {
 	if p.KeyEncoding != "base64" || len(p.Ranges.Owners) != 3 || p.Ranges.Owners[0].From != "" || p.Ranges.Owners[1].From != "AAA=" || p.Ranges.Owners[2].From != "gA==" {
 		t.Fatalf("%s", a.body)
 	}
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	if got := e.owners(""); !slices.EqualFunc(got, p.Ranges.Owners, func(a, b rangeOwner) bool { return a.From == b.From && a.Instance == b.Instance }) {
 		t.Errorf("%v", got)
 	}
@@ -604,7 +604,7 @@ func TestRangesBytes(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	if q.Status == "approved" {
-		e.do("POST", "/v1/plans/"+q.ID+"/commit", "").want(http.StatusOK)
+		e.do("POST", "/v1/plans/"+q.ID+"/commit", stopped).want(http.StatusOK)
 	}
 	e.owners("")
 	e.do("GET", "/v1/operators/ranges/route?key_encoding=base64&key=AA==", "").want(http.StatusOK)
@@ -644,7 +644,7 @@ func TestSchemeCooldown(t *testing.T) {
 		p := e.do("POST", plans, load(i+1, c...)).want(http.StatusCreated).shifted()
 		got = append(got, p.Status+" "+strings.Join(p.Causes, ","))
 		if p.Status == "approved" {
-			e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+			e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 		}
 	}
 	if !strings.HasPrefix(got[1], "approved") || got[2] != "no_action cooldown" || got[3] != "no_action cooldown" || !strings.HasPrefix(got[4], "approved") {
@@ -662,7 +662,7 @@ func TestSchemeUnfinished(t *testing.T) {
 	}
 	e.operator("ranges", rangesConfig)
 	create := e.do("POST", "/v1/operators/ranges/plans", load(1, 1, 1, 1, 1)).want(http.StatusCreated).shifted()
-	e.do("POST", "/v1/plans/"+create.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+create.ID+"/commit", stopped).want(http.StatusOK)
 	// One has gone, and yet all stays where it is.
 	e.do("PUT", "/v1/operators/ranges", strings.Replace(rangesConfig, `"instances":3`, `"instances":2`, 1)).want(http.StatusOK)
 	q := e.do("POST", "/v1/operators/ranges/plans", load(2, 9, 1, 1, 1)).want(http.StatusCreated).shifted()
@@ -681,7 +681,7 @@ func TestSchemePinned(t *testing.T) {
 		plans := "/v1/operators/" + operator + "/plans"
 		commit := func(p shifted) {
 			t.Helper()
-			e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+			e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 		}
 		more := strings.NewReplacer(`"instances":4`, `"instances":6`, `"instances":3`, `"instances":6`).Replace(config)
 		fewer := strings.NewReplacer(`"instances":4`, `"instances":[{"id":1},{"id":5}]`, `"instances":3`, `"instances":[{"id":1},{"id":5}]`).Replace(config)
@@ -787,7 +787,7 @@ func TestSchemeDrift(t *testing.T) {
 	}
 	// Nobody owns anything: no key is elsewhere.
 	p := e.do("POST", plans, rows(1, "", 2, 2, 2)).want(http.StatusCreated).shifted()
-	e.do("POST", "/v1/plans/"+p.ID+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	for i, c := range []struct {
 		body   string
 		drifts int64

@@ -156,7 +156,7 @@ func routes(s *shared) []route {
 		{"POST", "/v1/plans/{id}/reject", plans.simple(s.service.Reject)},
 		{"POST", "/v1/plans/{id}/start", plans.start},
 		{"POST", "/v1/plans/{id}/acks", plans.acknowledge},
-		{"POST", "/v1/plans/{id}/commit", plans.simple(s.service.Commit)},
+		{"POST", "/v1/plans/{id}/commit", plans.commit},
 		{"POST", "/v1/plans/{id}/abort", plans.abort},
 		{"GET", "/v1/plans/{id}/transitions", plans.transitions},
 		{"POST", "/v1/plans/{id}/replay", plans.replay},

@@ -20,7 +20,7 @@ import (
 
 func TestService(t *testing.T) {
 	e, p := prepared(t)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("GET", "/healthz", "").want(http.StatusOK)
 	e.do("GET", "/readyz", "").want(http.StatusOK)
 	if a := e.do("GET", "/openapi.yaml", "").want(http.StatusOK); !bytes.Equal(a.body, plannerd.OpenAPI) {

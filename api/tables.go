@@ -62,8 +62,8 @@ func readWait(query url.Values) (time.Duration, error) {
 
 // etag is that of the answer in a state, which is all that can change of it.
 func (q tableRequest) etag(t planning.TableState, full bool) string {
-	return httpkit.ETag(fmt.Appendf(nil, "table %d of %s: version %d, pending %q, base64 %t, since %t, full %t",
-		listRevision, q.Operator, t.Version, t.Pending, q.keys.base64, q.Since != planning.NotAsked, full))
+	return httpkit.ETag(fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
+		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch, q.keys.base64, q.Since != planning.NotAsked, full))
 }
 
 // hasChanges tells whether there is anything that the client does not have: what it has
@@ -140,8 +140,27 @@ type tableHead struct {
 
 // pendingHead is what stands of a plan that is being carried out before its lists.
 type pendingHead struct {
-	Plan          string `json:"plan"`
-	ConfigVersion int64  `json:"config_version"`
+	Plan          string              `json:"plan"`
+	Version       int64               `json:"version"`
+	ConfigVersion int64               `json:"config_version"`
+	Phase         string              `json:"phase"`
+	Executor      string              `json:"executor"`
+	ExecutorEpoch int64               `json:"executor_epoch"`
+	Hash          *planning.Hash      `json:"hash,omitzero"` // nil under the schemes ring and ranges
+	Instances     []planning.Instance `json:"instances"`
+	Awaits        []int32             `json:"awaits"`
+}
+
+func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
+	out := pendingHead{
+		Plan: t.Plan.ID, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
+		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Hash: t.Hash, Instances: t.Instances,
+		Awaits: append([]int32{}, t.Plan.Awaited...),
+	}
+	if t.Plan.Status == planning.Status(wire.PlanStatusAborting) {
+		out.Phase = "aborting"
+	}
+	return out
 }
 
 // write answers with what there is to say about a table.
@@ -164,7 +183,7 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 	}
 	var pending []byte
 	if v.NextPlan != nil {
-		if pending, err = openObject(pendingHead{v.Pending, v.NextPlan.ConfigVersion}); err != nil {
+		if pending, err = openObject(newPendingHead(v.Version+1, v.NextPlan)); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func (s plans) start(w http.ResponseWriter, c *call) error {
 		if step.By.Actor == "" {
 			step.By.Actor = in.Executor
 		}
-		return s.service.Start(ctx, step, in.Executor)
+		return s.service.Start(ctx, step, planning.Executor{Name: in.Executor, Epoch: or(in.ExecutorEpoch, 0)})
 	})
 }
 
@@ -55,7 +55,17 @@ func (s plans) acknowledge(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		return s.service.Acknowledge(ctx, step, in.Instances)
+		return s.service.Acknowledge(ctx, step, or(in.ExecutorEpoch, 0), in.Instances)
+	})
+}
+
+func (s plans) commit(w http.ResponseWriter, c *call) error {
+	var in wire.CommitRequest
+	if _, err := c.op.Read(w, c.Request, &in); err != nil {
+		return err
+	}
+	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
+		return s.service.Commit(ctx, step, or(in.Stopped, false))
 	})
 }
 
@@ -65,6 +75,6 @@ func (s plans) abort(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		return s.service.Abort(ctx, step, or(in.RolledBack, false))
+		return s.service.Abort(ctx, step, or(in.ExecutorEpoch, 0), or(in.RolledBack, false))
 	})
 }

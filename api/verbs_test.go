@@ -21,7 +21,7 @@ var approved = strings.Replace(reported, "{", `{"require_approval":true,`, 1)
 type life struct {
 	ID, Status, EndReason string
 	Executor, ExpiresAt   *string
-	Awaited               []int32
+	Awaits                []int32
 	Acked                 []struct {
 		Instance int32
 		Actor    string
@@ -93,7 +93,7 @@ func TestApplied(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", approved)
 	p := e.planned(1)
-	if p.Status != "proposed" || p.ExpiresAt == nil || p.Executor != nil || !slices.Equal(p.Awaited, []int32{0, 1}) || len(p.Acked) != 0 || p.Pending != nil {
+	if p.Status != "proposed" || p.ExpiresAt == nil || p.Executor != nil || !slices.Equal(p.Awaits, []int32{0, 1}) || len(p.Acked) != 0 || p.Pending != nil {
 		t.Errorf("%+v", p)
 	}
 	e.stands(p.ID, "proposed", 0)
@@ -115,7 +115,8 @@ func TestApplied(t *testing.T) {
 	e.verb(p.ID, "start", `{"executor":"job-1","actor":"other"}`).want(http.StatusOK)
 	e.verb(p.ID, "start", `{"executor":"job-2"}`).fails(http.StatusConflict, "other_executor", "")
 	e.verb(p.ID, "approve", "").fails(http.StatusConflict, "transition_not_allowed", "")
-	e.verb(p.ID, "abort", "").fails(http.StatusConflict, "rollback_required", "")
+	e.verb(p.ID, "commit", stopped).fails(http.StatusConflict, "acks_missing", "")
+	e.verb(p.ID, "abort", `{"rolled_back":true}`).fails(http.StatusConflict, "transition_not_allowed", "")
 	e.verb(p.ID, "acks", `{"instances":[0,7]}`).fails(http.StatusConflict, "not_awaited", "")
 	if q := e.verb(p.ID, "acks", `{"instances":[1],"actor":"task-1"}`).want(http.StatusOK).life(); q.Status != "applying" || len(q.Acked) != 1 || q.Acked[0].Instance != 1 || q.Acked[0].Actor != "task-1" {
 		t.Errorf("%+v", q)
@@ -160,20 +161,111 @@ func (e *env) stands(plan, status string, version int64) {
 	}
 }
 
-// TestRolledBack: a plan that is carried out is given up once its state is back.
+// finish acknowledges a plan that is being carried out for all that it awaits.
+func (e *env) finish(id string) {
+	e.Helper()
+	p := e.do("GET", "/v1/plans/"+id, "").want(http.StatusOK).plan()
+	if len(p.Awaits) == 0 {
+		e.verb(id, "commit", "").want(http.StatusOK)
+		return
+	}
+	e.verb(id, "acks", fmt.Sprintf(`{"instances":%s}`, jsonOf(e, p.Awaits))).want(http.StatusOK)
+}
+
+// TestTakenOver: a successor with a higher epoch carries a plan on, and the executor
+// before it is refused.
+func TestTakenOver(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	p := e.planned(1)
+	started := e.verb(p.ID, "start", `{"executor":"jm1","executor_epoch":1}`).want(http.StatusOK).plan()
+	if *started.ExecutorEpoch != 1 || started.ExecutorSince == nil || started.ExecutorSince.After(e.clock.still()) {
+		t.Errorf("epoch %d since %v", *started.ExecutorEpoch, started.ExecutorSince)
+	}
+	e.clock.pass(time.Minute)
+	for _, body := range []string{`{"executor":"jm2","executor_epoch":1}`, `{"executor":"jm2"}`} {
+		code := map[bool]string{true: "other_executor", false: "fenced"}[strings.Contains(body, "epoch")]
+		a := e.verb(p.ID, "start", body).fails(http.StatusConflict, code, "")
+		if since := started.ExecutorSince.Format(time.RFC3339); !strings.Contains(string(a.body), `jm1`) || !strings.Contains(string(a.body), since) {
+			t.Errorf("it does not say who carries the plan out since %s: %s", since, a.body)
+		}
+	}
+	e.verb(p.ID, "acks", `{"instances":[1],"executor_epoch":1}`).want(http.StatusOK)
+	taken := e.verb(p.ID, "start", `{"executor":"jm2","executor_epoch":2}`).want(http.StatusOK).plan()
+	if *taken.Executor != "jm2" || *taken.ExecutorEpoch != 2 || len(taken.Acked) != 1 || taken.Status != "applying" {
+		t.Errorf("%+v", taken)
+	}
+	for verb, body := range map[string]string{
+		"start": `{"executor":"jm1","executor_epoch":1}`,
+		"acks":  `{"instances":[0],"executor_epoch":1}`,
+		"abort": `{"executor_epoch":1}`,
+	} {
+		e.verb(p.ID, verb, body).fails(http.StatusConflict, "fenced", "")
+		e.verb(p.ID, verb, strings.Replace(body, `"executor_epoch":1`, `"reason":""`, 1)).fails(http.StatusConflict, "fenced", "")
+	}
+	e.verb(p.ID, "acks", `{"instances":[0],"executor_epoch":3}`).fails(http.StatusConflict, "other_executor", "")
+	e.verb(p.ID, "start", `{"executor":"jm2","executor_epoch":2}`).want(http.StatusOK)
+	if got := e.trail(p.ID); len(got) != 3 || got[2] != `applying→applying by "jm2": ""` {
+		t.Errorf("%q", got)
+	}
+	if f := e.do("GET", feed+"?since=0", "").feed(); f.Pending.Executor != "jm2" || f.Pending.ExecutorEpoch != 2 {
+		t.Errorf("%+v", f.Pending)
+	}
+	// A repeated ack of a fenced instance is a fact: with the epoch that is named, it counts.
+	if q := e.verb(p.ID, "acks", `{"instances":[0],"executor_epoch":2}`).want(http.StatusOK).life(); q.Status != "committed" {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestStopped: what was not started is committed by an engine that has stopped.
+func TestStopped(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	p := e.planned(1)
+	for _, body := range []string{"", "{}", `{"stopped":false}`} {
+		e.verb(p.ID, "commit", body).fails(http.StatusConflict, "transition_not_allowed", "")
+	}
+	e.verb(p.ID, "commit", stopped).want(http.StatusOK)
+	e.verb(p.ID, "commit", "").want(http.StatusOK) // once more
+}
+
+// TestRolledBack: a plan that is carried out is given up in two steps.
 func TestRolledBack(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	first, second := e.planned(1), e.planned(2)
 	e.verb(first.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
 	e.verb(second.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "plan_in_flight", "")
-	e.verb(second.ID, "commit", "").fails(http.StatusConflict, "plan_in_flight", "")
-	if q := e.verb(first.ID, "abort", `{"rolled_back":true,"reason":"checkpoint failed"}`).want(http.StatusOK).life(); q.Status != "aborted" {
+	e.verb(second.ID, "commit", stopped).fails(http.StatusConflict, "plan_in_flight", "")
+	for range 2 {
+		if q := e.verb(first.ID, "abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK).life(); q.Status != "aborting" {
+			t.Errorf("%+v", q)
+		}
+	}
+	if op := e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK); !strings.Contains(string(op.body), `"current_plan_status":"aborting"`) {
+		t.Errorf("%s", op.body)
+	}
+	// No ack counts any more, and new statistics find the plan in the way.
+	e.verb(first.ID, "acks", `{"instances":[0,1]}`).fails(http.StatusConflict, "transition_not_allowed", "")
+	e.verb(first.ID, "commit", stopped).fails(http.StatusConflict, "transition_not_allowed", "")
+	if q := e.planned(3); q.Status != "no_action" || !slices.Equal(q.Causes, []string{"plan_in_flight"}) || q.Pending.Status != "aborting" {
 		t.Errorf("%+v", q)
 	}
-	e.verb(second.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
-	e.verb(second.ID, "commit", "").want(http.StatusOK)
-	e.verb(second.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "transition_not_allowed", "")
+	for range 2 {
+		if q := e.verb(first.ID, "abort", `{"rolled_back":true}`).want(http.StatusOK).life(); q.Status != "aborted" {
+			t.Errorf("%+v", q)
+		}
+	}
+	// The table has a new version, so what was based on the old one has ended.
+	if q := e.do("GET", "/v1/plans/"+second.ID, "").want(http.StatusOK).life(); q.Status != "superseded" {
+		t.Errorf("%+v", q)
+	}
+	fourth := e.do("POST", "/v1/operators/clicks/plans", interval(4, `,"table_version":0`)).want(http.StatusCreated).life()
+	if fourth.Status != "approved" {
+		t.Errorf("%+v", fourth)
+	}
+	e.verb(fourth.ID, "commit", stopped).want(http.StatusOK)
+	e.verb(fourth.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "transition_not_allowed", "")
 	third := e.classPlan()
 	e.verb(third.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "resolution_required", "")
 }
@@ -280,7 +372,7 @@ func TestVerbsAtOnce(t *testing.T) {
 			t.Errorf("ack %d: %d", i, status)
 		}
 	}
-	race([2]string{"commit", ""}, [2]string{"abort", `{"rolled_back":true}`})
+	race([2]string{"commit", stopped}, [2]string{"abort", ""})
 	if steps := e.trail(p.ID); len(steps) != 4 || !strings.HasPrefix(steps[3], "applying→committed") {
 		t.Errorf("%q", steps)
 	}

@@ -78,9 +78,11 @@ type Operator struct {
 	// first.
 	LastEpoch, LastInterval *int64
 	// CurrentPlan is the plan that is being applied; without one, the newest that is
-	// approved or proposed; or "". CurrentStatus is its status.
+	// approved or proposed; or "". CurrentStatus is its status, and ExecutorEpoch the
+	// epoch of its executor.
 	CurrentPlan   string
 	CurrentStatus Status
+	ExecutorEpoch int64
 	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }

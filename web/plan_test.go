@@ -17,7 +17,7 @@ type planned struct {
 	ID        string  `json:"id"`
 	Status    string  `json:"status"`
 	Interval  int64   `json:"interval"`
-	Awaited   []int32 `json:"awaited"`
+	Awaited   []int32 `json:"awaits"`
 	Balanced  bool    `json:"balanced"`
 	Migration struct {
 		Keys int64 `json:"keys"`
@@ -285,13 +285,20 @@ func TestProgress(t *testing.T) {
 	p.WaitGone(".plan-progress")
 }
 
-// TestAbort gives up a plan that is being applied, once the state is back.
+// TestAbort gives up a plan that is being applied: first no ack counts any more, then the
+// state is back.
 func TestAbort(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", map[string]string{}, nil)
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/start", "", map[string]string{"executor": "job-manager-1"}, nil)
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
+	p.Click(".plan-decision .danger")
+	p.WaitText("dialog", "No acknowledgement counts from now on")
+	p.Axe()
+	p.Click("dialog .danger")
+	p.WaitText(".plan-head .status", "being aborted")
+	p.WaitText(".plan-standing", "takes the state back")
 	p.Click(".plan-decision .danger")
 	p.WaitText("dialog", "taken all state back")
 	p.Axe()

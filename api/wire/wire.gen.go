@@ -66,6 +66,7 @@ func (e CertificateLevel) Valid() bool {
 
 // Defines values for Code.
 const (
+	CodeAcksMissing              Code = "acks_missing"
 	CodeBaseChanged              Code = "base_changed"
 	CodeBusy                     Code = "busy"
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
@@ -106,7 +107,6 @@ const (
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
 	CodeRoleForbidden            Code = "role_forbidden"
-	CodeRollbackRequired         Code = "rollback_required"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
@@ -125,6 +125,8 @@ const (
 // Valid indicates whether the value is a known member of the Code enum.
 func (e Code) Valid() bool {
 	switch e {
+	case CodeAcksMissing:
+		return true
 	case CodeBaseChanged:
 		return true
 	case CodeBusy:
@@ -204,8 +206,6 @@ func (e Code) Valid() bool {
 	case CodeResolutionRequired:
 		return true
 	case CodeRoleForbidden:
-		return true
-	case CodeRollbackRequired:
 		return true
 	case CodeSchemeFixed:
 		return true
@@ -543,6 +543,7 @@ func (e ParameterUnit) Valid() bool {
 
 // Defines values for PendingStatus.
 const (
+	PendingStatusAborting PendingStatus = "aborting"
 	PendingStatusApplying PendingStatus = "applying"
 	PendingStatusProposed PendingStatus = "proposed"
 )
@@ -550,6 +551,8 @@ const (
 // Valid indicates whether the value is a known member of the PendingStatus enum.
 func (e PendingStatus) Valid() bool {
 	switch e {
+	case PendingStatusAborting:
+		return true
 	case PendingStatusApplying:
 		return true
 	case PendingStatusProposed:
@@ -559,9 +562,28 @@ func (e PendingStatus) Valid() bool {
 	}
 }
 
+// Defines values for PendingTablePhase.
+const (
+	PendingTablePhaseAborting    PendingTablePhase = "aborting"
+	PendingTablePhaseHandingOver PendingTablePhase = "handing_over"
+)
+
+// Valid indicates whether the value is a known member of the PendingTablePhase enum.
+func (e PendingTablePhase) Valid() bool {
+	switch e {
+	case PendingTablePhaseAborting:
+		return true
+	case PendingTablePhaseHandingOver:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
 	PlanStatusAborted    PlanStatus = "aborted"
+	PlanStatusAborting   PlanStatus = "aborting"
 	PlanStatusApplying   PlanStatus = "applying"
 	PlanStatusApproved   PlanStatus = "approved"
 	PlanStatusCommitted  PlanStatus = "committed"
@@ -576,6 +598,8 @@ const (
 func (e PlanStatus) Valid() bool {
 	switch e {
 	case PlanStatusAborted:
+		return true
+	case PlanStatusAborting:
 		return true
 	case PlanStatusApplying:
 		return true
@@ -831,6 +855,9 @@ type AbortRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
+	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
+	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
+
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`
 
@@ -852,6 +879,9 @@ type Ack struct {
 type AckRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
+
+	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
+	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
 
 	// Instances Those that have finished.
 	Instances []InstanceID `json:"instances"`
@@ -1004,16 +1034,16 @@ type CertificateLevel string
 // | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
-// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
 // | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 // | `plan_pending` | 409 | another plan of the operator waits for approval |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
-// | `other_executor` | 409 | somebody else carries the plan out |
-// | `not_awaited` | 409 | the plan's migrations do not affect an instance that acknowledges them |
-// | `rollback_required` | 409 | the plan is being carried out: the engine must take the state back, and say so, to abort it |
+// | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
+// | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
+// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
@@ -1038,6 +1068,18 @@ type CertificateLevel string
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
 // | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 type Code string
+
+// CommitRequest defines model for CommitRequest.
+type CommitRequest struct {
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+
+	// Stopped The engine has stopped, and all state is where the new table routes it.
+	Stopped *bool `json:"stopped,omitempty"`
+}
 
 // Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
 // and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
@@ -1115,6 +1157,9 @@ type EndReason string
 
 // Epoch Raised by an engine that restarts and counts its intervals anew.
 type Epoch = int64
+
+// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
+type ExecutorEpoch = int64
 
 // FieldError What is wrong with one field or parameter.
 type FieldError struct {
@@ -1387,7 +1432,7 @@ type Operator struct {
 	// CurrentPlan The plan that is being carried out; without one, the newest that is approved or proposed.
 	CurrentPlan *string `json:"current_plan"`
 
-	// CurrentPlanStatus Its status: `applying`, `approved` or `proposed`.
+	// CurrentPlanStatus Its status: `applying`, `aborting`, `approved` or `proposed`.
 	CurrentPlanStatus *string `json:"current_plan_status"`
 
 	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
@@ -1718,13 +1763,33 @@ type PendingFigures struct {
 	Underload Underload `json:"underload"`
 }
 
-// PendingTable The plan that is being applied, and what its commit will change of the committed table; null when there is none, and with `version`.
+// PendingTable The plan that is being carried out, and what its commit will change of the committed table; null when there is none, and with `version`. Under the scheme `table`, while the hash stays the same, `set` and
+// `unset` name every key that must be held back: those whose route changes, and those that are elsewhere than they are routed and move there. Across a change of the hash the route of any key may change:
+// routers compare the route by this `hash`, these `instances` and the entries with the committed one.
 type PendingTable struct {
+	// Awaits The instances that must acknowledge the plan before it is committed. Which have, `acked` of the plan says.
+	Awaits []InstanceID `json:"awaits"`
+
 	// ConfigVersion The configuration version that its table will pin.
 	ConfigVersion int64 `json:"config_version"`
 
+	// Executor Who carries the plan out.
+	Executor string `json:"executor"`
+
+	// ExecutorEpoch The epoch of the executor.
+	ExecutorEpoch int64 `json:"executor_epoch"`
+
+	// Hash The hash function, which places every key without an entry in the routing table.
+	Hash *Hash `json:"hash,omitempty"`
+
+	// Instances Those of the configuration that the table will pin.
+	Instances []Instance `json:"instances"`
+
 	// Owners All that there will be.
 	Owners *[]RangeOwner `json:"owners,omitempty"`
+
+	// Phase `handing_over`: state moves to where the plan routes it. `aborting`: it moves back, and no acknowledgement counts any more.
+	Phase PendingTablePhase `json:"phase"`
 
 	// Plan The id of the plan.
 	Plan string               `json:"plan"`
@@ -1733,15 +1798,21 @@ type PendingTable struct {
 	// Tokens All that there will be.
 	Tokens *[]RingTokens `json:"tokens,omitempty"`
 	Unset  *[]string     `json:"unset,omitempty"`
+
+	// Version The table version that it will become.
+	Version int64 `json:"version"`
 }
+
+// PendingTablePhase `handing_over`: state moves to where the plan routes it. `aborting`: it moves back, and no acknowledgement counts any more.
+type PendingTablePhase string
 
 // Plan defines model for Plan.
 type Plan struct {
 	// Acked Those that have acknowledged.
 	Acked []Ack `json:"acked"`
 
-	// Awaited The instances that its migrations affect, ascending; once all have acknowledged, it is committed.
-	Awaited []int32 `json:"awaited"`
+	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations.
+	Awaits []int32 `json:"awaits"`
 
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -1794,6 +1865,12 @@ type Plan struct {
 
 	// Executor Who carries the plan out, or did; null before it was started.
 	Executor *string `json:"executor"`
+
+	// ExecutorEpoch The epoch of the executor: a successor takes the plan over with a higher one; null before it was started.
+	ExecutorEpoch *int64 `json:"executor_epoch"`
+
+	// ExecutorSince When the executor started the plan or took it over; null before that, or where it is not known.
+	ExecutorSince *time.Time `json:"executor_since"`
 
 	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
@@ -1859,11 +1936,12 @@ type Plan struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
-	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 	// | `expired` | was not approved in time | |
 	Status PlanStatus `json:"status"`
 
@@ -1913,18 +1991,19 @@ type PlanReports struct {
 // | `no_action` | nothing to do, or something forbade it, see `causes` | |
 // | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 // | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 // | `committed` | its table became the operator's | |
 // | `rejected` | was not approved | |
 // | `aborted` | given up by the engine | |
-// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 // | `expired` | was not approved in time | |
 type PlanStatus string
 
 // PlanStrategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `awaited`, `acked`, `reports`, `instances`, `hot_keys` and the long lists.
+// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `instances`, `hot_keys` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -1978,6 +2057,12 @@ type PlanSummary struct {
 	// Executor Who carries the plan out, or did; null before it was started.
 	Executor *string `json:"executor"`
 
+	// ExecutorEpoch The epoch of the executor: a successor takes the plan over with a higher one; null before it was started.
+	ExecutorEpoch *int64 `json:"executor_epoch"`
+
+	// ExecutorSince When the executor started the plan or took it over; null before that, or where it is not known.
+	ExecutorSince *time.Time `json:"executor_since"`
+
 	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
 	Id        string     `json:"id"`
@@ -2020,11 +2105,12 @@ type PlanSummary struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
-	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 	// | `expired` | was not approved in time | |
 	Status PlanStatus `json:"status"`
 
@@ -2067,11 +2153,12 @@ type PlanTransition struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborted` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
-	// | `superseded` | a newer one replaced it, or another was committed on the same base | |
+	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 	// | `expired` | was not approved in time | |
 	To PlanStatus `json:"to"`
 }
@@ -2106,16 +2193,16 @@ type Problem struct {
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
-	// | `fenced` | 409 | an engine with a higher epoch has planned: this one was taken for dead |
+	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
 	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 	// | `plan_pending` | 409 | another plan of the operator waits for approval |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |
-	// | `other_executor` | 409 | somebody else carries the plan out |
-	// | `not_awaited` | 409 | the plan's migrations do not affect an instance that acknowledges them |
-	// | `rollback_required` | 409 | the plan is being carried out: the engine must take the state back, and say so, to abort it |
+	// | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
+	// | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
+	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
@@ -2481,7 +2568,9 @@ type RoutingTable struct {
 	Operator OperatorName  `json:"operator"`
 	Owners   *[]RangeOwner `json:"owners,omitempty"`
 
-	// Pending The plan that is being applied, and what its commit will change of the committed table; null when there is none, and with `version`.
+	// Pending The plan that is being carried out, and what its commit will change of the committed table; null when there is none, and with `version`. Under the scheme `table`, while the hash stays the same, `set` and
+	// `unset` name every key that must be held back: those whose route changes, and those that are elsewhere than they are routed and move there. Across a change of the hash the route of any key may change:
+	// routers compare the route by this `hash`, these `instances` and the entries with the committed one.
 	Pending *PendingTable `json:"pending"`
 
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
@@ -2535,6 +2624,9 @@ type StartRequest struct {
 
 	// Executor Who carries the plan out.
 	Executor string `json:"executor"`
+
+	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
+	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
 
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`

@@ -142,7 +142,7 @@ func testServe(t *testing.T, database string) {
 	if plan["status"] != "approved" {
 		t.Fatalf("plan: %v", plan)
 	}
-	committed := s.call(t, "POST", fmt.Sprintf("/v1/plans/%v/commit", plan["id"]), "", http.StatusOK)
+	committed := s.call(t, "POST", fmt.Sprintf("/v1/plans/%v/commit", plan["id"]), `{"stopped":true}`, http.StatusOK)
 	if committed["status"] != "committed" {
 		t.Errorf("committed: %v", committed)
 	}

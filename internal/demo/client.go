@@ -112,7 +112,7 @@ func (c *client) drive(ctx context.Context, operator string, intervals []*interv
 			return nil, err
 		}
 		if last.Status == approved {
-			if last, err = c.step(ctx, last.Id, "commit", object{}); err != nil {
+			if last, err = c.step(ctx, last.Id, "commit", object{"stopped": true}); err != nil {
 				return nil, err
 			}
 		}

@@ -88,10 +88,10 @@ func (f *filler) volume(ctx context.Context) error {
 	if p, err = f.step(ctx, p.Id, "start", object{"executor": "job-manager-1"}); err != nil {
 		return err
 	}
-	if len(p.Awaited) < 2 {
-		return fmt.Errorf("plan %s awaits %d instances only", p.Id, len(p.Awaited))
+	if len(p.Awaits) < 2 {
+		return fmt.Errorf("plan %s awaits %d instances only", p.Id, len(p.Awaits))
 	}
-	for _, instance := range p.Awaited[:len(p.Awaited)/2] {
+	for _, instance := range p.Awaits[:len(p.Awaits)/2] {
 		ack := object{"instances": []int32{instance}, "actor": fmt.Sprintf("task-%d", instance)}
 		if p, err = f.step(ctx, p.Id, "acks", ack); err != nil {
 			return err

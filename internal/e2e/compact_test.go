@@ -280,7 +280,7 @@ func (e *engine) comparePlans(n int64) {
 	for _, m := range plans[1].Migrations {
 		e.at[index[m.Key]] = m.To
 	}
-	e.call("POST", "/v1/plans/"+plans[1].Id+"/commit", "application/json", []byte("{}"), 200, nil)
+	e.call("POST", "/v1/plans/"+plans[1].Id+"/commit", "application/json", []byte(`{"stopped":true}`), 200, nil)
 	e.committed(e.entries())
 	e.compareTable()
 }
@@ -330,7 +330,7 @@ func (e *engine) resolved(number int64) {
 		}
 	}
 	for range 2 {
-		e.call("POST", path+"/commit", "application/json", []byte("{}"), 200, nil)
+		e.call("POST", path+"/commit", "application/json", []byte(`{"stopped":true}`), 200, nil)
 	}
 	e.committed(e.entries())
 	e.compareTable()
@@ -408,7 +408,7 @@ func TestEnginesTable(t *testing.T) {
 		e.carryOut(c, &p)
 		for range 2 {
 			var done classPlan
-			e.call("POST", "/v1/plans/"+p.ID+"/commit", "application/json", []byte("{}"), 200, &done)
+			e.call("POST", "/v1/plans/"+p.ID+"/commit", "application/json", []byte(`{"stopped":true}`), 200, &done)
 			if done.Version == nil || *done.Version != i+1 || done.RoutingTable.SizeAfter != int64(len(e.entries())) {
 				t.Fatalf("interval %d: %+v", i, done)
 			}

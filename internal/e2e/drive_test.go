@@ -244,7 +244,7 @@ func (d *drive) step() {
 	switch p.Status {
 	case "approved":
 		var committed plan
-		d.call("POST", "/v1/plans/"+p.Id+"/commit", "application/json", []byte("{}"), 200, &committed)
+		d.call("POST", "/v1/plans/"+p.Id+"/commit", "application/json", []byte(`{"stopped":true}`), 200, &committed)
 		if committed.Status != "committed" || committed.Version == nil || *committed.Version != d.version+1 {
 			d.t.Fatalf("interval %d: committed as %+v", d.at.number, committed)
 		}

@@ -98,7 +98,7 @@ func benchmarkFeed(b *testing.B, s store.Store, routers, entries int) {
 		awaitWaiting(b, server.URL, routers)
 		b.StartTimer()
 		begin := time.Now()
-		must("POST", server.URL+plan+"/commit", "", http.StatusOK)
+		must("POST", server.URL+plan+"/commit", `{"stopped":true}`, http.StatusOK)
 		commit := time.Now()
 		times := make([]time.Duration, routers)
 		for i := range times {

@@ -275,7 +275,7 @@ func (d *shifting) post(open func(*testing.T) store.Store) {
 	}
 	if p.Status == "approved" {
 		for range 2 {
-			d.call("POST", "/v1/plans/"+p.ID+"/commit", "", nil, 200, &again)
+			d.call("POST", "/v1/plans/"+p.ID+"/commit", "application/json", []byte(`{"stopped":true}`), 200, &again)
 		}
 		d.versions = append(d.versions, after)
 		if *again.Version != int64(len(d.versions)-1) {

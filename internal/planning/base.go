@@ -43,7 +43,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	switch {
 	case id == "":
 		return nil, nil
-	case b.op.CurrentStatus == store.StatusApplying:
+	case b.op.CurrentStatus.InFlight():
 	case b.newest.onPending() == store.PendingReplace:
 		return nil, nil
 	case b.op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
@@ -57,7 +57,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Status != store.StatusApplying && p.Status != store.StatusProposed {
+	if !p.Status.InFlight() && p.Status != store.StatusProposed {
 		return nil, nil // since the operator was read
 	}
 	return &p, nil
@@ -79,7 +79,7 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (*Pl
 // the way. It tells what would come of that one.
 func (s *Service) noActionPlan(ctx context.Context, b *base, st *Statistics, other store.Plan) (*PlanResult, error) {
 	cause := causePendingApproval
-	if other.Status == store.StatusApplying {
+	if other.Status.InFlight() {
 		cause = causePlanInFlight
 	}
 	out, evaluated, err := b.newest.scheme().noAction(ctx, s.engine, b, st, other, cause)

@@ -16,6 +16,7 @@ type Reason string
 
 // The reasons.
 const (
+	AcksMissing              Reason = "acks_missing"
 	BaseChanged              Reason = "base_changed"
 	Busy                     Reason = "busy"
 	CompleteCoverageRequired Reason = "complete_coverage_required"
@@ -44,7 +45,6 @@ const (
 	ReportsMissing           Reason = "reports_missing"
 	ResolutionNotNeeded      Reason = "resolution_not_needed"
 	ResolutionRequired       Reason = "resolution_required"
-	RollbackRequired         Reason = "rollback_required"
 	SchemeFixed              Reason = "scheme_fixed"
 	TableNotHeld             Reason = "table_not_held"
 	TableOwnerFixed          Reason = "table_owner_fixed"
@@ -111,8 +111,8 @@ var storeRefusals = []storeRefusal{
 	{store.ErrReportsChanged, ReportsChanged, "Reports of the interval keep coming while planning; try again."},
 	{store.ErrPlanInFlight, PlanInFlight, "Another plan of the operator is being carried out."},
 	{store.ErrPlanPending, PlanPending, "Another plan of the operator waits for approval."},
-	{store.ErrNotAwaited, NotAwaited, "The migrations of the plan do not affect every one of the instances."},
-	{store.ErrRollbackRequired, RollbackRequired, `The plan is being carried out: take the state back first, and say "rolled_back": true.`},
+	{store.ErrNotAwaited, NotAwaited, "The plan does not await every one of the instances."},
+	{store.ErrAcksMissing, AcksMissing, "The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},

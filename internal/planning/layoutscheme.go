@@ -411,9 +411,9 @@ func (s layoutScheme) table(c Configuration, entries []store.Entry) (TableConten
 }
 
 // pending is all that there will be.
-func (s layoutScheme) pending(c Configuration, entries []store.Entry, changes []store.Change) ([]Part, error) {
-	content, err := s.table(c, entriesAfter(entries, changes))
-	return []Part{content.Part}, err
+func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]Part, *Hash, error) {
+	content, err := s.table(in.target, entriesAfter(in.entries, in.Changes))
+	return []Part{content.Part}, nil, err
 }
 
 func (layoutScheme) changesTell(Configuration, Configuration) bool { return false }

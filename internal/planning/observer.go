@@ -23,6 +23,8 @@ type (
 	Status = store.Status
 	// Transition is a step of a plan's life.
 	Transition = store.Transition
+	// Executor is who carries a plan out.
+	Executor = store.Executor
 	// Ack says that an instance has finished the migrations of a plan.
 	Ack = store.Ack
 	// Report is the share of one instance in the statistics of an interval.

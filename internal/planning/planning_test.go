@@ -58,11 +58,11 @@ func TestLifeOfAPlan(t *testing.T) {
 	_, err := e.tryPropose("clicks", other)
 	e.refused(err, planning.IntervalPlanned)
 
-	applying := e.want("applying")(e.Start(e.Context(), step(p), "engine"))
-	if applying.Executor != "engine" {
-		t.Errorf("%q carries it out", applying.Executor)
+	applying := e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	if applying.Executor.Name != "engine" {
+		t.Errorf("%v carries it out", applying.Executor)
 	}
-	_, err = e.Start(e.Context(), step(p), "another")
+	_, err = e.Start(e.Context(), step(p), planning.Executor{Name: "another"})
 	e.refused(err, planning.OtherExecutor)
 	// Another plan now leaves all as it is, and tells what would come of the first.
 	stands := e.propose("clicks", skewed(2))
@@ -76,10 +76,10 @@ func TestLifeOfAPlan(t *testing.T) {
 	if stands.Status != "no_action" || !slices.Equal(stands.Causes, []string{"plan_in_flight"}) {
 		t.Errorf("%s because of %v", stands.Status, stands.Causes)
 	}
-	e.want("applying")(e.Acknowledge(e.Context(), step(p), []int32{1}))
-	_, err = e.Acknowledge(e.Context(), step(p), []int32{7})
+	e.want("applying")(e.Acknowledge(e.Context(), step(p), 0, []int32{1}))
+	_, err = e.Acknowledge(e.Context(), step(p), 0, []int32{7})
 	e.refused(err, planning.NotAwaited)
-	done := e.want("committed")(e.Acknowledge(e.Context(), step(p), []int32{0}))
+	done := e.want("committed")(e.Acknowledge(e.Context(), step(p), 0, []int32{0}))
 	if done.Version == nil || *done.Version != 1 || e.observed.sizes["clicks"] != p.MigrationKeys {
 		t.Errorf("version %v with %d entries", done.Version, e.observed.sizes["clicks"])
 	}
@@ -87,7 +87,7 @@ func TestLifeOfAPlan(t *testing.T) {
 		t.Errorf("%q was told, want %q", e.observed.moved, want)
 	}
 	// Committed once more it stays as it is.
-	e.want("committed")(e.Commit(e.Context(), step(p)))
+	e.want("committed")(e.Commit(e.Context(), step(p), true))
 	steps, err := e.Transitions(e.Context(), p.ID)
 	if err != nil || len(steps) != 3 {
 		t.Errorf("%v, %v", steps, err)
@@ -115,15 +115,16 @@ func TestApproval(t *testing.T) {
 	if p.Status != "proposed" || p.ExpiresAt == nil || !p.ExpiresAt.Equal(e.clock().Add(10*time.Minute)) {
 		t.Fatalf("%s until %v", p.Status, p.ExpiresAt)
 	}
-	_, err := e.Commit(e.Context(), step(p))
+	_, err := e.Commit(e.Context(), step(p), true)
 	e.refused(err, planning.TransitionNotAllowed)
 	e.want("rejected")(e.Reject(e.Context(), step(p)))
 	p = e.propose("clicks", skewed(1)) // a plan that ended makes room for another
 	e.want("approved")(e.Approve(e.Context(), step(p)))
-	e.want("applying")(e.Start(e.Context(), step(p), "engine"))
-	_, err = e.Abort(e.Context(), step(p), false)
-	e.refused(err, planning.RollbackRequired)
-	e.want("aborted")(e.Abort(e.Context(), step(p), true))
+	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	_, err = e.Abort(e.Context(), step(p), 0, true)
+	e.refused(err, planning.TransitionNotAllowed)
+	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
+	e.want("aborted")(e.Abort(e.Context(), step(p), 0, true))
 
 	p = e.propose("clicks", skewed(2))
 	e.pass(10 * time.Minute)
@@ -144,11 +145,11 @@ func TestGuards(t *testing.T) {
 	p := e.propose("clicks", skewed(1))
 	no := errors.New("not this one")
 	guarded := planning.Step{Plan: p.ID, Guard: func(planning.Plan) error { return no }}
-	if _, err := e.Commit(e.Context(), guarded); !errors.Is(err, no) {
+	if _, err := e.Commit(e.Context(), guarded, true); !errors.Is(err, no) {
 		t.Fatal(err)
 	}
-	e.want("committed")(e.Commit(e.Context(), step(p)))
-	e.want("committed")(e.Commit(e.Context(), guarded))
+	e.want("committed")(e.Commit(e.Context(), step(p), true))
+	e.want("committed")(e.Commit(e.Context(), guarded, true))
 
 	refuse := func(*planning.Operator) error { return no }
 	complete, err := planning.NewConfiguration(configuration(3))
@@ -168,7 +169,7 @@ func TestRecordLeavesPlanAlone(t *testing.T) {
 	e := newEnv(t)
 	c := configuration(2)
 	e.configure("clicks", c)
-	e.want("committed")(e.Commit(e.Context(), step(e.propose("clicks", skewed(1)))))
+	e.want("committed")(e.Commit(e.Context(), step(e.propose("clicks", skewed(1))), true))
 	// Without the keys that have entries a plan drops these and does nothing else.
 	few := skewed(2)
 	st := &planner.Statistics{Keys: planner.NewKeys(1), Cost: []float64{0}, State: []float64{0}}
@@ -208,7 +209,7 @@ func TestReplay(t *testing.T) {
 	}
 	_, err = r.Propose(e.Context(), trials[1], planning.Transition{}, nil)
 	e.refused(err, planning.IntervalPlanned)
-	e.want("aborted")(e.Abort(e.Context(), step(p), false))
+	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
 	q, err := r.Propose(e.Context(), trials[1], planning.Transition{Actor: "somebody"}, nil)
 	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source || q.Fingerprint == p.Fingerprint {
 		t.Fatalf("%+v, %v", q, err)
@@ -231,7 +232,7 @@ func TestReplay(t *testing.T) {
 func TestReplayOfOutdatedStatistics(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", configuration(2))
-	e.want("committed")(e.Commit(e.Context(), step(e.propose("clicks", skewed(1)))))
+	e.want("committed")(e.Commit(e.Context(), step(e.propose("clicks", skewed(1))), true))
 	old, version := skewed(2), int64(0)
 	old.TableVersion = &version
 	old.Instance = make([]int32, old.Len()) // all on instance 0, as they were
@@ -339,7 +340,7 @@ func TestLayouts(t *testing.T) {
 				t.Fatalf("%+v", p)
 			}
 			if p.Status == "approved" {
-				e.want("committed")(e.Commit(e.Context(), step(p)))
+				e.want("committed")(e.Commit(e.Context(), step(p), true))
 			}
 			stored, err := e.Lists(e.Context(), p.Plan, true, true, e.lease())
 			if err != nil || text(t, stored.Change...) != text(t, p.Lists.Change...) {
@@ -401,7 +402,7 @@ func TestFollow(t *testing.T) {
 	for e.Waiting() < 2 {
 		time.Sleep(time.Millisecond)
 	}
-	e.want("committed")(e.Commit(e.Context(), step(p)))
+	e.want("committed")(e.Commit(e.Context(), step(p), true))
 	want := text(t, p.Lists.Change...)
 	for range 2 {
 		if got := <-seen; got != want {

@@ -225,7 +225,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	}
 	if p.Status == store.StatusApproved {
 		p.Status, p.ExpiresAt = b.newest.firstStatus(at)
-		p.Awaited = d.affected()
+		p.Awaited = b.awaited(d.PlanResult)
 	}
 	out := store.NewPlan{
 		Plan: p, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),

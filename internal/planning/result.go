@@ -285,27 +285,6 @@ func (o *PlanResult) encodedMigrations(withStays bool) []byte {
 	return statsio.EncodeClassMoves(named)
 }
 
-// affected returns the instances that the migrations affect, in ascending order.
-func (o *PlanResult) affected() []int32 {
-	seen := map[int32]bool{}
-	if o.diff != nil {
-		for id := range o.diff.affected() {
-			seen[id] = true
-		}
-	} else {
-		for _, m := range o.Moves {
-			seen[o.Snapshot.Instances[m.From].ID], seen[o.Snapshot.Instances[m.To].ID] = true, true
-		}
-	}
-	delete(seen, planner.NoInstance)
-	out := make([]int32, 0, len(seen))
-	for id := range seen {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // leaveTable has a plan that moves nothing leave the table alone, too.
 func leaveTable(p *planner.Plan) {
 	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore

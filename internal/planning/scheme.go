@@ -56,8 +56,9 @@ type scheme interface {
 
 	// table describes a version of the committed table.
 	table(c Configuration, entries []store.Entry) (TableContent, error)
-	// pending describes what a plan that is being carried out will make of entries.
-	pending(c Configuration, entries []store.Entry, changes []store.Change) ([]Part, error)
+	// pending describes what a plan that is being carried out will make of the table, and
+	// the hash function that will place keys without an entry; nil: there is none.
+	pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error)
 	// changesTell reports whether the changes of entries tell all that changes between
 	// two configurations.
 	changesTell(then, now Configuration) bool
@@ -66,6 +67,13 @@ type scheme interface {
 	// route says where the committed table puts a key; entry is that of the key, nil:
 	// it has none.
 	route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error)
+}
+
+// pendingPlan is a plan that is being carried out, and what it starts from.
+type pendingPlan struct {
+	store.PendingChange
+	entries     []store.Entry
+	now, target Configuration // that the committed table pins, and that the plan will pin
 }
 
 // TableContent is what a version of a table says.

@@ -1,8 +1,10 @@
 package planning
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
@@ -250,8 +252,27 @@ func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, 
 	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash}, nil
 }
 
-func (tableScheme) pending(_ Configuration, _ []store.Entry, changes []store.Change) ([]Part, error) {
-	return changeParts(changes), nil
+// pending names every key that must be held back while its state moves: those whose
+// route changes, and drifted ones that move to where they are routed already. After a
+// change of the hash routers compare the routes themselves.
+func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error) {
+	if in.Plan.DriftedKeys == 0 || in.Plan.Classes || !samePlacement(in.now, in.target) {
+		return changeParts(in.Changes), &in.target.Hash, nil
+	}
+	moved, err := s.migrations(ctx, r, in.Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, all := slices.Clone(in.Changes), moved.(keyMigrations)
+	for i := range all.Len() {
+		key := all.Key(i)
+		_, changes := slices.BinarySearchFunc(in.Changes, key, func(c store.Change, k []byte) int { return bytes.Compare(c.Key, k) })
+		if !changes {
+			held = append(held, store.Change{Key: key, Old: store.NoInstance, New: all.Keyless(i).To})
+		}
+	}
+	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	return changeParts(held), &in.target.Hash, nil
 }
 
 func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }

@@ -103,14 +103,16 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 	if f.Pending == nil {
 		return v, nil
 	}
-	if config, err = s.configuration(ctx, q.Operator, f.Pending.ConfigVersion); err != nil {
-		return nil, err
-	}
-	parts, err := config.scheme().pending(config, f.Entries, f.Pending.Changes)
+	target, err := s.configuration(ctx, q.Operator, f.Pending.Plan.ConfigVersion)
 	if err != nil {
 		return nil, err
 	}
-	v.Pending, v.NextPlan = f.Pending.Plan, &PendingTable{f.Pending.ConfigVersion, parts}
+	parts, hash, err := target.scheme().pending(ctx, s.reader, pendingPlan{*f.Pending, f.Entries, config, target})
+	if err != nil {
+		return nil, err
+	}
+	v.Pending, v.Phase, v.ExecutorEpoch = f.Pending.Plan.ID, f.Pending.Plan.Status, f.Pending.Plan.Executor.Epoch
+	v.NextPlan = &PendingTable{f.Pending.Plan, hash, target.Instances, parts}
 	v.Base64 = v.Base64 || partsNeedBase64(parts)
 	return v, nil
 }

@@ -15,13 +15,17 @@ type TableQuery struct {
 // TableState is what tells whether a committed table is another one.
 type TableState struct {
 	Version int64
-	Pending string // the plan that is being carried out; "": none
+	// Pending is the plan that is being carried out; "": none. Phase is its status, and
+	// ExecutorEpoch that of who does it.
+	Pending       string
+	Phase         store.Status
+	ExecutorEpoch int64
 }
 
 func stateOf(op store.Operator) TableState {
 	s := TableState{Version: op.TableVersion}
-	if op.CurrentStatus == store.StatusApplying {
-		s.Pending = op.CurrentPlan
+	if op.CurrentStatus.InFlight() {
+		s.Pending, s.Phase, s.ExecutorEpoch = op.CurrentPlan, op.CurrentStatus, op.ExecutorEpoch
 	}
 	return s
 }
@@ -46,6 +50,8 @@ type TableView struct {
 
 // PendingTable is what a plan that is being carried out will make of a table.
 type PendingTable struct {
-	ConfigVersion int64
-	Parts         []Part
+	Plan      Plan
+	Hash      *Hash // under the plan's configuration; nil: there is none
+	Instances []Instance
+	Parts     []Part
 }

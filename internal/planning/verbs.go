@@ -2,7 +2,10 @@ package planning
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"plannerd/store"
 )
@@ -36,6 +39,9 @@ func (s *Service) take(ctx context.Context, step Step, happened func(store.Plan)
 		}
 		return step.Guard(p)
 	})
+	if errors.Is(err, store.ErrTransition) {
+		return p, &Error{Reason: TransitionNotAllowed, Detail: "The plan is " + string(from) + ": " + allowed(from), err: err}
+	}
 	if err != nil {
 		return p, aboutPlan(step.Plan, err)
 	}
@@ -43,6 +49,21 @@ func (s *Service) take(ctx context.Context, step Step, happened func(store.Plan)
 		s.observer.Moved(p, from)
 	}
 	return p, nil
+}
+
+// allowed says what can be done with a plan in a status.
+func allowed(status store.Status) string {
+	switch status {
+	case store.StatusProposed:
+		return "approve or reject it."
+	case store.StatusApproved:
+		return "start, commit or abort it."
+	case store.StatusApplying:
+		return "acknowledge its migrations, or abort it. It can be rolled back only once it is aborting."
+	case store.StatusAborting:
+		return `no acknowledgement counts any more. Take the state back, then abort it with "rolled_back": true.`
+	}
+	return "nothing can be done with it any more."
 }
 
 func is(status store.Status) func(store.Plan) bool {
@@ -63,23 +84,51 @@ func (s *Service) Reject(ctx context.Context, step Step) (Plan, error) {
 	})
 }
 
-// Start says that an executor carries an approved plan out.
-func (s *Service) Start(ctx context.Context, step Step, executor string) (Plan, error) {
-	started := func(p store.Plan) bool { return p.Status == store.StatusApplying && p.Executor == executor }
-	onlyBy := func(p store.Plan) error {
-		if p.Status == store.StatusApplying && !started(p) {
-			return refuse(OtherExecutor, "Another executor carries the plan out since it was started.")
+// Start says that an executor carries an approved plan out, or takes it over from one
+// with a lower epoch.
+func (s *Service) Start(ctx context.Context, step Step, executor Executor) (Plan, error) {
+	started := func(p store.Plan) bool { return p.Status.InFlight() && p.Executor == executor }
+	takesOver := func(p store.Plan) error {
+		switch {
+		case !p.Status.InFlight() || p.Executor == executor || executor.Epoch > p.Executor.Epoch:
+			return nil
+		case executor.Epoch < p.Executor.Epoch:
+			return fenced(p)
 		}
-		return nil
+		return refuse(OtherExecutor, holder(p)+" A successor takes it over with a higher executor_epoch.")
 	}
 	return s.take(ctx, step, started, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.StartPlan(ctx, id, executor, by, guard, onlyBy)
+		return s.store.StartPlan(ctx, id, executor, by, guard, takesOver)
 	})
 }
 
-// Acknowledge notes that instances have finished their migrations. Once all have the
-// plan is committed.
-func (s *Service) Acknowledge(ctx context.Context, step Step, instances []int32) (Plan, error) {
+// holder says who carries a plan out.
+func holder(p store.Plan) string {
+	text := fmt.Sprintf("Executor %q with the executor_epoch %d carries the plan out", p.Executor.Name, p.Executor.Epoch)
+	if p.ExecutorSince != nil {
+		text += " since " + p.ExecutorSince.Format(time.RFC3339)
+	}
+	return text + "."
+}
+
+func fenced(p store.Plan) error { return refuse(Fenced, holder(p)+" It took over from an older one.") }
+
+// heldWith refuses a step of an executor that does not have the plan which is in flight.
+func heldWith(epoch int64) store.PlanGuard {
+	return func(p store.Plan) error {
+		switch {
+		case !p.Status.InFlight() || epoch == p.Executor.Epoch:
+			return nil
+		case epoch < p.Executor.Epoch:
+			return fenced(p)
+		}
+		return refuse(OtherExecutor, holder(p)+" Start it first to take it over.")
+	}
+}
+
+// Acknowledge notes that instances have finished their migrations, as the executor with
+// that epoch says. Once all have the plan is committed.
+func (s *Service) Acknowledge(ctx context.Context, step Step, epoch int64, instances []int32) (Plan, error) {
 	acknowledged := func(p store.Plan) bool {
 		return p.Status == store.StatusCommitted || !slices.ContainsFunc(instances, func(id int32) bool {
 			return !slices.ContainsFunc(p.Acked, func(a store.Ack) bool { return a.Instance == id })
@@ -88,16 +137,24 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, instances []int32)
 	return s.take(ctx, step, acknowledged, s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
 	) (store.Plan, bool, error) {
-		return s.store.AckPlan(ctx, id, instances, by, keep, guard)
+		return s.store.AckPlan(ctx, id, instances, by, keep, guard, heldWith(epoch))
 	}))
 }
 
-// Commit makes the table of a plan the operator's.
-func (s *Service) Commit(ctx context.Context, step Step) (Plan, error) {
+// Commit makes the table of a plan the operator's. One that was not started is committed
+// if its engine has stopped, and has moved what the plan routes elsewhere.
+func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, error) {
+	handedOver := func(p store.Plan) error {
+		if p.Status == store.StatusApproved && !stopped {
+			return refuse(TransitionNotAllowed,
+				`The plan is approved: start it, and acknowledge its migrations; or stop the engine, move what the plan routes elsewhere, and commit it with "stopped": true.`)
+		}
+		return nil
+	}
 	return s.take(ctx, step, is(store.StatusCommitted), s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
 	) (store.Plan, bool, error) {
-		return s.store.CommitPlan(ctx, id, by, keep, guard)
+		return s.store.CommitPlan(ctx, id, by, keep, guard, handedOver)
 	}))
 }
 
@@ -134,9 +191,14 @@ func (s *Service) observeCommit(p store.Plan) {
 	}
 }
 
-// Abort gives a plan up. rolledBack: its engine has taken the state back.
-func (s *Service) Abort(ctx context.Context, step Step, rolledBack bool) (Plan, error) {
-	return s.take(ctx, step, is(store.StatusAborted), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.AbortPlan(ctx, id, rolledBack, by, guard)
+// Abort gives a plan up. One that is being carried out is given up in two steps, by the
+// executor with that epoch: the first stops its acknowledgements, and with the second,
+// rolledBack, its engine says that the state is back.
+func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack bool) (Plan, error) {
+	happened := func(p store.Plan) bool {
+		return p.Status == store.StatusAborted || p.Status == store.StatusAborting && !rolledBack
+	}
+	return s.take(ctx, step, happened, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
+		return s.store.AbortPlan(ctx, id, rolledBack, by, guard, heldWith(epoch))
 	})
 }

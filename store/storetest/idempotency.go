@@ -292,7 +292,10 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
 		{"approve", func(ctx context.Context) error { _, err := f.ApprovePlan(ctx, proposed.ID, f.by("x")); return err },
 			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
-		{"start", func(ctx context.Context) error { _, err := f.StartPlan(ctx, proposed.ID, jobManager, f.by("x")); return err },
+		{"start", func(ctx context.Context) error {
+			_, err := f.StartPlan(ctx, proposed.ID, jobManager, f.by("x"))
+			return err
+		},
 			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
 		{"ack", func(ctx context.Context) error {
 			_, _, err := f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep)

@@ -52,6 +52,8 @@ func (q request) content() ([]byte, error) {
 		return q.body.text, nil
 	case q.config != nil:
 		return json.Marshal(q.config)
+	case q.kind == commitPlan:
+		return []byte(`{"stopped":true}`), nil
 	}
 	return nil, nil
 }

@@ -83,10 +83,11 @@ func (c *client) post(ctx context.Context, operator string, b *body, interval in
 
 // commit commits a plan.
 func (c *client) commit(ctx context.Context, id string) (*answer, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/plans/"+id+"/commit", http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/plans/"+id+"/commit", strings.NewReader(`{"stopped":true}`))
 	if err != nil {
 		return nil, err
 	}
+	r.Header.Set("Content-Type", "application/json")
 	return c.send(r)
 }
 

@@ -9,7 +9,7 @@ import (
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
-	coalesce(p.id, ''), coalesce(p.status, '')`
+	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0)`
 
 // operatorTables joins an operator with its current plan as of $1.
 const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
@@ -23,7 +23,8 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 func (s Statements) operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
-		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan, &op.CurrentStatus,
+		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
+		&op.CurrentStatus, &op.ExecutorEpoch,
 	}
 }
 

@@ -55,7 +55,8 @@ func run(ctx context.Context, url string) error {
 	if err := read(ctx, c, id); err != nil {
 		return err
 	}
-	committed, err := c.CommitPlanWithResponse(ctx, id, nil, client.CommitPlanJSONRequestBody{})
+	stopped := true
+	committed, err := c.CommitPlanWithResponse(ctx, id, nil, client.CommitPlanJSONRequestBody{Stopped: &stopped})
 	switch {
 	case err != nil:
 		return err

@@ -66,7 +66,7 @@ export async function main(url: string): Promise<void> {
   )
   same('entries after', read.routing_table?.size_after, 1)
 
-  const committed = must('committing', await client.POST('/v1/plans/{id}/commit', { params: plan, body: {} }))
+  const committed = must('committing', await client.POST('/v1/plans/{id}/commit', { params: plan, body: { stopped: true } }))
   same('status', committed.status, 'committed')
   const table = must(
     'reading the routing table',

@@ -8,6 +8,7 @@ export const statusWords = {
   proposed: 'waits for approval',
   approved: 'approved',
   applying: 'being applied',
+  aborting: 'being aborted',
   committed: 'committed',
   rejected: 'rejected',
   aborted: 'aborted',

@@ -20,7 +20,7 @@ const eagerly = 25 // operators whose plans are asked for at once, the others wh
 
 /** What needs somebody comes first: approval, then what is on its way, then by name. */
 /** @type {Record<string, number>} */
-const urgency = { proposed: 0, approved: 1, applying: 1 }
+const urgency = { proposed: 0, approved: 1, applying: 1, aborting: 1 }
 /**
  * @param {Operator} a
  * @param {Operator} b
@@ -210,7 +210,7 @@ function OperatorRow({ operator: o, eager }) {
       ${
         o.current_plan &&
         html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan ?? ''])}>
-          ${waits ? 'Review' : o.current_plan_status === 'applying' ? 'Watch' : 'See plan'}
+          ${waits ? 'Review' : o.current_plan_status === 'applying' || o.current_plan_status === 'aborting' ? 'Watch' : 'See plan'}
           <span class="visually-hidden"> of ${o.name}</span>
         </a>`
       }

@@ -43,7 +43,7 @@ export default function View({ plan: id }) {
       render=${(/** @type {Plan} */ shown) => html`
         <div class="plan">
           <${Head} plan=${shown} found=${found} />
-          ${shown.status === 'applying' && html`<${Progress} plan=${shown} />`}
+          ${(shown.status === 'applying' || shown.status === 'aborting') && html`<${Progress} plan=${shown} />`}
           <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
             <${Scheme} plan=${shown} />
             <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${shown} /></div>

@@ -92,6 +92,7 @@ const underWay = {
   proposed: { words: 'waits for approval', verb: 'Review', tone: 'waits' },
   approved: { words: 'is approved and waits to be started', verb: 'See plan', tone: 'moves' },
   applying: { words: 'is being applied', verb: 'Watch', tone: 'moves' },
+  aborting: { words: 'is being aborted', verb: 'Watch', tone: 'moves' },
 }
 
 /**

@@ -8,7 +8,7 @@ import { forGood } from '../../storage.js'
 
 /** @import { Answer, Problem, Resource } from '../../api.js' */
 
-/** @typedef {'approve' | 'reject' | 'abort'} Verb */
+/** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
 
 /** @typedef {{ take: (answer: Answer<Plan>) => void, reload: () => void }} Renew */
 
@@ -32,12 +32,13 @@ const decisions = {
   proposed: ['reject', 'approve'],
   approved: ['abort'],
   applying: ['abort'],
+  aborting: ['finish'],
 }
 
 /**
- * What is said of a verb, and the role that it takes.
+ * What is said of a verb, and the role that it takes; sent is the verb of the API, where that has another name.
  *
- * @typedef {{ button: string, class: string, title: string, role: string, reason: string, required?: boolean }} Saying
+ * @typedef {{ sent?: string, button: string, class: string, title: string, role: string, reason: string, required?: boolean }} Saying
  */
 
 /** @type {Record<Verb, Saying>} */
@@ -58,6 +59,14 @@ const verbs = {
     required: true,
   },
   abort: { button: 'Abort', class: 'danger', title: 'Abort the plan', role: 'engine', reason: 'Reason (optional)' },
+  finish: {
+    sent: 'abort',
+    button: 'Finish the abort',
+    class: 'danger',
+    title: 'Finish the abort of the plan',
+    role: 'engine',
+    reason: 'Reason (optional)',
+  },
 }
 
 /**
@@ -124,18 +133,19 @@ function useTitleFocused(status) {
 
 /** @param {{ verb: Verb, plan: Plan, etag: string | null, named: boolean, onClose: () => void } & Renew} props */
 function Ask({ verb, plan, etag, named, take, reload, onClose }) {
-  const { title, button, class: look, reason: label, required } = verbs[verb]
+  const { sent = verb, title, button, class: look, reason: label, required } = verbs[verb]
   const draft = `${plan.id} ${verb}`
   const [reason, setReason] = useState(drafts.get(draft) ?? '')
   const [actor, setActor] = useState(forGood.get(actorKey) ?? '')
   const [rolledBack, setRolledBack] = useState(false)
   const { send, busy, problem } = useSend((key) =>
     change(
-      `v1/plans/${encodeURIComponent(plan.id)}/${verb}`,
+      `v1/plans/${encodeURIComponent(plan.id)}/${sent}`,
       {
         ...(reason.trim() && { reason: reason.trim() }),
         ...(!named && actor.trim() && { actor: actor.trim() }),
-        ...(verb === 'abort' && { rolled_back: rolledBack }),
+        ...(verb === 'finish' && { rolled_back: rolledBack }),
+        ...(sent === 'abort' && plan.executor_epoch !== null && { executor_epoch: plan.executor_epoch }),
       },
       { key, match: etag },
     ),
@@ -164,8 +174,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
     <form onSubmit=${submit}>
       <${Consequence} verb=${verb} plan=${plan} />
       ${
-        verb === 'abort' &&
-        plan.status === 'applying' &&
+        verb === 'finish' &&
         html`<p>
           <label class="check">
             <input
@@ -256,17 +265,17 @@ function Consequence({ verb, plan }) {
       The plan is given up before it was started. Nothing has moved, and table
       version ${count(plan.base_version)} stays.
     </p>`
-  return html`
-    <p>
-      State is on its way. A plan that is being applied can only be given up when its engine has taken all of it back:
-      routers then send keys where table version ${count(plan.base_version)} says, and keys whose state is elsewhere
-      would start empty there.
-    </p>
-    <p>
-      Reports of instances that came since the start are removed, and their instances report again. Usually the engine
-      does this itself.
-    </p>
-  `
+  if (verb === 'abort')
+    return html`<p>
+      State is on its way. No acknowledgement counts from now on, so the plan cannot be committed any more, and its
+      engine takes all state back to where table version ${count(plan.base_version)} says. The abort is finished once
+      the engine says that it has. Usually the engine does this itself.
+    </p>`
+  return html`<p>
+    Routers then send keys where table version ${count(plan.base_version)} says: keys whose state is still elsewhere
+    would start empty there. The table gets a new version with the same entries, so that statistics which were taken
+    meanwhile are known to be older. Usually the engine does this itself.
+  </p>`
 }
 
 /** @param {{ problem: Problem, again: () => void }} props */

@@ -15,7 +15,7 @@ const quietly = 10_000 // milliseconds between two reports of progress that are 
  *
  * @param {string} status
  */
-export const movesOn = (status) => status === 'proposed' || status === 'approved' || status === 'applying'
+export const movesOn = (status) => ['proposed', 'approved', 'applying', 'aborting'].includes(status)
 
 /**
  * What a plan waits for, or what became of it.
@@ -40,10 +40,11 @@ const standings = {
     html`Waits for somebody to approve it${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.`,
   approved: (plan) => `Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,
+  aborting: (plan) => html`<strong>${plan.executor}</strong> takes the state back. ${runsOn(plan)}`,
   committed: (plan) => (plan.version === null ? 'Committed.' : `Committed as table version ${count(plan.version)}.`),
   rejected: (plan) =>
     `Rejected: table version ${count(plan.base_version)} stayed, and its interval may have another plan.`,
-  aborted: (plan) => `Given up: table version ${count(plan.base_version)} stayed.`,
+  aborted: (plan) => `Given up: the entries of table version ${count(plan.base_version)} stayed.`,
   superseded: () => 'A newer plan took its place.',
   expired: (plan) => html`Nobody approved it before <${Time} at=${plan.expires_at} />.`,
 }
@@ -78,12 +79,12 @@ function remaining(seconds) {
  */
 export function Progress({ plan }) {
   const acked = new Map(plan.acked.map((a) => [a.instance, a]))
-  const missing = plan.awaited.filter((id) => !acked.has(id))
-  const done = plan.awaited.length - missing.length
+  const missing = plan.awaits.filter((id) => !acked.has(id))
+  const done = plan.awaits.length - missing.length
   const words =
-    plan.awaited.length === 0
+    plan.awaits.length === 0
       ? 'It moves nothing and waits for nobody: the engine commits it.'
-      : `${count(done)} of ${counted(plan.awaited.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged`
+      : `${count(done)} of ${counted(plan.awaits.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged`
   /** @type {(Partial<API['Ack']> & { instance: number })[]} */
   const rows = [
     ...missing.map((instance) => ({ instance })),
@@ -91,7 +92,7 @@ export function Progress({ plan }) {
   ]
   return html`<${Card} title="Progress" aside=${missing.length > 0 && `waits for ${some(missing, 6)}`}>
     <div class="plan-progress">
-      <progress max=${plan.awaited.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
+      <progress max=${plan.awaits.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
       <strong>${words}</strong>
     </div>
     <${Aloud} words=${words} />

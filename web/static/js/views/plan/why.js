@@ -48,12 +48,12 @@ export function InTheWay({ pending, thetaMax }) {
   if (!pending) return null
   const { plan, status, figures } = pending
   return html`<${Card}
-    title=${status === 'applying' ? 'A plan was being carried out' : 'A plan was waiting for approval'}
+    title=${status === 'proposed' ? 'A plan was waiting for approval' : 'A plan was being carried out'}
     aside=${html`<a class="button" href=${link(['plans', plan])}>See that plan</a>`}
   >
     <p>
       Nothing was planned for this interval: when its statistics came, another
-      plan ${status === 'applying' ? 'was being carried out' : 'waited for approval'}.
+      plan ${status === 'proposed' ? 'waited for approval' : 'was being carried out'}.
     </p>
     ${
       figures === null

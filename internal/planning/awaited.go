@@ -1,0 +1,91 @@
+package planning
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// awaited returns the instances that must acknowledge a plan before it is committed, in
+// ascending order: whoever may hold state of a key whose route changes, or gets it. After
+// a change of the hash or of the instances that is every instance of both
+// configurations, as the routes of keys change that no statistics name.
+func (b *base) awaited(o *PlanResult) []int32 {
+	all := instanceSet(b.pinned.Instances)
+	maps.Copy(all, instanceSet(b.newest.Instances))
+	if b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances) {
+		return slices.Sorted(maps.Keys(all))
+	}
+	seen := map[int32]bool{}
+	for id := range o.affected() {
+		seen[id] = true
+	}
+	delete(seen, planner.NoInstance)
+	if o.diff == nil && o.classes == nil {
+		for id := range b.routes(o.Plan) {
+			if id == planner.NoInstance { // nobody knows where the hash puts the key
+				return slices.Sorted(maps.Keys(all))
+			}
+			seen[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func instanceSet(instances []Instance) map[int32]bool {
+	out := make(map[int32]bool, len(instances))
+	for _, d := range instances {
+		out[d.ID] = true
+	}
+	return out
+}
+
+// routes yields where the keys whose entries change go before the plan and after it;
+// NoInstance where that is not known.
+func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
+	s := p.Snapshot
+	return func(yield func(int32) bool) {
+		for c := range unsortedChanges(p) {
+			for _, id := range [2]int32{c.Old, c.New} {
+				if id != store.NoInstance && !yield(id) {
+					return
+				}
+			}
+		}
+		for _, x := range p.Set {
+			if !yield(s.Instances[s.Hash[x.Item]].ID) {
+				return
+			}
+		}
+		for i, u := range p.Unset {
+			home := planner.NoInstance
+			if u.Item >= 0 {
+				home = s.Instances[s.Hash[u.Item]].ID
+			} else if h := b.newest.planner.Hash; h != nil {
+				key := p.UnsetKey(i)
+				home = instanceBy(h, key, planner.KeyHash(key))
+			}
+			if !yield(home) {
+				return
+			}
+		}
+	}
+}
+
+// affected yields the instances that the migrations of the plan concern, some of them
+// several times.
+func (o *PlanResult) affected() iter.Seq[int32] {
+	if o.diff != nil {
+		return o.diff.affected()
+	}
+	return func(yield func(int32) bool) {
+		for _, m := range o.Moves {
+			if !yield(o.Snapshot.Instances[m.From].ID) || !yield(o.Snapshot.Instances[m.To].ID) {
+				return
+			}
+		}
+	}
+}
