@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/csv"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
@@ -48,8 +45,8 @@ type analysisInput struct {
 
 // analysisOutput says what an analysis prints.
 type analysisOutput struct {
-	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
-	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+	outputFlag
+	Top int `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // input is the input as other commands read it.
@@ -195,44 +192,24 @@ func fieldAsFlag(err *planner.InputError) error {
 }
 
 // watched runs an analysis and shows how far it is.
-func (a *analysis) watched(run func(analyses.Progress) error) error {
+func watched[R, A any](a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R) (A, error) {
 	const steps = 1000
 	bar := startProgress(a.env.stderr, steps)
 	defer bar.stop()
-	err := run(func(phase string, done, total int64) {
+	result, err := run(a.env.ctx, a.data, request, func(phase string, done, total int64) {
 		bar.describe(phase)
 		bar.at.Store(int64(float64(done) / float64(max(1, total)) * steps))
 	})
-	return a.wrap(err)
-}
-
-// print writes a result in the form that was asked for.
-func (f *analysisOutput) print(env *environment, result any, table func(*page) error, rows func() [][]string) error {
-	if f.Output == "table" {
-		return env.people(env.stdout, table)
-	}
-	return buffered(env.stdout, func(w io.Writer) error {
-		if f.Output == "json" {
-			if err := json.MarshalWrite(w, result, jsontext.WithIndent("  ")); err != nil {
-				return err
-			}
-			_, err := io.WriteString(w, "\n")
-			return err
-		}
-		return csv.NewWriter(w).WriteAll(rows())
-	})
+	return result, a.wrap(err)
 }
 
 // titled writes a table under a title, after an empty line.
-func titled(w *page, title string, columns []column, rows [][]string) error {
-	if _, err := fmt.Fprintf(w, "\n%s\n\n", title); err != nil {
-		return err
-	}
-	return writeTable(w, columns, rows)
+func titled(w *page, title string, columns []column, rows [][]string) {
+	fmt.Fprintf(w, "\n%s\n\n", title)
+	writeTable(w, columns, rows)
 }
 
-func number64(n int64) string { return strconv.FormatInt(n, 10) }
-func count(n int) string      { return strconv.Itoa(n) }
+func count(n int) string { return strconv.Itoa(n) }
 
 // shown is a key of a result on one line.
 func shown(key string) string { return keyText([]byte(key)) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"plannerd/internal/analyses"
@@ -10,23 +11,23 @@ import (
 
 type analyzePKGCmd struct {
 	analysisInput
-	Instances         int      `own:"" aliases:"workers" default:"8" help:"Number of task instances, W in the papers."`
-	Schemes           []string `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
-	Choices           []int    `default:"2" help:"d, the candidates of a key: one or several values."`
-	Sources           []int    `default:"1" help:"S, the number of sources: one or several values."`
-	LoadInformation   []string `default:"global" help:"What sources know of the loads: global, local, local_probing; one or several."`
-	ProbePeriod       int64    `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
-	Distinct          bool     `help:"Move candidates of a key that coincide apart."`
-	HashSeed          uint32   `default:"0" help:"Seed of the first candidate's hash."`
-	CompareGlobal     bool     `help:"Tell how far decisions by local information agree with those by global one."`
-	AggregationPeriod int64    `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
-	Head              string   `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
-	SketchCounters    int      `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
-	Epsilon           *share   `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
-	Order             string   `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
-	Messages          int64    `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
-	Seed              uint64   `default:"0" help:"The same seed gives the same stream."`
-	Seeds             int      `default:"1" help:"By how many seeds the imbalance is judged."`
+	Instances         int                        `own:"" aliases:"workers" default:"8" help:"Number of task instances, W in the papers."`
+	Schemes           []grouping.Scheme          `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
+	Choices           []int                      `default:"2" help:"d, the candidates of a key: one or several values."`
+	Sources           []int                      `default:"1" help:"S, the number of sources: one or several values."`
+	LoadInformation   []grouping.LoadInformation `default:"global" help:"What sources know of the loads: global, local, local_probing; one or several."`
+	ProbePeriod       int64                      `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
+	Distinct          bool                       `help:"Move candidates of a key that coincide apart."`
+	HashSeed          uint32                     `default:"0" help:"Seed of the first candidate's hash."`
+	CompareGlobal     bool                       `help:"Tell how far decisions by local information agree with those by global one."`
+	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
+	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
+	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
+	Epsilon           *share                     `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
+	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
+	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
+	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
 
 	Target     *share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
 	Trials     int    `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
@@ -69,36 +70,24 @@ func (c *analyzePKGCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	request := c.request()
-	var result *analyses.PKGResult
-	err = a.watched(func(p analyses.Progress) (err error) {
-		result, err = analyses.RunPKG(env.ctx, a.data, request, p)
-		return err
-	})
+	result, err := watched(a, analyses.RunPKG, c.request())
 	if err != nil {
 		return err
 	}
-	return c.print(env, result, func(w *page) error { return writePKG(w, result) }, func() [][]string { return pkgRows(result) })
+	return env.output(c.Output, func() any { return result }, func(w *page) { writePKG(w, result) }, pkgCSV(result))
 }
 
 func (c *analyzePKGCmd) request() analyses.PKGRequest {
-	r := analyses.PKGRequest{
-		Workers: c.Instances, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
-		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: grouping.HeadDetection(c.Head),
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+	return analyses.PKGRequest{
+		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
 		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
 	}
-	for _, s := range c.Schemes {
-		r.Schemes = append(r.Schemes, grouping.Scheme(s))
-	}
-	for _, l := range c.LoadInformation {
-		r.LoadInformation = append(r.LoadInformation, grouping.LoadInformation(l))
-	}
-	return r
 }
 
 // writePKG prints the runs for people.
-func writePKG(w *page, r *analyses.PKGResult) error {
+func writePKG(w *page, r *analyses.PKGResult) {
 	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"), plural(r.Workers, "instance"), percent(r.P1))
 	columns := []column{
 		text("scheme"), naming(number("d")), naming(number("S")), naming(text("loads known")), number("I(m)/m"), number("average"), number("peak"),
@@ -133,13 +122,9 @@ func writePKG(w *page, r *analyses.PKGResult) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := writeTable(w, columns, rows); err != nil {
-		return err
-	}
-	if err := writeHeavyKeys(w, r); err != nil {
-		return err
-	}
-	return writeAdvice(w, r)
+	writeTable(w, columns, rows)
+	writeHeavyKeys(w, r)
+	writeAdvice(w, r)
 }
 
 func choicesText(d int) string {
@@ -156,22 +141,22 @@ func loadsText(x *analyses.PKGRun) string {
 	return string(x.LoadInformation)
 }
 
-func writeHeavyKeys(w *page, r *analyses.PKGResult) error {
+func writeHeavyKeys(w *page, r *analyses.PKGResult) {
 	if r.HeavyKeyCount == 0 {
-		return nil
+		return
 	}
 	var rows [][]string
 	for _, k := range r.HeavyKeys {
 		rows = append(rows, []string{shown(k.Key), integer(k.Messages), percent(k.Share), integer(k.LeastWorkers)})
 	}
-	return titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", plural(r.HeavyKeyCount, "key")),
+	titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", plural(r.HeavyKeyCount, "key")),
 		[]column{keys("key"), number("messages"), number("of all"), number("instances at least")}, rows)
 }
 
-func writeAdvice(w *page, r *analyses.PKGResult) error {
+func writeAdvice(w *page, r *analyses.PKGResult) {
 	a := r.Advice
 	if a == nil {
-		return nil
+		return
 	}
 	take := "no d that was thought of keeps I(m)/m within"
 	if a.Choices != nil {
@@ -183,17 +168,16 @@ func writeAdvice(w *page, r *analyses.PKGResult) error {
 			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least), imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
 		})
 	}
-	err := titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
+	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
 		[]column{number("d"), number("seeds within"), number("least"), number("median"), number("greatest")}, rows)
-	if err != nil || a.KeyCount == 0 {
-		return err
+	if a.KeyCount == 0 {
+		return
 	}
 	names := make([]string, len(a.Keys))
 	for i, k := range a.Keys {
 		names[i] = fmt.Sprintf("%s (%d)", shown(k.Key), k.Choices)
 	}
-	_, err = fmt.Fprintf(w, "\n%s more than two choices: %s\n", need(a.KeyCount), strings.Join(names, ", "))
-	return err
+	fmt.Fprintf(w, "\n%s more than two choices: %s\n", need(a.KeyCount), strings.Join(names, ", "))
 }
 
 func need(n int) string {
@@ -203,29 +187,23 @@ func need(n int) string {
 	return plural(n, "key") + " need"
 }
 
-// pkgRows are the runs in CSV.
-func pkgRows(r *analyses.PKGResult) [][]string {
-	rows := [][]string{{
-		"scheme", "choices", "sources", "load_information", "probe_period", "messages", "max_load", "theta", "imbalance", "average_imbalance", "peak_imbalance",
-		"over_seeds_least", "over_seeds_median", "over_seeds_greatest", "top_key_bound", "split_bound", "least_max_load", "sources_bound",
-		"pairs", "key_grouping_pairs", "shuffle_grouping_pairs", "remembered", "aggregation_messages", "aggregation_per_period", "same_as_global", "jaccard",
-	}}
-	for _, x := range r.Runs {
-		probe, same, jaccard := "", "", ""
-		if x.ProbePeriod > 0 {
-			probe = number64(x.ProbePeriod)
-		}
-		if x.Agreement != nil {
-			same, jaccard = number64(x.Agreement.Same), exact(x.Agreement.Jaccard)
-		}
-		rows = append(rows, []string{
-			string(x.Scheme), choicesText(x.Choices), count(x.Sources), string(x.LoadInformation), probe, number64(r.Messages), number64(x.MaxLoad),
-			exact(x.Theta), exact(x.Imbalance), exact(x.AverageImbalance), exact(x.PeakImbalance),
-			exact(x.OverSeeds.Least), exact(x.OverSeeds.Median), exact(x.OverSeeds.Greatest),
-			exact(x.Bounds.TopKey), exact(x.Bounds.Split), number64(x.Bounds.LeastMaxLoad), exact(x.Bounds.Sources),
-			number64(x.Memory.Pairs), number64(x.Memory.KeyGrouping), number64(x.Memory.ShuffleGrouping), number64(x.Memory.Remembered),
-			number64(x.Aggregation.Messages), exact(x.Aggregation.PerPeriod), same, jaccard,
-		})
+// pkgColumns are those of a run in CSV.
+const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance average_imbalance peak_imbalance
+	over_seeds/least over_seeds/median over_seeds/greatest top_key_bound=bounds/top_key split_bound=bounds/split
+	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs key_grouping_pairs=memory/key_grouping
+	shuffle_grouping_pairs=memory/shuffle_grouping remembered=memory/remembered aggregation/messages aggregation/per_period
+	same_as_global=agreement/same jaccard=agreement/jaccard`
+
+// pkgRow is a run in CSV.
+type pkgRow struct {
+	analyses.PKGRun
+	Messages int64 `json:"messages"`
+}
+
+func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
+	rows := make([]pkgRow, len(r.Runs))
+	for i, run := range r.Runs {
+		rows[i] = pkgRow{run, r.Messages}
 	}
-	return rows
+	return csvOf(rows, pkgColumns)
 }

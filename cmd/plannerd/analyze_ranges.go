@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 
 	"plannerd/internal/analyses"
@@ -11,15 +12,15 @@ import (
 
 type analyzeRangesCmd struct {
 	analysisInput
-	Instances      instances `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
-	Owners         string    `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,instance (default: by quantiles for the same keys)."`
-	BaseInterval   *int64    `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
-	Event          string    `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
-	Position       *int      `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
-	EventInstances []int32   `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
-	Methods        []string  `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
-	ThetaMax       share     `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
-	MaxIntervals   int       `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
+	Instances      instances            `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Owners         string               `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,instance (default: by quantiles for the same keys)."`
+	BaseInterval   *int64               `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
+	Event          analyses.RangesEvent `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
+	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
+	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
+	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
+	ThetaMax       share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
 	SketchK    int    `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
 	Sketches   int    `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
@@ -71,11 +72,7 @@ func (c *analyzeRangesCmd) Run(env *environment) error {
 			return err
 		}
 	}
-	var result *analyses.RangesResult
-	err = a.watched(func(p analyses.Progress) (err error) {
-		result, err = analyses.RunRanges(env.ctx, a.data, request, p)
-		return err
-	})
+	result, err := watched(a, analyses.RunRanges, request)
 	if err != nil {
 		return err
 	}
@@ -87,7 +84,7 @@ func (c *analyzeRangesCmd) Run(env *environment) error {
 			return fmt.Errorf("%s are too many for csv", plural(p.OwnerCount, "interval"))
 		}
 	}
-	return c.print(env, result, func(w *page) error { return c.writeRanges(w, result) }, func() [][]string { return rangesRows(result) })
+	return env.output(c.Output, func() any { return result }, func(w *page) { c.writeRanges(w, result) }, rangesCSV(result))
 }
 
 func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
@@ -96,14 +93,12 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		top = analyses.MaxTop
 	}
 	r := analyses.RangesRequest{
-		Event: analyses.RangesEvent(c.Event), Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
+		Methods: c.Methods,
+		Event:   c.Event, Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
 		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
-	}
-	for _, m := range c.Methods {
-		r.Methods = append(r.Methods, ranges.Method(m))
 	}
 	if c.BaseInterval != nil && c.Owners != "" {
 		return r, usagef("--base-interval and --owners both say what the present division is")
@@ -172,7 +167,7 @@ func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analy
 }
 
 // writeRanges prints the division for people.
-func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) error {
+func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) {
 	event := string(r.Event)
 	if event == "" {
 		event = "change"
@@ -183,19 +178,15 @@ func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) error 
 			plural(s.Sketches, "instance"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError), percent(s.Confidence), percent(s.ActualError))
 	}
 	fmt.Fprintln(w)
-	if err := writeDivisions(w, r); err != nil {
-		return err
-	}
+	writeDivisions(w, r)
 	for i := range r.Plans {
-		if err := c.writeDivision(w, &r.Plans[i]); err != nil {
-			return err
-		}
+		c.writeDivision(w, &r.Plans[i])
 	}
-	return writeRangesTable(w, r.Table)
+	writeRangesTable(w, r.Table)
 }
 
 // writeDivisions prints the methods side by side.
-func writeDivisions(w *page, r *analyses.RangesResult) error {
+func writeDivisions(w *page, r *analyses.RangesResult) {
 	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"), number("at least"), number("sent"), number("lost"),
 		number("formula"), number("keys"), number("state of all"), number("transfers"), number("intervals")}
 	if r.Sketch != nil {
@@ -219,11 +210,11 @@ func writeDivisions(w *page, r *analyses.RangesResult) error {
 		}
 		rows = append(rows, row)
 	}
-	return writeTable(w, columns, rows)
+	writeTable(w, columns, rows)
 }
 
 // writeDivision prints the followers of one plan, and what they hand over.
-func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) error {
+func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) {
 	var rows [][]string
 	for _, f := range p.Followers {
 		rows = append(rows, []string{
@@ -231,12 +222,12 @@ func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) error 
 			count(f.IntervalsBefore), count(f.IntervalsAfter), integer(f.KeysAfter),
 		})
 	}
-	err := titled(w, fmt.Sprintf("By %s", p.Method), []column{
+	titled(w, fmt.Sprintf("By %s", p.Method), []column{
 		number("instance"), text(""), number("fair"), number("before"), number("after"), number("in"), number("out"),
 		number("intervals"), number("after"), number("keys after"),
 	}, rows)
-	if err != nil || len(p.Transfers) == 0 {
-		return err
+	if len(p.Transfers) == 0 {
+		return
 	}
 	rows = nil
 	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
@@ -249,15 +240,15 @@ func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) error 
 		}
 		rows = append(rows, []string{id(t.From), id(t.To), source, shown(t.Low), high, percent(t.Share), integer(t.Keys), si(t.State)})
 	}
-	return titled(w, fmt.Sprintf("%s, the greatest first", plural(p.TransferCount, "transfer")), []column{
+	titled(w, fmt.Sprintf("%s, the greatest first", plural(p.TransferCount, "transfer")), []column{
 		number("from"), number("to"), number("sent by"), text("from key"), text("up to below"), number("share"), number("keys"), number("state"),
 	}, rows)
 }
 
 // writeRangesTable prints the rows of --table.
-func writeRangesTable(w *page, table []analyses.RangesRow) error {
+func writeRangesTable(w *page, table []analyses.RangesRow) {
 	if len(table) == 0 {
-		return nil
+		return
 	}
 	var rows [][]string
 	for _, x := range table {
@@ -266,30 +257,17 @@ func writeRangesTable(w *page, table []analyses.RangesRow) error {
 			percent(x.Least), percent(x.MinMovement), percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
 		})
 	}
-	return titled(w, "What every join and leave moves", []column{
+	titled(w, "What every join and leave moves", []column{
 		text(""), naming(number("n")), naming(number("i")), naming(number("j")), number("formula"), number("quantile"), number("±"), number("1/(n+1), 1/n"),
 		number("min_movement"), number("at least"), number("transfers"), number("intervals"),
 	}, rows)
 }
 
-// rangesRows are the rows of the table, or the owners by the first method.
-func rangesRows(r *analyses.RangesResult) [][]string {
+// rangesCSV writes the rows of the table, or the owners by the first method.
+func rangesCSV(r *analyses.RangesResult) func(io.Writer) error {
 	if r.Table != nil {
-		rows := [][]string{{
-			"event", "followers", "left", "right", "formula", "quantile", "slack", "least", "min_movement", "lower_bound", "transfers", "intervals",
-			"theta_quantile", "theta_min_movement",
-		}}
-		for _, x := range r.Table {
-			rows = append(rows, []string{
-				string(x.Event), count(x.Followers), count(x.Left), count(x.Right), exact(x.Formula), exact(x.Quantile), exact(x.Slack), exact(x.Least),
-				exact(x.MinMovement), exact(x.LowerBound), count(x.Transfers), count(x.Intervals), exact(x.ThetaQuantile), exact(x.ThetaMinMovement),
-			})
-		}
-		return rows
+		return csvOf(r.Table, "event followers left right formula quantile slack least min_movement lower_bound transfers intervals "+
+			"theta_quantile theta_min_movement")
 	}
-	rows := [][]string{{"low", "follower"}}
-	for _, o := range r.Plans[0].Owners {
-		rows = append(rows, []string{o.Low, id(o.Follower)})
-	}
-	return rows
+	return csvOf(r.Plans[0].Owners, "low follower")
 }

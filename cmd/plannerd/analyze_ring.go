@@ -12,31 +12,31 @@ import (
 
 type analyzeRingCmd struct {
 	analysisInput
-	Instances          nodes     `own:"" aliases:"nodes" default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Task instances on the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
-	TokensPerInstance  int       `placeholder:"N" help:"Tokens of an instance that does not name its own (default 16, under doubling 1)."`
-	Join               nodeList  `placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
-	Leave              []int32   `placeholder:"ID" help:"Instances that leave (default: none)."`
-	Method             string    `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
-	Tau                share     `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
-	MinQueue           float64   `default:"0" help:"Least length of a queue that is relieved."`
-	Queues             []float64 `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
-	ThetaMax           share     `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
-	MaxRounds          int       `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
-	TokenLimit         int       `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
-	InstanceTokenLimit int       `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
-	MaxStates          int64     `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
-	Seed               uint64    `default:"0" help:"The same seed gives the same simulation."`
+	Instances          nodes       `own:"" aliases:"nodes" default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Task instances on the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
+	TokensPerInstance  int         `placeholder:"N" help:"Tokens of an instance that does not name its own (default 16, under doubling 1)."`
+	Join               nodeList    `placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
+	Leave              []int32     `placeholder:"ID" help:"Instances that leave (default: none)."`
+	Method             ring.Method `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
+	Tau                share       `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
+	MinQueue           float64     `default:"0" help:"Least length of a queue that is relieved."`
+	Queues             []float64   `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
+	ThetaMax           share       `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
+	MaxRounds          int         `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
+	TokenLimit         int         `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
+	InstanceTokenLimit int         `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
+	MaxStates          int64       `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
+	Seed               uint64      `default:"0" help:"The same seed gives the same simulation."`
 
 	Plan       bool   `group:"Analyses" help:"Plan a new ring for the loads."`
 	Reach      bool   `group:"Analyses" help:"Tell whether the ring alone can balance the loads, and what a routing table on top of it would cost."`
 	TableLimit *int64 `placeholder:"N" group:"Analyses" help:"Greatest size of that table (default: no limit)."`
 
-	Simulate     bool      `group:"Simulation" help:"Simulate the stream, without and with balancing."`
-	StateSchemes []string  `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding (default: both)."`
-	Mappers      int       `default:"4" group:"Simulation" help:"Number of mappers."`
-	Timing       timing    `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
-	Joins        ringJoins `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`
-	Messages     int64     `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
+	Simulate     bool               `group:"Simulation" help:"Simulate the stream, without and with balancing."`
+	StateSchemes []ring.StateScheme `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding (default: both)."`
+	Mappers      int                `default:"4" group:"Simulation" help:"Number of mappers."`
+	Timing       timing             `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
+	Joins        ringJoins          `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`
+	Messages     int64              `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
 
 	Paper          bool  `group:"Paper" help:"Repeat the experiments of DPA Load Balancer. They need no input."`
 	PaperMaxRounds []int `default:"1" group:"Paper" help:"Greatest numbers of rounds to try: 1 is Table 1; several are Fig. 3."`
@@ -178,29 +178,20 @@ func (c *analyzeRingCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	var result *analyses.RingResult
-	err = a.watched(func(p analyses.Progress) (err error) {
-		result, err = analyses.RunRing(env.ctx, a.data, request, p)
-		return err
-	})
+	result, err := watched(a, analyses.RunRing, request)
 	if err != nil {
 		return err
 	}
-	return c.print(env, result,
-		func(w *page) error { return writeRing(w, result, a.data != nil || c.Queues != nil) },
-		func() [][]string { return ringRows(result) })
+	return env.output(c.Output, func() any { return result }, func(w *page) { writeRing(w, result, a.data != nil || c.Queues != nil) }, ringCSV(result))
 }
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
-		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: ring.Method(c.Method), Tau: c.Tau.float(), MinQueue: c.MinQueue,
+		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method, Tau: c.Tau.float(), MinQueue: c.MinQueue,
 		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
-		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, Messages: c.Messages,
+		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes, Messages: c.Messages,
 		Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
-	}
-	for _, s := range c.StateSchemes {
-		r.StateSchemes = append(r.StateSchemes, ring.StateScheme(s))
 	}
 	for _, id := range c.Leave {
 		found := false

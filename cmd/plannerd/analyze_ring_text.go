@@ -2,18 +2,18 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/planner/ring"
 )
 
 // writeRing prints the analysis for people. judged: there are loads or queues.
-func writeRing(w *page, r *analyses.RingResult, judged bool) error {
+func writeRing(w *page, r *analyses.RingResult, judged bool) {
 	if judged {
-		if err := writeRingNodes(w, r); err != nil {
-			return err
-		}
+		writeRingNodes(w, r)
 		writeVerdict(w, r)
 	}
 	for _, x := range []struct {
@@ -23,28 +23,20 @@ func writeRing(w *page, r *analyses.RingResult, judged bool) error {
 		if x.change == nil || x.change.TokensAdded+x.change.TokensRemoved == 0 {
 			continue
 		}
-		if err := writeRingChange(w, x.title, x.change); err != nil {
-			return err
-		}
+		writeRingChange(w, x.title, x.change)
 	}
 	if p := r.Plan; p != nil {
-		if err := writeRingPlan(w, p); err != nil {
-			return err
-		}
+		writeRingPlan(w, p)
 	}
 	if r.Reach != nil {
-		if err := writeReach(w, r.Reach); err != nil {
-			return err
-		}
+		writeReach(w, r.Reach)
 	}
-	if err := writeSimulations(w, r.Simulations); err != nil {
-		return err
-	}
-	return writePaper(w, r.Paper, judged)
+	writeSimulations(w, r.Simulations)
+	writePaper(w, r.Paper, judged)
 }
 
 // writeRingNodes prints the nodes as they are.
-func writeRingNodes(w *page, r *analyses.RingResult) error {
+func writeRingNodes(w *page, r *analyses.RingResult) {
 	fmt.Fprintf(w, "%s", plural(len(r.Nodes), "instance"))
 	if r.Keys > 0 {
 		fmt.Fprintf(w, ", %s of cost %s: S = %s, θ = %s", plural(r.Keys, "key"), si(r.Cost), theta(r.Skew), theta(r.Theta))
@@ -56,7 +48,7 @@ func writeRingNodes(w *page, r *analyses.RingResult) error {
 			id(n.ID), integer(n.Tokens), si(n.Capacity), percent(n.Share), si(n.Load), integer(n.Keys), si(n.Queue),
 		})
 	}
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		number("instance"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"), number("queue"),
 	}, rows)
 }
@@ -84,7 +76,7 @@ func writeVerdict(w *page, r *analyses.RingResult) {
 }
 
 // writeRingChange prints what a change does to the nodes.
-func writeRingChange(w *page, title string, c *analyses.RingChange) error {
+func writeRingChange(w *page, title string, c *analyses.RingChange) {
 	summary := fmt.Sprintf("%s: %s added, %s removed, %s of the ring on %s", title,
 		plural(c.TokensAdded, "token"), integer(c.TokensRemoved), percent(c.Moved), plural(c.ArcsMoved, "arc"))
 	if m := c.Migration; m != nil {
@@ -103,11 +95,11 @@ func writeRingChange(w *page, title string, c *analyses.RingChange) error {
 		}
 		rows = append(rows, row)
 	}
-	return titled(w, summary, columns, rows)
+	titled(w, summary, columns, rows)
 }
 
 // writeRingPlan prints a plan.
-func writeRingPlan(w *page, p *analyses.RingPlan) error {
+func writeRingPlan(w *page, p *analyses.RingPlan) {
 	how := "no round tried"
 	switch {
 	case p.Searched > 0:
@@ -121,14 +113,14 @@ func writeRingPlan(w *page, p *analyses.RingPlan) error {
 	}
 	title := fmt.Sprintf("Plan by %s, %s, %s", p.Method, how, verdict)
 	if p.Change.TokensAdded+p.Change.TokensRemoved == 0 {
-		_, err := fmt.Fprintf(w, "\n%s: nothing changes\n", title)
-		return err
+		fmt.Fprintf(w, "\n%s: nothing changes\n", title)
+		return
 	}
-	return writeRingChange(w, title, &p.Change)
+	writeRingChange(w, title, &p.Change)
 }
 
 // writeReach prints what the ring can reach.
-func writeReach(w *page, r *analyses.RingReach) error {
+func writeReach(w *page, r *analyses.RingReach) {
 	var rows [][]string
 	for _, m := range r.Methods {
 		tokens := make([]string, len(m.Nodes))
@@ -137,19 +129,15 @@ func writeReach(w *page, r *analyses.RingReach) error {
 		}
 		rows = append(rows, []string{string(m.Method), string(m.Balances), theta(m.Theta), theta(m.LowerBound), integer(m.Searched), cutList(tokens)})
 	}
-	err := titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta), shown(r.HeaviestKey), theta(r.HeaviestTheta)),
+	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta), shown(r.HeaviestKey), theta(r.HeaviestTheta)),
 		[]column{text("method"), text("can balance"), number("θ"), number("at best"), number("tried"), text("tokens")}, rows)
-	if err != nil {
-		return err
-	}
 	t := r.Table
 	least := ""
 	if t.LowerBound != nil {
 		least = fmt.Sprintf(" (at least %s)", si(*t.LowerBound))
 	}
-	_, err = fmt.Fprintf(w, "\nA routing table on top of the ring: %s, θ %s, moving %s with %s of state%s, %s\n",
+	fmt.Fprintf(w, "\nA routing table on top of the ring: %s, θ %s, moving %s with %s of state%s, %s\n",
 		plural(t.Entries, "entry"), theta(t.Theta), plural(t.Keys, "key"), si(t.State), least, percent(t.Fraction))
-	return err
 }
 
 // cutList joins the first items of a list.
@@ -162,9 +150,9 @@ func cutList(items []string) string {
 }
 
 // writeSimulations prints the simulations side by side.
-func writeSimulations(w *page, simulations []analyses.RingSimulation) error {
+func writeSimulations(w *page, simulations []analyses.RingSimulation) {
 	if len(simulations) == 0 {
-		return nil
+		return
 	}
 	var rows [][]string
 	add := func(state, method string, r *analyses.RingRun) {
@@ -182,16 +170,16 @@ func writeSimulations(w *page, simulations []analyses.RingSimulation) error {
 		add(string(s.StateScheme), "no balancing", &s.Baseline)
 		add("", string(s.Method), &s.Balanced)
 	}
-	return titled(w, fmt.Sprintf("Simulation of %s", plural(simulations[0].Messages, "message")), []column{
+	titled(w, fmt.Sprintf("Simulation of %s", plural(simulations[0].Messages, "message")), []column{
 		text("state"), naming(text("")), number("S"), number("rounds"), number("changes"), number("forwarded"), number("split keys"), number("merges"),
 		number("states moved"), number("ticks"), text("counts agree"),
 	}, rows)
 }
 
 // writePaper prints the experiments of the paper.
-func writePaper(w *page, paper []analyses.RingPaperRow, after bool) error {
+func writePaper(w *page, paper []analyses.RingPaperRow, after bool) {
 	if len(paper) == 0 {
-		return nil
+		return
 	}
 	var rows [][]string
 	for _, r := range paper {
@@ -208,7 +196,7 @@ func writePaper(w *page, paper []analyses.RingPaperRow, after bool) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		text("workload"), naming(text("method")), naming(number("rounds")), number("paper"), number("ours"), number("paper, balanced"), number("ours, median"),
 		text("over seeds"), number("at best"), number("forwarded"), number("split keys"),
 	}, rows)
@@ -217,82 +205,37 @@ func writePaper(w *page, paper []analyses.RingPaperRow, after bool) error {
 // skew writes S as the paper does.
 func skew(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// ringRows are the rows of what was asked for last.
-func ringRows(r *analyses.RingResult) [][]string {
+// ringCSV writes what was asked for last.
+func ringCSV(r *analyses.RingResult) func(io.Writer) error {
+	const change = "node=id capacity tokens_before tokens_after load_before load_after keys_before keys_after state_in state_out"
 	switch {
 	case r.Paper != nil:
-		return paperRows(r.Paper)
+		return csvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced median=balanced/median "+
+			"least=balanced/least greatest=balanced/greatest floor forwarded split_keys rounds")
 	case r.Simulations != nil:
-		return simulationRows(r.Simulations)
+		return csvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count forwarded split_keys merges "+
+			"states_moved=stages/states_moved ticks merge_ticks consistent")
 	case r.Reach != nil:
-		return reachRows(r.Reach)
+		return csvOf(r.Reach.Methods, "method balances theta lower_bound evidence searched")
 	case r.Plan != nil:
-		return changeRows(&r.Plan.Change)
+		return csvOf(r.Plan.Change.Nodes, change)
 	case r.Rescale != nil:
-		return changeRows(r.Rescale)
+		return csvOf(r.Rescale.Nodes, change)
 	}
-	rows := [][]string{{"node", "tokens", "capacity", "share", "load", "keys", "queue"}}
-	for _, n := range r.Nodes {
-		rows = append(rows, []string{id(n.ID), count(n.Tokens), exact(n.Capacity), exact(n.Share), exact(n.Load), number64(n.Keys), exact(n.Queue)})
-	}
-	return rows
+	return csvOf(r.Nodes, "node=id tokens capacity share load keys queue")
 }
 
-func changeRows(c *analyses.RingChange) [][]string {
-	rows := [][]string{{"node", "capacity", "tokens_before", "tokens_after", "load_before", "load_after", "keys_before", "keys_after", "state_in", "state_out"}}
-	for _, n := range c.Nodes {
-		rows = append(rows, []string{
-			id(n.ID), exact(n.Capacity), count(n.TokensBefore), count(n.TokensAfter), exact(n.LoadBefore), exact(n.LoadAfter),
-			number64(n.KeysBefore), number64(n.KeysAfter), exact(n.StateIn), exact(n.StateOut),
-		})
-	}
-	return rows
+// simulationRow is a simulated run in CSV.
+type simulationRow struct {
+	analyses.RingRun
+	StateScheme ring.StateScheme `json:"state_scheme"`
+	Method      ring.Method      `json:"method"`
 }
 
-func reachRows(r *analyses.RingReach) [][]string {
-	rows := [][]string{{"method", "balances", "theta", "lower_bound", "evidence", "searched"}}
-	for _, m := range r.Methods {
-		rows = append(rows, []string{string(m.Method), string(m.Balances), exact(m.Theta), exact(m.LowerBound), string(m.Evidence), number64(m.Searched)})
-	}
-	return rows
-}
-
-func simulationRows(simulations []analyses.RingSimulation) [][]string {
-	rows := [][]string{{"state_scheme", "method", "skew", "rounds", "changes", "forwarded", "split_keys", "merges", "states_moved", "ticks", "merge_ticks", "consistent"}}
+func simulationRows(simulations []analyses.RingSimulation) (rows []simulationRow) {
 	for i := range simulations {
 		s := &simulations[i]
-		for _, x := range []struct {
-			method string
-			run    *analyses.RingRun
-		}{{"none", &s.Baseline}, {string(s.Method), &s.Balanced}} {
-			r, moved := x.run, ""
-			if r.Stages != nil {
-				moved = number64(r.Stages.StatesMoved)
-			}
-			rows = append(rows, []string{
-				string(s.StateScheme), x.method, exact(r.Skew), number64(r.Rounds), number64(r.EventCount), number64(r.Forwarded), number64(r.SplitKeys),
-				number64(r.Merges), moved, number64(r.Ticks), number64(r.MergeTicks), strconv.FormatBool(r.Consistent),
-			})
-		}
-	}
-	return rows
-}
-
-func paperRows(paper []analyses.RingPaperRow) [][]string {
-	rows := [][]string{{
-		"workload", "method", "max_rounds", "published_baseline", "baseline", "published_balanced", "median", "least", "greatest", "floor",
-		"forwarded", "split_keys", "rounds",
-	}}
-	for _, r := range paper {
-		published := ""
-		if r.PublishedBalanced != nil {
-			published = exact(*r.PublishedBalanced)
-		}
-		rows = append(rows, []string{
-			r.Workload, string(r.Method), count(r.MaxRounds), exact(r.PublishedBaseline), exact(r.Baseline), published,
-			exact(r.Balanced.Median), exact(r.Balanced.Least), exact(r.Balanced.Greatest), exact(r.Floor),
-			number64(r.Forwarded), number64(r.SplitKeys), number64(r.Rounds),
-		})
+		rows = append(rows, simulationRow{s.Baseline, s.StateScheme, "none"}, simulationRow{s.Balanced, s.StateScheme, s.Method})
 	}
 	return rows
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 
 	"plannerd/internal/analyses"
@@ -10,24 +11,24 @@ import (
 
 type analyzeSchemesCmd struct {
 	analysisInput
-	Instances         instances `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
-	ThetaMax          share     `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
-	Hash              string    `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
-	TokensPerInstance int       `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
-	TableLimit        *int64    `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Whole             bool      `help:"Partial results of one key cannot be merged: a key must be on one instance."`
-	MaxChoices        int       `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 256)."`
-	Sources           int       `own:"" default:"1" help:"Sources of the stream, S, under pkg."`
-	LoadInformation   string    `own:"" enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
-	AggregationPeriod int64     `default:"0" help:"Messages after which parts of split keys are merged; 0: once at the end."`
-	MaxRounds         int       `default:"8" help:"How often the ring may relieve each instance."`
-	MaxIntervals      int       `default:"32" help:"Greatest number of intervals of each instance, under ranges."`
-	Order             string    `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream for pkg: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
-	Messages          int64     `placeholder:"N" help:"Messages to draw for pkg (default: the sum of the frequencies, at most 1,000,000)."`
-	Seed              uint64    `default:"0" help:"The same seed gives the same stream."`
-	Seeds             int       `default:"5" help:"By how many seeds pkg is judged."`
+	Instances         instances                `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
+	ThetaMax          share                    `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
+	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
+	TableLimit        *int64                   `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Whole             bool                     `help:"Partial results of one key cannot be merged: a key must be on one instance."`
+	MaxChoices        int                      `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 256)."`
+	Sources           int                      `own:"" default:"1" help:"Sources of the stream, S, under pkg."`
+	LoadInformation   grouping.LoadInformation `own:"" enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
+	AggregationPeriod int64                    `default:"0" help:"Messages after which parts of split keys are merged; 0: once at the end."`
+	MaxRounds         int                      `default:"8" help:"How often the ring may relieve each instance."`
+	MaxIntervals      int                      `default:"32" help:"Greatest number of intervals of each instance, under ranges."`
+	Order             grouping.Order           `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream for pkg: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
+	Messages          int64                    `placeholder:"N" help:"Messages to draw for pkg (default: the sum of the frequencies, at most 1,000,000)."`
+	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
+	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
 
-	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	outputFlag
 }
 
 // Help shows the schemes and examples.
@@ -64,25 +65,20 @@ func (c *analyzeSchemesCmd) Run(env *environment) error {
 		return err
 	}
 	request := c.request()
-	var result *analyses.SchemesResult
-	err = a.watched(func(p analyses.Progress) (err error) {
-		result, err = analyses.RunSchemes(env.ctx, a.data, request, p)
-		return err
-	})
+	result, err := watched(a, analyses.RunSchemes, request)
 	if err != nil {
 		return err
 	}
-	out := analysisOutput{Output: c.Output}
-	return out.print(env, result, func(w *page) error { return writeSchemes(w, result) }, func() [][]string { return schemeRows(result) })
+	return env.output(c.Output, func() any { return result }, func(w *page) { writeSchemes(w, result) }, schemesCSV(result))
 }
 
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
 		ThetaMax: c.ThetaMax.float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit, Mergeable: &mergeable,
-		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: grouping.LoadInformation(c.LoadInformation),
+		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
-		Order: grouping.Order(c.Order), Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+		Order: c.Order, Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
 	}
 	for _, x := range c.Instances {
 		r.Instances = append(r.Instances, analyses.SchemesInstance{ID: x.ID, Capacity: x.Capacity})
@@ -91,7 +87,7 @@ func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 }
 
 // writeSchemes prints the comparison for people.
-func writeSchemes(w *page, r *analyses.SchemesResult) error {
+func writeSchemes(w *page, r *analyses.SchemesResult) {
 	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ below %s\n\n",
 		plural(r.Keys, "key"), plural(r.Instances, "instance"), theta(r.ThetaMax), percent(r.P1), theta(r.LeastTheta))
 	columns := []column{
@@ -116,14 +112,11 @@ func writeSchemes(w *page, r *analyses.SchemesResult) error {
 			held(f.Intervals), si(f.StateMoved), percent(f.StateFraction), si(f.AggregationMessages),
 		})
 	}
-	if err := writeTable(w, columns, rows); err != nil {
-		return err
-	}
+	writeTable(w, columns, rows)
 	if r.Sampled {
 		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n", plural(r.Messages, "message"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.Recommendation.Reason)
-	return err
+	fmt.Fprintf(w, "\n%s\n", r.Recommendation.Reason)
 }
 
 // held writes what a scheme holds, if anything.
@@ -137,23 +130,17 @@ func held(n int64) string {
 // imbalance writes a fraction that may be tiny.
 func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 
-// schemeRows are the schemes in CSV.
-func schemeRows(r *analyses.SchemesResult) [][]string {
-	rows := [][]string{{
-		"scheme", "theta", "imbalance", "balanced", "table_within_limit", "keeps_keys", "pairs", "table_entries", "tokens", "intervals",
-		"keys_moved", "state_moved", "state_fraction", "aggregation_messages", "method", "choices", "recommended",
-	}}
-	for _, f := range r.Schemes {
-		choices := ""
-		if f.Choices > 0 {
-			choices = count(f.Choices)
-		}
-		rows = append(rows, []string{
-			string(f.Scheme), exact(f.Theta), exact(f.Imbalance), strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit),
-			strconv.FormatBool(f.KeepsKeys), number64(f.Pairs), number64(f.TableEntries), number64(f.Tokens), number64(f.Intervals),
-			number64(f.KeysMoved), exact(f.StateMoved), exact(f.StateFraction), exact(f.AggregationMessages), f.Method, choices,
-			strconv.FormatBool(f.Scheme == r.Recommendation.Scheme),
-		})
+// schemeRow is a scheme in CSV.
+type schemeRow struct {
+	analyses.SchemeFigures
+	Recommended bool `json:"recommended"`
+}
+
+func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
+	rows := make([]schemeRow, len(r.Schemes))
+	for i, f := range r.Schemes {
+		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
 	}
-	return rows
+	return csvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries tokens intervals "+
+		"keys_moved state_moved state_fraction aggregation_messages method choices recommended")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"plannerd/planner"
@@ -10,11 +9,23 @@ import (
 
 // certificateFigures is a certificate as the HTTP API writes it.
 type certificateFigures struct {
-	LowerBound *float64       `json:"lower_bound"`
-	Gap        *float64       `json:"gap"`
-	Scope      string         `json:"scope"`
-	Infeasible bool           `json:"infeasible"`
-	Unmet      []unmetFigures `json:"unmet"`
+	LowerBound *float64  `json:"lower_bound"`
+	Gap        *float64  `json:"gap"`
+	Scope      string    `json:"scope"`
+	Infeasible bool      `json:"infeasible"`
+	Unmet      unmetList `json:"unmet"`
+}
+
+// unmetList has what cannot be met.
+type unmetList []unmetFigures
+
+// String is for CSV: each constraint>=amount.
+func (l unmetList) String() string {
+	parts := make([]string, len(l))
+	for i, u := range l {
+		parts[i] = string(u.Constraint) + ">=" + exact(u.AtLeast)
+	}
+	return strings.Join(parts, ";")
 }
 
 type unmetFigures struct {
@@ -29,7 +40,7 @@ func certificateOf(s step) *certificateFigures {
 	if c == nil {
 		return nil
 	}
-	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: []unmetFigures{}}
+	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: unmetList{}}
 	if s.classes != nil {
 		out.Scope = "classes"
 	}
@@ -103,19 +114,6 @@ func unmetText(o planner.Options, u planner.Unmet) string {
 		unit = o.MigrationLimit.Unit
 	}
 	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4), amountText(unit, u.Limit, limitDigits))
-}
-
-// provenFields are the columns of a certificate in CSV: lower bound, gap,
-// whether it is infeasible, and what cannot be met, each constraint>=amount.
-func provenFields(c *certificateFigures) []string {
-	if c == nil {
-		return []string{"", "", "", ""}
-	}
-	var unmet []string
-	for _, u := range c.Unmet {
-		unmet = append(unmet, string(u.Constraint)+">="+exact(u.AtLeast))
-	}
-	return []string{optional(c.LowerBound, exact), optional(c.Gap, exact), strconv.FormatBool(c.Infeasible), strings.Join(unmet, ";")}
 }
 
 // optional writes a figure that may not exist.

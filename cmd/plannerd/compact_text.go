@@ -123,37 +123,36 @@ func appendNumber(dst []byte, x float64) []byte {
 }
 
 // write prints the figures for people.
-func (r *compactReport) write(w *page) error {
+func (r *compactReport) write(w *page) {
 	if len(r.intervals) == 1 {
-		return r.writeOne(w)
+		r.writeOne(w)
+	} else {
+		r.writeSeveral(w)
 	}
-	return r.writeSeveral(w)
 }
 
-func (r *compactReport) writeOne(w *page) error {
+func (r *compactReport) writeOne(w *page) {
 	x := r.intervals[0]
 	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", plural(x.keys, "key"), plural(x.records, "record"), r.cmd.Degree,
 		scalesText(x.scales), plural(len(r.loads), "instance"))
 	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", duration(x.elapsed), errorText(x.worst.error()), x.worst.id)
-	if err := r.writeSizes(w, x); err != nil {
-		return err
-	}
+	r.writeSizes(w, x)
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for _, l := range r.loads {
 		rows = append(rows, []string{id(l.id), integer(l.keys), integer(l.records), si(l.actual), si(l.estimated), errorText(l.error())})
 	}
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		number("id"), number("keys"), number("records"), number("load"), number("by records"), number("load error"),
 	}, rows)
 }
 
 // writeSizes compares the input with the records.
-func (r *compactReport) writeSizes(w *page, x compactedFigures) error {
+func (r *compactReport) writeSizes(w *page, x compactedFigures) {
 	line := func(title string, before, after int64) []string {
 		return []string{title, integer(before), integer(after), times(before, after)}
 	}
-	return writeTable(w, []column{text(""), number("keys"), number("records"), number("smaller")}, [][]string{
+	writeTable(w, []column{text(""), number("keys"), number("records"), number("smaller")}, [][]string{
 		line("rows", int64(x.keys), int64(x.records)),
 		line("JSON, bytes", x.before.plain, x.after.plain),
 		line("JSON by gzip, bytes", x.before.zipped, x.after.zipped),
@@ -170,7 +169,7 @@ func times(before, after int64) string {
 }
 
 // writeSeveral prints a line for each interval, and what they come to.
-func (r *compactReport) writeSeveral(w *page) error {
+func (r *compactReport) writeSeveral(w *page) {
 	total := compactedFigures{}
 	var rows [][]string
 	for _, x := range r.intervals {
@@ -191,7 +190,7 @@ func (r *compactReport) writeSeveral(w *page) error {
 	})
 	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", plural(len(r.intervals), "interval"), r.cmd.Degree,
 		plural(len(r.loads), "instance"), plural(r.fileBytes(), "byte"))
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		number("interval"), number("keys"), number("records"), number("cost scale"), number("state scale"), number("JSON bytes"),
 		number("by records"), number("smaller"), number("by gzip"), number("load error"), number("time"),
 	}, rows)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"plannerd/planner"
@@ -83,13 +82,8 @@ func (c *compareCmd) Run(env *environment) error {
 	}
 	in.close()
 	rows := compareRows(drivers, summaries)
-	switch c.Output {
-	case "json":
-		return buffered(env.stdout, func(w io.Writer) error { return writeJSON(w, comparisonOf(rows)) })
-	case "csv":
-		return buffered(env.stdout, func(w io.Writer) error { return writeCompareCSV(w, rows) })
-	}
-	return env.people(env.stdout, func(w *page) error { return c.writeTable(w, rows) })
+	return env.output(c.Output, func() any { return comparisonOf(rows) }, func(w *page) { c.writeTable(w, rows) },
+		func(w io.Writer) error { return writeCompareCSV(w, rows) })
 }
 
 func (c *compareCmd) setUp(env *environment) ([]*driver, error) {
@@ -175,7 +169,7 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 }
 
 // writeTable prints the comparison for people.
-func (c *compareCmd) writeTable(w *page, results []strategyFigures) error {
+func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 	all := optionsOf(results)
 	intervals := results[0].Intervals
 	fmt.Fprintf(w, "%s, %s, %s", plural(intervals, "interval"), plural(len(c.Instances), "instance"), gridGoals(all))
@@ -206,11 +200,8 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) error {
 			rows[j] = slices.Insert(rows[j], 2+i, shownAs(&d, all[j]))
 		}
 	}
-	if err := writeTable(w, columns, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n%s", gapNote(results))
-	return err
+	writeTable(w, columns, rows)
+	fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n%s", gapNote(results))
 }
 
 // withForms puts the number of records of the strategies, where these can differ,
@@ -297,37 +288,20 @@ func (c *compareCmd) note(r strategyFigures) string {
 }
 
 func writeCompareCSV(w io.Writer, results []strategyFigures) error {
-	out := csv.NewWriter(w)
-	header := []string{
-		"strategy", "pareto", "timed_out", "intervals", "planned", "balanced", "table_within_limit",
-		"theta_after_median", "theta_after_max", "migrated_state", "migrated_fraction_median", "migrated_keys",
-		"lower_bound", "gap", "infeasible", "table_size_median", "table_size_max", "plan_ms",
+	columns := `strategy pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
+		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total
+		lower_bound=certificates/lower_bound/total gap=certificates/gap infeasible=certificates/infeasible
+		table_size/median table_size/max plan_ms=plan_ms/total`
+	if slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Compaction != nil }) {
+		columns += ` records_median=compaction/records/median load_error_before_max=compaction/error/before/max
+			load_error_after_max=compaction/error/after/max`
 	}
-	compacted := slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Compaction != nil })
-	if compacted {
-		header = append(header, "records_median", "load_error_before_max", "load_error_after_max")
-	}
-	all := optionsOf(results)
-	over := varying(all)
-	for i, d := range over {
-		header = slices.Insert(header, 1+i, d.Name)
-	}
-	rows := [][]string{header}
-	for i, r := range results {
-		row := []string{r.Strategy}
-		for _, d := range over {
-			row = append(row, written(&d, all[i]))
+	rows, all := memberRows(results, columns), optionsOf(results)
+	for i, d := range varying(all) {
+		rows[0] = slices.Insert(rows[0], 1+i, d.Name)
+		for j, o := range all {
+			rows[1+j] = slices.Insert(rows[1+j], 1+i, written(&d, o))
 		}
-		row = append(row, []string{
-			strconv.FormatBool(r.Pareto), strconv.FormatBool(r.TimedOut),
-			strconv.Itoa(r.Intervals), strconv.Itoa(r.Planned), strconv.Itoa(r.Balanced), strconv.Itoa(r.WithinLimit),
-			exact(r.ThetaAfter.Median), exact(r.ThetaAfter.Max), exact(r.State.Total), exact(r.Fraction.Median), exact(r.Keys.Total),
-			exact(r.Proven.LowerBound.Total), optional(r.Proven.Gap, exact), strconv.Itoa(r.Proven.Infeasible), exact(r.Table.Median), exact(r.Table.Max), exact(r.PlanMS.Total),
-		}...)
-		if compacted {
-			row = append(row, r.Compaction.fields()...)
-		}
-		rows = append(rows, row)
 	}
-	return out.WriteAll(rows)
+	return csv.NewWriter(w).WriteAll(rows)
 }

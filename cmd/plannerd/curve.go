@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -52,13 +50,7 @@ func (c *compareCmd) runCurve(env *environment) error {
 	}
 	in.close()
 	d := c.document(drivers, summaries, len(points))
-	switch c.Output {
-	case "json":
-		return buffered(env.stdout, func(w io.Writer) error { return writeJSON(w, d) })
-	case "csv":
-		return buffered(env.stdout, d.writeCSV)
-	}
-	return env.people(env.stdout, func(w *page) error { return c.writeCurve(w, options, d) })
+	return env.output(c.Output, func() any { return d }, func(w *page) { c.writeCurve(w, options, d) }, d.csv())
 }
 
 // points returns a driver like that of a strategy for each point of the curve, and
@@ -192,7 +184,7 @@ func least(soFar *float64, x float64) *float64 {
 }
 
 // writeCurve prints the curve for people.
-func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocument) error {
+func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocument) {
 	median, total := "", ""
 	if intervals := d.Curve[0].Intervals; intervals > 1 {
 		median, total = "median ", "total "
@@ -211,19 +203,16 @@ func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocumen
 	for _, p := range d.Curve {
 		rows = append(rows, c.pointRow(p, most, bars))
 	}
-	err := writeTable(w, []column{
+	writeTable(w, []column{
 		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"), number(median + "of all"),
 		number(total + "state"), number(total + "keys"), number(median + "table"), number(total + "time"), text(""),
 	}, rows)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
 	rows = nil
 	for _, r := range d.Results {
 		rows = append(rows, c.besideRow(r))
 	}
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		text("strategy"), number(median + "θ after"), number("curve, moving no more"),
 		number(median + "of all"), number("curve, θ no higher"), number(median + "table"), number("balanced"), text(""),
 	}, rows)
@@ -271,30 +260,31 @@ func (c *compareCmd) besideRow(r besideFigures) []string {
 	}
 }
 
-// writeCSV writes the points of the curve, then the strategies.
-func (d curveDocument) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	err := out.Write([]string{
-		"series", "migration_limit", "timed_out", "intervals", "planned", "theta_after_median", "theta_after_max", "theta_lower_bound_median", "gap",
-		"migrated_fraction_median", "migrated_state", "migrated_keys", "table_size_median", "table_size_max", "curve_theta", "curve_fraction", "plan_ms",
-	})
-	line := func(series, limit string, timedOut bool, s streamSummary, bound, theta, fraction *float64) {
-		err = errors.Join(err, out.Write([]string{
-			series, limit, strconv.FormatBool(timedOut), strconv.Itoa(s.Intervals), strconv.Itoa(s.Planned), exact(s.ThetaAfter.Median), exact(s.ThetaAfter.Max),
-			optional(bound, exact), optional(s.Proven.Gap, exact), exact(s.Fraction.Median), exact(s.State.Total), exact(s.Keys.Total),
-			exact(s.Table.Median), exact(s.Table.Max), optional(theta, exact), optional(fraction, exact), exact(s.PlanMS.Total),
-		}))
-	}
+// curveRow is a point of the curve or a strategy, in CSV.
+type curveRow struct {
+	Series   string `json:"series"`
+	Limit    string `json:"migration_limit"`
+	TimedOut bool   `json:"timed_out"`
+	streamSummary
+	CurveBound    *float64 `json:"theta_lower_bound_median"`
+	CurveTheta    *float64 `json:"curve_theta"`
+	CurveFraction *float64 `json:"curve_fraction"`
+}
+
+// csv writes the points of the curve, then the strategies.
+func (d curveDocument) csv() func(io.Writer) error {
+	var rows []curveRow
 	for _, p := range d.Curve {
-		var bound *float64
+		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, nil, nil, nil}
 		if p.Proven.Plans > p.Proven.Infeasible {
-			bound = &p.Proven.LowerBound.Median
+			row.CurveBound = &p.Proven.LowerBound.Median
 		}
-		line("curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, bound, nil, nil)
+		rows = append(rows, row)
 	}
 	for _, r := range d.Results {
-		line(r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction)
+		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction})
 	}
-	out.Flush()
-	return errors.Join(err, out.Error())
+	return csvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max theta_lower_bound_median
+		gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total migrated_keys=migrated_keys/total
+		table_size/median table_size/max curve_theta curve_fraction plan_ms=plan_ms/total`)
 }

@@ -93,7 +93,7 @@ func parametersOf(o planner.Options) planParameters {
 type instanceFigures struct {
 	ID         int32   `json:"id"`
 	Capacity   float64 `json:"capacity"`
-	Drained    bool    `json:"drained,omitempty"`
+	Drained    bool    `json:"drained,omitzero"`
 	LoadBefore float64 `json:"load_before"`
 	LoadAfter  float64 `json:"load_after"`
 	KeysBefore int64   `json:"keys_before"`
@@ -101,13 +101,13 @@ type instanceFigures struct {
 	StateIn    float64 `json:"state_in"`
 	StateOut   float64 `json:"state_out"`
 	// LoadError is that of the load that records made of keys come to.
-	LoadError *beforeAfter `json:"load_error,omitempty"`
+	LoadError *beforeAfter `json:"load_error,omitzero"`
 }
 
 type hotKey struct {
-	Key string `json:"key,omitempty"`
+	Key string `json:"key,omitzero"`
 	// Class is, of compact records, [d, d_h, v_c, v_S, #].
-	Class       []float64 `json:"class,omitempty"`
+	Class       []float64 `json:"class,omitzero"`
 	Instance    int32     `json:"instance"`
 	Cost        float64   `json:"cost"`
 	Pieces      int       `json:"pieces"`
@@ -134,7 +134,7 @@ type planHead struct {
 	Parameters planParameters `json:"parameters"`
 	Migrates   string         `json:"migrates"` // keys or classes
 	figures
-	KeyEncoding     string            `json:"key_encoding,omitempty"`
+	KeyEncoding     string            `json:"key_encoding,omitzero"`
 	Instances       []instanceFigures `json:"instances"`
 	HotKeys         []hotKey          `json:"hot_keys"`
 	DriftedKeys     int64             `json:"drifted_keys"`
@@ -243,7 +243,7 @@ func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
 	d := planDocument{
 		planHead:   headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
-		Migrations: []migration{},
+		Migrations: migrationsOf(p, keys),
 	}
 	if keys {
 		d.KeyEncoding = "base64"
@@ -255,12 +255,19 @@ func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 	for i := range p.Unset {
 		d.Table.Unset = append(d.Table.Unset, keys.encode(p.UnsetKey(i)))
 	}
-	for _, m := range p.Moves {
-		d.Migrations = append(d.Migrations, migration{
-			key(m.Item), s.Instances[m.From].ID, s.Instances[m.To].ID, s.Cost[m.Item], stateOf(s, m.Item), m.Reason.String(),
-		})
-	}
 	return d
+}
+
+// migrationsOf lists the moves of keys.
+func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
+	s, out := p.Snapshot, make([]migration, len(p.Moves))
+	for i, m := range p.Moves {
+		out[i] = migration{
+			keys.encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
+			s.Cost[m.Item], stateOf(s, m.Item), m.Reason.String(),
+		}
+	}
+	return out
 }
 
 // classDocumentOf writes a plan of compact records out.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -134,15 +131,6 @@ func (c *planCmd) setUp(env *environment) (*driver, error) {
 	return newDriver(op, form, needKeys), nil
 }
 
-// buffered calls write with a buffer in front of w.
-func buffered(w io.Writer, write func(io.Writer) error) error {
-	b := bufio.NewWriterSize(w, 64<<10)
-	if err := write(b); err != nil {
-		return err
-	}
-	return b.Flush()
-}
-
 // planReport gathers what plan prints.
 type planReport struct {
 	cmd       *planCmd
@@ -173,43 +161,32 @@ func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stre
 
 // print prints the one plan in full, or a line for each of several.
 func (r *planReport) print(env *environment) error {
-	single := r.single()
-	if single && r.last.Plan == nil {
+	form, keys := r.cmd.Output, r.cmd.keys()
+	switch {
+	case !r.single():
+		return env.output(form, func() any { return r.streamDocument() }, r.writeStream, csvOf(r.intervals, r.columns()))
+	case r.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
+	case r.last.classes != nil:
+		return env.output(form, func() any { return classDocumentOf(r.last) }, r.writePlan, func(w io.Writer) error {
+			return statsio.WriteCSV(w, statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan)), false)
+		})
 	}
-	switch {
-	case r.cmd.Output != "table":
-		return buffered(env.stdout, r.write)
-	case single:
-		return env.people(env.stdout, r.writePlan)
-	}
-	return env.people(env.stdout, r.writeStream)
+	return env.output(form, func() any { return documentOf(r.last, r.input.last.Stats.Fingerprint(), keys) }, r.writePlan, func(w io.Writer) error {
+		return csvOf(migrationsOf(r.last.Plan, keys), "key from to cost state reason")(w)
+	})
 }
 
-// write writes for programs what print prints for people.
-func (r *planReport) write(w io.Writer) error {
-	single := r.single()
-	classes := single && r.last.classes != nil
-	switch {
-	case r.cmd.Output == "json" && classes:
-		return writeJSON(w, classDocumentOf(r.last))
-	case r.cmd.Output == "json" && single:
-		return writeJSON(w, documentOf(r.last, r.input.last.Stats.Fingerprint(), r.cmd.keys()))
-	case r.cmd.Output == "json":
-		return writeJSON(w, r.streamDocument())
-	case classes:
-		return statsio.WriteCSV(w, statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan)), false)
-	case single:
-		return writeMigrationsCSV(w, r.last.Plan, r.cmd.keys())
+// columns are those of intervals in CSV.
+func (r *planReport) columns() string {
+	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
+		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
+		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet=certificate/unmet
+		table_size=routing_table/size_after work_units plan_ms`
+	if slices.ContainsFunc(r.intervals, func(f figures) bool { return f.Compaction != nil }) {
+		columns += " records=compaction/records load_error_before=compaction/error/before load_error_after=compaction/error/after"
 	}
-	return writeIntervalsCSV(w, r.intervals)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	return columns
 }
 
 type streamDocument struct {
@@ -226,51 +203,7 @@ func (r *planReport) streamDocument() streamDocument {
 
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func writeMigrationsCSV(w io.Writer, p *planner.Plan, keys keyEncoder) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"key", "from", "to", "cost", "state", "reason"}}
-	s := p.Snapshot
-	for _, m := range p.Moves {
-		rows = append(rows, []string{
-			keys.encode(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
-			exact(s.Cost[m.Item]), exact(stateOf(s, m.Item)), m.Reason.String(),
-		})
-	}
-	return out.WriteAll(rows)
-}
-
 func id(n int32) string { return strconv.Itoa(int(n)) }
-
-func writeIntervalsCSV(w io.Writer, intervals []figures) error {
-	out := csv.NewWriter(w)
-	header := []string{
-		"interval", "keys", "end_reason", "balanced", "table_within_limit", "theta_before", "theta_after",
-		"migrated_keys", "migrated_state", "migrated_fraction",
-		"lower_bound", "gap", "infeasible", "unmet", "table_size", "work_units", "plan_ms",
-	}
-	compacted := slices.ContainsFunc(intervals, func(f figures) bool { return f.Compaction != nil })
-	if compacted {
-		header = append(header, "records", "load_error_before", "load_error_after")
-	}
-	rows := [][]string{header}
-	for _, f := range intervals {
-		row := slices.Concat([]string{
-			strconv.FormatInt(f.Interval, 10), strconv.FormatInt(f.Keys, 10), f.EndReason,
-			strconv.FormatBool(f.Balanced), strconv.FormatBool(f.TableWithinLimit), exact(f.Theta.Before), exact(f.Theta.After),
-			strconv.FormatInt(f.Migration.Keys, 10), exact(f.Migration.State), exact(f.Migration.Fraction),
-		}, provenFields(f.Certificate), []string{
-			strconv.FormatInt(f.RoutingTable.After, 10), strconv.FormatInt(f.WorkUnits, 10), exact(f.PlanMS),
-		})
-		switch {
-		case f.Compaction != nil:
-			row = append(row, strconv.Itoa(f.Compaction.Records), exact(f.Compaction.Error.Before), exact(f.Compaction.Error.After))
-		case compacted: // no plan in time
-			row = append(row, "", "", "")
-		}
-		rows = append(rows, row)
-	}
-	return out.WriteAll(rows)
-}
 
 // saveRoutingTable writes what readRoutingTable reads.
 func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) error {
@@ -278,12 +211,11 @@ func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) err
 	if err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
-	rows := [][]string{{"key", "instance"}}
+	var entries []tableEntry
 	for i := range t.Len() {
-		e := t.At(i)
-		rows = append(rows, []string{keys.encode(e.Key), id(e.Instance)})
+		entries = append(entries, tableEntry{keys.encode(t.At(i).Key), t.At(i).Instance})
 	}
-	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
+	if err := errors.Join(csvOf(entries, "key instance")(f), f.Close()); err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
 	return nil

@@ -313,6 +313,20 @@ func TestPlanStreamOfOne(t *testing.T) {
 	}
 }
 
+// Compact records are reported on a line, too: of the loads of keys nothing is known.
+func TestPlanStreamOfRecords(t *testing.T) {
+	records := succeed(t, "", "compact", intervalFile, "--instances", "4", "--output", "csv", "--quiet")
+	args := []string{"plan", "-", "--instances", "4", "--stream"}
+	table := succeed(t, records, args...)
+	if !strings.Contains(table, "records  load error  after") || !strings.Contains(table, "1 of 1 intervals balanced") {
+		t.Errorf("the table:\n%s", table)
+	}
+	line := strings.Split(succeed(t, records, append(args, "--output", "csv")...), "\n")
+	if !strings.HasSuffix(line[0], ",records,load_error_before,load_error_after") || !strings.HasSuffix(line[1], ",,") {
+		t.Errorf("the line: %q", line)
+	}
+}
+
 // Keys that are not text reach JSON in base64, and so do all beside them.
 func TestPlanKeyEncoding(t *testing.T) {
 	args := []string{"plan", "-", "--instances", "2", "--output", "json", "--theta-max", "0.4"}

@@ -13,7 +13,7 @@ import (
 )
 
 // writePlan prints one plan for people.
-func (r *planReport) writePlan(w *page) error {
+func (r *planReport) writePlan(w *page) {
 	p := r.last.Plan
 	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(r.intervals[0].Keys, "key"),
 		plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
@@ -23,21 +23,16 @@ func (r *planReport) writePlan(w *page) error {
 		}
 	}
 	fmt.Fprintln(w)
-	if err := r.writeFigures(w, p); err != nil {
-		return err
-	}
+	r.writeFigures(w, p)
 	migrations := r.writeMigrations
 	if r.last.classes != nil {
 		migrations = r.writeClassMoves
 	}
-	for _, part := range []func(*page, *planner.Plan) error{
+	for _, part := range []func(*page, *planner.Plan){
 		r.writeHotKeys, writeInstances, migrations, r.writeTableChanges,
 	} {
-		if err := part(w, p); err != nil {
-			return err
-		}
+		part(w, p)
 	}
-	return nil
 }
 
 // goals says what a plan is to reach.
@@ -92,9 +87,9 @@ var causeTexts = map[planner.Cause]string{
 	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
 }
 
-func (r *planReport) writeFigures(w *page, p *planner.Plan) error {
+func (r *planReport) writeFigures(w *page, p *planner.Plan) {
 	m := p.Migration
-	return writeTable(w, []column{text(""), number("before"), number("after")}, [][]string{
+	writeTable(w, []column{text(""), number("before"), number("after")}, [][]string{
 		{"θ, largest overload", theta(p.Theta.Before), theta(p.Theta.After)},
 		{"largest underload", theta(p.Underload.Before), theta(p.Underload.After)},
 		{"skewness, max / mean load", theta(p.Skewness.Before), theta(p.Skewness.After)},
@@ -106,9 +101,9 @@ func (r *planReport) writeFigures(w *page, p *planner.Plan) error {
 	})
 }
 
-func (r *planReport) writeHotKeys(w *page, p *planner.Plan) error {
+func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
 	if len(p.HotKeys) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
 	name := func(item int32) string { return keyText(p.Snapshot.Keys.At(int(item))) }
@@ -127,10 +122,10 @@ func (r *planReport) writeHotKeys(w *page, p *planner.Plan) error {
 			name(h.Item), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
 		})
 	}
-	return writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
+	writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
 }
 
-func writeInstances(w *page, p *planner.Plan) error {
+func writeInstances(w *page, p *planner.Plan) {
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for i, l := range p.Instances {
@@ -147,7 +142,7 @@ func writeInstances(w *page, p *planner.Plan) error {
 			integer(l.KeysBefore), integer(l.KeysAfter), si(l.StateIn), si(l.StateOut), note,
 		})
 	}
-	return writeTable(w, []column{
+	writeTable(w, []column{
 		number("id"), number("capacity"), number("load"), number("after"), number("of fair"), number("after"),
 		number("keys"), number("after"), number("state in"), number("state out"), text(""),
 	}, rows)
@@ -170,9 +165,9 @@ func (r *planReport) shown(n int) (int, string) {
 }
 
 // writeMigrations lists the migrations, those of the largest state first.
-func (r *planReport) writeMigrations(w *page, p *planner.Plan) error {
+func (r *planReport) writeMigrations(w *page, p *planner.Plan) {
 	if len(p.Moves) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "\nMigrations: %s\n\n", plural(len(p.Moves), "key"))
 	s := p.Snapshot
@@ -188,18 +183,15 @@ func (r *planReport) writeMigrations(w *page, p *planner.Plan) error {
 			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
 		})
 	}
-	if err := writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows); err != nil {
-		return err
-	}
-	_, err := w.WriteString(more)
-	return err
+	writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows)
+	w.WriteString(more)
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
-func (r *planReport) writeClassMoves(w *page, p *planner.Plan) error {
+func (r *planReport) writeClassMoves(w *page, p *planner.Plan) {
 	moves := r.last.classes.Moves(p)
 	if len(moves) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "\nMigrations: %s in %s from d to d', of cost v_c and state v_S in the scales\n\n",
 		plural(p.Migration.Keys, "key"), plural(len(moves), "move"))
@@ -210,11 +202,8 @@ func (r *planReport) writeClassMoves(w *page, p *planner.Plan) error {
 	for _, m := range moves[:n] {
 		rows = append(rows, []string{id(m.Planned), id(m.Current), id(m.Hash), exact(m.Cost), exact(m.State), integer(m.Count)})
 	}
-	if err := writeTable(w, []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}, rows); err != nil {
-		return err
-	}
-	_, err := w.WriteString(more)
-	return err
+	writeTable(w, []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}, rows)
+	w.WriteString(more)
 }
 
 // classText is what the keys of a class have in common.
@@ -223,9 +212,9 @@ func classText(r compact.Record) string {
 }
 
 // writeTableChanges lists what the plan does to the routing table.
-func (r *planReport) writeTableChanges(w *page, p *planner.Plan) error {
+func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
 	if len(p.Set)+len(p.Unset) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", plural(len(p.Set), "entry"), integer(len(p.Unset)))
 	n, more := r.shown(len(p.Set) + len(p.Unset))
@@ -249,11 +238,8 @@ func (r *planReport) writeTableChanges(w *page, p *planner.Plan) error {
 		}
 		rows = append(rows, []string{"-", keyText(p.UnsetKey(i)), old, note})
 	}
-	if err := writeTable(w, []column{text(""), keys("key"), number("was"), number("becomes")}, rows); err != nil {
-		return err
-	}
-	_, err := w.WriteString(more)
-	return err
+	writeTable(w, []column{text(""), keys("key"), number("was"), number("becomes")}, rows)
+	w.WriteString(more)
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".

@@ -10,7 +10,7 @@ import (
 )
 
 // writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w *page) error {
+func (r *planReport) writeStream(w *page) {
 	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
 		plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
 	var rows [][]string
@@ -32,30 +32,36 @@ func (r *planReport) writeStream(w *page) error {
 	if s.Compaction != nil {
 		columns, rows = r.withRecords(columns, rows, s.Compaction)
 	}
-	if err := writeTable(w, columns, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
+	writeTable(w, columns, rows)
+	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
-	return err
 }
 
 // withRecords puts the number of records, and the error of the loads that they come
 // to, behind the number of keys.
 func (r *planReport) withRecords(columns []column, rows [][]string, c *compactionSummary) ([]column, [][]string) {
 	columns = slices.Insert(columns, 2, number("records"), number("load error"), number("after"))
-	for i, row := range rows {
-		cells := []string{"", "", ""}
-		switch at := i - len(r.intervals); {
-		case at == 0:
-			cells = []string{si(c.Records.Median), errorText(c.Error.Before.Median), errorText(c.Error.After.Median)}
-		case at == 1:
-			cells = []string{si(c.Records.Max), errorText(c.Error.Before.Max), errorText(c.Error.After.Max)}
-		case at < 0 && r.intervals[i].Compaction != nil:
-			f := r.intervals[i].Compaction
-			cells = []string{integer(f.Records), errorText(f.Error.Before), errorText(f.Error.After)}
+	cells := func(records string, e *beforeAfter) []string {
+		if e == nil {
+			return []string{records, "", ""}
 		}
-		rows[i] = slices.Insert(row, 2, cells...)
+		return []string{records, errorText(e.Before), errorText(e.After)}
+	}
+	var all [][]string
+	for _, f := range r.intervals {
+		if f.Compaction == nil {
+			all = append(all, cells("", nil))
+		} else {
+			all = append(all, cells(integer(f.Compaction.Records), f.Compaction.Error))
+		}
+	}
+	var median, most *beforeAfter
+	if e := c.Error; e != nil {
+		median, most = &beforeAfter{e.Before.Median, e.After.Median}, &beforeAfter{e.Before.Max, e.After.Max}
+	}
+	all = append(all, cells(si(c.Records.Median), median), cells(si(c.Records.Max), most), cells("", nil))
+	for i, row := range rows {
+		rows[i] = slices.Insert(row, 2, all[i]...)
 	}
 	return columns, rows
 }

@@ -36,18 +36,6 @@ type errorSummary struct {
 	After  spread `json:"after"`
 }
 
-// fields are the columns of the compact form in CSV: the median number of records
-// and the greatest errors. What is not known is empty.
-func (c *compactionSummary) fields() []string {
-	switch {
-	case c == nil:
-		return []string{"", "", ""}
-	case c.Error == nil:
-		return []string{exact(c.Records.Median), "", ""}
-	}
-	return []string{exact(c.Records.Median), exact(c.Error.Before.Max), exact(c.Error.After.Max)}
-}
-
 // streamSummary sums a driven stream up.
 type streamSummary struct {
 	Intervals   int           `json:"intervals"`

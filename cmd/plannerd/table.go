@@ -31,7 +31,7 @@ type page struct {
 
 // people has a page written for people and sends it to a stream. It is as wide as
 // COLUMNS says, else as the terminal is.
-func (env *environment) people(stream io.Writer, write func(*page) error) error {
+func (env *environment) people(stream io.Writer, write func(*page)) error {
 	p := &page{width: plainWidth}
 	if columns, err := strconv.Atoi(env.getenv("COLUMNS")); err == nil && columns > 0 {
 		p.width, p.wraps = columns, true
@@ -40,9 +40,7 @@ func (env *environment) people(stream io.Writer, write func(*page) error) error 
 			p.width, p.wraps = columns, true
 		}
 	}
-	if err := write(p); err != nil {
-		return err
-	}
+	write(p)
 	out := bufio.NewWriter(stream)
 	for line := range strings.Lines(p.String()) {
 		for p.wraps && displaywidth.String(line) > p.width {
@@ -93,7 +91,7 @@ type table struct {
 // writeTable prints rows under their titles, without borders. A table that is too wide
 // for the page has titles of several lines, keys cut in the middle, its notes below it
 // and, if that is not enough, is cut into parts, one below the other.
-func writeTable(w *page, columns []column, rows [][]string) error {
+func writeTable(w *page, columns []column, rows [][]string) {
 	t := newTable(columns, rows)
 	if t.width() > w.width {
 		t.breakTitles()
@@ -112,7 +110,6 @@ func writeTable(w *page, columns []column, rows [][]string) error {
 	if notes != "" {
 		w.WriteString("\n" + notes)
 	}
-	return nil
 }
 
 // newTable lays a table out, without columns that have nothing to show. Rows may lack

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"plannerd/internal/nearest"
 )
 
 // variablePrefix begins the names of all variables.
@@ -83,48 +85,20 @@ func (v variables) unknown(environ []string) (warnings []string) {
 			known[name] = true
 		}
 	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		words = append(words, strings.TrimPrefix(name, variablePrefix))
+	}
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, _, _ := strings.Cut(variable, "=")
 		if !strings.HasPrefix(name, variablePrefix) || known[name] {
 			continue
 		}
 		warning := fmt.Sprintf("the environment variable %s is not known", name)
-		if near := nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
-			warning += "; did you mean " + near + "?"
+		if near := nearest.To(strings.TrimPrefix(name, variablePrefix), words); near != "" {
+			warning += "; did you mean " + variablePrefix + near + "?"
 		}
 		warnings = append(warnings, warning)
 	}
 	return warnings
-}
-
-// nearest is the candidate that takes the fewest edits, "" when none is near.
-func nearest(word string, candidates []string) string {
-	best, least := "", 1+len(strings.TrimPrefix(word, variablePrefix))/3
-	for _, candidate := range candidates {
-		if d := edits(word, candidate); d < least {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance of two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substituted := diagonal
-			if a[i] != b[j] {
-				substituted++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
