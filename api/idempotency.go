@@ -117,7 +117,7 @@ func (s *shared) again(w http.ResponseWriter, c *call, e *planning.EarlierAnswer
 		if err != nil {
 			return err
 		}
-		r.text = &planText{head: []byte(r.Body), sizes: []byte(r.Sizes), keys: keyCoder{base64: r.Base64}}
+		r.text = &planText{head: []byte(r.Body + r.Sizes), keys: keyCoder{base64: r.Base64}}
 		if r.text.lists, err = s.service.Lists(c.Context(), p, r.Changes, r.Migrations, c.memory); err != nil {
 			return err
 		}

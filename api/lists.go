@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -100,23 +101,17 @@ func writeListing(w http.ResponseWriter, c *call, name string, listing planning.
 	}
 	offset := token.Offset + min(httpkit.Skip(c.Query), math.MaxInt-token.Offset)
 	list, n, total := listing.Page(offset, httpkit.PageSize(c.Query))
-	var next *string
+	keys.base64 = keys.base64 || list.NeedsBase64()
+	encoding, next := "", "null"
+	if keys.base64 {
+		encoding = `"key_encoding":"base64",`
+	}
 	if offset+n < total {
 		token.Offset = offset + n
-		next = token.Text()
+		next = strconv.Quote(*token.Text())
 	}
-	keys.base64 = keys.base64 || list.NeedsBase64()
-	b := []byte{'{'}
-	if keys.base64 {
-		b = append(b, `"key_encoding":"base64",`...)
-	}
-	b = append(append(append(b, '"'), name...), `":`...)
-	b = list.AppendJSON(b, keys.base64)
-	b = strconv.AppendInt(append(b, `,"total_size":`...), int64(total), 10)
-	if b, err = appendMember(b, "next_page_token", next); err != nil {
-		return err
-	}
-	httpkit.WriteBody(w, http.StatusOK, mediaJSON, append(b, '}'))
+	httpkit.WriteBody(w, http.StatusOK, mediaJSON, fmt.Appendf(nil, `{%s%q:%s,"total_size":%d,"next_page_token":%s}`,
+		encoding, name, list.AppendJSON(nil, keys.base64), total, next))
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/httpkit"
@@ -49,20 +48,11 @@ func operatorBody(op planning.Operator) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := json.Marshal(operatorStatusOf(op))
-	if err != nil {
-		return nil, err
-	}
-	b, err := openObject(struct {
+	name := struct {
 		Name string `json:"name"`
-	}{op.Name})
-	if err != nil {
-		return nil, err
-	}
-	for _, part := range [][]byte{text, rest} {
-		b = append(append(b, ','), part[1:len(part)-1]...)
-	}
-	return append(b, '}'), nil
+	}{op.Name}
+	body, err := openObject(name, jsontext.Value(text), operatorStatusOf(op))
+	return append(body, '}'), err
 }
 
 // operatorReply is the answer with an operator that was put.
@@ -143,41 +133,36 @@ func (s operators) list(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	body, next, err := s.page(c.Context(), token, httpkit.PageSize(c.Query))
-	if err != nil {
+	var page struct {
+		Operators []jsontext.Value `json:"operators"`
+		Next      *string          `json:"next_page_token"`
+	}
+	if page.Operators, page.Next, err = s.page(c.Context(), token, httpkit.PageSize(c.Query)); err != nil {
 		return err
 	}
-	body = append([]byte(`{"operators":[`), body...)
-	if body, err = appendMember(append(body, ']'), "next_page_token", next); err != nil {
-		return err
-	}
-	httpkit.WriteBody(w, http.StatusOK, mediaJSON, append(body, '}'))
-	return nil
+	return httpkit.WriteJSON(w, http.StatusOK, page)
 }
 
-// page returns the operators after those that the token names, at most size,
-// comma-separated, and the token of the next page if there are more. What is closed to
-// the caller is in neither.
-func (s operators) page(ctx context.Context, token httpkit.PageToken, size int) (body []byte, next *string, err error) {
-	n := 0
+// page returns the operators after those that the token names, at most size, and the
+// token of the next page if there are more. What is closed to the caller is in neither.
+func (s operators) page(
+	ctx context.Context, token httpkit.PageToken, size int,
+) (page []jsontext.Value, next *string, err error) {
+	bytes := 0
 	for op, err := range s.service.Operators(ctx, token.After) {
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case sees(ctx, op.Name) != nil:
 			continue
-		case n == size || len(body) >= maxPageBytes:
-			return body, token.Text(), nil
+		case len(page) == size || bytes >= maxPageBytes:
+			return page, token.Text(), nil
 		}
 		one, err := operatorBody(op)
 		if err != nil {
 			return nil, nil, err
 		}
-		if n++; n > 1 {
-			body = append(body, ',')
-		}
-		body = append(body, one...)
-		token.After = op.Name
+		page, bytes, token.After = append(page, one), bytes+len(one), op.Name
 	}
-	return body, nil, nil
+	return page, nil, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api/wire"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 )
 
@@ -142,9 +141,9 @@ func acksOf(acked []planning.Ack) []ack {
 
 // planText is a plan that is ready to be written: all that may fail has been done.
 type planText struct {
-	head, sizes []byte // two objects, the second a member of the first; both open
-	lists       planning.Lists
-	keys        keyCoder
+	head  []byte // up to the sizes of the table, both objects open
+	lists planning.Lists
+	keys  keyCoder
 }
 
 // newPlanText renders a plan with the lists that are given. keys starts as the
@@ -160,66 +159,39 @@ func newPlanText(p planning.Plan, l planning.Lists, keys keyCoder, persist *time
 		keys.see(h.Key)
 	}
 	keys.base64 = keys.base64 || l.NeedsBase64()
-	t = planText{lists: l, keys: keys}
-	if t.head, err = openPlan(p, hot, keys, persist); err != nil {
-		return t, err
-	}
-	t.sizes, err = openSizes(planning.SchemeOf(p), p.TableBefore, p.TableAfter)
-	return t, err
+	head, err := openPlan(p, hot, keys, persist)
+	return planText{appendSizes(head, planning.SchemeOf(p), p.TableBefore, p.TableAfter), l, keys}, err
 }
 
 // planBody is a plan without its lists.
 func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
 	t, err := newPlanText(p, planning.Lists{}, keys, nil)
-	return append(append(t.head, t.sizes...), "}}"...), err
+	return append(t.head, "}}"...), err
 }
 
-// openSizes renders the member that says what a plan does to the table, or to what
+// appendSizes appends the member that says what a plan does to the table, or to what
 // there is in its place, up to its lists.
-func openSizes(scheme planning.SchemeName, before, after int64) ([]byte, error) {
+func appendSizes(b []byte, scheme planning.SchemeName, before, after int64) []byte {
 	name := "routing_table"
 	if scheme != planning.SchemeTable {
 		name = string(scheme)
 	}
-	sizes, err := openObject(struct {
-		Before int64 `json:"size_before"`
-		After  int64 `json:"size_after"`
-	}{before, after})
-	return append([]byte(`,"`+name+`":`), sizes...), err
+	return fmt.Appendf(b, `,%q:{"size_before":%d,"size_after":%d`, name, before, after)
 }
 
 func (t planText) write(out *bufio.Writer) error {
-	if err := httpkit.WriteAll(out, t.head, t.sizes); err != nil {
-		return err
-	}
-	if err := writeLists(out, t.lists, t.keys); err != nil {
-		return err
-	}
-	return out.WriteByte('}')
+	a := answer{out, t.keys}
+	a.text(t.head)
+	a.plan(t.lists)
+	return a.end("}")
 }
 
-// writeLists writes the lists of what openSizes has opened, and closes it, and then
-// the migrations.
-func writeLists(out *bufio.Writer, l planning.Lists, keys keyCoder) error {
-	if err := writeParts(out, l.Change, keys); err != nil {
-		return err
+// plan writes the lists of what appendSizes has opened, and closes it, and then the
+// migrations.
+func (a answer) plan(l planning.Lists) {
+	a.lists(l.Change...)
+	a.text([]byte{'}'})
+	if l.Migrations != nil {
+		a.lists(planning.Part{Name: "migrations", List: l.Migrations})
 	}
-	if err := out.WriteByte('}'); err != nil || l.Migrations == nil {
-		return err
-	}
-	return writeParts(out, []planning.Part{{Name: "migrations", List: l.Migrations}}, keys)
-}
-
-// writeParts writes lists as further members of an object. It has no other errors than
-// those of the writer.
-func writeParts(out *bufio.Writer, parts []planning.Part, keys keyCoder) error {
-	for _, p := range parts {
-		if _, err := out.WriteString(`,"` + p.Name + `":`); err != nil {
-			return err
-		}
-		if err := p.List.WriteJSON(out, keys.base64); err != nil {
-			return err
-		}
-	}
-	return nil
 }

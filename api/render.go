@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
 	"unicode/utf8"
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
 )
 
 // listRevision counts the ways in which long lists have been written. It is part
@@ -53,24 +55,42 @@ func (c keyCoder) decodeKey(text string) ([]byte, bool) {
 	return key, err == nil
 }
 
-// appendMember appends `,"name":value` to an object that is still open.
-func appendMember(b []byte, name string, v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
+// openObject marshals the members of some structs or objects as one object, and leaves
+// it open. Each must have a member.
+func openObject(parts ...any) ([]byte, error) {
+	out := []byte{'{'}
+	for i, part := range parts {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text[1:len(text)-1]...)
 	}
-	b = append(b, ',', '"')
-	b = append(b, name...)
-	b = append(b, '"', ':')
-	return append(b, text...), nil
+	return out, nil
 }
 
-// openObject marshals v, which must be a struct with at least one member, and
-// leaves the object open.
-func openObject(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
+// answer is an answer that is sent while it is written. The writer remembers its first
+// error, and takes nothing after it: only the end of an answer need ask.
+type answer struct {
+	*bufio.Writer
+	keys keyCoder
+}
+
+func (a answer) text(text []byte) { _, _ = a.Write(text) }
+
+// lists writes lists as further members of an object.
+func (a answer) lists(parts ...planning.Part) {
+	for _, p := range parts {
+		a.text([]byte(`,"` + p.Name + `":`))
+		_ = p.List.WriteJSON(a.Writer, a.keys.base64)
 	}
-	return b[:len(b)-1], nil
+}
+
+// end writes the end, and tells whether all was written.
+func (a answer) end(text string) error {
+	_, err := a.WriteString(text)
+	return err
 }

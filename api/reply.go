@@ -19,11 +19,11 @@ type reply struct {
 	status   int
 	ETag     string `json:"etag,omitzero"`
 	Location string `json:"location,omitzero"`
-	// Body is whole, or the head of a plan whose long lists follow.
-	Body string `json:"body,omitzero"`
+	// Body and Sizes are whole, or the head of a plan whose long lists follow.
+	Body  string `json:"body,omitzero"`
+	Sizes string `json:"sizes,omitzero"` // of answers that older versions stored
 
 	Plan       string `json:"plan,omitzero"` // its id, if its lists follow
-	Sizes      string `json:"sizes,omitzero"`
 	Base64     bool   `json:"base64,omitzero"`
 	Changes    bool   `json:"changes,omitzero"` // what lists there are
 	Migrations bool   `json:"migrations,omitzero"`
@@ -49,7 +49,7 @@ func planReply(p planning.StoredPlan) (*reply, error) {
 	}
 	r := &reply{
 		status: http.StatusOK, ETag: httpkit.ETag(plain), Location: "/v1/plans/" + p.ID,
-		Plan: p.ID, Body: string(text.head), Sizes: string(text.sizes), Base64: text.keys.base64,
+		Plan: p.ID, Body: string(text.head), Base64: text.keys.base64,
 		Changes: p.Lists.Change != nil, Migrations: p.Lists.Migrations != nil, text: &text,
 	}
 	if p.Created {

@@ -181,29 +181,24 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 	if httpkit.NotModified(w, c.Request, q.etag(v.TableState, v.Full)) {
 		return nil
 	}
+	end := `,"pending":null}`
 	var pending []byte
 	if v.NextPlan != nil {
 		if pending, err = openObject(newPendingHead(v.Version+1, v.NextPlan)); err != nil {
 			return err
 		}
+		end = "}}"
 	}
 	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, func(out *bufio.Writer) error {
-		if err := httpkit.WriteAll(out, opened); err != nil {
-			return err
+		a := answer{out, keys}
+		a.text(opened)
+		a.lists(v.Parts...)
+		if pending != nil {
+			a.text([]byte(`,"pending":`))
+			a.text(pending)
+			a.lists(v.NextPlan.Parts...)
 		}
-		if err := writeParts(out, v.Parts, keys); err != nil {
-			return err
-		}
-		if pending == nil {
-			return httpkit.WriteAll(out, []byte(`,"pending":null}`))
-		}
-		if err := httpkit.WriteAll(out, []byte(`,"pending":`), pending); err != nil {
-			return err
-		}
-		if err := writeParts(out, v.NextPlan.Parts, keys); err != nil {
-			return err
-		}
-		return httpkit.WriteAll(out, []byte("}}"))
+		return a.end(end)
 	})
 }
 

@@ -159,10 +159,11 @@ type whatIfText struct {
 	keys    keyCoder
 }
 
-// resultText is one result; both objects are open.
+// resultText is one result.
 type resultText struct {
-	head, sizes []byte
-	plan        *planning.PlanResult // nil: its lists are not asked for
+	head  []byte               // open
+	sizes []byte               // a member of the head, open
+	plan  *planning.PlanResult // nil: its lists are not asked for
 }
 
 // renderTrials renders the answer up to its lists; results are in the order of the
@@ -179,28 +180,27 @@ func renderTrials(in planning.WhatIf, interval *int64, results []*planning.PlanR
 			out.keys.base64 = out.keys.base64 || p.NeedsBase64()
 		}
 	}
-	decode := planning.Milliseconds(in.Decode)
+	timing := func(took time.Duration) wire.Timing {
+		return wire.Timing{DecodeMs: planning.Milliseconds(in.Decode), PlanMs: planning.Milliseconds(took)}
+	}
 	var err error
 	if out.head, err = openObject(whatIfHead{
 		Interval: interval, InputHash: in.Hash(), PlannerRevision: planner.Revision, KeyEncoding: out.keys.member(),
-		Timing: wire.Timing{DecodeMs: decode, PlanMs: planning.Milliseconds(total)},
+		Timing: timing(total),
 	}); err != nil {
 		return nil, err
 	}
 	for i, p := range results {
-		r := &out.results[i]
 		f, err := p.Figures()
 		if err != nil {
 			return nil, err
 		}
+		r := &out.results[i]
+		r.sizes = appendSizes(nil, planning.SchemeTable, p.TableBefore, p.TableAfter)
 		if r.head, err = openObject(whatIfResult{
 			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Pareto: front[i], Migrates: p.Migrates(),
-			figures: figuresOut(f, p.HotKeyList(), out.keys), WorkUnits: p.WorkUnits,
-			Timing: wire.Timing{DecodeMs: decode, PlanMs: planning.Milliseconds(p.Took)},
+			figures: figuresOut(f, p.HotKeyList(), out.keys), WorkUnits: p.WorkUnits, Timing: timing(p.Took),
 		}); err != nil {
-			return nil, err
-		}
-		if r.sizes, err = openSizes(planning.SchemeTable, p.TableBefore, p.TableAfter); err != nil {
 			return nil, err
 		}
 	}
@@ -208,37 +208,23 @@ func renderTrials(in planning.WhatIf, interval *int64, results []*planning.PlanR
 }
 
 func (t *whatIfText) write(out *bufio.Writer) error {
-	if err := httpkit.WriteAll(out, t.head, []byte(`,"results":[`)); err != nil {
-		return err
-	}
-	for i, r := range t.results {
-		if i > 0 {
-			if err := out.WriteByte(','); err != nil {
-				return err
-			}
-		}
-		if err := r.write(out, t.keys); err != nil {
+	a, separator := answer{out, t.keys}, `,"results":[`
+	a.text(t.head)
+	for _, r := range t.results {
+		if err := a.end(separator); err != nil {
 			return err
 		}
+		separator = ","
+		a.text(r.head)
+		a.text(r.sizes)
+		a.text([]byte("}"))
+		if r.plan != nil {
+			a.text([]byte(`,"plan":{`))
+			a.text(r.sizes[1:])
+			a.plan(r.plan.Lists()) // those of one plan at a time are in memory
+			a.text([]byte("}"))
+		}
+		a.text([]byte("}"))
 	}
-	_, err := out.WriteString("]}")
-	return err
-}
-
-func (r resultText) write(out *bufio.Writer, keys keyCoder) error {
-	if err := httpkit.WriteAll(out, r.head, r.sizes, []byte{'}'}); err != nil {
-		return err
-	}
-	if r.plan == nil {
-		return out.WriteByte('}')
-	}
-	if err := httpkit.WriteAll(out, []byte(`,"plan":{`), r.sizes[1:]); err != nil {
-		return err
-	}
-	// The lists of one plan at a time are in memory.
-	if err := writeLists(out, r.plan.Lists(), keys); err != nil {
-		return err
-	}
-	_, err := out.WriteString("}}")
-	return err
+	return a.end("]}")
 }
