@@ -91,7 +91,8 @@ func wholeOnly(query url.Values) error {
 
 // writeListing answers with a page of a listing, as the member of that name, or with
 // all of it as NDJSON or CSV.
-func writeListing(w http.ResponseWriter, c *call, name string, listing planning.Listing, keys keyCoder) error {
+func writeListing(w http.ResponseWriter, c *call, name string, listing planning.Listing) error {
+	keys := c.keys()
 	if c.media == mediaNDJSON || c.media == mediaCSV {
 		return streamList(w, c, listing.All(), keys)
 	}

@@ -130,51 +130,42 @@ func (s plans) list(w http.ResponseWriter, c *call) error {
 	return httpkit.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s plans) migrations(w http.ResponseWriter, c *call) error {
+// listing is the handler of a long list of a plan, which is the member of that name.
+func (s plans) listing(name string, read func(*call, planning.Plan) (planning.Listing, error)) handler {
+	return func(w http.ResponseWriter, c *call) error {
+		p, err := s.service.Plan(c.Context(), c.param("id"))
+		if err != nil {
+			return err
+		}
+		listing, err := read(c, p)
+		if err != nil {
+			return err
+		}
+		return writeListing(w, c, name, listing)
+	}
+}
+
+func (s plans) migrations(c *call, p planning.Plan) (planning.Listing, error) {
 	filter, order, err := readMoveFilter(c)
 	if err != nil {
-		return err
-	}
-	p, err := s.service.Plan(c.Context(), c.param("id"))
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := refuseMeaningless(c.Query, planning.MigratesOf(p)); err != nil {
-		return err
+		return nil, err
 	}
-	listing, err := s.service.Migrations(c.Context(), p, filter, order, c.memory)
-	if err != nil {
-		return err
-	}
-	return writeListing(w, c, "migrations", listing, c.keys())
+	return s.service.Migrations(c.Context(), p, filter, order, c.memory)
 }
 
-func (s plans) tableChanges(w http.ResponseWriter, c *call) error {
+func (s plans) tableChanges(c *call, p planning.Plan) (planning.Listing, error) {
 	filter, err := readKeyFilter(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := s.service.Plan(c.Context(), c.param("id"))
-	if err != nil {
-		return err
-	}
-	listing, err := s.service.TableChanges(c.Context(), p, filter, c.memory)
-	if err != nil {
-		return err
-	}
-	return writeListing(w, c, "changes", listing, c.keys())
+	return s.service.TableChanges(c.Context(), p, filter, c.memory)
 }
 
-func (s plans) flows(w http.ResponseWriter, c *call) error {
-	p, err := s.service.Plan(c.Context(), c.param("id"))
-	if err != nil {
-		return err
-	}
-	listing, err := s.service.Flows(c.Context(), p, c.memory)
-	if err != nil {
-		return err
-	}
-	return writeListing(w, c, "flows", listing, keyCoder{})
+func (s plans) flows(c *call, p planning.Plan) (planning.Listing, error) {
+	return s.service.Flows(c.Context(), p, c.memory)
 }
 
 // transition is a step of a plan's life as the contract shows it.
@@ -250,7 +241,7 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resoluti
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}
-	return in, planning.HoldResolution(in, c.memory)
+	return in, nil
 }
 
 // pointed points the problems of a refusal at the rows of the request.

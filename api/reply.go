@@ -30,12 +30,6 @@ type reply struct {
 	text       *planText
 }
 
-// jsonReply is an answer with a body and, unless it is "", an ETag.
-func jsonReply(status int, etag string, v any) (*reply, error) {
-	body, err := json.Marshal(v)
-	return &reply{status: status, ETag: etag, Body: string(body)}, err
-}
-
 // planReply is the answer with a whole plan. Its ETag is that of the plan as GET shows
 // it.
 func planReply(p planning.StoredPlan) (*reply, error) {

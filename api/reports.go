@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
+
 	"plannerd/api/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
@@ -58,10 +60,11 @@ func reportReply(operator string, r planning.ReportReceipt) (*reply, error) {
 	if r.Created {
 		status = http.StatusCreated
 	}
-	return jsonReply(status, "", wire.Report{
-		Operator: operator, Epoch: r.Epoch, Interval: r.Interval, Instance: r.Instance, TableVersion: r.TableVersion, Rows: r.Rows,
-		Received: r.Received, Missing: r.Missing,
+	body, err := json.Marshal(wire.Report{
+		Operator: operator, Epoch: r.Epoch, Interval: r.Interval, Instance: r.Instance,
+		TableVersion: r.TableVersion, Rows: r.Rows, Received: r.Received, Missing: r.Missing,
 	})
+	return &reply{status: status, Body: string(body)}, err
 }
 
 // readReport reads the report of an instance.

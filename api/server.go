@@ -62,8 +62,9 @@ func New(c Config) (*Server, error) {
 	}
 	memory, log := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait), httpkit.RequestLogger(c.Logger)
 	watching := observe.New(observe.NewMetrics(c.Version, c.Limits.OperatorMetrics, memory), c.Tracing, failed)
+	measured := planning.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
 	service := planning.New(planning.Config{
-		Store: c.Store, Measured: planning.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
+		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
 		Limits: planning.Limits{
 			Plans: c.Limits.Plans, PlanTime: c.Limits.PlanTime, Rows: cmp.Or(c.Limits.Statistics.Rows, statsio.DefaultRows),
 			Waiting: c.Limits.Waiting, SweepEvery: c.Limits.SweepEvery,
@@ -71,8 +72,9 @@ func New(c Config) (*Server, error) {
 	})
 	watching.Watch(service, c.Limits.Plans)
 	s := &shared{
-		service: service, log: log, errors: httpkit.ErrorHandler{Log: log, ProblemOf: problemOf}, limits: c.Limits, access: c.Access,
-		version: c.Version, now: c.Now, observer: watching, draining: c.Draining, memory: memory,
+		service: service, log: log, errors: httpkit.ErrorHandler{Log: log, ProblemOf: problemOf},
+		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
+		observer: watching, draining: c.Draining, memory: memory,
 	}
 	mux, err := router(s, spec, c.Tracing)
 	if err != nil {
@@ -96,7 +98,8 @@ func router(s *shared, spec *contract.Contract, tracing trace.TracerProvider) (*
 	if tracing != nil {
 		mux.Use(httpkit.TraceRequests(tracing, probes...))
 	}
-	mux.Use(httpkit.LogRequests(s.log, probes...), httpkit.MeasureRequests(s.observer.Registry, "plannerd"), httpkit.Compress, httpkit.SecureHeaders, s.access.identified, middleware.GetHead)
+	mux.Use(httpkit.LogRequests(s.log, probes...), httpkit.MeasureRequests(s.observer.Registry, "plannerd"),
+		httpkit.Compress, httpkit.SecureHeaders, s.access.identified, middleware.GetHead)
 	mux.NotFound(s.access.unrouted(func(*http.Request) *httpkit.Problem {
 		return newProblem(http.StatusNotFound, wire.CodeNotFound, "There is nothing at this path; /docs tells what there is.")
 	}))
@@ -148,16 +151,16 @@ func routes(s *shared) []route {
 		{"GET", "/v1/operators/{operator}/routing-table", tables.get},
 		{"GET", "/v1/operators/{operator}/route", tables.route},
 		{"GET", "/v1/plans/{id}", plans.get},
-		{"GET", "/v1/plans/{id}/migrations", plans.migrations},
-		{"GET", "/v1/plans/{id}/routing-table", plans.tableChanges},
-		{"GET", "/v1/plans/{id}/flows", plans.flows},
+		{"GET", "/v1/plans/{id}/migrations", plans.listing("migrations", plans.migrations)},
+		{"GET", "/v1/plans/{id}/routing-table", plans.listing("changes", plans.tableChanges)},
+		{"GET", "/v1/plans/{id}/flows", plans.listing("flows", plans.flows)},
 		{"PUT", "/v1/plans/{id}/resolution", plans.resolve},
 		{"POST", "/v1/plans/{id}/approve", plans.simple(s.service.Approve)},
 		{"POST", "/v1/plans/{id}/reject", plans.simple(s.service.Reject)},
-		{"POST", "/v1/plans/{id}/start", plans.start},
-		{"POST", "/v1/plans/{id}/acks", plans.acknowledge},
-		{"POST", "/v1/plans/{id}/commit", plans.commit},
-		{"POST", "/v1/plans/{id}/abort", plans.abort},
+		{"POST", "/v1/plans/{id}/start", plans.verb(plans.start)},
+		{"POST", "/v1/plans/{id}/acks", plans.verb(plans.acknowledge)},
+		{"POST", "/v1/plans/{id}/commit", plans.verb(plans.commit)},
+		{"POST", "/v1/plans/{id}/abort", plans.verb(plans.abort)},
 		{"GET", "/v1/plans/{id}/transitions", plans.transitions},
 		{"POST", "/v1/plans/{id}/replay", plans.replay},
 		{"GET", "/healthz", process.healthz},

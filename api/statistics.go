@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"plannerd/api/wire"
 	"plannerd/compact"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
@@ -133,26 +132,33 @@ func (st *statisticsRequest) readResidual() []planner.Residual {
 	return out
 }
 
+// compactForm is the member "compact", without its records.
+type compactForm struct {
+	Degree     *int     `json:"degree"`
+	CostScale  *float64 `json:"cost_scale"`
+	StateScale *float64 `json:"state_scale"`
+}
+
 // readCompact reads what the request says about the compact form: that of its
 // records, or that to bring its keys into.
 func (st *statisticsRequest) readCompact() {
-	in := member[wire.CompactStatistics](st.members, "compact")
+	in := member[compactForm](st.members, "compact")
 	var err error
 	switch {
 	case st.document.Records != nil:
-		form := or(in, wire.CompactStatistics{})
+		form := or(in, compactForm{})
 		st.Records = &compact.Statistics{
 			Records: st.document.Records, Scales: compact.Scales{Cost: or(form.CostScale, 1), State: or(form.StateScale, 1)},
-			Degree: int(or(form.Degree, 0)), Partial: st.Partial, Residual: st.Residual,
+			Degree: or(form.Degree, 0), Partial: st.Partial, Residual: st.Residual,
 		}
 		if form.Degree != nil {
-			err = parameters.CheckDegree(int(*form.Degree))
+			err = parameters.CheckDegree(*form.Degree)
 		}
 	case in == nil:
 	case in.Degree == nil:
 		st.refuse("compact/degree", "is needed")
 	default:
-		st.Compact = &parameters.Compact{Degree: int(*in.Degree), CostScale: in.CostScale, StateScale: in.StateScale}
+		st.Compact = &parameters.Compact{Degree: *in.Degree, CostScale: in.CostScale, StateScale: in.StateScale}
 		err = st.Compact.Check()
 	}
 	var input *planner.InputError

@@ -1,80 +1,64 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
-	"plannerd/api/wire"
 	"plannerd/internal/planning"
 )
 
-// step takes a plan one step on and answers with it.
-func (s plans) step(
-	w http.ResponseWriter, c *call, actor *wire.Actor, reason *wire.TransitionReason,
-	do func(context.Context, planning.Step) (planning.Plan, error),
-) error {
-	claim, err := begin(s.shared, c, stepReply)
-	if err != nil {
-		return err
+// verbRequest is the body of any verb. The contract says which verb has which members.
+type verbRequest struct {
+	Actor      string  `json:"actor"`
+	Reason     string  `json:"reason"`
+	Executor   string  `json:"executor"`
+	Epoch      int64   `json:"executor_epoch"`
+	Instances  []int32 `json:"instances"`
+	Stopped    bool    `json:"stopped"`
+	RolledBack bool    `json:"rolled_back"`
+}
+
+// verb is the handler of what takes a plan one step on.
+func (s plans) verb(do func(context.Context, planning.Step, verbRequest) (planning.Plan, error)) handler {
+	return func(w http.ResponseWriter, c *call) error {
+		var in verbRequest
+		if _, err := c.op.Read(w, c.Request, &in); err != nil {
+			return err
+		}
+		claim, err := begin(s.shared, c, stepReply)
+		if err != nil {
+			return err
+		}
+		by := attributed(c.Context(), planning.Transition{Actor: in.Actor, Reason: in.Reason})
+		by.Actor = cmp.Or(by.Actor, in.Executor)
+		p, err := do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: claim}, in)
+		if err != nil {
+			return err
+		}
+		return finish(w, c, p, stepReply)
 	}
-	by := attributed(c.Context(), planning.Transition{Actor: or(actor, ""), Reason: or(reason, "")})
-	p, err := do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: claim})
-	if err != nil {
-		return err
-	}
-	return finish(w, c, p, stepReply)
 }
 
 // simple is the handler of a verb that asks for nothing but who and why.
 func (s plans) simple(do func(context.Context, planning.Step) (planning.Plan, error)) handler {
-	return func(w http.ResponseWriter, c *call) error {
-		var in wire.Transition
-		if _, err := c.op.Read(w, c.Request, &in); err != nil {
-			return err
-		}
-		return s.step(w, c, in.Actor, in.Reason, do)
-	}
-}
-
-func (s plans) start(w http.ResponseWriter, c *call) error {
-	var in wire.StartRequest
-	if _, err := c.op.Read(w, c.Request, &in); err != nil {
-		return err
-	}
-	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		if step.By.Actor == "" {
-			step.By.Actor = in.Executor
-		}
-		return s.service.Start(ctx, step, planning.Executor{Name: in.Executor, Epoch: or(in.ExecutorEpoch, 0)})
+	return s.verb(func(ctx context.Context, step planning.Step, _ verbRequest) (planning.Plan, error) {
+		return do(ctx, step)
 	})
 }
 
-func (s plans) acknowledge(w http.ResponseWriter, c *call) error {
-	var in wire.AckRequest
-	if _, err := c.op.Read(w, c.Request, &in); err != nil {
-		return err
-	}
-	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		return s.service.Acknowledge(ctx, step, or(in.ExecutorEpoch, 0), in.Instances)
-	})
+func (s plans) start(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
+	return s.service.Start(ctx, step, planning.Executor{Name: in.Executor, Epoch: in.Epoch})
 }
 
-func (s plans) commit(w http.ResponseWriter, c *call) error {
-	var in wire.CommitRequest
-	if _, err := c.op.Read(w, c.Request, &in); err != nil {
-		return err
-	}
-	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		return s.service.Commit(ctx, step, or(in.Stopped, false))
-	})
+func (s plans) acknowledge(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
+	return s.service.Acknowledge(ctx, step, in.Epoch, in.Instances)
 }
 
-func (s plans) abort(w http.ResponseWriter, c *call) error {
-	var in wire.AbortRequest
-	if _, err := c.op.Read(w, c.Request, &in); err != nil {
-		return err
-	}
-	return s.step(w, c, in.Actor, in.Reason, func(ctx context.Context, step planning.Step) (planning.Plan, error) {
-		return s.service.Abort(ctx, step, or(in.ExecutorEpoch, 0), or(in.RolledBack, false))
-	})
+func (s plans) commit(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
+	return s.service.Commit(ctx, step, in.Stopped)
+}
+
+func (s plans) abort(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
+	return s.service.Abort(ctx, step, in.Epoch, in.RolledBack)
 }

@@ -1538,69 +1538,6 @@ type Operator struct {
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
 }
 
-// OperatorConfiguration defines model for OperatorConfiguration.
-type OperatorConfiguration struct {
-	// Approval For operators whose plans are approved.
-	Approval    *ApprovalOptions  `json:"approval,omitempty"`
-	Beta        *Beta             `json:"beta,omitempty"`
-	Certificate *CertificateLevel `json:"certificate,omitempty"`
-
-	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
-	// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
-	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
-	Compact *Compact `json:"compact,omitempty"`
-
-	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
-	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
-	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
-	Deadline *Deadline `json:"deadline,omitempty"`
-
-	// Hash The hash function, which places every key without an entry in the routing table.
-	Hash *Hash `json:"hash,omitempty"`
-
-	// Instances The instances, in any order, ids distinct.
-	Instances   Instances    `json:"instances"`
-	KeyOverhead *KeyOverhead `json:"key_overhead,omitempty"`
-
-	// MigrationLimit What a plan may move under objective `min_imbalance`, which needs it; exactly one of the three. null with every other objective. Keys of removed
-	// instances, which have to move, count.
-	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
-	Objective      *Objective      `json:"objective,omitempty"`
-
-	// Ranges The parameters of scheme `ranges`.
-	Ranges *RangesOptions `json:"ranges,omitempty"`
-
-	// Reports For engines whose instances report for themselves.
-	Reports *ReportOptions `json:"reports,omitempty"`
-
-	// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
-	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
-
-	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
-	Retention *Retention `json:"retention,omitempty"`
-
-	// Ring The parameters of scheme `ring`.
-	Ring   *RingOptions `json:"ring,omitempty"`
-	Scheme *Scheme      `json:"scheme,omitempty"`
-
-	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
-	// auto.
-	Sigma *Sigma `json:"sigma,omitempty"`
-
-	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
-	StoreInputs *StoreInputs `json:"store_inputs,omitempty"`
-	Strategy    *Strategy    `json:"strategy,omitempty"`
-
-	// TableLimit The greatest size of the routing table, in entries. null stands for none.
-	TableLimit *TableLimit `json:"table_limit,omitempty"`
-	TableOwner *TableOwner `json:"table_owner,omitempty"`
-	ThetaMax   *ThetaMax   `json:"theta_max,omitempty"`
-
-	// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
-	Trigger    *Trigger    `json:"trigger,omitempty"`
-	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
-}
-
 // OperatorList defines model for OperatorList.
 type OperatorList struct {
 	// NextPageToken The `page_token` of the next page; null after the last.

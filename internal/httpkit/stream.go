@@ -68,12 +68,3 @@ func WriteStream(
 	}
 	return err
 }
-
-// WriteAll writes pieces of an answer. The writer remembers its first error.
-func WriteAll(out *bufio.Writer, pieces ...[]byte) error {
-	var err error
-	for _, p := range pieces {
-		_, err = out.Write(p)
-	}
-	return err
-}

@@ -19,11 +19,10 @@ func WriteBody(w http.ResponseWriter, status int, contentType string, body []byt
 // WriteJSON answers with v.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if err == nil {
+		WriteBody(w, status, "application/json", body)
 	}
-	WriteBody(w, status, "application/json", body)
-	return nil
+	return err
 }
 
 // WriteTagged answers 200 with a body and its ETag, or 304 when the client has it
@@ -37,9 +36,8 @@ func WriteTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 // WriteTaggedJSON is [WriteTagged] for v.
 func WriteTaggedJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if err == nil {
+		WriteTagged(w, r, "application/json", body)
 	}
-	WriteTagged(w, r, "application/json", body)
-	return nil
+	return err
 }

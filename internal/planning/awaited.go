@@ -78,10 +78,15 @@ func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
 // affected yields the instances that the migrations of the plan concern, some of them
 // several times.
 func (o *PlanResult) affected() iter.Seq[int32] {
-	if o.diff != nil {
-		return o.diff.affected()
-	}
 	return func(yield func(int32) bool) {
+		if o.diff != nil {
+			for _, f := range o.diff.moves().flows() {
+				if !yield(f.From) || !yield(f.To) {
+					return
+				}
+			}
+			return
+		}
 		for _, m := range o.Moves {
 			if !yield(o.Snapshot.Instances[m.From].ID) || !yield(o.Snapshot.Instances[m.To].ID) {
 				return

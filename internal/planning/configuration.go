@@ -28,6 +28,15 @@ const (
 	SchemeRanges SchemeName = "ranges" // owners of ranges of the key space
 )
 
+// check finds that this program does not know the scheme, which a newer one may have
+// stored.
+func (s SchemeName) check() error {
+	if slices.Contains(parameters.Schemes(), string(s)) {
+		return nil
+	}
+	return fmt.Errorf("the scheme %q is none that this version knows", s)
+}
+
 // TableOwner is who holds the routing table.
 type TableOwner string
 
@@ -290,6 +299,9 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
+	if err := c.Scheme.check(); err != nil {
+		return c, fmt.Errorf("reading a stored configuration: %w", err)
+	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{
 		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),
@@ -308,7 +320,8 @@ func fixedChoicesOf(op store.Operator) (fixedChoices, error) {
 	if err := json.Unmarshal(op.Config, &f); err != nil {
 		return f, fmt.Errorf("reading a stored configuration: %w", err)
 	}
-	return fixedChoices{cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)}, nil
+	f = fixedChoices{cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)}
+	return f, f.Scheme.check()
 }
 
 // guard refuses to change what was decided when an operator was created.

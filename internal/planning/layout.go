@@ -118,22 +118,10 @@ func (t tokens) ids() map[int32]bool {
 }
 
 // changes returns by instance how many tokens it has here and afterwards.
-func (t tokens) changes(after tokens) []statsio.TokenChange {
-	var out []statsio.TokenChange
-	for len(t) > 0 || len(after) > 0 {
-		var c statsio.TokenChange
-		switch {
-		case len(after) == 0 || len(t) > 0 && t[0].ID < after[0].ID:
-			c, t = statsio.TokenChange{Instance: t[0].ID, Before: int32(t[0].Tokens)}, t[1:]
-		case len(t) == 0 || after[0].ID < t[0].ID:
-			c, after = statsio.TokenChange{Instance: after[0].ID, After: int32(after[0].Tokens)}, after[1:]
-		default:
-			c = statsio.TokenChange{Instance: t[0].ID, Before: int32(t[0].Tokens), After: int32(after[0].Tokens)}
-			t, after = t[1:], after[1:]
-		}
-		if c.Before != c.After {
-			out = append(out, c)
-		}
+func (t tokens) changes(after tokens) (out []statsio.TokenChange) {
+	for _, c := range changesTo(after, t.entries()) {
+		id := int32(binary.BigEndian.Uint32(c.Key)) // without an entry it has no tokens
+		out = append(out, statsio.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
 	}
 	return out
 }

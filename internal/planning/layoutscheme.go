@@ -18,11 +18,12 @@ type layoutScheme struct{ layoutKind }
 // layoutKind is what differs between them.
 type layoutKind interface {
 	name() SchemeName
+	// strategy is what plans under the configuration are said to be made by.
+	strategy(c Configuration) string
 	restrict(c Configuration) Configuration
 	check(c Configuration) error
 	hashFunction(c Configuration) (planner.HashFunction, error)
 	rowHash(p *placement) planner.HashFunction
-	strategy(c Configuration) string
 	shownHash(c Configuration) *Hash
 	migrates(classes bool) Migrates
 	countsEntries() bool
@@ -394,12 +395,9 @@ func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (la
 	return d, nil
 }
 
-func (s layoutScheme) refuseChanges() error {
-	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+" a plan changes no routing table; GET the plan with include=routing_table.")
-}
-
-func (s layoutScheme) refuseReplay() error {
-	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+" plans change no routing table, and only those are replayed.")
+func (s layoutScheme) refuseTable() error {
+	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+
+		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
 func (s layoutScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 
@@ -106,11 +105,9 @@ func decodeClassMoves(id string, blob []byte) ([]compact.Record, error) {
 // a routing table.
 type layoutDiff interface {
 	migrations
-	encode() []byte
+	Encode() []byte
 	// parts is what the plan does to the layout.
 	parts() []Part
-	// affected yields the instances that it concerns, some of them several times.
-	affected() iter.Seq[int32]
 }
 
 type (
@@ -129,9 +126,6 @@ func (m classMigrations) list() statsio.List {
 }
 func (d ringDiff) list() statsio.List   { return listOf(d.Arcs) }
 func (d rangesDiff) list() statsio.List { return listOf(d.Moves) }
-
-func (d ringDiff) encode() []byte   { return d.Encode() }
-func (d rangesDiff) encode() []byte { return d.Encode() }
 
 func (d ringDiff) parts() []Part {
 	added := func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After }
@@ -155,26 +149,6 @@ func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (fr
 			}
 		}
 	})
-}
-
-func (d ringDiff) affected() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for _, m := range d.Arcs {
-			if !yield(m.From) || !yield(m.To) {
-				return
-			}
-		}
-	}
-}
-
-func (d rangesDiff) affected() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for _, m := range d.Moves {
-			if !yield(m.From) || !yield(m.To) {
-				return
-			}
-		}
-	}
 }
 
 // moves are migrations of keys by ascending key, in whatever order the plan has them.

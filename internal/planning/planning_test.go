@@ -533,6 +533,50 @@ func (gone) Operators(context.Context, string, int) ([]store.Operator, error) {
 	return nil, store.ErrUnavailable
 }
 
+// TestUnknownScheme: what a newer version stored under a scheme of its own is an error,
+// whoever reads it.
+func TestUnknownScheme(t *testing.T) {
+	e := newEnv(t)
+	e.configure("clicks", configuration(2))
+	p := e.propose("clicks", skewed(1))
+	strange := p.Plan
+	strange.ID, strange.Interval, strange.Fingerprint, strange.Source, strange.Scheme = "strange", 2, "f", "f", "spiral"
+	if _, _, err := e.store.CreatePlan(e.Context(), store.NewPlan{Plan: strange}, store.Transition{At: e.clock()}); err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]func() error{
+		"Plan": func() error { _, err := e.Plan(e.Context(), "strange"); return err },
+		"Plans": func() error {
+			_, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 10})
+			return err
+		},
+		"Replay": func() error { _, err := e.Replay(e.Context(), "strange", e.lease()); return err },
+		"Commit": func() error {
+			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }}, true)
+			return err
+		},
+		"Approve": func() error {
+			_, err := e.Approve(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }})
+			return err
+		},
+		"Operator": func() error {
+			nobody := func(*store.Operator) error { return nil }
+			_, _, err := e.store.PutOperator(e.Context(), "spiral", []byte(`{"scheme":"spiral"}`), e.clock(), nobody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = e.Operator(e.Context(), "spiral")
+			return err
+		},
+	}
+	for name, call := range read {
+		var refused *planning.Error
+		if err := call(); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), `scheme "spiral"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestStoreIsGone: a store that cannot be reached, or does not say anything for too long,
 // is told from one that refuses.
 func TestStoreIsGone(t *testing.T) {

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,9 +10,6 @@ import (
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
-
-// SchemeOf is the scheme that a plan was made under.
-func SchemeOf(p Plan) SchemeName { return SchemeName(p.Scheme) }
 
 func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
 
@@ -28,6 +26,9 @@ func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next i
 		return nil, 0, err
 	}
 	plans, next, err = s.store.Plans(ctx, f)
+	for _, p := range plans {
+		err = cmp.Or(err, SchemeOf(p).check())
+	}
 	return plans, next, aboutOperator(f.Operator, err)
 }
 
@@ -95,7 +96,7 @@ func (s *Service) Flows(ctx context.Context, p Plan, memory *admission.Lease) (L
 
 // TableChanges lists what a plan does to the entries of the routing table.
 func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter, memory *admission.Lease) (Listing, error) {
-	if err := schemeOf(p).refuseChanges(); err != nil {
+	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
 	}
 	if err := refuseUnresolved(p); err != nil {

@@ -37,8 +37,14 @@ func (r *reader) operator(ctx context.Context, name string) (store.Operator, err
 
 func (r *reader) plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := r.store.Plan(ctx, id)
+	if err == nil {
+		err = SchemeOf(p).check()
+	}
 	return p, aboutPlan(id, err)
 }
+
+// SchemeOf is the scheme that a plan was made under.
+func SchemeOf(p Plan) SchemeName { return SchemeName(p.Scheme) }
 
 // configuration reads a version of an operator's configuration.
 func (r *reader) configuration(ctx context.Context, operator string, version int64) (Configuration, error) {

@@ -32,7 +32,7 @@ func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease
 	if err != nil {
 		return nil, err
 	}
-	if err := schemeOf(p).refuseReplay(); err != nil {
+	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
 	}
 	r := &Replay{Plan: p, service: s, memory: memory}

@@ -40,13 +40,13 @@ func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (s
 	return p, err
 }
 
-// HoldResolution has a lease hold what a resolution takes that was read.
-func HoldResolution(in *statsio.Resolution, memory *admission.Lease) error {
-	return memory.Settle(in.Bytes() + int64(in.Len())*changeBytes)
-}
-
 // Resolve takes the keys of a plan of classes.
-func (s *Service) Resolve(ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease) (Plan, error) {
+func (s *Service) Resolve(
+	ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease,
+) (Plan, error) {
+	if err := memory.Settle(in.Bytes() + int64(in.Len())*changeBytes); err != nil {
+		return Plan{}, err
+	}
 	p, err := s.resolvable(ctx, step.Plan, step.Guard)
 	if err != nil {
 		return p, err

@@ -274,7 +274,7 @@ func (o *PlanResult) stays() []compact.Record {
 func (o *PlanResult) encodedMigrations(withStays bool) []byte {
 	switch {
 	case o.diff != nil:
-		return o.diff.encode()
+		return o.diff.Encode()
 	case o.classes == nil:
 		return statsio.EncodeMigrations(o.Plan)
 	}

@@ -24,8 +24,6 @@ type scheme interface {
 	// of the parameters of a plan.
 	configurationForm(c Configuration) any
 	parametersForm(p Parameters) any
-	// strategy is what plans under the configuration are said to be made by.
-	strategy(c Configuration) string
 
 	// read reads what a plan starts from: the rest of b, whose configurations are there.
 	read(ctx context.Context, r *reader, b *base) error
@@ -49,10 +47,8 @@ type scheme interface {
 	lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (Lists, error)
 	// migrations reads the migrations of a stored plan.
 	migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error)
-	// refuseChanges refuses to list what a plan does to the entries of a routing table,
-	// and refuseReplay to replay it, where there is no such table.
-	refuseChanges() error
-	refuseReplay() error
+	// refuseTable refuses what needs plans of a routing table, where there is none.
+	refuseTable() error
 
 	// table describes a version of the committed table.
 	table(c Configuration, entries []store.Entry) (TableContent, error)

@@ -34,7 +34,6 @@ func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {
 
 func (tableScheme) configurationForm(c Configuration) any { return c }
 func (tableScheme) parametersForm(p Parameters) any       { return p }
-func (tableScheme) strategy(c Configuration) string       { return c.Strategy }
 
 func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
@@ -245,8 +244,7 @@ func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (mig
 	return decodeMigrations(p.ID, blob)
 }
 
-func (tableScheme) refuseChanges() error { return nil }
-func (tableScheme) refuseReplay() error  { return nil }
+func (tableScheme) refuseTable() error { return nil }
 
 func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
 	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash}, nil

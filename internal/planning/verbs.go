@@ -23,22 +23,25 @@ type Step struct {
 	Claim *Claim[Plan]
 }
 
-// act takes the step in the store. Its guard must be given to the method that does it.
-type act func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error)
+// act takes the step in the store, whose method that does it must be given the guards.
+type act = func(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error)
 
 // take takes a step and counts what came of it. happened tells whether there is nothing
-// left to do.
-func (s *Service) take(ctx context.Context, step Step, happened func(store.Plan) bool, do act) (Plan, error) {
+// left to do, held whether the plan is another executor's.
+func (s *Service) take(
+	ctx context.Context, step Step, happened func(store.Plan) bool, do act, held ...store.PlanGuard,
+) (Plan, error) {
 	step.By.At = s.now()
 	var from store.Status
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
-	p, err := do(ctx, step.Plan, step.By, func(p store.Plan) error {
+	guard := func(p store.Plan) error {
 		from = p.Status
-		if happened(p) {
-			return nil
+		if err := SchemeOf(p).check(); err != nil || happened(p) {
+			return err
 		}
 		return step.Guard(p)
-	})
+	}
+	p, err := do(ctx, step.Plan, step.By, append([]store.PlanGuard{guard}, held...)...)
 	if errors.Is(err, store.ErrTransition) {
 		return p, &Error{Reason: TransitionNotAllowed, Detail: "The plan is " + string(from) + ": " + allowed(from), err: err}
 	}
@@ -72,16 +75,12 @@ func is(status store.Status) func(store.Plan) bool {
 
 // Approve approves a proposed plan.
 func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
-	return s.take(ctx, step, is(store.StatusApproved), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.ApprovePlan(ctx, id, by, guard)
-	})
+	return s.take(ctx, step, is(store.StatusApproved), s.store.ApprovePlan)
 }
 
 // Reject ends a proposed plan.
 func (s *Service) Reject(ctx context.Context, step Step) (Plan, error) {
-	return s.take(ctx, step, is(store.StatusRejected), func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.RejectPlan(ctx, id, by, guard)
-	})
+	return s.take(ctx, step, is(store.StatusRejected), s.store.RejectPlan)
 }
 
 // Start says that an executor carries an approved plan out, or takes it over from one
@@ -97,9 +96,11 @@ func (s *Service) Start(ctx context.Context, step Step, executor Executor) (Plan
 		}
 		return refuse(OtherExecutor, holder(p)+" A successor takes it over with a higher executor_epoch.")
 	}
-	return s.take(ctx, step, started, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.StartPlan(ctx, id, executor, by, guard, takesOver)
-	})
+	return s.take(ctx, step, started, func(
+		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
+	) (store.Plan, error) {
+		return s.store.StartPlan(ctx, id, executor, by, guards...)
+	}, takesOver)
 }
 
 // holder says who carries a plan out.
@@ -135,10 +136,10 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, epoch int64, insta
 		})
 	}
 	return s.take(ctx, step, acknowledged, s.committing(func(
-		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
+		ctx context.Context, id string, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
 	) (store.Plan, bool, error) {
-		return s.store.AckPlan(ctx, id, instances, by, keep, guard, heldWith(epoch))
-	}))
+		return s.store.AckPlan(ctx, id, instances, by, keep, guards...)
+	}), heldWith(epoch))
 }
 
 // Commit makes the table of a plan the operator's. One that was not started is committed
@@ -147,23 +148,20 @@ func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, er
 	handedOver := func(p store.Plan) error {
 		if p.Status == store.StatusApproved && !stopped {
 			return refuse(TransitionNotAllowed,
-				`The plan is approved: start it, and acknowledge its migrations; or stop the engine, move what the plan routes elsewhere, and commit it with "stopped": true.`)
+				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
+					`move what the plan routes elsewhere, and commit it with "stopped": true.`)
 		}
 		return nil
 	}
-	return s.take(ctx, step, is(store.StatusCommitted), s.committing(func(
-		ctx context.Context, id string, by store.Transition, keep store.Retention, guard store.PlanGuard,
-	) (store.Plan, bool, error) {
-		return s.store.CommitPlan(ctx, id, by, keep, guard, handedOver)
-	}))
+	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.store.CommitPlan), handedOver)
 }
 
 // committing is a step that may commit the plan, under the retention of its operator.
 func (s *Service) committing(
-	do func(context.Context, string, store.Transition, store.Retention, store.PlanGuard) (store.Plan, bool, error),
+	do func(context.Context, string, store.Transition, store.Retention, ...store.PlanGuard) (store.Plan, bool, error),
 ) act {
-	return func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		p, err := s.store.Plan(ctx, id)
+	return func(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+		p, err := s.plan(ctx, id)
 		if err != nil {
 			return p, err
 		}
@@ -175,7 +173,7 @@ func (s *Service) committing(
 		if err != nil {
 			return p, err
 		}
-		p, committed, err := do(ctx, id, by, config.retention(), guard)
+		p, committed, err := do(ctx, id, by, config.retention(), guards...)
 		if committed {
 			s.observeCommit(p)
 		}
@@ -198,7 +196,9 @@ func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack 
 	happened := func(p store.Plan) bool {
 		return p.Status == store.StatusAborted || p.Status == store.StatusAborting && !rolledBack
 	}
-	return s.take(ctx, step, happened, func(ctx context.Context, id string, by store.Transition, guard store.PlanGuard) (store.Plan, error) {
-		return s.store.AbortPlan(ctx, id, rolledBack, by, guard, heldWith(epoch))
-	})
+	return s.take(ctx, step, happened, func(
+		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
+	) (store.Plan, error) {
+		return s.store.AbortPlan(ctx, id, rolledBack, by, guards...)
+	}, heldWith(epoch))
 }
