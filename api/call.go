@@ -46,12 +46,10 @@ type call struct {
 // idempotentRequest is a request that its Idempotency-Key lets happen only once.
 type idempotentRequest struct {
 	planning.IdempotentRequest
-	sum   hash.Hash // of the request, as far as its body was read
-	reply *reply    // what the store keeps, once it was made
-	done  bool      // the store has the answer
-	// Of the claim; nil before begin:
-	finish  func(ctx context.Context, status int, answer []byte) error
-	release func(ctx context.Context, done bool)
+	sum     hash.Hash                            // of the request, as far as its body was read
+	reply   *reply                               // what the store keeps, once it was made
+	done    bool                                 // the store has the answer
+	release func(ctx context.Context, done bool) // the claim; nil: it has none yet
 }
 
 type handler func(w http.ResponseWriter, c *call) error

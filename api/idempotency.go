@@ -45,37 +45,20 @@ func newIdempotentRequest(c *call) (*idempotentRequest, error) {
 	return r, nil
 }
 
-// begin claims the key of a request, if it has one, once its body was read. What the
-// service then changes happens together with the answer, which the store keeps. If it
-// happened before, the error is that answer.
-func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning.Claim[T], error) {
-	r := c.idempotent
-	if r == nil {
-		return nil, nil
-	}
-	if n, err := io.CopyN(io.Discard, c.Body, contract.MaxBody); n == contract.MaxBody { // decoders leave next to nothing
-		return nil, httpkit.TooLarge("The body goes on after its end.")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, readProblem(c.Context(), err)
-	}
-	r.sum.Sum(r.Body[:0])
-	claim, err := planning.Begin(c.Context(), s.service, r.IdempotentRequest, func(v T) (status int, text []byte, err error) {
-		if r.reply, err = answer(v); err != nil {
-			return 0, nil, err
-		}
-		text, err = r.reply.encode()
-		return r.reply.status, text, err
-	})
+// once does what a request asks for, and answers with what came of it. If the request has
+// a key, that happens together with the answer, which the store keeps; if it happened
+// before, the error is that answer.
+func once[T any](
+	s *shared, w http.ResponseWriter, c *call, answer func(T) (*reply, error), do func(*planning.Claim[T]) (T, error),
+) error {
+	claim, err := begin(s, c, answer)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.finish, r.release = claim.Finish, claim.Release
-	return claim, nil
-}
-
-// finish answers a request with a result. Under a key the answer is the one that the
-// store has; it gets it now where nothing had to be changed.
-func finish[T any](w http.ResponseWriter, c *call, v T, answer func(T) (*reply, error)) error {
+	v, err := do(claim)
+	if err != nil {
+		return err
+	}
 	i := c.idempotent
 	if i != nil && i.reply != nil {
 		i.done = true
@@ -85,17 +68,45 @@ func finish[T any](w http.ResponseWriter, c *call, v T, answer func(T) (*reply, 
 	if err != nil {
 		return err
 	}
-	if i != nil {
+	if i != nil { // nothing had to be changed
 		text, err := r.encode()
 		if err != nil {
 			return err
 		}
-		if err := i.finish(c.Context(), r.status, text); err != nil {
+		if err := claim.Finish(c.Context(), r.status, text); err != nil {
 			return err
 		}
 		i.done = true
 	}
 	return r.write(w, c.Request)
+}
+
+// begin claims the key of a request, if it has one, once its body was read.
+func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning.Claim[T], error) {
+	r := c.idempotent
+	if r == nil {
+		return nil, nil
+	}
+	n, err := io.CopyN(io.Discard, c.Body, contract.MaxBody)
+	switch {
+	case n == contract.MaxBody: // decoders leave next to nothing
+		return nil, httpkit.TooLarge("The body goes on after its end.")
+	case !errors.Is(err, io.EOF):
+		return nil, readProblem(c.Context(), err)
+	}
+	r.sum.Sum(r.Body[:0])
+	claim, err := planning.Begin(c.Context(), s.service, r.IdempotentRequest, func(v T) (int, []byte, error) {
+		var err error
+		if r.reply, err = answer(v); err != nil {
+			return 0, nil, err
+		}
+		text, err := r.reply.encode()
+		return r.reply.status, text, err
+	})
+	if err == nil {
+		r.release = claim.Release
+	}
+	return claim, err
 }
 
 // end gives up the claim of a request that has one.

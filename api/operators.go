@@ -87,16 +87,10 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	claim, err := begin(s.shared, c, operatorReply)
-	if err != nil {
-		return err
-	}
 	unlessSame := c.Header.Get("If-None-Match") == ""
-	op, err := s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
-	if err != nil {
-		return err
-	}
-	return finish(w, c, op, operatorReply)
+	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (planning.Operator, error) {
+		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
+	})
 }
 
 func (s operators) get(w http.ResponseWriter, c *call) error {
@@ -114,14 +108,9 @@ func (s operators) get(w http.ResponseWriter, c *call) error {
 
 func (s operators) delete(w http.ResponseWriter, c *call) error {
 	gone := func(struct{}) (*reply, error) { return &reply{status: http.StatusNoContent}, nil }
-	claim, err := begin(s.shared, c, gone)
-	if err != nil {
-		return err
-	}
-	if err := s.service.Delete(c.Context(), c.param("operator"), operatorGuard(c), claim); err != nil {
-		return err
-	}
-	return finish(w, c, struct{}{}, gone)
+	return once(s.shared, w, c, gone, func(claim *planning.Claim[struct{}]) (struct{}, error) {
+		return struct{}{}, s.service.Delete(c.Context(), c.param("operator"), operatorGuard(c), claim)
+	})
 }
 
 // maxPageBytes: an operator may have very many instances, so a page of operators ends

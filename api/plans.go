@@ -37,14 +37,11 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	if err := in.problem(); err != nil {
 		return err
 	}
-	if asked.Claim, err = begin(s.shared, c, planReply); err != nil {
-		return err
-	}
-	p, err := s.service.Propose(c.Context(), name, asked)
-	if err != nil {
-		return in.problemOf(err)
-	}
-	return finish(w, c, *p, planReply)
+	return once(s.shared, w, c, planReply, func(claim *planning.Claim[*planning.StoredPlan]) (*planning.StoredPlan, error) {
+		asked.Claim = claim
+		p, err := s.service.Propose(c.Context(), name, asked)
+		return p, in.problemOf(err)
+	})
 }
 
 // reports is how a plan is to be made of reports; nil: the statistics come whole.
@@ -209,16 +206,12 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	claim, err := begin(s.shared, c, stepReply)
-	if err != nil {
-		return err
-	}
-	step := planning.Step{Plan: id, By: attributed(c.Context(), planning.Transition{}), Guard: planGuard(c), Claim: claim}
-	p, err := s.service.Resolve(c.Context(), step, in, c.memory)
-	if err != nil {
-		return pointed(err, in.Pointer)
-	}
-	return finish(w, c, p, stepReply)
+	return once(s.shared, w, c, stepReply, func(claim *planning.Claim[planning.Plan]) (planning.Plan, error) {
+		by := attributed(c.Context(), planning.Transition{})
+		step := planning.Step{Plan: id, By: by, Guard: planGuard(c), Claim: claim}
+		p, err := s.service.Resolve(c.Context(), step, in, c.memory)
+		return p, pointed(err, in.Pointer)
+	})
 }
 
 // readResolution reads the body of a resolution.

@@ -6,7 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/access"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 )
@@ -20,40 +19,29 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	var claim *planning.Claim[planning.StoredPlan]
-	if string(m.raw["propose"]) == "true" { // else nothing is changed
-		if claim, err = begin(s.shared, c, planReply); err != nil {
-			return err
-		}
+	if string(m.raw["propose"]) == "true" {
+		return once(s.shared, w, c, planReply, func(claim *planning.Claim[*planning.StoredPlan]) (*planning.StoredPlan, error) {
+			r, asked, err := s.readReplayed(c, m)
+			if err != nil {
+				return nil, err
+			}
+			if err := s.access.admit(c.Request, requiredRole{role: access.Approver}); err != nil {
+				return nil, err
+			}
+			p, err := r.Propose(c.Context(), asked.trials[0], attributed(c.Context(), asked.by), claim)
+			return p, noRows.problemOf(err)
+		})
 	}
-	r, err := s.service.Replay(c.Context(), c.param("id"), c.memory)
+	r, asked, err := s.readReplayed(c, m)
 	if err != nil {
 		return err
-	}
-	asked, err := readReplayed(m, r, s.limits)
-	if err != nil {
-		return err
-	}
-	if asked.propose {
-		if err := s.access.admit(c.Request, requiredRole{role: access.Approver}); err != nil {
-			return err
-		}
-		p, err := r.Propose(c.Context(), asked.trials[0], attributed(c.Context(), asked.by), claim)
-		if err != nil {
-			return noRows.problemOf(err)
-		}
-		return finish(w, c, *p, planReply)
 	}
 	results, front, err := r.Try(c.Context(), asked.trials, asked.lists)
 	if err != nil {
 		return noRows.problemOf(err)
 	}
 	in := planning.WhatIf{Statistics: r.Statistics, Trials: asked.trials, Lists: asked.lists}
-	answer, err := renderTrials(in, &r.Interval, results, front)
-	if err != nil {
-		return err
-	}
-	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, answer.write)
+	return writeTrials(w, c, in, &r.Interval, results, front)
 }
 
 // readReplay reads the members of a request to replay a plan; it may have no body.
@@ -71,22 +59,26 @@ func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 
 // replayRequest is what is to be planned in place of a plan.
 type replayRequest struct {
-	trials         []planning.Trial
-	lists, propose bool
-	by             planning.Transition
+	trials []planning.Trial
+	lists  bool
+	by     planning.Transition
 }
 
-// readReplayed reads what is to be planned in place of the plan.
-func readReplayed(m *members, r *planning.Replay, limits Limits) (asked replayRequest, err error) {
+// readReplayed reads a plan, and what is to be planned in its place.
+func (s plans) readReplayed(c *call, m *members) (r *planning.Replay, asked replayRequest, err error) {
+	if r, err = s.service.Replay(c.Context(), c.param("id"), c.memory); err != nil {
+		return nil, asked, err
+	}
 	under, err := r.Parameters()
 	if err != nil {
-		return asked, err
+		return nil, asked, err
 	}
-	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, limits.PlanTime)
-	asked.lists, asked.propose = optional(m, "plans", false), optional(m, "propose", false)
+	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, s.limits.PlanTime)
+	asked.lists = optional(m, "plans", false)
 	asked.by = planning.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
-	if asked.propose && len(asked.trials) > 1 {
+	if optional(m, "propose", false) && len(asked.trials) > 1 {
 		m.refuse("propose", "is for one strategy and one value of each parameter")
 	}
-	return asked, m.problem()
+	err = m.problem()
+	return r, asked, err
 }

@@ -32,7 +32,7 @@ type reply struct {
 
 // planReply is the answer with a whole plan. Its ETag is that of the plan as GET shows
 // it.
-func planReply(p planning.StoredPlan) (*reply, error) {
+func planReply(p *planning.StoredPlan) (*reply, error) {
 	plain, err := planBody(p.Plan, keyCoder{})
 	if err != nil {
 		return nil, err

@@ -38,20 +38,15 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
-	claim, err := begin(s.shared, c, answer)
-	if err != nil {
-		return err
-	}
-	if c.idempotent != nil {
-		if err := check(); err != nil {
-			return err
+	return once(s.shared, w, c, answer, func(claim *planning.Claim[planning.ReportReceipt]) (r planning.ReportReceipt, err error) {
+		if c.idempotent != nil {
+			if err := check(); err != nil {
+				return r, err
+			}
 		}
-	}
-	receipt, err := s.service.PutReport(c.Context(), by.Operator, by.Instance, &in.Statistics, claim)
-	if err != nil {
-		return in.problemOf(err)
-	}
-	return finish(w, c, receipt, answer)
+		r, err = s.service.PutReport(c.Context(), by.Operator, by.Instance, &in.Statistics, claim)
+		return r, in.problemOf(err)
+	})
 }
 
 // reportReply is the answer once a report is stored.

@@ -26,17 +26,11 @@ func (s plans) verb(do func(context.Context, planning.Step, verbRequest) (planni
 		if _, err := c.op.Read(w, c.Request, &in); err != nil {
 			return err
 		}
-		claim, err := begin(s.shared, c, stepReply)
-		if err != nil {
-			return err
-		}
 		by := attributed(c.Context(), planning.Transition{Actor: in.Actor, Reason: in.Reason})
 		by.Actor = cmp.Or(by.Actor, in.Executor)
-		p, err := do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: claim}, in)
-		if err != nil {
-			return err
-		}
-		return finish(w, c, p, stepReply)
+		return once(s.shared, w, c, stepReply, func(claim *planning.Claim[planning.Plan]) (planning.Plan, error) {
+			return do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: claim}, in)
+		})
 	}
 }
 

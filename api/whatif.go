@@ -48,11 +48,7 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return st.problemOf(err)
 	}
-	answer, err := renderTrials(in, member[int64](st.members, "interval"), results, front)
-	if err != nil {
-		return err
-	}
-	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, answer.write)
+	return writeTrials(w, c, in, member[int64](st.members, "interval"), results, front)
 }
 
 // readWhatIf reads what a what-if has beside its rows. longest is the greatest
@@ -166,9 +162,21 @@ type resultText struct {
 	plan  *planning.PlanResult // nil: its lists are not asked for
 }
 
-// renderTrials renders the answer up to its lists; results are in the order of the
-// trials.
-func renderTrials(in planning.WhatIf, interval *int64, results []*planning.PlanResult, front []bool) (*whatIfText, error) {
+// writeTrials answers with results, which are in the order of the trials.
+func writeTrials(
+	w http.ResponseWriter, c *call, in planning.WhatIf, interval *int64, results []*planning.PlanResult, front []bool,
+) error {
+	answer, err := renderTrials(in, interval, results, front)
+	if err != nil {
+		return err
+	}
+	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, answer.write)
+}
+
+// renderTrials renders the answer up to its lists.
+func renderTrials(
+	in planning.WhatIf, interval *int64, results []*planning.PlanResult, front []bool,
+) (*whatIfText, error) {
 	out, total := &whatIfText{results: make([]resultText, len(results))}, time.Duration(0)
 	for i, p := range results {
 		total += p.Took

@@ -53,7 +53,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 		}
 		id = waiting[0].ID
 	}
-	p, err := s.plan(ctx, id)
+	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return nil, err
 	}

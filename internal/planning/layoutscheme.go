@@ -361,21 +361,12 @@ func toNobody(p *planner.Plan) {
 	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before, p.Skewness.Before, true
 }
 
-func (s layoutScheme) lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (l Lists, err error) {
-	if !change && !moves {
-		return l, nil
-	}
+func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	if change {
-		l.Change = d.parts()
-	}
-	if moves {
-		l.Migrations = d.list()
-	}
-	return l, nil
+	return d.parts(), nil
 }
 
 func (s layoutScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {

@@ -419,9 +419,9 @@ func TestClaims(t *testing.T) {
 	e.configure("clicks", configuration(2))
 	request := planning.IdempotentRequest{Scope: "somebody", Key: "key", Body: [32]byte{1}}
 	broken := errors.New("it cannot be written")
-	answer := func(p planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
+	answer := func(p *planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
 	propose := func() (*planning.StoredPlan, error) {
-		claim, err := planning.Begin(e.Context(), e.Service, request, func(p planning.StoredPlan) (int, []byte, error) { return answer(p) })
+		claim, err := planning.Begin(e.Context(), e.Service, request, func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
 		if err != nil {
 			return nil, err
 		}
@@ -434,7 +434,7 @@ func TestClaims(t *testing.T) {
 	if found, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 1}); err != nil || len(found) > 0 {
 		t.Fatalf("there is a plan without an answer: %v", err)
 	}
-	answer = func(p planning.StoredPlan) (int, []byte, error) {
+	answer = func(p *planning.StoredPlan) (int, []byte, error) {
 		if !p.Created || p.Lists.Migrations == nil {
 			t.Errorf("%+v is answered", p)
 		}

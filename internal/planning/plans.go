@@ -16,9 +16,6 @@ func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
 // MigratesOf is what the migrations of a stored plan are.
 func MigratesOf(p Plan) Migrates { return schemeOf(p).migrates(p.Classes) }
 
-// Plan reads a plan.
-func (s *Service) Plan(ctx context.Context, id string) (Plan, error) { return s.plan(ctx, id) }
-
 // Plans lists plans of an operator, newest first; next is where the list goes on, 0
 // after its end.
 func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error) {
@@ -46,7 +43,20 @@ func (s *Service) Lists(ctx context.Context, p Plan, change, moves bool, memory 
 			return Lists{}, err
 		}
 	}
-	return schemeOf(p).lists(ctx, s.reader, p, change, moves)
+	return s.lists(ctx, p, change, moves)
+}
+
+func (s *Service) lists(ctx context.Context, p store.Plan, change, moves bool) (l Lists, err error) {
+	if change {
+		l.Change, err = schemeOf(p).change(ctx, s.reader, p)
+	}
+	if moves && err == nil {
+		var m migrations
+		if m, err = schemeOf(p).migrations(ctx, s.reader, p); err == nil {
+			l.Migrations = m.list()
+		}
+	}
+	return l, err
 }
 
 // index returns the migrations of a plan. As they never change, they are kept: decoding

@@ -14,7 +14,7 @@ type Proposal struct {
 	Reports *ReportsQuery
 	By      Transition // who asks
 	Memory  *admission.Lease
-	Claim   *Claim[StoredPlan]
+	Claim   *Claim[*StoredPlan]
 }
 
 // ReportsQuery says how the reports of an interval are to be merged.

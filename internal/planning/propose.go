@@ -133,7 +133,7 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 			if p.Epoch != epoch || p.Fingerprint != st.identity(hash, b.op.ConfigVersion, p.BaseVersion) {
 				continue
 			}
-			whole, err := s.plan(ctx, p.ID)
+			whole, err := s.Plan(ctx, p.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +145,7 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 
 // load adds its lists to a stored plan.
 func (s *Service) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
-	lists, err := schemeOf(p).lists(ctx, s.reader, p, true, true)
+	lists, err := s.lists(ctx, p, true, true)
 	return &StoredPlan{Plan: p, Lists: lists}, err
 }
 
@@ -160,7 +160,7 @@ type draft struct {
 	source      string         // the fingerprint of the plan that has the statistics
 	reports     []byte         // JSON; nil: the statistics came whole
 	by          Transition
-	claim       *Claim[StoredPlan]
+	claim       *Claim[*StoredPlan]
 }
 
 // errTwin: another request has made the same plan; its lists are not at hand yet.
@@ -177,14 +177,12 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 		return nil, ctx.Err()
 	}
 	d.by.At = begin
-	made := StoredPlan{Lists: d.lists(record.Changes), Created: true}
-	p, created, err := s.store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (StoredPlan, error) {
+	lists := d.lists(record.Changes)
+	p, created, err := s.store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
 		if !out.Created {
-			return StoredPlan{}, errTwin
+			return nil, errTwin
 		}
-		made := made
-		made.Plan = out.Plan
-		return made, nil
+		return &StoredPlan{Plan: out.Plan, Lists: lists, Created: true}, nil
 	}), record, d.by)
 	if err != nil {
 		return nil, aboutOperator(b.op.Name, overtaken(err))
@@ -197,8 +195,7 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 		s.observeCommit(p)
 	}
 	took := s.now().Sub(begin)
-	made.Plan, made.Persist = p, &took
-	return &made, nil
+	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
 
 // record is a plan as the store takes it.

@@ -35,7 +35,8 @@ func (r *reader) operator(ctx context.Context, name string) (store.Operator, err
 	return op, aboutOperator(name, err)
 }
 
-func (r *reader) plan(ctx context.Context, id string) (store.Plan, error) {
+// Plan reads a plan.
+func (r *reader) Plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := r.store.Plan(ctx, id)
 	if err == nil {
 		err = SchemeOf(p).check()

@@ -28,7 +28,7 @@ type Replay struct {
 
 // Replay reads what a stored plan was made of, into memory that the lease holds.
 func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease) (*Replay, error) {
-	p, err := s.plan(ctx, id)
+	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results [
 }
 
 // Propose makes the result of one trial a plan of the operator.
-func (r *Replay) Propose(ctx context.Context, t Trial, by Transition, claim *Claim[StoredPlan]) (*StoredPlan, error) {
+func (r *Replay) Propose(ctx context.Context, t Trial, by Transition, claim *Claim[*StoredPlan]) (*StoredPlan, error) {
 	p, err := r.propose(ctx, t, by, claim)
 	if errors.Is(err, errTwin) {
 		p, err = r.propose(ctx, t, by, claim)
@@ -147,7 +147,7 @@ func (r *Replay) Propose(ctx context.Context, t Trial, by Transition, claim *Cla
 	return p, err
 }
 
-func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Claim[StoredPlan]) (*StoredPlan, error) {
+func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Claim[*StoredPlan]) (*StoredPlan, error) {
 	s := r.service
 	fingerprint, err := r.fingerprint(t)
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *Service) CheckResolvable(ctx context.Context, id string, guard PlanGuar
 
 // resolvable reads a plan that may be resolved.
 func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (store.Plan, error) {
-	p, err := s.plan(ctx, id)
+	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return p, err
 	}

@@ -43,8 +43,8 @@ type scheme interface {
 
 	// migrates is what the migrations of a plan are.
 	migrates(classes bool) Migrates
-	// lists reads the lists of a stored plan that are asked for.
-	lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (Lists, error)
+	// change reads what a stored plan does to the table; nil: that is not known.
+	change(ctx context.Context, r *reader, p store.Plan) ([]Part, error)
 	// migrations reads the migrations of a stored plan.
 	migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error)
 	// refuseTable refuses what needs plans of a routing table, where there is none.

@@ -216,24 +216,12 @@ func correctSizes(b *base, o *PlanResult) {
 
 func (tableScheme) migrates(classes bool) Migrates { return migratesKeys(classes) }
 
-func (s tableScheme) lists(ctx context.Context, r *reader, p store.Plan, change, moves bool) (l Lists, err error) {
-	if change {
-		changes, err := r.changes(ctx, p)
-		if err != nil {
-			return l, err
-		}
-		if changes != nil {
-			l.Change = changeParts(changes)
-		}
+func (tableScheme) change(ctx context.Context, r *reader, p store.Plan) ([]Part, error) {
+	changes, err := r.changes(ctx, p)
+	if changes == nil || err != nil {
+		return nil, err
 	}
-	if moves {
-		m, err := s.migrations(ctx, r, p)
-		if err != nil {
-			return l, err
-		}
-		l.Migrations = m.list()
-	}
-	return l, nil
+	return changeParts(changes), nil
 }
 
 func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {

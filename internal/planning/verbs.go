@@ -161,7 +161,7 @@ func (s *Service) committing(
 	do func(context.Context, string, store.Transition, store.Retention, ...store.PlanGuard) (store.Plan, bool, error),
 ) act {
 	return func(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-		p, err := s.plan(ctx, id)
+		p, err := s.Plan(ctx, id)
 		if err != nil {
 			return p, err
 		}
