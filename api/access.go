@@ -82,7 +82,8 @@ func (a Access) identified(next http.Handler) http.Handler {
 		}
 		switch {
 		case !httpkit.HostAllowed(r, a.Hosts):
-			forbidden(wire.CodeHostForbidden, "The request is for a host that this server is not; serve --allowed-hosts names those that it is.").Write(w)
+			forbidden(wire.CodeHostForbidden, "The request is for a host that this server is not; "+
+				"serve --allowed-hosts names those that it is.").Write(w)
 		case foreign.Check(r) != nil:
 			forbidden(wire.CodeCrossOrigin, "The request comes from a page of another origin.").Write(w)
 		default:
@@ -101,7 +102,8 @@ func (a Access) admit(r *http.Request, need requiredRole) error {
 	case caller == nil:
 		return unauthenticated(r)
 	case !caller.Role.Grants(need.role):
-		return forbidden(wire.CodeRoleForbidden, fmt.Sprintf("This asks for the role %s, and that of %s is %s.", need.role, caller.Name, caller.Role))
+		return forbidden(wire.CodeRoleForbidden,
+			fmt.Sprintf("This asks for the role %s, and that of %s is %s.", need.role, caller.Name, caller.Role))
 	case need.all && !caller.SeesAll():
 		return forbidden(wire.CodeOperatorForbidden, "This is about all operators, and "+caller.Name+" sees only some.")
 	}

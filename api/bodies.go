@@ -14,15 +14,6 @@ import (
 	"plannerd/internal/statsio"
 )
 
-// The media types of bodies.
-const (
-	mediaJSON   = "application/json"
-	mediaNDJSON = "application/x-ndjson"
-	mediaCSV    = "text/csv"
-	mediaArrow  = "application/vnd.apache.arrow.stream"
-	mediaText   = "text/plain" // a stream of one key a line
-)
-
 const howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 	"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
 

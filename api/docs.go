@@ -30,8 +30,9 @@ var assets embed.FS
 // their own server and nothing else; that of the contract may run its scripts and
 // talk to its server besides.
 const (
-	contractPage   = "api"
-	guidesPolicy   = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	contractPage = "api"
+	guidesPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	contractPolicy = "script-src 'self'; connect-src 'self'; " + guidesPolicy
 )
 
@@ -63,8 +64,8 @@ func (process) page(w http.ResponseWriter, c *call, name string) error {
 	case name == "index.html": // it is the contract's page
 		err = fs.ErrNotExist
 	default:
-		file.Media = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}[path.Ext(name)]
-		file.Media = cmp.Or(file.Media, "text/plain; charset=utf-8")
+		kinds := map[string]string{".css": "css", ".js": "javascript"}
+		file.Media = "text/" + cmp.Or(kinds[path.Ext(name)], "plain") + "; charset=utf-8"
 		file.Body, err = assets.ReadFile("docs/" + name)
 	}
 	if err != nil {

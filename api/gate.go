@@ -21,7 +21,8 @@ func NewGate(c Config) *httpkit.Gate {
 		c.Logger = slog.Default()
 	}
 	log := httpkit.RequestLogger(c.Logger)
-	s := &shared{log: log, errors: httpkit.ErrorHandler{Log: log, ProblemOf: problemOf}, access: c.Access, version: c.Version}
+	errors := httpkit.ErrorHandler{Log: log, ProblemOf: problemOf}
+	s := &shared{log: log, errors: errors, access: c.Access, version: c.Version}
 	return httpkit.NewGate(func(draining <-chan struct{}) http.Handler {
 		refuse := func(w http.ResponseWriter, _ *http.Request) {
 			p := unavailable("The process is starting: its database is not ready yet.")

@@ -33,7 +33,8 @@ type operatorStatus struct {
 func operatorStatusOf(op planning.Operator) operatorStatus {
 	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
-		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval, CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
+		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
+		CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {
 		out.CurrentPlan, out.CurrentPlanStatus = &op.CurrentPlan, &op.CurrentStatus

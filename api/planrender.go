@@ -72,10 +72,12 @@ type ack struct {
 func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figures {
 	out := figures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
-		Theta:       wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
-		Underload:   wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
-		Skewness:    wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
-		Migration:   wire.MigrationFigures{Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective},
+		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
+		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
+		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
+		Migration: wire.MigrationFigures{
+			Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective,
+		},
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 	}
 	if f.Instances != nil {

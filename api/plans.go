@@ -37,7 +37,7 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	if err := in.problem(); err != nil {
 		return err
 	}
-	return once(s.shared, w, c, planReply, func(claim *planning.Claim[*planning.StoredPlan]) (*planning.StoredPlan, error) {
+	return once(s.shared, w, c, planReply, func(claim *planning.Claim[storedPlan]) (storedPlan, error) {
 		asked.Claim = claim
 		p, err := s.service.Propose(c.Context(), name, asked)
 		return p, in.problemOf(err)

@@ -86,7 +86,8 @@ func problemOf(err error) *httpkit.Problem {
 	case errors.As(err, &failed):
 		return newProblem(http.StatusPreconditionFailed, wire.CodePreconditionFailed, failed.Detail)
 	case errors.Is(err, httpkit.ErrPageToken):
-		return newProblem(http.StatusBadRequest, wire.CodeInvalidPageToken, "The page token is none of this list with these parameters.").
+		const detail = "The page token is none of this list with these parameters."
+		return newProblem(http.StatusBadRequest, wire.CodeInvalidPageToken, detail).
 			WithParameter("page_token", "must be the next_page_token of an answer to the same request")
 	case errors.As(err, &body):
 		return bodyProblem(body)
@@ -100,9 +101,11 @@ func problemOf(err error) *httpkit.Problem {
 		return httpkit.TooLarge(fmt.Sprintf("The request needs at least %s of memory; this server gives %s to one.",
 			humanize.IBytes(uint64(memory.Need)), humanize.IBytes(uint64(memory.Limit))))
 	case errors.Is(err, admission.ErrFull): // it would fit at another time
-		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget, "Other requests hold the memory that this one needs; try again.", 1)
+		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget,
+			"Other requests hold the memory that this one needs; try again.", 1)
 	case errors.Is(err, os.ErrDeadlineExceeded): // httpkit.ErrBodyTooSlow, too
-		p := newProblem(http.StatusRequestTimeout, wire.CodeTooSlow, "The body came too slowly: nothing for too long, or at too low a rate.")
+		p := newProblem(http.StatusRequestTimeout, wire.CodeTooSlow,
+			"The body came too slowly: nothing for too long, or at too low a rate.")
 		p.Close = true
 		return p
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -12,6 +12,15 @@ import (
 	"plannerd/internal/planning"
 )
 
+// The media types of bodies.
+const (
+	mediaJSON   = "application/json"
+	mediaNDJSON = "application/x-ndjson"
+	mediaCSV    = "text/csv"
+	mediaArrow  = "application/vnd.apache.arrow.stream"
+	mediaText   = "text/plain" // a stream of one key a line
+)
+
 // listRevision counts the ways in which long lists have been written. It is part
 // of their ETags.
 const listRevision = 2

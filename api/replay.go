@@ -20,7 +20,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if string(m.raw["propose"]) == "true" {
-		return once(s.shared, w, c, planReply, func(claim *planning.Claim[*planning.StoredPlan]) (*planning.StoredPlan, error) {
+		return once(s.shared, w, c, planReply, func(claim *planning.Claim[storedPlan]) (storedPlan, error) {
 			r, asked, err := s.readReplayed(c, m)
 			if err != nil {
 				return nil, err

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"net/http"
 	"sync"
@@ -30,9 +29,11 @@ type reply struct {
 	text       *planText
 }
 
+type storedPlan = *planning.StoredPlan
+
 // planReply is the answer with a whole plan. Its ETag is that of the plan as GET shows
 // it.
-func planReply(p *planning.StoredPlan) (*reply, error) {
+func planReply(p storedPlan) (*reply, error) {
 	plain, err := planBody(p.Plan, keyCoder{})
 	if err != nil {
 		return nil, err
@@ -70,18 +71,19 @@ func (r *reply) write(w http.ResponseWriter, request *http.Request) error {
 	}
 	switch {
 	case r.text != nil:
-		return httpkit.WriteStream(w, request, r.status, "application/json", func(out *bufio.Writer) error { return r.text.write(out) })
+		return httpkit.WriteStream(w, request, r.status, mediaJSON, r.text.write)
 	case r.status == http.StatusNoContent:
 		w.WriteHeader(r.status)
 	default:
-		httpkit.WriteBody(w, r.status, "application/json", []byte(r.Body))
+		httpkit.WriteBody(w, r.status, mediaJSON, []byte(r.Body))
 	}
 	return nil
 }
 
 // replyCoder compresses what the store keeps: most of it are figures of instances.
 var replyCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true))
 	must(err)
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	must(err)

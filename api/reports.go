@@ -38,7 +38,8 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
-	return once(s.shared, w, c, answer, func(claim *planning.Claim[planning.ReportReceipt]) (r planning.ReportReceipt, err error) {
+	type receipt = planning.ReportReceipt
+	return once(s.shared, w, c, answer, func(claim *planning.Claim[receipt]) (r receipt, err error) {
 		if c.idempotent != nil {
 			if err := check(); err != nil {
 				return r, err

@@ -38,7 +38,8 @@ func objectivesOf(info planner.Info) []wire.Objective {
 func parameterInfo(p *parameters.Parameter) wire.ParameterInfo {
 	out := wire.ParameterInfo{
 		Name: p.Name, Label: p.Label, Help: p.Help, Type: wire.ParameterType(p.Type), Range: p.Range(), Default: p.Default,
-		Choices: []wire.ParameterWord{}, PowersOfTwo: p.PowersOfTwo, Schemes: []wire.Scheme{}, Strategies: []wire.Strategy{}, First: p.First,
+		PowersOfTwo: p.PowersOfTwo, First: p.First,
+		Choices: []wire.ParameterWord{}, Schemes: []wire.Scheme{}, Strategies: []wire.Strategy{},
 		Unit: (*wire.ParameterUnit)(given(string(p.Unit))), None: given(p.None), Grid: given(p.Grid),
 	}
 	for _, scheme := range parameters.Schemes() {

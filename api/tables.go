@@ -2,10 +2,8 @@ package api
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -32,8 +30,10 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 	q.TableQuery, q.keys = planning.TableQuery{Version: planning.NotAsked, Since: planning.NotAsked}, c.keys()
 	c.Decode(&q.TableQuery)
 	bad := httpkit.Invalid()
-	if q.wait, err = readWait(c.Query); err != nil {
-		bad.AtParameter("wait", err.Error())
+	if text := c.Query.Get("wait"); text != "" {
+		if q.wait, err = time.ParseDuration(text); err != nil || q.wait > maxWait {
+			bad.AtParameter("wait", "must be at most 60s")
+		}
 	}
 	follows := c.Query.Has("since") || c.Query.Has("wait")
 	switch {
@@ -48,22 +48,11 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 	return q, bad.OrNil()
 }
 
-func readWait(query url.Values) (time.Duration, error) {
-	text := query.Get("wait")
-	if text == "" {
-		return 0, nil
-	}
-	wait, err := time.ParseDuration(text)
-	if err != nil || wait > maxWait {
-		return 0, errors.New("must be at most 60s")
-	}
-	return wait, nil
-}
-
 // etag is that of the answer in a state, which is all that can change of it.
 func (q tableRequest) etag(t planning.TableState, full bool) string {
 	return httpkit.ETag(fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
-		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch, q.keys.base64, q.Since != planning.NotAsked, full))
+		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch,
+		q.keys.base64, q.Since != planning.NotAsked, full))
 }
 
 // hasChanges tells whether there is anything that the client does not have: what it has
@@ -231,7 +220,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return aboutParameter(err, "key")
 	}
-	out := wire.Route{Operator: name, Key: keys.text(key), Instance: r.Instance, Source: wire.RouteSource(r.Source), Version: r.Version}
+	out := wire.Route{
+		Operator: name, Key: keys.text(key), Instance: r.Instance, Source: wire.RouteSource(r.Source), Version: r.Version,
+	}
 	if keys.base64 {
 		encoding := wire.AnswerKeyEncodingBase64
 		out.KeyEncoding = &encoding
