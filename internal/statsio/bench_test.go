@@ -201,7 +201,7 @@ func BenchmarkDuplicates(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	s := statisticsOf(zipfRows(1e6))
 	p := planOf(s, 50_000)
-	input, moves := EncodeInput(s), EncodeMigrations(p)
+	input, moves := encodeInput(s), EncodeMigrations(p)
 	stored := func(name string, n int, blob []byte, f func()) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -212,7 +212,7 @@ func BenchmarkEncode(b *testing.B) {
 			b.ReportMetric(float64(len(blob))/float64(n), "stored_B/row")
 		})
 	}
-	stored("input/keys=1e6", s.Len(), input, func() { EncodeInput(s) })
+	stored("input/keys=1e6", s.Len(), input, func() { encodeInput(s) })
 	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _ = DecodeInput(input) })
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })

@@ -12,7 +12,7 @@ const (
 )
 
 // IsCompact tells whether a stored input is of [EncodeCompact], not of
-// [EncodeInput].
+// [EncodeInputUntil].
 func IsCompact(blob []byte) bool { return isBlob(blob, compactMagic) }
 
 // IsClassMoves tells whether a stored list of migrations is of

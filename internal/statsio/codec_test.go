@@ -99,10 +99,10 @@ func TestInputRoundTrip(t *testing.T) {
 	for name, s := range map[string]*planner.Statistics{
 		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
 	} {
-		if n := InputRows(EncodeInput(s)); n != s.Len() {
+		if n := InputRows(encodeInput(s)); n != s.Len() {
 			t.Errorf("%d rows of %d", n, s.Len())
 		}
-		got, err := DecodeInput(EncodeInput(s))
+		got, err := DecodeInput(encodeInput(s))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -118,7 +118,7 @@ func TestCorruption(t *testing.T) {
 		blob   []byte
 		decode func([]byte) error
 	}{
-		"input": {EncodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"input": {encodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
 		"report": {EncodeReport(s), func(b []byte) error {
 			_, err := MergeReports(t.Context(), []Report{{Blob: b}}, nil, nil)
 			return err
@@ -317,16 +317,16 @@ func TestWriteErrors(t *testing.T) {
 // could say less: stored ones stay readable, also by builds that know no better.
 func TestInputWithoutLists(t *testing.T) {
 	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true, Residual: []planner.Residual{{Instance: 2, Cost: 3}}}
-	plain := EncodeInput(s)
+	plain := encodeInput(s)
 	if flags := plain[blobHeader]; flags != inputPartial {
 		t.Errorf("flags %b, want %b", flags, inputPartial)
 	}
 	s.PartialOn, s.Frozen = []int32{}, []int32{}
-	if !bytes.Equal(EncodeInput(s), plain) {
+	if !bytes.Equal(encodeInput(s), plain) {
 		t.Error("empty lists change the blob")
 	}
 	s.PartialOn, s.Frozen = []int32{1}, []int32{4}
-	if with := EncodeInput(s); !bytes.HasPrefix(with[blobHeader+1:], plain[blobHeader+1:]) {
+	if with := encodeInput(s); !bytes.HasPrefix(with[blobHeader+1:], plain[blobHeader+1:]) {
 		t.Errorf("%q does not begin as %q", with, plain)
 	}
 }

@@ -216,11 +216,11 @@ func FuzzDecodeMigrations(f *testing.F) {
 func FuzzDecodeInput(f *testing.F) {
 	s := statisticsOf(zipfRows(7))
 	s.Partial, s.Residual = true, []planner.Residual{{Instance: 3, Cost: 1, State: 2, Keys: 4}}
-	blob := EncodeInput(s)
+	blob := encodeInput(s)
 	f.Add(blob)
 	f.Add(blob[blobHeader:])
 	s.PartialOn, s.Frozen = []int32{3}, []int32{4, 9}
-	f.Add(EncodeInput(s)[blobHeader:])
+	f.Add(encodeInput(s)[blobHeader:])
 	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, blob := range sealed(inputMagic, data) {
@@ -231,7 +231,7 @@ func FuzzDecodeInput(f *testing.F) {
 				}
 				continue
 			}
-			back, err := DecodeInput(EncodeInput(s))
+			back, err := DecodeInput(encodeInput(s))
 			if err != nil {
 				t.Fatal(err)
 			}

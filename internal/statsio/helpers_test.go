@@ -60,3 +60,7 @@ func planOf(s *planner.Statistics, n int) *planner.Plan {
 	}
 	return p
 }
+
+func encodeInput(s *planner.Statistics) []byte {
+	return EncodeInputUntil(s, func() bool { return false })
+}

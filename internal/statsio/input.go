@@ -19,14 +19,10 @@ const (
 	inputFlags = 1<<iota - 1
 )
 
-// EncodeInput returns statistics of keys, of which no row counts several, as a
-// small blob, for storing: rows keep their order and every bit of their values.
-func EncodeInput(s *planner.Statistics) []byte {
-	return EncodeInputUntil(s, func() bool { return false })
-}
-
-// EncodeInputUntil is [EncodeInput], unless stop asks it to give up: then it
-// returns nil. It asks once for each block of rows, from several goroutines.
+// EncodeInputUntil returns statistics of keys, of which no row counts several, as a
+// small blob, for storing: rows keep their order and every bit of their values. When
+// stop asks it to give up, it returns nil. It asks once for each block of rows, from
+// several goroutines.
 func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
@@ -89,7 +85,7 @@ func InputRows(blob []byte) int {
 	return r.number(math.MaxInt32)
 }
 
-// DecodeInput is the inverse of [EncodeInput]. It fails with [ErrCorrupt].
+// DecodeInput is the inverse of [EncodeInputUntil]. It fails with [ErrCorrupt].
 func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	r := newBlobReader(blob, inputMagic)
 	flags := r.number(inputFlags)

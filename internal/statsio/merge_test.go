@@ -348,7 +348,7 @@ func BenchmarkMerge(b *testing.B) {
 	for d, part := range parts {
 		r := reportOf(int32(d), part...)
 		reports = append(reports, r.encoded())
-		inputs = append(inputs, EncodeInput(r.stats))
+		inputs = append(inputs, encodeInput(r.stats))
 		size += len(reports[d].Blob)
 	}
 	place := func(_ []byte, hash uint64, _ int32) int32 { return int32(hash % instances) }

@@ -90,7 +90,7 @@ func TestEncodeInputStops(t *testing.T) {
 		asked.Add(1)
 		return false
 	}
-	if !bytes.Equal(EncodeInputUntil(s, never), EncodeInput(s)) || asked.Load() != 8 {
+	if !bytes.Equal(EncodeInputUntil(s, never), encodeInput(s)) || asked.Load() != 8 {
 		t.Errorf("asked %d times", asked.Load())
 	}
 	asked.Store(0)

@@ -329,7 +329,7 @@ func TestClassMovesRoundTrip(t *testing.T) {
 func TestBlobKinds(t *testing.T) {
 	s := statisticsOf(zipfRows(3))
 	blobs := map[string][]byte{
-		"input": EncodeInput(s), "compact": EncodeCompact(&compact.Statistics{}),
+		"input": encodeInput(s), "compact": EncodeCompact(&compact.Statistics{}),
 		"migrations": EncodeMigrations(planOf(s, 1)), "class moves": EncodeClassMoves(nil), "cut": []byte("PLC"), "nil": nil,
 	}
 	for name, blob := range blobs {

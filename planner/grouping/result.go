@@ -28,8 +28,6 @@ type Result struct {
 	Agreement *Agreement
 	// Head of the stream, under DChoices and WChoices.
 	Head *Head
-	// Heavy are the keys above 1/(5W) of the messages, most frequent first.
-	Heavy []HeavyKey
 	// Series is the imbalance through time, evenly spaced, the last point at m.
 	Series []Point
 }
@@ -117,17 +115,6 @@ type Head struct {
 	// Choices is d of the keys in the head, the greatest there was with a sketch.
 	// W: they could go to any worker.
 	Choices int
-}
-
-// HeavyKey is a key above 1/(5W) of the messages.
-type HeavyKey struct {
-	Key      int32 // its number
-	Messages int64
-	// Choices is the number of candidates it had, or the greatest there was with
-	// a sketch; W: any worker.
-	Choices int
-	// Candidates is how many workers that were: candidates may coincide.
-	Candidates int
 }
 
 // Point is the state after some messages. Imbalances are in messages.

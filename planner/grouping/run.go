@@ -220,7 +220,6 @@ func (r *run) result() (*Result, error) {
 		return nil, err
 	}
 	result.Bounds = r.bounds(offers, best)
-	result.Heavy = r.heavy(offers)
 	result.Head = r.headFound()
 	if r.global != nil {
 		result.Agreement = &Agreement{
@@ -269,18 +268,6 @@ func (r *run) atMostAll(choices int) int {
 		return r.o.Workers
 	}
 	return min(choices, r.o.Workers)
-}
-
-func (r *run) heavy(offers func(int) int) (heavy []HeavyKey) {
-	for _, k := range r.s.above(r.s.messages / int64(5*r.o.Workers)) {
-		d, row := offers(int(k)), r.table.row(k)
-		h := HeavyKey{Key: k, Messages: r.s.counts[k], Choices: d, Candidates: len(row)}
-		if d == 0 {
-			h.Choices, h.Candidates = r.o.Workers, r.o.Workers
-		}
-		heavy = append(heavy, h)
-	}
-	return heavy
 }
 
 func (r *run) headFound() *Head {

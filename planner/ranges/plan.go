@@ -96,8 +96,6 @@ type Division struct {
 	// has to come from others. Heavy keys are where the plan put them.
 	// LowerBoundError bounds by how much this is off.
 	LowerBound, LowerBoundError float64
-	// RankError bounds by how much any rank is off, with that Confidence.
-	RankError, Confidence float64
 }
 
 // segment is an interval of a division: from a point of the grid to where the next

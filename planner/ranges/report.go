@@ -8,11 +8,7 @@ import (
 
 // report describes a new division.
 func (d *division) report(before Owners, after []segment) *Division {
-	c := d.g.cdf
-	p := &Division{
-		Options: d.o, Followers: d.followers, Before: before, After: d.owners(after),
-		RankError: c.Error(), Confidence: c.Confidence(),
-	}
+	p := &Division{Options: d.o, Followers: d.followers, Before: before, After: d.owners(after)}
 	p.Options.Stop = nil
 	p.Loads = make([]Load, len(d.followers))
 	d.compare(after, func(from, to, low, high int) { d.addTransfer(p, from, to, low, high) })
