@@ -18,7 +18,7 @@ import (
 // cases is how many random cases a test looks at.
 func cases(n int) int {
 	if testing.Short() {
-		return n / 6
+		return n / 30
 	}
 	return n
 }

@@ -89,7 +89,11 @@ func TestStopIsAsked(t *testing.T) {
 
 // TestManyHotKeys: with fewer keys than instances, every key is hot.
 func TestManyHotKeys(t *testing.T) {
-	s := zipfSnapshot(3000, 6000)
+	instances := 3000
+	if testing.Short() {
+		instances = 300
+	}
+	s := zipfSnapshot(instances, 2*instances)
 	for i := range s.Cost {
 		s.Cost[i] = float64(1 + i%3)
 		s.Instances[i].Capacity = float64(1 + i%2)

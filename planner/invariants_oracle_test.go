@@ -59,7 +59,7 @@ func TestInvariantsTiny(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(7, 7))
-			for range 20_000 {
+			for range casesOf(20_000) {
 				c := plannertest.Tiny(r)
 				if checkCase(strategy, c) != nil {
 					failShrunk(t, strategy, c, func(d *plannertest.Case) error { return checkCase(strategy, d) })
@@ -90,7 +90,7 @@ func TestInvariantsMedium(t *testing.T) {
 func TestInvariantsFloat(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))
-	for range 3000 {
+	for range casesOf(3000) {
 		c := plannertest.Tiny(r)
 		for i := range c.Items {
 			it := &c.Items[i]
@@ -116,7 +116,7 @@ func TestInvariantsFloat(t *testing.T) {
 func TestInvariantsWorkBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 10))
-	for range 150 {
+	for range casesOf(150) {
 		c := plannertest.Tiny(r)
 		s := c.Snapshot()
 		for _, strategy := range names() {
@@ -152,7 +152,7 @@ func sameMoves(a, b *planner.Plan) bool { return slices.Equal(a.Moves, b.Moves) 
 func TestInvariantsStop(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
-	for n := range 200 {
+	for n := range casesOf(200) {
 		c := plannertest.Tiny(r)
 		for _, strategy := range names() {
 			asked := 0
@@ -183,7 +183,7 @@ func TestInvariantsStop(t *testing.T) {
 func TestInputNotMutated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(12, 12))
-	for range 500 {
+	for range casesOf(500) {
 		c := plannertest.Tiny(r)
 		s, untouched := c.Snapshot(), c.Snapshot()
 		for _, strategy := range names() {

@@ -37,7 +37,7 @@ func TestLiteralTiny(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(21, 21))
-			for range 5000 {
+			for range casesOf(5000) {
 				c := plannertest.Tiny(r)
 				if differs(strategy, c) != nil {
 					failShrunk(t, strategy, c, func(d *plannertest.Case) error { return differs(strategy, d) })

@@ -48,7 +48,7 @@ func TestOutflowBounds(t *testing.T) {
 		}
 	}
 	t.Logf("branched %d times, bound exact %d times, infeasible %d times", placed, exact, proven)
-	if placed < 100 || exact < 1000 || proven < 100 {
+	if placed < casesOf(100) || exact < casesOf(1000) || proven < casesOf(100) {
 		t.Error("too few cases of some kind")
 	}
 }

@@ -38,7 +38,8 @@ func byKey(p *planner.Plan) []string {
 func eachCase(t *testing.T, seed uint64, tiny int, f func(*testing.T, *rand.Rand, string, *plannertest.Case)) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(seed, seed))
-	for n := range tiny + tiny/100 {
+	tiny = casesOf(tiny)
+	for n := range tiny + max(1, tiny/100) {
 		c := plannertest.Tiny(r)
 		if n >= tiny {
 			c = plannertest.Medium(r, 50+r.IntN(50), 2+r.IntN(5))
@@ -193,7 +194,7 @@ func TestPlanningAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if reached < 1000 {
+	if reached < casesOf(1000) {
 		t.Errorf("only %d plans reached their goals", reached)
 	}
 }
@@ -227,7 +228,7 @@ func TestTheorem1(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(51, 51))
 	worst := map[string]float64{}
-	for range 2500 {
+	for range casesOf(2500) {
 		n := 2 + r.IntN(7)
 		c := planted(r, n, r.IntN(2) == 0)
 		s := c.Snapshot()
@@ -248,7 +249,7 @@ func TestTheorem1(t *testing.T) {
 func TestExtremeMagnitudes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(52, 52))
-	for range 1000 {
+	for range casesOf(1000) {
 		c := plannertest.Tiny(r)
 		for i := range c.Items {
 			c.Items[i].Cost = math.Ldexp(c.Items[i].Cost, r.IntN(40)-20)

@@ -80,7 +80,7 @@ type Base struct {
 	// IgnoreInstances: the rows' instances are older than Table, so they say
 	// nothing.
 	IgnoreInstances bool
-	// Stop, if set, is asked now and then whether to give up. The error is then
-	// [ErrStopped].
+	// Stop, if set, is asked now and then whether to give up, also by several
+	// goroutines at the same time. The error is then [ErrStopped].
 	Stop func() bool
 }

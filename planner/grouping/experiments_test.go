@@ -23,8 +23,11 @@ func size(n int) int { return int(float64(n) * scale) }
 
 // seeds is how many trials each figure is the median of.
 func seeds() uint64 {
-	if scaled {
+	switch {
+	case scaled:
 		return 20
+	case testing.Short():
+		return 2 // at the same time: more data has no more races
 	}
 	return 3
 }
@@ -133,10 +136,17 @@ func allSequences(t *testing.T) []sequence {
 	return all
 }
 
-// shortSequences are all, or those of less than 200 000 messages.
+// shortSequences are all, or those of less than 200 000 messages, in short 20 000.
 func shortSequences(t *testing.T) []sequence {
 	t.Helper()
-	return slices.DeleteFunc(slices.Clone(allSequences(t)), func(s sequence) bool { return !scaled && s.Len() >= 200_000 })
+	longest := int64(200_000)
+	switch {
+	case scaled:
+		longest = math.MaxInt64
+	case testing.Short():
+		longest = 20_000
+	}
+	return slices.DeleteFunc(slices.Clone(allSequences(t)), func(s sequence) bool { return s.Len() >= longest })
 }
 
 // allStreams are the recorded and the synthetic ones.
@@ -472,8 +482,11 @@ func TestPKGReachesTheBestSplitting(t *testing.T) {
 	exponents, workers := []float64{0.5, 0.8, 1, 1.2, 1.5, 2}, []int{5, 10, 50, 100}
 	worst := map[int]float64{}
 	trials := 20
-	if scaled {
+	switch {
+	case scaled:
 		trials *= len(exponents)
+	case testing.Short():
+		trials = 2
 	}
 	for trial := range trials {
 		z, w := exponents[trial%len(exponents)], workers[trial/len(exponents)%len(workers)]
