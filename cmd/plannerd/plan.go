@@ -169,7 +169,7 @@ func (r *planReport) print(env *environment) error {
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
 	case r.last.classes != nil:
 		return env.output(form, func() any { return classDocumentOf(r.last) }, r.writePlan, func(w io.Writer) error {
-			return statsio.WriteCSV(w, statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan)), false)
+			return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan))).WriteCSV(w, false)
 		})
 	}
 	return env.output(form, func() any { return documentOf(r.last, r.input.last.Stats.Fingerprint(), keys) }, r.writePlan, func(w io.Writer) error {

@@ -191,7 +191,7 @@ func TestCutStreams(t *testing.T) {
 // TestHeadOfStream: what nobody reads is not made.
 func TestHeadOfStream(t *testing.T) {
 	made := 0
-	records := func(yield func(statsio.Entry) bool) {
+	var records statsio.Records[statsio.Entry] = func(yield func(statsio.Entry) bool) {
 		for e := range numbered(1_000_000, false) {
 			made++
 			if !yield(e) {
@@ -201,7 +201,7 @@ func TestHeadOfStream(t *testing.T) {
 	}
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, "/", nil)
 	err := WriteStream(w, r, http.StatusOK, mediaNDJSON, func(out *bufio.Writer) error {
-		return statsio.WriteNDJSON(out, records, false)
+		return records.WriteNDJSON(out, false)
 	})
 	if err != nil || w.Body.Len() > 0 || made > streamBytes/20 {
 		t.Errorf("%v, %d bytes, %d entries", err, w.Body.Len(), made)
@@ -291,13 +291,14 @@ func BenchmarkStream(b *testing.B) {
 
 // writeAs writes records in the way that media names.
 func writeAs[R statsio.Record](out io.Writer, media string, records iter.Seq[R]) error {
+	list := statsio.Records[R](records)
 	switch media {
 	case mediaNDJSON:
-		return statsio.WriteNDJSON(out, records, false)
+		return list.WriteNDJSON(out, false)
 	case mediaCSV:
-		return statsio.WriteCSV(out, records, false)
+		return list.WriteCSV(out, false)
 	}
-	return statsio.WriteJSON(out, records, false)
+	return list.WriteJSON(out, false)
 }
 
 // counted counts what is written.

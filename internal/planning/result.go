@@ -199,14 +199,14 @@ func (o *PlanResult) NeedsBase64() bool {
 	if o.classes != nil {
 		return false
 	}
-	keys := func(yield func(statsio.UnsetKey) bool) {
+	var keys statsio.Records[statsio.UnsetKey] = func(yield func(statsio.UnsetKey) bool) {
 		for c := range unsortedChanges(o.Plan) {
 			if !yield(c.Key) {
 				return
 			}
 		}
 	}
-	return statsio.NeedsBase64(keys) || o.migrations().NeedsBase64()
+	return keys.NeedsBase64() || o.migrations().NeedsBase64()
 }
 
 // unsortedChanges yields what a plan does to the table.

@@ -217,9 +217,9 @@ func BenchmarkEncode(b *testing.B) {
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
 	w := bufio.NewWriterSize(io.Discard, writeBytes)
-	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = WriteJSON(w, MigrationsOf(p), false) })
-	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = WriteNDJSON(w, MigrationsOf(p), false) })
-	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = WriteCSV(w, MigrationsOf(p), false) })
+	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteJSON(w, false) })
+	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteNDJSON(w, false) })
+	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteCSV(w, false) })
 }
 
 // measure reports time and memory per row.

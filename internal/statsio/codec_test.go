@@ -153,11 +153,11 @@ var written = []Migration{
 func TestWriteJSON(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		var lines bytes.Buffer
-		if err := WriteNDJSON(&lines, slices.Values(written), asked); err != nil {
+		if err := listOf(slices.Values(written)).WriteNDJSON(&lines, asked); err != nil {
 			t.Fatal(err)
 		}
 		list := "[" + strings.ReplaceAll(strings.TrimSuffix(lines.String(), "\n"), "\n", ",") + "]"
-		if got := AppendJSON([]byte("x"), slices.Values(written), asked); string(got) != "x"+list {
+		if got := listOf(slices.Values(written)).AppendJSON([]byte("x"), asked); string(got) != "x"+list {
 			t.Errorf("list %s, want x%s", got, list)
 		}
 		var back []struct {
@@ -187,21 +187,21 @@ func TestWriteJSON(t *testing.T) {
 		false: `[{"key":"/wA=","key_encoding":"base64","instance":4},{"key":"a","instance":5}]`,
 		true:  `[{"key":"/wA=","instance":4},{"key":"YQ==","instance":5}]`,
 	} {
-		if got := string(AppendJSON(nil, slices.Values(binary), asked)); got != want {
+		if got := string(listOf(slices.Values(binary)).AppendJSON(nil, asked)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := string(AppendJSON(nil, slices.Values(binary[:0]), false)); got != "[]" {
+	if got := string(listOf(slices.Values(binary[:0])).AppendJSON(nil, false)); got != "[]" {
 		t.Error(got)
 	}
-	if !NeedsBase64(slices.Values(binary)) || NeedsBase64(slices.Values(binary[1:])) {
+	if !listOf(slices.Values(binary)).NeedsBase64() || listOf(slices.Values(binary[1:])).NeedsBase64() {
 		t.Error("NeedsBase64 is wrong")
 	}
 }
 
 func TestWriteCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteCSV(&b, slices.Values(written), false); err != nil {
+	if err := listOf(slices.Values(written)).WriteCSV(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	want := "key,from,to,cost,state,reason\n" +
@@ -218,15 +218,15 @@ func TestWriteCSV(t *testing.T) {
 
 	entries := []Entry{{Key: []byte("a"), Instance: 5}, {Key: []byte("\xff"), Instance: 4}}
 	b.Reset()
-	if err := WriteCSV(&b, slices.Values(entries), false); !errors.Is(err, ErrKeyText) || b.String() != "key,instance\na,5\n" {
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, false); !errors.Is(err, ErrKeyText) || b.String() != "key,instance\na,5\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := WriteCSV(&b, slices.Values(entries), true); err != nil || b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, true); err != nil || b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := WriteCSV(&b, slices.Values(entries[:0]), true); err != nil || b.String() != "key,instance\n" {
+	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true); err != nil || b.String() != "key,instance\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 }
@@ -265,11 +265,11 @@ func TestTableChanges(t *testing.T) {
 	changes := slices.Values([]TableChange{
 		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance}, {Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
 	})
-	if got, want := string(AppendJSON(nil, changes, false)), `[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
+	if got, want := string(listOf(changes).AppendJSON(nil, false)), `[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var b bytes.Buffer
-	if err := WriteCSV(&b, changes, false); err != nil || b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
+	if err := listOf(changes).WriteCSV(&b, false); err != nil || b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -279,14 +279,14 @@ func TestTableChanges(t *testing.T) {
 func TestWrittenLists(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5000} {
 		records := slices.Values(slices.Repeat(written, n))
-		want := string(AppendJSON(nil, records, false))
+		want := string(listOf(records).AppendJSON(nil, false))
 		var b bytes.Buffer
-		if err := WriteJSON(&b, records, false); err != nil || b.String() != want {
+		if err := listOf(records).WriteJSON(&b, false); err != nil || b.String() != want {
 			t.Errorf("%d: %v, %d bytes, want %d", n, err, b.Len(), len(want))
 		}
 		b.Reset()
 		out := bufio.NewWriterSize(&b, writeBytes)
-		if err := WriteJSON(out, records, false); err != nil || b.Len()+out.Buffered() != len(want) || out.Buffered() == 0 {
+		if err := listOf(records).WriteJSON(out, false); err != nil || b.Len()+out.Buffered() != len(want) || out.Buffered() == 0 {
 			t.Errorf("%d: %v, %d bytes and %d in the buffer, want %d", n, err, b.Len(), out.Buffered(), len(want))
 		}
 	}
@@ -304,10 +304,10 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 func TestWriteErrors(t *testing.T) {
 	many := slices.Values(slices.Repeat(written, 5000))
 	for _, room := range []int{0, 100_000} {
-		if err := WriteNDJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
+		if err := listOf(many).WriteNDJSON(&brokenWriter{room}, false); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
-		if err := WriteJSON(&brokenWriter{room}, many, false); !errors.Is(err, io.ErrClosedPipe) {
+		if err := listOf(many).WriteJSON(&brokenWriter{room}, false); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
 	}

@@ -3,6 +3,7 @@ package statsio
 import (
 	"bytes"
 	"io"
+	"iter"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -64,3 +65,5 @@ func planOf(s *planner.Statistics, n int) *planner.Plan {
 func encodeInput(s *planner.Statistics) []byte {
 	return EncodeInputUntil(s, func() bool { return false })
 }
+
+func listOf[R Record](s iter.Seq[R]) Records[R] { return Records[R](s) }

@@ -11,9 +11,12 @@ import (
 type List interface {
 	// AppendJSON appends the records as a JSON list.
 	AppendJSON(dst []byte, base64 bool) []byte
-	// WriteJSON, WriteNDJSON and WriteCSV are the functions of these names.
+	// WriteJSON writes the records as a JSON list, WriteNDJSON each as a line of JSON.
 	WriteJSON(w io.Writer, base64 bool) error
 	WriteNDJSON(w io.Writer, base64 bool) error
+	// WriteCSV writes a header and each record as a line, quoted as RFC 4180 says;
+	// lines end in LF. It stops with [ErrKeyText] at a key that would need base64;
+	// NeedsBase64 tells beforehand.
 	WriteCSV(w io.Writer, base64 bool) error
 	// NeedsBase64 tells whether some key is not valid UTF-8.
 	NeedsBase64() bool
@@ -21,29 +24,6 @@ type List interface {
 
 // Records is the [List] of what a sequence yields.
 type Records[R Record] iter.Seq[R]
-
-// AppendJSON implements [List].
-func (r Records[R]) AppendJSON(dst []byte, base64 bool) []byte {
-	return AppendJSON(dst, iter.Seq[R](r), base64)
-}
-
-// WriteJSON implements [List].
-func (r Records[R]) WriteJSON(w io.Writer, base64 bool) error {
-	return WriteJSON(w, iter.Seq[R](r), base64)
-}
-
-// WriteNDJSON implements [List].
-func (r Records[R]) WriteNDJSON(w io.Writer, base64 bool) error {
-	return WriteNDJSON(w, iter.Seq[R](r), base64)
-}
-
-// WriteCSV implements [List].
-func (r Records[R]) WriteCSV(w io.Writer, base64 bool) error {
-	return WriteCSV(w, iter.Seq[R](r), base64)
-}
-
-// NeedsBase64 implements [List].
-func (r Records[R]) NeedsBase64() bool { return NeedsBase64(iter.Seq[R](r)) }
 
 // UnsetKey is the key of an entry that a plan removes from a routing table.
 type UnsetKey []byte

@@ -424,18 +424,18 @@ func TestWriteClassMoves(t *testing.T) {
 		{Planned: planner.NoInstance, Current: 1, Hash: 1, Cost: 1e-7, State: 0, Count: 1},
 	}
 	for _, base64 := range []bool{false, true} {
-		if got := string(AppendJSON(nil, ClassMovesOf(moves), base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
+		if got := string(listOf(ClassMovesOf(moves)).AppendJSON(nil, base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
 			t.Error(got)
 		}
 		var lines, table bytes.Buffer
-		if err := WriteNDJSON(&lines, ClassMovesOf(moves), base64); err != nil || lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
+		if err := listOf(ClassMovesOf(moves)).WriteNDJSON(&lines, base64); err != nil || lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
 			t.Errorf("%v: %q", err, lines.String())
 		}
-		if err := WriteCSV(&table, ClassMovesOf(moves), base64); err != nil || table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
+		if err := listOf(ClassMovesOf(moves)).WriteCSV(&table, base64); err != nil || table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
 			t.Errorf("%v: %q", err, table.String())
 		}
 	}
-	if NeedsBase64(ClassMovesOf(moves)) {
+	if listOf(ClassMovesOf(moves)).NeedsBase64() {
 		t.Error("moves without keys need base64")
 	}
 	for range ClassMovesOf(moves) { // may be left early

@@ -91,10 +91,10 @@ func TestResolutionRoundTrip(t *testing.T) {
 		base64 bool
 	}{{moves, false}, {moves, true}, {binary, true}, {nil, false}} {
 		var lines, table bytes.Buffer
-		if err := WriteNDJSON(&lines, slices.Values(c.moves), c.base64); err != nil {
+		if err := listOf(slices.Values(c.moves)).WriteNDJSON(&lines, c.base64); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteCSV(&table, slices.Values(c.moves), c.base64); err != nil {
+		if err := listOf(slices.Values(c.moves)).WriteCSV(&table, c.base64); err != nil {
 			t.Fatal(err)
 		}
 		for name, decode := range map[string]func(o Options) (*Resolution, error){
@@ -119,7 +119,7 @@ func TestResolutionRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	if err := WriteCSV(io.Discard, slices.Values(binary), false); !errors.Is(err, ErrKeyText) {
+	if err := listOf(slices.Values(binary)).WriteCSV(io.Discard, false); !errors.Is(err, ErrKeyText) {
 		t.Error(err)
 	}
 }
@@ -130,12 +130,12 @@ func TestWriteKeyMoves(t *testing.T) {
 		false: `[{"key":"a","from":1,"to":2147483647},{"key":"/w==","key_encoding":"base64","from":0,"to":2}]`,
 		true:  `[{"key":"YQ==","from":1,"to":2147483647},{"key":"/w==","from":0,"to":2}]`,
 	} {
-		if diff := cmp.Diff(want, string(AppendJSON(nil, slices.Values(moves), base64))); diff != "" {
+		if diff := cmp.Diff(want, string(listOf(slices.Values(moves)).AppendJSON(nil, base64))); diff != "" {
 			t.Error(diff)
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteCSV(&b, slices.Values(moves[:1]), false); err != nil || b.String() != "key,from,to\na,1,2147483647\n" {
+	if err := listOf(slices.Values(moves[:1])).WriteCSV(&b, false); err != nil || b.String() != "key,from,to\na,1,2147483647\n" {
 		t.Errorf("%v: %q", err, b.String())
 	}
 	r := &Resolution{}

@@ -165,7 +165,7 @@ func TestSchemesText(t *testing.T) {
 	} {
 		valid := slices.Contains([]string{"", "a,\n", "\x00"}, string(x.From))
 		owner, move := RangeOwner{x, 7}, RangeMove{Range: x, From: 1, To: 2, Keys: 3, Cost: 1, State: 2, Reason: planner.ReasonDrain}
-		if NeedsBase64(slices.Values([]RangeOwner{owner})) == valid || NeedsBase64(slices.Values([]RangeMove{move})) == valid {
+		if listOf(slices.Values([]RangeOwner{owner})).NeedsBase64() == valid || listOf(slices.Values([]RangeMove{move})).NeedsBase64() == valid {
 			t.Errorf("%q: valid is %t", x, valid)
 		}
 		for _, coded := range []bool{false, true} {

@@ -122,8 +122,8 @@ func (m Migration) AppendCSV(dst []byte, base64 bool) []byte {
 	return append(dst, '\n')
 }
 
-// AppendJSON appends the records as a JSON list.
-func AppendJSON[R Record](dst []byte, records iter.Seq[R], base64 bool) []byte {
+// AppendJSON implements [List].
+func (records Records[R]) AppendJSON(dst []byte, base64 bool) []byte {
 	dst = append(dst, '[')
 	first := true
 	for r := range records {
@@ -140,11 +140,11 @@ func AppendJSON[R Record](dst []byte, records iter.Seq[R], base64 bool) []byte {
 // that size is written to as it is, and left to its owner to flush.
 const writeBytes = 64 << 10
 
-// WriteJSON writes the records as a JSON list.
-func WriteJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
+// WriteJSON implements [List].
+func (records Records[R]) WriteJSON(w io.Writer, base64 bool) error {
 	out := bufio.NewWriterSize(w, writeBytes)
 	opening := byte('[')
-	err := write(out, nil, records, func(dst []byte, r R) ([]byte, error) {
+	err := write(out, nil, iter.Seq[R](records), func(dst []byte, r R) ([]byte, error) {
 		dst = append(dst, opening)
 		opening = ','
 		return r.AppendJSON(dst, base64), nil
@@ -162,19 +162,17 @@ func WriteJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
 	return flush(w, out)
 }
 
-// WriteNDJSON writes each record as a line of JSON.
-func WriteNDJSON[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
-	return write(w, nil, records, func(dst []byte, r R) ([]byte, error) {
+// WriteNDJSON implements [List].
+func (records Records[R]) WriteNDJSON(w io.Writer, base64 bool) error {
+	return write(w, nil, iter.Seq[R](records), func(dst []byte, r R) ([]byte, error) {
 		return append(r.AppendJSON(dst, base64), '\n'), nil
 	})
 }
 
-// WriteCSV writes a header and each record as a line, quoted as RFC 4180 says;
-// lines end in LF. It stops with [ErrKeyText] at a key that would need base64;
-// [NeedsBase64] tells beforehand.
-func WriteCSV[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
+// WriteCSV implements [List].
+func (records Records[R]) WriteCSV(w io.Writer, base64 bool) error {
 	var none R
-	return write(w, []byte(none.csvHeader()), records, func(dst []byte, r R) ([]byte, error) {
+	return write(w, []byte(none.csvHeader()), iter.Seq[R](records), func(dst []byte, r R) ([]byte, error) {
 		if !base64 && !utf8.Valid(r.key()) {
 			return dst, ErrKeyText
 		}
@@ -182,8 +180,8 @@ func WriteCSV[R Record](w io.Writer, records iter.Seq[R], base64 bool) error {
 	})
 }
 
-// NeedsBase64 tells whether some key is not valid UTF-8.
-func NeedsBase64[R Record](records iter.Seq[R]) bool {
+// NeedsBase64 implements [List].
+func (records Records[R]) NeedsBase64() bool {
 	for r := range records {
 		if !utf8.Valid(r.key()) {
 			return true
