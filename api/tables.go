@@ -193,17 +193,17 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 
 // list answers with the records of a version alone, as NDJSON or CSV. They never change.
 func (s tables) list(w http.ResponseWriter, c *call, q tableRequest) error {
-	part, version, err := s.service.TableList(c.Context(), q.Operator, q.Version, c.memory)
+	v, err := s.service.Table(c.Context(), q.TableQuery, c.memory)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Plannerd-Table-Version", strconv.FormatInt(version, 10))
+	w.Header().Set("Plannerd-Table-Version", strconv.FormatInt(v.Version, 10))
 	etag := httpkit.ETag(fmt.Appendf(nil, "table %d of %s as %s: version %d, base64 %t",
-		listRevision, q.Operator, c.media, version, q.keys.base64))
+		listRevision, q.Operator, c.media, v.Version, q.keys.base64))
 	if httpkit.NotModified(w, c.Request, etag) {
 		return nil
 	}
-	return streamList(w, c, part.List, q.keys)
+	return streamList(w, c, v.Parts[0].List, q.keys)
 }
 
 // route answers where a key goes.

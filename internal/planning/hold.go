@@ -17,28 +17,22 @@ func held(ctx context.Context, r *reader, b *base, snapshot *planner.Snapshot, s
 	if b.changed || c.Trigger.Theta <= c.ThetaMax && c.Trigger.CooldownIntervals == 0 {
 		return "", nil
 	}
-	for _, hold := range []struct {
-		theta float64
-		cause planner.Cause
-		holds func() (bool, error)
-	}{
-		{max(c.Trigger.Theta, c.ThetaMax), planner.CauseBalanced, func() (bool, error) { return true, nil }},
-		{anyTheta(c.Instances), causeCooldown, func() (bool, error) { return coolingDown(ctx, r, b.op.Name, c.Trigger, st) }},
-	} {
+	balanced := func(theta float64) (bool, error) {
 		options := c.Planner()
-		options.ThetaMax, options.Certificate = hold.theta, planner.CertificateOff
+		options.ThetaMax, options.Certificate = theta, planner.CertificateOff
 		probe, err := planner.Inspect(snapshot, options)
-		if err != nil {
-			return "", err
-		}
-		if !slices.Contains(probe.Causes, planner.CauseBalanced) {
-			continue
-		}
-		if yes, err := hold.holds(); yes || err != nil {
-			return hold.cause, err
-		}
+		return err == nil && slices.Contains(probe.Causes, planner.CauseBalanced), err
 	}
-	return "", nil
+	if yes, err := balanced(max(c.Trigger.Theta, c.ThetaMax)); yes || err != nil {
+		return planner.CauseBalanced, err
+	}
+	if yes, err := balanced(anyTheta(c.Instances)); !yes || err != nil {
+		return "", err
+	}
+	if yes, err := coolingDown(ctx, r, b.op.Name, c.Trigger, st); !yes || err != nil {
+		return "", err
+	}
+	return causeCooldown, nil
 }
 
 // anyTheta is a tolerance that no placement exceeds: one instance may carry all.

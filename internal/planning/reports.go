@@ -12,12 +12,16 @@ import (
 // reporters tell which instances report for themselves.
 type reporters struct{ newest, pinned *placement }
 
-func (r *reader) reporters(ctx context.Context, op store.Operator) (of reporters, err error) {
+// reporters reads an operator, and which instances report for it.
+func (r *reader) reporters(ctx context.Context, operator string) (op store.Operator, of reporters, err error) {
+	if op, err = r.operator(ctx, operator); err != nil {
+		return op, of, err
+	}
 	if of.newest, err = r.newest(ctx, op); err != nil {
-		return of, err
+		return op, of, err
 	}
 	of.pinned, err = r.pinned(ctx, op)
-	return of, err
+	return op, of, err
 }
 
 // known reports whether an instance may report.
@@ -68,17 +72,12 @@ func (s *Service) CheckReporter(ctx context.Context, operator string, instance i
 	return err
 }
 
-func (s *Service) reporter(ctx context.Context, operator string, instance int32) (op store.Operator, r reporters, err error) {
-	if op, err = s.operator(ctx, operator); err != nil {
-		return op, r, err
+func (s *Service) reporter(ctx context.Context, operator string, instance int32) (store.Operator, reporters, error) {
+	op, r, err := s.reporters(ctx, operator)
+	if err == nil && !r.known(instance) {
+		err = inputError("instance", "is not a known instance")
 	}
-	if r, err = s.reporters(ctx, op); err != nil {
-		return op, r, err
-	}
-	if !r.known(instance) {
-		return op, r, inputError("instance", "is not a known instance")
-	}
-	return op, r, nil
+	return op, r, err
 }
 
 // PutReport stores the report of an instance.
@@ -162,11 +161,7 @@ type IntervalReports struct {
 
 // Reports tells which instances have reported an interval.
 func (s *Service) Reports(ctx context.Context, operator string, epoch, interval int64) (IntervalReports, error) {
-	op, err := s.operator(ctx, operator)
-	if err != nil {
-		return IntervalReports{}, err
-	}
-	r, err := s.reporters(ctx, op)
+	_, r, err := s.reporters(ctx, operator)
 	if err != nil {
 		return IntervalReports{}, err
 	}

@@ -120,9 +120,11 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 	if err := r.resolve(ctx); err != nil {
 		return store.Resolution{}, err
 	}
-	out := store.Resolution{Keys: int64(in.Len()), Changes: r.changes, TableAfter: r.tableAfter()}
-	out.TableWithinLimit, err = withinLimit(p, out.TableAfter)
-	return out, err
+	under, err := parametersOf(p)
+	after := r.tableAfter()
+	return store.Resolution{
+		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: within(under.TableLimit, after),
+	}, err
 }
 
 // tableAfter is the number of entries of the table that the changes make.
@@ -137,16 +139,6 @@ func (r *resolver) tableAfter() int64 {
 		}
 	}
 	return n
-}
-
-// withinLimit reports whether a table of that size is within the limit under
-// which the plan was made.
-func withinLimit(p store.Plan, size int64) (bool, error) {
-	under, err := parametersOf(p)
-	if err != nil {
-		return false, err
-	}
-	return under.TableLimit == nil || size <= *under.TableLimit, nil
 }
 
 // resolve goes through the keys.

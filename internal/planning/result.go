@@ -288,16 +288,18 @@ func (o *PlanResult) encodedMigrations(withStays bool) []byte {
 // leaveTable has a plan that moves nothing leave the table alone, too.
 func leaveTable(p *planner.Plan) {
 	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore
-	p.TableWithinLimit = p.Options.TableLimit == nil || p.TableAfter <= *p.Options.TableLimit
+	p.TableWithinLimit = within(p.Options.TableLimit, p.TableAfter)
 }
+
+// within reports whether a table of that size is within a limit; nil: there is none.
+func within(limit *int64, size int64) bool { return limit == nil || size <= *limit }
 
 // acts reports whether a plan of a routing table is to be carried out: it moves keys,
 // follows a change of the hash, or brings a table that is over its limit nearer to
 // it.
 func (o *PlanResult) acts(hashChanged bool) bool {
-	limit := o.Options.TableLimit
 	return hashChanged || len(o.Moves) > 0 ||
-		limit != nil && o.TableBefore > *limit && (len(o.Set) > 0 || slices.ContainsFunc(o.Unset, present))
+		!within(o.Options.TableLimit, o.TableBefore) && (len(o.Set) > 0 || slices.ContainsFunc(o.Unset, present))
 }
 
 // present reports whether a removed entry is of a key that the statistics have.
@@ -357,27 +359,20 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
 	}
-	proof := o.proof()
 	for _, part := range []struct {
-		name  string
 		into  *[]byte
 		value any
-		none  bool
 	}{
-		{"loads", &f.Instances, o.loads(), false},
-		{"hot keys", &f.HotKeys, o.HotKeyList(), false},
-		{"certificate", &f.Certificate, proof, proof == nil},
-		{"compaction", &f.Compaction, o.compaction, o.compaction == nil},
-		{"blocking plan", &f.Pending, o.blocking, o.blocking == nil},
+		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()},
+		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.blocking},
 	} {
-		if part.none {
-			continue
-		}
 		text, err := json.Marshal(part.value)
 		if err != nil {
-			return f, fmt.Errorf("encoding the %s: %w", part.name, err)
+			return f, fmt.Errorf("encoding the figures: %w", err)
 		}
-		*part.into = text
+		if string(text) != "null" {
+			*part.into = text
+		}
 	}
 	return f, nil
 }

@@ -210,7 +210,7 @@ func correctSizes(b *base, o *PlanResult) {
 	}
 	if leavesAll(o.Causes) || len(o.Moves) == 0 && !b.changed {
 		o.TableAfter = o.TableBefore
-		o.TableWithinLimit = o.Options.TableLimit == nil || o.TableAfter <= *o.Options.TableLimit
+		o.TableWithinLimit = within(o.Options.TableLimit, o.TableAfter)
 	}
 }
 

@@ -117,32 +117,6 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 	return v, nil
 }
 
-// TableList reads a version of the table alone, into memory that the lease holds; with
-// [NotAsked] it is the committed one.
-func (s *Service) TableList(ctx context.Context, operator string, version int64, memory *admission.Lease) (Part, int64, error) {
-	op, err := s.heldByService(ctx, operator)
-	if err != nil {
-		return Part{}, 0, err
-	}
-	if err := holdTable(memory, op); err != nil {
-		return Part{}, 0, err
-	}
-	asked := &version
-	if version == NotAsked {
-		asked = nil
-	}
-	table, err := s.store.Table(ctx, operator, asked)
-	if err != nil {
-		return Part{}, 0, aboutVersion(operator, version, err)
-	}
-	config, err := s.configuration(ctx, operator, table.ConfigVersion)
-	if err != nil {
-		return Part{}, 0, err
-	}
-	content, err := config.scheme().table(config, table.Entries)
-	return content.Part, table.Version, err
-}
-
 // Follow waits until the table has changed in the eyes of the caller, but no longer
 // than wait, and hands it to answer, which must not keep it. If it has not changed the
 // state is returned, and answered is false.
