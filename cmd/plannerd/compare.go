@@ -7,18 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/internal/drive"
 	"plannerd/planner"
 )
 
 type compareCmd struct {
-	inputFlags
-	Strategies []string `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
-	Curve      curve    `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
-	operatorFlags
-	strategyFlags
-	formFlags
-	Timeout time.Duration `own:"" default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
-	Output  string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
+	driveFlags
+	Strategies []string      `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
+	Curve      curve         `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
+	Timeout    time.Duration `least:"0" own:"" default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
+	Output     string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
 }
 
 // Help shows the strategies and examples.
@@ -61,54 +59,32 @@ func (c *compareCmd) Run(env *environment) error {
 	if c.Curve.on {
 		return c.runCurve(env)
 	}
-	drivers, err := c.setUp(env)
+	drivers, err := c.beside(env)
 	if err != nil {
 		return err
 	}
-	in, err := c.open(env)
-	if err != nil {
-		return err
-	}
-	defer in.close()
-	in.operator = &c.operatorFlags
 	summaries := make([]summary, len(drivers))
-	err = runDrivers(env.ctx, in.source(), drivers, func(i int, s step) {
-		summaries[i].add(s)
-		next := drivers[(i+1)%len(drivers)].Operator().Strategy
-		in.progress.describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
-	})
-	if err := in.wrap(err); err != nil {
+	err = c.drive(env, func(in *input) (source, []*driver, error) { return in.source(), drivers, nil },
+		func(in *input, i int, s step) {
+			summaries[i].add(s)
+			next := drivers[(i+1)%len(drivers)].Operator().Strategy
+			in.progress.describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
+		})
+	if err != nil {
 		return err
 	}
-	in.close()
 	rows := compareRows(drivers, summaries)
 	return env.output(c.Output, func() any { return comparisonOf(rows) }, func(w *page) { c.writeTable(w, rows) },
 		func(w io.Writer) error { return writeCompareCSV(w, rows) })
 }
 
-func (c *compareCmd) setUp(env *environment) ([]*driver, error) {
-	if c.Timeout < 0 {
-		return nil, usagef("--timeout: must be ≥ 0s")
-	}
+// beside returns a driver for each strategy with each combination of parameters.
+func (c *compareCmd) beside(env *environment) ([]*driver, error) {
 	trials, err := c.trials(c.Strategies)
 	if err != nil {
 		return nil, err
 	}
-	form, err := c.form()
-	if err != nil {
-		return nil, err
-	}
-	op, err := c.operator(trials[0].Planner(), c.keys())
-	if err != nil {
-		return nil, err
-	}
-	op.TotalTimeout, op.Now = c.Timeout, env.now
-	drivers := make([]*driver, len(trials))
-	for i, t := range trials {
-		op.Strategy, op.Options = t.Strategy, t.Planner()
-		drivers[i] = newDriver(op, form, c.needKeys())
-	}
-	return drivers, nil
+	return c.drivers(trials, drive.Operator{TotalTimeout: c.Timeout, Now: env.now})
 }
 
 // comparison is the JSON document of compare.

@@ -21,36 +21,30 @@ func (c *compareCmd) runCurve(env *environment) error {
 	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) || !slices.Equal(g["migration_limit"], []any{nil}) {
 		return usagef("--curve: it sets --objective and --migration-limit itself")
 	}
-	options, err := c.single("compare --curve", planner.DefaultStrategy)
+	trial, err := c.single("compare --curve", planner.DefaultStrategy)
 	if err != nil {
 		return err
 	}
-	beside, err := c.setUp(env)
+	beside, err := c.beside(env)
 	if err != nil {
 		return err
 	}
-	in, err := c.open(env)
-	if err != nil {
-		return err
-	}
-	defer in.close()
-	in.operator = &c.operatorFlags
-	source, points, err := c.points(env, in, beside[0])
-	if err != nil {
-		return in.wrap(err)
-	}
-	drivers := slices.Concat(points, beside)
-	summaries := make([]summary, len(drivers))
-	err = runDrivers(env.ctx, source, drivers, func(i int, s step) {
+	var drivers []*driver
+	var summaries []summary
+	err = c.drive(env, func(in *input) (source, []*driver, error) {
+		next, points, err := c.points(env, in, beside[0])
+		drivers = slices.Concat(points, beside)
+		summaries = make([]summary, len(drivers))
+		return next, drivers, err
+	}, func(in *input, i int, s step) {
 		summaries[i].add(s)
 		in.progress.describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
 	})
-	if err := in.wrap(err); err != nil {
+	if err != nil {
 		return err
 	}
-	in.close()
-	d := c.document(drivers, summaries, len(points))
-	return env.output(c.Output, func() any { return d }, func(w *page) { c.writeCurve(w, options, d) }, d.csv())
+	d := c.document(drivers, summaries, len(drivers)-len(beside))
+	return env.output(c.Output, func() any { return d }, func(w *page) { c.writeCurve(w, trial.Planner(), d) }, d.csv())
 }
 
 // points returns a driver like that of a strategy for each point of the curve, and

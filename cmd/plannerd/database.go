@@ -18,7 +18,7 @@ import (
 // databaseFlags say where the data is.
 type databaseFlags struct {
 	DatabaseURL string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
-	StoreWait   time.Duration `default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
+	StoreWait   time.Duration `least:"0" default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
 }
 
 // migratedStore is a store whose schema can be changed.
@@ -96,9 +96,6 @@ func passing(err error) bool {
 func (f *databaseFlags) wait(ctx context.Context, use func(context.Context, migratedStore) error, waiting func(error, time.Duration)) (migratedStore, error) {
 	if err := f.check(); err != nil {
 		return nil, err
-	}
-	if f.StoreWait < 0 {
-		return nil, usagef("--store-wait: must be ≥ 0s")
 	}
 	deadline := time.Now().Add(f.StoreWait)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {

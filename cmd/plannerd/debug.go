@@ -10,7 +10,7 @@ import (
 
 // observeFlags let one look into a running server.
 type observeFlags struct {
-	OperatorMetrics int    `default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
+	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
 	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
 	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
 }

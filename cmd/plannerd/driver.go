@@ -7,6 +7,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -98,6 +99,51 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio
 		out.compaction = compactionOf(c, st.Degree, nil)
 	}
 	return out, err
+}
+
+// driveFlags say what plan and compare drive through a stream.
+type driveFlags struct {
+	inputFlags
+	operatorFlags
+	strategyFlags
+	formFlags
+}
+
+// drivers returns a driver for each trial, with the bounds on time of like; needKeys
+// are further flags given that say something about keys.
+func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, needKeys ...string) ([]*driver, error) {
+	form, err := f.form()
+	if err != nil {
+		return nil, err
+	}
+	op, err := f.operator(planner.Options{}, f.keys())
+	if err != nil {
+		return nil, err
+	}
+	op.PlanTimeout, op.TotalTimeout, op.Now = like.PlanTimeout, like.TotalTimeout, like.Now
+	drivers := make([]*driver, len(trials))
+	for i, t := range trials {
+		op.Strategy, op.Options = t.Strategy, t.Planner()
+		drivers[i] = newDriver(op, form, append(f.needKeys(), needKeys...))
+	}
+	return drivers, nil
+}
+
+// drive opens the input and carries the drivers through it that begin chooses.
+func (f *driveFlags) drive(
+	env *environment, begin func(*input) (source, []*driver, error), visit func(in *input, driver int, s step),
+) error {
+	in, err := f.open(env)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	in.operator = &f.operatorFlags
+	next, drivers, err := begin(in)
+	if err == nil {
+		err = runDrivers(env.ctx, next, drivers, func(i int, s step) { visit(in, i, s) })
+	}
+	return in.wrap(err)
 }
 
 // source yields one interval after the other, and io.EOF after the last.

@@ -19,14 +19,14 @@ import (
 
 type generateCmd struct {
 	Keys          int      `default:"10000" help:"K, the size of the key domain, in keys."`
-	Intervals     int      `default:"10" help:"Number of intervals."`
+	Intervals     int      `least:"1" default:"10" help:"Number of intervals."`
 	Distribution  string   `enum:"zipf,lognormal" default:"zipf" help:"How the tuples spread over the keys: zipf or lognormal."`
 	Z             *float64 `placeholder:"0.85" help:"Exponent of the Zipf distribution; 0: all keys alike (default 0.85)."`
 	Mu            float64  `placeholder:"1.789" help:"μ of the log-normal distribution (default 1.789, with σ 2.366)."`
 	Sigma         float64  `placeholder:"2.366" help:"σ of the log-normal distribution (default 2.366, with μ 1.789)."`
 	Tuples        int64    `placeholder:"N" help:"Tuples of each interval (default: ${tuples_per_key} for each key)."`
 	Fluctuation   float64  `default:"1" help:"f: from one interval to the next keys swap their frequencies until the load of some instance changes by f times the mean load."`
-	Window        int      `default:"5" help:"w, in intervals: the state of a key is what its tuples of the last w intervals have left."`
+	Window        int      `least:"1" default:"5" help:"w, in intervals: the state of a key is what its tuples of the last w intervals have left."`
 	BytesPerTuple float64  `default:"1" help:"State that each tuple leaves, in bytes."`
 	Seed          uint64   `default:"1" help:"The same seed gives the same stream."`
 	encodingFlags
@@ -56,9 +56,6 @@ Examples:
 
 // Run writes the stream.
 func (c *generateCmd) Run(env *environment) error {
-	if c.Intervals < 1 {
-		return usagef("--intervals: must be ≥ 1")
-	}
 	generator, current, err := c.generator()
 	if err != nil {
 		return err
@@ -142,9 +139,6 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	}
 	if c.Instances < 1 || c.Instances > maxInstances {
 		return nil, nil, usagef("--instances: must be 1 to %d", maxInstances)
-	}
-	if c.Window < 1 {
-		return nil, nil, usagef("--window: must be ≥ 1")
 	}
 	generator, err := workload.New(config)
 	if err != nil {

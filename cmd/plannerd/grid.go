@@ -113,20 +113,20 @@ func checkObjective(objectives []any, names []string) error {
 	return nil
 }
 
-// single returns the parameters of one strategy where no flag may have several values;
+// single returns the one trial of a strategy where no flag may have several values;
 // command is what takes one.
-func (f *strategyFlags) single(command, strategy string) (planner.Options, error) {
+func (f *strategyFlags) single(command, strategy string) (parameters.Trial, error) {
 	trials, err := f.trials([]string{strategy})
 	if err != nil {
-		return planner.Options{}, err
+		return parameters.Trial{}, err
 	}
 	g := f.grid()
 	for _, p := range planned() {
 		if len(g[p.Name]) > 1 {
-			return planner.Options{}, usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
+			return trials[0], usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
 		}
 	}
-	return trials[0].Planner(), nil
+	return trials[0], nil
 }
 
 // shownAs is a value for people.

@@ -13,7 +13,7 @@ import (
 type healthcheckCmd struct {
 	Listen  string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve was told (default 127.0.0.1:8080)."`
 	Ready   bool          `help:"Ask whether it can serve, /readyz, and not only whether it is alive, /healthz."`
-	Timeout time.Duration `own:"" default:"3s" help:"Time to wait for the answer."`
+	Timeout time.Duration `least:"1" own:"" default:"3s" help:"Time to wait for the answer."`
 
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Ask over HTTPS, as serve was told. To a server that wants a certificate (--tls-client-ca), this one is shown (default: none)."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert (default: none)."`
@@ -34,9 +34,6 @@ Examples:
 
 // Run asks the server.
 func (c *healthcheckCmd) Run(env *environment) error {
-	if c.Timeout <= 0 {
-		return usagef("--timeout: must be > 0s")
-	}
 	url, err := c.url()
 	if err != nil {
 		return err

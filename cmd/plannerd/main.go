@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -168,12 +169,36 @@ func parseAndRun(env *environment, args []string) error {
 	if err != nil {
 		return usagef("%w (%s)", err, seeHelp(err))
 	}
+	if err := checkLeast(command); err != nil {
+		return err
+	}
 	if command.Command() != "serve" { // which has a log
 		for _, warning := range env.unknown {
 			fmt.Fprintln(env.stderr, "plannerd: "+warning)
 		}
 	}
 	return command.Run(env, parser.Model)
+}
+
+// checkLeast holds the flags of a command against the least values in their tags.
+func checkLeast(command *kong.Context) error {
+	for _, flag := range command.Flags() {
+		text := flag.Tag.Get("least")
+		least, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || flag.Target.Int() >= least {
+			continue
+		}
+		switch _, timed := flag.Target.Interface().(time.Duration); {
+		case timed && least > 0:
+			text = "> 0s"
+		case timed:
+			text = "≥ 0s"
+		default:
+			text = "≥ " + text
+		}
+		return usagef("--%s: must be %s", flag.Name, text)
+	}
+	return nil
 }
 
 // newParser makes the parser of the command line. helped is called when help was

@@ -115,7 +115,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"compare", file, "--curve=1%,lots"}, `"lots" is no migration limit`},
 		{[]string{"compare", file, "--curve=1%,5keys"}, "must be in one unit"},
 		{[]string{"compare", file, "--curve", "--objective", "min_imbalance", "--migration-limit", "5%"}, "it sets --objective and --migration-limit itself"},
-		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be at least 1"},
+		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be > 0s"},
 		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
 		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
 		{[]string{"plan", file, "--instances", "0:1,x:2"}, `"x:2" is no instance`},

@@ -10,20 +10,18 @@ import (
 	"time"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
 type planCmd struct {
-	inputFlags
-	Strategy string `default:"mixed" help:"Strategy: one of those above."`
-	operatorFlags
-	strategyFlags
-	formFlags
-	Timeout time.Duration `default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
+	driveFlags
+	Strategy string        `default:"mixed" help:"Strategy: one of those above."`
+	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
 	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
-	Top       int    `default:"10" group:"Output" help:"Greatest length of each list in a table, in lines."`
+	Top       int    `least:"0" default:"10" group:"Output" help:"Greatest length of each list in a table, in lines."`
 	All       bool   `group:"Output" help:"List all migrations and table changes."`
 	Stream    bool   `own:"" group:"Output" help:"Report a line for each interval even where the input has one alone: what programs read then has one form."`
 	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
@@ -71,64 +69,38 @@ Examples:
 
 // Run plans the input and reports.
 func (c *planCmd) Run(env *environment) error {
-	d, err := c.setUp(env)
+	trial, err := c.single("plan", c.Strategy)
 	if err != nil {
 		return err
 	}
-	in, err := c.open(env)
+	var needKeys []string
+	if c.SaveTable != "" {
+		needKeys = append(needKeys, "--save-table")
+	}
+	drivers, err := c.drivers([]parameters.Trial{trial}, drive.Operator{PlanTimeout: c.Timeout, Now: env.now}, needKeys...)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	in.operator = &c.operatorFlags
-	report := planReport{cmd: c, op: d.Operator(), input: in}
-	err = runDrivers(env.ctx, in.source(), []*driver{d}, func(_ int, s step) {
+	report := planReport{cmd: c, op: drivers[0].Operator()}
+	err = c.drive(env, func(in *input) (source, []*driver, error) {
+		report.input = in
+		return in.source(), drivers, nil
+	}, func(in *input, _ int, s step) {
 		in.progress.describe(fmt.Sprintf("planned interval %d", s.Interval))
 		report.add(s)
 	})
-	if err := in.wrap(err); err != nil {
+	if err != nil {
 		return err
 	}
-	in.close()
 	if err := report.print(env); err != nil {
 		return err
 	}
 	if c.SaveTable != "" {
-		if err := saveRoutingTable(c.SaveTable, d.Table(), c.keys()); err != nil {
+		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.keys()); err != nil {
 			return err
 		}
 	}
 	return report.check()
-}
-
-func (c *planCmd) setUp(env *environment) (*driver, error) {
-	if err := checkStrategies([]string{c.Strategy}); err != nil {
-		return nil, err
-	}
-	if c.Top < 0 {
-		return nil, usagef("--top: must be ≥ 0")
-	}
-	if c.Timeout < 0 {
-		return nil, usagef("--timeout: must be ≥ 0s")
-	}
-	options, err := c.single("plan", c.Strategy)
-	if err != nil {
-		return nil, err
-	}
-	form, err := c.form()
-	if err != nil {
-		return nil, err
-	}
-	op, err := c.operator(options, c.keys())
-	if err != nil {
-		return nil, err
-	}
-	op.Strategy, op.PlanTimeout, op.Now = c.Strategy, c.Timeout, env.now
-	needKeys := c.needKeys()
-	if c.SaveTable != "" {
-		needKeys = append(needKeys, "--save-table")
-	}
-	return newDriver(op, form, needKeys), nil
 }
 
 // planReport gathers what plan prints.

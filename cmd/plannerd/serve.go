@@ -21,22 +21,22 @@ type serveCmd struct {
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
 	NoMigrate         bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
-	ReadHeaderTimeout time.Duration `default:"10s" group:"Tuning" help:"Time to read the head of a request."`
-	ReadTimeout       time.Duration `default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
-	IdleTimeout       time.Duration `default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
-	DrainDelay        time.Duration `default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
-	ShutdownTimeout   time.Duration `default:"30s" group:"Tuning" help:"Time that running requests get to finish after that; then they are cut off."`
-	MaxHeaderBytes    int           `default:"65536" group:"Tuning" help:"Greatest size of a request's head, in bytes."`
-	MaxBodyBytes      int64         `default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
-	MaxRows           int           `default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
-	MaxPlanTime       time.Duration `default:"10m" group:"Tuning" help:"Time that one plan may take, and greatest deadline that a client may set."`
-	MaxPlans          int           `placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
+	ReadHeaderTimeout time.Duration `least:"1" default:"10s" group:"Tuning" help:"Time to read the head of a request."`
+	ReadTimeout       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
+	IdleTimeout       time.Duration `least:"1" default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
+	DrainDelay        time.Duration `least:"0" default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
+	ShutdownTimeout   time.Duration `least:"0" default:"30s" group:"Tuning" help:"Time that running requests get to finish after that; then they are cut off."`
+	MaxHeaderBytes    int           `least:"1" default:"65536" group:"Tuning" help:"Greatest size of a request's head, in bytes."`
+	MaxBodyBytes      int64         `least:"1" default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
+	MaxRows           int           `least:"1" default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
+	MaxPlanTime       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan may take, and greatest deadline that a client may set."`
+	MaxPlans          int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
 
-	MemoryWait   time.Duration `default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
-	MaxWaiting   int           `default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
-	BodyTimeout  time.Duration `default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
-	BodyRate     size          `default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
-	WriteTimeout time.Duration `default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
+	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
+	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
+	BodyTimeout  time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
+	BodyRate     size          `least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
+	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
 
 	observeFlags
 }
@@ -136,32 +136,6 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 
 // check refuses settings that cannot be meant.
 func (c *serveCmd) check(env *environment) error {
-	for _, limit := range []struct {
-		flag  string
-		value int64
-		least int64
-	}{
-		{"read-header-timeout", int64(c.ReadHeaderTimeout), 1},
-		{"read-timeout", int64(c.ReadTimeout), 1},
-		{"idle-timeout", int64(c.IdleTimeout), 1},
-		{"drain-delay", int64(c.DrainDelay), 0},
-		{"shutdown-timeout", int64(c.ShutdownTimeout), 0},
-		{"max-header-bytes", int64(c.MaxHeaderBytes), 1},
-		{"max-body-bytes", c.MaxBodyBytes, 1},
-		{"max-rows", int64(c.MaxRows), 1},
-		{"max-plan-time", int64(c.MaxPlanTime), 1},
-		{"max-plans", int64(c.MaxPlans), 0},
-		{"memory-wait", int64(c.MemoryWait), 1},
-		{"max-waiting", int64(c.MaxWaiting), 1},
-		{"body-timeout", int64(c.BodyTimeout), 1},
-		{"body-rate", int64(c.BodyRate), 1},
-		{"write-timeout", int64(c.WriteTimeout), 1},
-		{"operator-metrics", int64(c.OperatorMetrics), 0},
-	} {
-		if limit.value < limit.least {
-			return usagef("--%s: must be at least %d", limit.flag, limit.least)
-		}
-	}
 	if err := c.databaseFlags.check(); err != nil {
 		return err
 	}
