@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/base64"
+	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/gzip"
 
 	"plannerd/compact"
@@ -79,47 +78,33 @@ func (n *countingWriter) Write(b []byte) (int, error) {
 
 // writeRows writes the rows of an input as the JSON body of a request.
 func writeRows(w io.Writer, d *statsio.Document) error {
-	const piece = 64 << 10
-	s, row := d.Stats, make([]byte, 0, piece+4096)
-	row = append(row, `{"keys":[`...)
+	type row struct {
+		Key          string   `json:"key"`
+		Cost         float64  `json:"cost"`
+		State        *float64 `json:"state,omitzero"`
+		Instance     *int32   `json:"instance,omitzero"`
+		HashInstance *int32   `json:"hash_instance,omitzero"`
+	}
+	s, keys, b := d.Stats, keyEncoder(d.Base64Keys()), bufio.NewWriter(w)
+	separator := `{"keys":[`
 	for i := range s.Len() {
-		if i > 0 {
-			row = append(row, ',')
-		}
-		row = append(row, `{"key":`...)
-		if d.Base64Keys() {
-			row = append(base64.StdEncoding.AppendEncode(append(row, '"'), s.Keys.At(i)), '"')
-		} else {
-			row, _ = jsontext.AppendQuote(row, s.Keys.At(i)) // the decoders take UTF-8 only
-		}
-		row = appendNumber(append(row, `,"cost":`...), s.Cost[i])
-		if s.State != nil {
-			row = appendNumber(append(row, `,"state":`...), s.State[i])
-		}
-		if s.Instance != nil {
-			row = strconv.AppendInt(append(row, `,"instance":`...), int64(s.Instance[i]), 10)
-		}
-		if s.HashInstance != nil {
-			row = strconv.AppendInt(append(row, `,"hash_instance":`...), int64(s.HashInstance[i]), 10)
-		}
-		row = append(row, '}')
-		if len(row) >= piece {
-			if _, err := w.Write(row); err != nil {
-				return err
-			}
-			row = row[:0]
+		_, _ = b.WriteString(separator) // the writer keeps its error
+		separator = ","
+		r := row{keys.encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
+		if err := json.MarshalWrite(b, r); err != nil {
+			return err
 		}
 	}
-	_, err := w.Write(append(row, ']', '}'))
-	return err
+	_, _ = b.WriteString("]}")
+	return b.Flush()
 }
 
-// appendNumber appends x as JSON has it.
-func appendNumber(dst []byte, x float64) []byte {
-	if x != 0 && (math.Abs(x) < 1e-6 || math.Abs(x) >= 1e21) {
-		return strconv.AppendFloat(dst, x, 'e', -1, 64)
+// at is the value of a row in a column that may not be there.
+func at[T any](column []T, row int) *T {
+	if column == nil {
+		return nil
 	}
-	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	return &column[row]
 }
 
 // write prints the figures for people.

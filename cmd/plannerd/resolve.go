@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
@@ -71,12 +73,30 @@ func (c *resolveCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	base64 := bool(c.keys())
-	if !base64 && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.Valid(k.Key) }) {
-		base64 = true
+	encoded := c.keys()
+	if !bool(encoded) && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.ValidString(k.Key) }) {
+		encoded = true
 		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with ?key_encoding=base64")
 	}
-	return buffered(env.stdout, func(w io.Writer) error { return c.write(w, keys, base64) })
+	for i := range keys {
+		keys[i].Key = encoded.encode([]byte(keys[i].Key))
+	}
+	if c.Output == "csv" {
+		columns := "key from to"
+		if c.Hash == partitioner.Reported {
+			columns += " hash_instance"
+		}
+		return buffered(env.stdout, csvOf(keys, columns))
+	}
+	return buffered(env.stdout, func(w io.Writer) error {
+		lines := jsontext.NewEncoder(w)
+		for _, k := range keys {
+			if err := json.MarshalEncode(lines, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // resolve names the keys that carry the moves out.
@@ -91,7 +111,7 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 	if err != nil {
 		return nil, err
 	}
-	return resolvedKeys(compression.Keys, moves), nil
+	return c.resolvedKeys(compression.Keys, moves), nil
 }
 
 // checkForm holds what a plan says about its records against those of the flags. One
@@ -121,61 +141,30 @@ func moveError(m compact.Record, err *planner.InputError) error {
 	return fmt.Errorf("--moves: move %d, %s: %s", err.Row+1, statsio.ClassMove(m).AppendJSON(nil, false), text)
 }
 
-// resolvedKey is a key with its hash instance.
+// resolvedKey is a key that moves, or that stays elsewhere than its hash puts it.
 type resolvedKey struct {
-	statsio.KeyMove
-	hash int32 // id
+	Key          string `json:"key"`
+	From         int32  `json:"from"`
+	To           int32  `json:"to"`
+	HashInstance *int32 `json:"hash_instance,omitzero"` // of --hash reported
 }
 
 // resolvedKeys returns the keys that move and, when the hash changed, those that
 // stay elsewhere than it puts them, in the order of the statistics.
-func resolvedKeys(s *planner.Snapshot, moves []planner.Move) []resolvedKey {
+func (c *resolveCmd) resolvedKeys(s *planner.Snapshot, moves []planner.Move) (keys []resolvedKey) {
 	to := slices.Clone(s.Current)
 	for _, m := range moves {
 		to[m.Item] = m.To
 	}
-	var keys []resolvedKey
 	for i, d := range to {
 		if d == s.Current[i] && (!s.HashChanged || d == s.Hash[i]) {
 			continue
 		}
-		keys = append(keys, resolvedKey{
-			KeyMove: statsio.KeyMove{Key: s.Keys.At(i), From: s.Instances[s.Current[i]].ID, To: s.Instances[d].ID},
-			hash:    s.Instances[s.Hash[i]].ID,
-		})
+		k := resolvedKey{Key: string(s.Keys.At(i)), From: s.Instances[s.Current[i]].ID, To: s.Instances[d].ID}
+		if c.Hash == partitioner.Reported {
+			k.HashInstance = &s.Instances[s.Hash[i]].ID
+		}
+		keys = append(keys, k)
 	}
 	return keys
-}
-
-// write writes the rows of a resolution.
-func (c *resolveCmd) write(w io.Writer, keys []resolvedKey, base64 bool) error {
-	reported := c.Hash == partitioner.Reported
-	var row []byte
-	if c.Output == "csv" {
-		row = append(row, "key,from,to"...)
-		if reported {
-			row = append(row, ",hash_instance"...)
-		}
-		row = append(row, '\n')
-	}
-	for _, k := range keys {
-		if c.Output == "csv" {
-			row = k.AppendCSV(row, base64)
-			if reported {
-				row = append(strconv.AppendInt(append(row[:len(row)-1], ','), int64(k.hash), 10), '\n')
-			}
-		} else {
-			row = k.AppendJSON(row, base64)
-			if reported {
-				row = append(strconv.AppendInt(append(row[:len(row)-1], `,"hash_instance":`...), int64(k.hash), 10), '}')
-			}
-			row = append(row, '\n')
-		}
-		if _, err := w.Write(row); err != nil {
-			return err
-		}
-		row = row[:0]
-	}
-	_, err := w.Write(row) // the header, when there are no keys
-	return err
 }
