@@ -68,31 +68,19 @@ Examples:
 type nodes analyses.RingNodes
 
 // UnmarshalText reads "8" or "0:16,1:32:1.5".
-func (v *nodes) UnmarshalText(b []byte) error {
-	if n, err := strconv.Atoi(string(b)); err == nil {
-		if n < 1 || n > analyses.MaxNodes {
-			return fmt.Errorf("the number of instances must be 1 to %d, not %d", analyses.MaxNodes, n)
-		}
-		*v = nodes(analyses.Count[analyses.RingNode](n))
-		return nil
-	}
-	return (*nodeList)(v).UnmarshalText(b)
+func (v *nodes) UnmarshalText(b []byte) (err error) {
+	numbered := func(id int32) analyses.RingNode { return analyses.RingNode{ID: id} }
+	*v, err = countOrList(string(b), analyses.MaxNodes, numbered, parseNode)
+	return err
 }
 
 // nodeList is the value of --join.
 type nodeList []analyses.RingNode
 
 // UnmarshalText reads "8,9:16:1.5".
-func (v *nodeList) UnmarshalText(b []byte) error {
-	*v = nil
-	for part := range strings.SplitSeq(string(b), ",") {
-		n, err := parseNode(strings.TrimSpace(part))
-		if err != nil {
-			return err
-		}
-		*v = append(*v, n)
-	}
-	return nil
+func (v *nodeList) UnmarshalText(b []byte) (err error) {
+	*v, err = parseList(string(b), parseNode)
+	return err
 }
 
 // parseNode reads "id", "id:tokens" or "id:tokens:capacity".
@@ -121,18 +109,17 @@ func parseNode(s string) (n analyses.RingNode, err error) {
 type ringJoins []analyses.RingJoin
 
 // UnmarshalText reads "5000:4:16,9000:5".
-func (v *ringJoins) UnmarshalText(b []byte) error {
-	*v = nil
-	for part := range strings.SplitSeq(string(b), ",") {
-		at, node, _ := strings.Cut(strings.TrimSpace(part), ":")
+func (v *ringJoins) UnmarshalText(b []byte) (err error) {
+	*v, err = parseList(string(b), func(part string) (j analyses.RingJoin, err error) {
+		at, node, _ := strings.Cut(part, ":")
 		tick, err := strconv.ParseInt(at, 10, 64)
 		n, bad := parseNode(node)
 		if err != nil || bad != nil || n.Capacity != 0 {
-			return fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", part)
+			return j, fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", part)
 		}
-		*v = append(*v, analyses.RingJoin{Tick: tick, ID: n.ID, Tokens: n.Tokens})
-	}
-	return nil
+		return analyses.RingJoin{Tick: tick, ID: n.ID, Tokens: n.Tokens}, nil
+	})
+	return err
 }
 
 // timing is the value of --timing.

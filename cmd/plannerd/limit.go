@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -73,16 +72,13 @@ func (c *curve) set(text string) error {
 // parseLimits reads a comma-separated list of migration limits in one unit, and
 // sorts it.
 func parseLimits(text string) ([]planner.MigrationLimit, error) {
-	var limits []planner.MigrationLimit
-	for part := range strings.SplitSeq(text, ",") {
-		limit, err := parseLimit(part)
-		if err != nil {
-			return nil, err
-		}
-		if limits = append(limits, limit); limit.Unit != limits[0].Unit {
-			return nil, errors.New("the limits of a curve must be in one unit")
-		}
+	limits, err := parseList(text, parseLimit)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(limits, func(a, b planner.MigrationLimit) int { return cmp.Compare(a.Amount, b.Amount) })
+	if slices.ContainsFunc(limits, func(l planner.MigrationLimit) bool { return l.Unit != limits[0].Unit }) {
+		return nil, errors.New("the limits of a curve must be in one unit")
+	}
 	return slices.Compact(limits), nil
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
@@ -54,27 +53,19 @@ func decodeMoves(raw io.Reader) (*classMoves, error) {
 		return nil, err
 	}
 	defer func() { _ = plain.Close() }()
-	text := bufio.NewReader(plain)
-	for {
-		r, _, err := text.ReadRune()
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("it is empty; expected moves of classes as a plan lists them")
-		}
-		if err != nil {
-			return nil, err
-		}
-		if unicode.IsSpace(r) {
-			continue
-		}
-		if err := text.UnreadRune(); err != nil {
-			return nil, err
-		}
-		if r == '[' || r == '{' {
-			return decodeMovesJSON(text)
-		}
-		moves, err := decodeMovesCSV(text)
-		return &classMoves{moves: moves}, err
+	text := bufio.NewReaderSize(plain, blankBytes)
+	head, err := text.Peek(blankBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
+	switch head = bytes.TrimSpace(head); {
+	case len(head) == 0:
+		return nil, errors.New("it is empty; expected moves of classes as a plan lists them")
+	case head[0] == '[', head[0] == '{':
+		return decodeMovesJSON(text)
+	}
+	moves, err := decodeMovesCSV(text)
+	return &classMoves{moves: moves}, err
 }
 
 // decodeMovesJSON reads JSON texts one after the other: each a move, a list of
@@ -102,13 +93,9 @@ func (c *classMoves) add(value json.RawMessage) error {
 	if value[0] == '{' {
 		return c.addPlan(value)
 	}
-	inner := bytes.TrimLeft(value[1:], " \t\r\n")
-	if value[0] != '[' || inner[0] != '[' && inner[0] != ']' {
-		return c.addMove(value)
-	}
 	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err != nil {
-		return err
+	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' {
+		return c.addMove(value)
 	}
 	for _, move := range list {
 		if err := c.addMove(move); err != nil {

@@ -45,25 +45,10 @@ type instances []planner.Instance
 const maxInstances = 65536
 
 // UnmarshalText reads "8" or "0:1,1:2".
-func (v *instances) UnmarshalText(b []byte) error {
-	s := string(b)
-	if n, err := strconv.Atoi(s); err == nil {
-		if n < 1 || n > maxInstances {
-			return fmt.Errorf("the number of instances must be 1 to %d, not %d", maxInstances, n)
-		}
-		*v = make(instances, n)
-		for i := range *v {
-			(*v)[i] = planner.Instance{ID: int32(i), Capacity: 1}
-		}
-		return nil
-	}
-	*v = nil
-	for part := range strings.SplitSeq(s, ",") {
-		in, err := parseInstance(strings.TrimSpace(part))
-		if err != nil {
-			return err
-		}
-		*v = append(*v, in)
+func (v *instances) UnmarshalText(b []byte) (err error) {
+	unit := func(id int32) planner.Instance { return planner.Instance{ID: id, Capacity: 1} }
+	if *v, err = countOrList(string(b), maxInstances, unit, parseInstance); err != nil {
+		return err
 	}
 	slices.SortFunc(*v, func(a, b planner.Instance) int { return int(a.ID) - int(b.ID) })
 	for i := 1; i < len(*v); i++ {
@@ -72,6 +57,33 @@ func (v *instances) UnmarshalText(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// countOrList reads a number of instances, or a list of them.
+func countOrList[T any](text string, most int, numbered func(id int32) T, parse func(string) (T, error)) (out []T, err error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return parseList(text, parse)
+	case n < 1 || n > most:
+		return nil, fmt.Errorf("the number of instances must be 1 to %d, not %d", most, n)
+	}
+	for id := range int32(n) {
+		out = append(out, numbered(id))
+	}
+	return out, nil
+}
+
+// parseList reads what commas separate.
+func parseList[T any](text string, parse func(string) (T, error)) (out []T, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		one, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.
