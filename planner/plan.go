@@ -71,14 +71,17 @@ type Removal struct {
 }
 
 // Comparison is a figure before and after the plan.
-type Comparison struct{ Before, After float64 }
+type Comparison struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
 
 // Migration sums up what a plan moves.
 type Migration struct {
-	Keys      int64   // |Δ(F,F')|, number of keys
-	State     float64 // M = Σ S(k) over them, in units of state
-	Fraction  float64 // State over all state, residual included; 0 when there is none
-	Objective float64 // Σ (S(k)+o)
+	Keys      int64   `json:"keys"`      // |Δ(F,F')|, number of keys
+	State     float64 `json:"state"`     // M = Σ S(k) over them, in units of state
+	Fraction  float64 `json:"fraction"`  // State over all state, residual included; 0 when there is none
+	Objective float64 `json:"objective"` // Σ (S(k)+o)
 }
 
 // Certificate is a proof of how good any plan of a snapshot under its options
@@ -101,11 +104,11 @@ type Certificate struct {
 
 // Unmet is a constraint that no plan meets which meets all others.
 type Unmet struct {
-	Constraint Constraint
-	Limit      float64 // what was asked for
+	Constraint Constraint `json:"constraint"`
+	Limit      float64    `json:"limit"` // what was asked for
 	// AtLeast is proven: no plan that meets the others comes with less. A θ, a
 	// number of table entries, or an amount in the unit of the migration limit.
-	AtLeast float64
+	AtLeast float64 `json:"at_least"`
 }
 
 // Constraint names what a plan has to keep to.

@@ -17,7 +17,7 @@ type certificateFigures struct {
 }
 
 // unmetList has what cannot be met.
-type unmetList []unmetFigures
+type unmetList []planner.Unmet
 
 // String is for CSV: each constraint>=amount.
 func (l unmetList) String() string {
@@ -28,27 +28,18 @@ func (l unmetList) String() string {
 	return strings.Join(parts, ";")
 }
 
-type unmetFigures struct {
-	Constraint planner.Constraint `json:"constraint"`
-	Limit      float64            `json:"limit"`
-	AtLeast    float64            `json:"at_least"`
-}
-
 // certificateOf is nil where there is no certificate.
 func certificateOf(s step) *certificateFigures {
 	c := s.Plan.Certificate
 	if c == nil {
 		return nil
 	}
-	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: unmetList{}}
+	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: c.Unmet}
 	if s.classes != nil {
 		out.Scope = "classes"
 	}
 	if c.Infeasible {
 		out.LowerBound = nil
-	}
-	for _, u := range c.Unmet {
-		out.Unmet = append(out.Unmet, unmetFigures(u))
 	}
 	return out
 }

@@ -13,18 +13,6 @@ import (
 
 // The JSON documents of plan and compare use the names of the HTTP API.
 
-type beforeAfter struct {
-	Before float64 `json:"before"`
-	After  float64 `json:"after"`
-}
-
-type migrationFigures struct {
-	Keys      int64   `json:"keys"`
-	State     float64 `json:"state"`
-	Fraction  float64 `json:"fraction"`
-	Objective float64 `json:"objective"`
-}
-
 type tableSizes struct {
 	Before int64 `json:"size_before"`
 	After  int64 `json:"size_after"`
@@ -38,10 +26,10 @@ type figures struct {
 	Causes           []planner.Cause     `json:"causes"`
 	Balanced         bool                `json:"balanced"`
 	TableWithinLimit bool                `json:"table_within_limit"`
-	Theta            beforeAfter         `json:"theta"`
-	Underload        beforeAfter         `json:"underload"`
-	Skewness         beforeAfter         `json:"skewness"`
-	Migration        migrationFigures    `json:"migration"`
+	Theta            planner.Comparison  `json:"theta"`
+	Underload        planner.Comparison  `json:"underload"`
+	Skewness         planner.Comparison  `json:"skewness"`
+	Migration        planner.Migration   `json:"migration"`
 	Certificate      *certificateFigures `json:"certificate"`
 	Compaction       *compactionFigures  `json:"compaction"`
 	RoutingTable     tableSizes          `json:"routing_table"`
@@ -69,8 +57,8 @@ func figuresOf(s step) figures {
 	f.EndReason = string(p.EndReason)
 	f.Causes = append(f.Causes, p.Causes...)
 	f.Balanced, f.TableWithinLimit = p.Balanced, p.TableWithinLimit
-	f.Theta, f.Underload, f.Skewness = beforeAfter(p.Theta), beforeAfter(p.Underload), beforeAfter(p.Skewness)
-	f.Migration = migrationFigures(p.Migration)
+	f.Theta, f.Underload, f.Skewness = p.Theta, p.Underload, p.Skewness
+	f.Migration = p.Migration
 	f.Certificate = certificateOf(s)
 	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
 	f.WorkUnits = p.WorkUnits
@@ -101,7 +89,7 @@ type instanceFigures struct {
 	StateIn    float64 `json:"state_in"`
 	StateOut   float64 `json:"state_out"`
 	// LoadError is that of the load that records made of keys come to.
-	LoadError *beforeAfter `json:"load_error,omitzero"`
+	LoadError *planner.Comparison `json:"load_error,omitzero"`
 }
 
 type hotKey struct {
@@ -223,7 +211,7 @@ func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotK
 			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
 		}
 		if st.loadErrors != nil {
-			f.LoadError = (*beforeAfter)(&st.loadErrors[i])
+			f.LoadError = &st.loadErrors[i]
 		}
 		h.Instances = append(h.Instances, f)
 	}

@@ -160,25 +160,24 @@ func namedForm(input *statsio.Document) (named namedScales, err error) {
 // compactionFigures describe the compact form that was planned on, as the HTTP API
 // writes it.
 type compactionFigures struct {
-	Degree     *int         `json:"degree"` // null: not said
-	CostScale  float64      `json:"cost_scale"`
-	StateScale float64      `json:"state_scale"`
-	Records    int          `json:"records"`
-	Keys       int64        `json:"keys"`
-	Error      *beforeAfter `json:"error"` // the greatest of an instance; null: the actual loads are not known
+	Degree     *int                `json:"degree"` // null: not said
+	CostScale  float64             `json:"cost_scale"`
+	StateScale float64             `json:"state_scale"`
+	Records    int                 `json:"records"`
+	Keys       int64               `json:"keys"`
+	Error      *planner.Comparison `json:"error"` // the greatest of an instance; null: the actual loads are not known
 }
 
 // compactionOf describes classes. greatest is the greatest error of their loads, or
 // nil where the keys are not known.
 func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *compactionFigures {
-	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: len(c.Records)}
+	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: len(c.Records), Error: greatest}
 	if degree > 0 {
 		f.Degree = &degree
 	}
 	for _, r := range c.Records {
 		f.Keys += r.Count
 	}
-	f.Error = (*beforeAfter)(greatest)
 	return f
 }
 

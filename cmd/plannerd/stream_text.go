@@ -41,7 +41,7 @@ func (r *planReport) writeStream(w *page) {
 // to, behind the number of keys.
 func (r *planReport) withRecords(columns []column, rows [][]string, c *compactionSummary) ([]column, [][]string) {
 	columns = slices.Insert(columns, 2, number("records"), number("load error"), number("after"))
-	cells := func(records string, e *beforeAfter) []string {
+	cells := func(records string, e *planner.Comparison) []string {
 		if e == nil {
 			return []string{records, "", ""}
 		}
@@ -55,9 +55,10 @@ func (r *planReport) withRecords(columns []column, rows [][]string, c *compactio
 			all = append(all, cells(integer(f.Compaction.Records), f.Compaction.Error))
 		}
 	}
-	var median, most *beforeAfter
+	var median, most *planner.Comparison
 	if e := c.Error; e != nil {
-		median, most = &beforeAfter{e.Before.Median, e.After.Median}, &beforeAfter{e.Before.Max, e.After.Max}
+		median = &planner.Comparison{Before: e.Before.Median, After: e.After.Median}
+		most = &planner.Comparison{Before: e.Before.Max, After: e.After.Max}
 	}
 	all = append(all, cells(si(c.Records.Median), median), cells(si(c.Records.Max), most), cells("", nil))
 	for i, row := range rows {

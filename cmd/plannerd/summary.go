@@ -8,20 +8,14 @@ type spread struct {
 	Max    float64 `json:"max"`
 }
 
-type totalSpread struct {
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
-	Total  float64 `json:"total"`
-}
-
 func spreadOf(s drive.Spread) spread { return spread{s.Median, s.Max} }
 
 // provenFigures sum the certificates of a stream up.
 type provenFigures struct {
-	Plans      int         `json:"plans"`       // that have one
-	Infeasible int         `json:"infeasible"`  // of these, those where no plan meets all limits
-	LowerBound totalSpread `json:"lower_bound"` // over the others
-	Gap        *float64    `json:"gap"`
+	Plans      int          `json:"plans"`       // that have one
+	Infeasible int          `json:"infeasible"`  // of these, those where no plan meets all limits
+	LowerBound drive.Spread `json:"lower_bound"` // over the others
+	Gap        *float64     `json:"gap"`
 }
 
 // compactionSummary is the compact form over the intervals of a stream.
@@ -46,14 +40,14 @@ type streamSummary struct {
 	Stopped     int           `json:"stopped"`
 	ThetaBefore spread        `json:"theta_before"`
 	ThetaAfter  spread        `json:"theta_after"`
-	Keys        totalSpread   `json:"migrated_keys"`
-	State       totalSpread   `json:"migrated_state"`
+	Keys        drive.Spread  `json:"migrated_keys"`
+	State       drive.Spread  `json:"migrated_state"`
 	Fraction    spread        `json:"migrated_fraction"`
 	Proven      provenFigures `json:"certificates"`
 	// Compaction is null when keys were planned as they are.
 	Compaction *compactionSummary `json:"compaction"`
 	Table      spread             `json:"table_size"`
-	PlanMS     totalSpread        `json:"plan_ms"`
+	PlanMS     drive.Spread       `json:"plan_ms"`
 }
 
 // summary gathers the steps of a driver.
@@ -97,8 +91,8 @@ func summaryOf(s *summary) streamSummary {
 	return streamSummary{
 		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted, Stopped: s.Stopped,
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
-		Keys: totalSpread(s.Keys()), State: totalSpread(s.State()), Fraction: spreadOf(s.Fraction()),
-		Proven: provenFigures{s.Certified, s.Infeasible, totalSpread(s.LowerBound()), s.Gap()}, Compaction: s.compaction(), Table: spreadOf(s.Table()),
-		PlanMS: totalSpread{milliseconds(median), milliseconds(most), milliseconds(total)},
+		Keys: s.Keys(), State: s.State(), Fraction: spreadOf(s.Fraction()),
+		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(), Table: spreadOf(s.Table()),
+		PlanMS: drive.Spread{Median: milliseconds(median), Max: milliseconds(most), Total: milliseconds(total)},
 	}
 }

@@ -8,7 +8,11 @@ import (
 )
 
 // Spread is what becomes of one figure over the intervals of a stream.
-type Spread struct{ Median, Max, Total float64 }
+type Spread struct {
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+	Total  float64 `json:"total"`
+}
 
 // SpreadOf returns the spread of the values; the median of an even number of
 // them is the mean of the middle two. No values: zero.
