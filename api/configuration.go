@@ -60,6 +60,7 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 	if scheme != planning.SchemeTable {
 		refuse("strategy")
 		refuse("table_owner")
+		refuse("entry_grace")
 	}
 	if scheme == planning.SchemeRanges {
 		refuse("hash")

@@ -191,27 +191,61 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// TestAbsentKeys: a plan that only drops entries of keys that are gone commits
-// by itself.
+// TestAbsentKeys: entries of keys that are gone stay for a grace, and are then dropped by
+// a plan that does something else or that the table limit demands, never by themselves.
 func TestAbsentKeys(t *testing.T) {
-	e := newEnv(t)
-	e.operator("clicks", reported)
-	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
-	gone := `{"interval":2,"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`
-	q := e.do("POST", "/v1/operators/clicks/plans", gone).want(http.StatusCreated).plan()
-	if q.Status != "committed" || q.Version == nil || *q.Version != 2 || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 {
-		t.Errorf("%+v", q)
+	gone := func(n int, more string) string {
+		return fmt.Sprintf(`{"interval":%d,%s"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`, n, more)
 	}
-	// With partial statistics absent keys keep their entries.
-	e = newEnv(t)
+	const partial = `"coverage":"partial","residual":[{"instance":0,"cost":1,"state":1,"keys":2},{"instance":1,"cost":1}],`
+	e := newEnv(t)
+	post := func(body string) wire.Plan {
+		t.Helper()
+		return e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
+	}
+	leaves := func(p wire.Plan, idle, size int64) {
+		t.Helper()
+		if p.Status != "no_action" || p.IdleEntries != idle || p.RoutingTable.SizeAfter != size || len(p.RoutingTable.Unset) > 0 || p.BaseVersion != 1 {
+			t.Errorf("%s with %d idle entries, size %d, unset %v, on version %d", p.Status, p.IdleEntries, p.RoutingTable.SizeAfter, p.RoutingTable.Unset, p.BaseVersion)
+		}
+	}
 	e.operator("clicks", reported)
-	p = e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
-	q = e.do("POST", "/v1/operators/clicks/plans", strings.Replace(gone, `"keys"`, `"coverage":"partial","residual":[{"instance":0,"cost":1,"state":1,"keys":2},{"instance":1,"cost":1}],"keys"`, 1)).
+	p := post(interval(1, ""))
+	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+	leaves(post(gone(2, "")), 0, 4)
+	leaves(post(gone(3, partial)), 0, 4) // they may be among those that it does not name
+	leaves(post(gone(4, `"table_version":0,`)), 0, 4)
+	leaves(post(gone(5, "")), 4, 4)
+	leaves(post(`{"interval":6,"keys":[]}`), 4, 4)
+	// A key that comes back begins anew.
+	back := p.RoutingTable.Set[0]
+	at := fmt.Sprintf(`{"interval":7,"keys":[{"key":%q,"cost":0,"hash_instance":%d}]}`, back.Key, 1-back.Instance)
+	leaves(post(at), 3, 4)
+	leaves(post(gone(8, "")), 3, 4)
+	// What the limit demands is a plan that is handed over like any other.
+	limited := strings.Replace(reported, "{", `{"table_limit":2,`, 1)
+	e.do("PUT", "/v1/operators/clicks", limited).want(http.StatusOK)
+	q := post(gone(9, ""))
+	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 || len(q.Migrations) > 0 || !slices.Equal(q.Awaits, []int32{0, 1}) {
+		t.Errorf("%s unsets %v, awaits %v", q.Status, q.RoutingTable.Unset, q.Awaits)
+	}
+	e.verb(q.Id, "start", `{"executor":"e"}`).want(http.StatusOK)
+	if f := e.do("GET", feed, "").feed(); len(f.Pending.Unset) != 4 {
+		t.Errorf("%+v", f.Pending)
+	}
+	e.finish(q.Id)
+}
+
+// TestNoGrace: without a grace the next plan drops the entries of absent keys.
+func TestNoGrace(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(reported, "{", `{"entry_grace":0,`, 1))
+	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
+	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+	q := e.do("POST", "/v1/operators/clicks/plans", `{"interval":2,"keys":[{"key":"a","cost":3,"hash_instance":0},{"key":"b","cost":3,"hash_instance":0}]}`).
 		want(http.StatusCreated).plan()
-	if q.Status != "no_action" || q.RoutingTable.SizeAfter != 4 {
-		t.Errorf("%+v", q)
+	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 1 {
+		t.Errorf("%s unsets %v, size %d", q.Status, q.RoutingTable.Unset, q.RoutingTable.SizeAfter)
 	}
 }
 
@@ -302,7 +336,7 @@ func TestOperators(t *testing.T) {
 	}
 	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"mixed","theta_max":0.08,"table_limit":null,` +
 		`"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
-		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"store_inputs":true,` +
+		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {
 		t.Errorf("%s", a.body)

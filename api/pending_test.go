@@ -108,30 +108,6 @@ func TestPendingBesideApproved(t *testing.T) {
 	}
 }
 
-// TestAbsentKeysNeedNoApproval: what only drops entries of absent keys commits by
-// itself, but not beside a plan that waits.
-func TestAbsentKeysNeedNoApproval(t *testing.T) {
-	e := newEnv(t)
-	e.operator("clicks", approved)
-	p := e.planned(1)
-	e.verb(p.ID, "approve", "").want(http.StatusOK)
-	e.verb(p.ID, "commit", stopped).want(http.StatusOK)
-	gone := func(n int) string {
-		return fmt.Sprintf(`{"interval":%d,"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`, n)
-	}
-	waiting := e.do("POST", "/v1/operators/clicks/plans", heavier(2, 30)).want(http.StatusCreated).life()
-	if waiting.Status == "proposed" {
-		q := e.do("POST", "/v1/operators/clicks/plans", gone(3)).want(http.StatusCreated).life()
-		if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"pending_approval"}) {
-			t.Errorf("%+v", q)
-		}
-		e.verb(waiting.ID, "reject", "").want(http.StatusOK)
-	}
-	if q := e.do("POST", "/v1/operators/clicks/plans", gone(4)).want(http.StatusCreated).life(); q.Status != "committed" {
-		t.Errorf("%+v", q)
-	}
-}
-
 // TestPendingRescale: a waiting plan that follows a changed hash is told by the
 // placement that it makes, new keys included.
 func TestPendingRescale(t *testing.T) {

@@ -28,6 +28,7 @@ type figures struct {
 	Instances        jsontext.Value        `json:"instances,omitzero"`
 	HotKeys          []wire.HotKey         `json:"hot_keys,omitzero"`
 	DriftedKeys      int64                 `json:"drifted_keys"`
+	IdleEntries      *int64                `json:"idle_entries,omitzero"` // nil in a what-if
 }
 
 // planHead is a plan without its long lists, in the order of the contract.
@@ -119,7 +120,7 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 	if p.Executor.Name != "" {
 		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
 	}
-	head.ExpiresAt = utc(p.ExpiresAt)
+	head.ExpiresAt, head.IdleEntries = utc(p.ExpiresAt), &p.IdleEntries
 	if p.Instances != nil {
 		if head.Reports = p.Reports; head.Reports == nil {
 			head.Reports = jsontext.Value("null")

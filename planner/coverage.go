@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -70,7 +71,7 @@ func (s *Snapshot) RetainedEntries() int64 {
 				n--
 			}
 		}
-	case slices.ContainsFunc(s.Instances, func(d Instance) bool { return d.Partial }):
+	case s.Kept != nil || slices.ContainsFunc(s.Instances, func(d Instance) bool { return d.Partial }):
 		for _, stays := range s.absentEntries() {
 			if stays {
 				n++
@@ -90,20 +91,17 @@ func (s *Snapshot) absentEntries() iter.Seq2[int32, bool] {
 				present[e] = true
 			}
 		}
-		var partial []int32 // ascending, as Instances are
-		for _, d := range s.Instances {
-			if d.Partial {
-				partial = append(partial, d.ID)
-			}
-		}
 		for e, named := range present {
-			if named {
-				continue
-			}
-			_, stays := slices.BinarySearch(partial, s.Table.instances[e])
-			if !yield(int32(e), stays || s.Partial) {
+			if !named && !yield(int32(e), s.Partial || s.stays(e)) {
 				return
 			}
 		}
 	}
+}
+
+// stays tells whether the entry of an absent key stays in a snapshot that is not Partial.
+func (s *Snapshot) stays(entry int) bool {
+	d, found := slices.BinarySearchFunc(s.Instances, s.Table.instances[entry],
+		func(d Instance, id int32) int { return cmp.Compare(d.ID, id) })
+	return found && (s.Instances[d].Partial || s.Kept != nil && s.Kept[entry] && !s.Instances[d].Drained)
 }

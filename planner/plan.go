@@ -199,3 +199,18 @@ func (u Removal) list(s *Snapshot) (keys *Keys, at int) {
 
 // Empty reports whether the plan changes nothing at all.
 func (p *Plan) Empty() bool { return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 }
+
+// Acts reports whether the plan is worth a new version of the table: it moves keys,
+// follows a change of the hash, or brings a table that is over its limit nearer to it.
+func (p *Plan) Acts() bool {
+	limit := p.Options.TableLimit
+	return p.Snapshot.HashChanged || len(p.Moves) > 0 ||
+		limit != nil && p.TableBefore > *limit && len(p.Set)+len(p.Unset) > 0
+}
+
+// LeaveTable has a plan that moves nothing leave every entry of the table alone, those of
+// drifted and absent keys included.
+func (p *Plan) LeaveTable() {
+	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore
+	p.TableWithinLimit = p.Options.TableLimit == nil || p.TableAfter <= *p.Options.TableLimit
+}

@@ -39,7 +39,7 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	r.s.Keys, r.s.Cost, r.s.State, r.s.Count = stats.Keys, stats.Cost, stats.State, stats.Count
 	r.s.Retained = base.Retained
 	r.s.Current, r.s.Hash = make([]int32, n), make([]int32, n)
-	r.s.Table, r.s.Partial, r.s.HashChanged = base.Table, stats.Partial, base.HashChanged
+	r.s.Table, r.s.Kept, r.s.Partial, r.s.HashChanged = base.Table, base.Kept, stats.Partial, base.HashChanged
 	if base.Table.Len() > 0 {
 		r.s.Entry = make([]int32, n)
 	}
@@ -320,7 +320,8 @@ func (s *Snapshot) Validate() error {
 	n, units := s.Len(), int64(0)
 	if s.Keys.Len() != n || len(s.Current) != n || len(s.Hash) != n ||
 		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n ||
-		s.Entry != nil && len(s.Entry) != n || s.Entry == nil && s.Table.Len() > 0 {
+		s.Entry != nil && len(s.Entry) != n || s.Entry == nil && s.Table.Len() > 0 ||
+		s.Kept != nil && len(s.Kept) != s.Table.Len() {
 		return Invalid("keys", "the columns differ in length")
 	}
 	for i := range n {

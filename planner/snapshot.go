@@ -63,12 +63,15 @@ type Snapshot struct {
 	Table *RoutingTable
 	// Entry is each item's index in Table, or −1. Nil when Table is nil or empty.
 	Entry []int32
+	// Kept tells for each entry of Table that it stays and counts if no item has its
+	// key, unless its instance is drained. Nil: none stays for that.
+	Kept []bool
 	// Retained is the number of entries of other keys than the items, which stay
 	// and count, when Table is nil.
 	Retained int64
 	// Partial: the statistics do not name every key, so table entries whose key
 	// is absent stay and count. Otherwise they are dropped, but for those that
-	// point to an instance that is Partial.
+	// point to an instance that is Partial, and those that are Kept.
 	Partial bool
 	// HashChanged: Hash belongs to another configuration than Table.
 	HashChanged bool

@@ -71,6 +71,9 @@ type Base struct {
 	// Table is the committed routing table. Nil: not known, then every row must
 	// say its instance or is taken to be where the hash puts it.
 	Table *RoutingTable
+	// Kept tells for each entry of Table that it stays if no row names its key, unless
+	// its instance was removed: the key may come back. Nil: none stays for that.
+	Kept []bool
 	// Retained is the number of entries of keys without a row, which stay and
 	// count, when Table is nil.
 	Retained int64

@@ -189,6 +189,7 @@ type Figures struct {
 	HotKeys           []byte // JSON
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
 	DriftedKeys       int64
+	IdleEntries       int64
 	InputHash         string
 	PlannerRevision   string
 	WorkUnits         int64
@@ -204,6 +205,8 @@ type NewPlan struct {
 	Changes []Change
 	// Migrations and Input are opaque to the store. Input may be nil.
 	Migrations, Input []byte
+	// Absences tell how long the keys of table entries have been absent. Opaque, too.
+	Absences []byte
 	// LastReports is what Reports returned when the plan was begun, for a plan that
 	// is made of reports; nil for others.
 	LastReports []Report
@@ -364,6 +367,9 @@ type Store interface {
 	// Input returns the plan's input as it was given; nil if it was given none.
 	// ErrNotFound, ErrPurged.
 	Input(ctx context.Context, plan string) ([]byte, error)
+	// Absences returns the plan's absences as they were given; nil if it was given none.
+	// ErrNotFound, ErrPurged.
+	Absences(ctx context.Context, plan string) ([]byte, error)
 	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
 	Transitions(ctx context.Context, plan string) ([]Transition, error)
 

@@ -1155,6 +1155,10 @@ type DriftedKeys = int64
 // EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 type EndReason string
 
+// EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
+// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
+type EntryGrace = int32
+
 // Epoch Raised by an engine that restarts and counts its intervals anew.
 type Epoch = int64
 
@@ -1254,6 +1258,9 @@ type HotKey struct {
 
 // HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
 type HotKeys = []HotKey
+
+// IdleEntries Entries of the routing table whose keys have been absent for `entry_grace` intervals or more, and that stay because nothing else was to be done.
+type IdleEntries = int64
 
 // InputHash Identifies the statistics, whatever the order of their rows.
 type InputHash = string
@@ -1439,6 +1446,10 @@ type Operator struct {
 	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
 	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline,omitempty"`
+
+	// EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
+	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
+	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
 
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash *Hash `json:"hash,omitempty"`
@@ -1816,6 +1827,9 @@ type Plan struct {
 	HotKeys HotKeys `json:"hot_keys"`
 	Id      string  `json:"id"`
 
+	// IdleEntries Entries of the routing table whose keys have been absent for `entry_grace` intervals or more, and that stay because nothing else was to be done.
+	IdleEntries IdleEntries `json:"idle_entries"`
+
 	// InputHash Identifies the statistics, whatever the order of their rows.
 	InputHash InputHash `json:"input_hash"`
 
@@ -2003,6 +2017,9 @@ type PlanSummary struct {
 	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
 	Id        string     `json:"id"`
+
+	// IdleEntries Entries of the routing table whose keys have been absent for `entry_grace` intervals or more, and that stay because nothing else was to be done.
+	IdleEntries IdleEntries `json:"idle_entries"`
 
 	// InputHash Identifies the statistics, whatever the order of their rows.
 	InputHash InputHash `json:"input_hash"`

@@ -20,6 +20,7 @@ type key struct {
 type situation struct {
 	keys       map[string]key
 	table      map[string]int32
+	kept       map[string]bool   // absent keys whose entries stay in any plan
 	capacity   map[int32]float64 // live instances
 	thetaMax   float64
 	tableLimit int64 // −1: none
@@ -143,6 +144,16 @@ func (c *checker) table() map[string]int32 {
 			if got, ok := table[name]; !ok || got != d {
 				c.fail("the table puts %q on %d (%v), it is on %d", name, got, ok, d)
 			}
+		}
+	}
+	for name := range c.s.table {
+		if _, named := c.s.keys[name]; named {
+			continue
+		}
+		if _, stays := table[name]; stays != (c.p.Status == "no_action" || c.s.kept[name]) {
+			c.fail("the entry of the absent key %q stays: %v", name, stays)
+		} else if stays {
+			needed++
 		}
 	}
 	if needed != len(table) {

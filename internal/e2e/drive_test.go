@@ -148,6 +148,7 @@ type drive struct {
 
 	wanted, pinned layout           // the configuration, and that of the committed table
 	table          map[string]int32 // the committed table
+	absent         map[string]int   // intervals in a row without the key
 	version        int64
 	plans          []string // ids, oldest first
 }
@@ -249,11 +250,6 @@ func (d *drive) step() {
 			d.t.Fatalf("interval %d: committed as %+v", d.at.number, committed)
 		}
 		d.committed(after)
-	case "committed":
-		if len(p.Migrations) > 0 || len(p.RoutingTable.Set) > 0 {
-			d.t.Errorf("interval %d: committed by itself, with %d migrations", d.at.number, len(p.Migrations))
-		}
-		d.committed(after)
 	case "no_action":
 		if len(p.Migrations) > 0 || !maps.Equal(after, d.table) {
 			d.t.Errorf("interval %d: no action, with %d migrations", d.at.number, len(p.Migrations))
@@ -270,6 +266,21 @@ func (d *drive) step() {
 func (d *drive) committed(table map[string]int32) {
 	d.table, d.pinned = table, d.wanted
 	d.version++
+}
+
+// countAbsences counts for how many intervals in a row keys with entries were absent.
+// With less than two the entry stays, unless its instance is removed.
+func (d *drive) countAbsences(s *situation) {
+	absent := map[string]int{}
+	s.kept = map[string]bool{}
+	for name, id := range d.table {
+		if _, named := s.keys[name]; !named {
+			absent[name] = d.absent[name] + 1
+			_, live := s.capacity[id]
+			s.kept[name] = absent[name] < 2 && live
+		}
+	}
+	d.absent = absent
 }
 
 // situation is what the engine knows when it posts the interval.
@@ -297,6 +308,7 @@ func (d *drive) situation() situation {
 		}
 		s.keys[r.key] = k
 	}
+	d.countAbsences(&s)
 	return s
 }
 

@@ -66,6 +66,10 @@ const (
 )
 
 // defaultTTL is how long plans wait for approval unless their operator says otherwise.
+// defaultEntryGrace is for how many intervals in a row a key must be absent before its
+// entry may be dropped.
+const defaultEntryGrace = 2
+
 const defaultTTL = 10 * time.Minute
 
 var defaultReports = ReportOptions{Missing: MissingFail, MaxAge: 3}
@@ -90,6 +94,9 @@ type Configuration struct {
 	TableOwner TableOwner    `json:"table_owner"`
 	Reports    ReportOptions `json:"reports"`
 	Retention  Retention     `json:"retention"`
+	// EntryGrace is for how many intervals in a row a key must be absent before its entry
+	// may be dropped.
+	EntryGrace int `json:"entry_grace"`
 	// StoreInputs: the statistics of each interval are stored beside its plan.
 	StoreInputs bool `json:"store_inputs"`
 }
@@ -170,7 +177,7 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 	c := Configuration{
 		Scheme: SchemeTable, Strategy: planner.DefaultStrategy, Parameters: Parameters{Values: parameters.Defaults()},
 		Hash: Hash{Function: hash}, TableOwner: OwnerPlanner, Reports: defaultReports,
-		Retention: Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, StoreInputs: true,
+		Retention: Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, EntryGrace: defaultEntryGrace, StoreInputs: true,
 	}
 	err := json.Unmarshal(text, &c.Parameters)
 	if c.Trigger.Theta = c.ThetaMax; err == nil {
@@ -293,7 +300,7 @@ func (c Configuration) keptReports() int {
 
 // decodeConfiguration reads a stored configuration.
 func decodeConfiguration(text []byte) (Configuration, error) {
-	c := Configuration{StoreInputs: true} // it is older than the choice
+	c := Configuration{StoreInputs: true, EntryGrace: defaultEntryGrace} // it is older than the choices
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}

@@ -99,7 +99,7 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	if late {
 		plan.EndReason = planner.EndStopped
 	}
-	leaveTable(plan)
+	plan.LeaveTable()
 	return plan, nil
 }
 

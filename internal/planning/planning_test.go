@@ -170,14 +170,14 @@ func TestRecordLeavesPlanAlone(t *testing.T) {
 	c := configuration(2)
 	e.configure("clicks", c)
 	e.want("committed")(e.Commit(e.Context(), step(e.propose("clicks", skewed(1))), true))
-	// Without the keys that have entries a plan drops these and does nothing else.
+	// Without the keys that have entries a plan would drop these and do nothing else.
 	few := skewed(2)
 	st := &planner.Statistics{Keys: planner.NewKeys(1), Cost: []float64{0}, State: []float64{0}}
 	st.Keys.Append([]byte("of no cost"))
 	few.Statistics = st
 	p := e.propose("clicks", few)
-	if p.Status != "committed" || p.TableAfter != 0 || p.TableBefore == 0 {
-		t.Errorf("%s: from %d to %d entries", p.Status, p.TableBefore, p.TableAfter)
+	if p.Status != "no_action" || p.IdleEntries != p.TableBefore || p.TableAfter != p.TableBefore || p.TableBefore == 0 {
+		t.Errorf("%s: from %d to %d entries, %d idle", p.Status, p.TableBefore, p.TableAfter, p.IdleEntries)
 	}
 	stored, err := e.Lists(e.Context(), p.Plan, true, true, e.lease())
 	if err != nil || text(t, stored.Change...) != text(t, p.Lists.Change...) {

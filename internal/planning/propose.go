@@ -67,6 +67,9 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 	if err := b.admit(d.Statistics); err != nil {
 		return nil, s.unlessStale(ctx, b, err)
 	}
+	if b.absent.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
+		return nil, err
+	}
 	begin := s.now()
 	out, err := s.computePlan(ctx, b, d.Statistics)
 	switch {
@@ -191,9 +194,6 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 		return s.load(ctx, p)
 	}
 	s.observer.Created(p, d.PlanResult.Plan)
-	if p.Status == store.StatusCommitted {
-		s.observeCommit(p)
-	}
 	took := s.now().Sub(begin)
 	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
@@ -214,7 +214,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		return store.NewPlan{}, err
 	}
 	p := store.Plan{
-		ID: id.String(), Operator: b.op.Name, Epoch: d.Epoch, Interval: d.Interval, Status: d.status(b.changed),
+		ID: id.String(), Operator: b.op.Name, Epoch: d.Epoch, Interval: d.Interval, Status: d.status(),
 		Scheme: string(b.newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
 		BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.outdated(b.op.TableVersion), CreatedAt: at, Figures: f,
@@ -227,6 +227,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	out := store.NewPlan{
 		Plan: p, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
+		Absences: b.absences(d.Statistics, d.Snapshot).encode(),
 	}
 	if d.merged != nil {
 		out.LastReports = d.merged.last

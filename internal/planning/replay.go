@@ -74,7 +74,11 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 	if b.engineHolds() {
 		return b, nil
 	}
-	b.table, err = plannerTable(table.Entries)
+	if b.table, err = plannerTable(table.Entries); err != nil {
+		return nil, err
+	}
+	b.absent.before, err = s.absencesAfter(ctx, p)
+	b.absent.counted = true
 	return b, err
 }
 
@@ -126,7 +130,7 @@ func (r *Replay) input() (*planInput, error) {
 // finish makes of a result what would be stored of it.
 func (r *Replay) finish(o *PlanResult) {
 	correctSizes(r.base, o)
-	o.dropNeedlessChanges(r.base.changed)
+	o.leaveIdle()
 	if slices.Contains(r.Causes, string(causeCarried)) {
 		o.Causes = append(o.Causes, causeCarried)
 	}

@@ -64,7 +64,7 @@ func newPlanInput(in *Statistics, target planner.Configuration, from planner.Bas
 		return &planInput{Snapshot: s}, err
 	}
 	// Records say where their keys are, and where the hash puts them.
-	from.Configuration.Hash, from.Table = nil, nil
+	from.Configuration.Hash, from.Table, from.Kept = nil, nil, nil
 	c, err := compact.NewClasses(in.Records, target, from)
 	if err != nil {
 		return nil, err
@@ -113,6 +113,8 @@ type PlanResult struct {
 	compaction *Compaction          // nil: it was made on keys
 	loadErrors []planner.Comparison // by instance; nil: not known
 	blocking   *blockingPlan        // nil: no other plan was in the way
+	// idleEntries are those of keys that have been absent for long.
+	idleEntries int64
 
 	// Of scheme ring or ranges:
 	diff        layoutDiff     // nil: it is of a routing table
@@ -285,49 +287,31 @@ func (o *PlanResult) encodedMigrations(withStays bool) []byte {
 	return statsio.EncodeClassMoves(named)
 }
 
-// leaveTable has a plan that moves nothing leave the table alone, too.
-func leaveTable(p *planner.Plan) {
-	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore
-	p.TableWithinLimit = within(p.Options.TableLimit, p.TableAfter)
-}
-
 // within reports whether a table of that size is within a limit; nil: there is none.
 func within(limit *int64, size int64) bool { return limit == nil || size <= *limit }
 
-// acts reports whether a plan of a routing table is to be carried out: it moves keys,
-// follows a change of the hash, or brings a table that is over its limit nearer to
-// it.
-func (o *PlanResult) acts(hashChanged bool) bool {
-	return hashChanged || len(o.Moves) > 0 ||
-		!within(o.Options.TableLimit, o.TableBefore) && (len(o.Set) > 0 || slices.ContainsFunc(o.Unset, present))
-}
-
-// present reports whether a removed entry is of a key that the statistics have.
-func present(u planner.Removal) bool { return u.Item >= 0 }
-
-// dropNeedlessChanges has a plan of a routing table that is not to be carried out
-// leave even the entries of drifted keys alone. It still drops those of absent keys.
-func (o *PlanResult) dropNeedlessChanges(hashChanged bool) {
-	if leavesAll(o.Causes) || o.acts(hashChanged) {
+// leaveIdle has a plan of a routing table that is not to be carried out leave the table
+// alone, and counts the entries of absent keys that another plan may drop.
+func (o *PlanResult) leaveIdle() {
+	if leavesAll(o.Causes) || o.Acts() {
 		return
 	}
-	o.Set = nil
-	o.Unset = slices.DeleteFunc(o.Unset, present)
-	o.TableAfter = o.TableBefore - int64(len(o.Unset))
+	for _, u := range o.Unset {
+		if u.Item < 0 {
+			o.idleEntries++
+		}
+	}
+	o.LeaveTable()
 }
 
-// status tells what becomes of a plan without needless changes. One that only drops
-// entries of absent keys needs nobody's consent.
-func (o *PlanResult) status(hashChanged bool) store.Status {
-	switch {
-	case o.diff != nil && len(o.changed) > 0:
+// status tells what becomes of a plan.
+func (o *PlanResult) status() store.Status {
+	acts := len(o.changed) > 0
+	if o.diff == nil {
+		acts = !leavesAll(o.Causes) && o.Acts()
+	}
+	if acts {
 		return store.StatusApproved
-	case o.diff != nil || leavesAll(o.Causes):
-		return store.StatusNoAction
-	case o.acts(hashChanged):
-		return store.StatusApproved
-	case len(o.Unset) > 0:
-		return store.StatusCommitted
 	}
 	return store.StatusNoAction
 }
@@ -357,7 +341,8 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before, UnderloadAfter: o.Underload.After,
 		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore, TableAfter: o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
-		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
+		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
+		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
 	}
 	for _, part := range []struct {
 		into  *[]byte

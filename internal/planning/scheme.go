@@ -91,7 +91,8 @@ type base struct {
 	newest  *placement            // what is planned for
 	pinned  *placement            // what the committed table was committed under
 	table   *planner.RoutingTable // nil: the engine holds it, or the scheme has none
-	changed bool                  // pinned and newest place some key differently
+	absent  absentKeys
+	changed bool // pinned and newest place some key differently
 	// Under the schemes ring and ranges the layout is what the entries that the store
 	// holds say.
 	layout layout

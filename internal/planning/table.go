@@ -114,7 +114,7 @@ func (tableScheme) noAction(
 		return nil, nil, err
 	}
 	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
-	leaveTable(plan)
+	plan.LeaveTable()
 	evaluated, err := evaluate(ctx, e, b, in, st, blocking)
 	if err != nil {
 		return nil, nil, err
@@ -126,8 +126,8 @@ func (tableScheme) noAction(
 // tableInput is what a plan of a routing table is made of.
 func tableInput(b *base, st *Statistics) (*planInput, error) {
 	from := planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, IgnoreInstances: st.outdated(b.op.TableVersion),
-		Stop: b.stop,
+		Configuration: b.pinned.planner, Table: b.table, Kept: b.keptEntries(st), HashChanged: b.changed,
+		IgnoreInstances: st.outdated(b.op.TableVersion), Stop: b.stop,
 	}
 	switch {
 	case st.Records != nil && !b.engineHolds():
@@ -184,13 +184,13 @@ func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
 }
 
 // concluded finishes what was computed: it corrects the sizes of the table where the
-// planner could not know them, and drops changes that are not worth a commit.
+// planner could not know them, and leaves the table alone where there is no reason for another version.
 func concluded(b *base, o *PlanResult, err error) (*PlanResult, error) {
 	if err != nil {
 		return nil, err
 	}
 	correctSizes(b, o)
-	o.dropNeedlessChanges(b.changed)
+	o.leaveIdle()
 	return o, nil
 }
 

@@ -37,7 +37,10 @@ func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult,
 		if err != nil {
 			return nil, err
 		}
-		return newPlanInput(in.Statistics, p.planner, planner.Base{Configuration: p.planner, Table: in.Table, Stop: ended(ctx)})
+		// How long keys have been absent is not known: their entries stay.
+		return newPlanInput(in.Statistics, p.planner, planner.Base{
+			Configuration: p.planner, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
+		})
 	}, func(*PlanResult) {})
 }
 

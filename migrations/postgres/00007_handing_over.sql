@@ -9,7 +9,13 @@ ALTER TABLE plans
     ADD CONSTRAINT plans_status_check CHECK (status IN ('no_action', 'proposed', 'approved', 'applying', 'aborting',
         'committed', 'rejected', 'aborted', 'superseded', 'expired')),
     ADD COLUMN executor_epoch bigint NOT NULL DEFAULT 0 CHECK (executor_epoch >= 0),
-    ADD COLUMN executor_since timestamptz;
+    ADD COLUMN executor_since timestamptz,
+    ADD COLUMN idle_entries bigint NOT NULL DEFAULT 0;
+-- idle_entries: table entries of keys that have been absent for long. absences: how long
+-- the keys of entries have been absent.
+ALTER TABLE plan_blobs
+    DROP CONSTRAINT plan_blobs_kind_check,
+    ADD CONSTRAINT plan_blobs_kind_check CHECK (kind IN ('migrations', 'input', 'absences'));
 UPDATE plans SET executor_since = (SELECT max(at) FROM transitions WHERE plan_seq = plans.seq AND to_status = 'applying')
     WHERE executor <> '';
 DROP INDEX plans_applying;
@@ -27,7 +33,12 @@ INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
 UPDATE plans SET status = 'applying' WHERE status = 'aborting';
 DROP INDEX plans_in_flight;
 CREATE UNIQUE INDEX plans_applying ON plans (operator_id) WHERE status = 'applying';
+DELETE FROM plan_blobs WHERE kind = 'absences';
+ALTER TABLE plan_blobs
+    DROP CONSTRAINT plan_blobs_kind_check,
+    ADD CONSTRAINT plan_blobs_kind_check CHECK (kind IN ('migrations', 'input'));
 ALTER TABLE plans
+    DROP COLUMN idle_entries,
     DROP COLUMN executor_since,
     DROP COLUMN executor_epoch,
     DROP CONSTRAINT plans_status_check,

@@ -5,6 +5,9 @@
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, '''applying'', ''committed''', '''applying'', ''aborting'', ''committed''')
     WHERE type = 'table' AND name = 'plans';
+-- absences: how long the keys of table entries have been absent.
+UPDATE sqlite_schema SET sql = replace(sql, '''migrations'', ''input''', '''migrations'', ''input'', ''absences''')
+    WHERE type = 'table' AND name = 'plan_blobs';
 PRAGMA writable_schema = RESET;
 DROP INDEX plans_applying;
 -- An operator has one plan that an engine is at work on.
@@ -14,6 +17,8 @@ CREATE UNIQUE INDEX plans_in_flight ON plans (operator_id) WHERE status IN ('app
 -- executor started the plan, or took it over. NULL: it is not known.
 ALTER TABLE plans ADD COLUMN executor_epoch INTEGER NOT NULL DEFAULT 0 CHECK (executor_epoch >= 0);
 ALTER TABLE plans ADD COLUMN executor_since INTEGER;
+-- idle_entries: table entries of keys that have been absent for long.
+ALTER TABLE plans ADD COLUMN idle_entries INTEGER NOT NULL DEFAULT 0;
 UPDATE plans SET executor_since = (SELECT max(at) FROM transitions WHERE plan_seq = plans.seq AND to_status = 'applying')
     WHERE executor <> '';
 -- Lists of plans read them, so the columns that may be long move behind them.
@@ -40,6 +45,8 @@ INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
         'migration', 'this version of the schema cannot hold the status', CAST(strftime('%s', 'now') AS INTEGER) * 1000000
     FROM plans p WHERE p.status = 'aborting';
 UPDATE plans SET status = 'applying' WHERE status = 'aborting';
+DELETE FROM plan_blobs WHERE kind = 'absences';
+ALTER TABLE plans DROP COLUMN idle_entries;
 ALTER TABLE plans DROP COLUMN executor_since;
 ALTER TABLE plans DROP COLUMN executor_epoch;
 DROP INDEX plans_in_flight;
@@ -47,4 +54,6 @@ CREATE UNIQUE INDEX plans_applying ON plans (operator_id) WHERE status = 'applyi
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, '''applying'', ''aborting'', ''committed''', '''applying'', ''committed''')
     WHERE type = 'table' AND name = 'plans';
+UPDATE sqlite_schema SET sql = replace(sql, '''migrations'', ''input'', ''absences''', '''migrations'', ''input''')
+    WHERE type = 'table' AND name = 'plan_blobs';
 PRAGMA writable_schema = RESET;

@@ -150,6 +150,12 @@ func (s *Store) Input(ctx context.Context, plan string) (r0 []byte, err error) {
 	return s.next.Input(ctx, plan)
 }
 
+// Absences implements store.Store.
+func (s *Store) Absences(ctx context.Context, plan string) (r0 []byte, err error) {
+	defer s.timed(ctx, "absences")(&err)
+	return s.next.Absences(ctx, plan)
+}
+
 // Transitions implements store.Store.
 func (s *Store) Transitions(ctx context.Context, plan string) (r0 []store.Transition, err error) {
 	defer s.timed(ctx, "transitions")(&err)

@@ -188,6 +188,7 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the record"] = f.Plan(ctx, id)
 	_, failures["the changes"] = f.Changes(ctx, id)
 	_, failures["the migrations"] = f.Migrations(ctx, id)
+	_, failures["the absences"] = f.Absences(ctx, id)
 	_, failures["the input"] = f.Input(ctx, id)
 	_, failures["the transitions"] = f.Transitions(ctx, id)
 	_, failures["the resolution"] = f.ResolvePlan(ctx, id, store.Resolution{}, f.by("x"))

@@ -82,7 +82,8 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
-		one.Scheme, one.Source, one.Outdated = "table", one.Fingerprint, false
+		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
+		want.Plans[i].Absences = nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -109,7 +110,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 	} {
 		p := f.plan(t, "clicks", int64(i), store.StatusNoAction)
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
-		p.Scheme, p.Source, p.Outdated = c.scheme, c.source, c.outdated
+		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
 		want = append(want, f.create(t, p))
 	}
 	for version := int64(0); version != 5; {
@@ -194,7 +195,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	for i, status := range allStatuses {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
-		want.Awaited, want.Acked = nil, nil
+		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps, err := f.Transitions(ctx, want.ID)
 		if err != nil {
@@ -279,6 +280,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, _, failures["Plans"] = s.Plans(ctx, store.PlanFilter{Operator: "clicks", Limit: 1})
 	_, failures["Changes"] = s.Changes(ctx, "plan")
 	_, failures["Migrations"] = s.Migrations(ctx, "plan")
+	_, failures["Absences"] = s.Absences(ctx, "plan")
 	_, failures["Input"] = s.Input(ctx, "plan")
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
 	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)

@@ -138,6 +138,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.CreatedAt = f.now()
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
+	p.Absences = fmt.Appendf(nil, "absences of %s", p.ID)
 	p.Input = fmt.Appendf(nil, "input of %s", p.ID)
 	return p
 }
@@ -316,6 +317,7 @@ type planContents struct {
 	Plan              store.Plan
 	Changes           []store.Change
 	Migrations, Input []byte
+	Absences          []byte
 	InputError        string
 	Transitions       []store.Transition
 }
@@ -373,6 +375,11 @@ func (c *contents) add(t testing.TB, s store.Store, op store.Operator) {
 		one.Changes, err = s.Changes(ctx, p.ID)
 		must(err)
 		one.Migrations, err = s.Migrations(ctx, p.ID)
+		must(err)
+		if one.Input, err = s.Input(ctx, p.ID); err != nil {
+			one.InputError = err.Error()
+		}
+		one.Absences, err = s.Absences(ctx, p.ID)
 		must(err)
 		if one.Input, err = s.Input(ctx, p.ID); err != nil {
 			one.InputError = err.Error()

@@ -99,6 +99,7 @@ type BlobKind string
 const (
 	BlobMigrations BlobKind = "migrations"
 	BlobInput      BlobKind = "input"
+	BlobAbsences   BlobKind = "absences"
 )
 
 // Store implements [store.Store] on a Database.

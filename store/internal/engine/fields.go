@@ -76,6 +76,7 @@ func figureFields(f *store.Figures) []Field {
 		{"migration_fraction", &f.MigrationFraction},
 		{"objective", &f.Objective},
 		{"drifted_keys", &f.DriftedKeys},
+		{"idle_entries", &f.IdleEntries},
 		{"input_hash", &f.InputHash},
 		{"planner_revision", &f.PlannerRevision},
 		{"work_units", &f.WorkUnits},

@@ -107,13 +107,14 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 		return p, err
 	}
 	p.Seq = seq
-	if in.Migrations != nil {
-		if err := q.InsertBlob(ctx, p.Seq, BlobMigrations, in.Migrations); err != nil {
-			return p, err
+	for _, part := range []struct {
+		kind BlobKind
+		data []byte
+	}{{BlobMigrations, in.Migrations}, {BlobInput, in.Input}, {BlobAbsences, in.Absences}} {
+		if part.data == nil {
+			continue
 		}
-	}
-	if in.Input != nil {
-		if err := q.InsertBlob(ctx, p.Seq, BlobInput, in.Input); err != nil {
+		if err := q.InsertBlob(ctx, p.Seq, part.kind, part.data); err != nil {
 			return p, err
 		}
 	}

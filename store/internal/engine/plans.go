@@ -124,10 +124,20 @@ func planChanges(ctx context.Context, q Statements, p PlanRow) ([]store.Change, 
 
 // Migrations implements [store.Store].
 func (s *Store) Migrations(ctx context.Context, plan string) (data []byte, err error) {
+	return s.blob(ctx, plan, BlobMigrations)
+}
+
+// Absences implements [store.Store].
+func (s *Store) Absences(ctx context.Context, plan string) (data []byte, err error) {
+	return s.blob(ctx, plan, BlobAbsences)
+}
+
+// blob returns a long part of a plan; nil if it was given none.
+func (s *Store) blob(ctx context.Context, plan string, kind BlobKind) (data []byte, err error) {
 	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
-		data, err = q.Blob(ctx, p.Seq, BlobMigrations)
+		data, err = q.Blob(ctx, p.Seq, kind)
 		if errors.Is(err, store.ErrNotFound) {
-			data, err = nil, nil // it was given none
+			data, err = nil, nil
 		}
 		return err
 	})

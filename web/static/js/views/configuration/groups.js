@@ -42,6 +42,7 @@ const defaults = /** @type {Record<string, unknown>} */ ({
   'retention.inputs': 20,
   'retention.plans': 10_000,
   'retention.versions': 1000,
+  entry_grace: 2,
   store_inputs: true,
 })
 
@@ -273,6 +274,9 @@ const retention = (setting) => ({
     setting('retention.inputs', 'Statistics of plans', kept('plan')),
     setting('retention.plans', 'Plans', kept('plan')),
     setting('retention.versions', 'Versions of the table', kept('version')),
+    setting('entry_grace', 'Table entries of absent keys', (x) =>
+      x === 0 ? 'Until another plan is made' : `Until they were absent for ${counted(x, 'interval')}`,
+    ),
   ],
 })
 

@@ -176,6 +176,10 @@ function statisticsOf(plan) {
         ? 'none'
         : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`,
     ],
+    plan.idle_entries > 0 && [
+      'Idle table entries',
+      `${count(plan.idle_entries)} of keys that have long been absent; the next plan drops them`,
+    ],
     reports && [
       'Reported',
       reports.received.length === 0
