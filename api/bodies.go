@@ -3,13 +3,11 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
 )
@@ -124,17 +122,10 @@ func (s *shared) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, er
 // readProblem is what to answer when a body cannot be read: what is wrong with
 // it, or that it broke off.
 func readProblem(ctx context.Context, err error) error {
-	var (
-		refused  *statsio.Error
-		length   *http.MaxBytesError
-		known    *httpkit.Problem
-		exceeded *admission.ExceededError
-	)
-	if errors.As(err, &refused) || errors.As(err, &length) || errors.As(err, &known) || errors.As(err, &exceeded) ||
-		errors.Is(err, admission.ErrFull) || errors.Is(err, httpkit.ErrBodyTooSlow) {
+	switch {
+	case refuses(err):
 		return err
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return ctx.Err()
 	}
 	return httpkit.Malformed("The body broke off or is not in the encoding that Content-Encoding names.")
