@@ -38,10 +38,7 @@ func (f *fixture) classes(t testing.TB, interval int64) store.NewPlan {
 // resolve gives a plan of classes its keys.
 func (f *fixture) resolve(t testing.TB, id string, keys int64, changes ...store.Change) store.Plan {
 	t.Helper()
-	p, err := f.ResolvePlan(t.Context(), id, store.Resolution{Keys: keys, Changes: changes}, f.by("resolver"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(f.ResolvePlan(t.Context(), id, store.Resolution{Keys: keys, Changes: changes}, f.by("resolver")))(t)
 	return p
 }
 
@@ -76,9 +73,7 @@ func (f *fixture) wantChanges(t testing.TB, id string, want ...store.Change) {
 func wantDiffs(t testing.TB, f *fixture, want int) {
 	t.Helper()
 	var got int
-	if err := database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM diffs`).Scan(&got); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM diffs`).Scan(&got))
 	if got != want {
 		t.Errorf("the database holds %d diffs, want %d", got, want)
 	}
@@ -115,15 +110,8 @@ func planKeepsKind(t *testing.T, f *fixture) {
 			t.Errorf("%+v: classes %v, engine's table %v, resolved keys %v", c, want.Classes, want.EngineTable, want.ResolvedKeys)
 		}
 		same(t, "compactions", in.Compaction, want.Compaction)
-		got, err := f.Plan(t.Context(), in.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "plans", want, got)
-		listed, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		same(t, "plans", want, must(f.Plan(t.Context(), in.ID))(t))
+		listed, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1}))(t)
 		same(t, "plans listed", summaries([]store.Plan{want}), listed)
 	}
 }
@@ -137,10 +125,8 @@ func classesAreResolved(t *testing.T, f *fixture) {
 
 	unsorted := []store.Change{set("c", 3), unset("b", 1), move("a", 1, 2)}
 	by := f.by("someone")
-	got, err := f.ResolvePlan(ctx, want.ID, store.Resolution{Keys: 5, Changes: unsorted, TableAfter: 2, TableWithinLimit: true}, by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolution := store.Resolution{Keys: 5, Changes: unsorted, TableAfter: 2, TableWithinLimit: true}
+	got := must(f.ResolvePlan(ctx, want.ID, resolution, by))(t)
 	want.ResolvedKeys, want.TableAfter, want.TableWithinLimit = new(int64(5)), 2, true
 	same(t, "resolved plans", want, got)
 	f.wantChanges(t, want.ID, move("a", 1, 2), unset("b", 1), set("c", 3))
@@ -219,14 +205,8 @@ func resolutionTellsTable(t *testing.T, f *fixture) {
 				t.Fatal(err)
 			}
 			same(t, "resolved plans", want, got)
-			if got, err = f.Plan(t.Context(), want.ID); err != nil {
-				t.Fatal(err)
-			}
-			same(t, "plans", want, got)
-			listed, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			same(t, "plans", want, must(f.Plan(t.Context(), want.ID))(t))
+			listed, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1}))(t)
 			same(t, "plans listed", summaries([]store.Plan{want}), listed)
 		}
 		steps, err := f.Transitions(t.Context(), want.ID)
@@ -235,17 +215,11 @@ func resolutionTellsTable(t *testing.T, f *fixture) {
 		}
 	}
 	// A resolution that is refused says nothing.
-	if _, err := f.AbortPlan(t.Context(), want.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), want.ID, false, f.by("x")))(t)
 	want.Status = store.StatusAborted
 	_, err := f.ResolvePlan(t.Context(), want.ID, store.Resolution{TableAfter: 7}, f.by("x"))
 	fails(t, "resolving an aborted plan", err, store.ErrTransition)
-	got, err := f.Plan(t.Context(), want.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "plans", want, got)
+	same(t, "plans", want, must(f.Plan(t.Context(), want.ID))(t))
 }
 
 func sameResolution(t *testing.T, f *fixture) {
@@ -312,9 +286,7 @@ func resolutionRefusals(t *testing.T, f *fixture) {
 
 	aborted := f.create(t, f.classes(t, 3))
 	f.resolve(t, aborted.ID, 1, set("a", 1))
-	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
 	superseded := f.create(t, f.classes(t, 4))
 	committed := f.create(t, f.classes(t, 5))
 	f.resolve(t, committed.ID, 1, set("b", 1))
@@ -338,8 +310,7 @@ func resolutionRefusals(t *testing.T, f *fixture) {
 		{"a plan of keys", ofKeys.ID, store.ErrTransition},
 		{"a plan of the engine's table", engines.ID, store.ErrTransition},
 	} {
-		_, err := f.ResolvePlan(ctx, c.id, resolution, f.by("x"))
-		fails(t, "resolving "+c.what, err, c.want)
+		fails(t, "resolving "+c.what, errorOf(f.ResolvePlan(ctx, c.id, resolution, f.by("x"))), c.want)
 	}
 	// A committed plan is not resolved again even in the same way.
 	_, err := f.ResolvePlan(ctx, committed.ID, store.Resolution{Keys: 1, Changes: []store.Change{set("b", 1)}}, f.by("x"))
@@ -362,15 +333,13 @@ func impossibleResolutions(t *testing.T, f *fixture) {
 		"less than no keys":      {Keys: -1},
 		"a key that never stood": {Changes: []store.Change{unset("x", store.NoInstance)}},
 	} {
-		_, err := f.ResolvePlan(t.Context(), p.ID, r, f.by("x"))
-		refused(t, what, err)
+		refused(t, what, errorOf(f.ResolvePlan(t.Context(), p.ID, r, f.by("x"))))
 		same(t, "contents after "+what, before, read(t, f))
 	}
 	// Classes name no keys, so a plan of them is born without changes.
 	in := f.classes(t, 2)
 	in.Changes = []store.Change{set("x", 1)}
-	_, _, err := f.CreatePlan(t.Context(), in, f.by("x"))
-	refused(t, "a plan of classes with changes", err)
+	refused(t, "a plan of classes with changes", errorOf2(f.CreatePlan(t.Context(), in, f.by("x"))))
 	same(t, "contents", before, read(t, f))
 	wantDiffs(t, f, 1)
 }
@@ -439,16 +408,12 @@ func resolutionsArePurged(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", 2, "key 0=1", "key 1=1")
 	last := f.create(t, f.classes(t, 9))
 	f.resolve(t, last.ID, 1, set("last", 1))
-	if _, _, err := f.CommitPlan(ctx, last.ID, f.by("x"), store.Retention{Plans: 1, Versions: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(ctx, last.ID, f.by("x"), store.Retention{Plans: 1, Versions: 1}))(t)
 	wantDiffs(t, f, 1)
 	f.wantTable(t, "clicks", -1, "key 0=1", "key 1=1", "key 2=1", "key 3=1", "last=1")
 	waiting := f.create(t, f.classes(t, 10))
 	f.resolve(t, waiting.ID, 1, set("waiting", 1))
-	if err := f.DeleteOperator(ctx, "clicks", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
 	wantPurged(t, f, waiting.ID)
 	wantDiffs(t, f, 0)
 }

@@ -80,10 +80,7 @@ func oneVersionAtATime(t *testing.T, f *fixture) {
 		t.Errorf("version %d with %d entries, want %d of both", op.TableVersion, op.TableSize, workers*each)
 	}
 	for version := range op.TableVersion + 1 {
-		table, err := f.Table(t.Context(), "clicks", &version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(f.Table(t.Context(), "clicks", &version))(t)
 		if int64(len(table.Entries)) != version {
 			t.Errorf("version %d has %d entries, want one for each version", version, len(table.Entries))
 		}
@@ -240,10 +237,7 @@ func abortOrCommit(t *testing.T, f *fixture) {
 				_, _, results[k] = s.AckPlan(t.Context(), p.ID, []int32{0, 2}, by, store.Retention{})
 			}
 		})
-		got, err := f.Plan(t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(f.Plan(t.Context(), p.ID))(t)
 		aborted := got.Status == store.StatusAborting
 		if won, lost := results[0], results[1]; aborted {
 			if won != nil || !errors.Is(lost, store.ErrTransition) {
@@ -348,10 +342,7 @@ func committedAsResolved(t *testing.T, f *fixture) {
 	if resolved == 0 || committed == 0 && resolved != n*2/3 {
 		t.Errorf("%d resolutions and %d commits", resolved, committed)
 	}
-	got, _, err := f.CommitPlan(ctx, p.ID, by, store.Retention{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, _ := must2(f.CommitPlan(ctx, p.ID, by, store.Retention{}))(t)
 	last := *got.ResolvedKeys
 	f.wantTable(t, "clicks", 1, fmt.Sprintf("k=%d", last), fmt.Sprintf("own %d=%d", last, last))
 	f.wantTable(t, "clicks", 0)
@@ -381,9 +372,7 @@ func operatorIsCreatedOnce(t *testing.T, f *fixture) {
 		if created != 1 {
 			t.Errorf("%s life: created %d times", life, created)
 		}
-		if err := f.DeleteOperator(t.Context(), "clicks", at); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, f.DeleteOperator(t.Context(), "clicks", at))
 	}
 	if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 3 || op.TableVersion != 2 {
 		t.Errorf("configuration %d and table %d, want 3 and 2", op.ConfigVersion, op.TableVersion)
@@ -404,10 +393,7 @@ func configurationsTogether(t *testing.T, f *fixture) {
 	}
 	seen := map[string]bool{}
 	for version := range int64(n + 1) {
-		c, err := f.Configuration(t.Context(), "clicks", version+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(f.Configuration(t.Context(), "clicks", version+1))(t)
 		seen[string(c.Config)] = true
 	}
 	if len(seen) != n+1 {

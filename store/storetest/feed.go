@@ -24,10 +24,7 @@ var feedCases = []testCase{
 // feed returns what happened since a version.
 func (f *fixture) feed(t testing.TB, since int64) store.Feed {
 	t.Helper()
-	feed, err := f.TableChanges(t.Context(), "clicks", since)
-	if err != nil {
-		t.Fatal(err)
-	}
+	feed := must(f.TableChanges(t.Context(), "clicks", since))(t)
 	return feed
 }
 
@@ -54,15 +51,11 @@ func changesLeadOn(t *testing.T, f *fixture) {
 }
 
 func feedOfNothing(t *testing.T, f *fixture) {
-	_, err := f.TableChanges(t.Context(), "clicks", 0)
-	fails(t, "a feed of no operator", err, store.ErrNotFound)
+	fails(t, "a feed of no operator", errorOf(f.TableChanges(t.Context(), "clicks", 0)), store.ErrNotFound)
 	f.put(t, "clicks", `{}`)
 	same(t, "feeds of an empty table", store.Feed{ConfigVersion: 1, FromConfigVersion: 1}, f.feed(t, 0))
 	f.keeping(t, store.Retention{Versions: 2}, 4)
-	table, err := f.Table(t.Context(), "clicks", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(f.Table(t.Context(), "clicks", nil))(t)
 	for _, since := range []int64{-1, 0, 2, 5, 1 << 60} {
 		same(t, fmt.Sprintf("feeds since version %d", since), store.Feed{
 			From: since, Version: 4, ConfigVersion: 1, Full: true, Entries: table.Entries,
@@ -72,9 +65,7 @@ func feedOfNothing(t *testing.T, f *fixture) {
 		t.Errorf("a feed since version 3: %+v", got)
 	}
 	// In another life of the operator nothing of the former one is known.
-	if err := f.DeleteOperator(t.Context(), "clicks", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(t.Context(), "clicks", f.now()))
 	f.put(t, "clicks", `{}`)
 	if got := f.feed(t, 4); !got.Full || got.Version != 5 || len(got.Entries) > 0 {
 		t.Errorf("a feed of the next life: %+v", got)
@@ -90,10 +81,7 @@ func feedTellsPending(t *testing.T, f *fixture) {
 		t.Helper()
 		var pending *store.PendingChange
 		if plan != "" {
-			p, err := f.Plan(t.Context(), plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(f.Plan(t.Context(), plan))(t)
 			pending = &store.PendingChange{Plan: p, Changes: changes}
 		}
 		for _, since := range []int64{-1, 0, 1} {
@@ -108,13 +96,9 @@ func feedTellsPending(t *testing.T, f *fixture) {
 	empty := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
 	f.start(t, empty.ID)
 	want(empty.ID)
-	if _, err := f.AbortPlan(t.Context(), empty.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), empty.ID, false, f.by("x")))(t)
 	want(empty.ID)
-	if _, err := f.AbortPlan(t.Context(), empty.ID, true, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), empty.ID, true, f.by("x")))(t)
 	want("")
 }
 
@@ -171,10 +155,7 @@ func apply(t *testing.T, table map[string]int32, changes []store.Change) {
 // watch returns a watcher's channel.
 func (f *fixture) watch(t testing.TB) <-chan store.Event {
 	t.Helper()
-	events, err := f.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must(f.Watch(t.Context()))(t)
 	return events
 }
 
@@ -213,12 +194,8 @@ func watchersAreTold(t *testing.T, f *fixture) {
 
 	quiet := f.create(t, f.proposal(t, "silent", 1, set("a", 1)))
 	f.put(t, "silent", `{"v":2}`)
-	if _, err := f.ApprovePlan(ctx, quiet.ID, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.AbortPlan(ctx, quiet.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.ApprovePlan(ctx, quiet.ID, f.by("x")))(t)
+	must(f.AbortPlan(ctx, quiet.ID, false, f.by("x")))(t)
 	broken := f.plan(t, "silent", 2, store.StatusCommitted, unset("none", 1))
 	if _, _, err := f.CreatePlan(ctx, broken, f.by("x")); err == nil {
 		t.Fatal("a plan for another table was committed")
@@ -230,30 +207,22 @@ func watchersAreTold(t *testing.T, f *fixture) {
 	f.start(t, p.ID)
 	told("a start", "clicks")
 	for _, rolledBack := range []bool{false, true} {
-		if _, err := f.AbortPlan(ctx, p.ID, rolledBack, f.by("x")); err != nil {
-			t.Fatal(err)
-		}
+		must(f.AbortPlan(ctx, p.ID, rolledBack, f.by("x")))(t)
 		told("an abort", "clicks")
 	}
 	f.start(t, f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved)).ID)
 	told("a start", "clicks")
 	taken := f.operator(t, "clicks").CurrentPlan
-	if _, err := f.StartPlan(ctx, taken, store.Executor{Name: "successor", Epoch: 1}, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.StartPlan(ctx, taken, store.Executor{Name: "successor", Epoch: 1}, f.by("x")))(t)
 	told("a successor", "clicks")
 	f.abort(t, taken)
 	told("an abort", "clicks")
 	p = f.create(t, f.awaiting(t, "clicks", 8, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)
 	told("a start", "clicks")
-	if _, _, err := f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("x"), store.Retention{}))(t)
 	told("the last ack", "clicks")
-	if err := f.DeleteOperator(ctx, "clicks", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
 	told("a deletion", "clicks")
 }
 
@@ -282,26 +251,16 @@ func slowWatcher(t *testing.T, f *fixture) {
 
 func watchingEnds(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
-	events, err := f.Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must(f.Watch(ctx))(t)
 	cancel()
 	wantClosed(t, "a context that ended", events)
-	_, err = f.Watch(ctx)
-	fails(t, "watching under a context that ended", err, context.Canceled)
+	fails(t, "watching under a context that ended", errorOf(f.Watch(ctx)), context.Canceled)
 
 	s := f.open(t)
-	events, err = s.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	events = must(s.Watch(t.Context()))(t)
+	ok(t, s.Close())
 	wantClosed(t, "a store that was closed", events)
-	_, err = s.Watch(t.Context())
-	fails(t, "watching a closed store", err, store.ErrUnavailable)
+	fails(t, "watching a closed store", errorOf(s.Watch(t.Context())), store.ErrUnavailable)
 	f.put(t, "clicks", `{}`)
 }
 

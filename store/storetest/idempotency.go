@@ -38,10 +38,7 @@ func request(key string) store.Idempotency {
 // begin holds a key.
 func (f *fixture) begin(t testing.TB, i store.Idempotency) store.Claim {
 	t.Helper()
-	c, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(f.BeginIdempotent(t.Context(), i, lease, f.clock()))(t)
 	if c.Done || c.Token == "" {
 		t.Fatalf("key %q: %+v, want it to be held", i.Key, c)
 	}
@@ -65,12 +62,8 @@ func nothingToChange(t *testing.T, f *fixture) {
 	ctx, i := t.Context(), request("nothing")
 	c := f.begin(t, i)
 	fails(t, "who does not hold the key", f.FinishIdempotent(ctx, i, "another", 200, nil), store.ErrIdempotencyLost)
-	if err := f.FinishIdempotent(ctx, i, c.Token, 200, []byte("nothing")); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.ReleaseIdempotent(ctx, i, c.Token); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.FinishIdempotent(ctx, i, c.Token, 200, []byte("nothing")))
+	ok(t, f.ReleaseIdempotent(ctx, i, c.Token))
 	again, err := f.BeginIdempotent(ctx, i, lease, f.clock())
 	if err != nil || !again.Done || again.Status != 200 || string(again.Answer) != "nothing" {
 		t.Errorf("%+v %v", again, err)
@@ -85,22 +78,15 @@ func answeredOnce(t *testing.T, f *fixture) {
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	i := request("once")
 	c := f.begin(t, i)
-	_, err := f.BeginIdempotent(ctx, i, lease, f.clock())
-	fails(t, "a second request", err, store.ErrIdempotencyRunning)
+	fails(t, "a second request", errorOf(f.BeginIdempotent(ctx, i, lease, f.clock())), store.ErrIdempotencyRunning)
 	other := i
 	other.Body[31]++
-	_, err = f.BeginIdempotent(ctx, other, lease, f.clock())
+	_, err := f.BeginIdempotent(ctx, other, lease, f.clock())
 	fails(t, "another request while it is running", err, store.ErrIdempotencyMismatch)
-	if _, _, err := f.CommitPlan(finishing(ctx, i, c), p.ID, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(finishing(ctx, i, c), p.ID, f.by("x"), store.Retention{}))(t)
 	want := store.Claim{Done: true, Status: 200, Answer: []byte(`plan "` + p.ID + `" committed, operator "", 0 reports, created true`)}
 	for _, later := range []time.Duration{0, lease, 1000 * lease} {
-		got, err := f.BeginIdempotent(ctx, i, lease, f.clock().Add(later))
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "answers", want, got)
+		same(t, "answers", want, must(f.BeginIdempotent(ctx, i, lease, f.clock().Add(later)))(t))
 	}
 	_, err = f.BeginIdempotent(ctx, other, lease, f.clock().Add(2*lease))
 	fails(t, "another request", err, store.ErrIdempotencyMismatch)
@@ -112,11 +98,7 @@ func answeredOnce(t *testing.T, f *fixture) {
 	_, _, err = f.PutOperator(finishing(ctx, i, c), "other", []byte(`{}`), f.now())
 	fails(t, "a second effect", err, store.ErrIdempotencyLost)
 	same(t, "contents", before, read(t, f))
-	got, err := f.BeginIdempotent(ctx, i, lease, f.clock())
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "answers", want, got)
+	same(t, "answers", want, must(f.BeginIdempotent(ctx, i, lease, f.clock()))(t))
 }
 
 func keysAreApart(t *testing.T, f *fixture) {
@@ -178,9 +160,7 @@ func leaseIsExtended(t *testing.T, f *fixture) {
 	claim := func(at time.Time) (store.Claim, error) { return f.BeginIdempotent(ctx, i, lease, at) }
 	// Again and again: the key is held for a lease from then, and no longer.
 	for _, late := range []time.Duration{lease / 3, lease, 10 * lease} {
-		if err := extend(c.Token, begin.Add(late)); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, extend(c.Token, begin.Add(late)))
 		_, err := claim(begin.Add(late + lease - time.Microsecond))
 		fails(t, "a request within the extended lease", err, store.ErrIdempotencyRunning)
 	}
@@ -193,9 +173,7 @@ func leaseIsExtended(t *testing.T, f *fixture) {
 		t.Fatalf("claim %+v after %+v, error %v", second, c, err)
 	}
 	fails(t, "the token of the former holder", extend(c.Token, at.Add(1000*lease)), store.ErrIdempotencyLost)
-	if _, _, err = f.PutOperator(finishing(ctx, i, second), "clicks", []byte(`{}`), f.now()); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.PutOperator(finishing(ctx, i, second), "clicks", []byte(`{}`), f.now()))(t)
 	// What is done is left as it is.
 	fails(t, "a request that is done", extend(second.Token, at), store.ErrIdempotencyLost)
 	if got, err := claim(at); err != nil || !got.Done {
@@ -212,9 +190,7 @@ func keyIsGivenBack(t *testing.T, f *fixture) {
 	_, err = f.BeginIdempotent(ctx, i, lease, f.clock())
 	fails(t, "a request that was not given back", err, store.ErrIdempotencyRunning)
 	for range 2 {
-		if err := f.ReleaseIdempotent(ctx, i, first.Token); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, f.ReleaseIdempotent(ctx, i, first.Token))
 	}
 	i.Body[0]++ // another request may have the key now
 	second := f.begin(t, i)
@@ -229,14 +205,10 @@ func oldKeysAreForgotten(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	old, running, recent := request("old"), request("running"), request("recent")
 	c := f.begin(t, old)
-	if _, _, err := f.PutOperator(finishing(ctx, old, c), "clicks", []byte(`{}`), f.now()); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.PutOperator(finishing(ctx, old, c), "clicks", []byte(`{}`), f.now()))(t)
 	f.begin(t, running)
 	at := f.now()
-	if _, err := f.BeginIdempotent(ctx, recent, lease, at); err != nil {
-		t.Fatal(err)
-	}
+	must(f.BeginIdempotent(ctx, recent, lease, at))(t)
 	for _, want := range []int{2, 0} {
 		if n, err := f.PurgeIdempotency(ctx, at); err != nil || n != want {
 			t.Errorf("%d were forgotten, error %v; want %d", n, err, want)
@@ -244,8 +216,7 @@ func oldKeysAreForgotten(t *testing.T, f *fixture) {
 	}
 	f.begin(t, old)
 	f.begin(t, running)
-	_, err := f.BeginIdempotent(ctx, recent, lease, at)
-	fails(t, "the recent key", err, store.ErrIdempotencyRunning)
+	fails(t, "the recent key", errorOf(f.BeginIdempotent(ctx, recent, lease, at)), store.ErrIdempotencyRunning)
 }
 
 // everyChangeFinishes goes through all methods that change something. What they
@@ -346,8 +317,7 @@ func failingAnswer(t *testing.T, f *fixture) {
 		t.Error("created = true")
 	}
 	same(t, "contents", before, read(t, f))
-	_, err = f.BeginIdempotent(t.Context(), i, lease, f.clock())
-	fails(t, "its key", err, store.ErrIdempotencyRunning)
+	fails(t, "its key", errorOf(f.BeginIdempotent(t.Context(), i, lease, f.clock())), store.ErrIdempotencyRunning)
 }
 
 // oneRequestIsMade sends a request to all replicas, again and again until it is

@@ -21,9 +21,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	in := f.plan(t, "clicks", 4, store.StatusApproved, set("a", 1), set("b", 2))
 	birth := f.by("engine")
-	if _, _, err := f.CreatePlan(ctx, in, birth); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CreatePlan(ctx, in, birth))(t)
 	op := f.operator(t, "clicks")
 	if op.CurrentPlan != in.ID || op.TableVersion != 0 || op.TableSize != 0 {
 		t.Errorf("before the commit: %+v", op)
@@ -43,10 +41,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	op.TableVersion, op.TableSize, op.CurrentPlan, op.CurrentStatus, op.UpdatedAt = 1, 2, "", "", kept(to.At)
 	same(t, "operators", op, f.operator(t, "clicks"))
 
-	steps, err := f.Transitions(ctx, in.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must(f.Transitions(ctx, in.ID))(t)
 	same(t, "transitions", []store.Transition{
 		{From: "", To: store.StatusApproved, Actor: "engine", Reason: "because", At: kept(birth.At)},
 		{From: store.StatusApproved, To: store.StatusCommitted, Actor: "someone", Reason: "because", At: kept(to.At)},
@@ -65,10 +60,7 @@ func bornCommitted(t *testing.T, f *fixture) {
 		t.Errorf("status %s, version %v", got.Status, got.Version)
 	}
 	f.wantTable(t, "clicks", -1, "a=1")
-	steps, err := f.Transitions(t.Context(), in.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must(f.Transitions(t.Context(), in.ID))(t)
 	same(t, "transitions", []store.Transition{
 		{From: "", To: store.StatusCommitted, Actor: "engine", Reason: "because", At: kept(by.At)},
 	}, steps)
@@ -91,15 +83,10 @@ func commitSupersedes(t *testing.T, f *fixture) {
 		t.Errorf("current plan %q, want the newest, %q", got, third.ID)
 	}
 	to := f.by("someone")
-	if _, _, err := f.CommitPlan(ctx, second.ID, to, store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(ctx, second.ID, to, store.Retention{}))(t)
 	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded)
 	for _, p := range []store.Plan{first, third} {
-		steps, err := f.Transitions(ctx, p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := must(f.Transitions(ctx, p.ID))(t)
 		same(t, "the last transition", store.Transition{
 			From: store.StatusApproved, To: store.StatusSuperseded,
 			Actor: "someone", Reason: "plan " + second.ID + " was committed", At: kept(to.At),
@@ -144,9 +131,7 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	idle := f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
-	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
 	superseded := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved))
 	committed := f.commit(t, "clicks", set("a", 1))
 	before := read(t, f)
@@ -158,8 +143,7 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 		}
 	}
 	for _, p := range []store.Plan{idle, committed, superseded} {
-		_, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
-		fails(t, "aborting plan "+p.ID, err, store.ErrTransition)
+		fails(t, "aborting plan "+p.ID, errorOf(f.AbortPlan(ctx, p.ID, false, f.by("x"))), store.ErrTransition)
 	}
 	same(t, "contents", before, read(t, f))
 }
@@ -190,13 +174,8 @@ func anyReason(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
 	by := store.Transition{Actor: "bad \xff byte", Reason: "NUL \x00, “quotes”, '; --\n", At: f.now()}
-	if _, err := f.AbortPlan(t.Context(), p.ID, false, by); err != nil {
-		t.Fatal(err)
-	}
-	steps, err := f.Transitions(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), p.ID, false, by))(t)
+	steps := must(f.Transitions(t.Context(), p.ID))(t)
 	same(t, "the last transition", store.Transition{
 		From: store.StatusApproved, To: store.StatusAborted,
 		Actor: "bad \uFFFD byte", Reason: "NUL \uFFFD, “quotes”, '; --\n", At: kept(by.At),

@@ -17,10 +17,7 @@ var operatorCases = []testCase{
 
 func operatorIsAsPut(t *testing.T, f *fixture) {
 	at := f.now()
-	got, created, err := f.PutOperator(t.Context(), "clicks", []byte(`{"instances": 8}`), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, created := must2(f.PutOperator(t.Context(), "clicks", []byte(`{"instances": 8}`), at))(t)
 	want := store.Operator{
 		Name: "clicks", ConfigVersion: 1, Config: []byte(`{"instances": 8}`), TableConfigVersion: 1,
 		CreatedAt: kept(at), UpdatedAt: kept(at),
@@ -56,11 +53,7 @@ func configurationsAreCounted(t *testing.T, f *fixture) {
 		1: {Version: 1, Config: []byte(first), CreatedAt: born.CreatedAt},
 		2: {Version: 2, Config: []byte(second), CreatedAt: kept(at)},
 	} {
-		got, err := f.Configuration(t.Context(), "clicks", version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "configurations", want, got)
+		same(t, "configurations", want, must(f.Configuration(t.Context(), "clicks", version))(t))
 	}
 	for _, version := range []int64{-1, 0, 3} {
 		_, err := f.Configuration(t.Context(), "clicks", version)
@@ -80,10 +73,7 @@ func operatorsAreListed(t *testing.T, f *fixture) {
 	for _, limit := range []int{1, 3, len(order), 100} {
 		var got []string
 		for after := ""; ; after = got[len(got)-1] {
-			page, err := f.Operators(t.Context(), after, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must(f.Operators(t.Context(), after, limit))(t)
 			if len(page) == 0 {
 				break
 			}
@@ -96,10 +86,7 @@ func operatorsAreListed(t *testing.T, f *fixture) {
 		}
 		same(t, "names", order, got)
 	}
-	page, err := f.Operators(t.Context(), "a", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(f.Operators(t.Context(), "a", 2))(t)
 	same(t, "operators in a list", []store.Operator{f.operator(t, "a "), f.operator(t, "a-b")}, page)
 }
 
@@ -119,9 +106,7 @@ func operatorsAreApart(t *testing.T, f *fixture) {
 	if got := f.operator(t, "A").CurrentPlan; got != waiting.ID {
 		t.Errorf("current plan %q, want %q", got, waiting.ID)
 	}
-	if err := f.DeleteOperator(t.Context(), "a", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(t.Context(), "a", f.now()))
 	f.wantTable(t, "A", -1, "k=2")
 	f.wantTable(t, "A", 0)
 	if _, _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
@@ -136,16 +121,12 @@ func deletingKeepsNumbers(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("a", 1))
 	old := f.commit(t, "clicks", set("b", 2))
 	waiting := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved, unset("a", 1)))
-	if err := f.DeleteOperator(ctx, "clicks", f.now()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := f.Operator(ctx, "clicks")
-	fails(t, "a deleted operator", err, store.ErrNotFound)
-	_, err = f.Table(ctx, "clicks", nil)
-	fails(t, "its table", err, store.ErrNotFound)
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
+	fails(t, "a deleted operator", errorOf(f.Operator(ctx, "clicks")), store.ErrNotFound)
+	fails(t, "its table", errorOf(f.Table(ctx, "clicks", nil)), store.ErrNotFound)
 	fails(t, "deleting it again", f.DeleteOperator(ctx, "clicks", f.now()), store.ErrNotFound)
 	wantPurged(t, f, old.ID)
-	_, _, err = f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
+	_, _, err := f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
 	fails(t, "committing its plan", err, store.ErrPurged)
 
 	at := f.now()
@@ -157,11 +138,9 @@ func deletingKeepsNumbers(t *testing.T, f *fixture) {
 		Name: "clicks", ConfigVersion: 3, Config: []byte(`{"v":2}`), TableVersion: 3, TableConfigVersion: 3,
 		CreatedAt: kept(at), UpdatedAt: kept(at),
 	}, op)
-	_, err = f.Configuration(ctx, "clicks", 2)
-	fails(t, "a configuration of its former life", err, store.ErrNotFound)
+	fails(t, "a configuration of its former life", errorOf(f.Configuration(ctx, "clicks", 2)), store.ErrNotFound)
 	for version := range int64(3) {
-		_, err = f.Table(ctx, "clicks", &version)
-		fails(t, "a table of its former life", err, store.ErrPurged)
+		fails(t, "a table of its former life", errorOf(f.Table(ctx, "clicks", &version)), store.ErrPurged)
 	}
 	f.wantTable(t, "clicks", 3)
 	f.wantStatuses(t, "clicks")
@@ -233,11 +212,9 @@ func missingIsNotFound(t *testing.T, f *fixture) {
 		}
 	}
 	for _, version := range []int64{-1, 1} {
-		_, err := f.Table(ctx, "clicks", &version)
-		fails(t, "a version that never was", err, store.ErrNotFound)
+		fails(t, "a version that never was", errorOf(f.Table(ctx, "clicks", &version)), store.ErrNotFound)
 	}
 	_, err := f.FindPlan(ctx, "clicks", 0, 1, "another fingerprint")
 	fails(t, "a plan of other input", err, store.ErrNotFound)
-	_, err = f.FindPlan(ctx, "clicks", 1, 1, p.Fingerprint)
-	fails(t, "a plan of another epoch", err, store.ErrNotFound)
+	fails(t, "a plan of another epoch", errorOf(f.FindPlan(ctx, "clicks", 1, 1, p.Fingerprint)), store.ErrNotFound)
 }

@@ -36,8 +36,7 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	}
 	odd := f.plan(t, "clicks", 3, store.StatusProposed)
 	odd.OnPending = "forget"
-	_, _, err := f.CreatePlan(ctx, odd, f.by("x"))
-	refused(t, "an unknown policy", err)
+	refused(t, "an unknown policy", errorOf2(f.CreatePlan(ctx, odd, f.by("x"))))
 	if got, created, err := f.CreatePlan(ctx, in, f.by("x")); err != nil || created || got.ID != waiting.ID {
 		t.Errorf("the same plan again: %s, created = %v, error %v", got.ID, created, err)
 	}
@@ -51,9 +50,7 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	next := f.proposal(t, "clicks", 4, set("a", 2))
 	next.OnPending = store.PendingReplace
 	by := f.by("someone")
-	if _, _, err := f.CreatePlan(ctx, next, by); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CreatePlan(ctx, next, by))(t)
 	steps, err := f.Transitions(ctx, waiting.ID)
 	if err != nil || len(steps) != 2 {
 		t.Fatalf("transitions %v, error %v; want two", steps, err)
@@ -96,10 +93,7 @@ func currentPlan(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	want := func(p store.Plan, status store.Status) {
 		t.Helper()
-		ops, err := f.Operators(t.Context(), "", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := must(f.Operators(t.Context(), "", 10))(t)
 		if op := ops[0]; op.CurrentPlan != p.ID || op.CurrentStatus != status {
 			t.Errorf("current plan %q is %q, want %q, %q", op.CurrentPlan, op.CurrentStatus, p.ID, status)
 		}
@@ -113,13 +107,9 @@ func currentPlan(t *testing.T, f *fixture) {
 	want(proposed, store.StatusProposed)
 	f.start(t, first.ID)
 	want(first, store.StatusApplying)
-	if _, err := f.AbortPlan(t.Context(), first.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), first.ID, false, f.by("x")))(t)
 	want(first, store.StatusAborting)
-	if _, err := f.AbortPlan(t.Context(), first.ID, true, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), first.ID, true, f.by("x")))(t)
 	want(store.Plan{}, "")
 	second = f.create(t, f.plan(t, "clicks", 5, store.StatusApproved))
 	proposed = f.create(t, f.proposal(t, "clicks", 6))
@@ -156,8 +146,7 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 				t.Errorf("%d plans with status %q, error %v", len(listed), s, err)
 			}
 		}
-		_, err = f.FindPlan(ctx, "clicks", 0, 1, in.Fingerprint)
-		fails(t, "finding it", err, missing)
+		fails(t, "finding it", errorOf(f.FindPlan(ctx, "clicks", 0, 1, in.Fingerprint)), missing)
 		fails(t, "its interval", f.CheckInterval(ctx, "clicks", 0, 1), open)
 		if got := f.operator(t, "clicks").CurrentPlan; (got == p.ID) != (status == store.StatusProposed) {
 			t.Errorf("current plan %q", got)
@@ -168,10 +157,7 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 	look(store.StatusProposed, 1, nil, store.ErrIntervalPlanned)
 	f.ticks.Add(2)
 	look(store.StatusExpired, 2, store.ErrNotFound, nil)
-	steps, err := f.Transitions(ctx, p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must(f.Transitions(ctx, p.ID))(t)
 	same(t, "the last transition", store.Transition{
 		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time", At: *in.ExpiresAt,
 	}, steps[1])

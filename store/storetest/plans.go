@@ -37,16 +37,8 @@ func planKeepsFields(t *testing.T, f *fixture) {
 		}
 		got := f.create(t, in)
 		same(t, "plans", want, got)
-		read, err := f.Plan(t.Context(), in.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "plans read", want, read)
-		found, err := f.FindPlan(t.Context(), "clicks", in.Epoch, in.Interval, in.Fingerprint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "plans found", want, found)
+		same(t, "plans read", want, must(f.Plan(t.Context(), in.ID))(t))
+		same(t, "plans found", want, must(f.FindPlan(t.Context(), "clicks", in.Epoch, in.Interval, in.Fingerprint))(t))
 	}
 	bare := store.NewPlan{Plan: store.Plan{
 		ID: "bare", Operator: "clicks", Epoch: 9, Status: store.StatusNoAction,
@@ -79,11 +71,7 @@ func planKeepsLongParts(t *testing.T, f *fixture) {
 	unsorted := []store.Change{set("c", 1), set("a", 2), set("b", 3)}
 	p := f.plan(t, "clicks", 10, store.StatusApproved, unsorted...)
 	f.create(t, p)
-	got, err := f.Changes(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", []store.Change{set("a", 2), set("b", 3), set("c", 1)}, got)
+	same(t, "changes", []store.Change{set("a", 2), set("b", 3), set("c", 1)}, must(f.Changes(t.Context(), p.ID))(t))
 	same(t, "the caller's changes", []store.Change{set("c", 1), set("a", 2), set("b", 3)}, unsorted)
 }
 
@@ -115,11 +103,8 @@ func endedPlanMakesRoom(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	aborted := f.plan(t, "clicks", 5, store.StatusApproved, set("a", 1))
 	f.create(t, aborted)
-	if _, err := f.AbortPlan(ctx, aborted.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
-	_, err := f.FindPlan(ctx, "clicks", 0, 5, aborted.Fingerprint)
-	fails(t, "an aborted plan", err, store.ErrNotFound)
+	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
+	fails(t, "an aborted plan", errorOf(f.FindPlan(ctx, "clicks", 0, 5, aborted.Fingerprint)), store.ErrNotFound)
 	if err := f.CheckInterval(ctx, "clicks", 0, 5); err != nil {
 		t.Error(err)
 	}
@@ -128,8 +113,7 @@ func endedPlanMakesRoom(t *testing.T, f *fixture) {
 	second.Fingerprint = aborted.Fingerprint
 	f.create(t, second)
 	f.commit(t, "clicks", set("b", 2)) // supersedes it
-	_, err = f.FindPlan(ctx, "clicks", 0, 5, second.Fingerprint)
-	fails(t, "a superseded plan", err, store.ErrNotFound)
+	fails(t, "a superseded plan", errorOf(f.FindPlan(ctx, "clicks", 0, 5, second.Fingerprint)), store.ErrNotFound)
 	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusSuperseded, store.StatusCommitted)
 	// But the interval is over.
 	fails(t, "checking interval 5", f.CheckInterval(ctx, "clicks", 0, 5), store.ErrIntervalOutdated)
@@ -280,10 +264,7 @@ func summaries(plans []store.Plan) []store.Plan {
 func pages(t *testing.T, f *fixture, filter store.PlanFilter) (all []store.Plan) {
 	t.Helper()
 	for {
-		page, next, err := f.Plans(t.Context(), filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page, next := must2(f.Plans(t.Context(), filter))(t)
 		if len(page) > filter.Limit || len(page) < filter.Limit && next != 0 {
 			t.Fatalf("a page of %d of %d plans, next %d", len(page), filter.Limit, next)
 		}
@@ -334,10 +315,8 @@ func impossiblePlans(t *testing.T, f *fixture) {
 		_, _, err := f.CreatePlan(t.Context(), f.plan(t, "clicks", 8, status), f.by("x"))
 		fails(t, fmt.Sprintf("a plan born %q", status), err, store.ErrTransition)
 	}
-	_, _, err := f.PutOperator(t.Context(), "new", []byte("{"), f.now())
-	refused(t, "a configuration not in JSON", err)
-	_, _, err = f.PutOperator(t.Context(), "n\x00w", []byte("{}"), f.now())
-	refused(t, "a name with NUL", err)
+	refused(t, "a configuration not in JSON", errorOf2(f.PutOperator(t.Context(), "new", []byte("{"), f.now())))
+	refused(t, "a name with NUL", errorOf2(f.PutOperator(t.Context(), "n\x00w", []byte("{}"), f.now())))
 	same(t, "contents", before, read(t, f))
 	if op := f.put(t, "new", `{}`); op.ConfigVersion != 1 || op.TableVersion != 0 {
 		t.Errorf("a refused operator used numbers up: %+v", op)

@@ -32,10 +32,7 @@ func (f *fixture) report(t testing.TB, interval int64, instance int32) store.Rep
 
 func (f *fixture) reportAgain(t testing.TB, r store.Report, isNew bool) store.Report {
 	t.Helper()
-	last, created, err := f.PutReport(t.Context(), "clicks", r, dataOf(r), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last, created := must2(f.PutReport(t.Context(), "clicks", r, dataOf(r), 0))(t)
 	if created != isNew {
 		t.Errorf("created %t, want %t", created, isNew)
 	}
@@ -56,10 +53,7 @@ func dataOf(r store.Report) []byte {
 // wantReports checks the last reports up to an interval, and that they can be read.
 func (f *fixture) wantReports(t testing.TB, epoch, interval int64, want ...store.Report) {
 	t.Helper()
-	got, err := f.Reports(t.Context(), "clicks", epoch, interval)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.Reports(t.Context(), "clicks", epoch, interval))(t)
 	same(t, fmt.Sprintf("reports up to %d", interval), want, got)
 	for _, r := range got {
 		if data, err := f.ReportData(t.Context(), "clicks", r.Revision); err != nil || !bytes.Equal(data, dataOf(r)) {
@@ -71,8 +65,7 @@ func (f *fixture) wantReports(t testing.TB, epoch, interval int64, want ...store
 func reportIsReplaced(t *testing.T, f *fixture) {
 	_, _, err := f.PutReport(t.Context(), "clicks", store.Report{At: f.now()}, nil, 0)
 	fails(t, "a report of no operator", err, store.ErrNotFound)
-	_, err = f.Reports(t.Context(), "clicks", 0, 0)
-	fails(t, "reports of no operator", err, store.ErrNotFound)
+	fails(t, "reports of no operator", errorOf(f.Reports(t.Context(), "clicks", 0, 0)), store.ErrNotFound)
 	f.put(t, "clicks", `{}`)
 	f.wantReports(t, 0, 1)
 	first := f.report(t, 1, 4)
@@ -124,9 +117,7 @@ func planClosesReports(t *testing.T, f *fixture) {
 	fails(t, "a report after the plan", put(2), store.ErrIntervalPlanned)
 	fails(t, "a report of an older interval", put(1), store.ErrIntervalOutdated)
 	f.wantReports(t, 0, 2, first)
-	if _, err := f.AbortPlan(ctx, made.ID, false, f.by("x")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(ctx, made.ID, false, f.by("x")))(t)
 	again := f.reportAgain(t, store.Report{Interval: 2, Instance: 0, At: f.now()}, false)
 	fails(t, "an older interval still", put(1), store.ErrIntervalOutdated)
 	p = f.plan(t, "clicks", 2, store.StatusNoAction)
@@ -150,8 +141,7 @@ func planOfItsReports(t *testing.T, f *fixture) {
 	try := func(what string) {
 		t.Helper()
 		before := read(t, f)
-		_, _, err := f.CreatePlan(t.Context(), p, f.by("x"))
-		fails(t, what, err, store.ErrReportsChanged)
+		fails(t, what, errorOf2(f.CreatePlan(t.Context(), p, f.by("x"))), store.ErrReportsChanged)
 		same(t, "contents", before, read(t, f))
 	}
 	late := f.report(t, 5, 1)
@@ -213,15 +203,10 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 	var last store.Report
 	for interval := range int64(6) {
 		last = store.Report{Interval: interval, Instance: 0, At: f.now()}
-		if _, _, err := f.PutReport(t.Context(), "clicks", last, dataOf(last), 3); err != nil {
-			t.Fatal(err)
-		}
+		must2(f.PutReport(t.Context(), "clicks", last, dataOf(last), 3))(t)
 	}
 	for interval := range int64(6) {
-		got, err := f.Reports(t.Context(), "clicks", 0, interval)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(f.Reports(t.Context(), "clicks", 0, interval))(t)
 		if has := len(got) == 2; has != (interval >= 3) || got[len(got)-1] != other {
 			t.Errorf("reports up to %d: %v", interval, got)
 		}
@@ -231,9 +216,7 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 		if epoch == 0 {
 			r.Interval = 5
 		}
-		if _, _, err := f.PutReport(t.Context(), "clicks", r, dataOf(r), 3); err != nil {
-			t.Fatal(err)
-		}
+		must2(f.PutReport(t.Context(), "clicks", r, dataOf(r), 3))(t)
 	}
 	f.wantReports(t, 0, 9, other)
 	for epoch := range int64(3) {
@@ -246,9 +229,7 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 func reportsGoWithTheirOperator(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	r := f.report(t, 1, 0)
-	if err := f.DeleteOperator(t.Context(), "clicks", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(t.Context(), "clicks", f.now()))
 	_, err := f.ReportData(t.Context(), "clicks", r.Revision)
 	fails(t, "a report of an operator that was deleted", err, store.ErrNotFound)
 	_, _, err = f.PutReport(t.Context(), "clicks", r, nil, 0)
@@ -267,10 +248,8 @@ func reportsByteForByte(t *testing.T, f *fixture) {
 		large[i] = byte(i * i >> 3)
 	}
 	for instance, data := range [][]byte{large, {}, nil, {0, 0xff, 0}} {
-		last, _, err := f.PutReport(t.Context(), "clicks", store.Report{Instance: int32(instance), At: f.now()}, data, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := store.Report{Instance: int32(instance), At: f.now()}
+		last, _ := must2(f.PutReport(t.Context(), "clicks", in, data, 0))(t)
 		got, err := f.ReportData(t.Context(), "clicks", last[instance].Revision)
 		if err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes came back as %d, error %v", len(data), len(got), err)
@@ -314,10 +293,7 @@ func reportsAndPlanTogether(t *testing.T, f *fixture) {
 			}
 		}
 	})
-	last, err := f.Reports(ctx, "clicks", 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must(f.Reports(ctx, "clicks", 0, 1))(t)
 	if planned == nil { // the reports were always faster
 		p.LastReports = last
 		f.create(t, p)
@@ -336,11 +312,8 @@ func reportsAndMigrations(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	_, err := f.Reports(ctx, "clicks", 0, 1)
-	fails(t, "reports without their table", err, store.ErrUnavailable)
-	if _, err := f.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	fails(t, "reports without their table", errorOf(f.Reports(ctx, "clicks", 0, 1)), store.ErrUnavailable)
+	must(f.Migrator().Up(ctx))(t)
 	f.wantReports(t, 0, 1)
 	f.report(t, 1, 0)
 }

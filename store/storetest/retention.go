@@ -75,11 +75,8 @@ func inputsAreKept(t *testing.T, f *fixture) {
 	}
 	// A commit applies retention as well.
 	p := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved))
-	if _, _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := f.Input(t.Context(), plans[7].ID)
-	fails(t, "the last input but one", err, store.ErrPurged)
+	must2(f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}))(t)
+	fails(t, "the last input but one", errorOf(f.Input(t.Context(), plans[7].ID)), store.ErrPurged)
 	if _, err := f.Input(t.Context(), p.ID); err != nil {
 		t.Error(err)
 	}
@@ -119,11 +116,8 @@ func versionsAreKept(t *testing.T, f *fixture) {
 	}
 	// The plans that made the purged tables are history still.
 	for i, p := range plans {
-		changes, err := f.Changes(t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "changes", []store.Change{set(fmt.Sprintf("k%03d", i), int32(i))}, changes)
+		want := []store.Change{set(fmt.Sprintf("k%03d", i), int32(i))}
+		same(t, "changes", want, must(f.Changes(t.Context(), p.ID))(t))
 	}
 	// What neither needs any more goes at last, and what one needs stays.
 	f.keeping(t, store.Retention{Plans: 2, Versions: 2}, 1)
@@ -155,9 +149,7 @@ func currentPlanIsKept(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusNoAction)
 	// Once another is committed, it goes like any other.
 	next := f.create(t, f.plan(t, "clicks", 14, store.StatusApproved, set("w", 1)))
-	if _, _, err := f.CommitPlan(t.Context(), next.ID, f.by("x"), store.Retention{Plans: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(t.Context(), next.ID, f.by("x"), store.Retention{Plans: 2}))(t)
 	wantPurged(t, f, current.ID)
 	f.wantStatuses(t, "clicks", store.StatusNoAction, store.StatusCommitted)
 	idle(15, 16, 17)
@@ -203,9 +195,7 @@ func applyingPlanIsKept(t *testing.T, f *fixture) {
 	}
 	f.wantStatuses(t, "clicks", store.StatusApplying, store.StatusNoAction)
 	f.wantChanges(t, running.ID, set("a", 1))
-	if _, _, err := f.AckPlan(t.Context(), running.ID, []int32{0, 2}, f.by("x"), store.Retention{Plans: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.AckPlan(t.Context(), running.ID, []int32{0, 2}, f.by("x"), store.Retention{Plans: 1}))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction)
 	// Its acks go with it, and so does what is only proposed.
 	f.keeping(t, store.Retention{Plans: 1}, 1)

@@ -26,10 +26,7 @@ func upDownUp(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	status := func(want int64) (latest int64) {
 		t.Helper()
-		current, latest, err := f.Migrator().Status(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		current, latest := must2(f.Migrator().Status(ctx))(t)
 		if current != want || latest < 1 {
 			t.Errorf("version %d of %d, want %d", current, latest, want)
 		}
@@ -76,9 +73,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Migrator().Up(ctx))(t)
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
@@ -119,15 +114,9 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Migrator().Up(ctx))(t)
 	for _, p := range want {
-		got, err := f.Plan(ctx, p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, p.Strategy, p, got)
+		same(t, p.Strategy, p, must(f.Plan(ctx, p.ID))(t))
 	}
 }
 
@@ -151,9 +140,7 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Migrator().Up(ctx))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved, store.StatusApproved)
 	steps, err := f.Transitions(ctx, open.ID)
 	if err != nil || len(steps) != 2 {
@@ -163,9 +150,7 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	if last.From != store.StatusApproved || last.To != store.StatusAborted || last.Actor != "migration" || time.Since(last.At).Abs() > time.Hour {
 		t.Errorf("the last transition is %+v", last)
 	}
-	if _, _, err := f.CommitPlan(ctx, resolved.ID, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(ctx, resolved.ID, f.by("x"), store.Retention{}))(t)
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 }
 
@@ -176,9 +161,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	for _, status := range allStatuses {
 		before = append(before, f.inStatus(t, string(status), status))
 	}
-	if _, _, err := f.AckPlan(ctx, before[3].ID, []int32{0}, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.AckPlan(ctx, before[3].ID, []int32{0}, f.by("x"), store.Retention{}))(t)
 	f.begin(t, request("running"))
 	for version := int64(0); version != 4; {
 		var err error
@@ -189,18 +172,13 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = 'proposed' WHERE status = 'approved'`); err == nil {
 		t.Error("a former version of the schema lets plans be proposed")
 	}
-	if _, err := f.Migrator().Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Migrator().Up(ctx))(t)
 	for i, status := range allStatuses {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
-		steps, err := f.Transitions(ctx, want.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := must(f.Transitions(ctx, want.ID))(t)
 		switch status {
 		case store.StatusProposed, store.StatusApplying, store.StatusAborting, store.StatusRejected, store.StatusExpired:
 			want.Status = store.StatusAborted
@@ -208,11 +186,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 				t.Errorf("a plan that was %s: the last transition is %+v", status, last)
 			}
 		}
-		got, err := f.Plan(ctx, want.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "plans that were "+string(status), want, got)
+		same(t, "plans that were "+string(status), want, must(f.Plan(ctx, want.ID))(t))
 	}
 	f.begin(t, request("running"))
 	for _, status := range allStatuses { // everything goes on
@@ -226,9 +200,7 @@ func countedAtEveryVersion(t *testing.T, f *fixture) {
 	f.put(t, "other", `{}`)
 	f.put(t, "gone", `{}`)
 	f.create(t, f.plan(t, "gone", 1, store.StatusNoAction))
-	if err := f.DeleteOperator(ctx, "gone", f.now()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.DeleteOperator(ctx, "gone", f.now()))
 	for i := range int64(3) {
 		f.create(t, f.plan(t, "clicks", i, store.StatusApproved))
 	}
@@ -237,9 +209,7 @@ func countedAtEveryVersion(t *testing.T, f *fixture) {
 		if err != nil || operators != 2 || plans != 3 {
 			t.Errorf("%d operators, %d plans, error %v; want 2 and 3", operators, plans, err)
 		}
-		if version, err = f.Migrator().Down(ctx); err != nil {
-			t.Fatal(err)
-		}
+		version = must(f.Migrator().Down(ctx))(t)
 	}
 	if operators, plans, err := f.Migrator().Count(ctx); err != nil || operators != 0 || plans != 0 {
 		t.Errorf("without a schema: %d operators, %d plans, error %v", operators, plans, err)
@@ -310,9 +280,7 @@ func story(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{"v":2}`)
 	f.create(t, f.plan(t, "clicks", 20, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 21, store.StatusApproved))
-	if _, err := f.AbortPlan(t.Context(), aborted.ID, false, f.by("someone")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(t.Context(), aborted.ID, false, f.by("someone")))(t)
 	classes := f.classes(t, 22)
 	classes.ID = "classes"
 	f.create(t, classes)
@@ -331,9 +299,7 @@ func story(t *testing.T, f *fixture) {
 	f.create(t, engines)
 	running := f.create(t, f.awaiting(t, "Other", 2, store.StatusApproved, set("b", 1)))
 	f.start(t, running.ID)
-	if _, _, err := f.AckPlan(t.Context(), running.ID, []int32{2}, f.by("two"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.AckPlan(t.Context(), running.ID, []int32{2}, f.by("two"), store.Retention{}))(t)
 }
 
 func reopeningGivesTheSame(t *testing.T, f *fixture) {
@@ -342,9 +308,7 @@ func reopeningGivesTheSame(t *testing.T, f *fixture) {
 	again := openStore(t, f.open)
 	same(t, "contents", want, read(t, again))
 	// It can go on, and the first one sees it.
-	if _, _, err := again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}))(t)
 	if p, err := f.Plan(t.Context(), "plan"); err != nil || p.Status != store.StatusCommitted {
 		t.Errorf("status %q, error %v", p.Status, err)
 	}
@@ -424,9 +388,7 @@ func (c *countedContext) Done() <-chan struct{} {
 
 func closedStoreFails(t *testing.T, f *fixture) {
 	s := f.open(t)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Close())
 	for what, err := range callAll(t.Context(), s) {
 		if err == nil {
 			t.Errorf("%s: a closed store answers", what)

@@ -64,9 +64,7 @@ func newFixture(t testing.TB, open Open, migrated bool) *fixture {
 	}
 	f.Store = openStore(t, f.open)
 	if migrated {
-		if _, err := f.Migrator().Up(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(f.Migrator().Up(t.Context()))(t)
 	}
 	return f
 }
@@ -105,20 +103,14 @@ func (f *fixture) by(actor string) store.Transition {
 // put creates an operator or gives it a new configuration.
 func (f *fixture) put(t testing.TB, name, config string) store.Operator {
 	t.Helper()
-	op, _, err := f.PutOperator(t.Context(), name, []byte(config), f.now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	op, _ := must2(f.PutOperator(t.Context(), name, []byte(config), f.now()))(t)
 	return op
 }
 
 // operator returns the operator as it stands.
 func (f *fixture) operator(t testing.TB, name string) store.Operator {
 	t.Helper()
-	op, err := f.Operator(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	op := must(f.Operator(t.Context(), name))(t)
 	return op
 }
 
@@ -183,10 +175,7 @@ func fill(v reflect.Value, n *int) {
 // create stores a plan that must be new.
 func (f *fixture) create(t testing.TB, p store.NewPlan) store.Plan {
 	t.Helper()
-	got, created, err := f.CreatePlan(t.Context(), p, f.by("creator"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, created := must2(f.CreatePlan(t.Context(), p, f.by("creator")))(t)
 	if !created {
 		t.Fatalf("plan %s was there already", p.ID)
 	}
@@ -251,10 +240,7 @@ func (f *fixture) wantTable(t testing.TB, operator string, version int64, want .
 // wantStatuses checks the statuses of all plans of an operator, oldest first.
 func (f *fixture) wantStatuses(t testing.TB, operator string, want ...store.Status) {
 	t.Helper()
-	plans, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: operator, Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plans, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: operator, Limit: 1000}))(t)
 	var got []store.Status
 	for _, p := range slices.Backward(plans) {
 		got = append(got, p.Status)
@@ -269,6 +255,38 @@ func same(t testing.TB, what string, want, got any) {
 		t.Errorf("%s differ (-want +got):\n%s", what, diff)
 	}
 }
+
+// ok ends the test if there is an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must is the result of a call. It ends the test if the call failed.
+func must[T any](result T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		ok(t, err)
+		return result
+	}
+}
+
+// must2 is must for two results.
+func must2[T, U any](first T, second U, err error) func(testing.TB) (T, U) {
+	return func(t testing.TB) (T, U) {
+		t.Helper()
+		ok(t, err)
+		return first, second
+	}
+}
+
+// errorOf is the error of a call, whatever else it returns.
+func errorOf[T any](_ T, err error) error { return err }
+
+// errorOf2 is errorOf for two results.
+func errorOf2[T, U any](_ T, _ U, err error) error { return err }
 
 // fails checks that err is the expected one.
 func fails(t testing.TB, what string, err, want error) {
@@ -339,10 +357,7 @@ func read(t testing.TB, s store.Store) contents {
 // readOperator is read for a single operator.
 func readOperator(t testing.TB, s store.Store, name string) contents {
 	t.Helper()
-	op, err := s.Operator(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	op := must(s.Operator(t.Context(), name))(t)
 	c := contents{Operators: []store.Operator{op}}
 	c.add(t, s, op)
 	return c

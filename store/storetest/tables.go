@@ -35,10 +35,7 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	rand.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 	f.commit(t, "clicks", changes...)
 
-	table, err := f.Table(t.Context(), "clicks", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(f.Table(t.Context(), "clicks", nil))(t)
 	var got []string
 	for i, e := range table.Entries {
 		got = append(got, string(e.Key))
@@ -81,9 +78,7 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, set("b", 1)))
 	f.put(t, "clicks", `{"v":3}`)
 	// The plan was made for configuration 2 and is committed under it.
-	if _, _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}))(t)
 	op := f.operator(t, "clicks")
 	if op.ConfigVersion != 3 || op.TableVersion != 2 || op.TableConfigVersion != 2 {
 		t.Errorf("configuration %d, table %d pins %d; want 3, 2, 2", op.ConfigVersion, op.TableVersion, op.TableConfigVersion)
@@ -92,10 +87,7 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{"v":4}`)
 	for version, pinned := range []int64{1, 2, 2, 3} {
 		v := int64(version)
-		table, err := f.Table(t.Context(), "clicks", &v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(f.Table(t.Context(), "clicks", &v))(t)
 		if table.Version != v || table.ConfigVersion != pinned {
 			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, pinned)
 		}
@@ -134,14 +126,10 @@ func randomHistory(t *testing.T, f *fixture) {
 		case p.Status == store.StatusCommitted:
 			m.commit(p)
 		case p.Status == store.StatusApproved && fate == 0:
-			if _, _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}); err != nil {
-				t.Fatal(err)
-			}
+			must2(f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{}))(t)
 			m.commit(p)
 		case p.Status == store.StatusApproved && fate == 1:
-			if _, err := f.AbortPlan(ctx, p.ID, false, f.by("x")); err != nil {
-				t.Fatal(err)
-			}
+			must(f.AbortPlan(ctx, p.ID, false, f.by("x")))(t)
 			m.status[p.ID] = store.StatusAborted
 		}
 	}
@@ -192,10 +180,7 @@ func (m *model) check(t *testing.T, f *fixture) {
 	}
 	for version, want := range m.tables {
 		v := int64(version)
-		table, err := f.Table(t.Context(), "clicks", &v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(f.Table(t.Context(), "clicks", &v))(t)
 		if table.Version != v || table.ConfigVersion != m.configs[version] {
 			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, m.configs[version])
 		}
@@ -209,16 +194,10 @@ func (m *model) check(t *testing.T, f *fixture) {
 		}
 	}
 	for id, want := range m.changes {
-		got, err := f.Changes(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(f.Changes(t.Context(), id))(t)
 		slices.SortFunc(want, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 		same(t, "changes of "+id, want, got)
-		p, err := f.Plan(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(f.Plan(t.Context(), id))(t)
 		if p.Status != m.status[id] {
 			t.Errorf("plan %s is %s, want %s", id, p.Status, m.status[id])
 		}
@@ -268,18 +247,13 @@ func largePlan(t *testing.T, f *fixture) {
 	}
 	f.commit(t, "clicks", first...)
 	p := f.create(t, f.plan(t, "clicks", 9, store.StatusApproved, second...))
-	if _, _, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}); err != nil {
-		t.Fatal(err)
-	}
+	must2(f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}))(t)
 	if got := f.operator(t, "clicks").TableSize; got != int64(len(after)) {
 		t.Errorf("table of %d entries, want %d", got, len(after))
 	}
 	for version, want := range []map[string]int32{{}, before, after} {
 		v := int64(version)
-		table, err := f.Table(t.Context(), "clicks", &v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(f.Table(t.Context(), "clicks", &v))(t)
 		got := map[string]int32{}
 		for _, e := range table.Entries {
 			got[string(e.Key)] = e.Instance
@@ -288,10 +262,7 @@ func largePlan(t *testing.T, f *fixture) {
 			t.Errorf("version %d: %d entries, or %d keys, differ from the %d wanted", version, len(table.Entries), len(got), len(want))
 		}
 	}
-	got, err := f.Changes(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.Changes(t.Context(), p.ID))(t)
 	if !slices.EqualFunc(second, got, func(a, b store.Change) bool {
 		return bytes.Equal(a.Key, b.Key) && a.Old == b.Old && a.New == b.New
 	}) {

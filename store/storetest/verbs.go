@@ -84,10 +84,7 @@ var jobManager = store.Executor{Name: "job manager"}
 // start starts an approved plan.
 func (f *fixture) start(t testing.TB, id string) store.Plan {
 	t.Helper()
-	p, err := f.StartPlan(t.Context(), id, jobManager, f.by("engine"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(f.StartPlan(t.Context(), id, jobManager, f.by("engine")))(t)
 	return p
 }
 
@@ -188,11 +185,7 @@ func allTheWay(t *testing.T, f *fixture) {
 		if op := f.operator(t, "clicks"); op.CurrentPlan != id || op.CurrentStatus != status {
 			t.Errorf("current plan %q is %q, want %q, %q", op.CurrentPlan, op.CurrentStatus, id, status)
 		}
-		got, err := f.Plan(ctx, in.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "plans read", want, got)
+		same(t, "plans read", want, must(f.Plan(ctx, in.ID))(t))
 	}
 	same(t, "proposed plans", want, p)
 	current(p.ID, store.StatusProposed)
@@ -266,8 +259,7 @@ func guardsComeFirst(t *testing.T, f *fixture) {
 	_, err := f.ResolvePlan(t.Context(), p.ID, store.Resolution{}, f.by("x"), func(store.Plan) error { return errGuard })
 	fails(t, "a resolution", err, errGuard)
 	never := func(store.Plan) error { t.Error("a guard is asked about nothing"); return nil }
-	_, err = f.ApprovePlan(t.Context(), "none", f.by("x"), never)
-	fails(t, "no plan", err, store.ErrNotFound)
+	fails(t, "no plan", errorOf(f.ApprovePlan(t.Context(), "none", f.by("x"), never)), store.ErrNotFound)
 }
 
 func operatorGuards(t *testing.T, f *fixture) {
@@ -276,10 +268,8 @@ func operatorGuards(t *testing.T, f *fixture) {
 	guard := func(err error) store.OperatorGuard {
 		return func(current *store.Operator) error { seen = current; return err }
 	}
-	_, _, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard))
-	fails(t, "creating", err, errGuard)
-	_, err = f.Operator(ctx, "clicks")
-	fails(t, "an operator that a guard refused", err, store.ErrNotFound)
+	fails(t, "creating", errorOf2(f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard))), errGuard)
+	fails(t, "an operator that a guard refused", errorOf(f.Operator(ctx, "clicks")), store.ErrNotFound)
 	fails(t, "deleting nothing", f.DeleteOperator(ctx, "clicks", f.now(), guard(errGuard)), store.ErrNotFound)
 	seen = &store.Operator{}
 	want, created, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(nil))
@@ -319,8 +309,7 @@ func startedByOne(t *testing.T, f *fixture) {
 		_, err = f.StartPlan(ctx, other.ID, store.Executor{Name: executor}, f.by("x"))
 		refused(t, "an executor that is no text", err)
 	}
-	_, err = f.StartPlan(ctx, other.ID, jobManager, f.by("x"))
-	fails(t, "another plan", err, store.ErrPlanInFlight)
+	fails(t, "another plan", errorOf(f.StartPlan(ctx, other.ID, jobManager, f.by("x"))), store.ErrPlanInFlight)
 	_, _, err = f.CommitPlan(ctx, other.ID, f.by("x"), store.Retention{})
 	fails(t, "committing another plan", err, store.ErrPlanInFlight)
 	same(t, "plans", want, f.start(t, one.ID))
@@ -331,8 +320,7 @@ func startedByOne(t *testing.T, f *fixture) {
 	// Its end supersedes the other one.
 	f.abort(t, one.ID)
 	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusSuperseded)
-	_, err = f.StartPlan(ctx, other.ID, jobManager, f.by("x"))
-	fails(t, "a superseded plan", err, store.ErrTransition)
+	fails(t, "a superseded plan", errorOf(f.StartPlan(ctx, other.ID, jobManager, f.by("x"))), store.ErrTransition)
 	// Other operators have their own.
 	f.put(t, "other", `{}`)
 	f.start(t, f.create(t, f.plan(t, "clicks", 4, store.StatusApproved)).ID)
@@ -344,15 +332,11 @@ func notStarted(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1))
 	p := f.create(t, f.classes(t, 5))
-	_, err := f.StartPlan(ctx, p.ID, jobManager, f.by("x"))
-	fails(t, "an unresolved plan", err, store.ErrUnresolved)
+	fails(t, "an unresolved plan", errorOf(f.StartPlan(ctx, p.ID, jobManager, f.by("x"))), store.ErrUnresolved)
 	// No method leaves a plan behind whose base has changed; a build before this one
 	// does.
-	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET base_version = 0 WHERE status = 'approved'`); err != nil {
-		t.Fatal(err)
-	}
-	_, err = f.StartPlan(ctx, p.ID, jobManager, f.by("x"))
-	fails(t, "a plan of another base", err, store.ErrBaseChanged)
+	must(database(t, f).ExecContext(ctx, `UPDATE plans SET base_version = 0 WHERE status = 'approved'`))(t)
+	fails(t, "a plan of another base", errorOf(f.StartPlan(ctx, p.ID, jobManager, f.by("x"))), store.ErrBaseChanged)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved)
 	// The schema holds that one plan is applied at a time.
 	f.start(t, f.create(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
@@ -424,9 +408,7 @@ func refusedAcks(t *testing.T, f *fixture) {
 	try(store.ErrTransition)
 	f.start(t, p.ID)
 	try(store.ErrNotAwaited)
-	if err := f.ackPlan(ctx, p.ID, 0, 2); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.ackPlan(ctx, p.ID, 0, 2))
 	try(store.ErrNotAwaited)
 }
 
@@ -434,9 +416,7 @@ func refusedAcks(t *testing.T, f *fixture) {
 func (f *fixture) abort(t testing.TB, id string) {
 	t.Helper()
 	for _, rolledBack := range []bool{false, true} {
-		if _, err := f.AbortPlan(t.Context(), id, rolledBack, f.by("x")); err != nil {
-			t.Fatal(err)
-		}
+		must(f.AbortPlan(t.Context(), id, rolledBack, f.by("x")))(t)
 	}
 }
 
@@ -452,9 +432,7 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	waiting := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)
-	if err := f.ackPlan(ctx, p.ID, 2); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.ackPlan(ctx, p.ID, 2))
 	before := read(t, f)
 	_, err := f.AbortPlan(ctx, p.ID, true, f.by("x"))
 	fails(t, "an abort whose acks counted until now", err, store.ErrTransition)
@@ -469,8 +447,7 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	}
 	before = read(t, f)
 	fails(t, "the last ack", f.ackPlan(ctx, p.ID, 0), store.ErrTransition)
-	_, _, err = f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
-	fails(t, "a commit", err, store.ErrTransition)
+	fails(t, "a commit", errorOf2(f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})), store.ErrTransition)
 	_, err = f.StartPlan(ctx, waiting.ID, jobManager, f.by("x"))
 	fails(t, "starting another plan", err, store.ErrPlanInFlight)
 	_, _, err = f.CreatePlan(ctx, f.plan(t, "clicks", 7, store.StatusApproved), f.by("x"))
@@ -505,9 +482,7 @@ func takenOver(t *testing.T, f *fixture) {
 	if err != nil || started.Executor != first || started.ExecutorSince == nil || !started.ExecutorSince.Equal(kept(by.At)) {
 		t.Fatalf("plan %+v, error %v", started, err)
 	}
-	if err := f.ackPlan(ctx, p.ID, 2); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.ackPlan(ctx, p.ID, 2))
 	before := read(t, f)
 	for _, executor := range []store.Executor{{Name: "two"}, {Name: "two", Epoch: 1}, {Name: "one"}} {
 		_, err := f.StartPlan(ctx, p.ID, executor, f.by("x"))
@@ -528,12 +503,9 @@ func takenOver(t *testing.T, f *fixture) {
 	if err != nil || len(steps) != 3 || steps[2].From != store.StatusApplying || steps[2].To != store.StatusApplying {
 		t.Errorf("transitions %v, error %v", steps, err)
 	}
-	_, err = f.StartPlan(ctx, p.ID, first, f.by("x"))
-	fails(t, "a start by the older executor", err, store.ErrTransition)
+	fails(t, "a start by the older executor", errorOf(f.StartPlan(ctx, p.ID, first, f.by("x"))), store.ErrTransition)
 	// A plan that is being aborted is taken over, too.
-	if _, err := f.AbortPlan(ctx, p.ID, false, f.by("two")); err != nil {
-		t.Fatal(err)
-	}
+	must(f.AbortPlan(ctx, p.ID, false, f.by("two")))(t)
 	third := store.Executor{Name: "three", Epoch: 3}
 	if got, err := f.StartPlan(ctx, p.ID, third, f.by("x")); err != nil || got.Status != store.StatusAborting || got.Executor != third {
 		t.Errorf("plan %+v, error %v", got, err)
@@ -546,9 +518,7 @@ func commitNeedsAcks(t *testing.T, f *fixture) {
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	f.start(t, p.ID)
 	for _, acked := range [][]int32{nil, {0}} {
-		if err := f.ackPlan(ctx, p.ID, acked...); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, f.ackPlan(ctx, p.ID, acked...))
 		before := read(t, f)
 		_, _, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
 		fails(t, fmt.Sprint("a commit with acks of ", acked), err, store.ErrAcksMissing)
