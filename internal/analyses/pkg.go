@@ -22,13 +22,8 @@ func RunPKG(ctx context.Context, in *Input, r PKGRequest, progress Progress) (*P
 		return nil, err
 	}
 	a := pkgJob{job: j, r: r}
-	if err := a.prepare(); err != nil {
+	if err := a.do(a.prepare, a.open, a.runAll, a.advise); err != nil {
 		return nil, err
-	}
-	for _, step := range []func() error{a.open, a.runAll, a.advise} {
-		if err := step(); err != nil {
-			return nil, a.failure(err, nil)
-		}
 	}
 	return a.out, nil
 }
@@ -52,8 +47,7 @@ func (a *pkgJob) prepare() error {
 		r.Seeds = 1
 	}
 	if r.Points == nil {
-		points := DefaultPoints
-		r.Points = &points
+		r.Points = new(DefaultPoints)
 	}
 	if r.Schemes == nil {
 		r.Schemes = grouping.Schemes()

@@ -31,13 +31,8 @@ func RunRanges(ctx context.Context, in *Input, r RangesRequest, progress Progres
 		a.keys.base64 = true
 	}
 	a.out = &RangesResult{KeyEncoding: a.keys.encoding()}
-	for _, step := range []func() error{a.prepare, a.present, a.summarize, a.divideFirst, a.planAll, a.table} {
-		if err := step(); err != nil {
-			return nil, a.failure(err, nil)
-		}
-		if a.stop() {
-			return nil, ctx.Err()
-		}
+	if err := a.do(a.prepare, a.present, a.summarize, a.divideFirst, a.planAll, a.table); err != nil {
+		return nil, err
 	}
 	return a.out, nil
 }
@@ -62,8 +57,7 @@ func (a *rangesJob) prepare() error {
 		r.Followers = Count[RangesFollower](DefaultFollowers)
 	}
 	if r.ThetaMax == nil {
-		theta := DefaultThetaMax
-		r.ThetaMax = &theta
+		r.ThetaMax = new(DefaultThetaMax)
 	}
 	if r.Methods == nil {
 		r.Methods = []ranges.Method{ranges.MinMovement, ranges.Quantile}
@@ -167,8 +161,7 @@ func (a *rangesJob) join() error {
 		return bad("followers", "leave no id for another one")
 	}
 	if a.simple() {
-		share := ranges.JoinShare(at, n-at)
-		a.formula = &share
+		a.formula = new(ranges.JoinShare(at, n-at))
 	}
 	a.followers = slices.Insert(a.followers, at, ranges.Follower{ID: newest.ID + 1, Status: ranges.Joined})
 	return nil
@@ -187,8 +180,7 @@ func (a *rangesJob) leave(status ranges.Status) error {
 			return bad("event_followers/"+strconv.Itoa(i), "must be one of the followers, once")
 		}
 		if a.simple() && len(going) == 1 && n > 1 {
-			share := ranges.LeaveShare(at, n-1-at)
-			a.formula = &share
+			a.formula = new(ranges.LeaveShare(at, n-1-at))
 		}
 		a.followers[at].Status = status
 	}

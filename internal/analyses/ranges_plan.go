@@ -79,8 +79,7 @@ func (a *rangesJob) keyOrNil(key []byte) *string {
 	if key == nil {
 		return nil
 	}
-	s := a.keys.encode(key)
-	return &s
+	return new(a.keys.encode(key))
 }
 
 // actual measures a plan by the sketch with all keys.

@@ -17,16 +17,8 @@ func RunRing(ctx context.Context, in *Input, r RingRequest, progress Progress) (
 		return nil, err
 	}
 	a := ringJob{job: j, r: r, out: &RingResult{KeyEncoding: j.keys.encoding()}}
-	if err := a.prepare(); err != nil {
+	if err := a.do(a.prepare, a.present, a.redistribute, a.rescale, a.plan, a.reach, a.simulate, a.paper); err != nil {
 		return nil, err
-	}
-	for _, step := range []func() error{a.present, a.redistribute, a.rescale, a.plan, a.reach, a.simulate, a.paper} {
-		if err := step(); err != nil {
-			return nil, a.failure(err, nil)
-		}
-		if a.stop() {
-			return nil, ctx.Err()
-		}
 	}
 	return a.out, nil
 }
@@ -64,8 +56,7 @@ func (a *ringJob) prepare() error {
 	case r.Queues != nil && len(r.Queues) != len(r.Nodes):
 		return bad("queues", "must be one for each node")
 	case r.ThetaMax == nil:
-		theta := DefaultThetaMax
-		r.ThetaMax = &theta
+		r.ThetaMax = new(DefaultThetaMax)
 	}
 	if err := checkSeed(r.Seed); err != nil {
 		return err
@@ -227,8 +218,7 @@ func (a *ringJob) rescale() error {
 	if err != nil {
 		return err
 	}
-	c := a.change(&d.Change, d.Effect)
-	a.out.Rescale = &c
+	a.out.Rescale = new(a.change(&d.Change, d.Effect))
 	return nil
 }
 

@@ -39,6 +39,19 @@ func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, e
 	return j, err
 }
 
+// do does the steps of an analysis in their order.
+func (j job) do(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return j.failure(err, nil)
+		}
+		if j.stop() {
+			return j.ctx.Err()
+		}
+	}
+	return nil
+}
+
 // stop asks the context.
 func (j job) stop() bool { return j.ctx.Err() != nil }
 

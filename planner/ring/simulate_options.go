@@ -69,8 +69,7 @@ func (t Timing) withDefaults() Timing {
 		}
 	}
 	if t.Jitter == nil {
-		jitter := DefaultJitter
-		t.Jitter = &jitter
+		t.Jitter = new(DefaultJitter)
 	}
 	return t
 }
