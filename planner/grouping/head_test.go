@@ -36,13 +36,13 @@ func TestHeadIsLiteral(t *testing.T) {
 					t.Fatal(err)
 				}
 				checkHolds(t, r)
-				checkHead(t, r, s, want)
+				checkHead(t, r, want)
 			})
 		}
 	}
 }
 
-func checkHead(t *testing.T, r *Result, s *Stream, l *literalRun) {
+func checkHead(t *testing.T, r *Result, l *literalRun) {
 	t.Helper()
 	w := r.Options.Workers
 	inHead, most := 0, min(r.Options.Choices, w)

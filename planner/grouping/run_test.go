@@ -44,8 +44,6 @@ func messagesOf(s *Stream, sources int) (keys []string, from []int) {
 	}
 }
 
-func keyOf(s *Stream, k int32) string { return string(s.keys.At(int(k))) }
-
 // decisionsOf routes a whole stream.
 func decisionsOf(t interface{ Fatal(...any) }, s *Stream, o Options) (to []int) {
 	r, err := prepare(s, o)
@@ -142,7 +140,7 @@ func TestRunsAreLiteral(t *testing.T) {
 		}
 		checkFigures(t, r, keys, sources, want.to)
 		checkHolds(t, r)
-		checkSplit(t, r, s, want)
+		checkSplit(t, r, want)
 		checkAgreement(t, r, want)
 	})
 }
@@ -226,7 +224,7 @@ func checkHolds(t interface{ Fatalf(string, ...any) }, r *Result) {
 
 // checkSplit checks T* against all sets of workers (Hall's condition), its proof,
 // and what is said of heavy keys.
-func checkSplit(t *rapid.T, r *Result, s *Stream, l *literalRun) {
+func checkSplit(t *rapid.T, r *Result, l *literalRun) {
 	w := r.Options.Workers
 	inside := make([]int64, 1<<w) // messages of keys with exactly this set
 	sets := map[string]int{}

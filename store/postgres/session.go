@@ -30,7 +30,7 @@ func (s session) Exec(ctx context.Context, query string, args ...any) (int64, er
 }
 
 func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
-	return s.db.Query(ctx, query, args...)
+	return s.db.Query(ctx, query, args...) //nolint:sqlclosecheck // the engine does
 }
 
 func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
