@@ -192,7 +192,9 @@ func fieldAsFlag(err *planner.InputError) error {
 }
 
 // watched runs an analysis and shows how far it is.
-func watched[R, A any](a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R) (A, error) {
+func watched[R, A any](
+	a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
+) (A, error) {
 	const steps = 1000
 	bar := startProgress(a.env.stderr, steps)
 	defer bar.stop()

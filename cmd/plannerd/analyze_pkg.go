@@ -79,9 +79,11 @@ func (c *analyzePKGCmd) Run(env *environment) error {
 
 func (c *analyzePKGCmd) request() analyses.PKGRequest {
 	return analyses.PKGRequest{
-		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices, Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
+		Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		Seeds:  c.Seeds,
 		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
 	}
 }
@@ -168,7 +170,8 @@ func writeAdvice(w *page, r *analyses.PKGResult) {
 			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least), imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
 		})
 	}
-	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take, imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
+	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
+		imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
 		[]column{number("d"), number("seeds within"), number("least"), number("median"), number("greatest")}, rows)
 	if a.KeyCount == 0 {
 		return
@@ -188,10 +191,11 @@ func need(n int) string {
 }
 
 // pkgColumns are those of a run in CSV.
-const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance average_imbalance peak_imbalance
-	over_seeds/least over_seeds/median over_seeds/greatest top_key_bound=bounds/top_key split_bound=bounds/split
-	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs key_grouping_pairs=memory/key_grouping
-	shuffle_grouping_pairs=memory/shuffle_grouping remembered=memory/remembered aggregation/messages aggregation/per_period
+const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance
+	average_imbalance peak_imbalance over_seeds/least over_seeds/median over_seeds/greatest top_key_bound=bounds/top_key split_bound=bounds/split
+	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs
+	key_grouping_pairs=memory/key_grouping shuffle_grouping_pairs=memory/shuffle_grouping
+	remembered=memory/remembered aggregation/messages aggregation/per_period
 	same_as_global=agreement/same jaccard=agreement/jaccard`
 
 // pkgRow is a run in CSV.

@@ -84,7 +84,8 @@ func (c *analyzeRangesCmd) Run(env *environment) error {
 			return fmt.Errorf("%s are too many for csv", plural(p.OwnerCount, "interval"))
 		}
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { c.writeRanges(w, result) }, rangesCSV(result))
+	return env.output(c.Output, func() any { return result }, func(w *page) { c.writeRanges(w, result) },
+		rangesCSV(result))
 }
 
 func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
@@ -93,9 +94,9 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		top = analyses.MaxTop
 	}
 	r := analyses.RangesRequest{
-		Methods: c.Methods,
-		Event:   c.Event, Position: c.Position, EventFollowers: c.EventInstances, ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals,
-		SketchK: c.SketchK, Sketches: c.Sketches, Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
+		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
+		ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
+		Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
@@ -266,8 +267,8 @@ func writeRangesTable(w *page, table []analyses.RangesRow) {
 // rangesCSV writes the rows of the table, or the owners by the first method.
 func rangesCSV(r *analyses.RangesResult) func(io.Writer) error {
 	if r.Table != nil {
-		return csvOf(r.Table, "event followers left right formula quantile slack least min_movement lower_bound transfers intervals "+
-			"theta_quantile theta_min_movement")
+		return csvOf(r.Table, "event followers left right formula quantile slack least min_movement "+
+			"lower_bound transfers intervals theta_quantile theta_min_movement")
 	}
 	return csvOf(r.Plans[0].Owners, "low follower")
 }

@@ -169,16 +169,18 @@ func (c *analyzeRingCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { writeRing(w, result, a.data != nil || c.Queues != nil) }, ringCSV(result))
+	people := func(w *page) { writeRing(w, result, a.data != nil || c.Queues != nil) }
+	return env.output(c.Output, func() any { return result }, people, ringCSV(result))
 }
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
-		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method, Tau: c.Tau.float(), MinQueue: c.MinQueue,
+		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method,
+		Tau: c.Tau.float(), MinQueue: c.MinQueue,
 		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
-		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes, Messages: c.Messages,
-		Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
+		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes,
+		Messages: c.Messages, Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
 	}
 	for _, id := range c.Leave {
 		found := false

@@ -129,7 +129,8 @@ func writeReach(w *page, r *analyses.RingReach) {
 		}
 		rows = append(rows, []string{string(m.Method), string(m.Balances), theta(m.Theta), theta(m.LowerBound), integer(m.Searched), cutList(tokens)})
 	}
-	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta), shown(r.HeaviestKey), theta(r.HeaviestTheta)),
+	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta),
+		shown(r.HeaviestKey), theta(r.HeaviestTheta)),
 		[]column{text("method"), text("can balance"), number("θ"), number("at best"), number("tried"), text("tokens")}, rows)
 	t := r.Table
 	least := ""
@@ -207,14 +208,15 @@ func skew(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 // ringCSV writes what was asked for last.
 func ringCSV(r *analyses.RingResult) func(io.Writer) error {
-	const change = "node=id capacity tokens_before tokens_after load_before load_after keys_before keys_after state_in state_out"
+	const change = "node=id capacity tokens_before tokens_after load_before load_after " +
+		"keys_before keys_after state_in state_out"
 	switch {
 	case r.Paper != nil:
-		return csvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced median=balanced/median "+
-			"least=balanced/least greatest=balanced/greatest floor forwarded split_keys rounds")
+		return csvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced "+
+			"median=balanced/median least=balanced/least greatest=balanced/greatest floor forwarded split_keys rounds")
 	case r.Simulations != nil:
-		return csvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count forwarded split_keys merges "+
-			"states_moved=stages/states_moved ticks merge_ticks consistent")
+		return csvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count "+
+			"forwarded split_keys merges states_moved=stages/states_moved ticks merge_ticks consistent")
 	case r.Reach != nil:
 		return csvOf(r.Reach.Methods, "method balances theta lower_bound evidence searched")
 	case r.Plan != nil:
@@ -235,7 +237,8 @@ type simulationRow struct {
 func simulationRows(simulations []analyses.RingSimulation) (rows []simulationRow) {
 	for i := range simulations {
 		s := &simulations[i]
-		rows = append(rows, simulationRow{s.Baseline, s.StateScheme, "none"}, simulationRow{s.Balanced, s.StateScheme, s.Method})
+		rows = append(rows, simulationRow{s.Baseline, s.StateScheme, "none"}, simulationRow{s.Balanced, s.StateScheme,
+			s.Method})
 	}
 	return rows
 }

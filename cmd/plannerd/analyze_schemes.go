@@ -69,7 +69,8 @@ func (c *analyzeSchemesCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { writeSchemes(w, result) }, schemesCSV(result))
+	return env.output(c.Output, func() any { return result }, func(w *page) { writeSchemes(w, result) },
+		schemesCSV(result))
 }
 
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
@@ -141,6 +142,6 @@ func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
 	for i, f := range r.Schemes {
 		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
 	}
-	return csvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries tokens intervals "+
-		"keys_moved state_moved state_fraction aggregation_messages method choices recommended")
+	return csvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
+		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended")
 }

@@ -34,7 +34,8 @@ func certificateOf(s step) *certificateFigures {
 	if c == nil {
 		return nil
 	}
-	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible, Unmet: c.Unmet}
+	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible,
+		Unmet: c.Unmet}
 	if s.classes != nil {
 		out.Scope = "classes"
 	}

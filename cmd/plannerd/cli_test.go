@@ -268,7 +268,8 @@ func TestBase64RoutingTable(t *testing.T) {
 	}
 	want, wantSaved := plan("plain.csv", "plain-table.csv")
 	out, saved := plan("encoded.csv", "encoded-table.csv", "--key-encoding", "base64")
-	if out != want || !strings.Contains(want, `"size_before": 2`) || saved != wantSaved || !strings.Contains(saved, "user:") {
+	if out != want || !strings.Contains(want, `"size_before": 2`) || saved != wantSaved || !strings.Contains(saved,
+		"user:") {
 		t.Errorf("in base64:\n%s\n%s\nwant:\n%s\n%s", out, saved, want, wantSaved)
 	}
 	r := exec(t, nil, nil, "plan", "encoded.csv", "--routing-table", "plain-table.csv", "--key-encoding", "base64")

@@ -67,11 +67,9 @@ func complete(env *environment, root *kong.Node, words []string) error {
 		}
 		return nil
 	case strings.HasPrefix(word, "-"):
-		for _, flags := range node.AllFlags(true) {
-			for _, f := range flags {
-				if err := candidate(env.stdout, "--"+f.Name, word, f.Help); err != nil {
-					return err
-				}
+		for _, f := range slices.Concat(node.AllFlags(true)...) {
+			if err := candidate(env.stdout, "--"+f.Name, word, f.Help); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -127,11 +125,9 @@ func follow(node *kong.Node, words []string) (*kong.Node, *kong.Flag) {
 
 // flagOf finds the flag of a command that is written as --name.
 func flagOf(node *kong.Node, word string) *kong.Flag {
-	for _, flags := range node.AllFlags(false) {
-		for _, f := range flags {
-			if "--"+f.Name == word {
-				return f
-			}
+	for _, f := range slices.Concat(node.AllFlags(false)...) {
+		if "--"+f.Name == word {
+			return f
 		}
 	}
 	return nil

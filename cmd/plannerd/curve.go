@@ -269,7 +269,8 @@ type curveRow struct {
 func (d curveDocument) csv() func(io.Writer) error {
 	var rows []curveRow
 	for _, p := range d.Curve {
-		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, nil, nil, nil}
+		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, nil,
+			nil, nil}
 		if p.Proven.Plans > p.Proven.Infeasible {
 			row.CurveBound = &p.Proven.LowerBound.Median
 		}
@@ -278,7 +279,7 @@ func (d curveDocument) csv() func(io.Writer) error {
 	for _, r := range d.Results {
 		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction})
 	}
-	return csvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max theta_lower_bound_median
-		gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total migrated_keys=migrated_keys/total
+	return csvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
+		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total migrated_keys=migrated_keys/total
 		table_size/median table_size/max curve_theta curve_fraction plan_ms=plan_ms/total`)
 }

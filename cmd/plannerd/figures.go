@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -173,27 +174,21 @@ func (base64Keys keyEncoder) decode(text string) ([]byte, error) {
 
 // encoderFor looks at all keys that the plan's lists name.
 func encoderFor(p *planner.Plan) keyEncoder {
+	var items []int32
 	for _, m := range p.Moves {
-		if !utf8.Valid(p.Snapshot.Keys.At(int(m.Item))) {
-			return true
-		}
+		items = append(items, m.Item)
 	}
 	for _, s := range p.Set {
-		if !utf8.Valid(p.Snapshot.Keys.At(int(s.Item))) {
-			return true
-		}
-	}
-	for i := range p.Unset {
-		if !utf8.Valid(p.UnsetKey(i)) {
-			return true
-		}
+		items = append(items, s.Item)
 	}
 	for _, h := range p.HotKeys {
-		if !utf8.Valid(p.Snapshot.Keys.At(int(h.Item))) {
-			return true
-		}
+		items = append(items, h.Item)
 	}
-	return false
+	binary := slices.ContainsFunc(items, func(item int32) bool { return !utf8.Valid(p.Snapshot.Keys.At(int(item))) })
+	for i := range p.Unset {
+		binary = binary || !utf8.Valid(p.UnsetKey(i))
+	}
+	return keyEncoder(binary)
 }
 
 // headOf describes a plan; hot keys are described by hot.

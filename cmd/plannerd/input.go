@@ -119,6 +119,11 @@ var errEmpty = errors.New("the input is empty; expected CSV with a header row su
 // blankBytes is how much white space still counts as nothing.
 const blankBytes = 512
 
+// formats are those that --format names.
+var formats = map[string]statsio.Format{
+	"csv": statsio.CSV, "ndjson": statsio.NDJSON, "json": statsio.JSON, "arrow": statsio.Arrow,
+}
+
 // decode puts the decompressor and the decoder on top of raw.
 func (in *input) decode(raw io.Reader) error {
 	text, format, err := statsio.Open(raw)
@@ -130,15 +135,8 @@ func (in *input) decode(raw io.Reader) error {
 	if head, err := ahead.Peek(blankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
 		return errEmpty
 	}
-	switch in.flags.Format {
-	case "csv":
-		format = statsio.CSV
-	case "ndjson":
-		format = statsio.NDJSON
-	case "json":
-		format = statsio.JSON
-	case "arrow":
-		format = statsio.Arrow
+	if named, ok := formats[in.flags.Format]; ok {
+		format = named
 	}
 	in.format, in.stream = format, statsio.NewStream(ahead, format, in.flags.options())
 	return nil

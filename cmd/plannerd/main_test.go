@@ -103,8 +103,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--work-budget=-3"}, "must be a whole number of 0 or more"},
 		{[]string{"plan", file, "--certificate", "loose"}, "--certificate"},
 		{[]string{"plan", file, "--objective", "min_cost"}, "--objective"},
-		{[]string{"plan", file, "--objective", "min_imbalance"}, "--objective: min_imbalance is known to strategy optimal only, not to mixed"},
-		{[]string{"plan", file, "--strategy", "optimal", "--objective", "min_imbalance"}, "--migration-limit: is needed with objective min_imbalance"},
+		{[]string{"plan", file, "--objective", "min_imbalance"},
+			"--objective: min_imbalance is known to strategy optimal only, not to mixed"},
+		{[]string{"plan", file, "--strategy", "optimal", "--objective", "min_imbalance"},
+			"--migration-limit: is needed with objective min_imbalance"},
 		{[]string{"plan", file, "--migration-limit", "5%"}, "--migration-limit: belongs to objective min_imbalance"},
 		{[]string{"plan", file, "--objective", "min_imbalance", "--migration-limit", "5%"}, "known to strategy optimal only, not to mixed"},
 		{[]string{"plan", file, "--migration-limit", "-5%"}, `"-5%": must be a share of all state such as 5%`},
@@ -208,7 +210,9 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 32, "token": 1, "healthcheck": 6, "plan": 25 + len(planned()), "compare": 21 + len(planned()), "compact": 19, "resolve": 19, "generate": 19, "migrate": 1, "migrate up": 3, "migrate down": 4, "migrate status": 3, "version": 1,
+		"": 1, "serve": 32, "token": 1, "healthcheck": 6, "plan": 25 + len(planned()), "compare": 21 + len(planned()),
+		"compact": 19, "resolve": 19, "generate": 19, "migrate": 1, "migrate up": 3, "migrate down": 4,
+		"migrate status": 3, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(help) {

@@ -60,7 +60,9 @@ func (v *instances) UnmarshalText(b []byte) (err error) {
 }
 
 // countOrList reads a number of instances, or a list of them.
-func countOrList[T any](text string, most int, numbered func(id int32) T, parse func(string) (T, error)) (out []T, err error) {
+func countOrList[T any](
+	text string, most int, numbered func(id int32) T, parse func(string) (T, error),
+) (out []T, err error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:

@@ -138,15 +138,17 @@ func (r *planReport) print(env *environment) error {
 	case !r.single():
 		return env.output(form, func() any { return r.streamDocument() }, r.writeStream, csvOf(r.intervals, r.columns()))
 	case r.last.Plan == nil:
-		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy", r.op.Strategy, r.cmd.Timeout)
+		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
+			r.op.Strategy, r.cmd.Timeout)
 	case r.last.classes != nil:
 		return env.output(form, func() any { return classDocumentOf(r.last) }, r.writePlan, func(w io.Writer) error {
 			return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan))).WriteCSV(w, false)
 		})
 	}
-	return env.output(form, func() any { return documentOf(r.last, r.input.last.Stats.Fingerprint(), keys) }, r.writePlan, func(w io.Writer) error {
-		return csvOf(migrationsOf(r.last.Plan, keys), "key from to cost state reason")(w)
-	})
+	return env.output(form, func() any { return documentOf(r.last, r.input.last.Stats.Fingerprint(), keys) },
+		r.writePlan, func(w io.Writer) error {
+			return csvOf(migrationsOf(r.last.Plan, keys), "key from to cost state reason")(w)
+		})
 }
 
 // columns are those of intervals in CSV.
@@ -156,7 +158,8 @@ func (r *planReport) columns() string {
 		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet=certificate/unmet
 		table_size=routing_table/size_after work_units plan_ms`
 	if slices.ContainsFunc(r.intervals, func(f figures) bool { return f.Compaction != nil }) {
-		columns += " records=compaction/records load_error_before=compaction/error/before load_error_after=compaction/error/after"
+		columns += ` records=compaction/records load_error_before=compaction/error/before
+			load_error_after=compaction/error/after`
 	}
 	return columns
 }

@@ -122,7 +122,8 @@ func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
 			name(h.Item), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
 		})
 	}
-	writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"), number("split would need")}, rows)
+	writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"),
+		number("split would need")}, rows)
 }
 
 func writeInstances(w *page, p *planner.Plan) {
@@ -183,7 +184,8 @@ func (r *planReport) writeMigrations(w *page, p *planner.Plan) {
 			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
 		})
 	}
-	writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}, rows)
+	writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")},
+		rows)
 	w.WriteString(more)
 }
 

@@ -92,7 +92,8 @@ func summaryOf(s *summary) streamSummary {
 		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted, Stopped: s.Stopped,
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
 		Keys: s.Keys(), State: s.State(), Fraction: spreadOf(s.Fraction()),
-		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(), Table: spreadOf(s.Table()),
+		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(),
+		Table:  spreadOf(s.Table()),
 		PlanMS: drive.Spread{Median: milliseconds(median), Max: milliseconds(most), Total: milliseconds(total)},
 	}
 }

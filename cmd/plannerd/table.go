@@ -80,26 +80,39 @@ const (
 	titleWidth = 8  // titles are not broken below this
 )
 
-// table is a table for people on its way to a page.
-type table struct {
-	columns []column
-	rows    [][]string
-	titles  [][]string // the lines of each title
-	widths  []int
+// laid is a column on its way to a page.
+type laid struct {
+	column
+	lines []string // of the title
+	cells []string // by row
+	width int
 }
+
+// measure sets the width.
+func (l *laid) measure() { l.width = max(widest(l.lines), widest(l.cells)) }
+
+func widest(texts []string) (width int) {
+	for _, s := range texts {
+		width = max(width, displaywidth.String(s))
+	}
+	return width
+}
+
+// table is a table for people, by column.
+type table []*laid
 
 // writeTable prints rows under their titles, without borders. A table that is too wide
 // for the page has titles of several lines, keys cut in the middle, its notes below it
 // and, if that is not enough, is cut into parts, one below the other.
 func writeTable(w *page, columns []column, rows [][]string) {
-	t := newTable(columns, rows)
+	t := layOut(columns, rows)
 	if t.width() > w.width {
 		t.breakTitles()
 	}
 	t.cutTexts(w.width)
 	notes := ""
 	if t.width() > w.width {
-		notes = t.takeNotes()
+		t, notes = t.takeNotes()
 	}
 	for i, part := range t.parts(w.width) {
 		if i > 0 {
@@ -112,87 +125,60 @@ func writeTable(w *page, columns []column, rows [][]string) {
 	}
 }
 
-// newTable lays a table out, without columns that have nothing to show. Rows may lack
+// layOut lays a table out, without columns that have nothing to show. Rows may lack
 // their last cells.
-func newTable(columns []column, rows [][]string) *table {
-	cell := func(row []string, c int) string {
-		if c < len(row) {
-			return row[c]
-		}
-		return ""
-	}
-	t := &table{rows: make([][]string, len(rows))}
+func layOut(columns []column, rows [][]string) (t table) {
 	for c, column := range columns {
-		if column.title == "" && !slices.ContainsFunc(rows, func(row []string) bool { return cell(row, c) != "" }) {
-			continue
-		}
-		t.columns = append(t.columns, column)
-		t.titles = append(t.titles, []string{column.title})
+		l := &laid{column: column, lines: []string{column.title}, cells: make([]string, len(rows))}
 		for r, row := range rows {
-			t.rows[r] = append(t.rows[r], cell(row, c))
+			if c < len(row) {
+				l.cells[r] = row[c]
+			}
+		}
+		if l.measure(); l.width > 0 {
+			t = append(t, l)
 		}
 	}
-	t.measure()
 	return t
 }
 
-// measure sets the widths of the columns.
-func (t *table) measure() {
-	t.widths = make([]int, len(t.columns))
-	for c := range t.columns {
-		for _, line := range t.titles[c] {
-			t.widths[c] = max(t.widths[c], displaywidth.String(line))
-		}
-		t.widths[c] = max(t.widths[c], t.widest(c))
+func (t table) width() int {
+	sum := -gap
+	for _, l := range t {
+		sum += l.width + gap
 	}
-}
-
-// widest is the width of a column without its title.
-func (t *table) widest(c int) (width int) {
-	for _, row := range t.rows {
-		width = max(width, displaywidth.String(row[c]))
-	}
-	return width
-}
-
-func (t *table) width() int {
-	sum := 0
-	for _, width := range t.widths {
-		sum += width + gap
-	}
-	return max(0, sum-gap)
+	return max(0, sum)
 }
 
 // breakTitles writes titles that are wider than what is below them on several lines.
-func (t *table) breakTitles() {
-	for c, column := range t.columns {
-		width := max(titleWidth, t.widest(c))
-		lines := []string{}
-		for word := range strings.FieldsSeq(column.title) {
-			last := len(lines) - 1
-			if last >= 0 && displaywidth.String(lines[last]+" "+word) <= width {
-				lines[last] += " " + word
-				continue
+func (t table) breakTitles() {
+	for _, l := range t {
+		width := max(titleWidth, widest(l.cells))
+		l.lines = nil
+		for word := range strings.FieldsSeq(l.title) {
+			last := len(l.lines) - 1
+			if last >= 0 && displaywidth.String(l.lines[last]+" "+word) <= width {
+				l.lines[last] += " " + word
+			} else {
+				l.lines = append(l.lines, word)
 			}
-			lines = append(lines, word)
 		}
-		t.titles[c] = lines
+		l.measure()
 	}
-	t.measure()
 }
 
 // cutTexts cuts the texts of the columns that allow it until the table fits.
-func (t *table) cutTexts(width int) {
-	for c, column := range t.columns {
+func (t table) cutTexts(width int) {
+	for _, l := range t {
 		over := t.width() - width
-		if !column.cut || over <= 0 {
+		if !l.cut || over <= 0 {
 			continue
 		}
-		room := max(leastCut, t.widths[c]-over)
-		for _, row := range t.rows {
-			row[c] = cutMiddle(row[c], room)
+		room := max(leastCut, l.width-over)
+		for r, cell := range l.cells {
+			l.cells[r] = cutMiddle(cell, room)
 		}
-		t.measure()
+		l.measure()
 	}
 }
 
@@ -217,37 +203,36 @@ func cutMiddle(s string, width int) string {
 
 // takeNotes takes the last column, if it has no title, out of the table. It returns a
 // line for each of its texts, with the names of the line that it is about.
-func (t *table) takeNotes() string {
-	last := len(t.columns) - 1
+func (t table) takeNotes() (table, string) {
 	names, others := t.naming()
-	if len(others) == 0 || others[len(others)-1] != last || t.columns[last].title != "" {
-		return ""
+	last := t[len(t)-1]
+	if last.title != "" || !slices.Contains(others, last) {
+		return t, ""
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
-		if row[last] == "" {
+	for r, note := range last.cells {
+		if note == "" {
 			continue
 		}
 		var about []string
-		for _, c := range names {
-			if t.columns[c].title != "" {
-				about = append(about, row[c])
+		for _, l := range names {
+			if l.title != "" {
+				about = append(about, l.cells[r])
 			}
 		}
-		b.WriteString(strings.Join(about, ", ") + ": " + row[last] + "\n")
+		b.WriteString(strings.Join(about, ", ") + ": " + note + "\n")
 	}
-	*t = *t.selected(append(names, others[:len(others)-1]...))
-	return b.String()
+	return t[:len(t)-1], b.String()
 }
 
 // naming returns the columns that say what a line is about, and the others.
-func (t *table) naming() (names, others []int) {
-	first := slices.IndexFunc(t.columns, func(c column) bool { return c.title != "" })
-	for c, column := range t.columns {
-		if c <= first || column.names {
-			names = append(names, c)
+func (t table) naming() (names, others table) {
+	first := slices.IndexFunc(t, func(l *laid) bool { return l.title != "" })
+	for c, l := range t {
+		if c <= first || l.names {
+			names = append(names, l)
 		} else {
-			others = append(others, c)
+			others = append(others, l)
 		}
 	}
 	return names, others
@@ -255,68 +240,64 @@ func (t *table) naming() (names, others []int) {
 
 // parts cuts a table that is too wide into several, each with the columns that name the
 // lines.
-func (t *table) parts(width int) []*table {
+func (t table) parts(width int) (parts []table) {
 	names, others := t.naming()
 	if t.width() <= width || len(others) == 0 {
-		return []*table{t}
+		return []table{t}
 	}
-	var parts []*table
 	for len(others) > 0 {
 		take := 1
-		for take < len(others) && t.selected(append(slices.Clone(names), others[:take+1]...)).width() <= width {
+		for take < len(others) && t.selected(names, others[:take+1]).width() <= width {
 			take++
 		}
-		parts = append(parts, t.selected(append(slices.Clone(names), others[:take]...)))
+		parts = append(parts, t.selected(names, others[:take]))
 		others = others[take:]
 	}
 	return parts
 }
 
-// selected is a table of some of the columns, in their order.
-func (t *table) selected(columns []int) *table {
-	slices.Sort(columns)
-	out := &table{rows: make([][]string, len(t.rows))}
-	for _, c := range columns {
-		out.columns, out.titles, out.widths = append(out.columns, t.columns[c]), append(out.titles, t.titles[c]), append(out.widths, t.widths[c])
-		for r, row := range t.rows {
-			out.rows[r] = append(out.rows[r], row[c])
+// selected has some of the columns, in their order.
+func (t table) selected(names, others table) (out table) {
+	for _, l := range t {
+		if slices.Contains(names, l) || slices.Contains(others, l) {
+			out = append(out, l)
 		}
 	}
 	return out
 }
 
 // write prints the table.
-func (t *table) write(w *page) {
+func (t table) write(w *page) {
 	height := 0
-	for _, lines := range t.titles {
-		height = max(height, len(lines))
+	for _, l := range t {
+		height = max(height, len(l.lines))
 	}
 	for i := range height {
-		line := make([]string, len(t.columns))
-		for c, lines := range t.titles {
-			if at := i - (height - len(lines)); at >= 0 {
-				line[c] = lines[at]
+		t.line(w, func(l *laid) string {
+			if at := i - (height - len(l.lines)); at >= 0 {
+				return l.lines[at]
 			}
-		}
-		t.line(w, line)
+			return ""
+		})
 	}
 	w.WriteString(strings.Repeat("─", t.width()) + "\n")
-	for _, row := range t.rows {
-		t.line(w, row)
+	for r := range t[0].cells {
+		t.line(w, func(l *laid) string { return l.cells[r] })
 	}
 }
 
-// line prints a line of cells.
-func (t *table) line(w *page, cells []string) {
+// line prints a cell of each column.
+func (t table) line(w *page, cell func(*laid) string) {
 	var b strings.Builder
-	for c, cell := range cells {
-		blank := strings.Repeat(" ", t.widths[c]-displaywidth.String(cell))
-		if t.columns[c].right {
-			cell = blank + cell
+	for _, l := range t {
+		text := cell(l)
+		blank := strings.Repeat(" ", l.width-displaywidth.String(text))
+		if l.right {
+			text = blank + text
 		} else {
-			cell += blank
+			text += blank
 		}
-		b.WriteString(cell + strings.Repeat(" ", gap))
+		b.WriteString(text + strings.Repeat(" ", gap))
 	}
 	w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 }
