@@ -3,6 +3,7 @@ package statsio
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -213,9 +214,8 @@ func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool
 		return 0, next, ok
 	}
 	r.seen |= f
-	x = -1
-	if decimal(text) {
-		x = parseFloat(text)
+	if x, ok = decimal(text); !ok {
+		x = -1
 	}
 	if !isAmount(x) {
 		p.wrongValue(p.rows, f.String(), text, amountDetail(x))
@@ -223,40 +223,13 @@ func (p *csvParser) amount(i int, f field, r *row) (x float64, next int, ok bool
 	return x, next, true
 }
 
-// decimal tells whether text is a decimal number.
-func decimal(text []byte) bool {
-	i, n := 0, len(text)
-	at := func(chars string) bool {
-		for k := range len(chars) {
-			if i < n && text[i] == chars[k] {
-				i++
-				return true
-			}
-		}
-		return false
+// decimal reads a decimal number, which is less than strconv takes for one.
+func decimal(text []byte) (x float64, ok bool) {
+	if len(bytes.Trim(text, "+-.0123456789Ee")) > 0 {
+		return 0, false
 	}
-	run := func() bool {
-		start := i
-		for i < n && text[i]-'0' <= 9 {
-			i++
-		}
-		return i > start
-	}
-	at("+-")
-	whole := run()
-	if at(".") {
-		whole = run() || whole
-	}
-	if !whole {
-		return false
-	}
-	if at("eE") {
-		at("+-")
-		if !run() {
-			return false
-		}
-	}
-	return i == n
+	_, err := strconv.ParseFloat(string(text), 64)
+	return parseFloat(text), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // count reads the number of keys of a record.

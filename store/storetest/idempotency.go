@@ -235,42 +235,34 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 		run  func(ctx context.Context) error
 		want string
 	}{
-		{"put", func(ctx context.Context) error {
-			_, _, err := f.PutOperator(ctx, "new", []byte(`{}`), f.now())
-			return err
-		},
+		{"put", func(ctx context.Context) error { return errorOf2(f.PutOperator(ctx, "new", []byte(`{}`), f.now())) },
 			`plan "" , operator "new", 0 reports, created true`},
 		{"put again", func(ctx context.Context) error {
-			_, _, err := f.PutOperator(ctx, "new", []byte(`{}`), f.now())
-			return err
+			return errorOf2(f.PutOperator(ctx, "new", []byte(`{}`), f.now()))
 		},
 			`plan "" , operator "new", 0 reports, created false`},
 		{"delete", func(ctx context.Context) error { return f.DeleteOperator(ctx, "gone", f.now()) },
 			`plan "" , operator "", 0 reports, created false`},
 		{"report", func(ctx context.Context) error {
-			_, _, err := f.PutReport(ctx, "clicks", store.Report{Interval: 9, At: f.now()}, []byte("x"), 0)
-			return err
+			return errorOf2(f.PutReport(ctx, "clicks", store.Report{Interval: 9, At: f.now()}, []byte("x"), 0))
 		}, `plan "" , operator "", 1 reports, created true`},
 		{"create", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
 			`plan "` + in.ID + `" approved, operator "", 0 reports, created true`},
 		{"create again", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
 			`plan "` + in.ID + `" approved, operator "", 0 reports, created false`},
 		{"resolve", func(ctx context.Context) error {
-			_, err := f.ResolvePlan(ctx, classes, store.Resolution{Keys: 1}, f.by("x"))
-			return err
+			return errorOf(f.ResolvePlan(ctx, classes, store.Resolution{Keys: 1}, f.by("x")))
 		}, `plan "` + classes + `" approved, operator "", 0 reports, created true`},
 		{"propose", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, proposed, f.by("x")); return err },
 			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
 		{"approve", func(ctx context.Context) error { _, err := f.ApprovePlan(ctx, proposed.ID, f.by("x")); return err },
 			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
 		{"start", func(ctx context.Context) error {
-			_, err := f.StartPlan(ctx, proposed.ID, jobManager, f.by("x"))
-			return err
+			return errorOf(f.StartPlan(ctx, proposed.ID, jobManager, f.by("x")))
 		},
 			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
 		{"ack", func(ctx context.Context) error {
-			_, _, err := f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep)
-			return err
+			return errorOf2(f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep))
 		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
 		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, false, f.by("x")); return err },
 			`plan "` + proposed.ID + `" aborting, operator "", 0 reports, created true`},
@@ -280,8 +272,7 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 			if _, _, err := f.CreatePlan(t.Context(), later, f.by("x")); err != nil {
 				return err
 			}
-			_, _, err := f.CommitPlan(ctx, later.ID, f.by("x"), keep)
-			return err
+			return errorOf2(f.CommitPlan(ctx, later.ID, f.by("x"), keep))
 		},
 			`plan "` + later.ID + `" committed, operator "", 0 reports, created true`},
 	}

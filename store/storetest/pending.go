@@ -174,20 +174,16 @@ func expiryIsWrittenDown(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	for what, touch := range map[string]func(name string) error{
 		"a plan of another interval": func(name string) error {
-			_, _, err := f.CreatePlan(ctx, f.plan(t, name, 2, store.StatusProposed), f.by("x"))
-			return err
+			return errorOf2(f.CreatePlan(ctx, f.plan(t, name, 2, store.StatusProposed), f.by("x")))
 		},
 		"a plan of the same interval": func(name string) error {
-			_, _, err := f.CreatePlan(ctx, f.plan(t, name, 1, store.StatusApproved), f.by("x"))
-			return err
+			return errorOf2(f.CreatePlan(ctx, f.plan(t, name, 1, store.StatusApproved), f.by("x")))
 		},
 		"a report": func(name string) error {
-			_, _, err := f.PutReport(ctx, name, store.Report{Interval: 1, At: f.now()}, []byte("x"), 0)
-			return err
+			return errorOf2(f.PutReport(ctx, name, store.Report{Interval: 1, At: f.now()}, []byte("x"), 0))
 		},
 		"a step of another plan": func(name string) error {
-			_, err := f.AbortPlan(ctx, "approved "+name, false, f.by("x"))
-			return err
+			return errorOf(f.AbortPlan(ctx, "approved "+name, false, f.by("x")))
 		},
 	} {
 		f.put(t, what, `{}`)

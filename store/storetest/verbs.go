@@ -278,12 +278,10 @@ func operatorGuards(t *testing.T, f *fixture) {
 	}
 	for what, err := range map[string]error{
 		"configuring": func() error {
-			_, _, err := f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), f.now(), guard(errGuard))
-			return err
+			return errorOf2(f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), f.now(), guard(errGuard)))
 		}(),
 		"configuring alike": func() error {
-			_, _, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard))
-			return err
+			return errorOf2(f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(errGuard)))
 		}(),
 		"deleting": f.DeleteOperator(ctx, "clicks", f.now(), guard(errGuard)),
 	} {
@@ -421,8 +419,7 @@ func (f *fixture) abort(t testing.TB, id string) {
 }
 
 func (f *fixture) ackPlan(ctx context.Context, id string, instances ...int32) error {
-	_, _, err := f.AckPlan(ctx, id, instances, f.by("x"), store.Retention{})
-	return err
+	return errorOf2(f.AckPlan(ctx, id, instances, f.by("x"), store.Retention{}))
 }
 
 func abortInTwoSteps(t *testing.T, f *fixture) {
