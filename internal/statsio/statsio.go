@@ -99,15 +99,7 @@ const (
 
 // String returns the kind in lower case.
 func (k Kind) String() string {
-	switch k {
-	case Malformed:
-		return "malformed"
-	case Invalid:
-		return "invalid"
-	case TooLarge:
-		return "too large"
-	}
-	return "Kind(" + strconv.Itoa(int(k)) + ")"
+	return [...]string{Malformed: "malformed", Invalid: "invalid", TooLarge: "too large"}[k]
 }
 
 // Problem is one thing that is wrong.
@@ -155,17 +147,7 @@ const (
 
 // String returns the format's usual short name.
 func (f Format) String() string {
-	switch f {
-	case JSON:
-		return "json"
-	case NDJSON:
-		return "ndjson"
-	case CSV:
-		return "csv"
-	case Arrow:
-		return "arrow"
-	}
-	return "Format(" + strconv.Itoa(int(f)) + ")"
+	return [...]string{JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow"}[f]
 }
 
 // Document is what a decoder made of a body.

@@ -135,11 +135,9 @@ func prefixOf(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
 	}
-	p := uint64(0)
-	for i, b := range key {
-		p |= uint64(b) << (56 - 8*i)
-	}
-	return p
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // Len is the number of different keys, or of those in the sample.
