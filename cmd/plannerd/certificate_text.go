@@ -108,14 +108,6 @@ func unmetText(o planner.Options, u planner.Unmet) string {
 	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4), amountText(unit, u.Limit, limitDigits))
 }
 
-// optional writes a figure that may not exist.
-func optional(x *float64, write func(float64) string) string {
-	if x == nil {
-		return ""
-	}
-	return write(*x)
-}
-
 // gapText is a gap in a table for people.
 func gapText(gap *float64) string {
 	if gap == nil {

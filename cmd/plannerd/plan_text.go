@@ -157,12 +157,20 @@ func ofFair(load, fair float64) string {
 	return strconv.FormatFloat(100*load/fair, 'f', 1, 64) + " %"
 }
 
-// shown is how many lines of a list of n are printed, and a note on the rest.
-func (r *planReport) shown(n int) (int, string) {
-	if r.cmd.All || n <= r.cmd.Top {
-		return n, ""
+// writeList prints a list of n rows, or the first of them and how many more there are.
+func (r *planReport) writeList(w *page, columns []column, n int, row func(i int) []string) {
+	shown := n
+	if !r.cmd.All {
+		shown = min(n, r.cmd.Top)
 	}
-	return r.cmd.Top, fmt.Sprintf("… and %s more: --all lists them\n", integer(n-r.cmd.Top))
+	rows := make([][]string, shown)
+	for i := range rows {
+		rows[i] = row(i)
+	}
+	writeTable(w, columns, rows)
+	if n > shown {
+		fmt.Fprintf(w, "… and %s more: --all lists them\n", integer(n-shown))
+	}
 }
 
 // writeMigrations lists the migrations, those of the largest state first.
@@ -176,17 +184,14 @@ func (r *planReport) writeMigrations(w *page, p *planner.Plan) {
 	slices.SortStableFunc(moves, func(a, b planner.Move) int {
 		return cmp.Or(cmp.Compare(stateOf(s, b.Item), stateOf(s, a.Item)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
 	})
-	n, more := r.shown(len(moves))
-	var rows [][]string
-	for _, m := range moves[:n] {
-		rows = append(rows, []string{
+	columns := []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}
+	r.writeList(w, columns, len(moves), func(i int) []string {
+		m := moves[i]
+		return []string{
 			keyText(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
 			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
-		})
-	}
-	writeTable(w, []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")},
-		rows)
-	w.WriteString(more)
+		}
+	})
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
@@ -199,13 +204,11 @@ func (r *planReport) writeClassMoves(w *page, p *planner.Plan) {
 		plural(p.Migration.Keys, "key"), plural(len(moves), "move"))
 	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
 	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
-	n, more := r.shown(len(moves))
-	var rows [][]string
-	for _, m := range moves[:n] {
-		rows = append(rows, []string{id(m.Planned), id(m.Current), id(m.Hash), exact(m.Cost), exact(m.State), integer(m.Count)})
-	}
-	writeTable(w, []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}, rows)
-	w.WriteString(more)
+	columns := []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}
+	r.writeList(w, columns, len(moves), func(i int) []string {
+		m := moves[i]
+		return []string{id(m.Planned), id(m.Current), id(m.Hash), exact(m.Cost), exact(m.State), integer(m.Count)}
+	})
 }
 
 // classText is what the keys of a class have in common.
@@ -219,29 +222,24 @@ func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
 		return
 	}
 	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", plural(len(p.Set), "entry"), integer(len(p.Unset)))
-	n, more := r.shown(len(p.Set) + len(p.Unset))
 	s := p.Snapshot
-	var rows [][]string
-	for _, set := range p.Set[:min(n, len(p.Set))] {
-		sign := "+"
-		old := entryBefore(s, set.Item)
-		if old != "" {
-			sign = "~"
+	columns := []column{text(""), keys("key"), number("was"), number("becomes")}
+	r.writeList(w, columns, len(p.Set)+len(p.Unset), func(i int) []string {
+		if i < len(p.Set) {
+			set, sign := p.Set[i], "+"
+			old := entryBefore(s, set.Item)
+			if old != "" {
+				sign = "~"
+			}
+			return []string{sign, keyText(s.Keys.At(int(set.Item))), old, id(s.Instances[set.To].ID)}
 		}
-		rows = append(rows, []string{sign, keyText(s.Keys.At(int(set.Item))), old, id(s.Instances[set.To].ID)})
-	}
-	for i := range p.Unset[:n-len(rows)] {
-		u := p.Unset[i]
-		var old, note string
+		i -= len(p.Set)
+		u, key := p.Unset[i], keyText(p.UnsetKey(i))
 		if u.Item < 0 {
-			old, note = id(s.Table.At(int(u.Entry)).Instance), "absent"
-		} else {
-			old, note = entryBefore(s, u.Item), "hash"
+			return []string{"-", key, id(s.Table.At(int(u.Entry)).Instance), "absent"}
 		}
-		rows = append(rows, []string{"-", keyText(p.UnsetKey(i)), old, note})
-	}
-	writeTable(w, []column{text(""), keys("key"), number("was"), number("becomes")}, rows)
-	w.WriteString(more)
+		return []string{"-", key, entryBefore(s, u.Item), "hash"}
+	})
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".

@@ -77,6 +77,28 @@ func TestResolutionCSV(t *testing.T) {
 	})
 }
 
+// Key moves are records, so that tests can write what the decoders are to read.
+func (m KeyMove) key() []byte     { return m.Key }
+func (KeyMove) csvHeader() string { return "key,from,to\n" }
+
+// AppendJSON appends {"key": …, "from": …, "to": …}; see [Record].
+func (m KeyMove) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = appendKeyMember(dst, m.Key, base64)
+	dst = append(dst, `,"from":`...)
+	dst = strconv.AppendInt(dst, int64(m.From), 10)
+	dst = append(dst, `,"to":`...)
+	dst = strconv.AppendInt(dst, int64(m.To), 10)
+	return append(dst, '}')
+}
+
+// AppendCSV appends key, from and to; see [Record].
+func (m KeyMove) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, m.Key, base64), ',')
+	dst = append(strconv.AppendInt(dst, int64(m.From), 10), ',')
+	dst = strconv.AppendInt(dst, int64(m.To), 10)
+	return append(dst, '\n')
+}
+
 // TestResolutionRoundTrip writes many rows and reads them again.
 func TestResolutionRoundTrip(t *testing.T) {
 	var moves []KeyMove

@@ -22,7 +22,7 @@ var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
 // Record is what the long lists of a plan and of its resolution consist of: a
 // [Migration], a [ClassMove], an [ArcMove], a [RangeMove], an [Entry], a
-// [TableChange], a [RingTokens], a [RangeOwner], a [KeyMove] or a [Flow].
+// [TableChange], a [RingTokens], a [RangeOwner] or a [Flow].
 type Record interface {
 	// AppendJSON appends the record as a JSON value. With base64 its key is
 	// written in base64; without, it is text, and one that is not valid UTF-8 is
