@@ -158,14 +158,14 @@ func TestReportFormats(t *testing.T) {
 // TestPartialReports: the statistics are partial, each instance with its residual.
 func TestPartialReports(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":2}`)
-	e.do("PUT", reportTarget(1, 0)+"?coverage=partial&residual=0:9:1:5", "key,cost\na,1\n", csv).want(http.StatusCreated)
-	e.report(1, 1, `{"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2}],"keys":[{"key":"b","cost":2}]}`).want(http.StatusCreated)
+	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"}}`)
+	e.do("PUT", reportTarget(1, 0)+"?coverage=partial&residual=0:9:1:5", "key,cost\nk1,1\n", csv).want(http.StatusCreated)
+	e.report(1, 1, `{"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2}],"keys":[{"key":"k0","cost":2}]}`).want(http.StatusCreated)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
 	whole := newEnv(t)
-	whole.operator("clicks", `{"instances":2}`)
+	whole.operator("clicks", `{"instances":2,"hash":{"function":"modulo"}}`)
 	q := whole.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2},{"instance":0,"cost":9,"state":1,"keys":5}],
-		"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":2,"instance":1}]}`).want(http.StatusCreated).plan()
+		"keys":[{"key":"k1","cost":1,"instance":0},{"key":"k0","cost":2,"instance":1}]}`).want(http.StatusCreated).plan()
 	if p.InputHash != q.InputHash || p.Theta != q.Theta {
 		t.Errorf("%+v, want %+v", p, q)
 	}
@@ -379,6 +379,19 @@ func TestKeysOfSilentInstances(t *testing.T) {
 		if got := e.loads(q.Id); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
 			t.Errorf("%s: %d drifted, %+v, unsets %v", missing, q.DriftedKeys, got, q.RoutingTable.Unset)
 		}
+	}
+}
+
+// TestStrayOfAPartialReport: a key that its owner counts in its residual stays there, whoever
+// names it: only its owner can give it away.
+func TestStrayOfAPartialReport(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0.1,"hash":{"function":"modulo"}}`)
+	e.report(1, 0, `{"coverage":"partial","residual":[{"instance":0,"cost":10,"state":500,"keys":1}],"keys":[]}`).want(http.StatusCreated)
+	e.report(1, 1, `{"keys":[{"key":"k3","cost":1,"state":1}]}`).want(http.StatusCreated) // the hash has it on 0
+	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
+	if got := e.loads(p.Id); len(p.RoutingTable.Set) > 0 || p.DriftedKeys != 1 || got[1].LoadBefore != 1 || got[0].LoadBefore != 10 {
+		t.Errorf("sets %v, %d drifted, loads %+v", p.RoutingTable.Set, p.DriftedKeys, got)
 	}
 }
 

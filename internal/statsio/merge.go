@@ -53,10 +53,10 @@ type Merged struct {
 // it, if that is one of them, else on the one that has most of its state, the
 // lowest id among equals. A row that only the table places, on a frozen instance,
 // is left out, as are rows of carried reports that fresh ones make void. There may
-// be unnamed keys on instances whose reports are carried or outdated: a key that
-// others name, but Place puts on one of these or on a frozen one, may have its
-// state there. It is left where it is, and is a part of the residual of those who
-// name it.
+// be unnamed keys on instances whose reports are carried, outdated or partial: a key
+// that others name, but Place puts on one of these or on a frozen one, may have its
+// state there, and only the owner can give it away. It is left where it is, and is a
+// part of the residual of those who name it.
 //
 // Errors are [ErrMixedState], [ErrCorrupt], an [Error] when a sum is too great,
 // and that of ctx.
@@ -80,6 +80,9 @@ type merger struct {
 	place   Place
 	readers []*reportReader
 	out     *planner.Statistics
+	// vague are the instances, ascending, that may have keys which their reports do
+	// not name.
+	vague []int32
 	drifted int64
 	left    []planner.Residual // by report: its keys that are left where they are
 
@@ -109,8 +112,13 @@ func (m *merger) open() error {
 		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
+		partial := r.flags&reportPartial != 0
 		if report.Carried || report.Outdated {
 			m.out.PartialOn = append(m.out.PartialOn, report.Instance)
+			partial = true
+		}
+		if partial {
+			m.vague = append(m.vague, report.Instance)
 		}
 		if r.left > 0 { // one without keys has nothing to name the state of
 			has := r.flags&reportState != 0
@@ -224,17 +232,17 @@ func (m *merger) home() int32 {
 }
 
 // isUnsettled reports whether the table puts the gathered key on an instance that
-// may have it and could not say so: a frozen one, or one whose report is too old to
-// name it, while another has some of it now.
+// may have it and did not say so: a frozen one, or one whose report is partial or too
+// old to name it, while another has some of it now.
 func (m *merger) isUnsettled(home int32) bool {
-	if len(m.frozen)+len(m.out.PartialOn) == 0 {
+	if len(m.frozen)+len(m.vague) == 0 {
 		return false
 	}
 	placed := m.place(m.key, m.hash, home)
 	if _, frozen := slices.BinarySearch(m.frozen, placed); frozen {
 		return true
 	}
-	if _, partial := slices.BinarySearch(m.out.PartialOn, placed); !partial {
+	if _, vague := slices.BinarySearch(m.vague, placed); !vague {
 		return false
 	}
 	return !slices.ContainsFunc(m.shares, func(s share) bool { return m.reports[s.report].Instance == placed }) &&

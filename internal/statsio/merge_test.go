@@ -106,7 +106,10 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 			}).Instance
 		}
 		_, named := reporters[placed]
-		if slices.Contains(frozen, placed) || slices.Contains(out.PartialOn, placed) && !named && len(current) > 0 {
+		vague := slices.ContainsFunc(reports, func(r naiveReport) bool {
+			return r.Instance == placed && (r.Carried || r.Outdated || r.stats.Partial)
+		})
+		if slices.Contains(frozen, placed) || vague && !named && len(current) > 0 {
 			for _, l := range current {
 				at := slices.IndexFunc(out.Residual, func(r planner.Residual) bool { return r.Instance == l.Instance })
 				if at < 0 {
@@ -184,6 +187,8 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		return planner.NoInstance
 	}
 }
+
+func nowhere([]byte, uint64, int32) int32 { return planner.NoInstance }
 
 func checkMerge(t *testing.T, reports []naiveReport, frozen []int32, place Place) {
 	t.Helper()
@@ -296,7 +301,7 @@ func FuzzReport(f *testing.F) {
 			t.Skip("long")
 		}
 		for _, blob := range sealed(reportMagic, data) {
-			m, err := MergeReports(t.Context(), []Report{{Instance: 1, Blob: blob}}, nil, nil)
+			m, err := MergeReports(t.Context(), []Report{{Instance: 1, Blob: blob}}, nil, nowhere)
 			var refused *Error
 			switch {
 			case errors.Is(err, ErrCorrupt), errors.As(err, &refused):
