@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/tools/measure"
 	"plannerd/internal/tools/quality/cases"
 	"plannerd/planner"
 )
@@ -75,23 +74,12 @@ func one(b bool) int {
 	return 0
 }
 
-func compare(a, b float64) int { return cmp.Compare(a, b) }
-
-func median[T cmp.Ordered](values []T) T {
-	slices.Sort(values)
-	return values[len(values)/2]
-}
-
 func medianOf[T cmp.Ordered](forms []form, value func(form) T) T {
 	values := make([]T, len(forms))
 	for i, f := range forms {
 		values[i] = value(f)
 	}
-	return median(values)
-}
-
-func ms(d time.Duration) string {
-	return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
+	return measure.Quantile(values, 0.5)
 }
 
 func size(n int) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
+	"plannerd/internal/tools/measure"
 	"plannerd/internal/tools/quality/cases"
 	"plannerd/planner"
 )
@@ -61,13 +63,13 @@ func (c *config) zipf(w io.Writer, keys int) error {
 			name = strconv.Itoa(degrees[i-1])
 		}
 		f := summary(forms)
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |", name, f.records, size(f.bytes), size(f.small), ms(f.decode))
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |", name, f.records, size(f.bytes), size(f.small), measure.Milliseconds(f.decode))
 		if i > 0 {
-			fmt.Fprintf(w, " %s | %s |", ms(f.compress), ms(f.plan))
+			fmt.Fprintf(w, " %s | %s |", measure.Milliseconds(f.compress), measure.Milliseconds(f.plan))
 		} else {
 			fmt.Fprint(w, " – | – |")
 		}
-		fmt.Fprintf(w, " %s | %.4f | %d | %.3f %% |", ms(f.whole), f.theta, f.table, 100*f.moved)
+		fmt.Fprintf(w, " %s | %.4f | %d | %.3f %% |", measure.Milliseconds(f.whole), f.theta, f.table, 100*f.moved)
 		if i > 0 {
 			fmt.Fprintf(w, " %.2g %% | %.2g %% |\n", 100*f.before, 100*f.after)
 		} else {
@@ -157,7 +159,7 @@ func (c *config) timed(work func() error) (time.Duration, error) {
 		}
 		times[i] = time.Since(begin)
 	}
-	return median(times), nil
+	return measure.Quantile(times, 0.5), nil
 }
 
 // summary is the medians over intervals, and the greatest errors.
@@ -173,8 +175,8 @@ func summary(forms []form) form {
 		theta:    medianOf(forms, func(f form) float64 { return f.theta }),
 		table:    medianOf(forms, func(f form) int64 { return f.table }),
 		moved:    medianOf(forms, func(f form) float64 { return f.moved }),
-		before:   slices.MaxFunc(forms, func(a, b form) int { return compare(a.before, b.before) }).before,
-		after:    slices.MaxFunc(forms, func(a, b form) int { return compare(a.after, b.after) }).after,
+		before:   slices.MaxFunc(forms, func(a, b form) int { return cmp.Compare(a.before, b.before) }).before,
+		after:    slices.MaxFunc(forms, func(a, b form) int { return cmp.Compare(a.after, b.after) }).after,
 	}
 }
 

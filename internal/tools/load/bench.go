@@ -16,6 +16,7 @@ import (
 
 	"plannerd/internal/pgserver"
 	"plannerd/internal/service"
+	"plannerd/internal/tools/measure"
 )
 
 // The kinds of store.
@@ -91,7 +92,7 @@ func (b *bench) progress(format string, args ...any) {
 func (b *bench) printf(format string, args ...any) { fmt.Fprintf(b.out, format, args...) }
 
 // sort takes one more sample of the yardstick.
-func (b *bench) sort() { b.yardstick = append(b.yardstick, sortTime()) }
+func (b *bench) sort() { b.yardstick = append(b.yardstick, measure.SortTime()) }
 
 // machine describes what was measured on.
 func (b *bench) machine() string {

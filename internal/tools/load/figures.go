@@ -4,27 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	goccy "github.com/goccy/go-json"
+
+	"plannerd/internal/tools/measure"
 )
 
 // times are durations of the same thing.
 type times []time.Duration
 
-// quantile returns the p-quantile by nearest rank: the least duration that at
-// least a share p of all do not exceed. 0 when there are none.
-func (t times) quantile(p float64) time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(t))
-	rank := int(math.Ceil(p * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
-}
+// quantile is the p-quantile; 0 when there are none.
+func (t times) quantile(p float64) time.Duration { return measure.Quantile(t, p) }
 
 // median is the middle, or the mean of the two in the middle.
 func (t times) median() time.Duration {
@@ -43,20 +36,6 @@ func timed(f func() error) (time.Duration, error) {
 	begin := time.Now()
 	err := f()
 	return time.Since(begin), err
-}
-
-// sortedFloats is how many numbers the yardstick sorts.
-const sortedFloats = 1_000_000
-
-// sortTime is the yardstick.
-func sortTime() time.Duration {
-	r := rand.New(rand.NewPCG(1, 2))
-	numbers := make([]float64, sortedFloats)
-	for i := range numbers {
-		numbers[i] = r.Float64()
-	}
-	took, _ := timed(func() error { slices.Sort(numbers); return nil })
-	return took
 }
 
 // reference is what general decoders make of JSON rows: the least that they could
@@ -81,17 +60,7 @@ func encodingJSONTime(body []byte) (time.Duration, error) {
 	return timed(func() error { return json.Unmarshal(body, new(reference)) })
 }
 
-// ms writes a duration in milliseconds, to three digits.
-func ms(d time.Duration) string {
-	x := float64(d) / 1e6
-	switch {
-	case x >= 99.95:
-		return fmt.Sprintf("%.0f ms", x)
-	case x >= 9.995:
-		return fmt.Sprintf("%.1f ms", x)
-	}
-	return fmt.Sprintf("%.2f ms", x)
-}
+func ms(d time.Duration) string { return measure.Milliseconds(d) }
 
 // mb writes bytes in millions.
 func mb(n int64) string {

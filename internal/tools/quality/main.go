@@ -29,7 +29,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	return cli.Run("quality", args, stderr, parseFlags, func(ctx context.Context, c *config) (int, error) {
 		context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second interrupt ends it at once
-		s, err := measure(ctx, c, stdout, stderr)
+		s, err := assess(ctx, c, stdout, stderr)
 		if err == nil && s.contradictions() > 0 {
 			return 3, nil // a proof is wrong: the report says which
 		}

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"slices"
 	"time"
+
+	"plannerd/internal/tools/measure"
 )
 
 // progress tells on standard error how far the run is.
@@ -29,21 +29,11 @@ func (p *progress) done(name string, cases int) {
 	p.last = now
 }
 
-// sortedFloats is how many numbers the yardstick sorts.
-const sortedFloats = 1_000_000
-
 // sortTime is the median time of n sorts of a million random numbers.
 func sortTime(n int) time.Duration {
-	rng := rand.New(rand.NewPCG(1, 0))
-	x := make([]float64, sortedFloats)
-	times := make([]float64, n)
+	times := make([]time.Duration, n)
 	for i := range times {
-		for j := range x {
-			x[j] = rng.Float64()
-		}
-		start := time.Now()
-		slices.Sort(x)
-		times[i] = time.Since(start).Seconds()
+		times[i] = measure.SortTime()
 	}
-	return time.Duration(percentile(times, 50) * float64(time.Second))
+	return measure.Quantile(times, 0.5)
 }

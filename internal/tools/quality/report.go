@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plannerd/internal/tools/measure"
 	"plannerd/internal/tools/quality/cases"
 	"plannerd/planner"
 )
@@ -201,18 +202,12 @@ func figure(x float64, format string) string {
 	return fmt.Sprintf(format, x)
 }
 
-// seconds words a time in milliseconds, to three digits.
+// seconds words a time.
 func seconds(x float64) string {
-	ms := 1e3 * x
-	switch {
-	case math.IsNaN(x):
+	if math.IsNaN(x) {
 		return "–"
-	case ms >= 100:
-		return fmt.Sprintf("%.0f ms", ms)
-	case ms >= 10:
-		return fmt.Sprintf("%.1f ms", ms)
 	}
-	return fmt.Sprintf("%.2f ms", ms)
+	return measure.Milliseconds(time.Duration(x * float64(time.Second)))
 }
 
 // refuted lists the cases with a plan better than a proof allows.

@@ -31,8 +31,8 @@ type suite struct {
 	unreachable int
 }
 
-// measure runs everything and writes the report.
-func measure(ctx context.Context, c *config, stdout, stderr io.Writer) (*suite, error) {
+// assess runs everything and writes the report.
+func assess(ctx context.Context, c *config, stdout, stderr io.Writer) (*suite, error) {
 	s := &suite{config: c, ctx: ctx, progress: newProgress(stderr, len(c.settings))}
 	yardstick := sortTime(c.yardsticks)
 	start := time.Now()

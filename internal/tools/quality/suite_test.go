@@ -20,7 +20,7 @@ func play(t *testing.T, args ...string) (report string, of *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of, err = measure(t.Context(), c, &out, &errs); err != nil {
+	if of, err = assess(t.Context(), c, &out, &errs); err != nil {
 		t.Fatal(err)
 	}
 	return out.String(), of

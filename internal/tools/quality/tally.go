@@ -2,20 +2,17 @@ package main
 
 import (
 	"math"
-	"slices"
 	"time"
+
+	"plannerd/internal/tools/measure"
 )
 
-// percentile is the nearest-rank one: the least value that at least p % of them
-// do not exceed. Unlike an interpolation it can be infinite without being NaN.
-// It is NaN without values.
+// percentile is the nearest-rank one, NaN without values.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
+	return measure.Quantile(values, p/100)
 }
 
 // tally gathers what one strategy did over a slice of the cases.
