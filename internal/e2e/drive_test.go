@@ -36,6 +36,7 @@ const (
 	someIntervals  = 6
 	fewIntervals   = 3
 	largeRows      = 10_000
+	shortRows      = 2_000 // greatest of a drive in short
 	driveThetaMax  = 0.08
 	driveTable     = 3000
 	driveInstances = 8

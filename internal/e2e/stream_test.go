@@ -28,7 +28,7 @@ type stream struct {
 
 // allStreams has the first intervals of all streams, the own ones and those recorded
 // beside the project: six of each, or three where there are many rows. When all is
-// driven they are whole.
+// driven they are whole; in short there are three of each stream with few rows.
 func allStreams(t *testing.T) (all []stream) {
 	t.Helper()
 	sources, err := streams.All()
@@ -37,12 +37,18 @@ func allStreams(t *testing.T) (all []stream) {
 	}
 	for _, source := range sources {
 		n := someIntervals
-		if whole {
+		switch {
+		case whole:
 			n = math.MaxInt
+		case testing.Short():
+			n = fewIntervals
 		}
 		intervals, err := source.First(n)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if testing.Short() && intervals[0].Len() > shortRows {
+			continue
 		}
 		if !whole && intervals[0].Len() > largeRows {
 			intervals = intervals[:fewIntervals]
