@@ -10,6 +10,10 @@ import (
 
 // Tables fit the width of the terminal, whatever they have to show.
 func TestTablesFit(t *testing.T) {
+	widths := []int{80, 120, 160}
+	if testing.Short() {
+		widths = widths[:1]
+	}
 	for name, args := range map[string]string{
 		"compare":      "compare " + streamFile + " --instances 4 --table-limit 4",
 		"compare_grid": "compare " + streamFile + " --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
@@ -22,7 +26,7 @@ func TestTablesFit(t *testing.T) {
 		"ring":         "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
 		"compact":      "compact " + streamFile + " --instances 4",
 	} {
-		for _, width := range []int{80, 120, 160} {
+		for _, width := range widths {
 			vars := map[string]string{"COLUMNS": fmt.Sprint(width)}
 			r := exec(t, nil, vars, strings.Fields(args)...)
 			if r.code != exitOK || r.stderr != "" {
