@@ -191,6 +191,26 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// TestEndedPlanBesideALiveOne: statistics whose plan has ended are refused while their interval
+// has another plan, which the refusal names.
+func TestEndedPlanBesideALiveOne(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	const plans = "/v1/operators/clicks/plans"
+	ended := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
+	e.verb(ended.Id, "abort", "").want(http.StatusOK)
+	live := e.do("POST", plans, strings.Replace(interval(1, ""), `"cost":7`, `"cost":8`, 1)).want(http.StatusCreated).plan()
+	a := e.do("POST", plans, interval(1, "")).fails(http.StatusConflict, "interval_planned", "")
+	if detail := a.problem().Detail; !strings.Contains(detail, live.Id) || !strings.Contains(detail, "approved") {
+		t.Errorf("%s", detail)
+	}
+	// Once nothing lives, the interval may have a plan of them again.
+	e.verb(live.Id, "abort", "").want(http.StatusOK)
+	if p := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan(); p.Id == ended.Id || p.Status != "approved" {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestAbsentKeys: entries of keys that are gone stay for a grace, and are then dropped by
 // a plan that does something else or that the table limit demands, never by themselves.
 func TestAbsentKeys(t *testing.T) {

@@ -35,6 +35,9 @@ func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*S
 			break
 		}
 	}
+	if errors.Is(err, errTwin) { // its configuration or its table changed each time
+		err = refuse(ConfigurationChanged, "The operator keeps changing while planning; try again.")
+	}
 	return nil, err
 }
 
@@ -132,8 +135,15 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 		if err != nil {
 			return nil, aboutOperator(name, err)
 		}
+		planned := errors.Is(refused, store.ErrIntervalPlanned)
 		for _, p := range earlier {
-			if p.Epoch != epoch || p.Fingerprint != st.identity(hash, b.op.ConfigVersion, p.BaseVersion) {
+			if p.Epoch != epoch {
+				continue
+			}
+			if p.Fingerprint != st.identity(hash, b.op.ConfigVersion, p.BaseVersion) || planned && p.Status.Ended() {
+				if planned && !p.Status.Ended() {
+					return nil, intervalPlanned(p, refused)
+				}
 				continue
 			}
 			whole, err := s.Plan(ctx, p.ID)
@@ -144,6 +154,12 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 		}
 	}
 	return nil, aboutOperator(name, refused)
+}
+
+// intervalPlanned refuses another plan of an interval that has one.
+func intervalPlanned(p store.Plan, err error) error {
+	return &Error{Reason: IntervalPlanned, Detail: fmt.Sprintf(
+		"The interval has plan %s, which is %s: it was made of other statistics or under another configuration.", p.ID, p.Status), err: err}
 }
 
 // load adds its lists to a stored plan.
