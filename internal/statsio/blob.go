@@ -113,16 +113,33 @@ func (w *blobWriter) keys(n int, key func(i int) []byte) {
 
 // column writes n values of the given width in bytes.
 func (w *blobWriter) column(n, width int, bits func(i int) uint64) {
-	first := len(w.raw)
-	w.raw = append(w.raw, make([]byte, n*width)...)
-	planes := w.raw[first:]
+	planes := w.room(n * width)
 	for i := range n {
-		v := bits(i)
-		for p := i; p < len(planes); p += n {
-			planes[p] = byte(v)
-			v >>= 8
-		}
+		scatter(planes, n, i, bits(i))
 	}
+}
+
+// room returns the next n bytes of the block.
+func (w *blobWriter) room(n int) []byte {
+	first := len(w.raw)
+	w.raw = append(w.raw, make([]byte, n)...)
+	return w.raw[first:]
+}
+
+// scatter writes value i of n into the planes of its bytes.
+func scatter(planes []byte, n, i int, v uint64) {
+	for ; i < len(planes); i += n {
+		planes[i] = byte(v)
+		v >>= 8
+	}
+}
+
+// gather is the inverse of scatter.
+func gather(planes []byte, n, i int) (v uint64) {
+	for p := len(planes) - n + i; p >= 0; p -= n {
+		v = v<<8 | uint64(planes[p])
+	}
+	return v
 }
 
 // blobReader reads a blob. After an error all that it returns is empty.
@@ -255,11 +272,7 @@ func (r *blobReader) column(n, width int, value func(bits uint64)) {
 		return
 	}
 	for i := range n {
-		var v uint64
-		for p := len(planes) - n + i; p >= 0; p -= n {
-			v = v<<8 | uint64(planes[p])
-		}
-		value(v)
+		value(gather(planes, n, i))
 	}
 }
 
@@ -337,52 +350,58 @@ func noKey(int) int { return 0 }
 type plane[T any] struct {
 	width int // in bytes
 	most  uint64
-	get   func(*T) uint64
-	set   func(*T, uint64)
+	write func(planes []byte, rows []T)
+	read  func(planes []byte, rows []T) (greatest uint64)
 }
 
-func intPlane[T any](at func(*T) *int32) plane[T] {
-	return plane[T]{4, math.MaxUint32, func(x *T) uint64 { return uint64(uint32(*at(x))) }, func(x *T, bits uint64) { *at(x) = int32(uint32(bits)) }}
+// intPlane is a column of integers of that many bytes, of which most is the greatest.
+func intPlane[T any, V int32 | uint32 | int64 | planner.Reason](width int, most uint64, at func(*T) *V) plane[T] {
+	return plane[T]{width, most, func(planes []byte, rows []T) {
+		for i := range rows {
+			scatter(planes, len(rows), i, uint64(*at(&rows[i])))
+		}
+	}, func(planes []byte, rows []T) (greatest uint64) {
+		for i := range rows {
+			v := gather(planes, len(rows), i)
+			*at(&rows[i]), greatest = V(v), max(greatest, v)
+		}
+		return greatest
+	}}
 }
 
-func positionPlane[T any](at func(*T) *uint32) plane[T] {
-	return plane[T]{4, math.MaxUint32, func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = uint32(bits) }}
-}
-
-func countPlane[T any](at func(*T) *int64) plane[T] {
-	return plane[T]{8, math.MaxUint64, func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = int64(bits) }}
+func idPlane[T any](at func(*T) *int32) plane[T]        { return intPlane(4, math.MaxUint64, at) }
+func positionPlane[T any](at func(*T) *uint32) plane[T] { return intPlane(4, math.MaxUint64, at) }
+func countPlane[T any](at func(*T) *int64) plane[T]     { return intPlane(8, math.MaxUint64, at) }
+func reasonPlane[T any](at func(*T) *planner.Reason) plane[T] {
+	return intPlane(1, uint64(planner.ReasonExchange), at)
 }
 
 func floatPlane[T any](at func(*T) *float64) plane[T] {
-	return plane[T]{
-		8, math.MaxUint64, func(x *T) uint64 { return math.Float64bits(*at(x)) }, func(x *T, bits uint64) { *at(x) = math.Float64frombits(bits) },
-	}
-}
-
-func reasonPlane[T any](at func(*T) *planner.Reason) plane[T] {
-	return plane[T]{
-		1, uint64(planner.ReasonExchange), func(x *T) uint64 { return uint64(*at(x)) }, func(x *T, bits uint64) { *at(x) = planner.Reason(bits) },
-	}
+	return plane[T]{8, 0, func(planes []byte, rows []T) {
+		for i := range rows {
+			scatter(planes, len(rows), i, math.Float64bits(*at(&rows[i])))
+		}
+	}, func(planes []byte, rows []T) uint64 {
+		for i := range rows {
+			*at(&rows[i]) = math.Float64frombits(gather(planes, len(rows), i))
+		}
+		return 0
+	}}
 }
 
 // writePlanes writes rows column by column.
 func writePlanes[T any](w *blobWriter, rows []T, planes []plane[T]) {
 	for _, p := range planes {
-		w.column(len(rows), p.width, func(i int) uint64 { return p.get(&rows[i]) })
+		p.write(w.room(len(rows)*p.width), rows)
 	}
 }
 
 // readPlanes is the inverse of writePlanes.
 func readPlanes[T any](r *blobReader, rows []T, planes ...plane[T]) {
 	for _, p := range planes {
-		i := 0
-		r.column(len(rows), p.width, func(bits uint64) {
-			if bits > p.most {
-				r.corrupt("unknown reason")
-			}
-			p.set(&rows[i], bits)
-			i++
-		})
+		if bytes := r.take(&r.raw, len(rows)*p.width); r.err == nil && p.read(bytes, rows) > p.most {
+			r.corrupt("unknown reason")
+		}
 	}
 }
 

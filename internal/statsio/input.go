@@ -133,11 +133,11 @@ func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
 }
 
 var residualPlanes = []plane[planner.Residual]{
-	intPlane(func(r *planner.Residual) *int32 { return &r.Instance }),
+	idPlane(func(r *planner.Residual) *int32 { return &r.Instance }),
 	floatPlane(func(r *planner.Residual) *float64 { return &r.Cost }),
 	floatPlane(func(r *planner.Residual) *float64 { return &r.State }),
 	countPlane(func(r *planner.Residual) *int64 { return &r.Keys }),
 }
 
 // idPlanes are the ids of some instances.
-var idPlanes = []plane[int32]{intPlane(func(id *int32) *int32 { return id })}
+var idPlanes = []plane[int32]{idPlane(func(id *int32) *int32 { return id })}

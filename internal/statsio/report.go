@@ -109,7 +109,7 @@ type reportRow struct {
 var (
 	reportCost   = floatPlane(func(r *reportRow) *float64 { return &r.cost })
 	reportStates = floatPlane(func(r *reportRow) *float64 { return &r.state })
-	reportHome   = intPlane(func(r *reportRow) *int32 { return &r.home })
+	reportHome   = idPlane(func(r *reportRow) *int32 { return &r.home })
 )
 
 // openReport reads the head of a report. No row is present before next.

@@ -83,16 +83,16 @@ func DecodeRingPlan(blob []byte) (RingPlan, error) {
 }
 
 var tokenPlanes = []plane[TokenChange]{
-	intPlane(func(t *TokenChange) *int32 { return &t.Instance }),
-	intPlane(func(t *TokenChange) *int32 { return &t.Before }),
-	intPlane(func(t *TokenChange) *int32 { return &t.After }),
+	idPlane(func(t *TokenChange) *int32 { return &t.Instance }),
+	idPlane(func(t *TokenChange) *int32 { return &t.Before }),
+	idPlane(func(t *TokenChange) *int32 { return &t.After }),
 }
 
 var arcPlanes = []plane[ArcMove]{
 	positionPlane(func(m *ArcMove) *uint32 { return &m.Start }),
 	positionPlane(func(m *ArcMove) *uint32 { return &m.End }),
-	intPlane(func(m *ArcMove) *int32 { return &m.From }),
-	intPlane(func(m *ArcMove) *int32 { return &m.To }),
+	idPlane(func(m *ArcMove) *int32 { return &m.From }),
+	idPlane(func(m *ArcMove) *int32 { return &m.To }),
 	countPlane(func(m *ArcMove) *int64 { return &m.Keys }),
 	floatPlane(func(m *ArcMove) *float64 { return &m.Cost }),
 	floatPlane(func(m *ArcMove) *float64 { return &m.State }),
@@ -120,13 +120,13 @@ func DecodeRangesPlan(blob []byte) (RangesPlan, error) {
 
 func ownerRange(o *RangeOwner) *Range { return &o.Range }
 
-var ownerPlanes = []plane[RangeOwner]{intPlane(func(o *RangeOwner) *int32 { return &o.Instance })}
+var ownerPlanes = []plane[RangeOwner]{idPlane(func(o *RangeOwner) *int32 { return &o.Instance })}
 
 func moveRange(m *RangeMove) *Range { return &m.Range }
 
 var movePlanes = []plane[RangeMove]{
-	intPlane(func(m *RangeMove) *int32 { return &m.From }),
-	intPlane(func(m *RangeMove) *int32 { return &m.To }),
+	idPlane(func(m *RangeMove) *int32 { return &m.From }),
+	idPlane(func(m *RangeMove) *int32 { return &m.To }),
 	countPlane(func(m *RangeMove) *int64 { return &m.Keys }),
 	floatPlane(func(m *RangeMove) *float64 { return &m.Cost }),
 	floatPlane(func(m *RangeMove) *float64 { return &m.State }),
