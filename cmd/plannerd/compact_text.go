@@ -161,7 +161,7 @@ func (r *compactReport) writeSeveral(w *page) {
 		rows = append(rows, []string{
 			strconv.FormatInt(x.interval, 10), integer(x.keys), integer(x.records), si(x.scales.Cost), si(x.scales.State),
 			integer(x.before.plain), integer(x.after.plain), times(x.before.plain, x.after.plain), times(x.before.zipped, x.after.zipped),
-			errorText(x.worst.error()), duration(x.elapsed),
+			errorText(x.worst.error()), cell(x.elapsed),
 		})
 		total.keys += x.keys
 		total.records += x.records
@@ -171,7 +171,7 @@ func (r *compactReport) writeSeveral(w *page) {
 	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
 	rows = append(rows, []string{
 		"all", integer(total.keys), integer(total.records), "", "", integer(total.before.plain), integer(total.after.plain),
-		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped), errorText(worst.error()), duration(total.elapsed),
+		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped), errorText(worst.error()), cell(total.elapsed),
 	})
 	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", plural(len(r.intervals), "interval"), r.cmd.Degree,
 		plural(len(r.loads), "instance"), plural(r.fileBytes(), "byte"))
