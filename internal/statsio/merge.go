@@ -82,7 +82,7 @@ type merger struct {
 	out     *planner.Statistics
 	// vague are the instances, ascending, that may have keys which their reports do
 	// not name.
-	vague []int32
+	vague   []int32
 	drifted int64
 	left    []planner.Residual // by report: its keys that are left where they are
 
