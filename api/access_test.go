@@ -136,7 +136,7 @@ func TestRoleMatrix(t *testing.T) {
 	e.do("POST", "/v1/what-if", "a", "Content-Type: text/none", "Accept: text/none").fails(http.StatusUnauthorized, "unauthenticated", "")
 	e.do("GET", "/v1/operators?page_size=x", "").fails(http.StatusUnauthorized, "unauthenticated", "")
 	e.do("GET", "/nothing", "", headers[access.Viewer]).fails(http.StatusNotFound, "not_found", "")
-	e.do("PATCH", "/v1/operators/absent", "", headers[access.Viewer]).fails(http.StatusMethodNotAllowed, "method_not_allowed", "")
+	e.do("POST", "/v1/operators/absent", "", headers[access.Viewer]).fails(http.StatusMethodNotAllowed, "method_not_allowed", "")
 	e.do("GET", "/v1/operators", "", "Authorization: bearer "+known.secrets["viewer"]).want(http.StatusOK)
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"plannerd/internal/admission"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
@@ -18,16 +20,18 @@ import (
 
 // shared is what the handlers of all resources have in common.
 type shared struct {
-	service  *planning.Service
-	log      *slog.Logger
-	errors   httpkit.ErrorHandler
-	limits   Limits
-	access   Access
-	version  string
-	now      func() time.Time
-	observer *observe.Observer
-	draining <-chan struct{}
-	memory   *admission.Budget
+	service *planning.Service
+	log     *slog.Logger
+	errors  httpkit.ErrorHandler
+	limits  Limits
+	access  Access
+	version string
+	// configuration is the schema of an operator's configuration.
+	configuration *openapi3.Schema
+	now           func() time.Time
+	observer      *observe.Observer
+	draining      <-chan struct{}
+	memory        *admission.Budget
 	// collecting: a collection of what a large request left behind is running.
 	collecting atomic.Bool
 }

@@ -146,7 +146,7 @@ func TestExamples(t *testing.T) {
 			for media, content := range op.RequestBody.Value.Content {
 				for name, example := range content.Examples {
 					e := newEnv(t)
-					target := e.exampleTarget(path)
+					target := e.exampleTarget(method, path)
 					body, text := example.Value.Value.(string)
 					if !text {
 						b, err := json.Marshal(example.Value.Value)
@@ -188,7 +188,7 @@ func TestQueries(t *testing.T) {
 }
 
 // exampleTarget prepares what an example for a path is about.
-func (e *env) exampleTarget(path string) string {
+func (e *env) exampleTarget(method, path string) string {
 	e.Helper()
 	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`, `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
 	if strings.HasSuffix(path, "/approve") || strings.HasSuffix(path, "/reject") {
@@ -207,7 +207,7 @@ func (e *env) exampleTarget(path string) string {
 		e.report(46, 1, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
 		e.report(47, 0, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
 	}
-	if path == "/v1/operators/{operator}" {
+	if path == "/v1/operators/{operator}" && method == "PUT" {
 		operator = "other"
 	}
 	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0").Replace(path)
@@ -228,6 +228,7 @@ func TestStoreFailures(t *testing.T) {
 	for _, call := range []struct{ fault, method, target, body string }{
 		{"Operators", "GET", "/v1/operators", ""},
 		{"PutOperator", "PUT", "/v1/operators/clicks", `{"instances":3}`},
+		{"PutOperator", "PATCH", "/v1/operators/clicks", `{"instances":3}`},
 		{"Operator", "GET", "/v1/operators/clicks", ""},
 		{"DeleteOperator", "DELETE", "/v1/operators/clicks", ""},
 		{"CreatePlan", "POST", "/v1/operators/clicks/plans", later},

@@ -184,7 +184,7 @@ func (e *env) send(ctx context.Context, method, target string, body io.Reader, h
 func (e *env) request(ctx context.Context, method, target string, body io.Reader, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
 	if r.ContentLength != 0 {
-		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Type", map[bool]string{true: "application/merge-patch+json", false: "application/json"}[method == "PATCH"])
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")

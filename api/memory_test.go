@@ -219,7 +219,7 @@ func TestAllBodies(t *testing.T) {
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}
-	slow := map[string]string{"PUT /v1/operators/homed": ""}
+	slow := map[string]string{"PUT /v1/operators/homed": "", "PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}

@@ -2,12 +2,15 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/api/wire"
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner/partitioner"
@@ -84,6 +87,10 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	if _, err := c.op.Read(w, c.Request, &text); err != nil {
 		return err
 	}
+	text, err := s.writable(c, text)
+	if err != nil {
+		return err
+	}
 	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
 	if err != nil {
 		return err
@@ -92,6 +99,64 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (planning.Operator, error) {
 		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
 	})
+}
+
+// patchAttempts is how often a change is made when others are faster to change the
+// configuration.
+const patchAttempts = 3
+
+// patch changes what a JSON Merge Patch (RFC 7396) names of a configuration.
+func (s operators) patch(w http.ResponseWriter, c *call) error {
+	var patch jsontext.Value
+	if _, err := c.op.Read(w, c.Request, &patch); err != nil {
+		return err
+	}
+	patch, err := s.writable(c, patch)
+	if err != nil {
+		return err
+	}
+	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (op planning.Operator, err error) {
+		for range patchAttempts {
+			if op, err = s.tryPatch(c, patch, claim); !errors.Is(err, errConfigured) {
+				break
+			}
+		}
+		return op, err
+	})
+}
+
+// errConfigured: somebody else changed the configuration that a patch was made for.
+var errConfigured = newProblem(http.StatusConflict, wire.CodeConfigurationChanged,
+	"The operator's configuration keeps changing; try again.")
+
+func (s operators) tryPatch(
+	c *call, patch jsontext.Value, claim *planning.Claim[planning.Operator],
+) (planning.Operator, error) {
+	name, guard := c.param("operator"), operatorGuard(c)
+	current, err := s.service.Operator(c.Context(), name)
+	if err != nil {
+		return current, err
+	}
+	text, err := current.Configuration.Encode()
+	if err != nil {
+		return current, err
+	}
+	if text, err = mergePatch(text, patch); err != nil {
+		return current, err
+	}
+	if err := contract.Decode(text, new(jsontext.Value), "", s.configuration); err != nil {
+		return current, err
+	}
+	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
+	if err != nil {
+		return current, err
+	}
+	return s.service.Configure(c.Context(), name, config, func(now *planning.Operator) error {
+		if now == nil || now.ConfigVersion != current.ConfigVersion {
+			return errConfigured
+		}
+		return guard(now)
+	}, true, claim)
 }
 
 func (s operators) get(w http.ResponseWriter, c *call) error {

@@ -109,6 +109,11 @@ func router(s *shared, spec *contract.Contract, tracing trace.TracerProvider) (*
 		p.Header = http.Header{"Allow": {allow}}
 		return p
 	}))
+	put, err := spec.Operation("PUT", "/v1/operators/{operator}")
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	s.configuration = put.Body()
 	for _, r := range routes(s) {
 		op, err := spec.Operation(r.method, r.path)
 		if err != nil {
@@ -142,6 +147,7 @@ func routes(s *shared) []route {
 		{"GET", "/v1/strategies", listStrategies},
 		{"GET", "/v1/operators", operators.list},
 		{"PUT", "/v1/operators/{operator}", operators.put},
+		{"PATCH", "/v1/operators/{operator}", operators.patch},
 		{"GET", "/v1/operators/{operator}", operators.get},
 		{"DELETE", "/v1/operators/{operator}", operators.delete},
 		{"POST", "/v1/operators/{operator}/plans", plans.create},

@@ -1399,7 +1399,7 @@ type Migrations = []PlanMigration
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -1558,6 +1558,9 @@ type OperatorList struct {
 
 // OperatorName The name of an operator.
 type OperatorName = string
+
+// OperatorPatch Members of an `OperatorConfiguration`, each of them optional and nullable.
+type OperatorPatch map[string]interface{}
 
 // ParameterInfo defines model for ParameterInfo.
 type ParameterInfo struct {
@@ -2860,7 +2863,7 @@ type MigrationLimitValuesParameter = []string
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.

@@ -32,10 +32,9 @@ func (o *Operation) Read(w http.ResponseWriter, r *http.Request, into any) (bool
 	case len(body) == 0:
 		return false, nil
 	}
-	media, ok := MediaType(r)
-	if !ok || media != "application/json" {
-		return false, httpkit.Unsupported(
-			"This operation takes application/json: curl -H 'Content-Type: application/json' --data @file.")
+	if media, ok := MediaType(r); !ok || media != o.jsonType() {
+		return false, httpkit.Unsupported(fmt.Sprintf(
+			"This operation takes %s: curl -H 'Content-Type: %[1]s' --data @file.", o.jsonType()))
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return false, httpkit.Unsupported("This operation takes no Content-Encoding.")
@@ -61,7 +60,11 @@ func Decode(text []byte, into any, prefix string, schema *openapi3.Schema) error
 		if err := json.Unmarshal(text, &tree); err != nil {
 			return JSONProblem(err, prefix)
 		}
-		if err := schema.VisitJSON(tree, openapi3.MultiErrors(), openapi3.VisitAsRequest()); err != nil {
+		// Whether read-only members are as they stand, the handlers say.
+		options := []openapi3.SchemaValidationOption{
+			openapi3.MultiErrors(), openapi3.VisitAsRequest(), openapi3.DisableReadOnlyValidation(),
+		}
+		if err := schema.VisitJSON(tree, options...); err != nil {
 			p := httpkit.Invalid()
 			for _, f := range schemaProblems(err, prefix) {
 				p.At(f.pointer, f.detail)

@@ -49,9 +49,18 @@ func (c *Contract) Operation(method, path string) (*Operation, error) {
 	}, nil
 }
 
+// jsonTypes are the media types of JSON, by what is asked with it.
+var jsonTypes = []string{"application/json", "application/merge-patch+json"}
+
+// jsonType is that of the JSON body that requests have.
+func (o *Operation) jsonType() string {
+	i := slices.IndexFunc(jsonTypes, func(name string) bool { return o.RequestBody.Value.Content[name] != nil })
+	return jsonTypes[i]
+}
+
 // Body is the schema of the JSON body that requests have.
 func (o *Operation) Body() *openapi3.Schema {
-	return o.RequestBody.Value.Content["application/json"].Schema.Value
+	return o.RequestBody.Value.Content[o.jsonType()].Schema.Value
 }
 
 // Takes reports whether the operation knows a header.

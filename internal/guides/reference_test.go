@@ -29,6 +29,9 @@ func TestReference(t *testing.T) {
 	}
 	var fields []string
 	for name, field := range schema("OperatorConfiguration").Properties {
+		if field.Value.ReadOnly {
+			continue
+		}
 		if name == "compact" || name == "hash" || name == "ring" || name == "ranges" || name == "trigger" ||
 			name == "approval" || name == "reports" || name == "retention" {
 			for part := range field.Value.Properties {

@@ -48,7 +48,7 @@ func ClientGone(r *http.Request) bool { return errors.Is(r.Context().Err(), cont
 // AllowedMethods lists the methods that routes have for a path, as Allow does.
 func AllowedMethods(routes chi.Routes, path string) string {
 	var out []string
-	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
 		routed := method
 		if method == "HEAD" {
 			routed = "GET" // see middleware.GetHead

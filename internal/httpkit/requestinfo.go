@@ -99,7 +99,7 @@ func summarize(w middleware.WrapResponseWriter, r *http.Request) (method, route 
 	}
 	method = r.Method
 	switch method {
-	case "GET", "HEAD", "POST", "PUT", "DELETE":
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE":
 	default:
 		method = "other"
 	}
