@@ -31,7 +31,7 @@ func (c *serveCmd) listen(env *environment, config api.Config, secrets *credenti
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen, choose another --listen: %w", err)
+		return nil, fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
 	}
 	gate := api.NewGate(config)
 	p := &process{

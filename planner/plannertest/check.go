@@ -108,8 +108,11 @@ func (c *checker) moves() bool {
 	}
 	for i, units := range c.after {
 		for d, n := range units {
-			if n < 0 || n > 0 && !c.s.Instances[d].Live() {
-				c.errorf("item %d: %d units end on instance %d", i, n, d)
+			switch {
+			case n < 0:
+				c.errorf("item %d: %d units leave instance %d that were not there", i, -n, d)
+			case n > 0 && !c.s.Instances[d].Live():
+				c.errorf("item %d: %d units end on instance %d, which is drained or frozen", i, n, d)
 			}
 		}
 	}
