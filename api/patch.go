@@ -44,8 +44,8 @@ func mergePatch(target, patch jsontext.Value) (jsontext.Value, error) {
 // readOnly are the members of an operator that its configuration does not have.
 func readOnly(op planning.Operator) (map[string]jsontext.Value, error) {
 	text, err := json.Marshal(struct {
-		Name           string `json:"name"`
-		operatorStatus `json:",inline"`
+		Name string `json:"name"`
+		operatorStatus
 	}{op.Name, operatorStatusOf(op)})
 	if err != nil {
 		return nil, err
