@@ -88,7 +88,8 @@ var boundaries = []boundary{
 		never:   []string{anySQL},
 		reach:   []string{pgx, sqlite},
 	},
-	{place: "internal/observe", project: []string{"planner", "internal/admission", "internal/planning"}, never: []string{anyHTTP, anySQL}},
+	{place: "internal/observe", project: []string{"planner", "internal/admission", "internal/planning"},
+		never: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/planning",
 		project: []string{"planner/...", "compact", "store", "store/metered", "internal/..."},
@@ -98,7 +99,8 @@ var boundaries = []boundary{
 	{place: "store", reach: []string{anyHTTP, anySQL, chi}},
 	{place: "store/internal/...", project: []string{"store", "migrations"}, reach: []string{chi, pgx, sqlite}},
 	{place: "store/metered", project: []string{"store"}, reach: []string{anySQL, chi, pgx, sqlite}},
-	{place: "store/storetest", project: []string{"store", "store/internal/...", "internal/..."}, reach: []string{chi, pgx, sqlite}},
+	{place: "store/storetest", project: []string{"store", "store/internal/...", "internal/..."},
+		reach: []string{chi, pgx, sqlite}},
 	{
 		place:   "store/postgres/...",
 		project: []string{"store", "store/internal/...", "migrations", "internal/..."},

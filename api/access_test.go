@@ -52,7 +52,8 @@ type operation struct {
 
 // target is a request for the operation: of an operator and of a plan.
 func (o operation) target(operator, plan string) string {
-	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{asset}", "LICENSE").Replace(o.path)
+	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{asset}",
+		"LICENSE").Replace(o.path)
 	if o.OperationID == "route" {
 		target += "?key=a"
 	}
@@ -80,7 +81,8 @@ func operations() (all []operation) {
 // something is for more than viewers.
 func TestRoles(t *testing.T) {
 	for _, o := range operations() {
-		stateless := strings.HasPrefix(o.path, "/v1/analyses/") || o.path == "/v1/what-if" || strings.HasSuffix(o.path, "/replay")
+		stateless := strings.HasPrefix(o.path, "/v1/analyses/") || o.path == "/v1/what-if" ||
+			strings.HasSuffix(o.path, "/replay")
 		switch {
 		case !o.role().Known():
 			t.Errorf("%s %s names no x-role: %q", o.method, o.path, o.role())
@@ -105,7 +107,8 @@ func TestRoleMatrix(t *testing.T) {
 	e := newEnv(t, known.option)
 	for _, o := range operations() {
 		target := o.target("absent", "none")
-		for _, auth := range []string{"", "Authorization: Bearer " + access.NewSecret(), "Authorization: Basic YTpi", "Authorization: Bearer", "Authorization: Bearer "} {
+		for _, auth := range []string{"", "Authorization: Bearer " + access.NewSecret(), "Authorization: Basic YTpi",
+			"Authorization: Bearer", "Authorization: Bearer "} {
 			a := e.do(o.method, target, "", slices.DeleteFunc([]string{auth}, func(h string) bool { return h == "" })...)
 			if o.role() == access.Open {
 				a.want(http.StatusOK)
@@ -133,10 +136,12 @@ func TestRoleMatrix(t *testing.T) {
 	// Nothing is said of what is there before the caller is known.
 	e.do("GET", "/nothing", "").fails(http.StatusUnauthorized, "unauthenticated", "")
 	e.do("PATCH", "/v1/operators/absent", "").fails(http.StatusUnauthorized, "unauthenticated", "")
-	e.do("POST", "/v1/what-if", "a", "Content-Type: text/none", "Accept: text/none").fails(http.StatusUnauthorized, "unauthenticated", "")
+	e.do("POST", "/v1/what-if", "a", "Content-Type: text/none", "Accept: text/none").
+		fails(http.StatusUnauthorized, "unauthenticated", "")
 	e.do("GET", "/v1/operators?page_size=x", "").fails(http.StatusUnauthorized, "unauthenticated", "")
 	e.do("GET", "/nothing", "", headers[access.Viewer]).fails(http.StatusNotFound, "not_found", "")
-	e.do("POST", "/v1/operators/absent", "", headers[access.Viewer]).fails(http.StatusMethodNotAllowed, "method_not_allowed", "")
+	e.do("POST", "/v1/operators/absent", "", headers[access.Viewer]).
+		fails(http.StatusMethodNotAllowed, "method_not_allowed", "")
 	e.do("GET", "/v1/operators", "", "Authorization: bearer "+known.secrets["viewer"]).want(http.StatusOK)
 }
 
@@ -151,7 +156,8 @@ func TestOpenMetrics(t *testing.T) {
 // whether they exist or not, and so are their plans.
 func TestOperatorPatterns(t *testing.T) {
 	known := newCallers(t)
-	root, bounded := known.add("root", access.Admin, access.Everywhere), known.add("bounded", access.Admin, "team-a.*", "share?")
+	root, bounded := known.add("root", access.Admin, access.Everywhere),
+		known.add("bounded", access.Admin, "team-a.*", "share?")
 	e := newEnv(t, known.option)
 	plans := map[string]plan{}
 	for _, name := range []string{"team-a.clicks", "team-a.views", "team-b.clicks", "shared"} {
@@ -166,7 +172,8 @@ func TestOperatorPatterns(t *testing.T) {
 			}
 		}
 		if strings.Contains(o.path, "{id}") {
-			closed := e.do(o.method, o.target("", plans["team-b.clicks"].Id), "", bounded).fails(http.StatusNotFound, "plan_not_found", "").problem()
+			closed := e.do(o.method, o.target("", plans["team-b.clicks"].Id), "", bounded).
+				fails(http.StatusNotFound, "plan_not_found", "").problem()
 			none := e.do(o.method, o.target("", "none"), "", bounded).fails(http.StatusNotFound, "plan_not_found", "").problem()
 			if strings.ReplaceAll(closed.Detail, plans["team-b.clicks"].Id, "none") != none.Detail {
 				t.Errorf("%s %s: %q tells that there is something", o.method, o.path, closed.Detail)
@@ -186,7 +193,8 @@ func TestOperatorPatterns(t *testing.T) {
 		e.do("GET", "/v1/plans/"+plans[name].Id, "", bounded).want(http.StatusOK)
 		e.do("POST", "/v1/plans/"+plans[name].Id+"/commit", stopped, bounded).want(http.StatusOK)
 	}
-	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().Status; got != "approved" {
+	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().
+		Status; got != "approved" {
 		t.Errorf("the closed plan is %s", got)
 	}
 }
@@ -241,7 +249,8 @@ func TestActor(t *testing.T) {
 	e := newEnv(t, known.option)
 	e.do("PUT", "/v1/operators/clicks", reported, root).want(http.StatusCreated)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, ""), engine).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"root","reason":"moved"}`, engine).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"root","reason":"moved"}`, engine).
+		want(http.StatusOK)
 	steps, err := e.store.Transitions(t.Context(), p.Id)
 	if err != nil {
 		t.Fatal(err)
@@ -257,8 +266,10 @@ func TestActor(t *testing.T) {
 	open := newEnv(t)
 	open.operator("clicks", reported)
 	p = open.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	open.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"somebody","reason":"moved"}`).want(http.StatusOK)
-	if steps, err = open.store.Transitions(t.Context(), p.Id); err != nil || steps[len(steps)-1].Actor != "somebody" || steps[len(steps)-1].Reason != "moved" {
+	open.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"somebody","reason":"moved"}`).
+		want(http.StatusOK)
+	if steps, err = open.store.Transitions(t.Context(), p.Id); err != nil || steps[len(steps)-1].Actor != "somebody" ||
+		steps[len(steps)-1].Reason != "moved" {
 		t.Errorf("without tokens: %+v, %v", steps, err)
 	}
 }
@@ -267,7 +278,8 @@ func TestActor(t *testing.T) {
 func TestForeignPages(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { c.Access.Hosts = []string{"localhost", "127.0.0.1", "::1", "planner.example"} })
 	for _, o := range operations() {
-		e.do(o.method, "http://evil.example:8080"+o.target("clicks", "none"), "").fails(http.StatusForbidden, "host_forbidden", "")
+		e.do(o.method, "http://evil.example:8080"+o.target("clicks", "none"), "").
+			fails(http.StatusForbidden, "host_forbidden", "")
 		a := e.do(o.method, "http://localhost:8080"+o.target("clicks", "none"), "", "Sec-Fetch-Site: cross-site")
 		if o.method != "GET" { // of a GET, the browser keeps the answer from the page
 			a.fails(http.StatusForbidden, "cross_origin", "")
@@ -276,8 +288,10 @@ func TestForeignPages(t *testing.T) {
 		}
 	}
 	for host, status := range map[string]int{
-		"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "[::1]": 200, "[::1]:8080": 200, "planner.example:443": 200,
-		"127.0.0.1.evil.example": 403, "localhost.": 403, "evil.example": 403, "evil.example:8080": 403, "127.0.0.2": 403, "[::2]:80": 403,
+		"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "[::1]": 200, "[::1]:8080": 200,
+		"planner.example:443":    200,
+		"127.0.0.1.evil.example": 403, "localhost.": 403, "evil.example": 403, "evil.example:8080": 403, "127.0.0.2": 403,
+		"[::2]:80": 403,
 	} {
 		e.do("GET", "http://"+host+"/v1/operators", "").want(status)
 	}
@@ -320,7 +334,8 @@ func TestRequestIDs(t *testing.T) {
 			t.Errorf("the problem has %q, the header %q", p.RequestID, id)
 		}
 	}
-	if a, b := e.do("GET", "/healthz", ""), e.do("GET", "/healthz", ""); a.header.Get("X-Request-Id") == b.header.Get("X-Request-Id") {
+	if a, b := e.do("GET", "/healthz", ""), e.do("GET", "/healthz", ""); a.header.Get("X-Request-Id") == b.header.Get(
+		"X-Request-Id") {
 		t.Error("two requests have the same id")
 	}
 }
@@ -342,14 +357,17 @@ func TestLog(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, `"b"`, `"`+canary+`"`, 1), root).want(unprocessable)
 	e.do("POST", "/v1/operators/clicks/plans?"+canary+"=1", body, root).want(unprocessable)
 	e.do("GET", "/v1/operators/clicks/route?key="+canary, "", root).want(http.StatusOK)
-	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"`+canary+`","reason":"`+canary+`"}`, root).want(http.StatusOK)
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"`+canary+`","reason":"`+canary+`"}`, root).
+		want(http.StatusOK)
 	e.do("GET", "/"+canary+"?"+canary, "", root, "User-Agent: "+canary).want(http.StatusNotFound)
 	e.do("CANARY", "/healthz", "", root, "Referer: http://a/"+canary).want(http.StatusMethodNotAllowed)
-	e.do("GET", "/v1/operators", "", "Authorization: Bearer "+canary+"-token", "X-Request-Id: "+canary+" !").want(http.StatusUnauthorized)
+	e.do("GET", "/v1/operators", "", "Authorization: Bearer "+canary+"-token", "X-Request-Id: "+canary+" !").
+		want(http.StatusUnauthorized)
 	failing.set("Route", errors.New("no route"))
 	e.do("GET", "/v1/operators/clicks/route?key="+canary, "", root).want(http.StatusInternalServerError)
 
-	if text := strings.ToLower(log.String()); strings.Contains(text, canary) || strings.Contains(log.String(), known.secrets["root"]) {
+	if text := strings.ToLower(log.String()); strings.Contains(text, canary) ||
+		strings.Contains(log.String(), known.secrets["root"]) {
 		t.Errorf("the log tells too much:\n%s", text)
 	}
 	type line struct {
@@ -379,7 +397,8 @@ func TestLog(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	first.Duration, first.Bytes, first.Remote = nil, 0, ""
-	if want := (line{Msg: "request", Level: "INFO", Method: "POST", Route: "/v1/operators/{operator}/plans", Caller: "root", Status: 201, RequestID: "first"}); first != want {
+	if want := (line{Msg: "request", Level: "INFO", Method: "POST", Route: "/v1/operators/{operator}/plans",
+		Caller: "root", Status: 201, RequestID: "first"}); first != want {
 		t.Errorf("%+v, want %+v", first, want)
 	}
 	if last := lines[8]; last.Caller != "" || last.Status != http.StatusUnauthorized || last.Route != "/v1/operators" {

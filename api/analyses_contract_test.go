@@ -83,8 +83,10 @@ func sameValue(t *testing.T, at string, schema *openapi3.Schema, typ reflect.Typ
 		schema = schema.OneOf[1].Value
 	}
 	want := map[reflect.Kind]string{
-		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number",
-		reflect.Int: "integer", reflect.Int32: "integer", reflect.Int64: "integer", reflect.Uint32: "integer", reflect.Uint64: "integer",
+		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
+		reflect.Float64: "number",
+		reflect.Int:     "integer", reflect.Int32: "integer", reflect.Int64: "integer", reflect.Uint32: "integer",
+		reflect.Uint64: "integer",
 	}[typ.Kind()]
 	if !schema.Type.Is(want) {
 		t.Errorf("%s is %s, in the contract %v", at, want, schema.Type)

@@ -18,7 +18,8 @@ import (
 	"plannerd/planner"
 )
 
-const howToAnalyse = "This operation takes application/json, application/x-ndjson, text/csv, and text/plain with a stream of one key a line: " +
+const howToAnalyse = "This operation takes application/json, application/x-ndjson, text/csv, and text/plain with a " +
+	"stream of one key a line: " +
 	"curl -H 'Content-Type: text/plain' --data-binary @keys.txt."
 
 // maxAnalysisFields is how long a request may be without its keys, in bytes: it

@@ -129,7 +129,8 @@ func TestAnalysisStops(t *testing.T) {
 	if !aborted(e.handler, w, r) {
 		t.Error("the answer is not cut")
 	}
-	if body := w.Body.String(); !strings.HasPrefix(body, `{"progress":`) || strings.Contains(body, `"result"`) || strings.Contains(body, `"problem"`) {
+	if body := w.Body.String(); !strings.HasPrefix(body, `{"progress":`) || strings.Contains(body, `"result"`) ||
+		strings.Contains(body, `"problem"`) {
 		t.Errorf("%s", body)
 	}
 	if after > 3 { // it looks at the context now and then
@@ -156,7 +157,8 @@ func TestAnalysisOverTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/x-ndjson"}, "Accept-Encoding": {encoding}}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/x-ndjson"},
+			"Accept-Encoding": {encoding}}
 		answer, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +188,8 @@ func TestAnalysisOverTheWire(t *testing.T) {
 func TestUnfinishedAnalysis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, err := api.New(api.Config{
-			Store: struct{ store.Store }{}, Logger: slog.New(slog.DiscardHandler), Limits: api.Limits{Plans: 1, PlanTime: time.Minute},
+			Store: struct{ store.Store }{}, Logger: slog.New(slog.DiscardHandler),
+			Limits: api.Limits{Plans: 1, PlanTime: time.Minute},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +206,8 @@ func TestUnfinishedAnalysis(t *testing.T) {
 		a := &answer{TB: t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
 		lines := a.lines(kinds[1])
 		p := lines[len(lines)-1].Problem
-		if len(lines) > 4 || p == nil || p.Code != "unfinished" || p.Status != unprocessable || !strings.Contains(p.Detail, "1m0s") {
+		if len(lines) > 4 || p == nil || p.Code != "unfinished" || p.Status != unprocessable ||
+			!strings.Contains(p.Detail, "1m0s") {
 			t.Errorf("%s", a.body)
 		}
 	})
@@ -218,7 +222,8 @@ func TestAnalysisRefusedLive(t *testing.T) {
 	e, _ := prepared(t)
 	for _, k := range kinds {
 		e.do("POST", k.path(), k.body(`"stream":["a",""]`), live).fails(unprocessable, "invalid", "/stream/1")
-		e.do("POST", k.path(), k.body(`"operator":"clicks","interval":9`), live).fails(http.StatusNotFound, "interval_not_found", "")
+		e.do("POST", k.path(), k.body(`"operator":"clicks","interval":9`), live).
+			fails(http.StatusNotFound, "interval_not_found", "")
 	}
 }
 

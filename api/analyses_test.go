@@ -78,7 +78,8 @@ func streamed(t testing.TB, list []string) *analyses.Input {
 // rows is the input of the costs.
 func rows() *analyses.Input {
 	return &analyses.Input{
-		Keys: planner.KeysOf("a", "b", "c", "d", "e", "f"), Cost: []float64{6, 3, 2, 1, 1, 1}, State: []float64{9, 4, 1, 1, 2, 1},
+		Keys: planner.KeysOf("a", "b", "c", "d", "e", "f"), Cost: []float64{6, 3, 2, 1, 1, 1},
+		State: []float64{9, 4, 1, 1, 2, 1},
 	}
 }
 
@@ -135,7 +136,8 @@ func TestAnalysisInputs(t *testing.T) {
 				"stream":     {e.do("POST", k.path(), k.body(`"stream":`+jsonOf(t, messages))), ordered},
 				"text":       {e.do("POST", asked, strings.Join(messages, "\n"), text), ordered},
 				"text, CRLF": {e.do("POST", asked, strings.Join(messages, "\r\n")+"\r\n", text+"; charset=utf-8"), ordered},
-				"keys":       {e.do("POST", k.path(), k.body(`"keys":[`+strings.ReplaceAll(strings.TrimSpace(ndjsonRows), "\n", ",")+`]`)), costs},
+				"keys": {e.do("POST", k.path(), k.body(`"keys":[`+
+					strings.ReplaceAll(strings.TrimSpace(ndjsonRows), "\n", ",")+`]`)), costs},
 				"columns": {e.do("POST", k.path(), k.body(
 					`"columns":{"key":["a","b","c","d","e","f"],"frequency":[6,3,2,1,1,1],"state":[9,4,1,1,2,1],"instance":[0,0,0,1,1,1]}`)), costs},
 				"CSV":    {e.do("POST", asked, costed, csv), costs},
@@ -162,11 +164,14 @@ func TestAnalysisEncodings(t *testing.T) {
 			in.Base64 = true
 			want := k.expect(t, in)
 			asked := k.path() + "?" + k.query
-			equalText(t, "stream", string(e.do("POST", k.path(), k.body(`"key_encoding":"base64","stream":`+jsonOf(t, coded))).want(http.StatusOK).body), want)
-			equalText(t, "text", string(e.do("POST", asked+"&key_encoding=base64", strings.Join(coded, "\n"), text).want(http.StatusOK).body), want)
+			equalText(t, "stream", string(e.do("POST", k.path(), k.body(`"key_encoding":"base64","stream":`+jsonOf(t, coded))).
+				want(http.StatusOK).body), want)
+			equalText(t, "text", string(e.do("POST", asked+"&key_encoding=base64", strings.Join(coded, "\n"), text).
+				want(http.StatusOK).body), want)
 			// Text is taken as it is, but for ends of lines.
 			plain := k.expect(t, streamed(t, []string{"a", "\xff", "a"}))
-			equalText(t, "plain", string(e.do("POST", asked+"&key_encoding=utf8", "a\n\xff\na\n", text).want(http.StatusOK).body), plain)
+			equalText(t, "plain", string(e.do("POST", asked+"&key_encoding=utf8", "a\n\xff\na\n", text).
+				want(http.StatusOK).body), plain)
 
 			want = k.expect(t, rows())
 			var zipped, zstded bytes.Buffer
@@ -179,8 +184,10 @@ func TestAnalysisEncodings(t *testing.T) {
 			}
 			s.Write([]byte(costed))
 			s.Close()
-			equalText(t, "gzip", string(e.send(t.Context(), "POST", asked, &zipped, csv, "Content-Encoding: gzip").want(http.StatusOK).body), want)
-			equalText(t, "zstd", string(e.send(t.Context(), "POST", asked, &zstded, csv, "Content-Encoding: zstd").want(http.StatusOK).body), want)
+			equalText(t, "gzip", string(e.send(t.Context(), "POST", asked, &zipped, csv, "Content-Encoding: gzip").
+				want(http.StatusOK).body), want)
+			equalText(t, "zstd", string(e.send(t.Context(), "POST", asked, &zstded, csv, "Content-Encoding: zstd").
+				want(http.StatusOK).body), want)
 		})
 	}
 }
@@ -285,7 +292,8 @@ func TestRefusedAnalyses(t *testing.T) {
 			cases = append(cases, refusal{k.name + ", " + name, "POST", k.path(), body, headers, status, code, where})
 		}
 		asked := func(name, query, body, media string, status int, code, where string) {
-			cases = append(cases, refusal{k.name + ", " + name, "POST", k.path() + "?" + query, body, []string{media}, status, code, where})
+			cases = append(cases, refusal{k.name + ", " + name, "POST", k.path() + "?" + query, body, []string{media},
+				status, code, where})
 		}
 		member := func(name, text, where string) { post(name, k.body(text), unprocessable, "invalid", where) }
 		member("unknown field", `"stream":["a"],"colour":1`, "/colour")
@@ -314,7 +322,8 @@ func TestRefusedAnalyses(t *testing.T) {
 		post("no object", `[]`, badRequest, "malformed", "")
 		post("member twice", `{"stream":["a"],"stream":["a"]}`, badRequest, "malformed", "")
 		post("content type", "<a/>", http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: text/xml")
-		post("charset", "{}", http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: application/json; charset=latin1")
+		post("charset", "{}", http.StatusUnsupportedMediaType, "unsupported_media_type", "",
+			"Content-Type: application/json; charset=latin1")
 		post("content encoding", "{}", http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Encoding: br")
 		post("no gzip", "a\n", badRequest, "malformed", "", text, "Content-Encoding: gzip")
 		post("accept", k.body(`"stream":["a"]`), http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/html")
@@ -370,11 +379,13 @@ func TestRefusedFields(t *testing.T) {
 			`{"followers":2,"owners":[{"low":"b","follower":0},{"low":"c","follower":1}],"stream":["a"]}`, "/owners/0/low"),
 		post("great position", "ranges?followers=3&event=join&position=4", "a\n", "?position", text),
 		post("loads of very many sources", "pkg", `{"workers":65536,"sources":[1,65536],"stream":["a"]}`, "/sources"),
-		post("sketches of very many sources", "pkg", `{"workers":65536,"head":"sketch","sources":[1000],"stream":["a"]}`, "/sketch_counters"),
+		post("sketches of very many sources", "pkg", `{"workers":65536,"head":"sketch","sources":[1000],"stream":["a"]}`,
+			"/sketch_counters"),
 		post("candidates of very many keys", "pkg?workers=65536&choices=65536", many.String(), "?choices", text),
 		post("candidates to think of", "pkg?workers=65536&target=0.1&max_choices=65536", many.String(), "?max_choices", text),
 		post("loads of very many sources", "schemes", `{"instances":65536,"sources":65536,"stream":["a"]}`, "/sources"),
-		post("candidates of very many keys", "schemes?instances=65536&max_choices=65536", many.String(), "?max_choices", text),
+		post("candidates of very many keys", "schemes?instances=65536&max_choices=65536", many.String(),
+			"?max_choices", text),
 		post("an unknown hash", "schemes", `{"hash":"crc","stream":["a"]}`, "/hash"),
 		post("two instances of an id", "schemes", `{"instances":[{"id":1},{"id":1}],"stream":["a"]}`, "/instances"),
 	})

@@ -48,7 +48,8 @@ func TestArrowIsTheSame(t *testing.T) {
 		t.Errorf("plan %s, want %s", again.plan().Id, first.plan().Id)
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
-		packed := e.do("POST", target, string(compressed(t, encoding, body)), arrowStream, "Content-Encoding: "+encoding).want(http.StatusOK)
+		packed := e.do("POST", target, string(compressed(t, encoding, body)), arrowStream, "Content-Encoding: "+encoding).
+			want(http.StatusOK)
 		if packed.plan().Id != first.plan().Id {
 			t.Errorf("%s: plan %s, want %s", encoding, packed.plan().Id, first.plan().Id)
 		}
@@ -94,7 +95,8 @@ func TestRefusedArrow(t *testing.T) {
 	} {
 		cases = append(cases,
 			refusal{c.name, "POST", target, c.body, []string{arrowStream}, c.status, c.code, c.where},
-			refusal{"what-if " + c.name, "POST", "/v1/what-if?instances=2", c.body, []string{arrowStream}, c.status, c.code, c.where})
+			refusal{"what-if " + c.name, "POST", "/v1/what-if?instances=2", c.body, []string{arrowStream}, c.status,
+				c.code, c.where})
 	}
 	e.refused(t, cases)
 }

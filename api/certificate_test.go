@@ -40,7 +40,8 @@ func TestParametersOfPlans(t *testing.T) {
 	e := newEnv(t)
 	e.operator("plain", `{"instances":2}`)
 	const defaults = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
-	if p := e.do("POST", "/v1/operators/plain/plans", `{"interval":1,`+skewed).want(http.StatusCreated).proven(); string(p.Parameters) != defaults {
+	if p := e.do("POST", "/v1/operators/plain/plans", `{"interval":1,`+skewed).want(http.StatusCreated).
+		proven(); string(p.Parameters) != defaults {
 		t.Errorf("parameters %s, want %s", p.Parameters, defaults)
 	}
 	config := func(deadline, limit string) string {
@@ -61,10 +62,12 @@ func TestParametersOfPlans(t *testing.T) {
 	// Each of them makes another configuration, hence another plan.
 	for version, config := range []string{
 		config("501ms", "0.25"), config("500ms", "0.26"), strings.Replace(config("500ms", "0.26"), "5000", "5001", 1),
-		strings.Replace(config("500ms", "0.26"), `"fraction":0.26`, `"keys":1`, 1), strings.Replace(config("500ms", "0.26"), "tight", "off", 1),
+		strings.Replace(config("500ms", "0.26"), `"fraction":0.26`, `"keys":1`, 1),
+		strings.Replace(config("500ms", "0.26"), "tight", "off", 1),
 		`{"instances":2,"theta_max":0,"strategy":"optimal"}`,
 	} {
-		if got := e.do("PUT", "/v1/operators/full", config).want(http.StatusOK).proven(); got.ConfigVersion != int64(version)+2 {
+		if got := e.do("PUT", "/v1/operators/full", config).want(http.StatusOK).
+			proven(); got.ConfigVersion != int64(version)+2 {
 			t.Errorf("%s is version %d, want %d", config, got.ConfigVersion, version+2)
 		}
 		e.do("POST", "/v1/operators/full/plans", `{"interval":1,`+skewed).fails(http.StatusConflict, "interval_planned", "")
@@ -89,7 +92,8 @@ func TestCertificates(t *testing.T) {
 			}
 		}
 		// Nothing to do is a plan as well.
-		idle := e.do("POST", "/v1/operators/"+level+"/plans", `{"interval":2,"keys":[{"key":"x","cost":0}]}`).want(http.StatusCreated).proven()
+		idle := e.do("POST", "/v1/operators/"+level+"/plans", `{"interval":2,"keys":[{"key":"x","cost":0}]}`).
+			want(http.StatusCreated).proven()
 		if (string(idle.Certificate) != "null") != there {
 			t.Errorf("certificate %s, nothing to do: %s", level, idle.Certificate)
 		}
@@ -161,7 +165,8 @@ optimal off min_migration null 9 1s
 		},
 	} {
 		var got trials
-		e.do("POST", "/v1/what-if", `{"operator":`+c.operator+`,"strategies":`+c.strategies+`,"parameters":`+c.parameters+`,`+statistics+`}`).want(http.StatusOK).into(&got)
+		e.do("POST", "/v1/what-if", `{"operator":`+c.operator+`,"strategies":`+c.strategies+`,"parameters":`+c.parameters+`,`+
+			statistics+`}`).want(http.StatusOK).into(&got)
 		if got.text() != c.want {
 			t.Errorf("%s:\n%swant\n%s", c.parameters, got.text(), c.want)
 		}
@@ -209,21 +214,25 @@ func TestRefusedParameters(t *testing.T) {
 		config := `{"instances":2,` + c.members + `}`
 		cases = append(cases,
 			refusal{"put " + c.members, "PUT", "/v1/operators/clicks", config, nil, unprocessable, "invalid", c.where},
-			refusal{"what-if " + c.members, "POST", "/v1/what-if", `{"operator":` + config + `,"keys":[{"key":"a","cost":1}]}`, nil, unprocessable, "invalid", "/operator" + c.where})
+			refusal{"what-if " + c.members, "POST", "/v1/what-if", `{"operator":` + config + `,"keys":[{"key":"a","cost":1}]}`,
+				nil, unprocessable, "invalid", "/operator" + c.where})
 	}
 	for _, c := range []struct{ rest, where string }{
 		{`"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`, "/parameters/objective"},
 		{`"strategies":["mixed","llfd"],"parameters":{"objective":["min_migration","min_imbalance"],"migration_limit":{"keys":1}}`, "/parameters/objective"},
-		{`"strategies":["mixed","optimal"],"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`, "/parameters/objective"},
+		{`"strategies":["mixed","optimal"],"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`,
+			"/parameters/objective"},
 		{`"strategies":["optimal"],"parameters":{"objective":"min_imbalance"}`, "/parameters/migration_limit"},
-		{`"strategies":["optimal"],"parameters":{"objective":"min_imbalance","migration_limit":[{"keys":1},null]}`, "/parameters/migration_limit"},
+		{`"strategies":["optimal"],"parameters":{"objective":"min_imbalance","migration_limit":[{"keys":1},null]}`,
+			"/parameters/migration_limit"},
 		{`"strategies":["optimal"],"parameters":{"migration_limit":[{"keys":1}]}`, "/parameters/migration_limit"},
 		{`"parameters":{"deadline":["1s","2m"]}`, "/parameters/deadline/1"},
 		{`"parameters":{"deadline":"2m"}`, "/parameters/deadline"},
 		{`"parameters":{"certificate":[]}`, "/parameters/certificate"},
 		{`"parameters":{"work_budget":[1,-1]}`, "/parameters/work_budget/1"},
 	} {
-		cases = append(cases, refusal{c.rest, "POST", "/v1/what-if", `{"operator":{"instances":2},"keys":[{"key":"a","cost":1}],` + c.rest + `}`, nil, unprocessable, "invalid", c.where})
+		cases = append(cases, refusal{c.rest, "POST", "/v1/what-if",
+			`{"operator":{"instances":2},"keys":[{"key":"a","cost":1}],` + c.rest + `}`, nil, unprocessable, "invalid", c.where})
 	}
 	for query, where := range map[string]string{
 		"objective=min_imbalance&migration_limit=keys:1": "?objective",
@@ -240,7 +249,8 @@ func TestRefusedParameters(t *testing.T) {
 		"deadline=1d":                                    "?deadline",
 		"work_budget=99999999999999999999":               "?work_budget",
 	} {
-		cases = append(cases, refusal{query, "POST", "/v1/what-if?instances=2&" + query, "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", where})
+		cases = append(cases, refusal{query, "POST", "/v1/what-if?instances=2&" + query, "key,cost\na,1\n", []string{csv},
+			unprocessable, "invalid", where})
 	}
 	e.refused(t, cases)
 }
@@ -252,7 +262,8 @@ func manyKeys(n int) string {
 		keys, costs = append(keys, fmt.Sprintf("%q", fmt.Sprint("key", i))), append(costs, fmt.Sprint(1+i%7))
 	}
 	zeros := strings.TrimSuffix(strings.Repeat("0,", n), ",")
-	return `"columns":{"key":[` + strings.Join(keys, ",") + `],"cost":[` + strings.Join(costs, ",") + `],"instance":[` + zeros + `]}`
+	return `"columns":{"key":[` + strings.Join(keys, ",") + `],"cost":[` + strings.Join(costs, ",") +
+		`],"instance":[` + zeros + `]}`
 }
 
 // TestBudgets: a plan that is cut short says so; one that was not complete by
@@ -283,13 +294,15 @@ func TestBudgets(t *testing.T) {
 	}
 	// A budget repeats a plan that it cut, and does not bind beyond the work there is.
 	body := func(budget string) string {
-		return `{"operator":{"instances":2,"table_limit":0,"strategy":"mixed_bf"},` + manyKeys(300) + `,"parameters":{"work_budget":[` + budget + `]}}`
+		return `{"operator":{"instances":2,"table_limit":0,"strategy":"mixed_bf"},` + manyKeys(300) +
+			`,"parameters":{"work_budget":[` + budget + `]}}`
 	}
 	var free, cut trials
 	e.do("POST", "/v1/what-if", body("0")).want(http.StatusOK).into(&free)
 	units := free.Results[0].WorkUnits
 	e.do("POST", "/v1/what-if", body(fmt.Sprintf("%d,%d", units, units-1))).want(http.StatusOK).into(&cut)
-	if enough, short := cut.Results[0], cut.Results[1]; enough.EndReason != "completed" || short.EndReason != "work_budget" || slices.Contains(short.Causes, "unfinished") {
+	if enough, short := cut.Results[0], cut.Results[1]; enough.EndReason != "completed" ||
+		short.EndReason != "work_budget" || slices.Contains(short.Causes, "unfinished") {
 		t.Errorf("of %d units: %+v, %+v", units, enough, short)
 	}
 }
@@ -320,7 +333,8 @@ func TestUnfinishedRescale(t *testing.T) {
 func TestCertificateText(t *testing.T) {
 	e := newEnv(t)
 	e.operator("hot", `{"instances":2,"theta_max":0}`)
-	p := e.do("POST", "/v1/operators/hot/plans", `{"interval":1,"keys":[{"key":"a","cost":9},{"key":"b","cost":1}]}`).want(http.StatusCreated).proven()
+	p := e.do("POST", "/v1/operators/hot/plans", `{"interval":1,"keys":[{"key":"a","cost":9},{"key":"b","cost":1}]}`).
+		want(http.StatusCreated).proven()
 	var c map[string]any
 	if err := json.Unmarshal(p.Certificate, &c); err != nil {
 		t.Fatal(err)

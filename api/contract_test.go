@@ -93,7 +93,8 @@ func TestPlanStatuses(t *testing.T) {
 			next = append(next, "`"+string(to)+"`")
 		}
 		for line := range strings.Lines(status.Description) {
-			if strings.HasPrefix(line, "| `"+s.(string)+"` |") && !strings.HasSuffix(strings.TrimSpace(line), "| "+strings.TrimPrefix(strings.Join(next, ", ")+" |", " ")) {
+			if strings.HasPrefix(line, "| `"+s.(string)+"` |") &&
+				!strings.HasSuffix(strings.TrimSpace(line), "| "+strings.TrimPrefix(strings.Join(next, ", ")+" |", " ")) {
 				t.Errorf("%s: goes on to %v, but is described as %s", s, next, line)
 			}
 		}
@@ -104,7 +105,8 @@ func TestPlanStatuses(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	e := newEnv(t)
 	served := map[string]bool{}
-	err := chi.Walk(e.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+	err := chi.Walk(e.handler.(chi.Routes), func(method, route string, _ http.Handler,
+		_ ...func(http.Handler) http.Handler) error {
 		served[method+" "+route] = true
 		return nil
 	})
@@ -174,7 +176,8 @@ func TestQueries(t *testing.T) {
 	e := newEnv(t)
 	doc, _ := spec()
 	for path, item := range doc.Paths.Map() {
-		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{asset}", "LICENSE").Replace(path)
+		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{asset}",
+			"LICENSE").Replace(path)
 		for method, o := range item.Operations() {
 			for _, status := range []string{"400", "422"} {
 				if o.Responses.Value(status) == nil {
@@ -190,7 +193,8 @@ func TestQueries(t *testing.T) {
 // exampleTarget prepares what an example for a path is about.
 func (e *env) exampleTarget(method, path string) string {
 	e.Helper()
-	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`, `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
+	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`,
+		`{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
 	if strings.HasSuffix(path, "/approve") || strings.HasSuffix(path, "/reject") {
 		config = strings.Replace(config, "{", `{"require_approval":true,`, 1)
 	}
@@ -280,7 +284,8 @@ func TestStoreFailures(t *testing.T) {
 		status                    int
 	}{
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "base_changed", store.ErrBaseChanged, http.StatusConflict},
-		{"CreatePlan", "/v1/operators/clicks/plans", later, "configuration_changed", store.ErrConfigurationChanged, http.StatusConflict},
+		{"CreatePlan", "/v1/operators/clicks/plans", later, "configuration_changed", store.ErrConfigurationChanged,
+			http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "purged", store.ErrPurged, http.StatusGone},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_pending", store.ErrPlanPending, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_in_flight", store.ErrPlanInFlight, http.StatusConflict},

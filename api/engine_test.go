@@ -23,12 +23,15 @@ func TestEngineTable(t *testing.T) {
 	e.operator("clicks", engineOwned)
 	const plans, operator = "/v1/operators/clicks/plans", "/v1/operators/clicks"
 	// Rows without an instance are where the hash puts them.
-	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c"],"cost":[2,1,1],"hash_instance":[0,0,0]}}`).want(http.StatusCreated)
+	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c"],"cost":[2,1,1],"hash_instance":[0,0,0]}}`).
+		want(http.StatusCreated)
 	p := first.plan()
-	if p.Status != "approved" || p.RoutingTable.SizeBefore != 0 || len(p.RoutingTable.Set) == 0 || len(p.RoutingTable.Set) != int(p.RoutingTable.SizeAfter) {
+	if p.Status != "approved" || p.RoutingTable.SizeBefore != 0 || len(p.RoutingTable.Set) == 0 ||
+		len(p.RoutingTable.Set) != int(p.RoutingTable.SizeAfter) {
 		t.Fatalf("%s", first.body)
 	}
-	if a := e.do("GET", "/v1/plans/"+p.Id+"/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), "\n") != 1+len(p.RoutingTable.Set) {
+	if a := e.do("GET", "/v1/plans/"+p.Id+"/routing-table", "", "Accept: text/csv").
+		want(http.StatusOK); strings.Count(string(a.body), "\n") != 1+len(p.RoutingTable.Set) {
 		t.Errorf("%s", a.body)
 	}
 	held := entries(p.RoutingTable)
@@ -40,7 +43,8 @@ func TestEngineTable(t *testing.T) {
 	}
 	notHeld()
 	for range 2 {
-		if done := e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK).plan(); done.Version == nil || *done.Version != 1 {
+		if done := e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK).plan(); done.Version == nil ||
+			*done.Version != 1 {
 			t.Errorf("%+v", done)
 		}
 	}
@@ -54,11 +58,14 @@ func TestEngineTable(t *testing.T) {
 		t.Errorf("%+v", op)
 	}
 	// Its set and unset are those against what the engine holds.
-	e.do("POST", plans, `{"interval":2,"table_version":0,"keys":[]}`).fails(http.StatusConflict, "table_version_outdated", "")
+	e.do("POST", plans, `{"interval":2,"table_version":0,"keys":[]}`).
+		fails(http.StatusConflict, "table_version_outdated", "")
 	at := map[string]int32{"a": 0, "b": 0, "c": 0}
 	maps.Copy(at, held)
-	second := e.do("POST", plans, fmt.Sprintf(`{"interval":2,"table_version":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,3],"hash_instance":[0,0,0,1],"instance":[%d,%d,%d,1]}}`,
-		at["a"], at["b"], at["c"])).want(http.StatusCreated).plan()
+	second := e.do("POST", plans,
+		fmt.Sprintf(
+			`{"interval":2,"table_version":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,3],"hash_instance":[0,0,0,1],"instance":[%d,%d,%d,1]}}`,
+			at["a"], at["b"], at["c"])).want(http.StatusCreated).plan()
 	if second.RoutingTable.SizeBefore != int64(len(held)) || second.DriftedKeys != 0 {
 		t.Errorf("%+v", second)
 	}
@@ -72,21 +79,28 @@ func TestEngineTable(t *testing.T) {
 	equalMaps(t, "the engine's table", held, entriesOf(at, map[string]int32{"d": 1}))
 	e.do("POST", "/v1/plans/"+second.Id+"/commit", stopped).want(http.StatusOK)
 	// Classes need no resolution.
-	third := e.do("POST", plans, `{"interval":3,"table_version":2,"compact":{"records":[[0,0,2,1,6],[1,0,1,1,2]]}}`).want(http.StatusCreated).compacted()
-	if third.Migrates != "classes" || third.RoutingTable.SizeBefore != 2 || third.RoutingTable.SizeAfter != third.tableAfter(t) || third.Migration.Keys == 0 {
+	third := e.do("POST", plans, `{"interval":3,"table_version":2,"compact":{"records":[[0,0,2,1,6],[1,0,1,1,2]]}}`).
+		want(http.StatusCreated).compacted()
+	if third.Migrates != "classes" || third.RoutingTable.SizeBefore != 2 ||
+		third.RoutingTable.SizeAfter != third.tableAfter(t) || third.Migration.Keys == 0 {
 		t.Errorf("%+v", third)
 	}
 	e.do("GET", "/v1/plans/"+third.ID+"/routing-table", "").fails(http.StatusConflict, "table_not_held", "")
-	e.do("PUT", "/v1/plans/"+third.ID+"/resolution", "key,from,to\n", csv).fails(http.StatusConflict, "resolution_not_needed", "")
+	e.do("PUT", "/v1/plans/"+third.ID+"/resolution", "key,from,to\n", csv).
+		fails(http.StatusConflict, "resolution_not_needed", "")
 	for range 2 {
-		if done := e.do("POST", "/v1/plans/"+third.ID+"/commit", stopped).want(http.StatusOK).compacted(); done.Version == nil || *done.Version != 3 || done.ResolvedKeys != nil {
+		if done := e.do("POST", "/v1/plans/"+third.ID+"/commit", stopped).want(http.StatusOK).
+			compacted(); done.Version == nil || *done.Version != 3 || done.ResolvedKeys != nil {
 			t.Errorf("%+v", done)
 		}
 	}
-	e.do("POST", plans, `{"interval":4,"table_version":2,"compact":{"records":[]}}`).fails(http.StatusConflict, "table_version_outdated", "")
-	e.do("PUT", operator, strings.Replace(engineOwned, `,"table_owner":"engine"`, "", 1)).fails(http.StatusConflict, "table_owner_fixed", "")
+	e.do("POST", plans, `{"interval":4,"table_version":2,"compact":{"records":[]}}`).
+		fails(http.StatusConflict, "table_version_outdated", "")
+	e.do("PUT", operator, strings.Replace(engineOwned, `,"table_owner":"engine"`, "", 1)).
+		fails(http.StatusConflict, "table_owner_fixed", "")
 	e.do("PUT", operator, strings.Replace(engineOwned, "llfd", "mixed", 1)).want(http.StatusOK)
-	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics, `plannerd_routing_table_entries{operator="clicks"}`) {
+	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics,
+		`plannerd_routing_table_entries{operator="clicks"}`) {
 		t.Error("the size of a table that nobody here holds is measured")
 	}
 	// A new operator of that name may decide anew.

@@ -80,7 +80,8 @@ func TestListETags(t *testing.T) {
 func TestResolvedETag(t *testing.T) {
 	e := newEnv(t)
 	e.operator("classes", allAtHome)
-	plan := "/v1/plans/" + e.do("POST", "/v1/operators/classes/plans", `{"interval":1,"compact":{"degree":8,"records":[[0,0,1,1,8]]}}`).want(http.StatusCreated).compacted().ID
+	plan := "/v1/plans/" + e.do("POST", "/v1/operators/classes/plans",
+		`{"interval":1,"compact":{"degree":8,"records":[[0,0,1,1,8]]}}`).want(http.StatusCreated).compacted().ID
 	var tags, plain []string
 	for _, name := range []string{"a", "b", "a"} {
 		rows := "key,from,to\n"

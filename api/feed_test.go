@@ -101,9 +101,11 @@ func TestSince(t *testing.T) {
 		equalMaps(t, "since "+unknown, f.apply(map[string]int32{"x": 1}), tables[4])
 	}
 	a := e.do("GET", feed+"?since=4&key_encoding=base64", "")
-	e.do("GET", feed+"?since=4&key_encoding=base64", "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
+	e.do("GET", feed+"?since=4&key_encoding=base64", "", "If-None-Match: "+a.header.Get("ETag")).
+		want(http.StatusNotModified)
 	e.do("GET", feed+"?since=4", "", "Accept: text/csv").fails(http.StatusNotAcceptable, "not_acceptable", "")
-	e.do("GET", "/v1/operators/none/routing-table?since=4&wait=1s", "").fails(http.StatusNotFound, "operator_not_found", "")
+	e.do("GET", "/v1/operators/none/routing-table?since=4&wait=1s", "").
+		fails(http.StatusNotFound, "operator_not_found", "")
 }
 
 // TestSinceFull: where the changes do not tell enough, the table comes whole.
@@ -117,7 +119,8 @@ func TestSinceFull(t *testing.T) {
 	}
 	e = newEnv(t)
 	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"}}`)
-	e.do("PUT", "/v1/operators/clicks", `{"instances":[{"id":0},{"id":1,"capacity":1.5}],"hash":{"function":"modulo"}}`).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":[{"id":0},{"id":1,"capacity":1.5}],"hash":{"function":"modulo"}}`).
+		want(http.StatusOK)
 	body := `{"interval":%d,"keys":[{"key":"a","cost":1},{"key":"b","cost":1},{"key":"c","cost":1},{"key":"d","cost":5}]}`
 	commit := func(n int) {
 		p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(body, n)).want(http.StatusCreated).plan()
@@ -147,10 +150,12 @@ func TestPending(t *testing.T) {
 	for _, target := range []string{feed, feed + "?since=0", feed + "?since=0&wait=1s"} {
 		a := e.do("GET", target, "")
 		f := a.feed()
-		if f.Version != 0 || f.Pending == nil || f.Pending.Plan != p.Id || len(f.Pending.Set) != len(p.RoutingTable.Set) || f.Pending.ConfigVersion != 1 {
+		if f.Version != 0 || f.Pending == nil || f.Pending.Plan != p.Id || len(f.Pending.Set) != len(p.RoutingTable.Set) ||
+			f.Pending.ConfigVersion != 1 {
 			t.Errorf("%s: %s", target, a.body)
 		}
-		e.do("GET", strings.Replace(target, "1s", "1ms", 1), "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
+		e.do("GET", strings.Replace(target, "1s", "1ms", 1), "", "If-None-Match: "+a.header.Get("ETag")).
+			want(http.StatusNotModified)
 	}
 	if f := e.do("GET", feed+"?version=0", "").feed(); f.Pending != nil {
 		t.Errorf("a version that never changes has something pending: %+v", f)

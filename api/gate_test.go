@@ -53,7 +53,8 @@ func TestGate(t *testing.T) {
 func TestGateIsGuarded(t *testing.T) {
 	var log strings.Builder
 	gate := api.NewGate(api.Config{
-		Version: "test", Logger: slog.New(slog.NewJSONHandler(&log, nil)), Access: api.Access{Hosts: []string{"planner.example"}},
+		Version: "test", Logger: slog.New(slog.NewJSONHandler(&log, nil)),
+		Access: api.Access{Hosts: []string{"planner.example"}},
 	})
 	for _, c := range []struct {
 		method, target, origin string
@@ -79,7 +80,8 @@ func TestGateIsGuarded(t *testing.T) {
 		}
 	}
 	// A healthy probe is told at level debug.
-	if n := strings.Count(log.String(), `"msg":"request"`); n != 5 || strings.Count(log.String(), `"request_id":"this-one"`) != n {
+	if n := strings.Count(log.String(), `"msg":"request"`); n != 5 ||
+		strings.Count(log.String(), `"request_id":"this-one"`) != n {
 		t.Errorf("%d requests in the log:\n%s", n, &log)
 	}
 }

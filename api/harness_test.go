@@ -184,7 +184,8 @@ func (e *env) send(ctx context.Context, method, target string, body io.Reader, h
 func (e *env) request(ctx context.Context, method, target string, body io.Reader, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
 	if r.ContentLength != 0 {
-		r.Header.Set("Content-Type", map[bool]string{true: "application/merge-patch+json", false: "application/json"}[method == "PATCH"])
+		r.Header.Set("Content-Type", map[bool]string{true: "application/merge-patch+json",
+			false: "application/json"}[method == "PATCH"])
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
@@ -402,7 +403,8 @@ func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.
 	return f.Store.Route(ctx, operator, key)
 }
 
-func (f *faults) PutReport(ctx context.Context, operator string, r store.Report, data []byte, keep int) ([]store.Report, bool, error) {
+func (f *faults) PutReport(ctx context.Context, operator string, r store.Report, data []byte, keep int) ([]store.Report,
+	bool, error) {
 	if err := f.fault("PutReport"); err != nil {
 		return nil, false, err
 	}
@@ -430,7 +432,8 @@ func (f *faults) CreatePlan(ctx context.Context, p store.NewPlan, by store.Trans
 	return f.Store.CreatePlan(ctx, p, by)
 }
 
-func (f *faults) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration, at time.Time) error {
+func (f *faults) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration,
+	at time.Time) error {
 	if err := f.fault("ExtendIdempotent"); err != nil {
 		return err
 	}
@@ -481,21 +484,24 @@ func (f *faults) Transitions(ctx context.Context, id string) ([]store.Transition
 	return f.Store.Transitions(ctx, id)
 }
 
-func (f *faults) ApprovePlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (f *faults) ApprovePlan(ctx context.Context, id string, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("ApprovePlan"); err != nil {
 		return store.Plan{}, err
 	}
 	return f.Store.ApprovePlan(ctx, id, by, guards...)
 }
 
-func (f *faults) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (f *faults) RejectPlan(ctx context.Context, id string, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("RejectPlan"); err != nil {
 		return store.Plan{}, err
 	}
 	return f.Store.RejectPlan(ctx, id, by, guards...)
 }
 
-func (f *faults) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (f *faults) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("StartPlan"); err != nil {
 		return store.Plan{}, err
 	}
@@ -503,7 +509,8 @@ func (f *faults) StartPlan(ctx context.Context, id string, executor store.Execut
 }
 
 func (f *faults) AckPlan(
-	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
+	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention,
+	guards ...store.PlanGuard,
 ) (store.Plan, bool, error) {
 	if err := f.fault("AckPlan"); err != nil {
 		return store.Plan{}, false, err

@@ -40,23 +40,28 @@ func waitingPlan(config string) func(e *env) plan {
 var betaTwo = strings.Replace(reported, "{", `{"beta":2,`, 1)
 
 func verb(name, config, verb, body string, before ...string) mutation {
-	return mutation{name: name, method: "POST", status: http.StatusOK, again: http.StatusOK, prepare: func(e *env) (string, string) {
-		target := "/v1/plans/" + waitingPlan(config)(e).Id + "/"
-		for i := 0; i < len(before); i += 2 {
-			e.do("POST", target+before[i], before[i+1]).want(http.StatusOK)
-		}
-		return target + verb, body
-	}}
+	return mutation{name: name, method: "POST", status: http.StatusOK, again: http.StatusOK,
+		prepare: func(e *env) (string, string) {
+			target := "/v1/plans/" + waitingPlan(config)(e).Id + "/"
+			for i := 0; i < len(before); i += 2 {
+				e.do("POST", target+before[i], before[i+1]).want(http.StatusOK)
+			}
+			return target + verb, body
+		}}
 }
 
 // mutations is every request of the contract that changes something.
 func mutations() []mutation {
 	operator := func(e *env) { e.operator("clicks", reported) }
 	return []mutation{
-		{"create", "PUT", func(*env) (string, string) { return "/v1/operators/clicks", reported }, nil, http.StatusCreated, http.StatusOK},
-		{"reconfigure", "PUT", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", betaTwo }, nil, http.StatusOK, http.StatusOK},
-		{"delete", "DELETE", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", "" }, nil, http.StatusNoContent, http.StatusNotFound},
-		{"plan", "POST", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks/plans", interval(1, "") }, nil, http.StatusCreated, http.StatusOK},
+		{"create", "PUT", func(*env) (string, string) { return "/v1/operators/clicks", reported }, nil, http.StatusCreated,
+			http.StatusOK},
+		{"reconfigure", "PUT", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", betaTwo }, nil,
+			http.StatusOK, http.StatusOK},
+		{"delete", "DELETE", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks", "" }, nil,
+			http.StatusNoContent, http.StatusNotFound},
+		{"plan", "POST", func(e *env) (string, string) { operator(e); return "/v1/operators/clicks/plans", interval(1, "") },
+			nil, http.StatusCreated, http.StatusOK},
 		{"report", "PUT", func(e *env) (string, string) {
 			operator(e)
 			return reportTarget(1, 0), `{"keys":[{"key":"a","cost":1,"hash_instance":0}]}`
@@ -101,7 +106,8 @@ func sameAnswer(t *testing.T, got, want *answer) {
 	t.Helper()
 	if got.status != want.status || !bytes.Equal(got.body, want.body) ||
 		got.header.Get("ETag") != want.header.Get("ETag") || got.header.Get("Location") != want.header.Get("Location") {
-		t.Errorf("another answer:\n%d %v %s\nthe first was\n%d %v %s", got.status, got.header, got.body, want.status, want.header, want.body)
+		t.Errorf("another answer:\n%d %v %s\nthe first was\n%d %v %s", got.status, got.header, got.body, want.status,
+			want.header, want.body)
 	}
 }
 
@@ -174,7 +180,8 @@ func TestAtOnce(t *testing.T) {
 					case a.status == m.status && a.header.Get("Idempotent-Replayed") == "":
 						firsts++
 					case key == "" && a.status == m.again, key != "" && a.status == m.status:
-					case key != "" && a.status == http.StatusConflict && a.problem().Code == "idempotency_key_running" && a.header.Get("Retry-After") != "":
+					case key != "" && a.status == http.StatusConflict && a.problem().Code == "idempotency_key_running" &&
+						a.header.Get("Retry-After") != "":
 					default:
 						t.Errorf("%d %s", a.status, a.body)
 					}
@@ -294,8 +301,10 @@ func TestRefusedKeys(t *testing.T) {
 	f := &faults{}
 	e := newEnv(t, func(c *api.Config) { f.Store = c.Store; c.Store = f })
 	const plans, key = "/v1/operators/clicks/plans", "Idempotency-Key: a key"
-	for name, bad := range map[string]string{"blank": "a key", "long": strings.Repeat("k", 256), "none": "", "not ASCII": "ké"} {
-		e.do("DELETE", "/v1/operators/"+strings.ReplaceAll(name, " ", "-"), "", "Idempotency-Key: "+bad).fails(unprocessable, "invalid", "?Idempotency-Key")
+	for name, bad := range map[string]string{"blank": "a key", "long": strings.Repeat("k", 256), "none": "",
+		"not ASCII": "ké"} {
+		e.do("DELETE", "/v1/operators/"+strings.ReplaceAll(name, " ", "-"), "", "Idempotency-Key: "+bad).
+			fails(unprocessable, "invalid", "?Idempotency-Key")
 	}
 	const good = "Idempotency-Key: !~\"key\""
 	e.do("POST", plans, interval(1, ""), good).fails(http.StatusNotFound, "operator_not_found", "")
@@ -383,7 +392,8 @@ type claims struct {
 	held *store.Idempotency
 }
 
-func (c *claims) BeginIdempotent(ctx context.Context, i store.Idempotency, lease time.Duration, at time.Time) (store.Claim, error) {
+func (c *claims) BeginIdempotent(ctx context.Context, i store.Idempotency, lease time.Duration,
+	at time.Time) (store.Claim, error) {
 	*c.held = i
 	return c.Store.BeginIdempotent(ctx, i, lease, at)
 }
@@ -398,7 +408,8 @@ func TestDuplicateUnderKey(t *testing.T) {
 	a := e.do("POST", plans, interval(1, ""), key).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+id+"/abort", "").want(http.StatusOK)
 	sameAnswer(t, e.do("POST", plans, interval(1, ""), key), a)
-	if other := e.do("POST", plans, interval(1, ""), "Idempotency-Key: l").want(http.StatusCreated).plan(); other.Id == id {
+	if other := e.do("POST", plans, interval(1, ""), "Idempotency-Key: l").want(http.StatusCreated).
+		plan(); other.Id == id {
 		t.Error("an aborted plan is no duplicate")
 	}
 }

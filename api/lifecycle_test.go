@@ -27,7 +27,8 @@ func TestLifecycle(t *testing.T) {
 	e.operator("clicks", reported)
 	created := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
 	p := created.plan()
-	if p.Status != "approved" || p.Version != nil || p.BaseVersion != 0 || p.Timing.PersistMs == nil || p.Theta.After != 0 || !p.Balanced {
+	if p.Status != "approved" || p.Version != nil || p.BaseVersion != 0 || p.Timing.PersistMs == nil ||
+		p.Theta.After != 0 || !p.Balanced {
 		t.Errorf("%s", created.body)
 	}
 	if got := created.header.Get("Location"); got != "/v1/plans/"+p.Id {
@@ -40,11 +41,13 @@ func TestLifecycle(t *testing.T) {
 	equalMaps(t, "set", entries(p.RoutingTable), map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0})
 
 	again := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK)
-	if q := again.plan(); q.Id != p.Id || q.Timing.PersistMs != nil || len(q.Migrations) != len(p.Migrations) || len(q.RoutingTable.Set) != len(p.RoutingTable.Set) {
+	if q := again.plan(); q.Id != p.Id || q.Timing.PersistMs != nil || len(q.Migrations) != len(p.Migrations) ||
+		len(q.RoutingTable.Set) != len(p.RoutingTable.Set) {
 		t.Errorf("the same statistics again: %s", again.body)
 	}
 	got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK)
-	if got.header.Get("ETag") != created.header.Get("ETag") || strings.Contains(string(got.body), "migrations\":[") || strings.Contains(string(got.body), `"set"`) {
+	if got.header.Get("ETag") != created.header.Get("ETag") || strings.Contains(string(got.body), "migrations\":[") ||
+		strings.Contains(string(got.body), `"set"`) {
 		t.Errorf("%s", got.body)
 	}
 	e.do("GET", "/v1/plans/"+p.Id, "", "If-None-Match: "+got.header.Get("ETag")).want(http.StatusNotModified)
@@ -53,8 +56,10 @@ func TestLifecycle(t *testing.T) {
 		t.Error("included lists differ from those of the creation")
 	}
 
-	e.do("POST", "/v1/operators/clicks/plans", interval(2, `,"table_version":1`)).fails(http.StatusConflict, "table_version_ahead", "")
-	done := e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"engine","reason":"moved"}`).want(http.StatusOK).plan()
+	e.do("POST", "/v1/operators/clicks/plans", interval(2, `,"table_version":1`)).
+		fails(http.StatusConflict, "table_version_ahead", "")
+	done := e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true,"actor":"engine","reason":"moved"}`).
+		want(http.StatusOK).plan()
 	if done.Status != "committed" || done.Version == nil || *done.Version != 1 {
 		t.Errorf("%+v", done)
 	}
@@ -63,7 +68,8 @@ func TestLifecycle(t *testing.T) {
 	e.committedTable()
 
 	// Sent again after the commit: still the same plan.
-	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK).plan(); q.Id != p.Id || q.Status != "committed" {
+	if q := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK).plan(); q.Id != p.Id ||
+		q.Status != "committed" {
 		t.Errorf("%+v", q)
 	}
 	other := strings.Replace(interval(1, ""), `"cost":7`, `"cost":8`, 1)
@@ -71,13 +77,15 @@ func TestLifecycle(t *testing.T) {
 	// The engine has migrated, and reports from table version 0 still: its
 	// instances are outdated, and all is balanced.
 	q := e.do("POST", "/v1/operators/clicks/plans", interval(5, `,"table_version":0`)).want(http.StatusCreated).plan()
-	if q.Status != "no_action" || !slices.Contains(q.Causes, "balanced") || len(q.Migrations) != 0 || q.BaseVersion != 1 || q.DriftedKeys != 0 {
+	if q.Status != "no_action" || !slices.Contains(q.Causes, "balanced") || len(q.Migrations) != 0 || q.BaseVersion != 1 ||
+		q.DriftedKeys != 0 {
 		t.Errorf("%+v", q)
 	}
 	e.do("POST", "/v1/operators/clicks/plans", interval(3, "")).fails(http.StatusConflict, "interval_outdated", "")
 	e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusOK)
 	e.do("POST", "/v1/operators/clicks/plans", interval(0, `,"epoch":1,"table_version":0`)).want(http.StatusCreated)
-	if op := string(e.do("GET", "/v1/operators/clicks", "").body); !strings.Contains(op, `"last_epoch":1,"last_interval":0,`) {
+	if op := string(e.do("GET", "/v1/operators/clicks", "").body); !strings.Contains(op,
+		`"last_epoch":1,"last_interval":0,`) {
 		t.Errorf("%s", op)
 	}
 }
@@ -96,16 +104,21 @@ func (e *env) committedTable() {
 	if table.Version != 1 || table.ConfigVersion != 1 || !slices.Equal(table.Entries, want) || len(table.Instances) != 2 {
 		e.Errorf("%s", a.body)
 	}
-	e.do("GET", "/v1/operators/clicks/routing-table", "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
-	lines := "{\"key\":\"k1\",\"instance\":1}\n{\"key\":\"k3\",\"instance\":1}\n{\"key\":\"k4\",\"instance\":0}\n{\"key\":\"k5\",\"instance\":0}\n"
-	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: application/x-ndjson").want(http.StatusOK); string(a.body) != lines {
+	e.do("GET", "/v1/operators/clicks/routing-table", "", "If-None-Match: "+a.header.Get("ETag")).
+		want(http.StatusNotModified)
+	lines := "{\"key\":\"k1\",\"instance\":1}\n{\"key\":\"k3\",\"instance\":1}\n" +
+		"{\"key\":\"k4\",\"instance\":0}\n{\"key\":\"k5\",\"instance\":0}\n"
+	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: application/x-ndjson").
+		want(http.StatusOK); string(a.body) != lines {
 		e.Errorf("%s", a.body)
 	}
-	a = e.do("GET", "/v1/operators/clicks/routing-table?version=1", "", "Accept: text/csv, application/json;q=0.5").want(http.StatusOK)
+	a = e.do("GET", "/v1/operators/clicks/routing-table?version=1", "", "Accept: text/csv, application/json;q=0.5").
+		want(http.StatusOK)
 	if string(a.body) != "key,instance\nk1,1\nk3,1\nk4,0\nk5,0\n" || a.header.Get("Plannerd-Table-Version") != "1" {
 		e.Errorf("%s %v", a.body, a.header)
 	}
-	e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
+	e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv", "If-None-Match: "+a.header.Get("ETag")).
+		want(http.StatusNotModified)
 	e.do("GET", "/v1/operators/clicks/routing-table?version=0", "").want(http.StatusOK).into(&table)
 	if table.Version != 0 || len(table.Entries) != 0 {
 		e.Errorf("version 0: %+v", table)
@@ -141,7 +154,8 @@ func TestAbort(t *testing.T) {
 	e.do("POST", "/v1/plans/"+first.Id+"/abort", "").want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+first.Id+"/commit", stopped).fails(http.StatusConflict, "transition_not_allowed", "")
 	// Other statistics may be sent for the interval of an aborted plan.
-	second := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(1, ""), `"cost":7`, `"cost":6`, 1)).want(http.StatusCreated).plan()
+	second := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(1, ""), `"cost":7`, `"cost":6`, 1)).
+		want(http.StatusCreated).plan()
 	third := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+third.Id+"/commit", stopped).want(http.StatusOK)
 	if got := e.do("GET", "/v1/plans/"+second.Id, "").want(http.StatusOK).plan(); got.Status != "superseded" {
@@ -199,14 +213,16 @@ func TestEndedPlanBesideALiveOne(t *testing.T) {
 	const plans = "/v1/operators/clicks/plans"
 	ended := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	e.verb(ended.Id, "abort", "").want(http.StatusOK)
-	live := e.do("POST", plans, strings.Replace(interval(1, ""), `"cost":7`, `"cost":8`, 1)).want(http.StatusCreated).plan()
+	live := e.do("POST", plans, strings.Replace(interval(1, ""), `"cost":7`, `"cost":8`, 1)).
+		want(http.StatusCreated).plan()
 	a := e.do("POST", plans, interval(1, "")).fails(http.StatusConflict, "interval_planned", "")
 	if detail := a.problem().Detail; !strings.Contains(detail, live.Id) || !strings.Contains(detail, "approved") {
 		t.Errorf("%s", detail)
 	}
 	// Once nothing lives, the interval may have a plan of them again.
 	e.verb(live.Id, "abort", "").want(http.StatusOK)
-	if p := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan(); p.Id == ended.Id || p.Status != "approved" {
+	if p := e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan(); p.Id == ended.Id ||
+		p.Status != "approved" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -215,7 +231,9 @@ func TestEndedPlanBesideALiveOne(t *testing.T) {
 // a plan that does something else or that the table limit demands, never by themselves.
 func TestAbsentKeys(t *testing.T) {
 	gone := func(n int, more string) string {
-		return fmt.Sprintf(`{"interval":%d,%s"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`, n, more)
+		return fmt.Sprintf(
+			`{"interval":%d,%s"keys":[{"key":"k2","cost":4,"hash_instance":0},{"key":"k6","cost":4,"hash_instance":1}]}`, n,
+			more)
 	}
 	const partial = `"coverage":"partial","residual":[{"instance":0,"cost":1,"state":1,"keys":2},{"instance":1,"cost":1}],`
 	e := newEnv(t)
@@ -225,8 +243,10 @@ func TestAbsentKeys(t *testing.T) {
 	}
 	leaves := func(p wire.Plan, idle, size int64) {
 		t.Helper()
-		if p.Status != "no_action" || p.IdleEntries != idle || p.RoutingTable.SizeAfter != size || len(p.RoutingTable.Unset) > 0 || p.BaseVersion != 1 {
-			t.Errorf("%s with %d idle entries, size %d, unset %v, on version %d", p.Status, p.IdleEntries, p.RoutingTable.SizeAfter, p.RoutingTable.Unset, p.BaseVersion)
+		if p.Status != "no_action" || p.IdleEntries != idle || p.RoutingTable.SizeAfter != size ||
+			len(p.RoutingTable.Unset) > 0 || p.BaseVersion != 1 {
+			t.Errorf("%s with %d idle entries, size %d, unset %v, on version %d", p.Status, p.IdleEntries,
+				p.RoutingTable.SizeAfter, p.RoutingTable.Unset, p.BaseVersion)
 		}
 	}
 	e.operator("clicks", reported)
@@ -246,7 +266,8 @@ func TestAbsentKeys(t *testing.T) {
 	limited := strings.Replace(reported, "{", `{"table_limit":2,`, 1)
 	e.do("PUT", "/v1/operators/clicks", limited).want(http.StatusOK)
 	q := post(gone(9, ""))
-	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 || len(q.Migrations) > 0 || !slices.Equal(q.Awaits, []int32{0, 1}) {
+	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 ||
+		len(q.Migrations) > 0 || !slices.Equal(q.Awaits, []int32{0, 1}) {
 		t.Errorf("%s unsets %v, awaits %v", q.Status, q.RoutingTable.Unset, q.Awaits)
 	}
 	e.verb(q.Id, "start", `{"executor":"e"}`).want(http.StatusOK)
@@ -262,7 +283,8 @@ func TestNoGrace(t *testing.T) {
 	e.operator("clicks", strings.Replace(reported, "{", `{"entry_grace":0,`, 1))
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
-	q := e.do("POST", "/v1/operators/clicks/plans", `{"interval":2,"keys":[{"key":"a","cost":3,"hash_instance":0},{"key":"b","cost":3,"hash_instance":0}]}`).
+	q := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":2,"keys":[{"key":"a","cost":3,"hash_instance":0},{"key":"b","cost":3,"hash_instance":0}]}`).
 		want(http.StatusCreated).plan()
 	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 1 {
 		t.Errorf("%s unsets %v, size %d", q.Status, q.RoutingTable.Unset, q.RoutingTable.SizeAfter)
@@ -280,10 +302,12 @@ func TestRescale(t *testing.T) {
 	stats := func(n int, more string) string {
 		return fmt.Sprintf(`{"interval":%d,"keys":[%s]%s}`, n, strings.Join(keys, ","), more)
 	}
-	if a := e.do("PUT", "/v1/operators/clicks", `{"instances":[{"id":7},{"id":0}],"hash":{"function":"modulo"}}`); a.status != http.StatusOK {
+	if a := e.do("PUT", "/v1/operators/clicks",
+		`{"instances":[{"id":7},{"id":0}],"hash":{"function":"modulo"}}`); a.status != http.StatusOK {
 		t.Fatalf("%s", a.body)
 	}
-	e.do("POST", "/v1/operators/clicks/plans", stats(1, `,"coverage":"partial"`)).fails(http.StatusConflict, "complete_coverage_required", "")
+	e.do("POST", "/v1/operators/clicks/plans", stats(1, `,"coverage":"partial"`)).
+		fails(http.StatusConflict, "complete_coverage_required", "")
 	p := e.do("POST", "/v1/operators/clicks/plans", stats(1, "")).want(http.StatusCreated).plan()
 	if p.Status != "approved" || p.ConfigVersion != 2 {
 		t.Fatalf("%+v", p)
@@ -329,10 +353,12 @@ func TestTrigger(t *testing.T) {
 	e.operator("clicks", strings.Replace(reported, "{", `{"trigger":{"theta":0.7},`, 1))
 	// 16 of 20 on one instance: θ = 0.6.
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"balanced"}) || p.Theta.Before < 0.59 || p.Theta.After != p.Theta.Before || p.Balanced {
+	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"balanced"}) || p.Theta.Before < 0.59 ||
+		p.Theta.After != p.Theta.Before || p.Balanced {
 		t.Errorf("%+v", p)
 	}
-	e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, "{", `{"trigger":{"theta":0.5,"cooldown_intervals":3},`, 1)).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, "{", `{"trigger":{"theta":0.5,"cooldown_intervals":3},`,
+		1)).want(http.StatusOK)
 	p = e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
 	if p.Status != "approved" {
 		t.Fatalf("%+v", p)
@@ -350,7 +376,8 @@ func TestTrigger(t *testing.T) {
 
 func TestOperators(t *testing.T) {
 	e := newEnv(t)
-	a := e.do("PUT", "/v1/operators/a.b-c_D", `{"instances":[{"id":3,"tokens":7},{"id":1,"capacity":2.5}]}`).want(http.StatusCreated)
+	a := e.do("PUT", "/v1/operators/a.b-c_D", `{"instances":[{"id":3,"tokens":7},{"id":1,"capacity":2.5}]}`).
+		want(http.StatusCreated)
 	if a.header.Get("Location") != "/v1/operators/a.b-c_D" || a.header.Get("ETag") == "" {
 		t.Errorf("%v", a.header)
 	}
@@ -361,16 +388,19 @@ func TestOperators(t *testing.T) {
 	if !strings.HasPrefix(string(a.body), want) {
 		t.Errorf("%s", a.body)
 	}
-	same := e.do("PUT", "/v1/operators/a.b-c_D", `{"theta_max":0.08,"instances":[{"id":1,"capacity":2.5},{"tokens":7,"id":3}],"hash":{}}`).want(http.StatusOK)
+	same := e.do("PUT", "/v1/operators/a.b-c_D",
+		`{"theta_max":0.08,"instances":[{"id":1,"capacity":2.5},{"tokens":7,"id":3}],"hash":{}}`).want(http.StatusOK)
 	if string(same.body) != string(a.body) || same.header.Get("ETag") != a.header.Get("ETag") {
 		t.Errorf("the same configuration again: %s", same.body)
 	}
 	changed := e.do("PUT", "/v1/operators/a.b-c_D", `{"instances":2,"table_limit":9}`).want(http.StatusOK)
-	if !strings.Contains(string(changed.body), `"config_version":2`) || !strings.Contains(string(changed.body), `"table_config_version":1`) {
+	if !strings.Contains(string(changed.body), `"config_version":2`) ||
+		!strings.Contains(string(changed.body), `"table_config_version":1`) {
 		t.Errorf("%s", changed.body)
 	}
 	got := e.do("GET", "/v1/operators/a.b-c_D", "").want(http.StatusOK)
-	e.do("GET", "/v1/operators/a.b-c_D", "", "If-None-Match: \"other\", "+got.header.Get("ETag")).want(http.StatusNotModified)
+	e.do("GET", "/v1/operators/a.b-c_D", "", "If-None-Match: \"other\", "+got.header.Get("ETag")).
+		want(http.StatusNotModified)
 	head := e.do("HEAD", "/v1/operators/a.b-c_D", "").want(http.StatusOK)
 	if head.header.Get("ETag") != got.header.Get("ETag") {
 		t.Errorf("HEAD: %v", head.header)
@@ -408,7 +438,8 @@ func (e *env) manyMoves(n int) plan {
 	for i := range n {
 		fmt.Fprintf(&b, "\"k,%04d\",%d,%d,0\n", i, 1+i%7, 1+i%11)
 	}
-	return e.do("POST", "/v1/operators/clicks/plans?interval=1", b.String(), "Content-Type: text/csv").want(http.StatusCreated).plan()
+	return e.do("POST", "/v1/operators/clicks/plans?interval=1", b.String(), "Content-Type: text/csv").
+		want(http.StatusCreated).plan()
 }
 
 func TestLongLists(t *testing.T) {
@@ -434,7 +465,8 @@ func TestLongLists(t *testing.T) {
 		}
 	}
 	byKey := pages(base + "?page_size=7")
-	if len(byKey) != len(p.Migrations) || !slices.IsSortedFunc(byKey, func(a, b migration) int { return strings.Compare(a.Key, b.Key) }) {
+	if len(byKey) != len(p.Migrations) || !slices.IsSortedFunc(byKey,
+		func(a, b migration) int { return strings.Compare(a.Key, b.Key) }) {
 		t.Errorf("%d migrations in pages, want %d by key", len(byKey), len(p.Migrations))
 	}
 	byCost := pages(base + "?sort=cost&page_size=1000")
@@ -454,7 +486,8 @@ func TestLongLists(t *testing.T) {
 		t.Errorf("migrations of an instance that does not exist: %v", got)
 	}
 	prefix := base64.StdEncoding.EncodeToString([]byte("k,01"))
-	if got := pages(base + "?key_encoding=base64&key_prefix=" + url.QueryEscape(prefix)); len(got) == 0 || got[0].Key[:4] != prefix[:4] {
+	if got := pages(base + "?key_encoding=base64&key_prefix=" + url.QueryEscape(prefix)); len(got) == 0 ||
+		got[0].Key[:4] != prefix[:4] {
 		t.Errorf("%v", got)
 	}
 	ndjson := e.do("GET", base, "", "Accept: application/x-ndjson").want(http.StatusOK)
@@ -463,7 +496,8 @@ func TestLongLists(t *testing.T) {
 	}
 	csv := e.do("GET", base+"?sort=cost", "", "Accept: text/csv").want(http.StatusOK)
 	first := strings.Split(string(csv.body), "\n")
-	if first[0] != "key,from,to,cost,state,reason" || !strings.HasPrefix(first[1], `"`+byCost[0].Key+`",0,1,`+strconv.Itoa(int(byCost[0].Cost))) {
+	if first[0] != "key,from,to,cost,state,reason" ||
+		!strings.HasPrefix(first[1], `"`+byCost[0].Key+`",0,1,`+strconv.Itoa(int(byCost[0].Cost))) {
 		t.Errorf("%q", first[:2])
 	}
 	e.do("GET", base+"?page_size=3", "", "Accept: text/csv").fails(http.StatusUnprocessableEntity, "invalid", "?page_size")
@@ -477,11 +511,13 @@ func TestLongLists(t *testing.T) {
 		NextPageToken *string
 	}
 	e.do("GET", changes+"?page_size=5", "").want(http.StatusOK).into(&page)
-	if len(page.Changes) != 5 || page.NextPageToken == nil || page.Changes[0].Previous != nil || *page.Changes[0].Instance != 1 {
+	if len(page.Changes) != 5 || page.NextPageToken == nil || page.Changes[0].Previous != nil ||
+		*page.Changes[0].Instance != 1 {
 		t.Errorf("%+v", page)
 	}
 	csv = e.do("GET", changes+"?instance=1", "", "Accept: text/csv").want(http.StatusOK)
-	if lines := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); lines[0] != "key,instance,previous" || len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,") {
+	if lines := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); lines[0] != "key,instance,previous" ||
+		len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,") {
 		t.Errorf("%q", lines[:2])
 	}
 	e.do("GET", changes+"?key_encoding=base64", "", "Accept: application/x-ndjson").want(http.StatusOK)
@@ -500,7 +536,8 @@ func TestLongLists(t *testing.T) {
 func TestBinaryKeysStored(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"key_encoding":"base64","keys":[{"key":"//8=","cost":3,"hash_instance":0},{"key":"/wA=","cost":3,"hash_instance":0}]}`).
+	p := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"key_encoding":"base64","keys":[{"key":"//8=","cost":3,"hash_instance":0},{"key":"/wA=","cost":3,"hash_instance":0}]}`).
 		want(http.StatusCreated).plan()
 	if p.KeyEncoding == nil || *p.KeyEncoding != wire.AnswerKeyEncodingBase64 || len(p.RoutingTable.Set) != 1 {
 		t.Fatalf("%+v", p)
@@ -523,7 +560,8 @@ func TestRetention(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", strings.Replace(reported, "{", `{"retention":{"versions":1},`, 1))
 	for i := 1; i <= 2; i++ {
-		p := e.do("POST", "/v1/operators/clicks/plans", strings.Replace(interval(i, ""), `"cost":4`, fmt.Sprintf(`"cost":%d`, i*8), 1)).want(http.StatusCreated).plan()
+		p := e.do("POST", "/v1/operators/clicks/plans",
+			strings.Replace(interval(i, ""), `"cost":4`, fmt.Sprintf(`"cost":%d`, i*8), 1)).want(http.StatusCreated).plan()
 		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}
 	e.do("GET", "/v1/operators/clicks/routing-table?version=0", "").fails(http.StatusGone, "purged", "")

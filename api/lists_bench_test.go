@@ -19,7 +19,8 @@ func benchMoves(e *env, n int) string {
 	r := rand.New(rand.NewPCG(4, 2))
 	rows, changes := make([]listed, n), make([]store.Change, n)
 	for i := range rows {
-		x := listed{key: fmt.Sprintf("user:%07d", i), from: r.Int32N(10), cost: float64(r.IntN(1e5)) / 100, state: float64(r.IntN(1 << 16))}
+		x := listed{key: fmt.Sprintf("user:%07d", i), from: r.Int32N(10), cost: float64(r.IntN(1e5)) / 100,
+			state: float64(r.IntN(1 << 16))}
 		x.to = (x.from + 1 + r.Int32N(9)) % 10
 		x.reason = []string{"overload", "move_back", "exchange"}[r.IntN(3)]
 		rows[i], changes[i] = x, store.Change{Key: []byte(x.key), Old: store.NoInstance, New: x.to}
@@ -38,7 +39,8 @@ func BenchmarkPage(b *testing.B) {
 		targets []string
 	}{
 		{"true", 1 << 30, []string{
-			"/migrations?sort=key", "/migrations?sort=key&skip=90000", "/migrations?sort=cost", "/migrations?sort=cost&skip=90000",
+			"/migrations?sort=key", "/migrations?sort=key&skip=90000", "/migrations?sort=cost",
+			"/migrations?sort=cost&skip=90000",
 			"/migrations?sort=reason", "/migrations?sort=reason&skip=90000", "/migrations?sort=state&order=asc&instance=3",
 			"/migrations?sort=cost&reason=overload&skip=30000", "/migrations?key_contains=777&min_cost=500", "/flows",
 			"/routing-table", "/routing-table?skip=90000", "/routing-table?instance=3",

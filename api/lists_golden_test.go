@@ -45,7 +45,8 @@ func TestListsGolden(t *testing.T) {
 		show(a, "POST "+operator)
 		id := a.plan().Id
 		path := "/v1/plans/" + id
-		for _, include := range []string{"", "?include=migrations", "?include=routing_table", "?include=migrations,routing_table&key_encoding=base64"} {
+		for _, include := range []string{"", "?include=migrations", "?include=routing_table",
+			"?include=migrations,routing_table&key_encoding=base64"} {
 			get(path + include)
 		}
 		for _, accept := range kinds {
@@ -71,10 +72,13 @@ func TestListsGolden(t *testing.T) {
 	e.operator("keys", reported)
 	keyed(plan("keys", interval(1, "")))
 	// Entries are removed as well, and altered.
-	later := strings.NewReplacer(`"cost":7`, `"cost":1`, `"cost":1,`, `"cost":9,`, `"key":"k6"`, `"key":"a \"b\",c"`).Replace(interval(2, ""))
+	later := strings.NewReplacer(`"cost":7`, `"cost":1`, `"cost":1,`, `"cost":9,`, `"key":"k6"`, `"key":"a \"b\",c"`).
+		Replace(interval(2, ""))
 	keyed(plan("keys", later))
 	e.operator("binary", reported)
-	keyed(plan("binary", `{"interval":1,"key_encoding":"base64","keys":[{"key":"/wA=","cost":3,"instance":0,"hash_instance":0},{"key":"YQ==","cost":2.5,"instance":0,"hash_instance":1}]}`))
+	keyed(
+		plan("binary",
+			`{"interval":1,"key_encoding":"base64","keys":[{"key":"/wA=","cost":3,"instance":0,"hash_instance":0},{"key":"YQ==","cost":2.5,"instance":0,"hash_instance":1}]}`))
 
 	e.operator("ring", ringConfig)
 	plan("ring", load(1, heavyFirst(40)...))
@@ -83,7 +87,8 @@ func TestListsGolden(t *testing.T) {
 
 	const classes = `"compact":{"degree":8,"records":[[0,0,4,1,3],[0,0,2,2,4],[1,1,2,1,1]]}`
 	e.operator("classes", strings.Replace(reported, "{", `{"table_owner":"engine",`, 1))
-	path := "/v1/plans/" + e.do("POST", "/v1/operators/classes/plans", `{"interval":1,`+classes+`}`).want(http.StatusCreated).compacted().ID
+	path := "/v1/plans/" + e.do("POST", "/v1/operators/classes/plans", `{"interval":1,`+classes+`}`).
+		want(http.StatusCreated).compacted().ID
 	get(path + "?include=migrations,routing_table")
 	for _, accept := range kinds {
 		get(path+"/migrations?sort=count", accept)

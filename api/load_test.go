@@ -25,13 +25,16 @@ func TestListedPlans(t *testing.T) {
 			t.Errorf("the plan lacks %s: %s", name, one.body)
 		}
 	}
-	if !strings.Contains(list, `"id":"`+p.Id+`"`) || !strings.Contains(list, `"drifted_keys"`) || !strings.Contains(list, `"routing_table":{"size_before":0,`) {
+	if !strings.Contains(list, `"id":"`+p.Id+`"`) || !strings.Contains(list, `"drifted_keys"`) ||
+		!strings.Contains(list, `"routing_table":{"size_before":0,`) {
 		t.Errorf("%s", list)
 	}
 	// A repeated request answers with the whole plan, found through the list.
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
-	again := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`)
-	if body := string(again.want(http.StatusOK).body); !strings.Contains(body, `"instances":[`) || !strings.Contains(body, `"hot_keys":[`) {
+	again := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`)
+	if body := string(again.want(http.StatusOK).body); !strings.Contains(body, `"instances":[`) ||
+		!strings.Contains(body, `"hot_keys":[`) {
 		t.Errorf("%s", body)
 	}
 }
@@ -67,7 +70,8 @@ func TestOperatorPages(t *testing.T) {
 		e.operator(name, `{"instances":1}`)
 		want += name
 	}
-	for size, pages := range map[int]string{1: "", 7: "[7 7 7 2]", 10: "[10 10 3]", 22: "[22 1]", 23: "[23]", 24: "[23]", 1000: "[23]"} {
+	for size, pages := range map[int]string{1: "", 7: "[7 7 7 2]", 10: "[10 10 3]", 22: "[22 1]", 23: "[23]", 24: "[23]",
+		1000: "[23]"} {
 		names, lengths := e.names(fmt.Sprintf("/v1/operators?page_size=%d", size))
 		if strings.Join(names, "") != want || pages != "" && fmt.Sprint(lengths) != pages {
 			t.Errorf("page_size %d: pages of %v: %v", size, lengths, names)
@@ -100,7 +104,8 @@ func TestOperatorPagesAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	const partitions = 400_000
-	long := strings.NewReplacer(`"partitions":1,`, fmt.Sprintf(`"partitions":%d,`, partitions), "[0]", "[0"+strings.Repeat(",0", partitions-1)+"]").
+	long := strings.NewReplacer(`"partitions":1,`, fmt.Sprintf(`"partitions":%d,`, partitions), "[0]", "[0"+
+		strings.Repeat(",0", partitions-1)+"]").
 		Replace(string(op.Config))
 	for i := range 7 {
 		if _, _, err := e.store.PutOperator(t.Context(), fmt.Sprintf("op-%d", i), []byte(long), op.CreatedAt); err != nil {
@@ -147,7 +152,9 @@ func TestTableIsReadOnce(t *testing.T) {
 		c.Store = counted
 	})
 	post := func(interval int) (p struct{ ID string }) {
-		body := fmt.Sprintf(`{"interval":%d,"keys":[{"key":"a","cost":%d,"hash_instance":0},{"key":"b","cost":%[1]d,"hash_instance":0}]}`, interval, interval)
+		body := fmt.Sprintf(
+			`{"interval":%d,"keys":[{"key":"a","cost":%d,"hash_instance":0},{"key":"b","cost":%[1]d,"hash_instance":0}]}`,
+			interval, interval)
 		e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
 		return p
 	}
@@ -202,7 +209,8 @@ func TestTooManyTokens(t *testing.T) {
 	e.refused(t, []refusal{
 		put("by default", `{"instances":32769}`, "/hash/tokens_per_instance"),
 		put("for each", `{"instances":65,"hash":{"tokens_per_instance":65536}}`, "/hash/tokens_per_instance"),
-		{"what-if", "POST", "/v1/what-if?instances=32769", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?tokens_per_instance"},
+		{"what-if", "POST", "/v1/what-if?instances=32769", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid",
+			"?tokens_per_instance"},
 	})
 	e.do("PUT", "/v1/operators/clicks", `{"instances":32768}`).want(http.StatusOK)
 }

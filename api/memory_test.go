@@ -53,7 +53,8 @@ func (e *env) metric(name string) string {
 func (e *env) hold() (release func()) {
 	e.Helper()
 	reader, writer := io.Pipe()
-	r := httptest.NewRequestWithContext(e.Context(), http.MethodPost, "/v1/what-if?instances=2&hash_function=modulo", reader)
+	r := httptest.NewRequestWithContext(e.Context(), http.MethodPost,
+		"/v1/what-if?instances=2&hash_function=modulo", reader)
 	r.Header.Set("Content-Type", "text/csv")
 	r.ContentLength = 1 << 29
 	done := make(chan int, 1)
@@ -101,8 +102,9 @@ func TestMemoryBudget(t *testing.T) {
 		t.Error(detail)
 	}
 	for name, want := range map[string]string{
-		"plannerd_memory_reserved_bytes": "0", `plannerd_memory_requests{state="holding"}`: "0", `plannerd_memory_requests{state="waiting"}`: "0",
-		"plannerd_memory_budget_bytes": "1.6777216e+07", `plannerd_memory_rejections_total{reason="full"}`: "1",
+		"plannerd_memory_reserved_bytes": "0", `plannerd_memory_requests{state="holding"}`: "0",
+		`plannerd_memory_requests{state="waiting"}`: "0",
+		"plannerd_memory_budget_bytes":              "1.6777216e+07", `plannerd_memory_rejections_total{reason="full"}`: "1",
 		`plannerd_memory_rejections_total{reason="exceeded"}`: "1", `plannerd_memory_rejections_total{reason="stalled"}`: "0",
 	} {
 		if v := e.metric(name); v != want {
@@ -159,13 +161,15 @@ func TestStoredMemory(t *testing.T) {
 	for _, target := range targets {
 		e.do("GET", target, "").fails(http.StatusTooManyRequests, "over_budget", "")
 	}
-	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).
+		fails(http.StatusTooManyRequests, "over_budget", "")
 	release()
 	long.say(10_000_000)
 	for _, target := range targets {
 		e.do("GET", target, "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	}
-	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(body, "1", "2", 1)).
+		fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	long.say(10_000)
 	for _, target := range targets {
 		e.do("GET", target, "").want(http.StatusOK)
@@ -219,7 +223,8 @@ func TestAllBodies(t *testing.T) {
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}
-	slow := map[string]string{"PUT /v1/operators/homed": "", "PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
+	slow := map[string]string{"PUT /v1/operators/homed": "",
+		"PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
@@ -299,7 +304,8 @@ func TestBombs(t *testing.T) {
 				if c.media != json {
 					target += "?instances=2"
 				}
-				e.do("POST", target, body, c.media, "Content-Encoding: "+encoding).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+				e.do("POST", target, body, c.media, "Content-Encoding: "+encoding).
+					fails(http.StatusRequestEntityTooLarge, "too_large", "")
 			})
 			if most > 32*mib {
 				t.Errorf("%s %q: %d MiB on the way", encoding, c.head, most/mib)
@@ -308,13 +314,16 @@ func TestBombs(t *testing.T) {
 	}
 	// Several frames are one body.
 	frame := bomb(t, "zstd", "", "\n", 4*mib)
-	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\n", "\n", mib)+strings.Repeat(frame, 5), csv, "Content-Encoding: zstd").
+	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\n", "\n", mib)+strings.Repeat(frame, 5), csv,
+		"Content-Encoding: zstd").
 		fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	// A frame may not ask for more than a window of 8 MiB.
-	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\na,1\n", "\n", 0)+"\x28\xb5\x2f\xfd\x00\xa0\x00", csv, "Content-Encoding: zstd").
+	e.do("POST", "/v1/what-if?instances=2", bomb(t, "zstd", "key,cost\na,1\n", "\n", 0)+"\x28\xb5\x2f\xfd\x00\xa0\x00",
+		csv, "Content-Encoding: zstd").
 		fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	// The declared length is enough to refuse.
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/what-if?instances=2", iotest.ErrReader(errors.New("must not be read")))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/what-if?instances=2",
+		iotest.ErrReader(errors.New("must not be read")))
 	r.Header.Set("Content-Type", "text/csv")
 	r.ContentLength = 16*mib + 1
 	w := httptest.NewRecorder()
@@ -346,7 +355,8 @@ func TestStorm(t *testing.T) {
 		}
 		all.Wait()
 	})
-	if statuses[http.StatusOK] == 0 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests]+statuses[badRequest] != 24 {
+	if statuses[http.StatusOK] == 0 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests]+
+		statuses[badRequest] != 24 {
 		t.Errorf("%v", statuses)
 	}
 	if most > budget {

@@ -38,8 +38,10 @@ func readRoot(t *testing.T, path ...string) string {
 // other, and all keep to the conventions of Prometheus.
 func TestMetricsDocumented(t *testing.T) {
 	e := newEnv(t)
-	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100}`).want(http.StatusCreated)
-	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
+	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100}`).
+		want(http.StatusCreated)
+	a := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
 	var p plan
 	a.want(http.StatusCreated).into(&p)
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
@@ -53,7 +55,8 @@ func TestMetricsDocumented(t *testing.T) {
 		t.Errorf("metrics (-there +documented):\n%s", diff)
 	}
 	for _, name := range names(`\b(plannerd_\w+)`, readRoot(t, "examples", "alerts.yml")) {
-		if !slices.Contains(exist, name) && !slices.Contains(exist, regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")) {
+		if !slices.Contains(exist, name) && !slices.Contains(exist, regexp.MustCompile(`_(bucket|count)$`).
+			ReplaceAllString(name, "")) {
 			t.Errorf("the alerts use %s, which is not there", name)
 		}
 	}
@@ -65,7 +68,8 @@ func TestMetricsDocumented(t *testing.T) {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
 	for _, line := range []string{
-		`plannerd_plans_total{status="approved",strategy="mixed"} 1`, `plannerd_plans_total{status="committed",strategy="mixed"} 1`,
+		`plannerd_plans_total{status="approved",strategy="mixed"} 1`,
+		`plannerd_plans_total{status="committed",strategy="mixed"} 1`,
 		`plannerd_routing_table_limit_entries{operator="clicks"} 100`, `plannerd_theta_max{operator="clicks"} 0.08`,
 		"plannerd_http_requests_in_flight 1", // the one that asks
 	} {
@@ -82,7 +86,8 @@ func TestMetricsOfManyOperators(t *testing.T) {
 	balance := func(operator string) {
 		e.do("PUT", "/v1/operators/"+operator, `{"instances": 2, "hash": {"function": "modulo"}}`).want(http.StatusCreated)
 		var p plan
-		e.do("POST", "/v1/operators/"+operator+"/plans", `{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 5, "instance": 0}]}`).
+		e.do("POST", "/v1/operators/"+operator+"/plans",
+			`{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 5, "instance": 0}]}`).
 			want(http.StatusCreated).into(&p)
 		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}

@@ -130,7 +130,8 @@ func TestMillion(t *testing.T) {
 			t.Errorf("%s as %s: %d bytes, %d lines, length %d", c.target, c.accept, size, lines, a.ContentLength)
 		}
 		if at.live == 0 || at.live-before > c.live {
-			t.Errorf("%s as %s, %s: %d MB live, at most %d are for the answer", c.target, c.accept, c.coding, (at.live-before)/mega, c.live/mega)
+			t.Errorf("%s as %s, %s: %d MB live, at most %d are for the answer", c.target, c.accept, c.coding,
+				(at.live-before)/mega, c.live/mega)
 		}
 		t.Logf("%s as %s, %s: %d MB, %d MB live", c.target, c.accept, c.coding, size/mega, (at.live-before)/mega)
 	}

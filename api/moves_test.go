@@ -73,7 +73,8 @@ var movesKinds = map[string]movesKind{
 		records := make([]compact.Record, len(rows))
 		for i, r := range rows {
 			hash, _ := strconv.Atoi(r.name)
-			records[i] = compact.Record{Planned: r.to, Current: r.from, Hash: int32(hash), Cost: r.cost, State: r.state, Count: r.keys}
+			records[i] = compact.Record{Planned: r.to, Current: r.from, Hash: int32(hash), Cost: r.cost, State: r.state,
+				Count: r.keys}
 		}
 		return statsio.EncodeClassMoves(records)
 	}, func(t *testing.T, v jsontext.Value) string {
@@ -87,14 +88,16 @@ var movesKinds = map[string]movesKind{
 		var p statsio.RingPlan
 		for _, r := range rows {
 			start, _ := strconv.ParseUint(r.name, 10, 32)
-			p.Arcs = append(p.Arcs, statsio.ArcMove{Start: uint32(start), End: uint32(start + 1), From: r.from, To: r.to, Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
+			p.Arcs = append(p.Arcs, statsio.ArcMove{Start: uint32(start), End: uint32(start + 1), From: r.from, To: r.to,
+				Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
 		}
 		return p.Encode()
 	}, member("arc", "start")},
 	"ranges": {"quantile", false, []string{"cost", "state", "count", "from", "to", "reason"}, func(rows []listed) []byte {
 		var p statsio.RangesPlan
 		for _, r := range rows {
-			p.Moves = append(p.Moves, statsio.RangeMove{Range: statsio.Range{From: []byte(r.name)}, From: r.from, To: r.to, Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
+			p.Moves = append(p.Moves, statsio.RangeMove{Range: statsio.Range{From: []byte(r.name)}, From: r.from, To: r.to,
+				Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
 		}
 		return p.Encode()
 	}, member("range", "from")},
@@ -123,8 +126,10 @@ func (e *env) storeMoves(kind movesKind, blob []byte, changes []store.Change) st
 	scheme := map[string]string{"halving": "ring", "quantile": "ranges"}[kind.strategy]
 	p, _, err := e.store.CreatePlan(e.Context(), store.NewPlan{
 		Plan: store.Plan{
-			ID: name, Operator: name, Interval: 1, Status: store.StatusApproved, Scheme: cmp.Or(scheme, "table"), Strategy: kind.strategy, Parameters: []byte("{}"), ConfigVersion: 1,
-			Classes: kind.classes, CreatedAt: e.clock.Now(), Figures: store.Figures{MigrationKeys: 100, Instances: []byte("[]"), HotKeys: []byte("[]")},
+			ID: name, Operator: name, Interval: 1, Status: store.StatusApproved, Scheme: cmp.Or(scheme, "table"),
+			Strategy: kind.strategy, Parameters: []byte("{}"), ConfigVersion: 1,
+			Classes: kind.classes, CreatedAt: e.clock.Now(),
+			Figures: store.Figures{MigrationKeys: 100, Instances: []byte("[]"), HotKeys: []byte("[]")},
 		},
 		Migrations: blob, Changes: changes,
 	}, store.Transition{At: e.clock.Now()})
@@ -139,7 +144,8 @@ func randomRows(r *rand.Rand, kind string, n int) []listed {
 	reasons := []string{"drain", "rehash", "fill", "move_back", "overload", "exchange"}
 	seen, rows := map[string]bool{}, []listed{}
 	for i := range n {
-		x := listed{name: strconv.Itoa(1000 + i), from: r.Int32N(5), keys: 1, times: 1, cost: float64(r.IntN(4)) / 2, state: float64(r.IntN(5)), reason: reasons[r.IntN(6)]}
+		x := listed{name: strconv.Itoa(1000 + i), from: r.Int32N(5), keys: 1, times: 1, cost: float64(r.IntN(4)) / 2,
+			state: float64(r.IntN(5)), reason: reasons[r.IntN(6)]}
 		x.to = (x.from + 1 + r.Int32N(4)) % 5
 		if kind != "keys" {
 			x.keys = 1 + r.Int64N(4)
@@ -202,9 +208,12 @@ func randomFilter(r *rand.Rand, kind string) (url.Values, func(listed) bool) {
 // sortRows sorts rows that are in their default order.
 func sortRows(rows []listed, by, order string) {
 	compare := map[string]func(a, b listed) int{
-		"cost": func(a, b listed) int { return cmp.Compare(a.cost, b.cost) }, "state": func(a, b listed) int { return cmp.Compare(a.state, b.state) },
-		"count": func(a, b listed) int { return cmp.Compare(a.keys, b.keys) }, "from": func(a, b listed) int { return cmp.Compare(a.from, b.from) },
-		"to": func(a, b listed) int { return cmp.Compare(a.to, b.to) }, "reason": func(a, b listed) int { return strings.Compare(a.reason, b.reason) },
+		"cost":   func(a, b listed) int { return cmp.Compare(a.cost, b.cost) },
+		"state":  func(a, b listed) int { return cmp.Compare(a.state, b.state) },
+		"count":  func(a, b listed) int { return cmp.Compare(a.keys, b.keys) },
+		"from":   func(a, b listed) int { return cmp.Compare(a.from, b.from) },
+		"to":     func(a, b listed) int { return cmp.Compare(a.to, b.to) },
+		"reason": func(a, b listed) int { return strings.Compare(a.reason, b.reason) },
 	}[by]
 	if compare == nil {
 		if order == "desc" {
@@ -264,7 +273,8 @@ func TestMovesBesideDumb(t *testing.T) {
 							want = append(want, x.name)
 						}
 						size, skip, again := 1+r.IntN(40), r.IntN(50), r.IntN(20)
-						lines := strings.Fields(string(e.do("GET", path+query.Encode(), "", "Accept: application/x-ndjson").want(http.StatusOK).body))
+						lines := strings.Fields(string(e.do("GET", path+query.Encode(), "", "Accept: application/x-ndjson").
+							want(http.StatusOK).body))
 						if len(lines) != len(want) {
 							t.Errorf("%s: %d lines, want %d", query.Encode(), len(lines), len(want))
 						}
@@ -278,7 +288,8 @@ func TestMovesBesideDumb(t *testing.T) {
 							var page movesPage
 							e.do("GET", path+query.Encode(), "").want(http.StatusOK).into(&page)
 							left := want[min(skip, len(want)):]
-							if diff := gocmp.Diff(left[:min(size, len(left))], names(page.Migrations)); diff != "" || page.TotalSize != len(list) {
+							if diff := gocmp.Diff(left[:min(size, len(left))], names(page.Migrations)); diff != "" ||
+								page.TotalSize != len(list) {
 								t.Fatalf("%s: %d of %d: %s", query.Encode(), page.TotalSize, len(list), diff)
 							}
 							want = left[min(size, len(left)):]
@@ -379,7 +390,8 @@ func TestFlows(t *testing.T) {
 			if lines[0] != "from,to,keys,cost,state" || lines[1] != first || len(lines) != len(want)+2 {
 				t.Errorf("%q, want %q", lines[:2], first)
 			}
-			if n := strings.Count(string(e.do("GET", path, "", "Accept: application/x-ndjson").want(http.StatusOK).body), "\n"); n != len(want) {
+			if n := strings.Count(string(e.do("GET", path, "", "Accept: application/x-ndjson").want(http.StatusOK).body),
+				"\n"); n != len(want) {
 				t.Errorf("%d lines, want %d", n, len(want))
 			}
 		})
@@ -471,7 +483,8 @@ func TestKeptMoves(t *testing.T) {
 // TestCaller: callers are told who they are.
 func TestCaller(t *testing.T) {
 	known := newCallers(t)
-	alice, root := known.add("alice", access.Approver, "clicks*", "share?"), known.add("root", access.Admin, access.Everywhere)
+	alice, root := known.add("alice", access.Approver, "clicks*", "share?"),
+		known.add("root", access.Admin, access.Everywhere)
 	e := newEnv(t, known.option)
 	for header, want := range map[string]string{
 		alice: `{"access":true,"name":"alice","role":"approver","operators":["clicks*","share?"]}`,

@@ -115,14 +115,15 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (op planning.Operator, err error) {
-		for range patchAttempts {
-			if op, err = s.tryPatch(c, patch, claim); !errors.Is(err, errConfigured) {
-				break
+	return once(s.shared, w, c, operatorReply,
+		func(claim *planning.Claim[planning.Operator]) (op planning.Operator, err error) {
+			for range patchAttempts {
+				if op, err = s.tryPatch(c, patch, claim); !errors.Is(err, errConfigured) {
+					break
+				}
 			}
-		}
-		return op, err
-	})
+			return op, err
+		})
 }
 
 // errConfigured: somebody else changed the configuration that a patch was made for.

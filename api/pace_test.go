@@ -63,7 +63,8 @@ func tooSlow(t *testing.T, conn net.Conn) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(body), `"too_slow"`) || !response.Close {
+	if err != nil || response.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(body), `"too_slow"`) ||
+		!response.Close {
 		t.Errorf("%v: %s: %s", err, response.Status, body)
 	}
 	if _, err := r.ReadByte(); err == nil {
@@ -156,7 +157,8 @@ func TestPatience(t *testing.T) {
 // patient is a store that takes its time for plans, unless the request ends.
 type patient struct{ store.Store }
 
-func (p *patient) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
+func (p *patient) FindPlan(ctx context.Context, operator string, epoch, interval int64,
+	fingerprint string) (store.Plan, error) {
 	timer := time.NewTimer(50 * time.Millisecond)
 	defer timer.Stop()
 	select {
@@ -218,7 +220,8 @@ func TestHungUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: application/x-ndjson\r\nContent-Length: %d\r\n\r\n%s", pkg, len(huge), huge)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: "+
+		"application/x-ndjson\r\nContent-Length: %d\r\n\r\n%s", pkg, len(huge), huge)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +260,8 @@ func TestHalfClosed(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":2}`)
 	address, served := e.listen()
-	conn := say(t, address, "PUT /v1/operators/clicks/intervals/1/reports/0 HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n")
+	conn := say(t, address, "PUT /v1/operators/clicks/intervals/1/reports/0 HTTP/1.1\r\nHost: x\r\nContent-Type: "+
+		"text/csv\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n")
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -296,11 +300,13 @@ func TestCancelledPlan(t *testing.T) {
 		q.Store = c.Store
 		c.Store = q
 	})
-	for _, operator := range []string{`{"instances":2}`, `{"instances":2,"scheme":"ring"}`, `{"instances":2,"scheme":"ranges"}`} {
+	for _, operator := range []string{`{"instances":2}`, `{"instances":2,"scheme":"ring"}`,
+		`{"instances":2,"scheme":"ranges"}`} {
 		e.operator("clicks", operator)
 		ctx, cancel := context.WithCancel(t.Context())
 		q.cancel = cancel
-		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/operators/clicks/plans?interval=1", strings.NewReader("key,cost\na,1\n"))
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/operators/clicks/plans?interval=1",
+			strings.NewReader("key,cost\na,1\n"))
 		r.Header.Set("Content-Type", "text/csv")
 		w := httptest.NewRecorder()
 		if cut := aborted(e.handler, w, r); !cut || q.kept || w.Body.Len() > 0 {

@@ -25,7 +25,8 @@ func TestKept(t *testing.T) {
 	waiting, routed := p.life(), entries(p.plan().RoutingTable)
 	a := e.do("POST", "/v1/operators/clicks/plans", heavier(2, 11)).want(http.StatusCreated)
 	q := a.life()
-	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"pending_approval"}) || len(q.Migrations) != 0 || q.Pending == nil || q.Pending.Figures == nil {
+	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"pending_approval"}) || len(q.Migrations) != 0 ||
+		q.Pending == nil || q.Pending.Figures == nil {
 		t.Fatalf("%s", a.body)
 	}
 	// By hand: where the waiting plan has every key go, and what it then carries.
@@ -49,8 +50,10 @@ func TestKept(t *testing.T) {
 	}
 	mean := (load[0] + load[1]) / 2
 	f := q.Pending.Figures
-	if q.Pending.Plan != waiting.ID || q.Pending.Status != "proposed" || f.Migration.Keys != moved || f.Migration.State != state ||
-		!near(f.Theta.After, max(load[0], load[1])/mean-1) || !near(f.Theta.Before, q.Theta.Before) || q.Theta.After != q.Theta.Before {
+	if q.Pending.Plan != waiting.ID || q.Pending.Status != "proposed" || f.Migration.Keys != moved ||
+		f.Migration.State != state ||
+		!near(f.Theta.After, max(load[0], load[1])/mean-1) || !near(f.Theta.Before, q.Theta.Before) ||
+		q.Theta.After != q.Theta.Before {
 		t.Errorf("loads %v, %d keys move, state %v: %s", load, moved, state, a.body)
 	}
 	again := e.do("POST", "/v1/operators/clicks/plans", heavier(2, 11)).want(http.StatusOK).life()
@@ -63,12 +66,14 @@ func TestKept(t *testing.T) {
 	}
 	e.verb(waiting.ID, "approve", "").want(http.StatusOK)
 	e.verb(waiting.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
-	if q := e.planned(3); q.Status != "no_action" || !slices.Equal(q.Causes, []string{"plan_in_flight"}) || q.Pending == nil ||
+	if q := e.planned(3); q.Status != "no_action" || !slices.Equal(q.Causes, []string{"plan_in_flight"}) ||
+		q.Pending == nil ||
 		q.Pending.Status != "applying" || !q.Pending.Figures.Balanced {
 		t.Errorf("%+v", q)
 	}
 	e.finish(waiting.ID)
-	if q := e.do("POST", "/v1/operators/clicks/plans", interval(4, `,"table_version":0`)).want(http.StatusCreated).life(); !slices.Equal(q.Causes, []string{"balanced"}) || q.Pending != nil {
+	if q := e.do("POST", "/v1/operators/clicks/plans", interval(4, `,"table_version":0`)).want(http.StatusCreated).
+		life(); !slices.Equal(q.Causes, []string{"balanced"}) || q.Pending != nil {
 		t.Errorf("%+v", q)
 	}
 }
@@ -89,7 +94,8 @@ func TestReplaced(t *testing.T) {
 	e.verb(first.ID, "approve", "").fails(http.StatusConflict, "transition_not_allowed", "")
 	e.verb(second.ID, "approve", "").want(http.StatusOK)
 	e.verb(second.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
-	if p := e.do("POST", "/v1/operators/clicks/plans", heavier(3, 9)).want(http.StatusCreated).life(); !slices.Equal(p.Causes, []string{"plan_in_flight"}) {
+	if p := e.do("POST", "/v1/operators/clicks/plans", heavier(3, 9)).want(http.StatusCreated).
+		life(); !slices.Equal(p.Causes, []string{"plan_in_flight"}) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -138,7 +144,8 @@ func TestPendingRescale(t *testing.T) {
 
 // TestPendingSchemes: under ring and ranges, too.
 func TestPendingSchemes(t *testing.T) {
-	for _, scheme := range []string{`"scheme":"ring","hash":{"tokens_per_instance":4},"ring":{"method":"doubling"}`, `"scheme":"ranges"`} {
+	for _, scheme := range []string{`"scheme":"ring","hash":{"tokens_per_instance":4},"ring":{"method":"doubling"}`,
+		`"scheme":"ranges"`} {
 		e := newEnv(t)
 		e.operator("clicks", `{"instances":3,"theta_max":0.01,"require_approval":true,`+scheme+`}`)
 		stats := func(n int) string {
@@ -153,8 +160,10 @@ func TestPendingSchemes(t *testing.T) {
 			t.Fatalf("%s", waiting.body)
 		}
 		told := e.do("POST", "/v1/operators/clicks/plans", stats(2)).want(http.StatusCreated).life()
-		if f := told.Pending.Figures; !near(f.Theta.After, waiting.life().Theta.After) || !near(f.Theta.Before, waiting.life().Theta.Before) ||
-			f.Migration.State != waiting.plan().Migration.State || told.Theta.Before != told.Theta.After || told.Theta.Before != waiting.life().Theta.Before {
+		if f := told.Pending.Figures; !near(f.Theta.After, waiting.life().Theta.After) ||
+			!near(f.Theta.Before, waiting.life().Theta.Before) ||
+			f.Migration.State != waiting.plan().Migration.State || told.Theta.Before != told.Theta.After ||
+			told.Theta.Before != waiting.life().Theta.Before {
 			t.Errorf("%s: foretold %+v, planned %+v", scheme, f, waiting.life().Theta)
 		}
 		for _, id := range waiting.life().Awaits {
@@ -182,7 +191,8 @@ func TestPendingClasses(t *testing.T) {
 	const records = `{"interval":%d,"compact":{"records":[[0,0,4,1,4]]}}`
 	p := e.do("POST", "/v1/operators/homed/plans", fmt.Sprintf(records, 1)).want(http.StatusCreated).compacted()
 	q := e.do("POST", "/v1/operators/homed/plans", fmt.Sprintf(records, 2)).want(http.StatusCreated)
-	if p.Status != "proposed" || !strings.Contains(string(q.body), `"pending":{"plan":"`+p.ID+`","status":"proposed","figures":null}`) {
+	if p.Status != "proposed" || !strings.Contains(string(q.body), `"pending":{"plan":"`+p.ID+
+		`","status":"proposed","figures":null}`) {
 		t.Errorf("%+v %s", p, q.body)
 	}
 }
@@ -190,8 +200,10 @@ func TestPendingClasses(t *testing.T) {
 // TestTokenLimit: a ring that has as many tokens as may be is not doubled.
 func TestTokenLimit(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":16,"scheme":"ring","theta_max":0.1,"hash":{"tokens_per_instance":65536},"ring":{"method":"doubling"}}`)
-	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":9},{"key":"b","cost":0}]}`).want(http.StatusCreated)
+	e.operator("clicks",
+		`{"instances":16,"scheme":"ring","theta_max":0.1,"hash":{"tokens_per_instance":65536},"ring":{"method":"doubling"}}`)
+	a := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":9},{"key":"b","cost":0}]}`).
+		want(http.StatusCreated)
 	if causes := a.life(); !slices.Contains(causes.Causes, "token_limit") {
 		t.Errorf("%s", a.body)
 	}

@@ -32,7 +32,8 @@ func TestIfMatch(t *testing.T) {
 	e.do("PUT", operator, betaTwo, "If-Match: "+created).want(http.StatusOK)
 	// What the client has not seen is told before what the state does not allow.
 	failed(e.do("PUT", operator, `{"instances":2,"scheme":"ring"}`, "If-Match: "+created))
-	e.do("PUT", operator, `{"instances":2,"scheme":"ring"}`, "If-Match: "+changed).fails(http.StatusConflict, "scheme_fixed", "")
+	e.do("PUT", operator, `{"instances":2,"scheme":"ring"}`, "If-Match: "+changed).
+		fails(http.StatusConflict, "scheme_fixed", "")
 
 	e.do("POST", operator+"/plans", interval(1, "")).want(http.StatusCreated)
 	failed(e.do("DELETE", operator, "", "If-Match: "+changed)) // it has a plan now

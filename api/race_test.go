@@ -40,7 +40,8 @@ func (m *meanwhile) CommitPlan(
 	return m.Store.CommitPlan(ctx, id, to, keep, guards...)
 }
 
-func (m *meanwhile) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
+func (m *meanwhile) FindPlan(ctx context.Context, operator string, epoch, interval int64,
+	fingerprint string) (store.Plan, error) {
 	once(&m.find)
 	return m.Store.FindPlan(ctx, operator, epoch, interval, fingerprint)
 }
@@ -117,7 +118,8 @@ func TestStaleRefusal(t *testing.T) {
 	const plans = "/v1/operators/clicks/plans"
 	var faster plan
 	m.find = func() {
-		e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":0.001`, 1)).want(http.StatusOK)
+		e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":0.001`, 1)).
+			want(http.StatusOK)
 		faster = e.do("POST", plans, interval(1, "")).want(http.StatusCreated).plan()
 	}
 	if slower := e.do("POST", plans, interval(1, "")).want(http.StatusOK).plan(); slower.Id != faster.Id {
@@ -161,7 +163,8 @@ func TestOldConfigurationIsCommitted(t *testing.T) {
 	e := newEnv(t)
 	const plans = "/v1/operators/clicks/plans"
 	body := func(interval string) string {
-		return `{"interval":` + interval + `,"keys":[{"key":"a","cost":1},{"key":"b","cost":1},{"key":"c","cost":1},{"key":"d","cost":1}]}`
+		return `{"interval":` + interval +
+			`,"keys":[{"key":"a","cost":1},{"key":"b","cost":1},{"key":"c","cost":1},{"key":"d","cost":1}]}`
 	}
 	configure := func(instances string) {
 		e.do("PUT", "/v1/operators/clicks", `{"instances":`+instances+`,"hash":{"function":"modulo"}}`)
@@ -229,7 +232,8 @@ func TestEncodedPaths(t *testing.T) {
 	e := newEnv(t)
 	e.do("PUT", "/v1/operators/%6fdd%2Dname", `{"instances":2,"theta_max":0}`).want(http.StatusCreated)
 	e.do("GET", "/v1/operators/odd-name", "").want(http.StatusOK)
-	p := e.do("POST", "/v1/operators/od%64-name/plans", `{"interval":1,"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated).plan()
+	p := e.do("POST", "/v1/operators/od%64-name/plans", `{"interval":1,"keys":[{"key":"a","cost":1}]}`).
+		want(http.StatusCreated).plan()
 	if p.Operator != "odd-name" {
 		t.Errorf("%+v", p)
 	}

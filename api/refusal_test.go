@@ -60,7 +60,8 @@ const (
 func prepared(t *testing.T, options ...func(*api.Config)) (*env, plan) {
 	e := newEnv(t, options...)
 	e.operator("clicks", `{"instances":2,"theta_max":0}`)
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`).
+	p := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`).
 		want(http.StatusCreated).plan()
 	return e, p
 }
@@ -75,24 +76,35 @@ func TestRefusedStatistics(t *testing.T) {
 	keys := func(rows string) string { return `{"interval":2,"keys":[` + rows + `]}` }
 	with := func(member string) string { return `{"interval":2,"keys":[{"key":"a","cost":1}],` + member + `}` }
 	e.refused(t, []refusal{
-		post("duplicate keys", keys(`{"key":"a","cost":1},{"key":"b","cost":1},{"key":"a","cost":1}`), unprocessable, "invalid", "/keys/2/key"),
+		post("duplicate keys", keys(`{"key":"a","cost":1},{"key":"b","cost":1},{"key":"a","cost":1}`), unprocessable,
+			"invalid", "/keys/2/key"),
 		post("NaN", keys(`{"key":"a","cost":NaN}`), badRequest, "malformed", ""),
 		post("infinite", keys(`{"key":"a","cost":1e999}`), unprocessable, "invalid", "/keys/0/cost"),
 		post("negative cost", keys(`{"key":"b","cost":1},{"key":"a","cost":-1}`), unprocessable, "invalid", "/keys/1/cost"),
-		post("two great costs", keys(`{"key":"a","cost":1.7e308},{"key":"b","cost":1.7e308}`), unprocessable, "invalid", "/keys/0/cost"),
-		post("a cost just too great", keys(`{"key":"b","cost":1e290},{"key":"a","cost":1.0000000000000002e290}`), unprocessable, "invalid", "/keys/1/cost"),
+		post("two great costs", keys(`{"key":"a","cost":1.7e308},{"key":"b","cost":1.7e308}`), unprocessable, "invalid",
+			"/keys/0/cost"),
+		post("a cost just too great", keys(`{"key":"b","cost":1e290},{"key":"a","cost":1.0000000000000002e290}`),
+			unprocessable, "invalid", "/keys/1/cost"),
 		post("great state", keys(`{"key":"a","cost":1,"state":1.7e308}`), unprocessable, "invalid", "/keys/0/state"),
 		post("great frequency", keys(`{"key":"a","frequency":1.7e308}`), unprocessable, "invalid", "/keys/0/frequency"),
-		post("great cost in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1.7e308]}}`, unprocessable, "invalid", "/columns/cost/1"),
-		post("great residual cost", with(`"coverage":"partial","residual":[{"instance":0,"cost":1.7e308}]`), unprocessable, "invalid", "/residual/0/cost"),
-		post("great residual state", with(`"coverage":"partial","residual":[{"instance":1,"cost":1},{"instance":0,"state":1.7e308}]`), unprocessable, "invalid", "/residual/1/state"),
-		post("great residual keys", with(`"coverage":"partial","residual":[{"instance":0,"keys":9223372036854775807}]`), unprocessable, "invalid", "/residual/0/keys"),
-		post("greater residual keys", with(`"coverage":"partial","residual":[{"instance":0,"keys":9223372036854775808}]`), unprocessable, "invalid", "/residual/0/keys"),
+		post("great cost in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1.7e308]}}`, unprocessable,
+			"invalid", "/columns/cost/1"),
+		post("great residual cost", with(`"coverage":"partial","residual":[{"instance":0,"cost":1.7e308}]`), unprocessable,
+			"invalid", "/residual/0/cost"),
+		post("great residual state",
+			with(`"coverage":"partial","residual":[{"instance":1,"cost":1},{"instance":0,"state":1.7e308}]`), unprocessable,
+			"invalid", "/residual/1/state"),
+		post("great residual keys", with(`"coverage":"partial","residual":[{"instance":0,"keys":9223372036854775807}]`),
+			unprocessable, "invalid", "/residual/0/keys"),
+		post("greater residual keys", with(`"coverage":"partial","residual":[{"instance":0,"keys":9223372036854775808}]`),
+			unprocessable, "invalid", "/residual/0/keys"),
 		post("negative state", keys(`{"key":"a","cost":1,"state":-1}`), unprocessable, "invalid", "/keys/0/state"),
 		post("unknown instance", keys(`{"key":"a","cost":1,"instance":9}`), unprocessable, "invalid", "/keys/0/instance"),
 		post("negative instance", keys(`{"key":"a","cost":1,"instance":-1}`), unprocessable, "invalid", "/keys/0/instance"),
-		post("fractional instance", keys(`{"key":"a","cost":1,"instance":0.5}`), unprocessable, "invalid", "/keys/0/instance"),
-		post("hash instance of a known hash", keys(`{"key":"a","cost":1,"hash_instance":0}`), unprocessable, "invalid", "/keys/0/hash_instance"),
+		post("fractional instance", keys(`{"key":"a","cost":1,"instance":0.5}`), unprocessable, "invalid",
+			"/keys/0/instance"),
+		post("hash instance of a known hash", keys(`{"key":"a","cost":1,"hash_instance":0}`), unprocessable, "invalid",
+			"/keys/0/hash_instance"),
 		post("empty key", keys(`{"key":"","cost":1}`), unprocessable, "invalid", "/keys/0/key"),
 		post("long key", keys(`{"key":"`+long+`","cost":1}`), unprocessable, "invalid", "/keys/0/key"),
 		post("no key", keys(`{"cost":1}`), unprocessable, "invalid", "/keys/0/key"),
@@ -100,10 +112,14 @@ func TestRefusedStatistics(t *testing.T) {
 		post("cost of a wrong type", keys(`{"key":"a","cost":"1"}`), unprocessable, "invalid", "/keys/0/cost"),
 		post("unknown field in a row", keys(`{"key":"a","cost":1,"weight":2}`), unprocessable, "invalid", "/keys/0/weight"),
 		post("state on some rows", keys(`{"key":"a","cost":1,"state":1},{"key":"b","cost":1}`), unprocessable, "invalid", ""),
-		post("columns of unequal lengths", `{"interval":2,"columns":{"key":["a","b"],"cost":[1]}}`, unprocessable, "invalid", ""),
-		post("negative in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,-1]}}`, unprocessable, "invalid", "/columns/cost/1"),
-		post("unknown instance in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1],"instance":[0,7]}}`, unprocessable, "invalid", "/columns/instance/1"),
-		post("unknown column", `{"interval":2,"columns":{"key":["a"],"cost":[1],"weight":[1]}}`, unprocessable, "invalid", "/columns/weight"),
+		post("columns of unequal lengths", `{"interval":2,"columns":{"key":["a","b"],"cost":[1]}}`, unprocessable,
+			"invalid", ""),
+		post("negative in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,-1]}}`, unprocessable, "invalid",
+			"/columns/cost/1"),
+		post("unknown instance in a column", `{"interval":2,"columns":{"key":["a","b"],"cost":[1,1],"instance":[0,7]}}`,
+			unprocessable, "invalid", "/columns/instance/1"),
+		post("unknown column", `{"interval":2,"columns":{"key":["a"],"cost":[1],"weight":[1]}}`, unprocessable, "invalid",
+			"/columns/weight"),
 		post("neither keys nor columns nor reports", `{"interval":2}`, http.StatusConflict, "reports_missing", ""),
 		post("unknown field", with(`"weights":1`), unprocessable, "invalid", "/weights"),
 		post("field of a later version", with(`"missing":"carry"`), unprocessable, "invalid", "/missing"),
@@ -121,13 +137,20 @@ func TestRefusedStatistics(t *testing.T) {
 		post("table version ahead", with(`"table_version":1`), http.StatusConflict, "table_version_ahead", ""),
 		post("unknown coverage", with(`"coverage":"most"`), unprocessable, "invalid", "/coverage"),
 		post("unknown key encoding", with(`"key_encoding":"hex"`), unprocessable, "invalid", "/key_encoding"),
-		post("no base64", `{"interval":2,"key_encoding":"base64","keys":[{"key":"a!","cost":1}]}`, unprocessable, "invalid", "/keys/0/key"),
-		post("residual of complete statistics", with(`"residual":[{"instance":0,"cost":1}]`), unprocessable, "invalid", "/residual"),
-		post("residual of an unknown instance", with(`"coverage":"partial","residual":[{"instance":5,"cost":1}]`), unprocessable, "invalid", "/residual/0/instance"),
-		post("residual twice", with(`"coverage":"partial","residual":[{"instance":0},{"instance":0}]`), unprocessable, "invalid", "/residual/1/instance"),
-		post("negative residual", with(`"coverage":"partial","residual":[{"instance":0,"state":-1}]`), unprocessable, "invalid", "/residual/0/state"),
-		post("residual without instance", with(`"coverage":"partial","residual":[{"cost":1}]`), unprocessable, "invalid", "/residual/0/instance"),
-		post("unknown field in a residual", with(`"coverage":"partial","residual":[{"instance":0,"load":1}]`), unprocessable, "invalid", "/residual/0/load"),
+		post("no base64", `{"interval":2,"key_encoding":"base64","keys":[{"key":"a!","cost":1}]}`, unprocessable, "invalid",
+			"/keys/0/key"),
+		post("residual of complete statistics", with(`"residual":[{"instance":0,"cost":1}]`), unprocessable,
+			"invalid", "/residual"),
+		post("residual of an unknown instance", with(`"coverage":"partial","residual":[{"instance":5,"cost":1}]`),
+			unprocessable, "invalid", "/residual/0/instance"),
+		post("residual twice", with(`"coverage":"partial","residual":[{"instance":0},{"instance":0}]`), unprocessable,
+			"invalid", "/residual/1/instance"),
+		post("negative residual", with(`"coverage":"partial","residual":[{"instance":0,"state":-1}]`), unprocessable,
+			"invalid", "/residual/0/state"),
+		post("residual without instance", with(`"coverage":"partial","residual":[{"cost":1}]`), unprocessable, "invalid",
+			"/residual/0/instance"),
+		post("unknown field in a residual", with(`"coverage":"partial","residual":[{"instance":0,"load":1}]`), unprocessable,
+			"invalid", "/residual/0/load"),
 		post("truncated", `{"interval":2,"keys":[{"key":"a"`, badRequest, "malformed", ""),
 		post("trailing text", keys("")+"x", badRequest, "malformed", ""),
 		post("member twice", `{"interval":2,"interval":3,"keys":[]}`, badRequest, "malformed", ""),
@@ -135,34 +158,52 @@ func TestRefusedStatistics(t *testing.T) {
 		post("no object", `[]`, badRequest, "malformed", ""),
 		post("empty body", "", http.StatusUnsupportedMediaType, "unsupported_media_type", ""),
 		post("empty JSON", "", badRequest, "malformed", "", "Content-Type: application/json"),
-		{"query with JSON", "POST", plans + "?interval=2", `{"interval":2,"keys":[]}`, nil, unprocessable, "invalid", "?interval"},
-		{"unknown operator", "POST", "/v1/operators/none/plans", keys(""), nil, http.StatusNotFound, "operator_not_found", ""},
+		{"query with JSON", "POST", plans + "?interval=2", `{"interval":2,"keys":[]}`, nil, unprocessable,
+			"invalid", "?interval"},
+		{"unknown operator", "POST", "/v1/operators/none/plans", keys(""), nil, http.StatusNotFound,
+			"operator_not_found", ""},
 		post("content type", "<a/>", http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: text/xml"),
-		post("charset", keys(""), http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: application/json; charset=latin1"),
-		post("content encoding", keys(""), http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Encoding: br"),
+		post("charset", keys(""), http.StatusUnsupportedMediaType, "unsupported_media_type", "",
+			"Content-Type: application/json; charset=latin1"),
+		post("content encoding", keys(""), http.StatusUnsupportedMediaType, "unsupported_media_type", "",
+			"Content-Encoding: br"),
 		post("no gzip", keys(""), badRequest, "malformed", "", "Content-Encoding: gzip"),
 		post("no zstd", keys(""), badRequest, "malformed", "", "Content-Encoding: zstd"),
 		post("accept", keys(""), http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/html"),
 
 		{"CSV without interval", "POST", plans, "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?interval"},
-		{"CSV, negative", "POST", plans + "?interval=2", "key,cost\na,1\nb,-1\n", []string{csv}, unprocessable, "invalid", "/1/cost"},
+		{"CSV, negative", "POST", plans + "?interval=2", "key,cost\na,1\nb,-1\n", []string{csv}, unprocessable,
+			"invalid", "/1/cost"},
 		{"CSV, NaN", "POST", plans + "?interval=2", "key,cost\na,NaN\n", []string{csv}, unprocessable, "invalid", "/0/cost"},
-		{"CSV, infinite", "POST", plans + "?interval=2", "key,cost\na,Inf\n", []string{csv}, unprocessable, "invalid", "/0/cost"},
-		{"CSV, duplicate", "POST", plans + "?interval=2", "key,cost\na,1\na,1\n", []string{csv}, unprocessable, "invalid", "/1/key"},
-		{"CSV, unknown column", "POST", plans + "?interval=2", "key,cost,weight\na,1,1\n", []string{csv}, unprocessable, "invalid", ""},
-		{"NDJSON, unknown instance", "POST", plans + "?interval=2", `{"key":"a","cost":1,"instance":9}`, []string{ndjson}, unprocessable, "invalid", "/0/instance"},
-		{"NDJSON, unknown field", "POST", plans + "?interval=2", `{"key":"a","cost":1,"weight":9}`, []string{ndjson}, unprocessable, "invalid", "/0/weight"},
+		{"CSV, infinite", "POST", plans + "?interval=2", "key,cost\na,Inf\n", []string{csv}, unprocessable,
+			"invalid", "/0/cost"},
+		{"CSV, duplicate", "POST", plans + "?interval=2", "key,cost\na,1\na,1\n", []string{csv}, unprocessable,
+			"invalid", "/1/key"},
+		{"CSV, unknown column", "POST", plans + "?interval=2", "key,cost,weight\na,1,1\n", []string{csv}, unprocessable,
+			"invalid", ""},
+		{"NDJSON, unknown instance", "POST", plans + "?interval=2", `{"key":"a","cost":1,"instance":9}`, []string{ndjson},
+			unprocessable, "invalid", "/0/instance"},
+		{"NDJSON, unknown field", "POST", plans + "?interval=2", `{"key":"a","cost":1,"weight":9}`, []string{ndjson},
+			unprocessable, "invalid", "/0/weight"},
 		{"NDJSON, truncated", "POST", plans + "?interval=2", `{"key":"a"`, []string{ndjson}, badRequest, "malformed", ""},
 		{"query, no integer", "POST", plans + "?interval=two", "key\n", []string{csv}, badRequest, "malformed", "?interval"},
-		{"query, great interval", "POST", plans + "?interval=9007199254740992", "key\n", []string{csv}, unprocessable, "invalid", "?interval"},
-		{"query, greater interval", "POST", plans + "?interval=99999999999999999999", "key\n", []string{csv}, unprocessable, "invalid", "?interval"},
-		{"query, great residual", "POST", plans + "?interval=2&coverage=partial&residual=0:0:0:9223372036854775807", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?residual"},
-		{"CSV, great", "POST", plans + "?interval=2", "key,cost\na,1\nb,1.7e308\n", []string{csv}, unprocessable, "invalid", "/1/cost"},
+		{"query, great interval", "POST", plans + "?interval=9007199254740992", "key\n", []string{csv}, unprocessable,
+			"invalid", "?interval"},
+		{"query, greater interval", "POST", plans + "?interval=99999999999999999999", "key\n", []string{csv}, unprocessable,
+			"invalid", "?interval"},
+		{"query, great residual", "POST", plans + "?interval=2&coverage=partial&residual=0:0:0:9223372036854775807",
+			"key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?residual"},
+		{"CSV, great", "POST", plans + "?interval=2", "key,cost\na,1\nb,1.7e308\n", []string{csv}, unprocessable,
+			"invalid", "/1/cost"},
 		{"query, unknown", "POST", plans + "?interval=2&epic=1", "key\n", []string{csv}, unprocessable, "invalid", "?epic"},
-		{"query, twice", "POST", plans + "?interval=2&interval=3", "key\n", []string{csv}, unprocessable, "invalid", "?interval"},
-		{"query, no residual", "POST", plans + "?interval=2&coverage=partial&residual=0:1", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?residual"},
-		{"query, negative residual", "POST", plans + "?interval=2&coverage=partial&residual=0:-1:0:0", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?residual"},
-		{"query, NaN residual", "POST", plans + "?interval=2&coverage=partial&residual=0:NaN:0:0", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?residual"},
+		{"query, twice", "POST", plans + "?interval=2&interval=3", "key\n", []string{csv}, unprocessable,
+			"invalid", "?interval"},
+		{"query, no residual", "POST", plans + "?interval=2&coverage=partial&residual=0:1", "key,cost\na,1\n", []string{csv},
+			unprocessable, "invalid", "?residual"},
+		{"query, negative residual", "POST", plans + "?interval=2&coverage=partial&residual=0:-1:0:0", "key,cost\na,1\n",
+			[]string{csv}, unprocessable, "invalid", "?residual"},
+		{"query, NaN residual", "POST", plans + "?interval=2&coverage=partial&residual=0:NaN:0:0", "key,cost\na,1\n",
+			[]string{csv}, unprocessable, "invalid", "?residual"},
 		{"query, bad escape", "POST", plans + "?interval=%zz", "key\n", []string{csv}, badRequest, "malformed", ""},
 	})
 }
@@ -188,7 +229,8 @@ func TestRefusedConfigurations(t *testing.T) {
 		put("capacity just too great", `{"instances":[{"id":0,"capacity":1000000.1}]}`, "/instances/0/capacity"),
 		put("small capacity", `{"instances":[{"id":0,"capacity":9.9e-7}]}`, "/instances/0/capacity"),
 		put("unknown field in an instance", `{"instances":[{"id":0,"weight":1}]}`, "/instances/0/weight"),
-		put("tokens of no ring", `{"instances":[{"id":1},{"id":0,"tokens":4}],"hash":{"function":"modulo"}}`, "/instances/1/tokens"),
+		put("tokens of no ring", `{"instances":[{"id":1},{"id":0,"tokens":4}],"hash":{"function":"modulo"}}`,
+			"/instances/1/tokens"),
 		put("negative theta_max", `{"instances":2,"theta_max":-0.1}`, "/theta_max"),
 		put("infinite theta_max", `{"instances":2,"theta_max":1e999}`, ""),
 		put("negative beta", `{"instances":2,"beta":-1}`, "/beta"),
@@ -198,11 +240,15 @@ func TestRefusedConfigurations(t *testing.T) {
 		put("unknown strategy", `{"instances":2,"strategy":"best"}`, "/strategy"),
 		put("unknown strategy", `{"instances":2,"strategy":"oracle"}`, "/strategy"),
 		put("unknown function", `{"instances":2,"hash":{"function":"crc"}}`, "/hash/function"),
-		put("modulo with tokens", `{"instances":2,"hash":{"function":"modulo","tokens_per_instance":3}}`, "/hash/tokens_per_instance"),
+		put("modulo with tokens", `{"instances":2,"hash":{"function":"modulo","tokens_per_instance":3}}`,
+			"/hash/tokens_per_instance"),
 		put("kafka without partitions", `{"instances":2,"hash":{"function":"kafka"}}`, "/hash/partitions"),
-		put("assignment to nobody", `{"instances":2,"hash":{"function":"kafka","partitions":2,"assignment":[0,2]}}`, "/hash/assignment/1"),
-		put("too short an assignment", `{"instances":2,"hash":{"function":"kafka","partitions":3,"assignment":[0,1]}}`, "/hash/assignment"),
-		put("too little parallelism", `{"instances":4,"hash":{"function":"flink","max_parallelism":3}}`, "/hash/max_parallelism"),
+		put("assignment to nobody", `{"instances":2,"hash":{"function":"kafka","partitions":2,"assignment":[0,2]}}`,
+			"/hash/assignment/1"),
+		put("too short an assignment", `{"instances":2,"hash":{"function":"kafka","partitions":3,"assignment":[0,1]}}`,
+			"/hash/assignment"),
+		put("too little parallelism", `{"instances":4,"hash":{"function":"flink","max_parallelism":3}}`,
+			"/hash/max_parallelism"),
 		put("negative trigger", `{"instances":2,"trigger":{"theta":-1}}`, "/trigger/theta"),
 		put("negative retention", `{"instances":2,"retention":{"plans":-1}}`, "/retention/plans"),
 		put("unknown field", `{"instances":2,"thetamax":1}`, "/thetamax"),
@@ -217,12 +263,17 @@ func TestRefusedConfigurations(t *testing.T) {
 		{"malformed", "PUT", "/v1/operators/clicks", `{"instances":2`, nil, badRequest, "malformed", ""},
 		{"member twice", "PUT", "/v1/operators/clicks", `{"instances":2,"instances":3}`, nil, badRequest, "malformed", ""},
 		{"no body", "PUT", "/v1/operators/clicks", ``, nil, badRequest, "malformed", ""},
-		{"content type", "PUT", "/v1/operators/clicks", `instances: 2`, []string{"Content-Type: application/yaml"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		{"content encoding", "PUT", "/v1/operators/clicks", `{"instances":2}`, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		{"large", "PUT", "/v1/operators/clicks", `{"instances":2` + strings.Repeat(" ", 1<<20) + `}`, nil, http.StatusRequestEntityTooLarge, "too_large", ""},
-		{"accept", "PUT", "/v1/operators/clicks", `{"instances":3}`, []string{"Accept: text/csv"}, http.StatusNotAcceptable, "not_acceptable", ""},
+		{"content type", "PUT", "/v1/operators/clicks", `instances: 2`, []string{"Content-Type: application/yaml"},
+			http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"content encoding", "PUT", "/v1/operators/clicks", `{"instances":2}`, []string{"Content-Encoding: gzip"},
+			http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"large", "PUT", "/v1/operators/clicks", `{"instances":2` + strings.Repeat(" ", 1<<20) + `}`, nil,
+			http.StatusRequestEntityTooLarge, "too_large", ""},
+		{"accept", "PUT", "/v1/operators/clicks", `{"instances":3}`, []string{"Accept: text/csv"}, http.StatusNotAcceptable,
+			"not_acceptable", ""},
 		{"name", "PUT", "/v1/operators/.hidden", `{"instances":2}`, nil, unprocessable, "invalid", "?operator"},
-		{"long name", "PUT", "/v1/operators/" + strings.Repeat("a", 129), `{"instances":2}`, nil, unprocessable, "invalid", "?operator"},
+		{"long name", "PUT", "/v1/operators/" + strings.Repeat("a", 129), `{"instances":2}`, nil, unprocessable,
+			"invalid", "?operator"},
 	})
 }
 
@@ -233,7 +284,8 @@ func TestRefusedReads(t *testing.T) {
 	}
 	plan := "/v1/plans/" + p.Id
 	post := func(verb, body string, status int, code, where string, headers ...string) refusal {
-		return refusal{verb + body[:min(len(body), 20)] + strings.Join(headers, ""), "POST", plan + "/" + verb, body, headers, status, code, where}
+		return refusal{verb + body[:min(len(body), 20)] + strings.Join(headers, ""), "POST", plan + "/" + verb, body, headers,
+			status, code, where}
 	}
 	cases := []refusal{
 		get("/nothing", http.StatusNotFound, "not_found", ""),
@@ -347,7 +399,8 @@ func TestRefusedReads(t *testing.T) {
 		)
 	}
 	e.refused(t, cases)
-	for target, allow := range map[string]string{"/v1/what-if": "POST", "/v1/operators/clicks": "GET, HEAD, PUT, PATCH, DELETE", plan: "GET, HEAD"} {
+	for target, allow := range map[string]string{"/v1/what-if": "POST",
+		"/v1/operators/clicks": "GET, HEAD, PUT, PATCH, DELETE", plan: "GET, HEAD"} {
 		method := map[bool]string{true: "POST", false: "PATCH"}[strings.Contains(allow, "PATCH")]
 		a := e.do(method, target, "").fails(http.StatusMethodNotAllowed, "method_not_allowed", "")
 		if a.header.Get("Allow") != allow {
@@ -369,41 +422,72 @@ func TestRefusedWhatIf(t *testing.T) {
 		post("no operator", `{"keys":[]}`, unprocessable, "invalid", "/operator"),
 		post("no keys", `{"operator":{"instances":2}}`, unprocessable, "invalid", "/keys"),
 		post("bad operator", with(`{"instances":[]}`, ""), unprocessable, "invalid", "/operator/instances"),
-		post("bad hash", with(`{"instances":[{"id":1},{"id":0,"tokens":1}],"hash":{"function":"modulo"}}`, ""), unprocessable, "invalid", "/operator/instances/1/tokens"),
-		post("unknown field in the operator", with(`{"instances":2,"size":1}`, ""), unprocessable, "invalid", "/operator/size"),
+		post("bad hash", with(`{"instances":[{"id":1},{"id":0,"tokens":1}],"hash":{"function":"modulo"}}`, ""), unprocessable,
+			"invalid", "/operator/instances/1/tokens"),
+		post("unknown field in the operator", with(`{"instances":2,"size":1}`, ""), unprocessable, "invalid",
+			"/operator/size"),
 		post("same ids", with(`{"instances":[{"id":1},{"id":1}]}`, ""), unprocessable, "invalid", "/operator/instances"),
 		post("unknown field", with(`{"instances":2}`, `,"epoch":1`), unprocessable, "invalid", "/epoch"),
 		post("no strategies", with(`{"instances":2}`, `,"strategies":[]`), unprocessable, "invalid", "/strategies"),
-		post("unknown strategy", with(`{"instances":2}`, `,"strategies":["mixed","magic"]`), unprocessable, "invalid", "/strategies/1"),
-		post("strategy twice", with(`{"instances":2}`, `,"strategies":["mixed","mixed"]`), unprocessable, "invalid", "/strategies"),
-		post("negative theta_max", with(`{"instances":2}`, `,"parameters":{"theta_max":-1}`), unprocessable, "invalid", "/parameters/theta_max"),
-		post("negative theta_max in a list", with(`{"instances":2}`, `,"parameters":{"theta_max":[0,-1]}`), unprocessable, "invalid", "/parameters/theta_max/1"),
-		post("great key_overhead", with(`{"instances":2}`, `,"parameters":{"key_overhead":1e291}`), unprocessable, "invalid", "/parameters/key_overhead"),
-		post("great capacity", with(`{"instances":[{"id":0,"capacity":1e300}]}`, ""), unprocessable, "invalid", "/operator/instances/0/capacity"),
-		post("great cost", `{"operator":{"instances":2},"columns":{"key":["a","b"],"cost":[1.7e308,1.7e308]}}`, unprocessable, "invalid", "/columns/cost/0"),
-		post("negative beta", with(`{"instances":2}`, `,"parameters":{"beta":[-1]}`), unprocessable, "invalid", "/parameters/beta/0"),
-		post("empty list", with(`{"instances":2}`, `,"parameters":{"beta":[]}`), unprocessable, "invalid", "/parameters/beta"),
-		post("unknown parameter", with(`{"instances":2}`, `,"parameters":{"scheme":"ring"}`), unprocessable, "invalid", "/parameters/scheme"),
+		post("unknown strategy", with(`{"instances":2}`, `,"strategies":["mixed","magic"]`), unprocessable, "invalid",
+			"/strategies/1"),
+		post("strategy twice", with(`{"instances":2}`, `,"strategies":["mixed","mixed"]`), unprocessable, "invalid",
+			"/strategies"),
+		post("negative theta_max", with(`{"instances":2}`, `,"parameters":{"theta_max":-1}`), unprocessable, "invalid",
+			"/parameters/theta_max"),
+		post("negative theta_max in a list", with(`{"instances":2}`, `,"parameters":{"theta_max":[0,-1]}`), unprocessable,
+			"invalid", "/parameters/theta_max/1"),
+		post("great key_overhead", with(`{"instances":2}`, `,"parameters":{"key_overhead":1e291}`), unprocessable, "invalid",
+			"/parameters/key_overhead"),
+		post("great capacity", with(`{"instances":[{"id":0,"capacity":1e300}]}`, ""), unprocessable, "invalid",
+			"/operator/instances/0/capacity"),
+		post("great cost", `{"operator":{"instances":2},"columns":{"key":["a","b"],"cost":[1.7e308,1.7e308]}}`, unprocessable,
+			"invalid", "/columns/cost/0"),
+		post("negative beta", with(`{"instances":2}`, `,"parameters":{"beta":[-1]}`), unprocessable, "invalid",
+			"/parameters/beta/0"),
+		post("empty list", with(`{"instances":2}`, `,"parameters":{"beta":[]}`), unprocessable, "invalid",
+			"/parameters/beta"),
+		post("unknown parameter", with(`{"instances":2}`, `,"parameters":{"scheme":"ring"}`), unprocessable, "invalid",
+			"/parameters/scheme"),
 		post("plans of a wrong type", with(`{"instances":2}`, `,"plans":"yes"`), unprocessable, "invalid", "/plans"),
-		post("table beside instances", `{"operator":{"instances":2},"routing_table":[],"keys":[{"key":"a","cost":1,"instance":0}]}`, unprocessable, "invalid", "/routing_table"),
-		post("table to an unknown instance", with(`{"instances":2}`, `,"routing_table":[{"key":"a","instance":1},{"key":"b","instance":2}]`), unprocessable, "invalid", "/routing_table/1/instance"),
-		post("table key twice", with(`{"instances":2}`, `,"routing_table":[{"key":"a","instance":1},{"key":"a","instance":0}]`), unprocessable, "invalid", "/routing_table/1/key"),
-		post("table key empty", with(`{"instances":2}`, `,"routing_table":[{"key":"","instance":1}]`), unprocessable, "invalid", "/routing_table/0/key"),
-		post("table key missing", with(`{"instances":2}`, `,"routing_table":[{"instance":1}]`), unprocessable, "invalid", "/routing_table/0"),
-		post("table field unknown", with(`{"instances":2}`, `,"routing_table":[{"key":"a","instance":1,"x":1}]`), unprocessable, "invalid", "/routing_table/0/x"),
-		post("hash instances of a known hash", `{"operator":{"instances":2,"hash":{"function":"ring"}},`+hashed+`}`, unprocessable, "invalid", "/columns/hash_instance/0"),
-		post("reported without hash instances", with(`{"instances":2,"hash":{"function":"reported"}}`, ""), unprocessable, "invalid", "/columns/hash_instance/0"),
-		post("unknown hash instance", `{"operator":{"instances":1},`+hashed+`}`, unprocessable, "invalid", "/columns/hash_instance/1"),
+		post("table beside instances",
+			`{"operator":{"instances":2},"routing_table":[],"keys":[{"key":"a","cost":1,"instance":0}]}`, unprocessable,
+			"invalid", "/routing_table"),
+		post("table to an unknown instance", with(`{"instances":2}`,
+			`,"routing_table":[{"key":"a","instance":1},{"key":"b","instance":2}]`), unprocessable, "invalid",
+			"/routing_table/1/instance"),
+		post("table key twice", with(`{"instances":2}`,
+			`,"routing_table":[{"key":"a","instance":1},{"key":"a","instance":0}]`), unprocessable, "invalid",
+			"/routing_table/1/key"),
+		post("table key empty", with(`{"instances":2}`, `,"routing_table":[{"key":"","instance":1}]`), unprocessable,
+			"invalid", "/routing_table/0/key"),
+		post("table key missing", with(`{"instances":2}`, `,"routing_table":[{"instance":1}]`), unprocessable, "invalid",
+			"/routing_table/0"),
+		post("table field unknown", with(`{"instances":2}`, `,"routing_table":[{"key":"a","instance":1,"x":1}]`),
+			unprocessable, "invalid", "/routing_table/0/x"),
+		post("hash instances of a known hash", `{"operator":{"instances":2,"hash":{"function":"ring"}},`+hashed+`}`,
+			unprocessable, "invalid", "/columns/hash_instance/0"),
+		post("reported without hash instances", with(`{"instances":2,"hash":{"function":"reported"}}`, ""), unprocessable,
+			"invalid", "/columns/hash_instance/0"),
+		post("unknown hash instance", `{"operator":{"instances":1},`+hashed+`}`, unprocessable, "invalid",
+			"/columns/hash_instance/1"),
 		post("malformed", `{"operator"`, badRequest, "malformed", ""),
-		post("content type", `a`, http.StatusUnsupportedMediaType, "unsupported_media_type", "", "Content-Type: application/octet-stream"),
+		post("content type", `a`, http.StatusUnsupportedMediaType, "unsupported_media_type", "",
+			"Content-Type: application/octet-stream"),
 		post("accept", `{}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
 		{"no instances", "POST", "/v1/what-if", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?instances"},
-		{"NaN", "POST", "/v1/what-if?instances=2&theta_max=NaN", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?theta_max"},
-		{"negative", "POST", "/v1/what-if?instances=2&theta_max=0,-1", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?theta_max"},
-		{"great", "POST", "/v1/what-if?instances=2&beta=1e999", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?beta"},
-		{"great limit", "POST", "/v1/what-if?instances=2&table_limit=0,99999999999999999999", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?table_limit"},
-		{"no number", "POST", "/v1/what-if?instances=2&beta=a", "key,cost\na,1\n", []string{csv}, badRequest, "malformed", "?beta"},
-		{"kafka without partitions", "POST", "/v1/what-if?instances=2&hash_function=kafka", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?partitions"},
+		{"NaN", "POST", "/v1/what-if?instances=2&theta_max=NaN", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid",
+			"?theta_max"},
+		{"negative", "POST", "/v1/what-if?instances=2&theta_max=0,-1", "key,cost\na,1\n", []string{csv}, unprocessable,
+			"invalid", "?theta_max"},
+		{"great", "POST", "/v1/what-if?instances=2&beta=1e999", "key,cost\na,1\n", []string{csv}, unprocessable,
+			"invalid", "?beta"},
+		{"great limit", "POST", "/v1/what-if?instances=2&table_limit=0,99999999999999999999", "key,cost\na,1\n",
+			[]string{csv}, unprocessable, "invalid", "?table_limit"},
+		{"no number", "POST", "/v1/what-if?instances=2&beta=a", "key,cost\na,1\n", []string{csv}, badRequest,
+			"malformed", "?beta"},
+		{"kafka without partitions", "POST", "/v1/what-if?instances=2&hash_function=kafka", "key,cost\na,1\n", []string{csv},
+			unprocessable, "invalid", "?partitions"},
 	})
 }
 
@@ -435,8 +519,10 @@ func TestCompressedStatistics(t *testing.T) {
 		header := []string{csv, "Content-Encoding: " + encoding}
 		good := compressed(t, encoding, "key,cost\n"+strings.Repeat("a", 400)+",1\n")
 		e.do("POST", target, string(good[:len(good)/2]), header...).fails(badRequest, "malformed", "")
-		e.do("POST", target, string(compressed(t, encoding, bomb)), header...).fails(http.StatusRequestEntityTooLarge, "too_large", "")
-		e.do("POST", "/v1/what-if?instances=2", string(compressed(t, encoding, bomb)), header...).fails(http.StatusRequestEntityTooLarge, "too_large", "")
+		e.do("POST", target, string(compressed(t, encoding, bomb)), header...).
+			fails(http.StatusRequestEntityTooLarge, "too_large", "")
+		e.do("POST", "/v1/what-if?instances=2", string(compressed(t, encoding, bomb)), header...).
+			fails(http.StatusRequestEntityTooLarge, "too_large", "")
 		e.do("POST", "/v1/what-if?instances=2", string(good), header...).want(http.StatusOK)
 	}
 	e.do("POST", target, bomb, csv).fails(http.StatusRequestEntityTooLarge, "too_large", "")
@@ -459,7 +545,8 @@ func TestDeadline(t *testing.T) {
 	e, _ := prepared(t)
 	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
 	defer cancel()
-	a := e.send(ctx, "POST", "/v1/what-if", strings.NewReader(`{"operator":{"instances":2},"columns":{"key":["a"],"cost":[1]}}`))
+	a := e.send(ctx, "POST", "/v1/what-if", strings.NewReader(
+		`{"operator":{"instances":2},"columns":{"key":["a"],"cost":[1]}}`))
 	a.fails(http.StatusServiceUnavailable, "busy", "")
 	if a.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
@@ -483,7 +570,8 @@ func TestNumbersThatAreNone(t *testing.T) {
 			t.Errorf("%s: %+v", target, p.Errors)
 		}
 	}
-	for _, target := range []string{"/v1/operators/clicks/plans?interval=1&state_scale=", "/v1/what-if?instances=2&theta_max="} {
+	for _, target := range []string{"/v1/operators/clicks/plans?interval=1&state_scale=",
+		"/v1/what-if?instances=2&theta_max="} {
 		p := e.do("POST", target, "key,cost\na,1\n", csv).fails(unprocessable, "invalid", "").problem()
 		if len(p.Errors) != 1 || p.Errors[0].Detail != "is needed and must not be empty" {
 			t.Errorf("%s: %+v", target, p.Errors)

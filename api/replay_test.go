@@ -26,8 +26,10 @@ func (l lasting) text() string {
 	if l.Plan != nil {
 		l.RoutingTable, l.Migrations = l.Plan.RoutingTable, l.Plan.Migrations
 	}
-	return fmt.Sprintln(l.Strategy, l.WorkUnits, l.DriftedKeys, string(l.Theta), string(l.Underload), string(l.Skewness), string(l.Migration), string(l.Certificate),
-		string(l.Instances), string(l.Compaction), string(l.HotKeys), string(l.Causes), string(l.Balanced), string(l.RoutingTable), string(l.Migrations))
+	return fmt.Sprintln(l.Strategy, l.WorkUnits, l.DriftedKeys, string(l.Theta), string(l.Underload), string(l.Skewness),
+		string(l.Migration), string(l.Certificate),
+		string(l.Instances), string(l.Compaction), string(l.HotKeys), string(l.Causes), string(l.Balanced),
+		string(l.RoutingTable), string(l.Migrations))
 }
 
 // replayed plans a plan again with everything as it was.
@@ -67,7 +69,8 @@ func TestReplay(t *testing.T) {
 	commit(plan("keys", stats(5, "")))
 	e.operator("engine", `{"instances":2,"theta_max":0,"table_owner":"engine","hash":{"function":"modulo"}}`)
 	commit(plan("engine", stats(1, "")))
-	e.do("PUT", "/v1/operators/engine", `{"instances":3,"theta_max":0,"table_owner":"engine","hash":{"function":"modulo"}}`).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/engine",
+		`{"instances":3,"theta_max":0,"table_owner":"engine","hash":{"function":"modulo"}}`).want(http.StatusOK)
 	plan("engine", stats(2, ""))
 	e.operator("homed", allAtHome)
 	plan("homed", `{"interval":1,"compact":{"degree":2,"state_scale":3,"records":[[0,0,4,1,4],[1,1,2,2,2]]}}`)
@@ -80,7 +83,8 @@ func TestReplay(t *testing.T) {
 	e.report(3, 0, `{"keys":[{"key":"a","cost":5},{"key":"d","cost":4}]}`).want(http.StatusCreated)
 	plan("clicks", `{"interval":3,"missing":"freeze"}`)
 	for i, id := range made {
-		if before, after := e.replayed(id); before.text() != after.text() || before.EndReason != after.EndReason || string(before.Parameters) != string(after.Parameters) {
+		if before, after := e.replayed(id); before.text() != after.text() || before.EndReason != after.EndReason ||
+			string(before.Parameters) != string(after.Parameters) {
 			t.Errorf("plan %d:\n%.2000s\n%.2000s", i, before.text(), after.text())
 		}
 	}
@@ -89,13 +93,15 @@ func TestReplay(t *testing.T) {
 // TestReplayOfACutPlan: a plan that its deadline cut off is repeated by its work.
 func TestReplayOfACutPlan(t *testing.T) {
 	e := newEnv(t) // its clock goes on by a millisecond whenever it is read
-	e.operator("cut", `{"instances":2,"theta_max":0,"table_limit":0,"strategy":"mixed_bf","certificate":"off","deadline":"12ms"}`)
+	e.operator("cut",
+		`{"instances":2,"theta_max":0,"table_limit":0,"strategy":"mixed_bf","certificate":"off","deadline":"12ms"}`)
 	p := e.do("POST", "/v1/operators/cut/plans", `{"interval":1,`+manyKeys(1500)+`}`).want(http.StatusCreated).proven()
 	if p.EndReason != "stopped" || slices.Contains(p.Causes, "unfinished") || p.WorkUnits == 0 {
 		t.Fatalf("%s after %d units, causes %v", p.EndReason, p.WorkUnits, p.Causes)
 	}
 	before, after := e.replayed(p.ID)
-	if before.text() != after.text() || after.EndReason != "work_budget" || !strings.Contains(string(after.Parameters), fmt.Sprintf(`"work_budget":%d,"migration_limit":null,"deadline":null`, p.WorkUnits)) {
+	if before.text() != after.text() || after.EndReason != "work_budget" || !strings.Contains(string(after.Parameters),
+		fmt.Sprintf(`"work_budget":%d,"migration_limit":null,"deadline":null`, p.WorkUnits)) {
 		t.Errorf("%s\n%s\n%s", after.Parameters, before.text(), after.text())
 	}
 }
@@ -106,8 +112,10 @@ func TestReplayOthers(t *testing.T) {
 	e.operator("clicks", reported)
 	p := e.planned(1)
 	var out trials
-	e.verb(p.ID, "replay", `{"strategies":["llfd","optimal"],"parameters":{"theta_max":[0,5],"work_budget":70000}}`).want(http.StatusOK).into(&out)
-	if len(out.Results) != 4 || out.Results[1].Parameters.ThetaMax != 5 || out.Results[3].Strategy != "optimal" || out.Results[2].Parameters.WorkBudget != 70000 {
+	e.verb(p.ID, "replay", `{"strategies":["llfd","optimal"],"parameters":{"theta_max":[0,5],"work_budget":70000}}`).
+		want(http.StatusOK).into(&out)
+	if len(out.Results) != 4 || out.Results[1].Parameters.ThetaMax != 5 || out.Results[3].Strategy != "optimal" ||
+		out.Results[2].Parameters.WorkBudget != 70000 {
 		t.Errorf("%+v", out)
 	}
 	// What a trigger held back is planned.
@@ -137,10 +145,12 @@ func TestPropose(t *testing.T) {
 	e.verb(first.ID, "reject", "").want(http.StatusOK)
 	a := e.verb(first.ID, "replay", other).want(http.StatusCreated)
 	second := a.life()
-	if got := e.do("GET", a.header.Get("Location"), "").want(http.StatusOK); got.header.Get("ETag") != a.header.Get("ETag") || got.life().ID != second.ID {
+	if got := e.do("GET", a.header.Get("Location"), "").
+		want(http.StatusOK); got.header.Get("ETag") != a.header.Get("ETag") || got.life().ID != second.ID {
 		t.Errorf("%s", got.body)
 	}
-	if p := a.proven(); second.Status != "proposed" || p.Strategy != "mixed" || !strings.Contains(string(p.Parameters), `"theta_max":0.4`) || len(second.Migrations) == 0 || len(second.Awaits) != 2 {
+	if p := a.proven(); second.Status != "proposed" || p.Strategy != "mixed" || !strings.Contains(string(p.Parameters),
+		`"theta_max":0.4`) || len(second.Migrations) == 0 || len(second.Awaits) != 2 {
 		t.Errorf("%s", a.body)
 	}
 	if got := e.trail(second.ID); !slices.Equal(got, []string{`-→proposed by "ann": "move less"`}) {
@@ -161,9 +171,11 @@ func TestPropose(t *testing.T) {
 	e.do("PUT", "/v1/operators/clicks", approved).want(http.StatusOK)
 	fourth := e.planned(2)
 	e.verb(fourth.ID, "reject", "").want(http.StatusOK)
-	e.verb(first.ID, "replay", `{"propose":true,"parameters":{"beta":3}}`).fails(http.StatusConflict, "configuration_changed", "")
+	e.verb(first.ID, "replay", `{"propose":true,"parameters":{"beta":3}}`).
+		fails(http.StatusConflict, "configuration_changed", "")
 	again := e.planned(2)
-	e.verb(fourth.ID, "replay", `{"propose":true,"parameters":{"beta":3}}`).fails(http.StatusConflict, "interval_planned", "")
+	e.verb(fourth.ID, "replay", `{"propose":true,"parameters":{"beta":3}}`).
+		fails(http.StatusConflict, "interval_planned", "")
 	e.verb(again.ID, "approve", "").want(http.StatusOK)
 	e.verb(again.ID, "commit", stopped).want(http.StatusOK)
 	e.verb(fourth.ID, "replay", `{"propose":true}`).fails(http.StatusConflict, "base_changed", "")

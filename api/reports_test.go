@@ -71,9 +71,11 @@ func TestReports(t *testing.T) {
 		byInstance[r.instance] = append(byInstance[r.instance], r)
 	}
 	for i, d := range []int32{1, 0} {
-		a := e.report(1, int(d), `{"interval":1,"keys":[`+jsonRows(byInstance[int(d)])+`]}`).want(http.StatusCreated).standing()
+		a := e.report(1, int(d), `{"interval":1,"keys":[`+jsonRows(byInstance[int(d)])+`]}`).
+			want(http.StatusCreated).standing()
 		want := [][2][]int32{{{1}, {0}}, {{0, 1}, {}}}[i]
-		if a.Interval != 1 || a.Rows != int64(len(byInstance[int(d)])) || !slices.Equal(a.Received, want[0]) || !slices.Equal(a.Missing, want[1]) {
+		if a.Interval != 1 || a.Rows != int64(len(byInstance[int(d)])) || !slices.Equal(a.Received, want[0]) ||
+			!slices.Equal(a.Missing, want[1]) {
 			t.Errorf("%+v, want received %v and missing %v", a, want[0], want[1])
 		}
 	}
@@ -87,7 +89,8 @@ func TestReports(t *testing.T) {
 	whole := newEnv(t)
 	whole.operator("clicks", reported)
 	posted := whole.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
-	if q := posted.plan(); q.InputHash != p.InputHash || !slices.Equal(q.Migrations, p.Migrations) || q.DriftedKeys != p.DriftedKeys || posted.reports() != nil {
+	if q := posted.plan(); q.InputHash != p.InputHash || !slices.Equal(q.Migrations, p.Migrations) ||
+		q.DriftedKeys != p.DriftedKeys || posted.reports() != nil {
 		t.Errorf("of reports: %s\nwhole: %s", created.body, posted.body)
 	}
 	for _, more := range []string{"", `,"missing":"freeze"`, `,"epoch":0`} {
@@ -95,10 +98,12 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s: %s", more, again.body)
 		}
 	}
-	if got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK); got.reports() == nil || got.header.Get("ETag") != created.header.Get("ETag") {
+	if got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK); got.reports() == nil ||
+		got.header.Get("ETag") != created.header.Get("ETag") {
 		t.Errorf("%s", got.body)
 	}
-	if list := e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK); strings.Contains(string(list.body), `"reports"`) {
+	if list := e.do("GET", "/v1/operators/clicks/plans", "").
+		want(http.StatusOK); strings.Contains(string(list.body), `"reports"`) {
 		t.Errorf("%s", list.body)
 	}
 
@@ -125,27 +130,34 @@ func TestReports(t *testing.T) {
 
 // TestReportFormats: the same keys in all formats make the same plan.
 func TestReportFormats(t *testing.T) {
-	hash, arrow := "", &planner.Statistics{Keys: planner.KeysOf("b", "a"), Cost: []float64{3, 1}, State: []float64{4, 2}, Instance: []int32{0, 0}}
+	hash, arrow := "", &planner.Statistics{Keys: planner.KeysOf("b", "a"), Cost: []float64{3, 1}, State: []float64{4, 2},
+		Instance: []int32{0, 0}}
 	const lines = "key,cost,state\nYQ==,1,2\nYg==,3,4\n"
 	for name, c := range map[string]struct {
 		body    string
 		headers []string
 		query   string
 	}{
-		"rows":          {`{"keys":[{"key":"a","cost":1,"state":2,"instance":0},{"key":"b","frequency":3,"state":4}]}`, nil, ""},
-		"columns":       {`{"columns":{"key":["b","a"],"cost":[3,1],"state":[4,2],"instance":[null,0]}}`, nil, ""},
-		"columns base":  {`{"key_encoding":"base64","columns":{"key":["Yg==","YQ=="],"cost":[3,1],"state":[4,2]}}`, nil, ""},
-		"ndjson":        {"{\"key\":\"a\",\"cost\":1,\"state\":2}\n{\"key\":\"b\",\"cost\":3,\"state\":4}\n", []string{ndjson}, ""},
-		"csv":           {"key,cost,state,instance\na,1,2,0\nb,3,4,\n", []string{csv}, ""},
-		"arrow":         {arrowOf(t, -1, arrow), []string{arrowStream}, "?table_version=0"},
-		"csv base":      {lines, []string{csv}, "?key_encoding=base64&table_version=0&epoch=0&coverage=complete"},
-		"csv gzip":      {string(compressed(t, "gzip", lines)), []string{csv, "Content-Encoding: gzip"}, "?key_encoding=base64"},
-		"csv zstd":      {string(compressed(t, "zstd", lines)), []string{csv, "Content-Encoding: zstd", "Plannerd-Row-Count: 2"}, "?key_encoding=base64"},
-		"partial, none": {`{"coverage":"complete","keys":[{"key":"b","cost":3,"state":4},{"key":"a","cost":1,"state":2}]}`, nil, ""},
+		"rows": {`{"keys":[{"key":"a","cost":1,"state":2,"instance":0},{"key":"b","frequency":3,"state":4}]}`, nil,
+			""},
+		"columns":      {`{"columns":{"key":["b","a"],"cost":[3,1],"state":[4,2],"instance":[null,0]}}`, nil, ""},
+		"columns base": {`{"key_encoding":"base64","columns":{"key":["Yg==","YQ=="],"cost":[3,1],"state":[4,2]}}`, nil, ""},
+		"ndjson": {"{\"key\":\"a\",\"cost\":1,\"state\":2}\n{\"key\":\"b\",\"cost\":3,\"state\":4}\n",
+			[]string{ndjson}, ""},
+		"csv":      {"key,cost,state,instance\na,1,2,0\nb,3,4,\n", []string{csv}, ""},
+		"arrow":    {arrowOf(t, -1, arrow), []string{arrowStream}, "?table_version=0"},
+		"csv base": {lines, []string{csv}, "?key_encoding=base64&table_version=0&epoch=0&coverage=complete"},
+		"csv gzip": {string(compressed(t, "gzip", lines)), []string{csv, "Content-Encoding: gzip"},
+			"?key_encoding=base64"},
+		"csv zstd": {string(compressed(t, "zstd", lines)),
+			[]string{csv, "Content-Encoding: zstd", "Plannerd-Row-Count: 2"}, "?key_encoding=base64"},
+		"partial, none": {`{"coverage":"complete","keys":[{"key":"b","cost":3,"state":4},{"key":"a","cost":1,"state":2}]}`,
+			nil, ""},
 	} {
 		e := newEnv(t)
 		e.operator("clicks", `{"instances":1}`)
-		if a := e.do("PUT", reportTarget(7, 0)+c.query, c.body, c.headers...).want(http.StatusCreated).standing(); a.Rows != 2 {
+		if a := e.do("PUT", reportTarget(7, 0)+c.query, c.body, c.headers...).want(http.StatusCreated).
+			standing(); a.Rows != 2 {
 			t.Errorf("%s: %+v", name, a)
 		}
 		p := e.planOfReports(7, "").want(http.StatusCreated).plan()
@@ -160,11 +172,13 @@ func TestPartialReports(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"}}`)
 	e.do("PUT", reportTarget(1, 0)+"?coverage=partial&residual=0:9:1:5", "key,cost\nk1,1\n", csv).want(http.StatusCreated)
-	e.report(1, 1, `{"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2}],"keys":[{"key":"k0","cost":2}]}`).want(http.StatusCreated)
+	e.report(1, 1, `{"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2}],"keys":[{"key":"k0","cost":2}]}`).
+		want(http.StatusCreated)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
 	whole := newEnv(t)
 	whole.operator("clicks", `{"instances":2,"hash":{"function":"modulo"}}`)
-	q := whole.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2},{"instance":0,"cost":9,"state":1,"keys":5}],
+	q := whole.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"coverage":"partial","residual":[{"instance":1,"cost":4,"keys":2},{"instance":0,"cost":9,"state":1,"keys":5}],
 		"keys":[{"key":"k1","cost":1,"instance":0},{"key":"k0","cost":2,"instance":1}]}`).want(http.StatusCreated).plan()
 	if p.InputHash != q.InputHash || p.Theta != q.Theta {
 		t.Errorf("%+v, want %+v", p, q)
@@ -208,14 +222,16 @@ func TestMissingReports(t *testing.T) {
 		Missing []int32
 	}
 	e.do("GET", "/v1/operators/clicks/intervals/2/reports?epoch=0", "").want(http.StatusOK).into(&list)
-	if len(list.Received) != 2 || list.Received[1].Rows != 3 || list.Received[1].At.IsZero() || !slices.Equal(list.Missing, []int32{2}) ||
+	if len(list.Received) != 2 || list.Received[1].Rows != 3 || list.Received[1].At.IsZero() ||
+		!slices.Equal(list.Missing, []int32{2}) ||
 		len(list.Last) != 1 || list.Last[0].Instance != 2 || list.Last[0].Interval != 1 {
 		t.Errorf("%+v", list)
 	}
 
 	carried := e.do("POST", "/v1/operators/clicks/plans?interval=2&missing=carry", "").want(http.StatusCreated)
 	r, p := carried.reports(), carried.plan()
-	if r == nil || !slices.Equal(r.Received, []int32{0, 1}) || len(r.Carried) != 1 || r.Carried[0].Instance != 2 || r.Carried[0].Interval != 1 || len(r.Frozen) > 0 {
+	if r == nil || !slices.Equal(r.Received, []int32{0, 1}) || len(r.Carried) != 1 || r.Carried[0].Instance != 2 ||
+		r.Carried[0].Interval != 1 || len(r.Frozen) > 0 {
 		t.Errorf("%+v", r)
 	}
 	if !slices.Contains(p.Causes, "carried") || slices.Contains(p.Causes, "frozen") {
@@ -274,7 +290,8 @@ func TestKeyInTwoReports(t *testing.T) {
 	e.report(1, 1, row("a", 2, 1, 1)).want(http.StatusCreated)
 	e.report(1, 2, `{"keys":[]}`).want(http.StatusCreated)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 3 || got[0].KeysBefore != 0 {
+	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 3 ||
+		got[0].KeysBefore != 0 {
 		t.Errorf("%d drifted, %+v", p.DriftedKeys, got)
 	}
 	// By the hash it is on 2, which knows nothing of it.
@@ -291,7 +308,9 @@ func TestKeyInTwoReports(t *testing.T) {
 func TestReportsOfAnOlderTable(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"columns":{"key":["a","b"],"cost":[4,4],"instance":[0,0],"hash_instance":[0,0]}}`).want(http.StatusCreated).plan()
+	p := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"columns":{"key":["a","b"],"cost":[4,4],"instance":[0,0],"hash_instance":[0,0]}}`).want(
+		http.StatusCreated).plan()
 	if len(p.Migrations) != 1 {
 		t.Fatalf("%+v", p.Migrations)
 	}
@@ -303,7 +322,8 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	}
 	e.report(3, 0, fmt.Sprintf(both, `,"table_version":2`)).fails(http.StatusConflict, "table_version_ahead", "")
 	q := e.planOfReports(2, "").want(http.StatusCreated).plan()
-	if got := e.loads(q.Id); q.Status != "no_action" || got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 {
+	if got := e.loads(q.Id); q.Status != "no_action" || got[0].KeysBefore != 1 || got[1].KeysBefore != 1 ||
+		q.DriftedKeys != 0 {
 		t.Errorf("%s, %+v, %d drifted", q.Status, got, q.DriftedKeys)
 	}
 	// The engine that is on the committed table knows better.
@@ -317,7 +337,8 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 	e.do("POST", "/v1/plans/"+q.Id+"/commit", stopped).want(http.StatusOK)
 	e.report(4, 1, `{"table_version":2,"keys":[]}`).want(http.StatusCreated)
 	q = e.planOfReports(4, `,"missing":"carry"`).want(http.StatusCreated).plan()
-	if got := e.loads(q.Id); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 || !slices.Contains(q.Causes, "carried") {
+	if got := e.loads(q.Id); got[0].KeysBefore != 1 || got[1].KeysBefore != 1 || q.DriftedKeys != 0 ||
+		!slices.Contains(q.Causes, "carried") {
 		t.Errorf("%+v, %d drifted, %v", got, q.DriftedKeys, q.Causes)
 	}
 }
@@ -327,7 +348,9 @@ func TestReportsOfAnOlderTable(t *testing.T) {
 func TestReportsAroundACommit(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"columns":{"key":["a","b"],"cost":[4,4],"instance":[0,0],"hash_instance":[0,0]}}`).want(http.StatusCreated).plan()
+	p := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":1,"columns":{"key":["a","b"],"cost":[4,4],"instance":[0,0],"hash_instance":[0,0]}}`).want(
+		http.StatusCreated).plan()
 	if len(p.RoutingTable.Set) != 1 || p.RoutingTable.Set[0].Instance != 1 {
 		t.Fatalf("%+v", p.RoutingTable)
 	}
@@ -358,7 +381,8 @@ func TestCarriedReportWhereTheTableIs(t *testing.T) {
 	e.report(1, 1, row(2, 1)).want(http.StatusCreated)
 	e.report(2, 0, row(1, 1)).want(http.StatusCreated)
 	p := e.planOfReports(2, `,"missing":"carry"`).want(http.StatusCreated).plan()
-	if got := e.loads(p.Id); got[1].LoadBefore != 3 || got[0].KeysBefore != 0 || p.DriftedKeys != 1 || len(p.RoutingTable.Set) > 0 {
+	if got := e.loads(p.Id); got[1].LoadBefore != 3 || got[0].KeysBefore != 0 || p.DriftedKeys != 1 ||
+		len(p.RoutingTable.Set) > 0 {
 		t.Errorf("%+v, %d drifted, sets %v", got, p.DriftedKeys, p.RoutingTable.Set)
 	}
 }
@@ -369,14 +393,17 @@ func TestKeysOfSilentInstances(t *testing.T) {
 	for _, missing := range []string{"carry", "freeze"} {
 		e := newEnv(t)
 		e.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"}}`)
-		p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
+		p := e.do("POST", "/v1/operators/clicks/plans",
+			`{"interval":1,"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":0,"hash_instance":0}]}`).
 			want(http.StatusCreated).plan()
 		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 		moved := p.RoutingTable.Set[0].Key
 		e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
-		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`, moved)).want(http.StatusCreated)
+		e.report(3, 0, fmt.Sprintf(`{"keys":[{"key":%q,"cost":2,"hash_instance":0},{"key":"c","cost":3,"hash_instance":0}]}`,
+			moved)).want(http.StatusCreated)
 		q := e.planOfReports(3, `,"missing":"`+missing+`"`).want(http.StatusCreated).plan()
-		if got := e.loads(q.Id); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 || len(q.RoutingTable.Unset) > 0 {
+		if got := e.loads(q.Id); q.DriftedKeys != 1 || got[0].LoadBefore != 5 || got[0].KeysBefore != 2 ||
+			len(q.RoutingTable.Unset) > 0 {
 			t.Errorf("%s: %d drifted, %+v, unsets %v", missing, q.DriftedKeys, got, q.RoutingTable.Unset)
 		}
 	}
@@ -387,10 +414,12 @@ func TestKeysOfSilentInstances(t *testing.T) {
 func TestStrayOfAPartialReport(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":2,"theta_max":0.1,"hash":{"function":"modulo"}}`)
-	e.report(1, 0, `{"coverage":"partial","residual":[{"instance":0,"cost":10,"state":500,"keys":1}],"keys":[]}`).want(http.StatusCreated)
+	e.report(1, 0, `{"coverage":"partial","residual":[{"instance":0,"cost":10,"state":500,"keys":1}],"keys":[]}`).
+		want(http.StatusCreated)
 	e.report(1, 1, `{"keys":[{"key":"k3","cost":1,"state":1}]}`).want(http.StatusCreated) // the hash has it on 0
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	if got := e.loads(p.Id); len(p.RoutingTable.Set) > 0 || p.DriftedKeys != 1 || got[1].LoadBefore != 1 || got[0].LoadBefore != 10 {
+	if got := e.loads(p.Id); len(p.RoutingTable.Set) > 0 || p.DriftedKeys != 1 || got[1].LoadBefore != 1 ||
+		got[0].LoadBefore != 10 {
 		t.Errorf("sets %v, %d drifted, loads %+v", p.RoutingTable.Set, p.DriftedKeys, got)
 	}
 }
@@ -403,7 +432,8 @@ func TestReportsAcrossARescale(t *testing.T) {
 	e.report(1, 1, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
 	e.report(2, 2, `{"keys":[]}`).fails(unprocessable, "invalid", "?instance")
 	e.do("PUT", "/v1/operators/clicks", `{"instances":[{"id":0},{"id":2}]}`).want(http.StatusOK)
-	if a := e.report(2, 2, `{"keys":[]}`).want(http.StatusCreated).standing(); !slices.Equal(a.Missing, []int32{0, 1}) || !slices.Equal(a.Received, []int32{2}) {
+	if a := e.report(2, 2, `{"keys":[]}`).want(http.StatusCreated).standing(); !slices.Equal(a.Missing, []int32{0, 1}) ||
+		!slices.Equal(a.Received, []int32{2}) {
 		t.Errorf("%+v", a)
 	}
 	e.report(2, 0, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
@@ -432,7 +462,8 @@ func TestReportsUnderOtherSchemes(t *testing.T) {
 		e := newEnv(t)
 		e.operator("clicks", config)
 		e.report(1, 0, `{"coverage":"partial","keys":[]}`).fails(http.StatusConflict, "complete_coverage_required", "")
-		e.report(1, 0, `{"keys":[{"key":"a","cost":1,"hash_instance":0}]}`).fails(unprocessable, "invalid", "/keys/0/hash_instance")
+		e.report(1, 0, `{"keys":[{"key":"a","cost":1,"hash_instance":0}]}`).
+			fails(unprocessable, "invalid", "/keys/0/hash_instance")
 		e.report(1, 0, `{"keys":[{"key":"a","cost":1},{"key":"b","cost":2}]}`).want(http.StatusCreated)
 		e.planOfReports(1, `,"missing":"freeze"`).fails(http.StatusConflict, "complete_coverage_required", "")
 		e.report(1, 1, `{"keys":[{"key":"c","cost":1},{"key":"b","cost":2}]}`).want(http.StatusCreated)
@@ -457,7 +488,9 @@ func TestReportsOfAnEngineWithItsTable(t *testing.T) {
 
 func TestRefusedReports(t *testing.T) {
 	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 64 << 10, Rows: 4} })
-	e.report(2, 0, `{"keys":[{"key":"a","cost":1,"state":1},{"key":"b","cost":1,"state":1},{"key":"c","cost":1,"state":1}]}`).want(http.StatusCreated)
+	e.report(2, 0,
+		`{"keys":[{"key":"a","cost":1,"state":1},{"key":"b","cost":1,"state":1},{"key":"c","cost":1,"state":1}]}`).want(
+		http.StatusCreated)
 	e.report(3, 0, `{"keys":[{"key":"a","cost":1e290}]}`).want(http.StatusCreated)
 	e.report(3, 1, `{"keys":[{"key":"a","cost":1e290}]}`).want(http.StatusCreated)
 	put := func(name, body string, status int, code, where string, headers ...string) refusal {
@@ -470,19 +503,25 @@ func TestRefusedReports(t *testing.T) {
 	with := func(member string) string { return `{"keys":[{"key":"a","cost":1}],` + member + `}` }
 	const base = "/v1/operators/clicks/intervals/"
 	e.refused(t, []refusal{
-		put("another instance", keys(`{"key":"a","cost":1,"instance":1},{"key":"b","cost":1,"instance":0}`), unprocessable, "invalid", "/keys/1/instance"),
-		put("another instance in a column", `{"columns":{"key":["a","b"],"cost":[1,1],"instance":[null,0]}}`, unprocessable, "invalid", "/columns/instance/1"),
+		put("another instance", keys(`{"key":"a","cost":1,"instance":1},{"key":"b","cost":1,"instance":0}`), unprocessable,
+			"invalid", "/keys/1/instance"),
+		put("another instance in a column", `{"columns":{"key":["a","b"],"cost":[1,1],"instance":[null,0]}}`, unprocessable,
+			"invalid", "/columns/instance/1"),
 		put("another instance in CSV", "key,cost,instance\na,1,0\n", unprocessable, "invalid", "/0/instance", csv),
 		put("another interval", with(`"interval":3`), unprocessable, "invalid", "/interval"),
-		put("another residual", with(`"coverage":"partial","residual":[{"instance":0,"cost":1}]`), unprocessable, "invalid", "/residual/0/instance"),
-		put("residual twice", with(`"coverage":"partial","residual":[{"instance":1},{"instance":1}]`), unprocessable, "invalid", "/residual/1/instance"),
+		put("another residual", with(`"coverage":"partial","residual":[{"instance":0,"cost":1}]`), unprocessable, "invalid",
+			"/residual/0/instance"),
+		put("residual twice", with(`"coverage":"partial","residual":[{"instance":1},{"instance":1}]`), unprocessable,
+			"invalid", "/residual/1/instance"),
 		put("residual of complete", with(`"residual":[{"instance":1}]`), unprocessable, "invalid", "/residual"),
 		put("no keys", `{}`, unprocessable, "invalid", "/keys"),
 		put("records", `{"compact":{"records":[[1,1,1,1,1]]}}`, unprocessable, "invalid", "/compact"),
-		put("records in CSV", "instance,hash_instance,cost,state,count\n1,1,1,1,1\n", unprocessable, "invalid", "/0/count", csv),
+		put("records in CSV", "instance,hash_instance,cost,state,count\n1,1,1,1,1\n", unprocessable, "invalid",
+			"/0/count", csv),
 		put("compacted", with(`"compact":{"degree":4}`), unprocessable, "invalid", "/compact"),
 		put("missing", with(`"missing":"carry"`), unprocessable, "invalid", "/missing"),
-		put("hash instance of a known hash", keys(`{"key":"a","cost":1,"hash_instance":0}`), unprocessable, "invalid", "/keys/0/hash_instance"),
+		put("hash instance of a known hash", keys(`{"key":"a","cost":1,"hash_instance":0}`), unprocessable, "invalid",
+			"/keys/0/hash_instance"),
 		put("duplicate keys", keys(`{"key":"a","cost":1},{"key":"a","cost":1}`), unprocessable, "invalid", "/keys/1/key"),
 		put("table version ahead", with(`"table_version":1`), http.StatusConflict, "table_version_ahead", ""),
 		put("malformed", `{"keys":[`, badRequest, "malformed", ""),
@@ -498,16 +537,24 @@ func TestRefusedReports(t *testing.T) {
 		to("query with JSON", base+"2/reports/1?epoch=0", unprocessable, "invalid", "?epoch"),
 		to("planned interval", base+"1/reports/1", http.StatusConflict, "report_closed", ""),
 		to("older interval", base+"0/reports/1", http.StatusConflict, "report_closed", ""),
-		{"list of no operator", "GET", "/v1/operators/none/intervals/2/reports", "", nil, http.StatusNotFound, "operator_not_found", ""},
+		{"list of no operator", "GET", "/v1/operators/none/intervals/2/reports", "", nil, http.StatusNotFound,
+			"operator_not_found", ""},
 		{"list of no interval", "GET", base + "x/reports", "", nil, badRequest, "malformed", "?interval"},
 		{"list of no epoch", "GET", base + "2/reports?epoch=-1", "", nil, unprocessable, "invalid", "?epoch"},
-		{"list as CSV", "GET", base + "2/reports", "", []string{"Accept: text/csv"}, http.StatusNotAcceptable, "not_acceptable", ""},
-		{"plan with a table version", "POST", "/v1/operators/clicks/plans", `{"interval":2,"table_version":0}`, nil, unprocessable, "invalid", "/table_version"},
-		{"plan with a coverage", "POST", "/v1/operators/clicks/plans?interval=2&coverage=complete", ``, nil, unprocessable, "invalid", "?coverage"},
-		{"plan with an unknown way", "POST", "/v1/operators/clicks/plans", `{"interval":2,"missing":"guess"}`, nil, unprocessable, "invalid", "/missing"},
-		{"statistics with a way", "POST", "/v1/operators/clicks/plans?interval=2&missing=carry", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?missing"},
-		{"plan of an older interval", "POST", "/v1/operators/clicks/plans", `{"interval":0}`, nil, http.StatusConflict, "interval_outdated", ""},
-		{"a sum that is too great", "POST", "/v1/operators/clicks/plans", `{"interval":3}`, nil, unprocessable, "invalid", ""},
+		{"list as CSV", "GET", base + "2/reports", "", []string{"Accept: text/csv"}, http.StatusNotAcceptable,
+			"not_acceptable", ""},
+		{"plan with a table version", "POST", "/v1/operators/clicks/plans", `{"interval":2,"table_version":0}`, nil,
+			unprocessable, "invalid", "/table_version"},
+		{"plan with a coverage", "POST", "/v1/operators/clicks/plans?interval=2&coverage=complete", ``, nil, unprocessable,
+			"invalid", "?coverage"},
+		{"plan with an unknown way", "POST", "/v1/operators/clicks/plans", `{"interval":2,"missing":"guess"}`, nil,
+			unprocessable, "invalid", "/missing"},
+		{"statistics with a way", "POST", "/v1/operators/clicks/plans?interval=2&missing=carry", "key,cost\na,1\n",
+			[]string{csv}, unprocessable, "invalid", "?missing"},
+		{"plan of an older interval", "POST", "/v1/operators/clicks/plans", `{"interval":0}`, nil, http.StatusConflict,
+			"interval_outdated", ""},
+		{"a sum that is too great", "POST", "/v1/operators/clicks/plans", `{"interval":3}`, nil, unprocessable,
+			"invalid", ""},
 	})
 	e.report(2, 1, `{"keys":[{"key":"d","cost":1}]}`).want(http.StatusCreated)
 	e.planOfReports(2, "").fails(http.StatusConflict, "reports_differ", "")
@@ -599,7 +646,8 @@ func TestReportsTogether(t *testing.T) {
 	if slices.ContainsFunc(ids, func(id string) bool { return id != ids[0] }) {
 		t.Errorf("plans %v", ids)
 	}
-	if got.InputHash != want.InputHash || got.Theta != want.Theta || got.Migration != want.Migration || got.DriftedKeys != want.DriftedKeys ||
+	if got.InputHash != want.InputHash || got.Theta != want.Theta || got.Migration != want.Migration ||
+		got.DriftedKeys != want.DriftedKeys ||
 		!slices.Equal(got.Migrations, want.Migrations) || !slices.Equal(got.RoutingTable.Set, want.RoutingTable.Set) {
 		t.Errorf("%+v, want %+v", got.Migration, want.Migration)
 	}

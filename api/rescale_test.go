@@ -21,7 +21,8 @@ type engine struct {
 // configure changes the instances.
 func (e *engine) configure(instances string) {
 	e.Helper()
-	a := e.do("PUT", "/v1/operators/clicks", `{"instances":`+instances+`,"theta_max":0.02,"require_approval":true,"hash":{"function":"modulo"}}`)
+	a := e.do("PUT", "/v1/operators/clicks", `{"instances":`+instances+
+		`,"theta_max":0.02,"require_approval":true,"hash":{"function":"modulo"}}`)
 	if a.status != http.StatusOK && a.status != http.StatusCreated {
 		e.Fatalf("%s", a.body)
 	}
@@ -39,7 +40,8 @@ func (e *engine) post() *answer {
 		}
 		rows = append(rows, row+"}")
 	}
-	return e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, e.n, strings.Join(rows, ","))).want(http.StatusCreated)
+	return e.do("POST", "/v1/operators/clicks/plans",
+		fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, e.n, strings.Join(rows, ","))).want(http.StatusCreated)
 }
 
 // carryOut has the plan of an interval approved, moves its keys, and acknowledges

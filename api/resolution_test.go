@@ -22,11 +22,14 @@ func TestRefusedResolutions(t *testing.T) {
 	e.operator("clicks", reported)
 	keys := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	e.operator("engine", `{"instances":2,"theta_max":0,"table_owner":"engine"}`)
-	engine := e.do("POST", "/v1/operators/engine/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	engine := e.do("POST", "/v1/operators/engine/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).
+		want(http.StatusCreated).compacted()
 	e.operator("reported", reported)
-	own := e.do("POST", "/v1/operators/reported/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	own := e.do("POST", "/v1/operators/reported/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).
+		want(http.StatusCreated).compacted()
 	e.operator("numbers", `{"instances":2,"theta_max":0,"hash":{"function":"flink","key_type":"int"}}`)
-	numbers := e.do("POST", "/v1/operators/numbers/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
+	numbers := e.do("POST", "/v1/operators/numbers/plans", `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`).
+		want(http.StatusCreated).compacted()
 	target := func(id string) string { return "/v1/plans/" + id + "/resolution" }
 	const head = "key,from,to\n"
 	put := func(name, body, where string) refusal {
@@ -47,24 +50,37 @@ func TestRefusedResolutions(t *testing.T) {
 		put("none", head, ""),
 		put("another way", head+"a,0,1\nb,1,0\n", ""),
 		put("one that stays", head+"a,0,1\nb,0,1\nc,0,0\n", ""),
-		{"unknown member", "PUT", target(homed.ID), `{"key":"a","from":0,"to":1,"cost":1}`, []string{ndjson}, unprocessable, "invalid", "/0/cost"},
+		{"unknown member", "PUT", target(homed.ID), `{"key":"a","from":0,"to":1,"cost":1}`, []string{ndjson}, unprocessable,
+			"invalid", "/0/cost"},
 		{"malformed", "PUT", target(homed.ID), `{"key":"a"`, []string{ndjson}, badRequest, "malformed", ""},
 		{"no gzip", "PUT", target(homed.ID), head, []string{csv, "Content-Encoding: gzip"}, badRequest, "malformed", ""},
-		{"no base64", "PUT", target(homed.ID) + "?key_encoding=base64", head + "a!,0,1\n", []string{csv}, unprocessable, "invalid", "/0/key"},
-		{"unknown parameter", "PUT", target(homed.ID) + "?interval=1", head, []string{csv}, unprocessable, "invalid", "?interval"},
+		{"no base64", "PUT", target(homed.ID) + "?key_encoding=base64", head + "a!,0,1\n", []string{csv}, unprocessable,
+			"invalid", "/0/key"},
+		{"unknown parameter", "PUT", target(homed.ID) + "?interval=1", head, []string{csv}, unprocessable,
+			"invalid", "?interval"},
 		{"JSON", "PUT", target(homed.ID), `[]`, nil, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		{"charset", "PUT", target(homed.ID), head, []string{"Content-Type: text/csv; charset=latin1"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		{"content encoding", "PUT", target(homed.ID), head, []string{csv, "Content-Encoding: br"}, http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		{"accept", "PUT", target(homed.ID), head, []string{csv, "Accept: text/csv"}, http.StatusNotAcceptable, "not_acceptable", ""},
-		{"large", "PUT", target(homed.ID), head + strings.Repeat("a,0,1\n", 64<<10), []string{csv}, http.StatusRequestEntityTooLarge, "too_large", ""},
+		{"charset", "PUT", target(homed.ID), head, []string{"Content-Type: text/csv; charset=latin1"},
+			http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"content encoding", "PUT", target(homed.ID), head, []string{csv, "Content-Encoding: br"},
+			http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
+		{"accept", "PUT", target(homed.ID), head, []string{csv, "Accept: text/csv"}, http.StatusNotAcceptable,
+			"not_acceptable", ""},
+		{"large", "PUT", target(homed.ID), head + strings.Repeat("a,0,1\n", 64<<10), []string{csv},
+			http.StatusRequestEntityTooLarge, "too_large", ""},
 		{"unknown plan", "PUT", target("none"), head, []string{csv}, http.StatusNotFound, "plan_not_found", ""},
 		{"plan of keys", "PUT", target(keys.Id), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
-		{"the engine's table", "PUT", target(engine.ID), head, []string{csv}, http.StatusConflict, "resolution_not_needed", ""},
-		{"no hash instance", "PUT", target(own.ID), head + "a,0,1\nb,0,1\n", []string{csv}, unprocessable, "invalid", "/0/hash_instance"},
-		{"one hash instance missing", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,\n", []string{csv}, unprocessable, "invalid", "/1/hash_instance"},
-		{"unknown hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,3\n", []string{csv}, unprocessable, "invalid", "/1/hash_instance"},
-		{"another hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,1\n", []string{csv}, unprocessable, "invalid", ""},
-		{"key without hash", "PUT", target(numbers.ID), head + "1,0,1\na,0,1\n", []string{csv}, unprocessable, "invalid", "/1/key"},
+		{"the engine's table", "PUT", target(engine.ID), head, []string{csv}, http.StatusConflict,
+			"resolution_not_needed", ""},
+		{"no hash instance", "PUT", target(own.ID), head + "a,0,1\nb,0,1\n", []string{csv}, unprocessable, "invalid",
+			"/0/hash_instance"},
+		{"one hash instance missing", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,\n", []string{csv},
+			unprocessable, "invalid", "/1/hash_instance"},
+		{"unknown hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,3\n", []string{csv},
+			unprocessable, "invalid", "/1/hash_instance"},
+		{"another hash instance", "PUT", target(own.ID), "key,from,to,hash_instance\na,0,1,0\nb,0,1,1\n", []string{csv},
+			unprocessable, "invalid", ""},
+		{"key without hash", "PUT", target(numbers.ID), head + "1,0,1\na,0,1\n", []string{csv}, unprocessable,
+			"invalid", "/1/key"},
 	})
 	// Every way that differs is told, with both numbers.
 	a := e.do("PUT", target(homed.ID), head+"a,0,1\nb,1,0\nc,1,0\n", csv).fails(unprocessable, "invalid", "")
@@ -78,12 +94,15 @@ func TestRefusedResolutions(t *testing.T) {
 	}; !slices.Equal(details, want) {
 		t.Errorf("%q", details)
 	}
-	idle := e.do("POST", "/v1/operators/reported/plans", `{"interval":2,"compact":{"records":[[0,0,1,1,1],[1,0,1,1,1]]}}`).want(http.StatusCreated).compacted()
+	idle := e.do("POST", "/v1/operators/reported/plans", `{"interval":2,"compact":{"records":[[0,0,1,1,1],[1,0,1,1,1]]}}`).
+		want(http.StatusCreated).compacted()
 	e.do("PUT", target(idle.ID), head, csv).fails(http.StatusConflict, "transition_not_allowed", "")
-	if detail := e.do("PUT", target(idle.ID), head, csv).problem().Detail; idle.Status != "no_action" || detail != "There is nothing to resolve: the plan is no_action." {
+	if detail := e.do("PUT", target(idle.ID), head, csv).problem().Detail; idle.Status != "no_action" ||
+		detail != "There is nothing to resolve: the plan is no_action." {
 		t.Errorf("resolving a plan that is %s: %q", idle.Status, detail)
 	}
-	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
+	e.do("PUT", target(own.ID), `{"key":"a","from":0,"to":1,"hash_instance":0}`+"\n"+
+		`{"key":"b","hash_instance":0,"from":0,"to":1}`, ndjson).want(http.StatusOK)
 	e.do("POST", "/v1/plans/"+own.ID+"/commit", stopped).want(http.StatusOK)
 
 	e.do("POST", "/v1/plans/"+homed.ID+"/abort", "").want(http.StatusOK)
@@ -98,7 +117,9 @@ func TestResolvedChanges(t *testing.T) {
 	e.operator("clicks", strings.Replace(allAtHome, `"instances":2`, `"instances":4`, 1))
 	const plans = "/v1/operators/clicks/plans"
 	// Keys a … f get entries for 1.
-	p := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d","e","f"],"cost":[1,1,1,1,1,1],"instance":[1,1,1,1,1,1]}}`).want(http.StatusCreated).plan()
+	p := e.do("POST", plans,
+		`{"interval":1,"columns":{"key":["a","b","c","d","e","f"],"cost":[1,1,1,1,1,1],"instance":[1,1,1,1,1,1]}}`).want(
+		http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	table := func() map[string]int32 {
 		var got struct{ Entries []entry }
@@ -119,7 +140,8 @@ func TestResolvedChanges(t *testing.T) {
 	for d, n := range count {
 		records = append(records, fmt.Sprintf("[%d,0,%d,1,%d]", d, 1+9*d, n))
 	}
-	q := e.do("POST", plans, `{"interval":2,"compact":{"records":[`+strings.Join(records, ",")+`]}}`).want(http.StatusCreated).compacted()
+	q := e.do("POST", plans, `{"interval":2,"compact":{"records":[`+strings.Join(records, ",")+`]}}`).
+		want(http.StatusCreated).compacted()
 	if q.Status != "approved" || q.RoutingTable.SizeBefore != int64(len(before)) {
 		t.Fatalf("%+v", q)
 	}
@@ -141,7 +163,8 @@ func TestResolvedChanges(t *testing.T) {
 			}
 		}
 	}
-	r := e.do("PUT", "/v1/plans/"+q.ID+"/resolution", "key,from,to\n"+strings.Join(lines, "\n"), csv).want(http.StatusOK).compacted()
+	r := e.do("PUT", "/v1/plans/"+q.ID+"/resolution", "key,from,to\n"+strings.Join(lines, "\n"), csv).
+		want(http.StatusOK).compacted()
 	if *r.ResolvedKeys != int64(len(lines)) || len(lines) == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -161,21 +184,26 @@ func TestResolvedAlready(t *testing.T) {
 	}
 	// Four keys are on 1 without entries, and two go home.
 	p := e.do("POST", plans, `{"interval":1,"compact":{"records":[[1,0,4,1,4]]}}`).want(http.StatusCreated).compacted()
-	if r := resolve(p.ID, "a,1,0\nb,1,0\n"); *r.ResolvedKeys != 2 || r.RoutingTable.Set == nil || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
+	if r := resolve(p.ID, "a,1,0\nb,1,0\n"); *r.ResolvedKeys != 2 || r.RoutingTable.Set == nil || len(r.RoutingTable.Set)+
+		len(r.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", r)
 	}
 	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 	// Two keys with entries for 1 are on 0, and go where their entries say.
-	keys := e.do("POST", plans, `{"interval":2,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1],"instance":[0,0,0,0]}}`).want(http.StatusCreated).plan()
+	keys := e.do("POST", plans,
+		`{"interval":2,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1],"instance":[0,0,0,0]}}`).want(http.StatusCreated).
+		plan()
 	e.do("POST", "/v1/plans/"+keys.Id+"/commit", stopped).want(http.StatusOK)
 	p = e.do("POST", plans, `{"interval":3,"compact":{"records":[[0,0,1,1,4]]}}`).want(http.StatusCreated).compacted()
-	if r := resolve(p.ID, keys.Migrations[0].Key+",0,1\n"+keys.Migrations[1].Key+",0,1\n"); *r.ResolvedKeys != 2 || len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
+	if r := resolve(p.ID, keys.Migrations[0].Key+",0,1\n"+keys.Migrations[1].Key+",0,1\n"); *r.ResolvedKeys != 2 ||
+		len(r.RoutingTable.Set)+len(r.RoutingTable.Unset) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if done := e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK).compacted(); *done.Version != 3 {
 		t.Errorf("%+v", done)
 	}
-	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK); strings.Count(string(a.body), ",1\n") != 2 {
+	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").
+		want(http.StatusOK); strings.Count(string(a.body), ",1\n") != 2 {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -224,7 +252,8 @@ func TestResolutionAcrossHashes(t *testing.T) {
 	statistics := func(more string) string {
 		return `{"interval":1,` + more + `"compact":{"records":[` + strings.Join(list, ",") + `]}}`
 	}
-	e.do("POST", "/v1/operators/clicks/plans", statistics(`"coverage":"partial",`)).fails(http.StatusConflict, "complete_coverage_required", "")
+	e.do("POST", "/v1/operators/clicks/plans", statistics(`"coverage":"partial",`)).
+		fails(http.StatusConflict, "complete_coverage_required", "")
 	p := e.do("POST", "/v1/operators/clicks/plans", statistics("")).want(http.StatusCreated).compacted()
 	if p.Status != "approved" || !p.Balanced {
 		t.Fatalf("%+v", p)
@@ -263,7 +292,8 @@ func TestResolutionAcrossHashes(t *testing.T) {
 	if r.RoutingTable.SizeAfter != int64(len(want)) || int(*r.ResolvedKeys) != strings.Count(moved+stay, "\n") {
 		t.Errorf("%+v, want %d entries", r, len(want))
 	}
-	if list := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations", "").want(http.StatusOK).compacted(); string(list.Migrations) != string(p.Migrations) {
+	if list := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations", "").want(http.StatusOK).
+		compacted(); string(list.Migrations) != string(p.Migrations) {
 		t.Error("keys that stay are listed among those that move")
 	}
 	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
@@ -285,12 +315,14 @@ func TestResolutionOfAnOldBase(t *testing.T) {
 	})
 	homed := e.classPlan()
 	const rows = "key,from,to\na,0,1\nb,0,1\n"
-	for code, err := range map[string]error{"base_changed": store.ErrBaseChanged, "transition_not_allowed": store.ErrTransition} {
+	for code, err := range map[string]error{"base_changed": store.ErrBaseChanged,
+		"transition_not_allowed": store.ErrTransition} {
 		f.set("ResolvePlan", err)
 		e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, code, "")
 		f.set("ResolvePlan", nil)
 	}
-	later := e.do("POST", "/v1/operators/homed/plans", `{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
+	later := e.do("POST", "/v1/operators/homed/plans",
+		`{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+later.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 }
@@ -312,7 +344,8 @@ func (e *env) spread() map[string]int32 {
 	for i := range 9 {
 		rows = append(rows, fmt.Sprintf(`{"key":"k%d","cost":10,"hash_instance":0}`, i))
 	}
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[`+strings.Join(rows, ",")+`]}`).want(http.StatusCreated).plan()
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[`+strings.Join(rows, ",")+`]}`).
+		want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	entries := e.entries("clicks")
 	if len(entries) != 6 {
@@ -334,7 +367,9 @@ func TestEntriesAcrossHashes(t *testing.T) {
 	// Of the keys on 2, which is removed, one is left. Those on 1 are at home now.
 	const two = `{"instances":[{"id":0},{"id":1}],"theta_max":0.1,"table_limit":2,"hash":{"function":"reported"}}`
 	e.do("PUT", "/v1/operators/clicks", two).want(http.StatusOK)
-	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":2,"compact":{"records":[[0,0,10,10,3],[0,1,10,10,1],[1,1,10,10,3],[2,0,10,10,1]]}}`).want(http.StatusCreated).compacted()
+	p := e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":2,"compact":{"records":[[0,0,10,10,3],[0,1,10,10,1],[1,1,10,10,3],[2,0,10,10,1]]}}`).want(
+		http.StatusCreated).compacted()
 	keys := map[[2]float64][]string{{0, 0}: {"a", "b", "c"}, {0, 1}: {"d"}, {1, 1}: on[1], {2, 0}: on[2][:1]}
 	rows, want := "key,from,to,hash_instance\n", map[string]int32{}
 	name := func(from, home, to float64) {
@@ -354,7 +389,8 @@ func TestEntriesAcrossHashes(t *testing.T) {
 	for len(keys[[2]float64{0, 1}]) > 0 { // it stays, and needs an entry
 		name(0, 1, 0)
 	}
-	if p.Status != "approved" || p.RoutingTable.SizeBefore != 6 || p.RoutingTable.SizeAfter != int64(len(want)) || !p.TableWithinLimit || len(want) == 0 {
+	if p.Status != "approved" || p.RoutingTable.SizeBefore != 6 || p.RoutingTable.SizeAfter != int64(len(want)) ||
+		!p.TableWithinLimit || len(want) == 0 {
 		t.Fatalf("want %v: %+v", want, p)
 	}
 	r := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", rows, csv).want(http.StatusOK).compacted()
@@ -368,7 +404,8 @@ func TestEntriesAcrossHashes(t *testing.T) {
 	equalMaps(t, "table", e.entries("clicks"), want)
 	// The statistics of keys that were gone are taken again.
 	e.do("PUT", "/v1/operators/clicks", two).want(http.StatusOK)
-	e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":3,"keys":[{"key":%q,"cost":10,"hash_instance":0}]}`, on[2][1])).want(http.StatusCreated)
+	e.do("POST", "/v1/operators/clicks/plans",
+		fmt.Sprintf(`{"interval":3,"keys":[{"key":%q,"cost":10,"hash_instance":0}]}`, on[2][1])).want(http.StatusCreated)
 }
 
 // TestSizeOfTheResolvedTable: a resolution makes the size of the table known, and
@@ -377,7 +414,8 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", strings.Replace(allAtHome, `"theta_max":0`, `"theta_max":0,"table_limit":2`, 1))
 	const plans = "/v1/operators/clicks/plans"
-	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1]}}`).want(http.StatusCreated).plan()
+	first := e.do("POST", plans, `{"interval":1,"columns":{"key":["a","b","c","d"],"cost":[1,1,1,1]}}`).
+		want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+first.Id+"/commit", stopped).want(http.StatusOK)
 	var there, home []string // keys with and without entries
 	for _, key := range strings.Split("abcd", "") {
@@ -387,14 +425,17 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 			home = append(home, key)
 		}
 	}
-	p := e.do("POST", plans, `{"interval":2,"compact":{"records":[[0,0,3,1,2],[1,0,1,1,2]]}}`).want(http.StatusCreated).compacted()
-	if len(there) != 2 || p.RoutingTable.SizeBefore != 2 || p.RoutingTable.SizeAfter != 2 || !p.TableWithinLimit || len(p.classes(t)) != 2 {
+	p := e.do("POST", plans, `{"interval":2,"compact":{"records":[[0,0,3,1,2],[1,0,1,1,2]]}}`).
+		want(http.StatusCreated).compacted()
+	if len(there) != 2 || p.RoutingTable.SizeBefore != 2 || p.RoutingTable.SizeAfter != 2 || !p.TableWithinLimit ||
+		len(p.classes(t)) != 2 {
 		t.Fatalf("%+v", p)
 	}
 	check := func(at string, got compacted, size int64, within bool) {
 		t.Helper()
 		if got.RoutingTable.SizeBefore != 2 || got.RoutingTable.SizeAfter != size || got.TableWithinLimit != within {
-			t.Errorf("%s: %+v, within the limit: %t; want %d entries, %t", at, got.RoutingTable, got.TableWithinLimit, size, within)
+			t.Errorf("%s: %+v, within the limit: %t; want %d entries, %t", at, got.RoutingTable,
+				got.TableWithinLimit, size, within)
 		}
 	}
 	for _, c := range []struct {
@@ -407,7 +448,8 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 		{home[0], there[0], 2, true},  // as planned
 		{"new", "nobody", 3, false},
 	} {
-		put := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", fmt.Sprintf("key,from,to\n%s,0,1\n%s,1,0\n", c.out, c.back), csv).want(http.StatusOK)
+		put := e.do("PUT", "/v1/plans/"+p.ID+"/resolution", fmt.Sprintf("key,from,to\n%s,0,1\n%s,1,0\n", c.out, c.back), csv).
+			want(http.StatusOK)
 		check("resolved", put.compacted(), c.size, c.within)
 		get := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK)
 		check("read", get.compacted(), c.size, c.within)
@@ -420,7 +462,8 @@ func TestSizeOfTheResolvedTable(t *testing.T) {
 	}
 	check("committed", e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK).compacted(), 3, false)
 	equalMaps(t, "table", e.entries("clicks"), map[string]int32{there[0]: 1, there[1]: 1, "new": 1})
-	if metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, `plannerd_routing_table_entries{operator="clicks"} 3`) {
+	if metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics,
+		`plannerd_routing_table_entries{operator="clicks"} 3`) {
 		t.Error("the metrics have another size of the table")
 	}
 }

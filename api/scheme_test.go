@@ -170,7 +170,8 @@ func TestRingLife(t *testing.T) {
 	}
 	made := e.do("POST", plans, load(1, costs...)).want(http.StatusCreated)
 	p := made.shifted()
-	if p.Status != "approved" || p.Migrates != "arcs" || p.Strategy != "fitted" || p.Ring == nil || p.Ranges != nil || p.Certificate != nil || len(p.Migrations) == 0 {
+	if p.Status != "approved" || p.Migrates != "arcs" || p.Strategy != "fitted" || p.Ring == nil || p.Ranges != nil ||
+		p.Certificate != nil || len(p.Migrations) == 0 {
 		t.Fatalf("%s", made.body)
 	}
 	if p.Parameters["ring"] == nil || p.Parameters["beta"] != nil {
@@ -179,13 +180,16 @@ func TestRingLife(t *testing.T) {
 	e.checkRing(p, first, nil, costs)
 	// Again: the same plan, whole.
 	again := e.do("POST", plans, load(1, costs...)).want(http.StatusOK)
-	if q := again.shifted(); q.ID != p.ID || len(q.Migrations) != len(p.Migrations) || len(q.Ring.TokensAdded) != len(p.Ring.TokensAdded) || again.header.Get("ETag") != made.header.Get("ETag") {
+	if q := again.shifted(); q.ID != p.ID || len(q.Migrations) != len(p.Migrations) ||
+		len(q.Ring.TokensAdded) != len(p.Ring.TokensAdded) || again.header.Get("ETag") != made.header.Get("ETag") {
 		t.Errorf("%s", again.body)
 	}
-	if q := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK).shifted(); q.Ring == nil || q.Ring.TokensAdded != nil || q.Migrations != nil || q.Ring.SizeAfter != p.Ring.SizeAfter {
+	if q := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK).shifted(); q.Ring == nil || q.Ring.TokensAdded != nil ||
+		q.Migrations != nil || q.Ring.SizeAfter != p.Ring.SizeAfter {
 		t.Errorf("%+v", q)
 	}
-	if q := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations,routing_table", "").want(http.StatusOK).shifted(); len(q.Migrations) != len(p.Migrations) || !slices.Equal(q.Ring.TokensAdded, p.Ring.TokensAdded) {
+	if q := e.do("GET", "/v1/plans/"+p.ID+"?include=migrations,routing_table", "").want(http.StatusOK).
+		shifted(); len(q.Migrations) != len(p.Migrations) || !slices.Equal(q.Ring.TokensAdded, p.Ring.TokensAdded) {
 		t.Errorf("%+v", q)
 	}
 	e.do("GET", plans, "").want(http.StatusOK)
@@ -214,17 +218,21 @@ func TestRingLife(t *testing.T) {
 		}
 	}
 	// Balanced now: nothing to do. Drifted keys are counted.
-	still := e.do("POST", plans, strings.Replace(load(2, costs...), `"state":1}`, fmt.Sprintf(`"state":1,"instance":%d}`, (r.Lookup([]byte("k000"))+1)%4), 1)).want(http.StatusCreated).shifted()
-	if still.Status != "no_action" || !slices.Equal(still.Causes, []string{"balanced"}) || still.DriftedKeys != 1 || still.Ring.SizeBefore != still.Ring.SizeAfter {
+	still := e.do("POST", plans, strings.Replace(load(2, costs...), `"state":1}`,
+		fmt.Sprintf(`"state":1,"instance":%d}`, (r.Lookup([]byte("k000"))+1)%4), 1)).want(http.StatusCreated).shifted()
+	if still.Status != "no_action" || !slices.Equal(still.Causes, []string{"balanced"}) || still.DriftedKeys != 1 ||
+		still.Ring.SizeBefore != still.Ring.SizeAfter {
 		t.Errorf("%+v", still)
 	}
 	// Tokens of the configuration are what an instance begins with: those on the ring stay.
-	e.do("PUT", operator, strings.Replace(ringConfig, `"tokens_per_instance":4`, `"tokens_per_instance":9`, 1)).want(http.StatusOK)
+	e.do("PUT", operator, strings.Replace(ringConfig, `"tokens_per_instance":4`, `"tokens_per_instance":9`, 1)).
+		want(http.StatusOK)
 	if q := e.do("POST", plans, load(3, costs...)).want(http.StatusCreated).shifted(); q.Status != "no_action" {
 		t.Errorf("%+v", q)
 	}
 	// One joins, one leaves.
-	e.do("PUT", operator, strings.Replace(strings.Replace(ringConfig, `"instances":4`, `"instances":[{"id":0},{"id":1},{"id":3},{"id":8,"tokens":6,"capacity":2}]`, 1), "0.1", "0.3", 1)).want(http.StatusOK)
+	e.do("PUT", operator, strings.Replace(strings.Replace(ringConfig, `"instances":4`,
+		`"instances":[{"id":0},{"id":1},{"id":3},{"id":8,"tokens":6,"capacity":2}]`, 1), "0.1", "0.3", 1)).want(http.StatusOK)
 	rescaled := e.do("POST", plans, load(4, costs...)).want(http.StatusCreated).shifted()
 	third := e.checkRing(rescaled, second, map[int32]float64{0: 1, 1: 1, 3: 1, 8: 2}, costs)
 	if third[2] != 0 || third[8] == 0 {
@@ -259,7 +267,8 @@ func TestRingLife(t *testing.T) {
 	if op.Scheme != "ring" || op.TableVersion != 2 || op.TableSize != 4 || op.Beta != nil || op.Strategy != nil {
 		t.Errorf("%+v", op)
 	}
-	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics, `plannerd_routing_table_entries{operator="ring"}`) ||
+	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics,
+		`plannerd_routing_table_entries{operator="ring"}`) ||
 		!strings.Contains(metrics, `operator="ring"`) {
 		t.Error("the metrics of a ring are not as documented")
 	}
@@ -293,7 +302,8 @@ func (e *env) checkRing(p shifted, counts map[int32]int, capacity map[int32]floa
 	e.Helper()
 	after := e.apply(counts, p)
 	old, now := ring.New(nodesOf(counts)), ring.New(nodesOf(after))
-	e.recount(p, capacity, costs, func(key string) int32 { return old.Lookup([]byte(key)) }, func(key string) int32 { return now.Lookup([]byte(key)) },
+	e.recount(p, capacity, costs, func(key string) int32 { return old.Lookup([]byte(key)) },
+		func(key string) int32 { return now.Lookup([]byte(key)) },
 		func(m shiftMove, key string) bool {
 			return ring.Arc{Start: m.Arc.Start, End: m.Arc.End}.Contains(ring.Position([]byte(key)))
 		})
@@ -310,7 +320,8 @@ func (e *env) checkRing(p shifted, counts map[int32]int, capacity map[int32]floa
 }
 
 // recount works all figures out anew. capacity nil: all instances named have 1.
-func (e *env) recount(p shifted, capacity map[int32]float64, costs []int, before, after func(string) int32, in func(shiftMove, string) bool) {
+func (e *env) recount(p shifted, capacity map[int32]float64, costs []int, before, after func(string) int32,
+	in func(shiftMove, string) bool) {
 	e.Helper()
 	loadBefore, loadAfter, into, out := map[int32]float64{}, map[int32]float64{}, map[int32]float64{}, map[int32]float64{}
 	total, state, allState, keys := 0.0, 0.0, 0.0, int64(0)
@@ -351,7 +362,8 @@ func (e *env) recount(p shifted, capacity map[int32]float64, costs []int, before
 			e.Errorf("%+v holds %+v", m, c)
 		}
 	}
-	if p.Migration.Keys != keys || p.Migration.State != state || p.Migration.Objective != state || math.Abs(p.Migration.Fraction-state/allState) > 1e-12 {
+	if p.Migration.Keys != keys || p.Migration.State != state || p.Migration.Objective != state ||
+		math.Abs(p.Migration.Fraction-state/allState) > 1e-12 {
 		e.Errorf("migration %+v, want %d keys of %v", p.Migration, keys, state)
 	}
 	capacities, theta := 0.0, [2]float64{}
@@ -365,7 +377,8 @@ func (e *env) recount(p shifted, capacity map[int32]float64, costs []int, before
 		capacities += kappa(x.ID)
 	}
 	for _, x := range p.Instances {
-		if x.LoadBefore != loadBefore[x.ID] || x.LoadAfter != loadAfter[x.ID] || x.StateIn != into[x.ID] || x.StateOut != out[x.ID] || x.Drained != (kappa(x.ID) == 0) {
+		if x.LoadBefore != loadBefore[x.ID] || x.LoadAfter != loadAfter[x.ID] || x.StateIn != into[x.ID] ||
+			x.StateOut != out[x.ID] || x.Drained != (kappa(x.ID) == 0) {
 			e.Errorf("%+v, want loads %v and %v", x, loadBefore[x.ID], loadAfter[x.ID])
 		}
 		if k := kappa(x.ID); k > 0 {
@@ -402,8 +415,10 @@ func TestRangesLife(t *testing.T) {
 	}
 	made := e.do("POST", plans, load(1, costs...)).want(http.StatusCreated)
 	p := made.shifted()
-	if p.Status != "approved" || p.Migrates != "ranges" || p.Strategy != "min_movement" || p.Ring != nil || len(p.Ranges.Owners) != 3 || len(p.Migrations) != 0 || p.Certificate != nil ||
-		p.Theta.Before != 0 || p.Underload.Before != 1 || p.Skewness.Before != 1 || p.Ranges.SizeBefore != 0 || !p.Balanced || p.Migration.Keys != 0 {
+	if p.Status != "approved" || p.Migrates != "ranges" || p.Strategy != "min_movement" || p.Ring != nil ||
+		len(p.Ranges.Owners) != 3 || len(p.Migrations) != 0 || p.Certificate != nil ||
+		p.Theta.Before != 0 || p.Underload.Before != 1 || p.Skewness.Before != 1 || p.Ranges.SizeBefore != 0 || !p.Balanced ||
+		p.Migration.Keys != 0 {
 		t.Fatalf("%s", made.body)
 	}
 	for _, x := range p.Instances {
@@ -411,7 +426,8 @@ func TestRangesLife(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	if again := e.do("POST", plans, load(1, costs...)).want(http.StatusOK).shifted(); again.ID != p.ID || len(again.Ranges.Owners) != 3 {
+	if again := e.do("POST", plans, load(1, costs...)).want(http.StatusOK).shifted(); again.ID != p.ID ||
+		len(again.Ranges.Owners) != 3 {
 		t.Errorf("%+v", again)
 	}
 	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
@@ -428,7 +444,8 @@ func TestRangesLife(t *testing.T) {
 	}
 	drift := e.do("POST", plans, load(2, costs...)).want(http.StatusCreated).shifted()
 	second := e.checkRanges(drift, first, nil, costs)
-	if drift.Status != "approved" || !drift.Balanced || drift.Certificate == nil || drift.Certificate.Scope != "ranges" || drift.Certificate.Gap == nil {
+	if drift.Status != "approved" || !drift.Balanced || drift.Certificate == nil || drift.Certificate.Scope != "ranges" ||
+		drift.Certificate.Gap == nil {
 		t.Fatalf("%+v", drift)
 	}
 	moved := 0.0
@@ -450,7 +467,8 @@ func TestRangesLife(t *testing.T) {
 		}
 	}
 	// Up and down, at once.
-	e.do("PUT", operator, strings.Replace(rangesConfig, `"instances":3`, `"instances":[{"id":0},{"id":2},{"id":5},{"id":6,"capacity":2}]`, 1)).want(http.StatusOK)
+	e.do("PUT", operator, strings.Replace(rangesConfig, `"instances":3`,
+		`"instances":[{"id":0},{"id":2},{"id":5},{"id":6,"capacity":2}]`, 1)).want(http.StatusOK)
 	rescaled := e.do("POST", plans, load(3, costs...)).want(http.StatusCreated).shifted()
 	third := e.checkRanges(rescaled, second, map[int32]float64{0: 1, 2: 1, 5: 1, 6: 2}, costs)
 	if rescaled.Status != "approved" || len(third.Of(1)) > 0 || len(third.Of(6)) == 0 {
@@ -462,7 +480,8 @@ func TestRangesLife(t *testing.T) {
 		}
 	}
 	e.do("POST", "/v1/plans/"+rescaled.ID+"/commit", stopped).want(http.StatusOK)
-	if q := e.do("POST", plans, load(4, costs...)).want(http.StatusCreated).shifted(); q.Status != "no_action" || len(q.Ranges.Owners) != len(third) {
+	if q := e.do("POST", plans, load(4, costs...)).want(http.StatusCreated).shifted(); q.Status != "no_action" ||
+		len(q.Ranges.Owners) != len(third) {
 		t.Errorf("%+v", q)
 	}
 	if got := divide(e.owners("?version=1")); !sameOwners(got, first) {
@@ -503,15 +522,18 @@ func (e *env) checkRanges(p shifted, owners ranges.Owners, capacity map[int32]fl
 // TestSchemeLists: pages, filters, order and the other media of the long lists.
 func TestSchemeLists(t *testing.T) {
 	e := newEnv(t)
-	e.operator("ring", `{"instances":4,"scheme":"ring","theta_max":0,"hash":{"tokens_per_instance":8},"ring":{"method":"halving","tau":0,"max_rounds":2}}`)
+	e.operator("ring",
+		`{"instances":4,"scheme":"ring","theta_max":0,"hash":{"tokens_per_instance":8},"ring":{"method":"halving","tau":0,"max_rounds":2}}`)
 	e.operator("ranges", rangesConfig)
 	arcs := e.do("POST", "/v1/operators/ring/plans", load(1, heavyFirst(60)...)).want(http.StatusCreated).shifted()
 	if arcs.Status != "approved" || len(arcs.Migrations) < 3 {
 		t.Fatalf("%+v", arcs)
 	}
-	create := e.do("POST", "/v1/operators/ranges/plans", load(1, slices.Repeat([]int{2}, 40)...)).want(http.StatusCreated).shifted()
+	create := e.do("POST", "/v1/operators/ranges/plans", load(1, slices.Repeat([]int{2}, 40)...)).
+		want(http.StatusCreated).shifted()
 	e.do("POST", "/v1/plans/"+create.ID+"/commit", stopped).want(http.StatusOK)
-	parts := e.do("POST", "/v1/operators/ranges/plans", load(2, slices.Concat(slices.Repeat([]int{9}, 10), slices.Repeat([]int{2}, 30))...)).want(http.StatusCreated).shifted()
+	parts := e.do("POST", "/v1/operators/ranges/plans", load(2,
+		slices.Concat(slices.Repeat([]int{9}, 10), slices.Repeat([]int{2}, 30))...)).want(http.StatusCreated).shifted()
 	if len(parts.Migrations) == 0 {
 		t.Fatalf("%+v", parts)
 	}
@@ -537,7 +559,8 @@ func TestSchemeLists(t *testing.T) {
 		for _, by := range []string{"cost", "state", "count"} {
 			e.do("GET", list+"?sort="+by, "").want(http.StatusOK).into(&page)
 			if !slices.IsSortedFunc(page.Migrations, func(a, b shiftMove) int {
-				return map[string]int{"cost": cmp.Compare(b.Cost, a.Cost), "state": cmp.Compare(b.State, a.State), "count": cmp.Compare(b.Keys, a.Keys)}[by]
+				return map[string]int{"cost": cmp.Compare(b.Cost, a.Cost), "state": cmp.Compare(b.State, a.State),
+					"count": cmp.Compare(b.Keys, a.Keys)}[by]
 			}) {
 				t.Errorf("by %s: %+v", by, page.Migrations)
 			}
@@ -548,7 +571,8 @@ func TestSchemeLists(t *testing.T) {
 				want++
 			}
 		}
-		e.do("GET", fmt.Sprintf("%s?instance=%d&reason=%s&page_size=1000", list, id, reason), "").want(http.StatusOK).into(&page)
+		e.do("GET", fmt.Sprintf("%s?instance=%d&reason=%s&page_size=1000", list, id, reason), "").
+			want(http.StatusOK).into(&page)
 		if len(page.Migrations) != want {
 			t.Errorf("%d, want %d", len(page.Migrations), want)
 		}
@@ -562,16 +586,20 @@ func TestSchemeLists(t *testing.T) {
 		e.do("GET", list+"?key_contains=a", "").fails(unprocessable, "invalid", "?key_contains")
 		e.do("GET", list+"?sort=key", "").fails(unprocessable, "invalid", "?sort")
 		e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusConflict, "no_routing_table", "")
-		e.do("PUT", "/v1/plans/"+p.ID+"/resolution", "key,from,to\n", csv).fails(http.StatusConflict, "resolution_not_needed", "")
+		e.do("PUT", "/v1/plans/"+p.ID+"/resolution", "key,from,to\n", csv).
+			fails(http.StatusConflict, "resolution_not_needed", "")
 	}
-	e.do("GET", "/v1/plans/"+arcs.ID+"/migrations?key_encoding=base64", "").fails(unprocessable, "invalid", "?key_encoding")
+	e.do("GET", "/v1/plans/"+arcs.ID+"/migrations?key_encoding=base64", "").
+		fails(unprocessable, "invalid", "?key_encoding")
 	e.do("GET", "/v1/plans/"+parts.ID+"/migrations?key_encoding=base64", "").want(http.StatusOK)
-	for operator, want := range map[string]string{"ring": "instance,tokens\n0,8\n1,8\n2,8\n3,8\n", "ranges": "from,to,instance\n,"} {
+	for operator, want := range map[string]string{"ring": "instance,tokens\n0,8\n1,8\n2,8\n3,8\n",
+		"ranges": "from,to,instance\n,"} {
 		a := e.do("GET", "/v1/operators/"+operator+"/routing-table", "", "Accept: text/csv").want(http.StatusOK)
 		if !strings.HasPrefix(string(a.body), want) {
 			t.Errorf("%s", a.body)
 		}
-		e.do("GET", "/v1/operators/"+operator+"/routing-table", "", "Accept: text/csv", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
+		e.do("GET", "/v1/operators/"+operator+"/routing-table", "", "Accept: text/csv", "If-None-Match: "+
+			a.header.Get("ETag")).want(http.StatusNotModified)
 		e.do("GET", "/v1/operators/"+operator+"/routing-table", "", "Accept: application/x-ndjson").want(http.StatusOK)
 	}
 }
@@ -584,11 +612,13 @@ func TestRangesBytes(t *testing.T) {
 	body := `{"interval":1,"key_encoding":"base64","keys":[{"key":"AA==","cost":10},{"key":"AAA=","cost":10},{"key":"gA==","cost":6},{"key":"/w==","cost":4}]}`
 	a := e.do("POST", "/v1/operators/ranges/plans", body).want(http.StatusCreated)
 	p := a.shifted()
-	if p.KeyEncoding != "base64" || len(p.Ranges.Owners) != 3 || p.Ranges.Owners[0].From != "" || p.Ranges.Owners[1].From != "AAA=" || p.Ranges.Owners[2].From != "gA==" {
+	if p.KeyEncoding != "base64" || len(p.Ranges.Owners) != 3 || p.Ranges.Owners[0].From != "" ||
+		p.Ranges.Owners[1].From != "AAA=" || p.Ranges.Owners[2].From != "gA==" {
 		t.Fatalf("%s", a.body)
 	}
 	e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
-	if got := e.owners(""); !slices.EqualFunc(got, p.Ranges.Owners, func(a, b rangeOwner) bool { return a.From == b.From && a.Instance == b.Instance }) {
+	if got := e.owners(""); !slices.EqualFunc(got, p.Ranges.Owners,
+		func(a, b rangeOwner) bool { return a.From == b.From && a.Instance == b.Instance }) {
 		t.Errorf("%v", got)
 	}
 	for key, want := range map[string]int32{"AA==": 0, "AAA=": 1, "AAE=": 1, "gA==": 2, "fw==": 1} {
@@ -617,10 +647,13 @@ func TestSchemeCauses(t *testing.T) {
 	for i, c := range []struct{ config, body, status, cause string }{
 		{`"instances":1,"scheme":"ring"`, load(1, 5, 1), "no_action", "balanced"},
 		{`"instances":2,"scheme":"ring"`, load(1), "no_action", "balanced"},
-		{`"instances":2,"scheme":"ring","theta_max":0,"ring":{"tau":1e9}`, load(1, heavyFirst(30)...), "no_action", "within_threshold"},
-		{`"instances":2,"scheme":"ring","theta_max":0,"hash":{"tokens_per_instance":1}`, load(1, heavyFirst(30)...), "no_action", "exhausted"},
+		{`"instances":2,"scheme":"ring","theta_max":0,"ring":{"tau":1e9}`, load(1, heavyFirst(30)...), "no_action",
+			"within_threshold"},
+		{`"instances":2,"scheme":"ring","theta_max":0,"hash":{"tokens_per_instance":1}`, load(1, heavyFirst(30)...),
+			"no_action", "exhausted"},
 		{`"instances":2,"scheme":"ring","theta_max":0,"ring":{"method":"fitted"}`, load(1, 1000), "no_action", "hot_key"},
-		{`"instances":2,"scheme":"ring","theta_max":0,"trigger":{"theta":100}`, load(1, heavyFirst(30)...), "no_action", "balanced"},
+		{`"instances":2,"scheme":"ring","theta_max":0,"trigger":{"theta":100}`, load(1, heavyFirst(30)...),
+			"no_action", "balanced"},
 		{`"instances":1,"scheme":"ranges"`, load(1), "approved", ""},
 		{`"instances":9,"scheme":"ranges","theta_max":0`, load(1, 4, 4, 4), "approved", "hot_key"},
 		{`"instances":2,"scheme":"ranges","theta_max":0`, load(1, 3, 3, 3), "approved", "granularity"},
@@ -628,7 +661,8 @@ func TestSchemeCauses(t *testing.T) {
 		name := fmt.Sprint("op", i)
 		e.operator(name, "{"+c.config+"}")
 		p := e.do("POST", "/v1/operators/"+name+"/plans", c.body).want(http.StatusCreated).shifted()
-		if p.Status != c.status || c.cause != "" && !slices.Contains(p.Causes, c.cause) || c.cause == "" && len(p.Causes) > 0 {
+		if p.Status != c.status || c.cause != "" && !slices.Contains(p.Causes, c.cause) || c.cause == "" &&
+			len(p.Causes) > 0 {
 			t.Errorf("%s: %s with %v, want %s with %s", c.config, p.Status, p.Causes, c.status, c.cause)
 		}
 	}
@@ -648,7 +682,8 @@ func TestSchemeCooldown(t *testing.T) {
 			e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 		}
 	}
-	if !strings.HasPrefix(got[1], "approved") || got[2] != "no_action cooldown" || got[3] != "no_action cooldown" || !strings.HasPrefix(got[4], "approved") {
+	if !strings.HasPrefix(got[1], "approved") || got[2] != "no_action cooldown" || got[3] != "no_action cooldown" ||
+		!strings.HasPrefix(got[4], "approved") {
 		t.Errorf("%q", got)
 	}
 }
@@ -658,16 +693,19 @@ func TestSchemeUnfinished(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { c.Limits.PlanTime = time.Millisecond })
 	e.operator("ring", strings.Replace(ringConfig, `"theta_max":0.1`, `"theta_max":0`, 1))
 	p := e.do("POST", "/v1/operators/ring/plans", load(1, heavyFirst(60)...)).want(http.StatusCreated).shifted()
-	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"unfinished"}) || p.EndReason != "stopped" || p.Theta.Before != p.Theta.After {
+	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"unfinished"}) || p.EndReason != "stopped" ||
+		p.Theta.Before != p.Theta.After {
 		t.Errorf("%+v", p)
 	}
 	e.operator("ranges", rangesConfig)
 	create := e.do("POST", "/v1/operators/ranges/plans", load(1, 1, 1, 1, 1)).want(http.StatusCreated).shifted()
 	e.do("POST", "/v1/plans/"+create.ID+"/commit", stopped).want(http.StatusOK)
 	// One has gone, and yet all stays where it is.
-	e.do("PUT", "/v1/operators/ranges", strings.Replace(rangesConfig, `"instances":3`, `"instances":2`, 1)).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/ranges", strings.Replace(rangesConfig, `"instances":3`, `"instances":2`, 1)).
+		want(http.StatusOK)
 	q := e.do("POST", "/v1/operators/ranges/plans", load(2, 9, 1, 1, 1)).want(http.StatusCreated).shifted()
-	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"unfinished"}) || len(q.Ranges.Owners) != len(create.Ranges.Owners) || q.Balanced || len(q.Instances) != 3 {
+	if q.Status != "no_action" || !slices.Equal(q.Causes, []string{"unfinished"}) ||
+		len(q.Ranges.Owners) != len(create.Ranges.Owners) || q.Balanced || len(q.Instances) != 3 {
 		t.Errorf("%+v", q)
 	}
 }
@@ -685,7 +723,8 @@ func TestSchemePinned(t *testing.T) {
 			e.do("POST", "/v1/plans/"+p.ID+"/commit", stopped).want(http.StatusOK)
 		}
 		more := strings.NewReplacer(`"instances":4`, `"instances":6`, `"instances":3`, `"instances":6`).Replace(config)
-		fewer := strings.NewReplacer(`"instances":4`, `"instances":[{"id":1},{"id":5}]`, `"instances":3`, `"instances":[{"id":1},{"id":5}]`).Replace(config)
+		fewer := strings.NewReplacer(`"instances":4`, `"instances":[{"id":1},{"id":5}]`, `"instances":3`,
+			`"instances":[{"id":1},{"id":5}]`).Replace(config)
 		if p := e.do("POST", plans, load(1, costs...)).want(http.StatusCreated).shifted(); p.Status == "approved" {
 			commit(p)
 		}
@@ -723,7 +762,8 @@ func TestRefusedSchemes(t *testing.T) {
 	}
 	for _, scheme := range []string{"ring", "ranges"} {
 		for field, value := range map[string]string{
-			"strategy": `"mixed"`, "table_limit": "3", "beta": "1", "key_overhead": "0", "certificate": `"off"`, "objective": `"min_migration"`,
+			"strategy": `"mixed"`, "table_limit": "3", "beta": "1", "key_overhead": "0", "certificate": `"off"`,
+			"objective":       `"min_migration"`,
 			"migration_limit": `{"keys":1}`, "work_budget": "0", "compact": `{"degree":0}`, "table_owner": `"planner"`,
 		} {
 			put(fmt.Sprintf(`{"instances":2,"scheme":"%s","%s":%s}`, scheme, field, value), "/"+field)
@@ -744,29 +784,37 @@ func TestRefusedSchemes(t *testing.T) {
 	put(`{"instances":2,"scheme":"ring","ring":{"method":"fitted","tau":1}}`, "/ring/tau")
 	put(`{"instances":2,"scheme":"ring","ring":{"method":"fitted","max_rounds":1}}`, "/ring/max_rounds")
 	put(`{"instances":2,"scheme":"ring","ring":{"max_rounds":0}}`, "/ring/max_rounds")
-	put(`{"instances":[`+manyInstances(300)+`{"id":1000,"tokens":65536}],"scheme":"ring","ring":{"method":"fitted"}}`, "/ring/method")
+	put(`{"instances":[`+manyInstances(300)+`{"id":1000,"tokens":65536}],"scheme":"ring","ring":{"method":"fitted"}}`,
+		"/ring/method")
 	put(`{"instances":2,"scheme":"ranges","ranges":{"method":"halves"}}`, "/ranges/method")
 	put(`{"instances":2,"scheme":"ranges","ranges":{"max_intervals":0}}`, "/ranges/max_intervals")
 	put(`{"instances":2,"scheme":"ranges","ranges":{"method":"quantile","max_intervals":2}}`, "/ranges/max_intervals")
 	for operator, config := range map[string]string{"clicks": rangesConfig, "ranges": `{"instances":2}`} {
-		cases = append(cases, refusal{"scheme of " + operator, "PUT", "/v1/operators/" + operator, config, nil, http.StatusConflict, "scheme_fixed", ""})
+		cases = append(cases, refusal{"scheme of " + operator, "PUT", "/v1/operators/" + operator, config, nil,
+			http.StatusConflict, "scheme_fixed", ""})
 	}
 	for _, operator := range []string{"clicks", "ranges"} {
 		plans := "/v1/operators/" + operator + "/plans"
 		post := func(body string, status int, code, where string) {
 			cases = append(cases, refusal{operator + body, "POST", plans, body, nil, status, code, where})
 		}
-		post(`{"interval":1,"coverage":"partial","keys":[{"key":"a","cost":1}]}`, http.StatusConflict, "complete_coverage_required", "")
+		post(`{"interval":1,"coverage":"partial","keys":[{"key":"a","cost":1}]}`, http.StatusConflict,
+			"complete_coverage_required", "")
 		post(`{"interval":1,"compact":{"records":[[0,0,1,1,1]]}}`, unprocessable, "invalid", "/compact")
 		post(`{"interval":1,"compact":{"degree":2},"keys":[{"key":"a","cost":1}]}`, unprocessable, "invalid", "/compact")
-		post(`{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}`, unprocessable, "invalid", "/keys/0/hash_instance")
-		post(`{"interval":1,"keys":[{"key":"b","cost":1},{"key":"a","cost":1,"instance":77}]}`, unprocessable, "invalid", "/keys/1/instance")
+		post(`{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}`, unprocessable, "invalid",
+			"/keys/0/hash_instance")
+		post(`{"interval":1,"keys":[{"key":"b","cost":1},{"key":"a","cost":1,"instance":77}]}`, unprocessable, "invalid",
+			"/keys/1/instance")
 		post(`{"interval":1,"table_version":4,"keys":[{"key":"a","cost":1}]}`, http.StatusConflict, "table_version_ahead", "")
 		cases = append(cases,
-			refusal{"degree in the query", "POST", plans + "?interval=1&compact_degree=2", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?compact_degree"},
-			refusal{"records in CSV", "POST", plans + "?interval=1", "instance,hash_instance,cost,state,count\n0,0,1,1,1\n", []string{csv}, unprocessable, "invalid", ""})
+			refusal{"degree in the query", "POST", plans + "?interval=1&compact_degree=2", "key,cost\na,1\n", []string{csv},
+				unprocessable, "invalid", "?compact_degree"},
+			refusal{"records in CSV", "POST", plans + "?interval=1", "instance,hash_instance,cost,state,count\n0,0,1,1,1\n",
+				[]string{csv}, unprocessable, "invalid", ""})
 	}
-	cases = append(cases, refusal{"what-if", "POST", "/v1/what-if", `{"operator":{"instances":2,"scheme":"ring"},"keys":[]}`, nil, unprocessable, "invalid", "/operator/scheme"})
+	cases = append(cases, refusal{"what-if", "POST", "/v1/what-if",
+		`{"operator":{"instances":2,"scheme":"ring"},"keys":[]}`, nil, unprocessable, "invalid", "/operator/scheme"})
 	e.refused(t, cases)
 	// A new operator of that name may be of another scheme.
 	e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
@@ -793,9 +841,11 @@ func TestSchemeDrift(t *testing.T) {
 		body   string
 		drifts int64
 	}{
-		{rows(2, "", 0, 1, 2), 0}, {rows(3, "", 0, 0, 0), 2}, {rows(4, `,"table_version":1`, 0, 0, 2), 1}, {rows(5, `,"table_version":0`, 0, 0, 99), 0},
+		{rows(2, "", 0, 1, 2), 0}, {rows(3, "", 0, 0, 0), 2}, {rows(4, `,"table_version":1`, 0, 0, 2), 1},
+		{rows(5, `,"table_version":0`, 0, 0, 99), 0},
 	} {
-		if q := e.do("POST", plans, c.body).want(http.StatusCreated).shifted(); p.DriftedKeys != 0 || q.DriftedKeys != c.drifts || q.Status != "no_action" {
+		if q := e.do("POST", plans, c.body).want(http.StatusCreated).shifted(); p.DriftedKeys != 0 ||
+			q.DriftedKeys != c.drifts || q.Status != "no_action" {
 			t.Errorf("%d: %+v", i, q)
 		}
 	}

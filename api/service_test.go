@@ -111,7 +111,8 @@ func TestCompression(t *testing.T) {
 		return a
 	}
 	for accept, want := range map[string]string{
-		"gzip": "gzip", "gzip, zstd": "zstd", "zstd;q=0.5, gzip": "gzip", "*": "zstd", "identity": "", "gzip;q=0": "", "br": "",
+		"gzip": "gzip", "gzip, zstd": "zstd", "zstd;q=0.5, gzip": "gzip", "*": "zstd", "identity": "",
+		"gzip;q=0": "", "br": "",
 	} {
 		a := get(accept, "")
 		var r io.Reader = a.Body
@@ -182,7 +183,8 @@ func FuzzPlans(f *testing.F) {
 		interval(1, ""), `{"interval":1,"columns":` + jsonColumns(figure4) + `}`, `{"interval":1,"keys":[]}`,
 		`{"interval":1,"coverage":"partial","residual":[{"instance":0,"cost":1e308}],"keys":[{"key":"a","cost":1e308},{"key":"b","cost":1e308}]}`,
 		`{"interval":1,"key_encoding":"base64","keys":[{"key":"//8=","cost":5e-324,"instance":1}]}`,
-		"key,cost,state,instance\na,1,2,0\n\"b\"\"\",3,4,1\n", `{"key":"a","frequency":1}` + "\n" + `{"key":"b","frequency":2}`,
+		"key,cost,state,instance\na,1,2,0\n\"b\"\"\",3,4,1\n", `{"key":"a","frequency":1}` + "\n" +
+			`{"key":"b","frequency":2}`,
 		`{"interval":1,"keys":[{"key":"a","cost":1}],"\u0000/~":{}}`,
 	} {
 		for kind := range uint8(3) {

@@ -22,7 +22,8 @@ func TestListStrategies(t *testing.T) {
 	if err := json.Unmarshal(e.do("GET", "/v1/strategies", "").want(http.StatusOK).body, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Strategies) != len(planner.Strategies()) || len(got.Parameters) != len(parameters.All()) || got.MostTrials != parameters.MostTrials {
+	if len(got.Strategies) != len(planner.Strategies()) || len(got.Parameters) != len(parameters.All()) ||
+		got.MostTrials != parameters.MostTrials {
 		t.Fatalf("%d strategies, %d parameters, %d trials", len(got.Strategies), len(got.Parameters), got.MostTrials)
 	}
 	for _, s := range got.Strategies {
@@ -70,7 +71,8 @@ func TestContractHasTheParameters(t *testing.T) {
 			t.Errorf("%s is from %v to %v, in the contract from %v to %v", p.Name, p.Minimum, p.Maximum, s.Min, s.Max)
 		}
 		if p.Type == parameters.Choice && len(s.Enum) != len(p.Choices) || s.Nullable != (p.None != "") {
-			t.Errorf("%s has the words %v and %q for null, in the contract %v, null %v", p.Name, p.Words(), p.None, s.Enum, s.Nullable)
+			t.Errorf("%s has the words %v and %q for null, in the contract %v, null %v", p.Name, p.Words(), p.None,
+				s.Enum, s.Nullable)
 		}
 		if p.Grid != "" && schema("ParameterGrid").Properties[p.Grid] == nil {
 			t.Errorf("%s is not in the grid of the contract", p.Grid)
@@ -90,8 +92,10 @@ func number(value any) any {
 // where it is not at its default, and refused where nothing knows it.
 func TestSigma(t *testing.T) {
 	e := newEnv(t)
-	e.do("PUT", "/v1/operators/sigma", `{"instances":2,"strategy":"readj","sigma":0.5,"theta_max":0}`).want(http.StatusCreated)
-	if body := string(e.do("GET", "/v1/operators/sigma", "").want(http.StatusOK).body); !strings.Contains(body, `"sigma":0.5`) {
+	e.do("PUT", "/v1/operators/sigma", `{"instances":2,"strategy":"readj","sigma":0.5,"theta_max":0}`).
+		want(http.StatusCreated)
+	if body := string(e.do("GET", "/v1/operators/sigma", "").want(http.StatusOK).body); !strings.Contains(body,
+		`"sigma":0.5`) {
 		t.Error(body)
 	}
 	e.do("PUT", "/v1/operators/auto", `{"instances":2,"sigma":null}`).want(http.StatusCreated)
@@ -100,7 +104,8 @@ func TestSigma(t *testing.T) {
 	}
 	rows := "key,cost,instance\na,5,0\nb,3,0\nc,2,0\nd,1,0\n"
 	for query, status := range map[string]int{
-		"sigma=auto,0,0.5": http.StatusOK, "sigma=none": http.StatusUnprocessableEntity, "sigma=-1": http.StatusUnprocessableEntity,
+		"sigma=auto,0,0.5": http.StatusOK, "sigma=none": http.StatusUnprocessableEntity,
+		"sigma=-1":           http.StatusUnprocessableEntity,
 		"table_limit=none,3": http.StatusOK, "table_limit=some": http.StatusUnprocessableEntity,
 	} {
 		e.do("POST", "/v1/what-if?instances=2&strategies=readj&"+query, rows, "Content-Type: text/csv").want(status)
@@ -116,11 +121,13 @@ func TestSigma(t *testing.T) {
 		`{"instances":2,"scheme":"ranges","ring":{}}`:              "means nothing under the scheme ranges",
 		`{"instances":2,"scheme":"ranges","compact":{"degree":1}}`: "means nothing under the scheme ranges",
 	} {
-		if got := string(e.do("PUT", "/v1/operators/refused", body).want(http.StatusUnprocessableEntity).body); !strings.Contains(got, words) {
+		if got := string(e.do("PUT", "/v1/operators/refused", body).want(http.StatusUnprocessableEntity).
+			body); !strings.Contains(got, words) {
 			t.Errorf("%s: %s, want %q", body, got, words)
 		}
 	}
-	if got := string(e.do("GET", "/v1/operators?pagesize=1", "").want(http.StatusUnprocessableEntity).body); !strings.Contains(got, "; page_size is") {
+	if got := string(e.do("GET", "/v1/operators?pagesize=1", "").want(http.StatusUnprocessableEntity).
+		body); !strings.Contains(got, "; page_size is") {
 		t.Error(got)
 	}
 }

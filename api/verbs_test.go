@@ -93,22 +93,26 @@ func TestApplied(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", approved)
 	p := e.planned(1)
-	if p.Status != "proposed" || p.ExpiresAt == nil || p.Executor != nil || !slices.Equal(p.Awaits, []int32{0, 1}) || len(p.Acked) != 0 || p.Pending != nil {
+	if p.Status != "proposed" || p.ExpiresAt == nil || p.Executor != nil || !slices.Equal(p.Awaits, []int32{0, 1}) ||
+		len(p.Acked) != 0 || p.Pending != nil {
 		t.Errorf("%+v", p)
 	}
 	e.stands(p.ID, "proposed", 0)
-	for verb, body := range map[string]string{"start": `{"executor":"e"}`, "acks": `{"instances":[0]}`, "commit": "", "abort": ""} {
+	for verb, body := range map[string]string{"start": `{"executor":"e"}`, "acks": `{"instances":[0]}`, "commit": "",
+		"abort": ""} {
 		e.verb(p.ID, verb, body).fails(http.StatusConflict, "transition_not_allowed", "")
 	}
 	a := e.verb(p.ID, "approve", `{"actor":"ann","reason":"quiet hour"}`).want(http.StatusOK)
 	got := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK)
-	if a.life().Status != "approved" || string(a.body) != string(got.body) || a.header.Get("ETag") != got.header.Get("ETag") {
+	if a.life().Status != "approved" || string(a.body) != string(got.body) ||
+		a.header.Get("ETag") != got.header.Get("ETag") {
 		t.Errorf("%s", a.body)
 	}
 	e.verb(p.ID, "approve", "").want(http.StatusOK)
 	e.verb(p.ID, "reject", "").fails(http.StatusConflict, "transition_not_allowed", "")
 	e.verb(p.ID, "acks", `{"instances":[0]}`).fails(http.StatusConflict, "transition_not_allowed", "")
-	if q := e.verb(p.ID, "start", `{"executor":"job-1"}`).want(http.StatusOK).life(); q.Status != "applying" || q.Executor == nil || *q.Executor != "job-1" {
+	if q := e.verb(p.ID, "start", `{"executor":"job-1"}`).want(http.StatusOK).life(); q.Status != "applying" ||
+		q.Executor == nil || *q.Executor != "job-1" {
 		t.Errorf("%+v", q)
 	}
 	e.stands(p.ID, "applying", 0)
@@ -118,23 +122,27 @@ func TestApplied(t *testing.T) {
 	e.verb(p.ID, "commit", stopped).fails(http.StatusConflict, "acks_missing", "")
 	e.verb(p.ID, "abort", `{"rolled_back":true}`).fails(http.StatusConflict, "transition_not_allowed", "")
 	e.verb(p.ID, "acks", `{"instances":[0,7]}`).fails(http.StatusConflict, "not_awaited", "")
-	if q := e.verb(p.ID, "acks", `{"instances":[1],"actor":"task-1"}`).want(http.StatusOK).life(); q.Status != "applying" || len(q.Acked) != 1 || q.Acked[0].Instance != 1 || q.Acked[0].Actor != "task-1" {
+	if q := e.verb(p.ID, "acks", `{"instances":[1],"actor":"task-1"}`).want(http.StatusOK).
+		life(); q.Status != "applying" || len(q.Acked) != 1 || q.Acked[0].Instance != 1 || q.Acked[0].Actor != "task-1" {
 		t.Errorf("%+v", q)
 	}
 	e.verb(p.ID, "acks", `{"instances":[1]}`).want(http.StatusOK)
-	if q := e.verb(p.ID, "acks", `{"instances":[0,1],"reason":"moved"}`).want(http.StatusOK).life(); q.Status != "committed" || q.Version == nil || *q.Version != 1 || len(q.Acked) != 2 {
+	if q := e.verb(p.ID, "acks", `{"instances":[0,1],"reason":"moved"}`).want(http.StatusOK).
+		life(); q.Status != "committed" || q.Version == nil || *q.Version != 1 || len(q.Acked) != 2 {
 		t.Errorf("%+v", q)
 	}
 	e.verb(p.ID, "acks", `{"instances":[0]}`).want(http.StatusOK)
 	e.stands("", "", 1)
 	want := []string{
-		`-→proposed by "": ""`, `proposed→approved by "ann": "quiet hour"`, `approved→applying by "job-1": ""`, `applying→committed by "": "moved"`,
+		`-→proposed by "": ""`, `proposed→approved by "ann": "quiet hour"`, `approved→applying by "job-1": ""`,
+		`applying→committed by "": "moved"`,
 	}
 	if got := e.trail(p.ID); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	for _, step := range []string{`from="",`, `from="proposed",`, `from="approved",`, `from="applying",`} {
-		to := map[string]string{`from="",`: "proposed", `from="proposed",`: "approved", `from="approved",`: "applying", `from="applying",`: "committed"}[step]
+		to := map[string]string{`from="",`: "proposed", `from="proposed",`: "approved", `from="approved",`: "applying",
+			`from="applying",`: "committed"}[step]
 		if v := e.metric(`plannerd_plan_transitions_total{` + step + `operator="clicks",to="` + to + `"}`); v != "1" {
 			t.Errorf("%s %s: %s transitions", step, to, v)
 		}
@@ -186,7 +194,8 @@ func TestTakenOver(t *testing.T) {
 	for _, body := range []string{`{"executor":"jm2","executor_epoch":1}`, `{"executor":"jm2"}`} {
 		code := map[bool]string{true: "other_executor", false: "fenced"}[strings.Contains(body, "epoch")]
 		a := e.verb(p.ID, "start", body).fails(http.StatusConflict, code, "")
-		if since := started.ExecutorSince.Format(time.RFC3339); !strings.Contains(string(a.body), `jm1`) || !strings.Contains(string(a.body), since) {
+		if since := started.ExecutorSince.Format(time.RFC3339); !strings.Contains(string(a.body), `jm1`) ||
+			!strings.Contains(string(a.body), since) {
 			t.Errorf("it does not say who carries the plan out since %s: %s", since, a.body)
 		}
 	}
@@ -201,7 +210,8 @@ func TestTakenOver(t *testing.T) {
 		"abort": `{"executor_epoch":1}`,
 	} {
 		e.verb(p.ID, verb, body).fails(http.StatusConflict, "fenced", "")
-		e.verb(p.ID, verb, strings.Replace(body, `"executor_epoch":1`, `"reason":""`, 1)).fails(http.StatusConflict, "fenced", "")
+		e.verb(p.ID, verb, strings.Replace(body, `"executor_epoch":1`, `"reason":""`, 1)).
+			fails(http.StatusConflict, "fenced", "")
 	}
 	e.verb(p.ID, "acks", `{"instances":[0],"executor_epoch":3}`).fails(http.StatusConflict, "other_executor", "")
 	e.verb(p.ID, "start", `{"executor":"jm2","executor_epoch":2}`).want(http.StatusOK)
@@ -212,7 +222,8 @@ func TestTakenOver(t *testing.T) {
 		t.Errorf("%+v", f.Pending)
 	}
 	// A repeated ack of a fenced instance is a fact: with the epoch that is named, it counts.
-	if q := e.verb(p.ID, "acks", `{"instances":[0],"executor_epoch":2}`).want(http.StatusOK).life(); q.Status != "committed" {
+	if q := e.verb(p.ID, "acks", `{"instances":[0],"executor_epoch":2}`).want(http.StatusOK).
+		life(); q.Status != "committed" {
 		t.Errorf("%+v", q)
 	}
 }
@@ -238,17 +249,20 @@ func TestRolledBack(t *testing.T) {
 	e.verb(second.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "plan_in_flight", "")
 	e.verb(second.ID, "commit", stopped).fails(http.StatusConflict, "plan_in_flight", "")
 	for range 2 {
-		if q := e.verb(first.ID, "abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK).life(); q.Status != "aborting" {
+		if q := e.verb(first.ID, "abort", `{"reason":"checkpoint failed"}`).want(http.StatusOK).
+			life(); q.Status != "aborting" {
 			t.Errorf("%+v", q)
 		}
 	}
-	if op := e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK); !strings.Contains(string(op.body), `"current_plan_status":"aborting"`) {
+	if op := e.do("GET", "/v1/operators/clicks", "").
+		want(http.StatusOK); !strings.Contains(string(op.body), `"current_plan_status":"aborting"`) {
 		t.Errorf("%s", op.body)
 	}
 	// No ack counts any more, and new statistics find the plan in the way.
 	e.verb(first.ID, "acks", `{"instances":[0,1]}`).fails(http.StatusConflict, "transition_not_allowed", "")
 	e.verb(first.ID, "commit", stopped).fails(http.StatusConflict, "transition_not_allowed", "")
-	if q := e.planned(3); q.Status != "no_action" || !slices.Equal(q.Causes, []string{"plan_in_flight"}) || q.Pending.Status != "aborting" {
+	if q := e.planned(3); q.Status != "no_action" || !slices.Equal(q.Causes, []string{"plan_in_flight"}) ||
+		q.Pending.Status != "aborting" {
 		t.Errorf("%+v", q)
 	}
 	for range 2 {

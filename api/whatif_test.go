@@ -26,7 +26,8 @@ var figure4 = []row{
 func jsonRows(rows []row) string {
 	var out []string
 	for _, r := range rows {
-		out = append(out, fmt.Sprintf(`{"key":%q,"cost":%v,"state":%v,"instance":%d,"hash_instance":%d}`, r.key, r.cost, r.state, r.instance, r.hash))
+		out = append(out, fmt.Sprintf(`{"key":%q,"cost":%v,"state":%v,"instance":%d,"hash_instance":%d}`, r.key, r.cost,
+			r.state, r.instance, r.hash))
 	}
 	return strings.Join(out, ",")
 }
@@ -34,11 +35,13 @@ func jsonRows(rows []row) string {
 func jsonColumns(rows []row) string {
 	var key, cost, state, at, hash []string
 	for _, r := range rows {
-		key, cost, state = append(key, fmt.Sprintf("%q", r.key)), append(cost, fmt.Sprint(r.cost)), append(state, fmt.Sprint(r.state))
+		key, cost, state = append(key, fmt.Sprintf("%q", r.key)), append(cost, fmt.Sprint(r.cost)),
+			append(state, fmt.Sprint(r.state))
 		at, hash = append(at, fmt.Sprint(r.instance)), append(hash, fmt.Sprint(r.hash))
 	}
 	j := func(s []string) string { return "[" + strings.Join(s, ",") + "]" }
-	return fmt.Sprintf(`{"key":%s,"cost":%s,"state":%s,"instance":%s,"hash_instance":%s}`, j(key), j(cost), j(state), j(at), j(hash))
+	return fmt.Sprintf(`{"key":%s,"cost":%s,"state":%s,"instance":%s,"hash_instance":%s}`, j(key), j(cost), j(state),
+		j(at), j(hash))
 }
 
 func csvRows(rows []row) string {
@@ -111,9 +114,10 @@ func TestFigure4(t *testing.T) {
 		for name, a := range map[string]*answer{
 			"rows":    e.do("POST", "/v1/what-if", `{"keys":[`+jsonRows(rows)+`],`+rest+`}`),
 			"columns": e.do("POST", "/v1/what-if", `{`+rest+`,"columns":`+jsonColumns(rows)+`}`),
-			"ndjson":  e.do("POST", query, strings.ReplaceAll(jsonRows(rows), "},", "}\n"), "Content-Type: application/x-ndjson"),
-			"csv":     e.do("POST", query, csvRows(rows), "Content-Type: text/csv; charset=utf-8"),
-			"arrow":   e.do("POST", query, arrowRows(t, rows), arrowStream),
+			"ndjson": e.do("POST", query, strings.ReplaceAll(jsonRows(rows), "},", "}\n"),
+				"Content-Type: application/x-ndjson"),
+			"csv":   e.do("POST", query, csvRows(rows), "Content-Type: text/csv; charset=utf-8"),
+			"arrow": e.do("POST", query, arrowRows(t, rows), arrowStream),
 		} {
 			var out whatIfAnswer
 			a.want(http.StatusOK).into(&out)
@@ -134,13 +138,15 @@ func checkFigure4(t *testing.T, name string, rows []row, out whatIfAnswer) {
 		t.Fatalf("%s: %+v", name, out)
 	}
 	for i, want := range []struct{ end, table map[string]int32 }{
-		{map[string]int32{"k2": 0, "k4": 0, "k5": 0, "k1": 1, "k3": 1, "k6": 1}, map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0}},
+		{map[string]int32{"k2": 0, "k4": 0, "k5": 0, "k1": 1, "k3": 1, "k6": 1},
+			map[string]int32{"k1": 1, "k3": 1, "k4": 0, "k5": 0}},
 		{map[string]int32{"k1": 0, "k3": 0, "k4": 0, "k2": 1, "k5": 1, "k6": 1}, map[string]int32{"k2": 1, "k4": 0}},
 	} {
 		r := out.Results[i]
 		equalMaps(t, name+" "+r.Strategy+" assignment", ends(rows, r.Plan.Migrations), want.end)
 		equalMaps(t, name+" "+r.Strategy+" table", after(rows, r.Plan.RoutingTable), want.table)
-		if !r.Balanced || r.Theta.After != 0 || r.RoutingTable.SizeBefore != 2 || int(r.RoutingTable.SizeAfter) != len(want.table) {
+		if !r.Balanced || r.Theta.After != 0 || r.RoutingTable.SizeBefore != 2 ||
+			int(r.RoutingTable.SizeAfter) != len(want.table) {
 			t.Errorf("%s %s: %+v", name, r.Strategy, r)
 		}
 		for _, d := range r.Instances {
@@ -154,15 +160,18 @@ func checkFigure4(t *testing.T, name string, rows []row, out whatIfAnswer) {
 func TestWhatIfGrid(t *testing.T) {
 	e := newEnv(t)
 	body := func(parameters string) string {
-		return `{"operator":{"instances":2,"hash":{"function":"reported"}},"keys":[` + jsonRows(figure4) + `],"strategies":["llfd","mixed"],"parameters":` + parameters + `}`
+		return `{"operator":{"instances":2,"hash":{"function":"reported"}},"keys":[` + jsonRows(figure4) +
+			`],"strategies":["llfd","mixed"],"parameters":` + parameters + `}`
 	}
 	var out whatIfAnswer
-	e.do("POST", "/v1/what-if", body(`{"theta_max":[0,0.5],"beta":[1,2],"table_limit":[null,3]}`)).want(http.StatusOK).into(&out)
+	e.do("POST", "/v1/what-if", body(`{"theta_max":[0,0.5],"beta":[1,2],"table_limit":[null,3]}`)).
+		want(http.StatusOK).into(&out)
 	if len(out.Results) != 16 {
 		t.Fatalf("%d results, want 2 strategies × 2 × 2 × 2", len(out.Results))
 	}
 	first, second := out.Results[0], out.Results[1]
-	if first.Parameters.Beta != 1 || second.Parameters.Beta != 2 || first.Parameters.ThetaMax != second.Parameters.ThetaMax {
+	if first.Parameters.Beta != 1 || second.Parameters.Beta != 2 ||
+		first.Parameters.ThetaMax != second.Parameters.ThetaMax {
 		t.Errorf("the last parameter must vary fastest: %+v, %+v", first.Parameters, second.Parameters)
 	}
 	pareto := 0
@@ -181,7 +190,8 @@ func TestWhatIfGrid(t *testing.T) {
 	for i := range 129 {
 		many = append(many, fmt.Sprint(float64(i)/100))
 	}
-	e.do("POST", "/v1/what-if", body(`{"theta_max":[`+strings.Join(many, ",")+`]}`)).fails(http.StatusUnprocessableEntity, "invalid", "/strategies")
+	e.do("POST", "/v1/what-if", body(`{"theta_max":[`+strings.Join(many, ",")+`]}`)).
+		fails(http.StatusUnprocessableEntity, "invalid", "/strategies")
 }
 
 // TestWhatIfTable: a routing table says where keys are when rows do not.
@@ -190,7 +200,8 @@ func TestWhatIfTable(t *testing.T) {
 	var out whatIfAnswer
 	e.do("POST", "/v1/what-if", `{"operator":{"instances":2,"theta_max":0},"strategies":["llfd"],"plans":true,
 		"routing_table":[{"key":"k3","instance":1},{"key":"k5","instance":0},{"key":"gone","instance":1}],
-		"columns":{"key":["k1","k2","k3","k4","k5","k6"],"cost":[7,4,2,1,5,1],"hash_instance":[0,0,0,1,1,1]}}`).want(http.StatusOK).into(&out)
+		"columns":{"key":["k1","k2","k3","k4","k5","k6"],"cost":[7,4,2,1,5,1],"hash_instance":[0,0,0,1,1,1]}}`).want(
+		http.StatusOK).into(&out)
 	r := out.Results[0]
 	equalMaps(t, "set", entries(r.Plan.RoutingTable), map[string]int32{"k1": 1, "k4": 0})
 	// How long a key has been absent is not known, so its entry stays.
@@ -205,9 +216,11 @@ func TestWhatIfTable(t *testing.T) {
 // TestBinaryKeys: one key that is no UTF-8 turns the whole answer to base64.
 func TestBinaryKeys(t *testing.T) {
 	e := newEnv(t)
-	a := e.do("POST", "/v1/what-if", `{"operator":{"instances":2,"hash":{"function":"reported"},"theta_max":0},"key_encoding":"base64","plans":true,
+	a := e.do("POST", "/v1/what-if",
+		`{"operator":{"instances":2,"hash":{"function":"reported"},"theta_max":0},"key_encoding":"base64","plans":true,
 		"keys":[{"key":"/w==","cost":3,"hash_instance":0},{"key":"YQ==","cost":3,"hash_instance":0}]}`).want(http.StatusOK)
-	if !strings.Contains(string(a.body), `"key_encoding":"base64"`) || !strings.Contains(string(a.body), `"YQ=="`) && !strings.Contains(string(a.body), `"/w=="`) {
+	if !strings.Contains(string(a.body), `"key_encoding":"base64"`) || !strings.Contains(string(a.body), `"YQ=="`) &&
+		!strings.Contains(string(a.body), `"/w=="`) {
 		t.Errorf("%s", a.body)
 	}
 }

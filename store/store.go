@@ -284,7 +284,8 @@ type Store interface {
 	// A config that equals the newest version's, byte for byte, changes nothing.
 	// created tells whether the operator is new. The first configuration is the
 	// one that the empty first table pins.
-	PutOperator(ctx context.Context, name string, config []byte, at time.Time, guards ...OperatorGuard) (op Operator, created bool, err error)
+	PutOperator(ctx context.Context, name string, config []byte, at time.Time, guards ...OperatorGuard) (op Operator,
+		created bool, err error)
 	// Operator returns one operator. ErrNotFound.
 	Operator(ctx context.Context, name string) (Operator, error)
 	// Operators lists operators in ascending byte order of their names, those
@@ -319,7 +320,8 @@ type Store interface {
 	// kept, by their epochs and intervals; 0 keeps all. The report's Revision is set
 	// by the store. Refusals are those of CheckInterval: no report comes in
 	// once the interval has a plan that has not [Status.Ended].
-	PutReport(ctx context.Context, operator string, r Report, data []byte, keep int) (last []Report, created bool, err error)
+	PutReport(ctx context.Context, operator string, r Report, data []byte, keep int) (last []Report,
+		created bool, err error)
 	// Reports returns the newest report of each instance up to the interval, in
 	// ascending order of the instances: of those that have reported this interval,
 	// and the last ones of others. ErrNotFound when there is no such operator.
@@ -409,7 +411,8 @@ type Store interface {
 	// this call did it. ErrAcksMissing (of a plan that is being applied),
 	// ErrBaseChanged, ErrUnresolved (a plan of classes without a resolution, unless it
 	// has EngineTable), ErrPlanInFlight.
-	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan, committed bool, err error)
+	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan,
+		committed bool, err error)
 	// AbortPlan gives an approved plan up. One that is being applied is first aborting:
 	// no ack counts any more, and its engine takes the state back. Once the engine says
 	// so by rolledBack, the plan is aborted. That makes a new table version with the same

@@ -32,7 +32,8 @@ func TestAnalysesLook(t *testing.T) {
 // ring as the operator has it.
 func TestRingAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := open(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving", answered)
+	p := open(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving",
+		answered)
 	var want struct {
 		Nodes []struct {
 			Share float64 `json:"share"`
@@ -44,7 +45,8 @@ func TestRingAnalysis(t *testing.T) {
 			} `json:"nodes"`
 		} `json:"redistribution"`
 	}
-	tell(t, http.MethodPost, site.URL+"/v1/analyses/ring", "", object{"operator": "products", "interval": 3, "nodes": 4}, &want)
+	tell(t, http.MethodPost, site.URL+"/v1/analyses/ring", "",
+		object{"operator": "products", "interval": 3, "nodes": 4}, &want)
 	rows := cells(p, "Tokens and loads of each node before and after")
 	if len(rows) != 4 {
 		t.Fatalf("%d rows, want one for each of 4 nodes", len(rows))
@@ -59,7 +61,8 @@ func TestRingAnalysis(t *testing.T) {
 	// The arcs that are drawn are made in the browser: their sums are those of the API.
 	for i, n := range want.Nodes {
 		got := browsertest.Eval[float64](p, `import('/dashboard/js/views/analyses/tokens.js').then(({ arcsOf, positions }) =>
-			arcsOf([0, 1, 2, 3].map((id) => ({ id, tokens: 16 }))).filter((a) => a.owner === `+jsonOf(t, i)+`).reduce((sum, a) => sum + a.size, 0) / positions)`)
+			arcsOf([0, 1, 2, 3].map((id) => ({ id, tokens: 16 }))).filter((a) => a.owner === `+jsonOf(t, i)+
+			`).reduce((sum, a) => sum + a.size, 0) / positions)`)
 		if got != n.Share {
 			t.Errorf("node %d has %g of the drawn ring, want %g", i, got, n.Share)
 		}
@@ -99,14 +102,17 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 	p.WaitGone("dialog")
 	p.WaitText(".analyses-recommended", said.Recommendation.Reason)
 
-	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+strings.Repeat("z", 1000)+",3\n"+strings.Repeat("w", 1000)+",4\n")
+	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+
+		strings.Repeat("z", 1000)+",3\n"+strings.Repeat("w", 1000)+",4\n")
 	p.WaitText(".analyses-source [role=status]", "too long for the address")
 	p.Click(".analyses-foot button[type=submit]")
 	p.WaitText(".stat-value", "4")
-	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+strings.Repeat("z", 1001)+",3\n"+strings.Repeat("w", 1001)+",4\nv,5\n")
+	p.Fill("textarea", "key,cost\n"+strings.Repeat("x", 1000)+",1\n"+strings.Repeat("y", 1000)+",2\n"+
+		strings.Repeat("z", 1001)+",3\n"+strings.Repeat("w", 1001)+",4\nv,5\n")
 	p.Click(".analyses-foot button[type=submit]")
 	p.WaitText(".stat-value", "5") // the address is the same, the rows are not
-	if hash := browsertest.Eval[string](p, "location.hash"); strings.Contains(hash, "xxx") || !strings.Contains(hash, "source=data") {
+	if hash := browsertest.Eval[string](p, "location.hash"); strings.Contains(hash, "xxx") ||
+		!strings.Contains(hash, "source=data") {
 		t.Errorf("the address is %s", hash)
 	}
 }
@@ -115,7 +121,8 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 func TestPKGAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
 	stream := strings.Repeat("a\nb\na\nc\n", 30)
-	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+url.QueryEscape(stream), answered)
+	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+
+		url.QueryEscape(stream), answered)
 	var want struct {
 		Runs []struct {
 			MaxLoad int `json:"max_load"`
@@ -124,7 +131,8 @@ func TestPKGAnalysis(t *testing.T) {
 			Choices *int `json:"choices"`
 		} `json:"advice"`
 	}
-	tell(t, http.MethodPost, site.URL+"/v1/analyses/pkg", "", object{"workers": 4, "target": 0.3, "schemes": []string{"hash", "pkg"}, "stream": strings.Fields(stream)}, &want)
+	tell(t, http.MethodPost, site.URL+"/v1/analyses/pkg", "",
+		object{"workers": 4, "target": 0.3, "schemes": []string{"hash", "pkg"}, "stream": strings.Fields(stream)}, &want)
 	rows := cells(p, "Figures of each run")
 	if len(rows) != 2 || rows[0][7] != jsonOf(t, want.Runs[0].MaxLoad) || rows[1][7] != jsonOf(t, want.Runs[1].MaxLoad) {
 		t.Errorf("runs are %q, want greatest loads %+v", rows, want.Runs)

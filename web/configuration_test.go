@@ -21,11 +21,15 @@ func TestConfigurationRequest(t *testing.T) {
 	site := browsertest.Filled(t)
 	for name, configuration := range map[string]object{
 		"said": {
-			"instances": []any{object{"id": 0}, object{"id": 1, "capacity": 2, "tokens": 256}}, "theta_max": 0.08, "table_limit": 3000, "deadline": "30s",
-			"compact": object{"degree": 8, "cost_scale": 0.5}, "trigger": object{"theta": 0.1, "cooldown_intervals": 2}, "approval": object{"ttl": "0s"},
+			"instances": []any{object{"id": 0}, object{"id": 1, "capacity": 2, "tokens": 256}}, "theta_max": 0.08,
+			"table_limit": 3000, "deadline": "30s",
+			"compact": object{"degree": 8, "cost_scale": 0.5}, "trigger": object{"theta": 0.1, "cooldown_intervals": 2},
+			"approval": object{"ttl": "0s"},
 		},
-		"said-budget":  {"instances": 4, "strategy": "optimal", "objective": "min_imbalance", "migration_limit": object{"fraction": 0.05}},
-		"said-kafka":   {"instances": 2, "hash": object{"function": "kafka", "partitions": 4, "assignment": []int{0, 0, 1, 1}}},
+		"said-budget": {"instances": 4, "strategy": "optimal", "objective": "min_imbalance",
+			"migration_limit": object{"fraction": 0.05}},
+		"said-kafka": {"instances": 2, "hash": object{"function": "kafka", "partitions": 4,
+			"assignment": []int{0, 0, 1, 1}}},
 		"said-halving": {"instances": 3, "scheme": "ring", "ring": object{"method": "halving", "tau": 0.25, "max_rounds": 3}},
 		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": object{"method": "quantile"}},
 	} {
@@ -72,10 +76,12 @@ func TestConfigurationDefaults(t *testing.T) {
 			t.Errorf("of %s not defaults are %q, want %q", name, got, want)
 		}
 	}
-	tell(t, http.MethodPut, site.URL+"/v1/operators/plain-table", "", object{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/plain-table", "",
+		object{"instances": 3, "theta_max": 0.1, "require_approval": true}, nil)
 	p.Goto("/#/operators/plain-table/configuration")
 	p.WaitText(".operator-pinned", "pins configuration version 1")
-	if got, want := browsertest.Eval[[]string](p, unmarked), append([]string{"θ_max", "Plans"}, own...); !slices.Equal(got, want) {
+	if got, want := browsertest.Eval[[]string](p, unmarked),
+		append([]string{"θ_max", "Plans"}, own...); !slices.Equal(got, want) {
 		t.Errorf("not defaults are %q, want %q", got, want)
 	}
 }
@@ -132,7 +138,8 @@ func TestConfigurationReports(t *testing.T) {
 	operator := site.URL + "/v1/operators/reporting"
 	tell(t, http.MethodPut, operator, "", object{"instances": 3}, nil)
 	report := func(interval, instance string) {
-		tell(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, "", object{"keys": []any{object{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
+		tell(t, http.MethodPut, operator+"/intervals/"+interval+"/reports/"+instance, "",
+			object{"keys": []any{object{"key": "k" + instance, "cost": 1, "state": 1}}}, nil)
 	}
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/reporting/configuration")

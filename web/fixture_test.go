@@ -47,7 +47,8 @@ func look(t *testing.T, server, place, view, ready string, prepare ...func(*brow
 		width = l.width
 		p.WaitFor(ready)
 		p.WaitUntil(settled)
-		browsertest.Eval[bool](p, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
+		browsertest.Eval[bool](p,
+			`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
 		p.Axe()
 		if over := browsertest.Eval[int64](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 			t.Errorf("the page is %d pixels wider than the window", over)
@@ -78,7 +79,9 @@ func renew(p *browsertest.Page) {
 
 // cells are the texts of the rows of a table, by the beginning of its caption.
 func cells(p *browsertest.Page, caption string) [][]string {
-	return browsertest.Eval[[][]string](p, `[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('`+caption+`')).tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
+	return browsertest.Eval[[][]string](p,
+		`[...[...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('`+caption+
+			`')).tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
 }
 
 // column is one of those texts of each row.
@@ -149,7 +152,9 @@ func jsonOf(t *testing.T, v any) string {
 // bash runs a command as a reader of the page would, and returns what it says.
 func bash(t *testing.T, command string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "bash", "-c", "set -euo pipefail; curl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n"+command).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "bash", "-c",
+		"set -euo pipefail; curl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n"+command).
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s\n%v: %s", command, err, out)
 	}

@@ -55,7 +55,9 @@ func TestHostileLinks(t *testing.T) {
 	p.WaitFor(".whatif-table tbody tr")
 	browsertest.Eval[string](p, `location.hash += '&x=constructor&y=__proto__&colour=toString'`)
 	p.WaitFor(".whatif-axes select")
-	if got := browsertest.Eval[[]string](p, `[...document.querySelectorAll('.whatif-axes select')].map((s) => s.value)`); strings.Join(got, " ") != "migration table theta" {
+	if got := browsertest.Eval[[]string](p,
+		`[...document.querySelectorAll('.whatif-axes select')].map((s) => s.value)`); strings.Join(got,
+		" ") != "migration table theta" {
 		t.Errorf("the axes are %v", got)
 	}
 }
@@ -65,14 +67,16 @@ func TestForeignAnswers(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 500`)
-	for _, body := range []string{`null`, `"<b>"`, `[]`, `{"errors":null,"title":{"a":1},"detail":["x"],"status":"200"}`, `{"errors":[null,{"detail":{}}]}`, `<h1>no JSON</h1>`} {
+	for _, body := range []string{`null`, `"<b>"`, `[]`, `{"errors":null,"title":{"a":1},"detail":["x"],"status":"200"}`,
+		`{"errors":[null,{"detail":{}}]}`, `<h1>no JSON</h1>`} {
 		undo := p.Answer(`/v1/`, 500, body)
 		p.Goto("/#/plans/" + site.Plans.Rescaled)
 		p.Reload()
 		p.WaitText(".trouble-foot", "500")
 		undo()
 	}
-	if got := browsertest.Eval[string](p, `import('/dashboard/js/api.js').then((api) => api.request('GET', 'docs')).then(() => 'taken', (problem) => problem.name + problem.status)`); got != "Problem502" {
+	if got := browsertest.Eval[string](p,
+		`import('/dashboard/js/api.js').then((api) => api.request('GET', 'docs')).then(() => 'taken', (problem) => problem.name + problem.status)`); got != "Problem502" {
 		t.Errorf("a page of HTML as an answer: %s", got)
 	}
 
@@ -107,7 +111,8 @@ func TestCommands(t *testing.T) {
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	for _, text := range []string{
-		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd", "ROWS\nROWS1\nJSON\nJSON1\nid\nROWS", "\n", " \t ",
+		"plain", "it's", "$(id) `id` \\ \"x\" !! ; &", "-n", "@/etc/passwd",
+		"ROWS\nROWS1\nJSON\nJSON1\nid\nROWS", "\n", " \t ",
 		"key,cost\r\nROWS\r\nid\r\n", "\x1b[201~\nid\n", "a\x7f\u0085\u009b31mb", "\u202ekey\u2066", "it's\r\\x41!!7", "🙂\r",
 	} {
 		commands := browsertest.Eval[[]string](p, `import('/dashboard/js/shell.js').then(({ commandOf }) => {
@@ -115,7 +120,10 @@ func TestCommands(t *testing.T) {
 			return [{ body: text }, { body: text, type: 'text/csv' }, { body: new File([], text), type: 'text/csv' }].map((sent) => commandOf({ path: 'v1/what-if', ...sent }))
 		})`)
 		for i, command := range commands {
-			if i := strings.IndexFunc(command, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Bidi_Control) }); i >= 0 {
+			if i := strings.IndexFunc(command, func(r rune) bool {
+				return r != '\n' &&
+					unicode.In(r, unicode.Cc, unicode.Bidi_Control)
+			}); i >= 0 {
 				t.Errorf("%q has %q", command, command[i:])
 			}
 			want := text
@@ -160,10 +168,12 @@ func TestRecords(t *testing.T) {
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("the records are %q", got)
 	}
-	if rows := browsertest.Eval[int](p, `import('/dashboard/js/views/whatif/csv.js').then(({ survey }) => survey('key,cost\n"' + '\n'.repeat(1 << 22))).then((found) => found.rows)`); rows != 1 {
+	if rows := browsertest.Eval[int](p,
+		`import('/dashboard/js/views/whatif/csv.js').then(({ survey }) => survey('key,cost\n"' + '\n'.repeat(1 << 22))).then((found) => found.rows)`); rows != 1 {
 		t.Errorf("an open quote: %d rows", rows)
 	}
-	hashes := browsertest.Eval[[]int](p, `import('/dashboard/js/views/whatif/csv.js').then(({ survey }) => Promise.all([survey('key,cost\na,1\n'), survey('key,cost\nb,1\n')])).then((found) => found.map((s) => s.hash))`)
+	hashes := browsertest.Eval[[]int](p,
+		`import('/dashboard/js/views/whatif/csv.js').then(({ survey }) => Promise.all([survey('key,cost\na,1\n'), survey('key,cost\nb,1\n')])).then((found) => found.map((s) => s.hash))`)
 	if hashes[0] == hashes[1] {
 		t.Error("other rows have the same name")
 	}
@@ -225,7 +235,8 @@ func TestClock(t *testing.T) {
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	p.WaitFor(".operators")
-	got := browsertest.Eval[[]string](p, `Promise.all([import('/dashboard/js/api.js'), import('/dashboard/js/format.js')]).then(async ([{ request }, { clock, relative }]) => {
+	got := browsertest.Eval[[]string](p,
+		`Promise.all([import('/dashboard/js/api.js'), import('/dashboard/js/format.js')]).then(async ([{ request }, { clock, relative }]) => {
 		const now = Date.now
 		const said = []
 		for (const wrong of [0, 3_600_000, -3_600_000]) {
@@ -251,7 +262,8 @@ func TestCertificates(t *testing.T) {
 		`{"certificate":{"lower_bound":null,"gap":null,"scope":"keys","infeasible":true,"unmet":[{"constraint":"migration_limit","limit":0.05,"at_least":0.07}]},"parameters":{"migration_limit":{"fraction":0.05}}}`: "moves 7 % of all state at least; 5 % of all state may be moved",
 		`{"certificate":{"lower_bound":null,"gap":null,"scope":"keys","infeasible":true,"unmet":[{"constraint":"migration_limit","limit":5,"at_least":7}]},"parameters":{"migration_limit":{"keys":5}}}`:              "moves 7 keys at least; 5 keys may be moved",
 	} {
-		said := browsertest.Eval[string](p, `import('/dashboard/js/words.js').then(({ certificate }) => certificate(`+plan+`).join(' '))`)
+		said := browsertest.Eval[string](p, `import('/dashboard/js/words.js').then(({ certificate }) => certificate(`+plan+
+			`).join(' '))`)
 		if !strings.Contains(said, want) {
 			t.Errorf("%s: %q, want %q", plan, said, want)
 		}
@@ -269,7 +281,8 @@ func TestPlainLinks(t *testing.T) {
 	if n := browsertest.Eval[int](p, links); n != 1 {
 		t.Errorf("%d links to the API, want that to the plan", n)
 	}
-	if got := browsertest.Eval[string](p, `getComputedStyle(document.querySelector('.plan-standing strong')).unicodeBidi`); got != "isolate" {
+	if got := browsertest.Eval[string](p,
+		`getComputedStyle(document.querySelector('.plan-standing strong')).unicodeBidi`); got != "isolate" {
 		t.Errorf("an executor's name may turn the sentence around it: %s", got)
 	}
 

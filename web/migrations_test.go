@@ -51,7 +51,8 @@ const inView = `(() => {
 })()`
 
 func rowsInView(p *browsertest.Page) []drawnRow {
-	return browsertest.Eval[[]drawnRow](p, inView+`.map((r) => ({index: r.ariaRowIndex - 2, cells: [...r.children].map((c) => {
+	return browsertest.Eval[[]drawnRow](p, inView+
+		`.map((r) => ({index: r.ariaRowIndex - 2, cells: [...r.children].map((c) => {
 		const copy = c.cloneNode(true)
 		copy.querySelectorAll('.migrations-why, .migrations-arrow').forEach((e) => e.remove())
 		return copy.textContent.trim()
@@ -88,7 +89,8 @@ func group(x float64) string {
 }
 
 func (m migration) cells() []string {
-	return []string{m.Key, fmt.Sprint(m.From), fmt.Sprint(m.To), group(m.Cost), group(m.State), strings.ReplaceAll(m.Reason, "_", " ")}
+	return []string{m.Key, fmt.Sprint(m.From), fmt.Sprint(m.To), group(m.Cost), group(m.State),
+		strings.ReplaceAll(m.Reason, "_", " ")}
 }
 
 // equalRows holds the rows in view against the API's.
@@ -163,7 +165,8 @@ func TestMigrationsFiltered(t *testing.T) {
 	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 	p.Click(".migrations-line .quiet")
 	p.WaitText(".migrations-count", fmt.Sprintf("%d migrations", all))
-	if values := browsertest.Eval[string](p, `[...document.querySelectorAll('.migrations-field input')].map((e) => e.value).join('')`); values != "" {
+	if values := browsertest.Eval[string](p,
+		`[...document.querySelectorAll('.migrations-field input')].map((e) => e.value).join('')`); values != "" {
 		t.Errorf("fields hold %q after a reset", values)
 	}
 	if asked := countMigrations(p); asked > 40 {
@@ -207,7 +210,8 @@ func TestMigrationsKeyboard(t *testing.T) {
 	plan := site.Plans.Big
 	total := migrationsOf(t, site, plan, "page_size=1").Total
 	p := openMigrations(t, site, plan, "")
-	if rows := browsertest.Eval[int](p, "document.querySelector('.migrations .vtable').ariaRowCount * 1"); rows != total+1 {
+	if rows := browsertest.Eval[int](p, "document.querySelector('.migrations .vtable').ariaRowCount * 1"); rows != total+
+		1 {
 		t.Errorf("%d rows are announced, of %d and a head", rows, total)
 	}
 	browsertest.Eval[bool](p, "document.querySelector('.migrations .vtable-view').focus() ?? true")
@@ -335,7 +339,8 @@ func TestTableOfMillions(t *testing.T) {
 	p.WaitUntil(filled(total - 18))
 	p.Press("PageUp")
 	p.WaitUntil(filled(total - 35))
-	browsertest.Eval[int](p, "(() => { const v = document.querySelector('.vtable-view'); return v.scrollTop = (v.scrollHeight - v.clientHeight) / 2 })()")
+	browsertest.Eval[int](p, "(() => { const v = document.querySelector('.vtable-view'); return v.scrollTop = "+
+		"(v.scrollHeight - v.clientHeight) / 2 })()")
 	p.WaitUntil(filled(-1))
 	middle := rowsInView(p)[0].Index
 	if middle < total/2-2000 || middle > total/2+2000 {
@@ -440,7 +445,8 @@ func TestMigrationsInMemory(t *testing.T) {
 			"", "sort=key&order=desc", "sort=cost", "sort=state&order=asc", "sort=from&order=desc", "sort=to", "sort=reason",
 			"key_prefix=k1", "key_contains=00", "instance=3", "from=3&to=9", "reason=drain&min_cost=2&min_state=1",
 		}},
-		{site.Plans.Classes, "classes", []string{"", "sort=cost", "sort=count&order=asc", "sort=from&order=desc", "instance=1", "min_cost=100"}},
+		{site.Plans.Classes, "classes", []string{"", "sort=cost", "sort=count&order=asc", "sort=from&order=desc",
+			"instance=1", "min_cost=100"}},
 		{site.Plans.Ring, "arcs", []string{"", "order=desc", "sort=cost", "sort=reason", "to=5"}},
 		{site.Plans.Ranges, "ranges", []string{"", "order=desc", "sort=count", "sort=to", "from=5"}},
 	} {
@@ -531,7 +537,8 @@ func TestTableChanges(t *testing.T) {
 		return fmt.Sprint(*instance)
 	}
 	for i, row := range rowsInView(p) {
-		if want := list.Changes[i]; !slices.Equal(row.Cells[:3], []string{want.Key, text(want.Previous), text(want.Instance)}) {
+		if want := list.Changes[i]; !slices.Equal(row.Cells[:3],
+			[]string{want.Key, text(want.Previous), text(want.Instance)}) {
 			t.Errorf("row %d is %v, want %+v", i, row.Cells, want)
 		}
 	}
@@ -553,7 +560,8 @@ func TestTableChanges(t *testing.T) {
 				status = http.StatusGone
 			}
 			p.Expect("status of 4")
-			p.Answer("/routing-table", status, fmt.Sprintf(`{"type":"about:blank","title":"No","status":%d,"code":%q,"detail":"No."}`, status, c.code))
+			p.Answer("/routing-table", status,
+				fmt.Sprintf(`{"type":"about:blank","title":"No","status":%d,"code":%q,"detail":"No."}`, status, c.code))
 		}
 		p.Goto("/#/plans/" + c.plan + "?list=table-changes")
 		p.WaitText(".migrations .empty", c.want)

@@ -43,14 +43,16 @@ func operatorPlans(t *testing.T, server, operator, query string) []listedPlan {
 
 // tableRows are the texts of a table's cells.
 func tableRows(p *browsertest.Page, table string) [][]string {
-	return browsertest.Eval[[][]string](p, `[...document.querySelectorAll(`+strconv.Quote(table+" tbody tr")+`)].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
+	return browsertest.Eval[[][]string](p, `[...document.querySelectorAll(`+strconv.Quote(table+" tbody tr")+
+		`)].map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
 }
 
 const historyCard = ".operator-history"
 
 // waitRows waits until the history has so many rows.
 func waitRows(p *browsertest.Page, n int) {
-	p.WaitUntil(fmt.Sprintf("document.querySelectorAll('%s tbody tr').length === %d && !document.querySelector('%s [aria-busy=true]')", historyCard, n, historyCard))
+	p.WaitUntil(fmt.Sprintf("document.querySelectorAll('%s tbody tr').length === %d && !document.querySelector('%s "+
+		"[aria-busy=true]')", historyCard, n, historyCard))
 }
 
 // percentOf reads a percentage.
@@ -76,8 +78,10 @@ func TestOperator(t *testing.T) {
 		want := plans[i]
 		before, after, _ := strings.Cut(row[3], " → ")
 		after, _, _ = strings.Cut(after, ",")
-		if row[0] != strconv.FormatInt(want.Interval, 10) || math.Abs(percentOf(t, before)-want.Theta.Before) > 0.005*want.Theta.Before ||
-			math.Abs(percentOf(t, after)-want.Theta.After) > 0.005*want.Theta.After || row[6] != fmt.Sprintf("%d → %d", want.Table.Before, want.Table.After) {
+		if row[0] != strconv.FormatInt(want.Interval, 10) ||
+			math.Abs(percentOf(t, before)-want.Theta.Before) > 0.005*want.Theta.Before ||
+			math.Abs(percentOf(t, after)-want.Theta.After) > 0.005*want.Theta.After ||
+			row[6] != fmt.Sprintf("%d → %d", want.Table.Before, want.Table.After) {
 			t.Errorf("row %d says %q of %+v", i, row, want)
 		}
 	}
@@ -85,7 +89,8 @@ func TestOperator(t *testing.T) {
 	// Each chart tells the same as a table, whose rows lead to the plans.
 	p.Click(".chart-data summary")
 	p.WaitFor(".chart-data tbody tr")
-	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+strconv.FormatInt(plans[0].Interval, 10) {
+	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+
+		strconv.FormatInt(plans[0].Interval, 10) {
 		t.Errorf("the table of the chart says %q", got)
 	}
 
@@ -167,7 +172,8 @@ func TestOperatorHistory(t *testing.T) {
 	if got := tableRows(p, historyCard); got[0][0] != "10 epoch 1" || got[70][0] != "0" {
 		t.Errorf("from %q to %q", got[0], got[70])
 	}
-	if focus := browsertest.Eval[int](p, `[...document.querySelectorAll('`+historyCard+` tbody a')].indexOf(document.activeElement)`); focus != 61 {
+	if focus := browsertest.Eval[int](p, `[...document.querySelectorAll('`+historyCard+
+		` tbody a')].indexOf(document.activeElement)`); focus != 61 {
 		t.Errorf("the focus went to %d", focus)
 	}
 	p.Click(".chart-data summary")
@@ -204,7 +210,8 @@ func TestOperatorEmpty(t *testing.T) {
 // of the caller's business.
 func TestOperatorGone(t *testing.T) {
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]", func(p *browsertest.Page) { p.Expect(`status of 404`) })
+	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]",
+		func(p *browsertest.Page) { p.Expect(`status of 404`) })
 
 	tell(t, http.MethodPut, site.URL+"/v1/operators/short-lived", "", object{"instances": 2}, nil)
 	quietInterval(t, site.URL, "short-lived", 0, 1)
@@ -219,7 +226,8 @@ func TestOperatorGone(t *testing.T) {
 	p.WaitFor(".operators")
 
 	p.Expect(`status of 403`)
-	p.Answer(`/v1/operators/clicks$`, 403, `{"type":"about:blank","title":"Forbidden","status":403,"code":"forbidden","detail":"This token is for other operators."}`)
+	p.Answer(`/v1/operators/clicks$`, 403,
+		`{"type":"about:blank","title":"Forbidden","status":403,"code":"forbidden","detail":"This token is for other operators."}`)
 	p.Goto("/#/operators/clicks")
 	p.WaitText("main [role=alert]", "This token is for other operators.")
 }

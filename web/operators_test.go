@@ -71,7 +71,8 @@ func TestEmptyServer(t *testing.T) {
 	p := browsertest.Start(t).Page(t, server.URL)
 	p.Goto("/")
 	p.WaitFor(".code")
-	for _, command := range browsertest.Eval[[]string](p, `[...document.querySelectorAll('.code code')].map((c) => c.textContent)`) {
+	for _, command := range browsertest.Eval[[]string](p,
+		`[...document.querySelectorAll('.code code')].map((c) => c.textContent)`) {
 		bash(t, command)
 	}
 	p.WaitText(".operators-name a", "clicks") // it comes by itself

@@ -54,7 +54,8 @@ func propose(t *testing.T, server, token, operator string) planned {
 func TestPlanLooks(t *testing.T) {
 	site := browsertest.Filled(t)
 	for name, id := range map[string]string{
-		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying, "ring": site.Plans.Ring, "ranges": site.Plans.Ranges,
+		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying,
+		"ring": site.Plans.Ring, "ranges": site.Plans.Ranges,
 	} {
 		t.Run(name, func(t *testing.T) { look(t, site.URL, "/#/plans/"+id, "plan-"+name, ".plan") })
 	}
@@ -76,7 +77,8 @@ func TestPicture(t *testing.T) {
 // TestPlanFigures holds the figures of the page against those of the API.
 func TestPlanFigures(t *testing.T) {
 	site := browsertest.Filled(t)
-	for name, id := range map[string]string{"proposed": site.Plans.Proposed, "rescaled": site.Plans.Rescaled, "hot keys": site.Plans.HotKeys, "classes": site.Plans.Classes} {
+	for name, id := range map[string]string{"proposed": site.Plans.Proposed, "rescaled": site.Plans.Rescaled,
+		"hot keys": site.Plans.HotKeys, "classes": site.Plans.Classes} {
 		t.Run(name, func(t *testing.T) {
 			var want planned
 			ask(t, site.URL+"/v1/plans/"+id, "", &want)
@@ -162,7 +164,8 @@ func TestPlanLinks(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/plans/"+site.Plans.Proposed+"?loads=absolute&by=load&flow=matrix", ".plan-head")
 	pressed := func() []string {
-		return browsertest.Eval[[]string](p, `[...document.querySelectorAll('.plan-choice [aria-pressed="true"]')].map((b) => b.textContent)`)
+		return browsertest.Eval[[]string](p,
+			`[...document.querySelectorAll('.plan-choice [aria-pressed="true"]')].map((b) => b.textContent)`)
 	}
 	p.WaitUntil(`document.querySelectorAll('.plan-choice').length === 3`)
 	if got := pressed(); !slices.Equal(got, []string{"Absolute", "By load before", "Matrix"}) {
@@ -211,12 +214,14 @@ func TestApprove(t *testing.T) {
 		Transitions []struct{ To, Actor, Reason string }
 	}
 	ask(t, server.URL+"/v1/plans/"+plan.ID+"/transitions", "", &steps)
-	if n := len(steps.Transitions); n != 2 || steps.Transitions[1].Actor != "ann@example.org" || steps.Transitions[1].Reason != "quiet hour" {
+	if n := len(steps.Transitions); n != 2 || steps.Transitions[1].Actor != "ann@example.org" ||
+		steps.Transitions[1].Reason != "quiet hour" {
 		t.Errorf("the steps are %+v", steps.Transitions)
 	}
 	p.Reload()
 	p.Click(".plan-decision .danger")
-	if got := browsertest.Eval[string](p, `document.querySelector('dialog input[type="text"]').value`); got != "ann@example.org" {
+	if got := browsertest.Eval[string](p,
+		`document.querySelector('dialog input[type="text"]').value`); got != "ann@example.org" {
 		t.Errorf("the name is remembered as %q", got)
 	}
 }
@@ -291,7 +296,8 @@ func TestAbort(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", map[string]string{}, nil)
-	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/start", "", map[string]string{"executor": "job-manager-1"}, nil)
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/start", "",
+		map[string]string{"executor": "job-manager-1"}, nil)
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
 	p.Click(".plan-decision .danger")
 	p.WaitText("dialog", "No acknowledgement counts from now on")

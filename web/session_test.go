@@ -29,7 +29,8 @@ func TestSignIn(t *testing.T) {
 
 	p.Click(".preferences button")
 	p.WaitFor("dialog[open]")
-	if browsertest.Eval[int](p, "sessionStorage.length + Object.keys(localStorage).filter((k) => k.includes('token')).length") != 0 {
+	if browsertest.Eval[int](p,
+		"sessionStorage.length + Object.keys(localStorage).filter((k) => k.includes('token')).length") != 0 {
 		t.Error("signed out, and the token is kept")
 	}
 }
@@ -46,7 +47,8 @@ func TestExpiredToken(t *testing.T) {
 	p.Press("Enter")
 	p.WaitFor(".operators")
 
-	expired := p.Answer(`/v1/`, 401, `{"type":"about:blank","title":"Unauthorized","status":401,"code":"unauthenticated","detail":"The token is none that this server knows."}`)
+	expired := p.Answer(`/v1/`, 401,
+		`{"type":"about:blank","title":"Unauthorized","status":401,"code":"unauthenticated","detail":"The token is none that this server knows."}`)
 	browsertest.Eval[string](p, `location.hash = '#/operators/clicks'`)
 	p.WaitFor("dialog[open]")
 	p.WaitText("#token-said", "no longer valid")
@@ -62,7 +64,8 @@ func TestServerError(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 500`)
-	failing := p.Answer(`/v1/operators`, 500, `{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal","detail":"Something went wrong; the log of the server tells more.","request_id":"R4ND0M"}`)
+	failing := p.Answer(`/v1/operators`, 500,
+		`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal","detail":"Something went wrong; the log of the server tells more.","request_id":"R4ND0M"}`)
 	p.Goto("/")
 	p.WaitText(".trouble", "R4ND0M")
 	p.Axe()

@@ -103,6 +103,7 @@ func policyOf(page []byte) (string, error) {
 		return "", errors.New("the page has no import map")
 	}
 	sum := sha256.Sum256(script)
-	return "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; style-src 'self'; " +
+	return "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; style-src 'self'; " +
 		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nil
 }

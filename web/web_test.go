@@ -61,7 +61,8 @@ func read(t *testing.T, name string) string {
 
 // TestParts: everything is served as what it is, and only from where it is.
 func TestParts(t *testing.T) {
-	want := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript", ".svg": "image/svg+xml", "": "text/plain"}
+	want := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript",
+		".mjs": "text/javascript", ".svg": "image/svg+xml", "": "text/plain"}
 	for _, name := range files(t) {
 		target := web.Prefix + name
 		if name == "index.html" {
@@ -79,7 +80,8 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s: headers %v", target, r.Header)
 		}
 	}
-	for _, target := range []string{"/index.html", "/dashboard/", "/dashboard/index.html", "/dashboard/js", "/dashboard/js/none.js", "/dashboard/../web.go", "/x/dashboard/js/main.js"} {
+	for _, target := range []string{"/index.html", "/dashboard/", "/dashboard/index.html", "/dashboard/js",
+		"/dashboard/js/none.js", "/dashboard/../web.go", "/x/dashboard/js/main.js"} {
 		if r := get(t, "GET", target); r.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", target, r.StatusCode)
 		}
@@ -102,7 +104,8 @@ func TestPolicy(t *testing.T) {
 	sum := sha256.Sum256([]byte(scripts[0]))
 	directives := strings.Split(policy, "; ")
 	for _, want := range []string{
-		"default-src 'none'", "script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", "style-src 'self'",
+		"default-src 'none'", "script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		"style-src 'self'",
 		"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 	} {
 		if !slices.Contains(directives, want) {
@@ -129,7 +132,8 @@ func TestPreloaded(t *testing.T) {
 		bare[m[1]] = m[2]
 	}
 	var preloaded []string
-	for _, m := range regexp.MustCompile(`(?:rel="modulepreload" href|type="module" src)="dashboard/([^"]+)"`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?:rel="modulepreload" href|type="module" src)="dashboard/([^"]+)"`).
+		FindAllStringSubmatch(page, -1) {
 		preloaded = append(preloaded, m[1])
 	}
 	needed := []string{"js/main.js"}
@@ -154,7 +158,8 @@ func TestPreloaded(t *testing.T) {
 func TestLinks(t *testing.T) {
 	all := files(t)
 	bare := map[string]bool{}
-	for _, m := range regexp.MustCompile(`"([^"]+)": "\./dashboard/([^"]+)"`).FindAllStringSubmatch(read(t, "index.html"), -1) {
+	for _, m := range regexp.MustCompile(`"([^"]+)": "\./dashboard/([^"]+)"`).
+		FindAllStringSubmatch(read(t, "index.html"), -1) {
 		bare[m[1]] = true
 		if !slices.Contains(all, m[2]) {
 			t.Errorf("the import map names %s, which is not there", m[2])

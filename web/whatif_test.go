@@ -36,7 +36,8 @@ func whatIfTable(t *testing.T, p *browsertest.Page) []whatIfOutcome {
 	t.Helper()
 	rows := browsertest.Eval[[]map[string]string](p, `(() => {
 		const heads = [...document.querySelectorAll('.whatif-table th')].map((th) => th.innerText.replace(/[▲▼]/, '').trim())
-		return [...document.querySelectorAll('`+whatIfRows+`')].map((tr) => Object.fromEntries([...tr.cells].map((td, i) => [heads[i], td.textContent])))
+		return [...document.querySelectorAll('`+whatIfRows+
+		`')].map((tr) => Object.fromEntries([...tr.cells].map((td, i) => [heads[i], td.textContent])))
 	})()`)
 	var out []whatIfOutcome
 	for _, r := range rows {
@@ -47,7 +48,8 @@ func whatIfTable(t *testing.T, p *browsertest.Page) []whatIfOutcome {
 			}
 			return n
 		}
-		out = append(out, whatIfOutcome{r["Strategy"], r["Pareto"] != "", number("Keys moved"), number("Table size"), r["θ after"]})
+		out = append(out, whatIfOutcome{r["Strategy"], r["Pareto"] != "", number("Keys moved"), number("Table size"),
+			r["θ after"]})
 	}
 	return out
 }
@@ -69,10 +71,12 @@ func whatIfAnswer(t *testing.T, p *browsertest.Page, body string) []whatIfOutcom
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		t.Fatalf("%v: %.200s", err, body)
 	}
-	words := browsertest.Eval[map[string]string](p, `import('./dashboard/js/strategies.js').then((m) => Object.fromEntries(m.strategies().map((s) => [s.name, s.title])))`)
+	words := browsertest.Eval[map[string]string](p,
+		`import('./dashboard/js/strategies.js').then((m) => Object.fromEntries(m.strategies().map((s) => [s.name, s.title])))`)
 	var out []whatIfOutcome
 	for _, r := range answer.Results {
-		percent := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/format.js').then((m) => m.percent(%v))`, r.Theta.After))
+		percent := browsertest.Eval[string](p, fmt.Sprintf(`import('./dashboard/js/format.js').then((m) => m.percent(%v))`,
+			r.Theta.After))
 		out = append(out, whatIfOutcome{words[r.Strategy], r.Pareto, r.Migration.Keys, r.Table.After, percent})
 	}
 	return out
@@ -114,7 +118,8 @@ func TestWhatIfSample(t *testing.T) {
 	p.WaitText(".whatif-table th[aria-sort=ascending]", "Keys moved")
 	p.Reload()
 	p.WaitFor(whatIfRows)
-	if got := whatIfTable(t, p); len(got) != len(shown) || !slices.IsSortedFunc(got, func(a, b whatIfOutcome) int { return a.Keys - b.Keys }) {
+	if got := whatIfTable(t, p); len(got) != len(shown) ||
+		!slices.IsSortedFunc(got, func(a, b whatIfOutcome) int { return a.Keys - b.Keys }) {
 		t.Errorf("not sorted by keys: %v", got)
 	}
 	best := slices.DeleteFunc(slices.Clone(shown), func(o whatIfOutcome) bool { return !o.Pareto })
@@ -161,7 +166,8 @@ func TestWhatIfLink(t *testing.T) {
 // TestWhatIfPlot: a click on a point of the chart opens the plan that it stands for.
 func TestWhatIfPlot(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+"&run=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+
+		"&run=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
 	p.WaitUntil(settled)
 	type point struct {
 		Strategy string
@@ -209,7 +215,8 @@ func TestWhatIfFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := whatIfCurl(p)
-	if got, shown := whatIfAnswer(t, p, bash(t, "cd '"+folder+"'\n"+command)), whatIfTable(t, p); !slices.Equal(got, shown) {
+	if got, shown := whatIfAnswer(t, p, bash(t, "cd '"+folder+"'\n"+command)),
+		whatIfTable(t, p); !slices.Equal(got, shown) {
 		t.Errorf("the command gives\n%v\nthe page shows\n%v", got, shown)
 	}
 
@@ -257,7 +264,8 @@ func TestWhatIfTrouble(t *testing.T) {
 	p.WaitText(".whatif-note", "has no routing table")
 
 	p.Goto("/#/what-if?plan=" + site.Plans.Committed)
-	undo := p.Answer("/replay$", http.StatusGone, `{"status": 410, "code": "purged", "title": "Gone", "detail": "Not kept."}`)
+	undo := p.Answer("/replay$", http.StatusGone,
+		`{"status": 410, "code": "purged", "title": "Gone", "detail": "Not kept."}`)
 	p.Expect("410")
 	p.WaitFor(whatIfRun + ":not(:disabled)")
 	p.Click(whatIfRun)
@@ -296,9 +304,11 @@ func TestWhatIfEmpty(t *testing.T) {
 func TestWhatIfPropose(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	operator := server.URL + "/v1/operators/carts"
-	tell(t, http.MethodPut, operator, "", object{"instances": 2, "hash": object{"function": "reported"}, "require_approval": true}, nil)
+	tell(t, http.MethodPut, operator, "", object{"instances": 2, "hash": object{"function": "reported"},
+		"require_approval": true}, nil)
 	var first planned
-	tell(t, http.MethodPost, operator+"/plans?interval=1", "", rows("key,cost,state,hash_instance\na,5,10,0\nb,4,20,0\nc,3,30,0\nd,2,40,0\ne,1,5,1\n"), &first)
+	tell(t, http.MethodPost, operator+"/plans?interval=1", "",
+		rows("key,cost,state,hash_instance\na,5,10,0\nb,4,20,0\nc,3,30,0\nd,2,40,0\ne,1,5,1\n"), &first)
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+first.ID+"/reject", "", object{"reason": "too much moves"}, nil)
 
 	p := open(t, server.URL, "/#/what-if?run=1&strategies=optimal&theta_max=40%25&plan="+first.ID, "h1")
@@ -337,12 +347,15 @@ func TestWhatIfValues(t *testing.T) {
 		{"compact_degree", "0, 1..64 step x4", "[0,1,4,16,64]"},
 		{"compact_degree", "3", "[] “3” is not 0 or a power of two up to 2^30."},
 		{"migration_limit", "5%, 500 keys, 1e6", `[{"fraction":0.05},{"keys":500},{"state":1000000}]`},
-		{"migration_limit", "120%", "[] “120%” is not a share of all state such as 5%, a number of keys such as 1200keys, or an amount of state."},
+		{"migration_limit", "120%",
+			"[] “120%” is not a share of all state such as 5%, a number of keys such as 1200keys, or an amount of state."},
 		{"deadline", "500ms, 1m30s", `["500ms","1m30s"]`},
 		{"deadline", "5", "[] “5” is not a time such as 500ms or 1m30s."},
 	} {
 		said, _ := json.Marshal(test.text)
-		got := browsertest.Eval[string](p, fmt.Sprintf(`Promise.all([import('./dashboard/js/views/whatif/values.js'), import('./dashboard/js/strategies.js')]).then(([{ parse, readerOf }, { varied }]) => {
+		got := browsertest.Eval[string](p,
+			fmt.Sprintf(
+				`Promise.all([import('./dashboard/js/views/whatif/values.js'), import('./dashboard/js/strategies.js')]).then(([{ parse, readerOf }, { varied }]) => {
 			const { values, problem } = parse(%s, readerOf(varied().find((p) => p.grid === '%s')))
 			return (JSON.stringify(values) + ' ' + problem).trim()
 		})`, said, test.name))
@@ -351,7 +364,9 @@ func TestWhatIfValues(t *testing.T) {
 		}
 	}
 	// Objectives belong to strategies, as the API has it.
-	p.Goto(whatIfCSV + "&instances=2&strategies=mixed,optimal&theta_max=5%25,9%25&objective=min_migration,min_imbalance&migration_limit=10%25,20%25,30%25")
+	p.Goto(whatIfCSV +
+		"&instances=2&strategies=mixed,optimal&theta_max=5%25,9%25&objective=min_migration,min_imbalance" +
+		"&migration_limit=10%25,20%25,30%25")
 	p.Fill(".whatif-csv", "key,cost\na,1\nb,2\nc,3\nd,4\n")
 	p.WaitText(".whatif-total", "= 10 plans")
 	p.Click(whatIfRun)
@@ -364,7 +379,8 @@ func TestWhatIfRecords(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV, "h1")
 	for _, text := range []string{
-		"key,cost\na,1\nb,2", "key,cost\r\na,1\r\n", "k,c\n\"a\"\"\n,b\",1\n\"\",\n", "k\n\"x\n\n\ny\"\nz\n", "k,c\n€ 🦊,\"1\"\n,\n",
+		"key,cost\na,1\nb,2", "key,cost\r\na,1\r\n", "k,c\n\"a\"\"\n,b\",1\n\"\",\n", "k\n\"x\n\n\ny\"\nz\n",
+		"k,c\n€ 🦊,\"1\"\n,\n",
 	} {
 		r := csv.NewReader(strings.NewReader(text))
 		want, err := r.ReadAll()
@@ -382,11 +398,14 @@ func TestWhatIfRecords(t *testing.T) {
 				t.Errorf("%q in pieces of %d: %q, want %q", text, size, got, want)
 			}
 		}
-		if got := browsertest.Eval[string](p, `import('./dashboard/js/views/whatif/csv.js').then(async ({ pack, unpack }) => unpack(await pack(`+string(said)+`)))`); got != text {
+		if got := browsertest.Eval[string](p,
+			`import('./dashboard/js/views/whatif/csv.js').then(async ({ pack, unpack }) => unpack(await pack(`+string(said)+
+				`)))`); got != text {
 			t.Errorf("%q comes back as %q", text, got)
 		}
 	}
-	if damaged := browsertest.Eval[*string](p, `import('./dashboard/js/views/whatif/csv.js').then(({ unpack }) => unpack('AAAA'))`); damaged != nil {
+	if damaged := browsertest.Eval[*string](p,
+		`import('./dashboard/js/views/whatif/csv.js').then(({ unpack }) => unpack('AAAA'))`); damaged != nil {
 		t.Errorf("a damaged link is read as %q", *damaged)
 	}
 }

@@ -61,7 +61,8 @@ func TestAccessFlags(t *testing.T) {
 	} {
 		err := c.flags.check(t.Context(), c.address, func(string) string { return c.token })
 		var usage usageError
-		if (err == nil) != (c.want == "") || err != nil && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)) {
+		if (err == nil) != (c.want == "") || err != nil &&
+			(!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %+v: %v, want %q", c.address, c.flags, err, c.want)
 		}
 	}
@@ -80,7 +81,8 @@ func newToken(t *testing.T, args ...string) (secret, line string) {
 
 func TestTokenNew(t *testing.T) {
 	secret, line := newToken(t, "--name", "job-manager", "--role", "engine", "--operators", "team-a.*,shared")
-	if !strings.HasPrefix(line, "job-manager engine team-a.*,shared sha256:") || !strings.HasPrefix(secret, "plannerd_") || len(secret) != 52 {
+	if !strings.HasPrefix(line, "job-manager engine team-a.*,shared sha256:") || !strings.HasPrefix(secret, "plannerd_") ||
+		len(secret) != 52 {
 		t.Errorf("%s %s", secret, line)
 	}
 	if again, _ := newToken(t, "--name", "a", "--role", "viewer"); again == secret {
@@ -173,7 +175,8 @@ func TestServeWithTokens(t *testing.T) {
 	}
 	write(t, file, "nonsense")
 	hangUp(t)
-	eventually(t, "nothing is said of a bad file", func() bool { return strings.Contains(s.stderr.String(), "line 1: write: name role") })
+	eventually(t, "nothing is said of a bad file",
+		func() bool { return strings.Contains(s.stderr.String(), "line 1: write: name role") })
 	if status(second) != 200 {
 		t.Error("a bad file locks everybody out")
 	}
@@ -186,7 +189,8 @@ func TestServeWithTokens(t *testing.T) {
 // The first token comes from the environment.
 func TestTokenOfEnvironment(t *testing.T) {
 	vars := map[string]string{"PLANNERD_TOKEN": "short"}
-	r := exec(t, nil, vars, "serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
+	r := exec(t, nil, vars, "serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:"+
+		filepath.Join(t.TempDir(), "data.db"))
 	if r.code != exitFailed || !strings.Contains(r.stderr, "PLANNERD_TOKEN: ") || strings.Contains(r.stderr, "short") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
@@ -210,7 +214,8 @@ func TestServeHosts(t *testing.T) {
 func serveHosts(t *testing.T, token string) {
 	t.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
-	s := serveWith(t, map[string]string{"PLANNERD_TOKEN": token, "PLANNERD_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "data.db")},
+	s := serveWith(t, map[string]string{"PLANNERD_TOKEN": token, "PLANNERD_DATABASE_URL": "sqlite:" +
+		filepath.Join(t.TempDir(), "data.db")},
 		"--allowed-hosts", "Planner.example")
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:80": 200, "127.0.0.1": 200, "[::1]": 200, "[::1]:80": 200, "planner.example:80": 200,
@@ -273,7 +278,8 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{T: t, dir: t.TempDir()}
-	a.key, a.cert = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.key, a.cert = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign})
 	return a
 }
 
@@ -330,7 +336,8 @@ func (a *authority) client(name string) *http.Client {
 		}
 		config.Certificates = []tls.Certificate{cert}
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true,
+		DisableKeepAlives: true}}
 }
 
 // connection tells what a connection to the server is like.
@@ -355,7 +362,8 @@ func connection(t *testing.T, client *http.Client, url string) (proto string, se
 func TestServeTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.server()
-	s := serve(t, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"), "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
+	s := serve(t, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"), "--database-url", "sqlite:"+
+		filepath.Join(t.TempDir(), "data.db"))
 	if !strings.HasPrefix(s.url, "https://") {
 		t.Fatalf("the first line: %s", s.line)
 	}
@@ -385,7 +393,8 @@ func TestServeMutualTLS(t *testing.T) {
 	for _, by := range []*authority{a, stranger} {
 		by.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	}
-	s := serve(t, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"), "--tls-client-ca", a.file("ca.crt"),
+	s := serve(t, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"), "--tls-client-ca",
+		a.file("ca.crt"),
 		"--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
 	if _, _, err := connection(t, a.client("client"), s.url); err != nil {
 		t.Error(err)
@@ -394,7 +403,8 @@ func TestServeMutualTLS(t *testing.T) {
 		t.Error("a client without a certificate gets in")
 	}
 	forged := a.client("")
-	forged.Transport.(*http.Transport).TLSClientConfig.Certificates = stranger.client("client").Transport.(*http.Transport).TLSClientConfig.Certificates
+	forged.Transport.(*http.Transport).TLSClientConfig.Certificates = stranger.client("client").
+		Transport.(*http.Transport).TLSClientConfig.Certificates
 	if _, _, err := connection(t, forged, s.url); err == nil {
 		t.Error("a client with a certificate of another authority gets in")
 	}
@@ -417,10 +427,12 @@ func TestServeAccessErrors(t *testing.T) {
 		{"no such file", []string{"--tokens-file", filepath.Join(dir, "none")}},
 		{"line 2: ", []string{"--tokens-file", file("bad", "# name role operators hash\na root * x\n")}},
 		{"--tls-cert", []string{"--tls-cert", file("crt", "x"), "--tls-key", file("key", "x")}},
-		{"no certificate in it", []string{"--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"), "--tls-client-ca", file("ca", "x")}},
+		{"no certificate in it", []string{"--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key"),
+			"--tls-client-ca", file("ca", "x")}},
 	} {
 		database := filepath.Join(t.TempDir(), "data.db")
-		r := exec(t, nil, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:" + database}, c.args...)...)
+		r := exec(t, nil, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:" + database},
+			c.args...)...)
 		if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %q, want %q", c.args, r.code, r.stderr, c.want)
 		}

@@ -84,15 +84,18 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
 		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
 		Seeds:  c.Seeds,
-		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top, Points: &c.Points,
+		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
+		Points: &c.Points,
 	}
 }
 
 // writePKG prints the runs for people.
 func writePKG(w *page, r *analyses.PKGResult) {
-	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"), plural(r.Workers, "instance"), percent(r.P1))
+	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"),
+		plural(r.Workers, "instance"), percent(r.P1))
 	columns := []column{
-		text("scheme"), naming(number("d")), naming(number("S")), naming(text("loads known")), number("I(m)/m"), number("average"), number("peak"),
+		text("scheme"), naming(number("d")), naming(number("S")), naming(text("loads known")), number("I(m)/m"),
+		number("average"), number("peak"),
 		number("at best"), number("θ"), number("pairs held"), number("sent on"),
 	}
 	seeds := len(r.Runs) > 0 && r.Seeds > 1
@@ -109,8 +112,10 @@ func writePKG(w *page, r *analyses.PKGResult) {
 	var rows [][]string
 	for _, x := range r.Runs {
 		row := []string{
-			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance), imbalance(x.AverageImbalance),
-			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), theta(x.Theta), integer(x.Memory.Pairs),
+			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance),
+			imbalance(x.AverageImbalance),
+			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), theta(x.Theta),
+			integer(x.Memory.Pairs),
 			si(x.Aggregation.PerPeriod),
 		}
 		if seeds {
@@ -167,7 +172,8 @@ func writeAdvice(w *page, r *analyses.PKGResult) {
 	var rows [][]string
 	for _, t := range a.Tried {
 		rows = append(rows, []string{
-			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least), imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
+			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least),
+			imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
 		})
 	}
 	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
@@ -192,7 +198,8 @@ func need(n int) string {
 
 // pkgColumns are those of a run in CSV.
 const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance
-	average_imbalance peak_imbalance over_seeds/least over_seeds/median over_seeds/greatest top_key_bound=bounds/top_key split_bound=bounds/split
+	average_imbalance peak_imbalance over_seeds/least over_seeds/median over_seeds/greatest
+	top_key_bound=bounds/top_key split_bound=bounds/split
 	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs
 	key_grouping_pairs=memory/key_grouping shuffle_grouping_pairs=memory/shuffle_grouping
 	remembered=memory/remembered aggregation/messages aggregation/per_period

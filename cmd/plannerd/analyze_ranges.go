@@ -41,8 +41,8 @@ func (*analyzeRangesCmd) Help() string {
     min_movement  several intervals for each, so that as little as possible moves
 
 Shares are parts of the cost of all keys. "At least" is what no division moves less of in
-which all are within the tolerance and who joins has its fair share. By a sketch, figures are by what it knows, ± its error; what they
-are for all keys stands beside them.
+which all are within the tolerance and who joins has its fair share. By a sketch, figures are by what
+it knows, ± its error; what they are for all keys stands beside them.
 
 csv has the owners by the first method, as --owners reads them, or with --table its rows.
 
@@ -152,7 +152,8 @@ func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*a
 }
 
 // divideBase makes the present division.
-func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analyses.Input, request *analyses.RangesRequest) error {
+func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analyses.Input,
+	request *analyses.RangesRequest) error {
 	all := analyses.MaxTop
 	if len(request.Followers) > all {
 		return usagef("--base-interval: is for %d instances at most", all)
@@ -173,10 +174,13 @@ func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) {
 	if event == "" {
 		event = "change"
 	}
-	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Instances), "instance"), plural(r.Keys, "key"), si(r.Cost))
+	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Instances), "instance"),
+		plural(r.Keys, "key"), si(r.Cost))
 	if s := r.Sketch; s != nil {
-		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth within %s\n",
-			plural(s.Sketches, "instance"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError), percent(s.Confidence), percent(s.ActualError))
+		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth "+
+			"within %s\n",
+			plural(s.Sketches, "instance"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError),
+			percent(s.Confidence), percent(s.ActualError))
 	}
 	fmt.Fprintln(w)
 	writeDivisions(w, r)
@@ -188,7 +192,8 @@ func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) {
 
 // writeDivisions prints the methods side by side.
 func writeDivisions(w *page, r *analyses.RangesResult) {
-	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"), number("at least"), number("sent"), number("lost"),
+	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"),
+		number("at least"), number("sent"), number("lost"),
 		number("formula"), number("keys"), number("state of all"), number("transfers"), number("intervals")}
 	if r.Sketch != nil {
 		columns = append(columns, number("true θ after"), number("truly moved"))
@@ -203,8 +208,10 @@ func writeDivisions(w *page, r *analyses.RangesResult) {
 			before = "" // nobody has anything
 		}
 		row := []string{
-			string(p.Method), yesNo(p.Balanced), before, theta(p.Theta.After), percent(p.Moved), percent(math.Max(0, p.LowerBound)),
-			percent(p.Sent), percent(p.Lost), formula, integer(p.KeysMoved), percent(p.StateFraction), integer(p.TransferCount), integer(p.OwnerCount),
+			string(p.Method), yesNo(p.Balanced), before, theta(p.Theta.After), percent(p.Moved),
+			percent(math.Max(0, p.LowerBound)),
+			percent(p.Sent), percent(p.Lost), formula, integer(p.KeysMoved), percent(p.StateFraction), integer(p.TransferCount),
+			integer(p.OwnerCount),
 		}
 		if p.Actual != nil {
 			row = append(row, theta(p.Actual.Theta.After), percent(p.Actual.Moved))
@@ -239,10 +246,12 @@ func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) {
 		if t.High != nil {
 			high = shown(*t.High)
 		}
-		rows = append(rows, []string{id(t.From), id(t.To), source, shown(t.Low), high, percent(t.Share), integer(t.Keys), si(t.State)})
+		rows = append(rows, []string{id(t.From), id(t.To), source, shown(t.Low), high, percent(t.Share),
+			integer(t.Keys), si(t.State)})
 	}
 	titled(w, fmt.Sprintf("%s, the greatest first", plural(p.TransferCount, "transfer")), []column{
-		number("from"), number("to"), number("sent by"), text("from key"), text("up to below"), number("share"), number("keys"), number("state"),
+		number("from"), number("to"), number("sent by"), text("from key"), text("up to below"), number("share"),
+		number("keys"), number("state"),
 	}, rows)
 }
 
@@ -254,12 +263,14 @@ func writeRangesTable(w *page, table []analyses.RangesRow) {
 	var rows [][]string
 	for _, x := range table {
 		rows = append(rows, []string{
-			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), percent(x.Formula), percent(x.Quantile), percent(x.Slack),
+			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), percent(x.Formula), percent(x.Quantile),
+			percent(x.Slack),
 			percent(x.Least), percent(x.MinMovement), percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
 		})
 	}
 	titled(w, "What every join and leave moves", []column{
-		text(""), naming(number("n")), naming(number("i")), naming(number("j")), number("formula"), number("quantile"), number("±"), number("1/(n+1), 1/n"),
+		text(""), naming(number("n")), naming(number("i")), naming(number("j")), number("formula"), number("quantile"),
+		number("±"), number("1/(n+1), 1/n"),
 		number("min_movement"), number("at least"), number("transfers"), number("intervals"),
 	}, rows)
 }

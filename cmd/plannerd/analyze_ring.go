@@ -98,7 +98,8 @@ func parseNode(s string) (n analyses.RingNode, err error) {
 		}
 	}
 	if len(parts) > 2 {
-		if n.Capacity, err = strconv.ParseFloat(parts[2], 64); err != nil || !(n.Capacity > 0 && n.Capacity <= math.MaxFloat64) {
+		if n.Capacity, err = strconv.ParseFloat(parts[2], 64); err != nil ||
+			!(n.Capacity > 0 && n.Capacity <= math.MaxFloat64) {
 			return n, bad
 		}
 	}
@@ -129,7 +130,8 @@ type timing analyses.RingTiming
 func (v *timing) UnmarshalText(b []byte) error {
 	*v = timing{}
 	actions := map[string]*int64{
-		"map": &v.Map, "process": &v.Process, "forward": &v.Forward, "network": &v.Network, "report": &v.Report, "merge": &v.Merge, "state": &v.State,
+		"map": &v.Map, "process": &v.Process, "forward": &v.Forward, "network": &v.Network, "report": &v.Report,
+		"merge": &v.Merge, "state": &v.State,
 	}
 	for part := range strings.SplitSeq(string(b), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
@@ -141,7 +143,8 @@ func (v *timing) UnmarshalText(b []byte) error {
 			err = x.UnmarshalText([]byte(value))
 			v.Jitter = x.float()
 		case !known:
-			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter", name)
+			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter",
+				name)
 		default:
 			*ticks, err = strconv.ParseInt(value, 10, 64)
 			if err == nil && *ticks < 1 {
@@ -177,9 +180,11 @@ func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
 		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method,
 		Tau: c.Tau.float(), MinQueue: c.MinQueue,
-		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit, NodeTokenLimit: c.InstanceTokenLimit,
-		MaxStates: c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit, Simulate: c.Simulate,
-		Mappers: c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes,
+		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit,
+		NodeTokenLimit: c.InstanceTokenLimit,
+		MaxStates:      c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit,
+		Simulate: c.Simulate,
+		Mappers:  c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes,
 		Messages: c.Messages, Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
 	}
 	for _, id := range c.Leave {

@@ -49,7 +49,8 @@ func writeRingNodes(w *page, r *analyses.RingResult) {
 		})
 	}
 	writeTable(w, []column{
-		number("instance"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"), number("queue"),
+		number("instance"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"),
+		number("queue"),
 	}, rows)
 }
 
@@ -80,18 +81,21 @@ func writeRingChange(w *page, title string, c *analyses.RingChange) {
 	summary := fmt.Sprintf("%s: %s added, %s removed, %s of the ring on %s", title,
 		plural(c.TokensAdded, "token"), integer(c.TokensRemoved), percent(c.Moved), plural(c.ArcsMoved, "arc"))
 	if m := c.Migration; m != nil {
-		summary += fmt.Sprintf("\n%s and %s of the state move; S %s → %s, θ %s → %s", plural(m.Keys, "key"), percent(m.Fraction),
+		summary += fmt.Sprintf("\n%s and %s of the state move; S %s → %s, θ %s → %s", plural(m.Keys, "key"),
+			percent(m.Fraction),
 			theta(c.Skew.Before), theta(c.Skew.After), theta(c.Theta.Before), theta(c.Theta.After))
 	}
 	columns := []column{number("instance"), number("tokens"), number("after")}
 	if c.Migration != nil {
-		columns = append(columns, number("load"), number("after"), number("keys"), number("after"), number("state in"), number("state out"))
+		columns = append(columns, number("load"), number("after"), number("keys"), number("after"), number("state in"),
+			number("state out"))
 	}
 	var rows [][]string
 	for _, n := range c.Nodes {
 		row := []string{id(n.ID), integer(n.TokensBefore), integer(n.TokensAfter)}
 		if c.Migration != nil {
-			row = append(row, si(n.LoadBefore), si(n.LoadAfter), integer(n.KeysBefore), integer(n.KeysAfter), si(n.StateIn), si(n.StateOut))
+			row = append(row, si(n.LoadBefore), si(n.LoadAfter), integer(n.KeysBefore), integer(n.KeysAfter), si(n.StateIn),
+				si(n.StateOut))
 		}
 		rows = append(rows, row)
 	}
@@ -127,7 +131,8 @@ func writeReach(w *page, r *analyses.RingReach) {
 		for i, n := range m.Nodes {
 			tokens[i] = count(n.Tokens)
 		}
-		rows = append(rows, []string{string(m.Method), string(m.Balances), theta(m.Theta), theta(m.LowerBound), integer(m.Searched), cutList(tokens)})
+		rows = append(rows, []string{string(m.Method), string(m.Balances), theta(m.Theta), theta(m.LowerBound),
+			integer(m.Searched), cutList(tokens)})
 	}
 	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta),
 		shown(r.HeaviestKey), theta(r.HeaviestTheta)),
@@ -162,7 +167,8 @@ func writeSimulations(w *page, simulations []analyses.RingSimulation) {
 			moved = integer(r.Stages.StatesMoved)
 		}
 		rows = append(rows, []string{
-			state, method, theta(r.Skew), integer(r.Rounds), integer(r.EventCount), integer(r.Forwarded), integer(r.SplitKeys), integer(r.Merges), moved,
+			state, method, theta(r.Skew), integer(r.Rounds), integer(r.EventCount), integer(r.Forwarded), integer(r.SplitKeys),
+			integer(r.Merges), moved,
 			si(float64(r.Ticks)), yesNo(r.Consistent),
 		})
 	}
@@ -172,7 +178,8 @@ func writeSimulations(w *page, simulations []analyses.RingSimulation) {
 		add("", string(s.Method), &s.Balanced)
 	}
 	titled(w, fmt.Sprintf("Simulation of %s", plural(simulations[0].Messages, "message")), []column{
-		text("state"), naming(text("")), number("S"), number("rounds"), number("changes"), number("forwarded"), number("split keys"), number("merges"),
+		text("state"), naming(text("")), number("S"), number("rounds"), number("changes"), number("forwarded"),
+		number("split keys"), number("merges"),
 		number("states moved"), number("ticks"), text("counts agree"),
 	}, rows)
 }
@@ -189,7 +196,8 @@ func writePaper(w *page, paper []analyses.RingPaperRow, after bool) {
 			published = skew(*r.PublishedBalanced)
 		}
 		rows = append(rows, []string{
-			r.Workload, string(r.Method), count(r.MaxRounds), skew(r.PublishedBaseline), skew(r.Baseline), published, skew(r.Balanced.Median),
+			r.Workload, string(r.Method), count(r.MaxRounds), skew(r.PublishedBaseline), skew(r.Baseline), published,
+			skew(r.Balanced.Median),
 			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), integer(r.Forwarded), integer(r.SplitKeys),
 		})
 	}
@@ -198,7 +206,8 @@ func writePaper(w *page, paper []analyses.RingPaperRow, after bool) {
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
 	writeTable(w, []column{
-		text("workload"), naming(text("method")), naming(number("rounds")), number("paper"), number("ours"), number("paper, balanced"), number("ours, median"),
+		text("workload"), naming(text("method")), naming(number("rounds")), number("paper"), number("ours"),
+		number("paper, balanced"), number("ours, median"),
 		text("over seeds"), number("at best"), number("forwarded"), number("split keys"),
 	}, rows)
 }

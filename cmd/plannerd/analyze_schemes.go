@@ -76,7 +76,8 @@ func (c *analyzeSchemesCmd) Run(env *environment) error {
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
-		ThetaMax: c.ThetaMax.float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit, Mergeable: &mergeable,
+		ThetaMax: c.ThetaMax.float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
+		Mergeable:  &mergeable,
 		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
 		Order: c.Order, Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
@@ -89,7 +90,8 @@ func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 
 // writeSchemes prints the comparison for people.
 func writeSchemes(w *page, r *analyses.SchemesResult) {
-	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ below %s\n\n",
+	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ "+
+		"below %s\n\n",
 		plural(r.Keys, "key"), plural(r.Instances, "instance"), theta(r.ThetaMax), percent(r.P1), theta(r.LeastTheta))
 	columns := []column{
 		text("scheme"), naming(text("")), number("θ"), number("I(m)/m"), text("balanced"), text("keys"), number("pairs held"),
@@ -109,13 +111,15 @@ func writeSchemes(w *page, r *analyses.SchemesResult) {
 			balanced += ", table over limit"
 		}
 		rows = append(rows, []string{
-			string(f.Scheme), how, theta(f.Theta), imbalance(f.Imbalance), balanced, keys, integer(f.Pairs), held(f.TableEntries), held(f.Tokens),
+			string(f.Scheme), how, theta(f.Theta), imbalance(f.Imbalance), balanced, keys, integer(f.Pairs),
+			held(f.TableEntries), held(f.Tokens),
 			held(f.Intervals), si(f.StateMoved), percent(f.StateFraction), si(f.AggregationMessages),
 		})
 	}
 	writeTable(w, columns, rows)
 	if r.Sampled {
-		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n", plural(r.Messages, "message"))
+		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n",
+			plural(r.Messages, "message"))
 	}
 	fmt.Fprintf(w, "\n%s\n", r.Recommendation.Reason)
 }

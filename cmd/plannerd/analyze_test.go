@@ -25,25 +25,30 @@ func TestAnalyzeGolden(t *testing.T) {
 		"analyze_schemes_whole.txt":    "schemes " + interval + " --instances 12 --whole --hash modulo --table-limit 2",
 		"analyze_schemes_capacity.txt": "schemes " + interval + " --instances 0:1,1:1,5:2 --theta-max 0.2 --seeds 1",
 		"analyze_pkg.txt":              "pkg " + interval + " --instances 4 --sources 1,3 --seeds 3 --target 0.05 --trials 5",
-		"analyze_pkg_local.txt":        "pkg " + interval + " --instances 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10 --compare-global",
-		"analyze_pkg.csv":              "pkg " + interval + " --instances 4 --output csv",
-		"analyze_ring.txt":             "ring " + interval + " --instances 4 --plan --reach --max-states 1000 --simulate --messages 500",
-		"analyze_ring_rescale.txt":     "ring " + interval + " --instances 0,1:32,2:16:2 --join 8:16 --leave 1",
-		"analyze_ring_doubling.txt":    "ring " + interval + " --instances 5 --method doubling --plan --max-rounds 3",
-		"analyze_ring_queues.txt":      "ring --queues 900,310,305,298",
-		"analyze_ring_paper.txt":       "ring --paper --paper-runs 5",
-		"analyze_ring.csv":             "ring " + interval + " --output csv",
-		"analyze_ring_plan.csv":        "ring " + interval + " --method fitted --plan --output csv",
-		"analyze_ring_reach.csv":       "ring " + interval + " --reach --max-states 1000 --output csv",
-		"analyze_ring_simulate.csv":    "ring " + interval + " --simulate --messages 500 --joins 2000:7 --output csv",
-		"analyze_ring_paper.csv":       "ring --paper --paper-runs 5 --paper-max-rounds 1,2 --output csv",
-		"analyze_ranges.txt":           "ranges " + interval + " --instances 4",
-		"analyze_ranges_join.txt":      "ranges " + interval + " --instances 4 --event join --position 1 --top 3",
-		"analyze_ranges_crash.txt":     "ranges " + interval + " --instances 4 --event crash --event-followers 1,2 --methods min_movement",
-		"analyze_ranges_drift.txt":     "ranges " + stream + " --instances 4 --base-interval 0 --interval 2 --top 3",
-		"analyze_ranges_sketch.txt":    "ranges " + stream + " --interval 1 --instances 4 --event leave --sketch-k 16 --seed 3 --top 2",
-		"analyze_ranges_table.txt":     "ranges " + interval + " --instances 2 --methods quantile --table --table-followers 3",
-		"analyze_ranges_table.csv":     "ranges " + interval + " --instances 2 --table --table-followers 3 --output csv",
+		"analyze_pkg_local.txt": "pkg " + interval +
+			" --instances 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10 " +
+			"--compare-global",
+		"analyze_pkg.csv": "pkg " + interval + " --instances 4 --output csv",
+		"analyze_ring.txt": "ring " + interval +
+			" --instances 4 --plan --reach --max-states 1000 --simulate --messages 500",
+		"analyze_ring_rescale.txt":  "ring " + interval + " --instances 0,1:32,2:16:2 --join 8:16 --leave 1",
+		"analyze_ring_doubling.txt": "ring " + interval + " --instances 5 --method doubling --plan --max-rounds 3",
+		"analyze_ring_queues.txt":   "ring --queues 900,310,305,298",
+		"analyze_ring_paper.txt":    "ring --paper --paper-runs 5",
+		"analyze_ring.csv":          "ring " + interval + " --output csv",
+		"analyze_ring_plan.csv":     "ring " + interval + " --method fitted --plan --output csv",
+		"analyze_ring_reach.csv":    "ring " + interval + " --reach --max-states 1000 --output csv",
+		"analyze_ring_simulate.csv": "ring " + interval + " --simulate --messages 500 --joins 2000:7 --output csv",
+		"analyze_ring_paper.csv":    "ring --paper --paper-runs 5 --paper-max-rounds 1,2 --output csv",
+		"analyze_ranges.txt":        "ranges " + interval + " --instances 4",
+		"analyze_ranges_join.txt":   "ranges " + interval + " --instances 4 --event join --position 1 --top 3",
+		"analyze_ranges_crash.txt": "ranges " + interval +
+			" --instances 4 --event crash --event-followers 1,2 --methods min_movement",
+		"analyze_ranges_drift.txt": "ranges " + stream + " --instances 4 --base-interval 0 --interval 2 --top 3",
+		"analyze_ranges_sketch.txt": "ranges " + stream +
+			" --interval 1 --instances 4 --event leave --sketch-k 16 --seed 3 --top 2",
+		"analyze_ranges_table.txt": "ranges " + interval + " --instances 2 --methods quantile --table --table-followers 3",
+		"analyze_ranges_table.csv": "ranges " + interval + " --instances 2 --table --table-followers 3 --output csv",
 	} {
 		if testing.Short() && strings.HasSuffix(name, ".txt") {
 			continue // each kind is there as CSV too
@@ -58,7 +63,8 @@ func TestAnalyzeGolden(t *testing.T) {
 // rectangular.
 func TestAnalyzeForPrograms(t *testing.T) {
 	for _, args := range []string{
-		"schemes testdata/interval.csv", "pkg testdata/interval.csv --points 5", "ring testdata/interval.csv --plan --reach --max-states 100",
+		"schemes testdata/interval.csv", "pkg testdata/interval.csv --points 5",
+		"ring testdata/interval.csv --plan --reach --max-states 100",
 		"ring --paper --paper-runs 1", "ranges testdata/interval.csv --event join",
 	} {
 		fields := append([]string{"analyze"}, strings.Fields(args)...)
@@ -111,11 +117,13 @@ func TestAnalyzeStream(t *testing.T) {
 // Owners that were written are read again, and nothing has drifted.
 func TestAnalyzeOwners(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "owners.csv")
-	owners := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--methods", "quantile", "--output", "csv")
+	owners := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--methods", "quantile",
+		"--output", "csv")
 	if err := os.WriteFile(path, []byte(owners), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--owners", path, "--methods", "min_movement", "--theta-max", "1000%", "--output", "csv")
+	again := succeed(t, "", "analyze", "ranges", "testdata/interval.csv", "--instances", "4", "--owners", path,
+		"--methods", "min_movement", "--theta-max", "1000%", "--output", "csv")
 	if owners != again {
 		t.Errorf("%s became\n%s", owners, again)
 	}
@@ -253,7 +261,8 @@ func TestAnalyzeInterrupted(t *testing.T) {
 		if args == "ring --paper" {
 			cancel()
 		}
-		if code := env.run(append([]string{"analyze"}, strings.Fields(args)...)); code != exitFailed || stdout.Len() > 0 || stderr.String() != "plannerd: interrupted\n" {
+		if code := env.run(append([]string{"analyze"}, strings.Fields(args)...)); code != exitFailed || stdout.Len() > 0 ||
+			stderr.String() != "plannerd: interrupted\n" {
 			t.Errorf("analyze %s: exit %d, %q %q", args, code, stdout.String(), stderr.String())
 		}
 		cancel()
@@ -276,7 +285,8 @@ func (r *interrupting) Read(b []byte) (int, error) {
 
 // Every flag of the analyses tells its default and its variable; see TestHelpOfFlags.
 func TestAnalyzeHelp(t *testing.T) {
-	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 34, "analyze pkg": 30, "analyze ranges": 23, "analyze schemes": 23} {
+	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 34, "analyze pkg": 30, "analyze ranges": 23,
+		"analyze schemes": 23} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		if !strings.Contains(help, "Examples:") {
 			t.Errorf("plannerd %s --help has no examples", command)

@@ -99,13 +99,15 @@ func unmetText(o planner.Options, u planner.Unmet) string {
 	case planner.ConstraintTheta:
 		return fmt.Sprintf("θ is at least %s (θ_max is %v)", theta(u.AtLeast), u.Limit)
 	case planner.ConstraintTable:
-		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", plural(int64(u.AtLeast), "entry"), integer(int64(u.Limit)))
+		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", plural(int64(u.AtLeast), "entry"),
+			integer(int64(u.Limit)))
 	}
 	unit := planner.MigrationState
 	if o.MigrationLimit != nil {
 		unit = o.MigrationLimit.Unit
 	}
-	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4), amountText(unit, u.Limit, limitDigits))
+	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4),
+		amountText(unit, u.Limit, limitDigits))
 }
 
 // gapText is a gap in a table for people.

@@ -47,7 +47,8 @@ func TestHelpCommand(t *testing.T) {
 		{"help help", "help --help"},
 		{"--version", "version"},
 	} {
-		if asked, same := succeed(t, "", strings.Fields(c.asked)...), succeed(t, "", strings.Fields(c.same)...); asked != same || asked == "" {
+		if asked, same := succeed(t, "", strings.Fields(c.asked)...),
+			succeed(t, "", strings.Fields(c.same)...); asked != same || asked == "" {
 			t.Errorf("plannerd %s:\n%s\nplannerd %s:\n%s", c.asked, asked, c.same, same)
 		}
 	}
@@ -67,12 +68,15 @@ func TestVariables(t *testing.T) {
 	if r.code != exitOK || r.stderr != want {
 		t.Errorf("exit %d, %q; want %q", r.code, r.stderr, want)
 	}
-	s := serveWith(t, map[string]string{"PLANNERD_LISTN": "x"}, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
+	s := serveWith(t, map[string]string{"PLANNERD_LISTN": "x"}, "--database-url", "sqlite:"+
+		filepath.Join(t.TempDir(), "data.db"))
 	s.stop(t)
-	if !strings.Contains(s.stderr.String(), `"level":"WARN","msg":"the environment variable PLANNERD_LISTN is not known; did you mean PLANNERD_LISTEN?"`) {
+	if !strings.Contains(s.stderr.String(),
+		`"level":"WARN","msg":"the environment variable PLANNERD_LISTN is not known; did you mean PLANNERD_LISTEN?"`) {
 		t.Errorf("the log: %s", s.stderr)
 	}
-	r = exec(t, nil, map[string]string{"PLANNERD_OUTPUT": "json", "PLANNERD_RESOLVE_OUTPUT": "ndjson"}, "resolve", intervalFile, "--moves", "nowhere")
+	r = exec(t, nil, map[string]string{"PLANNERD_OUTPUT": "json", "PLANNERD_RESOLVE_OUTPUT": "ndjson"}, "resolve",
+		intervalFile, "--moves", "nowhere")
 	if r.code != exitFailed || !strings.Contains(r.stderr, "nowhere") {
 		t.Errorf("resolve with the output of plan in the environment: %+v", r)
 	}
@@ -157,26 +161,37 @@ func TestFileErrors(t *testing.T) {
 			"stats.csv:4: cost of key c: must be ≥ 0 and finite, not -1",
 			"stats.csv:4: state of key c: must be at most 1e290, not 1e291",
 		}},
-		"many problems":       {"plan", many, []string{"stats.csv: and 5 problems more"}},
-		"lines in quotes":     {"plan", "key,cost\n\"a\na\",1\nb,x\n", []string{`stats.csv:4: cost of key b: "x" is not a number; it must be ≥ 0 and finite`}},
-		"twin after quotes":   {"plan", "key,cost\n\"a\na\",1\nb,1\nb,1\n", []string{"stats.csv: row 3, key b: stands in row 2 already; each key has one row"}},
-		"twin of an interval": {"plan", "interval,key,cost\n0,a,1\n1,b,1\n1,b,1\n", []string{"stats.csv:4: key b: stands in line 3 already; each key has one row"}},
-		"long and odd keys":   {"plan", "key,cost\n\"a\tb\",x\n", []string{`stats.csv:2: cost of key "a\tb": "x" is not a number; it must be ≥ 0 and finite`}},
-		"cells":               {"plan", "key,cost\na,1\nb\n", []string{"stats.csv:3: fewer than 2 cells at byte 14"}},
+		"many problems": {"plan", many, []string{"stats.csv: and 5 problems more"}},
+		"lines in quotes": {"plan", "key,cost\n\"a\na\",1\nb,x\n",
+			[]string{`stats.csv:4: cost of key b: "x" is not a number; it must be ≥ 0 and finite`}},
+		"twin after quotes": {"plan", "key,cost\n\"a\na\",1\nb,1\nb,1\n",
+			[]string{"stats.csv: row 3, key b: stands in row 2 already; each key has one row"}},
+		"twin of an interval": {"plan", "interval,key,cost\n0,a,1\n1,b,1\n1,b,1\n",
+			[]string{"stats.csv:4: key b: stands in line 3 already; each key has one row"}},
+		"long and odd keys": {"plan", "key,cost\n\"a\tb\",x\n",
+			[]string{`stats.csv:2: cost of key "a\tb": "x" is not a number; it must be ≥ 0 and finite`}},
+		"cells": {"plan", "key,cost\na,1\nb\n", []string{"stats.csv:3: fewer than 2 cells at byte 14"}},
 		"slashes": {"plan", "images/launch-logo.gif\nshuttle/countdown\n", []string{
-			"stats.csv:1: unknown column images/launch-logo.gif; columns key, cost (or frequency) missing; the columns are key, cost and optionally " +
+			"stats.csv:1: unknown column images/launch-logo.gif; columns key, cost (or frequency) missing; the columns are " +
+				"key, cost and optionally " +
 				"state (or state_bytes), instance, hash_instance and interval; no header? use --header none",
 		}},
 		"keys alone": {"analyze schemes", "a\nb\n", []string{
-			"stats.csv:1: unknown column a; columns key, cost (or frequency) missing; the columns are key, cost and optionally " +
-				"state (or state_bytes), instance, hash_instance and interval; no header? use --header none; one key a line? use --stream",
+			"stats.csv:1: unknown column a; columns key, cost (or frequency) missing; the columns are key, " +
+				"cost and optionally state (or state_bytes), instance, hash_instance and interval; no header? use --header none; " +
+				"one key a line? use " +
+				"--stream",
 		}},
 		"known but one": {"plan", "key,cost,weight\na,1,1\n", []string{
-			"stats.csv:1: unknown column weight; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval",
+			"stats.csv:1: unknown column weight; the columns are key, cost and optionally state (or state_bytes), instance, " +
+				"hash_instance and interval",
 		}},
-		"NDJSON":       {"plan", "{\"key\":\"a\",\"cost\":1}\n\n{\"key\":\"b\",\"cost\":\"x\"}\n", []string{`stats.csv:3: cost of key b: "x" is not a number; it must be ≥ 0 and finite`}},
-		"JSON":         {"plan", "{\"keys\": [\n {\"key\":\"a\",\"cost\":1},\n {\"key\":\"b\",\"cost\":-1}]}\n", []string{"stats.csv:3: cost of key b: must be ≥ 0 and finite, not -1"}},
-		"JSON twins":   {"plan", "{\"keys\": [{\"key\":\"a/b\",\"cost\":1},\n {\"key\":\"a/b\",\"cost\":1}]}\n", []string{"stats.csv: row 2, key a/b: stands in row 1 already; each key has one row"}},
+		"NDJSON": {"plan", "{\"key\":\"a\",\"cost\":1}\n\n{\"key\":\"b\",\"cost\":\"x\"}\n",
+			[]string{`stats.csv:3: cost of key b: "x" is not a number; it must be ≥ 0 and finite`}},
+		"JSON": {"plan", "{\"keys\": [\n {\"key\":\"a\",\"cost\":1},\n {\"key\":\"b\",\"cost\":-1}]}\n",
+			[]string{"stats.csv:3: cost of key b: must be ≥ 0 and finite, not -1"}},
+		"JSON twins": {"plan", "{\"keys\": [{\"key\":\"a/b\",\"cost\":1},\n {\"key\":\"a/b\",\"cost\":1}]}\n",
+			[]string{"stats.csv: row 2, key a/b: stands in row 1 already; each key has one row"}},
 		"JSON members": {"plan", "{\"keys\": 5}\n", []string{"stats.csv: keys: must be a list of rows"}},
 		"several intervals": {"analyze schemes", "interval,key,cost\n0,a,1\n1,a,1\n", []string{
 			"stats.csv: it has several intervals: name one with --interval"}},
@@ -208,9 +223,12 @@ func TestFileErrors(t *testing.T) {
 func TestTextFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"with.csv": "key,cost,state\nuser:1,5,1\nuser:2,1,2\nuser:3,1,3\n", "without.csv": "user:1,5,1\nuser:2,1,2\nuser:3,1,3\n",
-		"other.csv": "1,user:1,5\n2,user:2,1\n3,user:3,1\n", "base64.csv": "key,cost,state\ndXNlcjox,5,1\ndXNlcjoy,1,2\ndXNlcjoz,1,3\n",
-		"one.csv": "user:1\nuser:2\n", "keys64.txt": "dXNlcjox\ndXNlcjoy\ndXNlcjox\n", "keys.txt": "user:1\nuser:2\nuser:1\n",
+		"with.csv":    "key,cost,state\nuser:1,5,1\nuser:2,1,2\nuser:3,1,3\n",
+		"without.csv": "user:1,5,1\nuser:2,1,2\nuser:3,1,3\n",
+		"other.csv":   "1,user:1,5\n2,user:2,1\n3,user:3,1\n",
+		"base64.csv":  "key,cost,state\ndXNlcjox,5,1\ndXNlcjoy,1,2\ndXNlcjoz,1,3\n",
+		"one.csv":     "user:1\nuser:2\n", "keys64.txt": "dXNlcjox\ndXNlcjoy\ndXNlcjox\n",
+		"keys.txt": "user:1\nuser:2\nuser:1\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -232,7 +250,8 @@ func TestTextFlags(t *testing.T) {
 			t.Errorf("%v: %q, want %q", args, got, want)
 		}
 	}
-	if encoded := plan("base64.csv", "--key-encoding", "base64"); !strings.Contains(encoded, "dXNlcj") || strings.Count(encoded, "\n") != strings.Count(want, "\n") {
+	if encoded := plan("base64.csv", "--key-encoding", "base64"); !strings.Contains(encoded, "dXNlcj") ||
+		strings.Count(encoded, "\n") != strings.Count(want, "\n") {
 		t.Errorf("base64: %q", encoded)
 	}
 	r := exec(t, nil, nil, "plan", "one.csv", "--header", "none")
@@ -240,7 +259,8 @@ func TestTextFlags(t *testing.T) {
 		t.Errorf("one column: %+v", r)
 	}
 	stream := succeed(t, "", "analyze", "pkg", "keys.txt", "--stream", "--output", "csv")
-	if got := succeed(t, "", "analyze", "pkg", "keys64.txt", "--stream", "--key-encoding", "base64", "--output", "csv"); got != stream {
+	if got := succeed(t, "", "analyze", "pkg", "keys64.txt", "--stream", "--key-encoding", "base64", "--output",
+		"csv"); got != stream {
 		t.Errorf("a stream in base64: %q, want %q", got, stream)
 	}
 	r = exec(t, nil, nil, "analyze", "pkg", "keys.txt", "--stream", "--key-encoding", "base64")

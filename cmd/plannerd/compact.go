@@ -184,7 +184,8 @@ func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 	}
 	for _, x := range r.records {
 		if x.Scales != r.records[0].Scales {
-			return usagef("several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
+			return usagef(
+				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
 	return statsio.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {

@@ -26,23 +26,29 @@ const recordsCSV = "count,instance,hash_instance,cost,state\n6,0,0,8,4\n3,0,0,1,
 
 func TestCompactTables(t *testing.T) {
 	for name, args := range map[string][]string{
-		"plan_compact.txt":           {"plan", intervalFile, "--instances", "4", "--compact", "4"},
-		"plan_compact_scales.txt":    {"plan", intervalFile, "--instances", "4", "--compact", "16", "--cost-scale", "2", "--state-scale", "0.5", "--routing-table", tableFile},
-		"plan_compact_stream.txt":    {"plan", streamFile, "--instances", "4", "--compact", "2", "--table-limit", "6"},
-		"plan_compact_stream.csv":    {"plan", streamFile, "--instances", "4", "--compact", "2", "--output", "csv"},
-		"plan_records.txt":           {"plan", "-", "--instances", "3"},
-		"plan_records_rescale.txt":   {"plan", "-", "--instances", "0:1,1:2,2:1,4:1", "--base-instances", "3", "--all", "--top", "1"},
-		"plan_records_hot.txt":       {"plan", "-", "--instances", "16", "--theta-max", "0"},
-		"plan_records.csv":           {"plan", "-", "--instances", "3", "--output", "csv"},
-		"compare_compact.txt":        {"compare", intervalFile, "--instances", "4", "--compact", "4"},
-		"compare_compact_stream.txt": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies", "mixed,optimal,readj"},
-		"compare_compact_stream.csv": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies", "mixed,lpt", "--output", "csv"},
-		"compare_compact_curve.txt":  {"compare", intervalFile, "--instances", "4", "--compact", "2", "--curve", "2%,10%", "--strategies", "mixed"},
-		"compare_records.txt":        {"compare", "-", "--instances", "3", "--strategies", "mixed,llfd"},
-		"compact_interval.txt":       {"compact", intervalFile, "--instances", "4"},
-		"compact_stream.txt":         {"compact", streamFile, "--instances", "4", "--degree", "2"},
-		"compact_interval.json":      {"compact", intervalFile, "--instances", "4", "--output", "json", "--quiet"},
-		"compact_stream.csv":         {"compact", streamFile, "--instances", "4", "--output", "csv", "--cost-scale", "10", "--state-scale", "100", "--quiet"},
+		"plan_compact.txt": {"plan", intervalFile, "--instances", "4", "--compact", "4"},
+		"plan_compact_scales.txt": {"plan", intervalFile, "--instances", "4", "--compact", "16", "--cost-scale", "2",
+			"--state-scale", "0.5", "--routing-table", tableFile},
+		"plan_compact_stream.txt": {"plan", streamFile, "--instances", "4", "--compact", "2", "--table-limit", "6"},
+		"plan_compact_stream.csv": {"plan", streamFile, "--instances", "4", "--compact", "2", "--output", "csv"},
+		"plan_records.txt":        {"plan", "-", "--instances", "3"},
+		"plan_records_rescale.txt": {"plan", "-", "--instances", "0:1,1:2,2:1,4:1", "--base-instances", "3", "--all",
+			"--top", "1"},
+		"plan_records_hot.txt": {"plan", "-", "--instances", "16", "--theta-max", "0"},
+		"plan_records.csv":     {"plan", "-", "--instances", "3", "--output", "csv"},
+		"compare_compact.txt":  {"compare", intervalFile, "--instances", "4", "--compact", "4"},
+		"compare_compact_stream.txt": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies",
+			"mixed,optimal,readj"},
+		"compare_compact_stream.csv": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies",
+			"mixed,lpt", "--output", "csv"},
+		"compare_compact_curve.txt": {"compare", intervalFile, "--instances", "4", "--compact", "2", "--curve", "2%,10%",
+			"--strategies", "mixed"},
+		"compare_records.txt":   {"compare", "-", "--instances", "3", "--strategies", "mixed,llfd"},
+		"compact_interval.txt":  {"compact", intervalFile, "--instances", "4"},
+		"compact_stream.txt":    {"compact", streamFile, "--instances", "4", "--degree", "2"},
+		"compact_interval.json": {"compact", intervalFile, "--instances", "4", "--output", "json", "--quiet"},
+		"compact_stream.csv": {"compact", streamFile, "--instances", "4", "--output", "csv", "--cost-scale", "10",
+			"--state-scale", "100", "--quiet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, succeed(t, records, args...))
@@ -62,9 +68,11 @@ func decode(t *testing.T, text string, into any) {
 
 func TestPlanCompactForPrograms(t *testing.T) {
 	var d planDocument
-	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "4", "--state-scale", "50", "--output", "json"), &d)
+	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "4", "--state-scale", "50",
+		"--output", "json"), &d)
 	c := d.Compaction
-	if c == nil || *c.Degree != 4 || c.CostScale != 28.1 || c.StateScale != 50 || c.Keys != 30 || c.Records > 30 || c.Records < 4 {
+	if c == nil || *c.Degree != 4 || c.CostScale != 28.1 || c.StateScale != 50 || c.Keys != 30 || c.Records > 30 ||
+		c.Records < 4 {
 		t.Fatalf("compaction %+v", c)
 	}
 	var before, after float64
@@ -74,7 +82,8 @@ func TestPlanCompactForPrograms(t *testing.T) {
 	if c.Error.Before != before || c.Error.After != after || before == 0 {
 		t.Errorf("greatest errors %+v, of instances %v and %v", c.Error, before, after)
 	}
-	if d.Migrates != "keys" || d.Certificate.Scope != "keys" || !d.Balanced || d.Keys != 30 || len(d.Table.Set) != len(d.Migrations) {
+	if d.Migrates != "keys" || d.Certificate.Scope != "keys" || !d.Balanced || d.Keys != 30 ||
+		len(d.Table.Set) != len(d.Migrations) {
 		t.Errorf("plan %+v", d)
 	}
 	var off planDocument
@@ -86,7 +95,8 @@ func TestPlanCompactForPrograms(t *testing.T) {
 
 // On classes of keys that are truly equal a plan is as good as one on keys.
 func TestPlanDegreeOne(t *testing.T) {
-	stream := succeed(t, "", "generate", "--keys", "3000", "--instances", "6", "--intervals", "4", "--window", "1", "--tuples", "30000")
+	stream := succeed(t, "", "generate", "--keys", "3000", "--instances", "6", "--intervals", "4", "--window", "1",
+		"--tuples", "30000")
 	for _, strategy := range strategyNames() {
 		args := []string{"plan", "-", "--instances", "6", "--strategy", strategy, "--output", "json"}
 		var keys, classes streamDocument
@@ -144,7 +154,8 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
 	c := d.Compaction
 	if d.Migrates != "classes" || d.Certificate.Scope != "classes" || d.Interval != 7 || d.Keys != 23 ||
-		*c.Degree != 4 || c.CostScale != 0.5 || c.StateScale != 100 || c.Records != 5 || c.Keys != 23 || c.Error != nil || len(d.InputHash) != 32 {
+		*c.Degree != 4 || c.CostScale != 0.5 || c.StateScale != 100 || c.Records != 5 || c.Keys != 23 || c.Error != nil ||
+		len(d.InputHash) != 32 {
 		t.Errorf("head %+v, compaction %+v", d.planHead, c)
 	}
 	var keys, state float64
@@ -156,7 +167,8 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 		t.Errorf("moved %v keys of state %v, %+v", keys, state, d.Migration)
 	}
 	lines, err := csv.NewReader(strings.NewReader(succeed(t, records, append(args, "--output", "csv")...))).ReadAll()
-	if err != nil || strings.Join(lines[0], ",") != "planned,instance,hash_instance,cost,state,count" || len(lines) != 1+len(d.Migrations) {
+	if err != nil || strings.Join(lines[0], ",") != "planned,instance,hash_instance,cost,state,count" || len(lines) != 1+
+		len(d.Migrations) {
 		t.Fatalf("csv %q, %v", lines, err)
 	}
 	for i, m := range d.Migrations {
@@ -168,13 +180,15 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 	}
 	var hot classDocument
 	decode(t, succeed(t, records, "plan", "-", "--instances", "16", "--output", "json"), &hot)
-	if want := []hotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2, ForcedTheta: hot.HotKeys[0].ForcedTheta}}; !cmp.Equal(hot.HotKeys, want) {
+	if want := []hotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2,
+		ForcedTheta: hot.HotKeys[0].ForcedTheta}}; !cmp.Equal(hot.HotKeys, want) {
 		t.Errorf("hot %+v, want %+v", hot.HotKeys, want)
 	}
 	// The same records in CSV, told the scales, and split and in another order.
 	scales := []string{"--output", "csv", "--cost-scale", "0.5", "--state-scale", "100"}
 	want := succeed(t, records, append(args, "--output", "csv")...)
-	split := "interval,instance,hash_instance,cost,state,count\n7,2,2,1,1,4\n7,0,0,8,4,1\n7,0,0,1,2,3\n7,0,0,8,4,5\n7,0,1,2,2,5\n7,1,1,4,1,5\n"
+	split := "interval,instance,hash_instance,cost,state,count\n7,2,2,1,1,4\n7,0,0,8,4,1\n7,0,0,1,2,3\n" +
+		"7,0,0,8,4,5\n7,0,1,2,2,5\n7,1,1,4,1,5\n"
 	for _, text := range []string{recordsCSV, split} {
 		if got := succeed(t, text, append(args, scales...)...); got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -196,20 +210,28 @@ func TestRecordsRefused(t *testing.T) {
 		{"plan", records, []string{"--compact", "8"}, exitUsage, "--compact: the input holds compact records already"},
 		{"plan", records, []string{"--cost-scale", "2"}, exitUsage, "--cost-scale: is 2, but the input says 0.5"},
 		{"compare", records, []string{"--routing-table", tableFile}, exitUsage, "--routing-table: needs keys"},
-		{"plan", several, nil, exitFailed, "compact records of several intervals: without keys no routing table carries over"},
+		{"plan", several, nil, exitFailed,
+			"compact records of several intervals: without keys no routing table carries over"},
 		{"compare", several, nil, exitFailed, "compact records of several intervals"},
-		{"compact", "interval,key,cost\n1,a,1\n2,a,2\n", []string{"--output", "csv", "--quiet"}, exitUsage, "several intervals in CSV need the same scales"},
+		{"compact", "interval,key,cost\n1,a,1\n2,a,2\n", []string{"--output", "csv", "--quiet"}, exitUsage,
+			"several intervals in CSV need the same scales"},
 		{"compact", records, nil, exitFailed, "it holds compact records already"},
 		{"compact", several, nil, exitFailed, "it holds compact records already"},
-		{"plan", strings.Replace(records, "[2,2", "[9,2", 1), nil, exitFailed, "standard input: row 5, instance: is not a known instance"},
-		{"plan", strings.Replace(recordsCSV, "4,2,2", "4,2,9", 1), nil, exitFailed, "standard input:6: hash_instance: is not an instance of the configuration; --instances has 0 to 2"},
-		{"plan", strings.Replace(records, ",6]", ",0]", 1), nil, exitFailed, "standard input:1: count: must be an integer from 1 to 9007199254740991, not 0"},
-		{"plan", strings.Replace(recordsCSV, "3,0,0,1", "3,0,0,-1", 1), nil, exitFailed, "standard input:3: cost: must be ≥ 0 and finite, not -1"},
-		{"plan", strings.Replace(records, `"degree":4`, `"degree":5`, 1), nil, exitFailed, "compact, degree: must be a power of two"},
+		{"plan", strings.Replace(records, "[2,2", "[9,2", 1), nil, exitFailed,
+			"standard input: row 5, instance: is not a known instance"},
+		{"plan", strings.Replace(recordsCSV, "4,2,2", "4,2,9", 1), nil, exitFailed,
+			"standard input:6: hash_instance: is not an instance of the configuration; --instances has 0 to 2"},
+		{"plan", strings.Replace(records, ",6]", ",0]", 1), nil, exitFailed,
+			"standard input:1: count: must be an integer from 1 to 9007199254740991, not 0"},
+		{"plan", strings.Replace(recordsCSV, "3,0,0,1", "3,0,0,-1", 1), nil, exitFailed,
+			"standard input:3: cost: must be ≥ 0 and finite, not -1"},
+		{"plan", strings.Replace(records, `"degree":4`, `"degree":5`, 1), nil, exitFailed,
+			"compact, degree: must be a power of two"},
 		{"plan", strings.Replace(records, "0.5", "0", 1), nil, exitFailed, "compact, cost_scale: must be from 1e-290"},
 		{"plan", strings.Replace(records, `"degree"`, `"grade"`, 1), nil, exitFailed, `compact: unknown field "grade"`},
 		{"plan", `{"compact":{"degree":8},"keys":[{"key":"a","cost":1}]}`, nil, exitFailed, "--compact does"},
-		{"plan", strings.Replace(records, `{"interval"`, `{"coverage":"partial","residual":[],"interval"`, 1), nil, exitFailed, "files cannot say this"},
+		{"plan", strings.Replace(records, `{"interval"`, `{"coverage":"partial","residual":[],"interval"`, 1), nil,
+			exitFailed, "files cannot say this"},
 	} {
 		r := exec(t, strings.NewReader(c.text), nil, append([]string{c.command, "-", "--instances", "3"}, c.args...)...)
 		if r.code != c.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, c.want) {
@@ -219,7 +241,8 @@ func TestRecordsRefused(t *testing.T) {
 	if _, err := os.Stat(table); !os.IsNotExist(err) {
 		t.Errorf("a table was saved: %v", err)
 	}
-	if out := succeed(t, several, "plan", "-", "--instances", "3", "--interval", "2", "--output", "csv"); strings.Count(out, "\n") < 2 {
+	if out := succeed(t, several, "plan", "-", "--instances", "3", "--interval", "2", "--output", "csv"); strings.Count(
+		out, "\n") < 2 {
 		t.Errorf("one interval of several: %q", out)
 	}
 }
@@ -242,11 +265,13 @@ func TestCompactOutput(t *testing.T) {
 	if alone != bodies[2] || !strings.HasPrefix(alone, `{"interval":2,"compact":{"degree":2,"cost_scale":`) {
 		t.Errorf("alone %q, among others %q", alone, bodies[2])
 	}
-	if out := succeed(t, alone, "plan", "-", "--instances", "4", "--check"); !strings.Contains(out, "Compact form of degree 2") {
+	if out := succeed(t, alone, "plan", "-", "--instances", "4", "--check"); !strings.Contains(out,
+		"Compact form of degree 2") {
 		t.Errorf("planned: %s", out)
 	}
 	for _, args := range [][]string{{intervalFile}, {streamFile, "--interval", "2"}} {
-		lines := strings.Split(succeed(t, "", append([]string{"compact", "--instances", "4", "--output", "csv", "--quiet"}, args...)...), "\n")
+		lines := strings.Split(succeed(t, "", append([]string{"compact", "--instances", "4", "--output", "csv", "--quiet"},
+			args...)...), "\n")
 		if lines[0] != "instance,hash_instance,cost,state,count" {
 			t.Errorf("csv %q", lines)
 		}
@@ -261,14 +286,18 @@ func TestSeveralBodies(t *testing.T) {
 	for _, command := range []string{"plan", "compare"} {
 		args := append([]string{command, "--output", "csv"}, on...)
 		want := succeed(t, alone, args...)
-		if got := succeed(t, bodies, append(args, "--interval", "2")...); command == "plan" && got != want || strings.Count(got, "\n") != strings.Count(want, "\n") {
+		if got := succeed(t, bodies, append(args, "--interval", "2")...); command == "plan" && got != want ||
+			strings.Count(got, "\n") != strings.Count(want, "\n") {
 			t.Errorf("%s: %s\nwant %s", command, got, want)
 		}
 		for text, refusal := range map[string]string{
 			bodies: "standard input: compact records of several intervals",
-			strings.Replace(bodies, `"records":[[`, `"records":[[-`, 3):                     "standard input:1: instance: must be an integer from 0 to 2147483647, not -0",
-			alone + `{"interval":3,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,0]]}}` + "\n": "standard input:2: count: must be an integer from 1 to 9007199254740991, not 0",
-			alone + `{"interval":2,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,1]]}}` + "\n": "standard input, document 2: interval: must be greater",
+			strings.Replace(bodies, `"records":[[`, `"records":[[-`,
+				3): "standard input:1: instance: must be an integer from 0 to 2147483647, not -0",
+			alone + `{"interval":3,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,0]]}}` +
+				"\n": "standard input:2: count: must be an integer from 1 to 9007199254740991, not 0",
+			alone + `{"interval":2,"compact":{"records":[[0,0,1,1,1],[0,0,1,1,1]]}}` +
+				"\n": "standard input, document 2: interval: must be greater",
 		} {
 			r := exec(t, strings.NewReader(text), nil, args...)
 			if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, refusal) {
@@ -276,7 +305,8 @@ func TestSeveralBodies(t *testing.T) {
 			}
 		}
 	}
-	keys := `{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}` + "\n" + `{"interval":2,"keys":[{"key":"b","cost":1}]}`
+	keys := `{"interval":1,"keys":[{"key":"a","cost":1,"hash_instance":0}]}` + "\n" +
+		`{"interval":2,"keys":[{"key":"b","cost":1}]}`
 	r := exec(t, strings.NewReader(keys), nil, append([]string{"plan", "--hash", "reported"}, on...)...)
 	if r.code != exitFailed || !strings.Contains(r.stderr, "standard input, document 2: row 1, hash_instance of key b: ") {
 		t.Errorf("keys: exit %d, %q", r.code, r.stderr)
@@ -354,7 +384,8 @@ func TestCompactPlanResolve(t *testing.T) {
 
 // keysOf reads a generated file: where the ring puts each key, its cost, and what
 // that comes to.
-func keysOf(t *testing.T, path string, instances int32) (place map[string]int32, cost map[string]float64, loads []float64, total float64) {
+func keysOf(t *testing.T, path string, instances int32) (place map[string]int32, cost map[string]float64,
+	loads []float64, total float64) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

@@ -45,7 +45,8 @@ func (s textSize) add(o textSize) textSize { return textSize{s.plain + o.plain, 
 func (r *compactReport) measure(c compacted) error {
 	r.loads = loadsOf(c.Compression)
 	x := compactedFigures{
-		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales, worst: greatest(r.loads, loadOf.error), elapsed: c.elapsed,
+		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales,
+		worst: greatest(r.loads, loadOf.error), elapsed: c.elapsed,
 	}
 	var err error
 	if x.before, err = sizeOf(func(w io.Writer) error { return writeRows(w, c.input) }); err != nil {
@@ -120,12 +121,14 @@ func (r *compactReport) writeOne(w *page) {
 	x := r.intervals[0]
 	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", plural(x.keys, "key"), plural(x.records, "record"), r.cmd.Degree,
 		scalesText(x.scales), plural(len(r.loads), "instance"))
-	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", duration(x.elapsed), errorText(x.worst.error()), x.worst.id)
+	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", duration(x.elapsed),
+		errorText(x.worst.error()), x.worst.id)
 	r.writeSizes(w, x)
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for _, l := range r.loads {
-		rows = append(rows, []string{id(l.id), integer(l.keys), integer(l.records), si(l.actual), si(l.estimated), errorText(l.error())})
+		rows = append(rows, []string{id(l.id), integer(l.keys), integer(l.records), si(l.actual), si(l.estimated),
+			errorText(l.error())})
 	}
 	writeTable(w, []column{
 		number("id"), number("keys"), number("records"), number("load"), number("by records"), number("load error"),
@@ -160,7 +163,8 @@ func (r *compactReport) writeSeveral(w *page) {
 	for _, x := range r.intervals {
 		rows = append(rows, []string{
 			strconv.FormatInt(x.interval, 10), integer(x.keys), integer(x.records), si(x.scales.Cost), si(x.scales.State),
-			integer(x.before.plain), integer(x.after.plain), times(x.before.plain, x.after.plain), times(x.before.zipped, x.after.zipped),
+			integer(x.before.plain), integer(x.after.plain), times(x.before.plain, x.after.plain),
+			times(x.before.zipped, x.after.zipped),
 			errorText(x.worst.error()), cell(x.elapsed),
 		})
 		total.keys += x.keys
@@ -171,12 +175,14 @@ func (r *compactReport) writeSeveral(w *page) {
 	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
 	rows = append(rows, []string{
 		"all", integer(total.keys), integer(total.records), "", "", integer(total.before.plain), integer(total.after.plain),
-		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped), errorText(worst.error()), cell(total.elapsed),
+		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped),
+		errorText(worst.error()), cell(total.elapsed),
 	})
 	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", plural(len(r.intervals), "interval"), r.cmd.Degree,
 		plural(len(r.loads), "instance"), plural(r.fileBytes(), "byte"))
 	writeTable(w, []column{
-		number("interval"), number("keys"), number("records"), number("cost scale"), number("state scale"), number("JSON bytes"),
+		number("interval"), number("keys"), number("records"), number("cost scale"), number("state scale"),
+		number("JSON bytes"),
 		number("by records"), number("smaller"), number("by gzip"), number("load error"), number("time"),
 	}, rows)
 }

@@ -154,10 +154,13 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 	} else {
 		fmt.Fprintf(w, "%s\n\n", c.degreeText())
 	}
-	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"), number("keys"), number("table"), number("balanced"), number("time"), text("")}
+	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"),
+		number("keys"), number("table"), number("balanced"), number("time"), text("")}
 	if intervals > 1 {
-		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"), number("median of all"),
-			number("gap"), number("total keys"), number("median table"), number("max"), number("balanced"), number("total time"), text("")}
+		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"),
+			number("median of all"),
+			number("gap"), number("total keys"), number("median table"), number("max"), number("balanced"),
+			number("total time"), text("")}
 	}
 	var rows [][]string
 	for _, r := range results {
@@ -219,7 +222,8 @@ func (c *compareCmd) row(r strategyFigures) []string {
 		balanced = "no"
 	}
 	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), gapText(r.Proven.Gap), si(r.Keys.Total),
+		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), gapText(r.Proven.Gap),
+		si(r.Keys.Total),
 		si(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
 	}
 }
@@ -230,7 +234,8 @@ func (c *compareCmd) streamRow(r strategyFigures) []string {
 		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
 	}
 	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Median), gapText(r.Proven.Gap), si(r.Keys.Total),
+		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total),
+		percent(r.Fraction.Median), gapText(r.Proven.Gap), si(r.Keys.Total),
 		si(r.Table.Median), si(r.Table.Max), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), milli(r.PlanMS.Total), c.note(r),
 	}
 }

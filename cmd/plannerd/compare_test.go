@@ -12,11 +12,13 @@ import (
 
 func TestCompareTables(t *testing.T) {
 	for name, args := range map[string][]string{
-		"compare_interval.txt":     {intervalFile, "--instances", "4"},
-		"compare_limit.txt":        {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies", "mixed,minmig,mintable"},
-		"compare_curve.txt":        {intervalFile, "--instances", "4", "--curve"},
-		"compare_curve_stream.txt": {streamFile, "--instances", "4", "--curve", "1%,5%,20%,40%", "--strategies", "mixed,optimal,lpt", "--table-limit", "12"},
-		"compare_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "4"},
+		"compare_interval.txt": {intervalFile, "--instances", "4"},
+		"compare_limit.txt": {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies",
+			"mixed,minmig,mintable"},
+		"compare_curve.txt": {intervalFile, "--instances", "4", "--curve"},
+		"compare_curve_stream.txt": {streamFile, "--instances", "4", "--curve", "1%,5%,20%,40%", "--strategies",
+			"mixed,optimal,lpt", "--table-limit", "12"},
+		"compare_stream.txt": {streamFile, "--instances", "4", "--table-limit", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, succeed(t, "", append([]string{"compare"}, args...)...))
@@ -36,7 +38,8 @@ func TestCompareForPrograms(t *testing.T) {
 		t.Fatalf("results: %+v", d.Results)
 	}
 	mixed, lpt := d.Results[0], d.Results[1]
-	if mixed.Intervals != 4 || mixed.Planned != 4 || lpt.State.Total <= mixed.State.Total || lpt.ThetaAfter.Median >= mixed.ThetaAfter.Median {
+	if mixed.Intervals != 4 || mixed.Planned != 4 || lpt.State.Total <= mixed.State.Total ||
+		lpt.ThetaAfter.Median >= mixed.ThetaAfter.Median {
 		t.Errorf("mixed %+v, lpt %+v", mixed, lpt)
 	}
 	// What compare says of a strategy is what plan says of it.
@@ -65,7 +68,8 @@ func TestCompareTimeout(t *testing.T) {
 	if code := env.run([]string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout", "90s"}); code != exitOK {
 		t.Fatalf("exit %d, %s", code, stderr.String())
 	}
-	if got := strings.Count(stdout.String(), "1m30s were up after "); got != 2 || strings.Contains(stdout.String(), "*  l") {
+	if got := strings.Count(stdout.String(), "1m30s were up after "); got != 2 ||
+		strings.Contains(stdout.String(), "*  l") {
 		t.Errorf("want both strategies out of time, none on the front:\n%s", stdout.String())
 	}
 }

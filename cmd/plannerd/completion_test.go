@@ -18,7 +18,8 @@ func TestComplete(t *testing.T) {
 		want  string
 	}{
 		{"pl", "plan"},
-		{"", "serve demo plan compare compact analyze resolve generate migrate token healthcheck version help completion man"},
+		{"",
+			"serve demo plan compare compact analyze resolve generate migrate token healthcheck version help completion man"},
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
@@ -33,7 +34,8 @@ func TestComplete(t *testing.T) {
 		{"plan --routing-table x", ":files"},
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
-		{"dance ", "serve demo plan compare compact analyze resolve generate migrate token healthcheck version help completion man"},
+		{"dance ", "serve demo plan compare compact analyze resolve generate migrate token healthcheck version help " +
+			"completion man"},
 		{"plan --nonsense=x", ""},
 	} {
 		var got []string
@@ -108,9 +110,11 @@ func TestCompletionInShells(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			args := map[string][]string{
-				"bash": {"--norc", "-c", program, "bash"}, "fish": {"--no-config", "-c", program}, "zsh": {"-f", "-c", program, "zsh"},
+				"bash": {"--norc", "-c", program, "bash"}, "fish": {"--no-config", "-c", program},
+				"zsh": {"-f", "-c", program, "zsh"},
 			}[shell]
-			c := osexec.CommandContext(ctx, path, append(args, "plannerd analyze r", "plannerd plan --outp", "plannerd plan --strategy mint")...)
+			c := osexec.CommandContext(ctx, path, append(args, "plannerd analyze r", "plannerd plan --outp",
+				"plannerd plan --strategy mint")...)
 			c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 				return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "PLANNERD_")
 			}),

@@ -18,7 +18,8 @@ import (
 // it.
 func (c *compareCmd) runCurve(env *environment) error {
 	g := c.grid()
-	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) || !slices.Equal(g["migration_limit"], []any{nil}) {
+	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) ||
+		!slices.Equal(g["migration_limit"], []any{nil}) {
 		return usagef("--curve: it sets --objective and --migration-limit itself")
 	}
 	trial, err := c.single("compare --curve", planner.DefaultStrategy)
@@ -149,7 +150,8 @@ func (c *compareCmd) document(drivers []*driver, summaries []summary, n int) cur
 	d := curveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
 	for i := range n {
 		limit := *drivers[i].Operator().Options.MigrationLimit
-		d.Curve = append(d.Curve, curvePoint{parameters.Of(planner.Options{MigrationLimit: &limit}).MigrationLimit, summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
+		d.Curve = append(d.Curve, curvePoint{parameters.Of(planner.Options{MigrationLimit: &limit}).MigrationLimit,
+			summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
 	}
 	for _, r := range compareRows(drivers[n:], summaries[n:]) {
 		b := besideFigures{strategyFigures: r}
@@ -184,7 +186,8 @@ func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocumen
 		median, total = "median ", "total "
 	}
 	fmt.Fprintf(w, "%s, %s%s%s: the least θ for the migration that is allowed\n\n",
-		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(options.TableLimit), c.degreeText())
+		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(options.TableLimit),
+		c.degreeText())
 	most := 0.0
 	for _, p := range d.Curve {
 		most = max(most, p.ThetaAfter.Median)
@@ -198,7 +201,8 @@ func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocumen
 		rows = append(rows, c.pointRow(p, most, bars))
 	}
 	writeTable(w, []column{
-		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"), number(median + "of all"),
+		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"),
+		number(median + "of all"),
 		number(total + "state"), number(total + "keys"), number(median + "table"), number(total + "time"), text(""),
 	}, rows)
 	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
@@ -222,7 +226,8 @@ const barWidth = 24
 func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
 	limit := amountText(p.limit.Unit, p.limit.Amount, limitDigits)
 	if p.TimedOut {
-		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total), c.note(strategyFigures{TimedOut: true, streamSummary: p.streamSummary})}
+		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total),
+			c.note(strategyFigures{TimedOut: true, streamSummary: p.streamSummary})}
 	}
 	bar := ""
 	if most > 0 {
@@ -234,7 +239,8 @@ func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
 	}
 	return []string{
 		limit, theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), percent(p.Fraction.Median),
-		si(p.State.Total), si(p.Keys.Total), si(p.Table.Median), milli(p.PlanMS.Total), c.note(strategyFigures{streamSummary: p.streamSummary}),
+		si(p.State.Total), si(p.Keys.Total), si(p.Table.Median), milli(p.PlanMS.Total),
+		c.note(strategyFigures{streamSummary: p.streamSummary}),
 	}
 }
 
@@ -249,7 +255,8 @@ func (c *compareCmd) besideRow(r besideFigures) []string {
 		return write(*x)
 	}
 	return []string{
-		r.Strategy, theta(r.ThetaAfter.Median), dash(r.CurveTheta, theta), percent(r.Fraction.Median), dash(r.CurveFraction, percent),
+		r.Strategy, theta(r.ThetaAfter.Median), dash(r.CurveTheta, theta), percent(r.Fraction.Median),
+		dash(r.CurveFraction, percent),
 		si(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.strategyFigures),
 	}
 }
@@ -280,6 +287,7 @@ func (d curveDocument) csv() func(io.Writer) error {
 		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction})
 	}
 	return csvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
-		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total migrated_keys=migrated_keys/total
+		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total
+		migrated_keys=migrated_keys/total
 		table_size/median table_size/max curve_theta curve_fraction plan_ms=plan_ms/total`)
 }

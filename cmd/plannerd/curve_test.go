@@ -52,7 +52,8 @@ func TestParseLimits(t *testing.T) {
 }
 
 func TestLadder(t *testing.T) {
-	for x, want := range map[float64]float64{0.25: 0.25, 0.2501: 0.26, 1: 1, 0.999: 1, 0.00012345: 0.00013, 0.3: 0.3, 7e-9: 7e-9} {
+	for x, want := range map[float64]float64{0.25: 0.25, 0.2501: 0.26, 1: 1, 0.999: 1, 0.00012345: 0.00013,
+		0.3: 0.3, 7e-9: 7e-9} {
 		if got := twoDigits(x); got != want {
 			t.Errorf("%v rounds up to %v, want %v", x, got, want)
 		}
@@ -79,13 +80,15 @@ func TestLadder(t *testing.T) {
 func TestCurveForPrograms(t *testing.T) {
 	args := []string{streamFile, "--instances", "4", "--strategies", "mixed,lpt", "--output"}
 	var d curveDocument
-	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append([]string{"compare", "--curve", "2%,30%,10%"}, append(args, "json")...)...)))
+	decoder := json.NewDecoder(strings.NewReader(
+		succeed(t, "", append([]string{"compare", "--curve", "2%,30%,10%"}, append(args, "json")...)...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
 	var plain comparison
-	if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"compare"}, append(args, "json")...)...)), &plain); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"compare"}, append(args, "json")...)...)),
+		&plain); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.Curve) != 3 || len(d.Results) != 2 {
@@ -128,7 +131,8 @@ func checkCurveCSV(t *testing.T, d curveDocument, text string) {
 		}
 	}
 	for i, r := range d.Results {
-		if got := rows[1+len(d.Curve)+i]; got[0] != r.Strategy || got[1] != "" || got[14] != optional(r.CurveTheta) || got[15] != optional(r.CurveFraction) {
+		if got := rows[1+len(d.Curve)+i]; got[0] != r.Strategy || got[1] != "" || got[14] != optional(r.CurveTheta) ||
+			got[15] != optional(r.CurveFraction) {
 			t.Errorf("row %v, want %+v", got, r)
 		}
 	}
@@ -136,7 +140,8 @@ func checkCurveCSV(t *testing.T, d curveDocument, text string) {
 
 func TestCurveFromEnvironment(t *testing.T) {
 	for value, points := range map[string]int{"true": steps + 1, "auto": steps + 1, "1%,2%": 2, "false": 0} {
-		r := exec(t, nil, map[string]string{"PLANNERD_CURVE": value}, "compare", intervalFile, "--strategies", "mixed", "--output", "csv")
+		r := exec(t, nil, map[string]string{"PLANNERD_CURVE": value}, "compare", intervalFile, "--strategies", "mixed",
+			"--output", "csv")
 		if got := strings.Count(r.stdout, "\ncurve,"); r.code != exitOK || got != points {
 			t.Errorf("PLANNERD_CURVE=%s: exit %d, %d points, want %d, %s", value, r.code, got, points, r.stderr)
 		}
@@ -150,21 +155,33 @@ func TestCertificateText(t *testing.T) {
 	for want, p := range map[string]planner.Plan{
 		"":                                  {},
 		"No lower bound above 0 is proven.": {Certificate: &planner.Certificate{}},
-		"Proven: no plan within all limits does better than this one.":                                      {Certificate: &planner.Certificate{LowerBound: 110, Gap: number(0)}, Migration: moved},
-		"Proven: any plan within all limits moves at least 100 of state; this one moves 110, 10.00 % more.": {Certificate: &planner.Certificate{LowerBound: 100, Gap: number(0.1)}, Migration: moved},
-		"Proven: any plan within all limits moves at least 10 of state; this one moves 110, 11 times that.": {Certificate: &planner.Certificate{LowerBound: 10, Gap: number(10)}, Migration: moved},
-		"Proven: any plan within all limits moves at least 100 of state.":                                   {Certificate: &planner.Certificate{LowerBound: 100}, Migration: moved},
+		"Proven: no plan within all limits does better than this one.": {
+			Certificate: &planner.Certificate{LowerBound: 110, Gap: number(0)}, Migration: moved,
+		},
+		"Proven: any plan within all limits moves at least 100 of state; this one moves 110, 10.00 % more.": {
+			Certificate: &planner.Certificate{LowerBound: 100, Gap: number(0.1)}, Migration: moved,
+		},
+		"Proven: any plan within all limits moves at least 10 of state; this one moves 110, 11 times that.": {
+			Certificate: &planner.Certificate{LowerBound: 10, Gap: number(10)}, Migration: moved,
+		},
+		"Proven: any plan within all limits moves at least 100 of state.": {
+			Certificate: &planner.Certificate{LowerBound: 100}, Migration: moved,
+		},
 		"Proven: any plan within all limits costs at least 100, state and overhead; this one costs 110, 10.00 % more.": {
-			Certificate: &planner.Certificate{LowerBound: 100, Gap: number(0.1)}, Migration: moved, Options: planner.Options{KeyOverhead: 1}},
+			Certificate: &planner.Certificate{LowerBound: 100, Gap: number(0.1)}, Migration: moved,
+			Options: planner.Options{KeyOverhead: 1}},
 		"Proven: any plan within all limits has a θ of at least 0.0500; this one has 0.0600, 20.00 % more.": {
 			Certificate: &planner.Certificate{LowerBound: 0.05, Gap: number(0.2)}, Theta: planner.Comparison{After: 0.06},
 			Options: planner.Options{Objective: planner.MinImbalance, MigrationLimit: limit}},
-		"Proven: no plan meets all limits. With the other limits kept, θ is at least 0.1000 (θ_max is 0.08). Or else, the routing table has at least 12 entries (its limit is 3).": {
+		"Proven: no plan meets all limits. With the other limits kept, θ is at least 0.1000 (θ_max is 0.08). Or else, the " +
+			"routing table has at least 12 entries (its limit is 3).": {
 			Certificate: &planner.Certificate{Infeasible: true, Unmet: []planner.Unmet{
-				{Constraint: planner.ConstraintTheta, Limit: 0.08, AtLeast: 0.1}, {Constraint: planner.ConstraintTable, Limit: 3, AtLeast: 12}}}},
+				{Constraint: planner.ConstraintTheta, Limit: 0.08, AtLeast: 0.1},
+				{Constraint: planner.ConstraintTable, Limit: 3, AtLeast: 12}}}},
 		"Proven: no plan meets all limits. With the other limits kept, at least 5.1% must migrate (the limit is 1%).": {
-			Certificate: &planner.Certificate{Infeasible: true, Unmet: []planner.Unmet{{Constraint: planner.ConstraintMigration, Limit: 0.01, AtLeast: 0.051}}},
-			Options:     planner.Options{Objective: planner.MinImbalance, MigrationLimit: limit}},
+			Certificate: &planner.Certificate{Infeasible: true,
+				Unmet: []planner.Unmet{{Constraint: planner.ConstraintMigration, Limit: 0.01, AtLeast: 0.051}}},
+			Options: planner.Options{Objective: planner.MinImbalance, MigrationLimit: limit}},
 	} {
 		if got := certificateText(&p); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)

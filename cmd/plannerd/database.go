@@ -45,7 +45,8 @@ func (f *databaseFlags) open(ctx context.Context) (migratedStore, error) {
 func (f *databaseFlags) check() error {
 	scheme, path, _ := strings.Cut(f.DatabaseURL, ":")
 	switch {
-	case (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(path, "//"), scheme == "sqlite" && path != "":
+	case (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(path, "//"),
+		scheme == "sqlite" && path != "":
 		return nil
 	}
 	return usagef("--database-url %q: write postgres://user@host/database or sqlite:path/to/file.db", f.shown())
@@ -93,7 +94,8 @@ func passing(err error) bool {
 // wait opens the store and calls use with it until that succeeds, for at most
 // StoreWait, as long as the failure is a passing one. It returns the open store;
 // waiting is told how long the next attempt is off.
-func (f *databaseFlags) wait(ctx context.Context, use func(context.Context, migratedStore) error, waiting func(error, time.Duration)) (migratedStore, error) {
+func (f *databaseFlags) wait(ctx context.Context, use func(context.Context, migratedStore) error,
+	waiting func(error, time.Duration)) (migratedStore, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,8 @@ func (f *databaseFlags) wait(ctx context.Context, use func(context.Context, migr
 	}
 }
 
-func (f *databaseFlags) attempt(ctx context.Context, use func(context.Context, migratedStore) error) (migratedStore, error) {
+func (f *databaseFlags) attempt(ctx context.Context, use func(context.Context, migratedStore) error) (migratedStore,
+	error) {
 	s, err := f.open(ctx)
 	if err != nil {
 		return nil, err

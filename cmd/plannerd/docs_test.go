@@ -125,7 +125,8 @@ func (p *docPage) run() {
 	shell := osexec.CommandContext(p.Context(), "bash", "-c",
 		strings.NewReplacer(shownAddress, address, "go run ./cmd/plannerd", "./"+shownProgram).Replace(script))
 	shell.Dir = p.folder
-	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.folder, "LC_ALL=C.UTF-8", asProgram + "=1", "PLANNERD_LISTEN=" + address}
+	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.folder, "LC_ALL=C.UTF-8", asProgram + "=1",
+		"PLANNERD_LISTEN=" + address}
 	shell.WaitDelay = time.Minute
 	if said, err := shell.CombinedOutput(); err != nil {
 		p.Fatalf("%s:%s\n%v\n%s%s%s%s", p.name, p.read("at"), err, said, p.read("stdout"), p.read("stderr"), p.read("server"))
@@ -330,7 +331,8 @@ func TestReadmeQuestion(t *testing.T) {
 	i := slices.IndexFunc(blocks, func(b guides.Block) bool { return strings.HasPrefix(b.Text, "git log") })
 	page := &docPage{T: t, name: "README.md", blocks: blocks[i : i+1]}
 	page.commits = [][]string{
-		{"plain", "with, comma", `with "quotes"`, "with space", "ünïcode", `back\slash`, "0"}, {"plain"}, {"with, comma"}, {"plain"},
+		{"plain", "with, comma", `with "quotes"`, "with space", "ünïcode", `back\slash`, "0"}, {"plain"},
+		{"with, comma"}, {"plain"},
 	}
 	page.run()
 	if got := page.read("stdout"); !strings.HasPrefix(got, "mixed on 7 keys,") {

@@ -43,7 +43,8 @@ const endTimeout = "timeout"
 
 func figuresOf(s step) figures {
 	f := figures{
-		Interval: s.Interval, EndReason: endTimeout, Causes: []planner.Cause{}, Compaction: s.compaction, PlanMS: milliseconds(s.Elapsed),
+		Interval: s.Interval, EndReason: endTimeout, Causes: []planner.Cause{}, Compaction: s.compaction,
+		PlanMS: milliseconds(s.Elapsed),
 	}
 	switch {
 	case s.compaction != nil:
@@ -263,7 +264,8 @@ func classDocumentOf(st step) classDocument {
 		Migrations: [][6]float64{},
 	}
 	for _, r := range st.classes.Moves(st.Plan) {
-		d.Migrations = append(d.Migrations, [6]float64{float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)})
+		d.Migrations = append(d.Migrations, [6]float64{float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost,
+			r.State, float64(r.Count)})
 	}
 	return d
 }

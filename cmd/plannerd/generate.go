@@ -86,7 +86,8 @@ func (c *generateCmd) Run(env *environment) error {
 }
 
 // format returns what writes each interval, and what ends the stream.
-func (c *generateCmd) format(w *bufio.Writer) (write func(interval int, s *planner.Statistics) error, finish func() error) {
+func (c *generateCmd) format(w *bufio.Writer) (write func(interval int, s *planner.Statistics) error,
+	finish func() error) {
 	if c.Output == "arrow" {
 		out := statsio.NewArrowWriter(w)
 		return func(interval int, s *planner.Statistics) error {

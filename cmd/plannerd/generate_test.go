@@ -28,7 +28,8 @@ func TestGenerateNegativeMu(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	out := succeed(t, "", small...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if lines[0] != "interval,key,cost,state" || !strings.HasPrefix(lines[1], "0,k") || !strings.HasPrefix(lines[len(lines)-1], "2,k") {
+	if lines[0] != "interval,key,cost,state" || !strings.HasPrefix(lines[1], "0,k") ||
+		!strings.HasPrefix(lines[len(lines)-1], "2,k") {
 		t.Fatalf("from %q, %q to %q", lines[0], lines[1], lines[len(lines)-1])
 	}
 	if again := succeed(t, "", small...); again != out {
@@ -43,7 +44,8 @@ func TestGenerate(t *testing.T) {
 		Cost, State float64
 	}
 	first, _, _ := strings.Cut(succeed(t, "", append(small, "--output", "ndjson")...), "\n")
-	if err := json.Unmarshal([]byte(first), &row); err != nil || row.Key != strings.Split(lines[1], ",")[1] || row.Cost <= 0 {
+	if err := json.Unmarshal([]byte(first), &row); err != nil || row.Key != strings.Split(lines[1], ",")[1] ||
+		row.Cost <= 0 {
 		t.Errorf("ndjson: %q, %v", first, err)
 	}
 }
@@ -55,7 +57,8 @@ func TestGenerateAndPlan(t *testing.T) {
 	if strings.Count(want, "\n") != 4 {
 		t.Fatalf("three intervals: %q", want)
 	}
-	for _, form := range [][]string{{"--output", "ndjson"}, {"--output", "arrow"}, {"--output", "arrow", "--compress", "zstd"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
+	for _, form := range [][]string{{"--output", "ndjson"}, {"--output", "arrow"}, {"--output", "arrow", "--compress",
+		"zstd"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
 		out := succeed(t, "", append(small[:len(small):len(small)], form...)...)
 		if got := succeed(t, out, "plan", "-", "--instances", "4", "--output", "csv"); got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", form, got, want)
@@ -117,7 +120,8 @@ func TestGenerateErrors(t *testing.T) {
 			t.Errorf("generate %v: exit %d, %q; want %d, %q", c.args, r.code, r.stderr, c.code, c.want)
 		}
 	}
-	out := succeed(t, "", "generate", "--distribution", "lognormal", "--keys", "500", "--intervals", "1", "--instances", "2")
+	out := succeed(t, "", "generate", "--distribution", "lognormal", "--keys", "500", "--intervals", "1",
+		"--instances", "2")
 	if strings.Count(out, "\n") < 50 {
 		t.Errorf("log-normal: %q", out)
 	}

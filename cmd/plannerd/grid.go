@@ -98,7 +98,8 @@ func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
 
 // knowing are the strategies that know one of the objectives.
 func knowing(objectives []any) []string {
-	return slices.DeleteFunc(strategyNames(), func(name string) bool { return checkObjective(objectives, []string{name}) != nil })
+	return slices.DeleteFunc(strategyNames(),
+		func(name string) bool { return checkObjective(objectives, []string{name}) != nil })
 }
 
 // checkObjective reports strategies that know none of the objectives.

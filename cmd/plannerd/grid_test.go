@@ -35,7 +35,8 @@ func TestCompareGrid(t *testing.T) {
 		}
 		one := read(append(args, "--theta-max", exact(r.Parameters.ThetaMax), "--table-limit", limit))
 		for _, alone := range one.Results {
-			if alone.Strategy == r.Strategy && (alone.State != r.State || alone.Table != r.Table || alone.ThetaAfter != r.ThetaAfter) {
+			if alone.Strategy == r.Strategy && (alone.State != r.State || alone.Table != r.Table ||
+				alone.ThetaAfter != r.ThetaAfter) {
 				t.Errorf("%s with %+v: %+v in the grid, %+v alone", r.Strategy, r.Parameters, r.streamSummary, alone.streamSummary)
 			}
 		}
@@ -53,14 +54,21 @@ func TestCompareGrid(t *testing.T) {
 
 func TestGridErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"plan " + streamFile + " --theta-max 1%,2%":                                    "--theta-max: plan takes one value",
-		"compare " + streamFile + " --curve --table-limit 5,none":                      "--table-limit: compare --curve takes one value",
-		"compare " + streamFile + " --table-limit 5,many":                              `--table-limit: "many": must be a whole number of 0 or more, or none`,
-		"compare " + streamFile + " --beta 1,x":                                        `--beta: "x": must be a number of 0 or more`,
-		"compare " + streamFile + " --theta-max 1%,-2%":                                `--theta-max: "-2%": must be a number of 0 or more`,
-		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 99) + "":          fmt.Sprintf("%d combinations; at most 256 are planned", 100*len(planner.Strategies())),
-		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 256):              fmt.Sprintf("%d combinations; at most 256 are planned", 257*len(planner.Strategies())),
-		"compare " + streamFile + " --migration-limit 1%,2% --strategies optimal":      "--migration-limit: belongs to objective min_imbalance",
+		"plan " + streamFile + " --theta-max 1%,2%": "--theta-max: plan takes one value",
+		"compare " + streamFile +
+			" --curve --table-limit 5,none": "--table-limit: compare --curve takes one value",
+		"compare " + streamFile +
+			" --table-limit 5,many": `--table-limit: "many": must be a whole number of 0 or more, or none`,
+		"compare " + streamFile +
+			" --beta 1,x": `--beta: "x": must be a number of 0 or more`,
+		"compare " + streamFile +
+			" --theta-max 1%,-2%": `--theta-max: "-2%": must be a number of 0 or more`,
+		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 99) +
+			"": fmt.Sprintf("%d combinations; at most 256 are planned", 100*len(planner.Strategies())),
+		"compare " + streamFile + " --beta 1" + strings.Repeat(",2", 256): fmt.Sprintf(
+			"%d combinations; at most 256 are planned", 257*len(planner.Strategies())),
+		"compare " + streamFile +
+			" --migration-limit 1%,2% --strategies optimal": "--migration-limit: belongs to objective min_imbalance",
 		"compare " + streamFile + " --objective min_imbalance --theta-max 1% --beta 1": "--migration-limit: is needed",
 	} {
 		if r := exec(t, nil, nil, strings.Fields(args)...); r.code != exitUsage || !strings.Contains(r.stderr, want) {

@@ -114,7 +114,8 @@ func (f *inputFlags) openRaw(env *environment) (*input, io.Reader, error) {
 }
 
 // errEmpty refuses an input without any text.
-var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, a JSON document or an Arrow stream")
+var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, a " +
+	"JSON document or an Arrow stream")
 
 // blankBytes is how much white space still counts as nothing.
 const blankBytes = 512
@@ -207,7 +208,8 @@ func (in *input) onlyRecords(d *statsio.Document) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return errors.New("compact records of several intervals: without keys no routing table carries over from one to the next; plan a single one with --interval")
+		return errors.New("compact records of several intervals: without keys no routing table carries over from one to " +
+			"the next; plan a single one with --interval")
 	}
 	return err
 }

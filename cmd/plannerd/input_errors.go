@@ -101,7 +101,8 @@ func (in *input) headerLine(name string, problems []statsio.Problem) string {
 	if n := len(missing); n > 0 {
 		parts = append(parts, nouns(n, "column")+" "+strings.Join(missing, ", ")+" missing")
 	}
-	text := fmt.Sprintf("%s:%d: %s; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval",
+	text := fmt.Sprintf("%s:%d: %s; the columns are key, cost and optionally state (or state_bytes), instance, "+
+		"hash_instance and interval",
 		name, line, strings.Join(parts, "; "))
 	if in.flags.Header.names == nil && len(missing) > 0 {
 		text += "; no header? use --header none"
@@ -195,9 +196,11 @@ func (in *input) advice(err *planner.InputError) string {
 	case in.operator == nil || err.Field != "instance" && err.Field != "hash_instance":
 		return ""
 	case len(in.operator.BaseInstances) > 0:
-		return fmt.Sprintf("; --instances has %s, --base-instances %s", in.operator.Instances.list(), in.operator.BaseInstances.list())
+		return fmt.Sprintf("; --instances has %s, --base-instances %s", in.operator.Instances.list(),
+			in.operator.BaseInstances.list())
 	case err.Field == "instance":
-		return fmt.Sprintf("; --instances has %s; if there were others before a rescale, name them with --base-instances", in.operator.Instances.list())
+		return fmt.Sprintf("; --instances has %s; if there were others before a rescale, name them with --base-instances",
+			in.operator.Instances.list())
 	}
 	return "; --instances has " + in.operator.Instances.list()
 }

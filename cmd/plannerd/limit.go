@@ -13,7 +13,8 @@ import (
 	"plannerd/planner"
 )
 
-var errNoLimit = errors.New("write 5% for a share of all state up to 100%, 1200keys for a number of keys, or 3e6 for an amount of state")
+var errNoLimit = errors.New(
+	"write 5% for a share of all state up to 100%, 1200keys for a number of keys, or 3e6 for an amount of state")
 
 // parseLimit reads a migration limit as --migration-limit takes it.
 func parseLimit(s string) (planner.MigrationLimit, error) {

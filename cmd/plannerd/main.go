@@ -267,7 +267,8 @@ func isLimits(arg string) bool {
 // negative tells whether an argument begins like a number below zero.
 func negative(arg string) bool {
 	digits, minus := strings.CutPrefix(arg, "-")
-	return minus && (strings.HasPrefix(strings.ToLower(digits), "inf") || strings.TrimLeft(digits, ".0123456789") != digits)
+	return minus && (strings.HasPrefix(strings.ToLower(digits), "inf") ||
+		strings.TrimLeft(digits, ".0123456789") != digits)
 }
 
 // seeHelp names the help that fits where parsing failed.

@@ -108,15 +108,21 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--strategy", "optimal", "--objective", "min_imbalance"},
 			"--migration-limit: is needed with objective min_imbalance"},
 		{[]string{"plan", file, "--migration-limit", "5%"}, "--migration-limit: belongs to objective min_imbalance"},
-		{[]string{"plan", file, "--objective", "min_imbalance", "--migration-limit", "5%"}, "known to strategy optimal only, not to mixed"},
+		{[]string{"plan", file, "--objective", "min_imbalance", "--migration-limit", "5%"},
+			"known to strategy optimal only, not to mixed"},
 		{[]string{"plan", file, "--migration-limit", "-5%"}, `"-5%": must be a share of all state such as 5%`},
-		{[]string{"plan", file, "--migration-limit", "101%"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
-		{[]string{"plan", file, "--migration-limit", "1.5keys"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
-		{[]string{"plan", file, "--migration-limit", "some"}, "must be a share of all state such as 5%, a number of keys such as 1200keys"},
-		{[]string{"compare", file, "--strategies", "mixed,optimal", "--objective", "min_imbalance", "--migration-limit", "5%"}, "optimal only, not to mixed"},
+		{[]string{"plan", file, "--migration-limit", "101%"},
+			"must be a share of all state such as 5%, a number of keys such as 1200keys"},
+		{[]string{"plan", file, "--migration-limit", "1.5keys"},
+			"must be a share of all state such as 5%, a number of keys such as 1200keys"},
+		{[]string{"plan", file, "--migration-limit", "some"},
+			"must be a share of all state such as 5%, a number of keys such as 1200keys"},
+		{[]string{"compare", file, "--strategies", "mixed,optimal", "--objective", "min_imbalance", "--migration-limit",
+			"5%"}, "optimal only, not to mixed"},
 		{[]string{"compare", file, "--curve=1%,lots"}, `"lots" is no migration limit`},
 		{[]string{"compare", file, "--curve=1%,5keys"}, "must be in one unit"},
-		{[]string{"compare", file, "--curve", "--objective", "min_imbalance", "--migration-limit", "5%"}, "it sets --objective and --migration-limit itself"},
+		{[]string{"compare", file, "--curve", "--objective", "min_imbalance", "--migration-limit", "5%"},
+			"it sets --objective and --migration-limit itself"},
 		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be > 0s"},
 		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
 		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
@@ -155,7 +161,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "--listen", "[::]:8080"}, "without tokens"},
 		{[]string{"serve", "--listen", "192.0.2.1:8080"}, "without tokens"},
 		{[]string{"serve", "--listen", "8080"}, "host:port"},
-		{[]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "mysql://x"}, "postgres://user@host/database or sqlite:"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--database-url", "mysql://x"},
+			"postgres://user@host/database or sqlite:"},
 		{[]string{"serve", "--log-level", "loud"}, "--log-level"},
 		{[]string{"migrate", "status", "--database-url", "plannerd.db"}, "sqlite:"},
 		{[]string{"migrate", "sideways"}, "sideways"},
@@ -165,7 +172,8 @@ func TestUsageErrors(t *testing.T) {
 			if r.code != exitUsage {
 				t.Errorf("exit %d, want %d", r.code, exitUsage)
 			}
-			if r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "plannerd: ") || !strings.Contains(r.stderr, c.want) {
+			if r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "plannerd: ") ||
+				!strings.Contains(r.stderr, c.want) {
 				t.Errorf("stdout %q, stderr %q; want one line with %q", r.stdout, r.stderr, c.want)
 			}
 		})
@@ -176,7 +184,8 @@ func TestUsageErrors(t *testing.T) {
 // each of its flags, and has examples.
 func TestHelp(t *testing.T) {
 	top := succeed(t, "", "--help")
-	for _, want := range []string{"serve", "plan", "compare", "compact", "resolve", "generate", "migrate", "version", "Exit codes"} {
+	for _, want := range []string{"serve", "plan", "compare", "compact", "resolve", "generate", "migrate", "version",
+		"Exit codes"} {
 		if !strings.Contains(top, want) {
 			t.Errorf("plannerd --help lacks %q", want)
 		}
@@ -185,8 +194,11 @@ func TestHelp(t *testing.T) {
 		t.Error("without arguments the help should appear")
 	}
 	for command, wants := range map[string][]string{
-		"serve":        {"limited in time, in bytes, in rows and in the memory", "--max-rows=20000000", "head, in bytes", "--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL", "--no-migrate", "--shutdown-timeout", "Examples"},
-		"plan":         {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj", "--compact=0", "Examples", "exit with 3"},
+		"serve": {"limited in time, in bytes, in rows and in the memory", "--max-rows=20000000", "head, in bytes",
+			"--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL",
+			"--no-migrate", "--shutdown-timeout", "Examples"},
+		"plan": {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj",
+			"--compact=0", "Examples", "exit with 3"},
 		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
 		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
 		"resolve":      {"--moves=FILE", "--degree=8", "--state-scale", "resolution", "Examples"},
@@ -267,7 +279,8 @@ func TestVersion(t *testing.T) {
 // run wires the real world: its exit code and streams are those of the program.
 func TestRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := run(context.Background(), []string{"plan", "testdata/interval.csv", "--output", "json"}, nil, nil, &stdout, &stderr)
+	code := run(context.Background(), []string{"plan", "testdata/interval.csv", "--output", "json"}, nil, nil,
+		&stdout, &stderr)
 	if code != exitOK || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "{") {
 		t.Errorf("exit %d, %q", code, stderr.String())
 	}

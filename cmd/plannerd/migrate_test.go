@@ -36,7 +36,8 @@ func TestMigrate(t *testing.T) {
 					t.Fatalf("down changes nothing: %q", got)
 				}
 			}
-			if got := migrate(t, database, "status"); !strings.HasPrefix(got, "schema version 0 of "+latest) || !strings.Contains(got, "run plannerd migrate up") {
+			if got := migrate(t, database, "status"); !strings.HasPrefix(got, "schema version 0 of "+latest) ||
+				!strings.Contains(got, "run plannerd migrate up") {
 				t.Errorf("status after down: %q", got)
 			}
 			if got := migrate(t, database, "down"); got != "schema version 0" {
@@ -54,7 +55,8 @@ func refuseToLose(t *testing.T, database, want string) {
 	t.Helper()
 	before := migrate(t, database, "status")
 	r := exec(t, nil, nil, "migrate", "down", "--database-url", database)
-	if r.code != exitFailed || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "--yes") {
+	if r.code != exitFailed || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, want) ||
+		!strings.Contains(r.stderr, "--yes") {
 		t.Errorf("down without --yes: exit %d, %q, %q; want %q", r.code, r.stdout, r.stderr, want)
 	}
 	if after := migrate(t, database, "status"); after != before {
@@ -66,7 +68,8 @@ func refuseToLose(t *testing.T, database, want string) {
 func takeBack(t *testing.T, database string) {
 	t.Helper()
 	before := migrate(t, database, "status")
-	if down := migrate(t, database, "down", "--yes"); !strings.HasPrefix(down, "schema version ") || strings.HasPrefix(before, down+" ") {
+	if down := migrate(t, database, "down", "--yes"); !strings.HasPrefix(down, "schema version ") ||
+		strings.HasPrefix(before, down+" ") {
 		t.Errorf("down --yes: %q, before %q", down, before)
 	}
 }
@@ -76,7 +79,8 @@ func TestMigrateNoDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{{"status"}, {"down"}, {"down", "--yes"}} {
 		r := exec(t, nil, nil, append(append([]string{"migrate"}, args...), "--database-url", "sqlite:"+path)...)
-		if want := "plannerd: there is no database sqlite:" + path; r.code != exitFailed || r.stdout != "" || !strings.HasPrefix(r.stderr, want) {
+		if want := "plannerd: there is no database sqlite:" + path; r.code != exitFailed || r.stdout != "" ||
+			!strings.HasPrefix(r.stderr, want) {
 			t.Errorf("migrate %v: exit %d, %q, want %q", args, r.code, r.stderr, want)
 		}
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -161,7 +161,8 @@ func (r *refusal) String() string {
 func (c *classMoves) addMove(value json.RawMessage) error {
 	var numbers []json.Number
 	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
-		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1, clip(string(value)))
+		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1,
+			clip(string(value)))
 	}
 	fields := make([]string, len(numbers))
 	for i, n := range numbers {

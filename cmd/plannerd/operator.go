@@ -105,7 +105,8 @@ func parseInstance(s string) (planner.Instance, error) {
 	number, relative, given := strings.Cut(s, ":")
 	id, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || id < 0 {
-		return planner.Instance{}, fmt.Errorf("%q is no instance: write a number of instances, or id:capacity,id:capacity with ids ≥ 0", s)
+		return planner.Instance{},
+			fmt.Errorf("%q is no instance: write a number of instances, or id:capacity,id:capacity with ids ≥ 0", s)
 	}
 	capacity := 1.0
 	if given {

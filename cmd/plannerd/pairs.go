@@ -96,7 +96,8 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 
 // readRoutingTable reads a CSV file with the header key,instance.
 func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, error) {
-	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"}, keys: keys, least: 1}
+	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
+		keys: keys, least: 1}
 	pairs, err := file.read()
 	if err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, erro
 	if twice := (*planner.InputError)(nil); errors.As(err, &twice) {
 		p := pairs[twice.Row]
 		first := slices.IndexFunc(pairs, func(q pair) bool { return bytes.Equal(q.text, p.text) })
-		return nil, file.wrong(p.line, "key %s: stands in line %d already; each key has one entry", keyText(p.text), pairs[first].line)
+		return nil, file.wrong(p.line, "key %s: stands in line %d already; each key has one entry", keyText(p.text),
+			pairs[first].line)
 	}
 	return table, err
 }

@@ -122,7 +122,8 @@ func (r *planReport) add(s step) {
 
 // check is the verdict of --check.
 func (r *planReport) check() error {
-	if missed := r.summary.Balanced < r.summary.Intervals || r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
+	if missed := r.summary.Balanced < r.summary.Intervals ||
+		r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
 		return errMissed
 	}
 	return nil

@@ -24,22 +24,27 @@ const (
 
 func TestPlanTables(t *testing.T) {
 	for name, args := range map[string][]string{
-		"plan_interval.txt":     {intervalFile, "--instances", "4"},
-		"plan_all.txt":          {intervalFile, "--instances", "4", "--theta-max", "0", "--all", "--strategy", "mintable"},
-		"plan_top.txt":          {intervalFile, "--instances", "4", "--theta-max", "0", "--top", "2"},
-		"plan_table.txt":        {intervalFile, "--instances", "4", "--routing-table", tableFile},
-		"plan_capacities.txt":   {intervalFile, "--instances", "0:1,1:2,5:1", "--hash", "modulo"},
-		"plan_rescale.txt":      {intervalFile, "--instances", "3", "--base-instances", "0:1,1:1,2:1,3:1", "--routing-table", tableFile, "--all"},
-		"plan_hot.txt":          {intervalFile, "--instances", "12"},
-		"plan_balanced.txt":     {intervalFile, "--instances", "4", "--theta-max", "0.5"},
-		"plan_table_limit.txt":  {streamFile, "--interval", "1", "--instances", "4", "--table-limit", "0"},
-		"plan_optimal.txt":      {intervalFile, "--instances", "4", "--theta-max", "0.02", "--strategy", "optimal", "--certificate", "tight"},
-		"plan_imbalance.txt":    {intervalFile, "--instances", "4", "--strategy", "optimal", "--objective", "min_imbalance", "--migration-limit", "2%"},
-		"plan_infeasible.txt":   {intervalFile, "--instances", "3", "--base-instances", "4", "--table-limit", "0", "--theta-max", "0"},
-		"plan_uncertified.txt":  {intervalFile, "--instances", "4", "--certificate", "off"},
-		"plan_stream.txt":       {streamFile, "--instances", "4", "--table-limit", "3"},
-		"plan_stream_one.txt":   {intervalFile, "--instances", "4", "--stream"},
-		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12", "--strategy", "minmig"},
+		"plan_interval.txt":   {intervalFile, "--instances", "4"},
+		"plan_all.txt":        {intervalFile, "--instances", "4", "--theta-max", "0", "--all", "--strategy", "mintable"},
+		"plan_top.txt":        {intervalFile, "--instances", "4", "--theta-max", "0", "--top", "2"},
+		"plan_table.txt":      {intervalFile, "--instances", "4", "--routing-table", tableFile},
+		"plan_capacities.txt": {intervalFile, "--instances", "0:1,1:2,5:1", "--hash", "modulo"},
+		"plan_rescale.txt": {intervalFile, "--instances", "3", "--base-instances", "0:1,1:1,2:1,3:1", "--routing-table",
+			tableFile, "--all"},
+		"plan_hot.txt":         {intervalFile, "--instances", "12"},
+		"plan_balanced.txt":    {intervalFile, "--instances", "4", "--theta-max", "0.5"},
+		"plan_table_limit.txt": {streamFile, "--interval", "1", "--instances", "4", "--table-limit", "0"},
+		"plan_optimal.txt": {intervalFile, "--instances", "4", "--theta-max", "0.02", "--strategy", "optimal",
+			"--certificate", "tight"},
+		"plan_imbalance.txt": {intervalFile, "--instances", "4", "--strategy", "optimal", "--objective", "min_imbalance",
+			"--migration-limit", "2%"},
+		"plan_infeasible.txt": {intervalFile, "--instances", "3", "--base-instances", "4", "--table-limit", "0",
+			"--theta-max", "0"},
+		"plan_uncertified.txt": {intervalFile, "--instances", "4", "--certificate", "off"},
+		"plan_stream.txt":      {streamFile, "--instances", "4", "--table-limit", "3"},
+		"plan_stream_one.txt":  {intervalFile, "--instances", "4", "--stream"},
+		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12",
+			"--strategy", "minmig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, succeed(t, "", append([]string{"plan"}, args...)...))
@@ -56,7 +61,8 @@ func TestPlanForPrograms(t *testing.T) {
 	if err := decoder.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax || *d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
+	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax ||
+		*d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
 		t.Errorf("head: %+v", d)
 	}
 	state, load := 0.0, 0.0
@@ -66,14 +72,18 @@ func TestPlanForPrograms(t *testing.T) {
 	for _, in := range d.Instances {
 		load += in.LoadAfter
 	}
-	if int(d.Migration.Keys) != len(d.Migrations) || d.Migration.State != state || len(d.Instances) != 4 || load < 2786 || load > 2787 {
-		t.Errorf("migration %+v of %d, state %v; %d instances, load %v", d.Migration, len(d.Migrations), state, len(d.Instances), load)
+	if int(d.Migration.Keys) != len(d.Migrations) || d.Migration.State != state || len(d.Instances) != 4 ||
+		load < 2786 || load > 2787 {
+		t.Errorf("migration %+v of %d, state %v; %d instances, load %v", d.Migration, len(d.Migrations), state,
+			len(d.Instances), load)
 	}
-	if got := d.Table.Before + int64(len(d.Table.Set)-len(d.Table.Unset)); d.Table.Before != 3 || got < d.Table.After || len(d.Table.Unset) < 1 {
+	if got := d.Table.Before + int64(len(d.Table.Set)-len(d.Table.Unset)); d.Table.Before != 3 || got < d.Table.After ||
+		len(d.Table.Unset) < 1 {
 		t.Errorf("table: %+v", d.Table)
 	}
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
-	if lines[0] != "key,from,to,cost,state,reason" || len(lines) != 1+len(d.Migrations) || !strings.HasPrefix(lines[1], d.Migrations[0].Key+",") {
+	if lines[0] != "key,from,to,cost,state,reason" || len(lines) != 1+len(d.Migrations) ||
+		!strings.HasPrefix(lines[1], d.Migrations[0].Key+",") {
 		t.Errorf("csv: %q", lines)
 	}
 }
@@ -150,23 +160,31 @@ func TestPlanInputs(t *testing.T) {
 
 func TestPlanBadInput(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "standard input: the input is empty; expected CSV with a header row such as key,cost,state"},
-		"blank":            {" \n\n", "the input is empty"},
-		"empty gzip":       {gzipped(t, ""), "the input is empty"},
-		"empty NDJSON":     {"", "the input is empty"},
-		"empty JSON":       {"", "the input is empty"},
-		"long blank":       {strings.Repeat("\n", 4*blankBytes), "standard input:2049: "},
-		"header only":      {"interval,key,cost\n", "no rows"},
-		"no header":        {"a,1\nb,2\n", "standard input:1: unknown columns a 1; columns key, cost (or frequency) missing; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval; no header? use --header none"},
-		"negative cost":    {"key,cost\na,1\nb,-2\n", "standard input:3: cost of key b: must be ≥ 0 and finite, not -2"},
-		"not a number":     {"key,cost\na,much\n", `standard input:2: cost of key a: "much" is not a number; it must be ≥ 0 and finite`},
-		"duplicate key":    {"key,cost\na,1\nb,1\na,2\n", "standard input:4: key a: stands in line 2 already; each key has one row"},
-		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n", "standard input:3: instance of key b: 77 is not a known instance; --instances has 0 to 7; if there were others before a rescale, name them with --base-instances"},
-		"late bad row":     {"interval,key,cost\n0,a,1\n0,b,1\n1,a,1\n1,b,-1\n", "standard input:5: cost of key b: must be ≥ 0 and finite, not -1"},
-		"late instance":    {"interval,key,cost,hash_instance\n0,a,1,0\n0,b,1,1\n1,a,1,0\n1,c,1,9\n", "standard input:5: hash_instance of key c: 9 is not an instance of the configuration; --instances has 0 to 7"},
-		"partial":          {`{"coverage":"partial","keys":[{"key":"a","cost":1}]}`, "coverage: files cannot say this"},
-		"broken gzip":      {"\x1f\x8b\x08\x00", "gzip"},
-		"wrong interval":   {"interval,key,cost\n3,a,1\n4,a,1\n", "there is no interval 9: it has 2 intervals, from 3 to 4"},
+		"empty":        {"", "standard input: the input is empty; expected CSV with a header row such as key,cost,state"},
+		"blank":        {" \n\n", "the input is empty"},
+		"empty gzip":   {gzipped(t, ""), "the input is empty"},
+		"empty NDJSON": {"", "the input is empty"},
+		"empty JSON":   {"", "the input is empty"},
+		"long blank":   {strings.Repeat("\n", 4*blankBytes), "standard input:2049: "},
+		"header only":  {"interval,key,cost\n", "no rows"},
+		"no header": {"a,1\nb,2\n", "standard input:1: unknown columns a 1; columns key, cost (or frequency) " +
+			"missing; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval; " +
+			"no header? use --header none"},
+		"negative cost": {"key,cost\na,1\nb,-2\n", "standard input:3: cost of key b: must be ≥ 0 and finite, not -2"},
+		"not a number": {"key,cost\na,much\n",
+			`standard input:2: cost of key a: "much" is not a number; it must be ≥ 0 and finite`},
+		"duplicate key": {"key,cost\na,1\nb,1\na,2\n",
+			"standard input:4: key a: stands in line 2 already; each key has one row"},
+		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n",
+			"standard input:3: instance of key b: 77 is not a known instance; --instances has 0 to 7; if there were others " +
+				"before a rescale, name them with --base-instances"},
+		"late bad row": {"interval,key,cost\n0,a,1\n0,b,1\n1,a,1\n1,b,-1\n",
+			"standard input:5: cost of key b: must be ≥ 0 and finite, not -1"},
+		"late instance": {"interval,key,cost,hash_instance\n0,a,1,0\n0,b,1,1\n1,a,1,0\n1,c,1,9\n",
+			"standard input:5: hash_instance of key c: 9 is not an instance of the configuration; --instances has 0 to 7"},
+		"partial":        {`{"coverage":"partial","keys":[{"key":"a","cost":1}]}`, "coverage: files cannot say this"},
+		"broken gzip":    {"\x1f\x8b\x08\x00", "gzip"},
+		"wrong interval": {"interval,key,cost\n3,a,1\n4,a,1\n", "there is no interval 9: it has 2 intervals, from 3 to 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"plan", "-"}
@@ -181,13 +199,15 @@ func TestPlanBadInput(t *testing.T) {
 				args = append(args, "--hash", "reported")
 			}
 			r := exec(t, strings.NewReader(c.text), nil, args...)
-			if r.code != exitFailed || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, c.want) {
+			if r.code != exitFailed || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 ||
+				!strings.Contains(r.stderr, c.want) {
 				t.Errorf("exit %d, stdout %q, stderr %q; want %q", r.code, r.stdout, r.stderr, c.want)
 			}
 		})
 	}
 	r := exec(t, nil, nil, "plan", "testdata/nowhere.csv")
-	if r.code != exitFailed || !strings.Contains(r.stderr, "plannerd: cannot read the statistics: open testdata/nowhere.csv") {
+	if r.code != exitFailed || !strings.Contains(r.stderr,
+		"plannerd: cannot read the statistics: open testdata/nowhere.csv") {
 		t.Errorf("a missing file: exit %d, %q", r.code, r.stderr)
 	}
 	dir := t.TempDir()
@@ -217,12 +237,13 @@ func gzipped(t *testing.T, text string) string {
 func TestRoutingTableFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
-		"no header":    {"a,1\n", "key,instance"},
-		"empty":        {"", "key,instance"},
-		"not an id":    {"key,instance\na,1\nb,x\n", `table.csv:3: instance of key b: "x" is not an id ≥ 0`},
-		"negative":     {"key,instance\na,-1\n", `table.csv:2: instance of key a: "-1" is not an id ≥ 0`},
-		"empty key":    {"key,instance\n\"\",1\n", "table.csv:2: key: must have 1 to 1024 bytes"},
-		"twice":        {"key,instance\na,1\nb,1\na,2\n", "table.csv:4: key a: stands in line 2 already; each key has one entry"},
+		"no header": {"a,1\n", "key,instance"},
+		"empty":     {"", "key,instance"},
+		"not an id": {"key,instance\na,1\nb,x\n", `table.csv:3: instance of key b: "x" is not an id ≥ 0`},
+		"negative":  {"key,instance\na,-1\n", `table.csv:2: instance of key a: "-1" is not an id ≥ 0`},
+		"empty key": {"key,instance\n\"\",1\n", "table.csv:2: key: must have 1 to 1024 bytes"},
+		"twice": {"key,instance\na,1\nb,1\na,2\n",
+			"table.csv:4: key a: stands in line 2 already; each key has one entry"},
 		"three fields": {"key,instance\na,1,2\n", "wrong number of fields"},
 	} {
 		path := filepath.Join(dir, "table.csv")
@@ -335,7 +356,8 @@ func TestPlanKeyEncoding(t *testing.T) {
 		t.Errorf("text keys: %s", out)
 	}
 	const binary = `{"key_encoding":"base64","keys":[{"key":"/w==","cost":1,"instance":0},{"key":"/g==","cost":1,"instance":0}]}`
-	if out := succeed(t, binary, args...); !strings.Contains(out, `"key_encoding": "base64"`) || !strings.Contains(out, `"key": "/`) {
+	if out := succeed(t, binary, args...); !strings.Contains(out, `"key_encoding": "base64"`) ||
+		!strings.Contains(out, `"key": "/`) {
 		t.Errorf("binary keys: %s", out)
 	}
 	if got := keyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {

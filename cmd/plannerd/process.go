@@ -76,7 +76,8 @@ func (p *process) serve(handler *api.Server) error {
 	if p.env.ready != nil {
 		p.env.ready(p.url)
 	} else {
-		fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(), p.url, p.shown())
+		fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(),
+			p.url, p.shown())
 	}
 	p.log.Info("ready", "url", p.url)
 	p.notify("READY=1")
@@ -85,7 +86,8 @@ func (p *process) serve(handler *api.Server) error {
 		return fmt.Errorf("serving ended: %w", err)
 	case <-p.env.ctx.Done():
 	}
-	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most", (p.DrainDelay + p.ShutdownTimeout).String())
+	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most",
+		(p.DrainDelay + p.ShutdownTimeout).String())
 	p.notify("STOPPING=1")
 	return p.shutdown()
 }

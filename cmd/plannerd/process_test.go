@@ -69,8 +69,9 @@ func halfPlan(t *testing.T, s *server) (finish func() *http.Response) {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	body := `{"interval": 1, "keys": [{"key": "a", "cost": 1}]}`
-	if _, err := fmt.Fprintf(conn, "POST /v1/operators/clicks/plans HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"+
-		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)); err != nil {
+	if _, err := fmt.Fprintf(conn,
+		"POST /v1/operators/clicks/plans HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"+
+			"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)
@@ -121,7 +122,8 @@ func TestServeDrains(t *testing.T) {
 	if code := <-s.exited; code != exitOK {
 		t.Errorf("exit %d: %s", code, s.stderr)
 	}
-	for _, want := range []string{`"msg":"starting"`, `"msg":"migrated the database","from":0,`, `"msg":"ready"`, `"msg":"shutting down","drain_delay":"200ms"`, `"msg":"stopped"`} {
+	for _, want := range []string{`"msg":"starting"`, `"msg":"migrated the database","from":0,`, `"msg":"ready"`,
+		`"msg":"shutting down","drain_delay":"200ms"`, `"msg":"stopped"`} {
 		if n := strings.Count(s.stderr.String(), want); n != 1 {
 			t.Errorf("%s is logged %d times:\n%s", want, n, s.stderr)
 		}
@@ -305,7 +307,8 @@ func TestServeStartsSecured(t *testing.T) {
 	var log lockedBuffer
 	exited := make(chan int, 1)
 	go func() {
-		exited <- run(ctx, []string{"serve", "--listen", address, "--database-url", database, "--tls-cert", a.file("server.crt"), "--tls-key", a.file("server.key")},
+		exited <- run(ctx, []string{"serve", "--listen", address, "--database-url", database, "--tls-cert",
+			a.file("server.crt"), "--tls-key", a.file("server.key")},
 			nil, nil, io.Discard, &log)
 	}()
 	answers := func(path, host string) int {
@@ -322,7 +325,8 @@ func TestServeStartsSecured(t *testing.T) {
 		return response.StatusCode
 	}
 	eventually(t, "it does not listen", func() bool { return answers("/healthz", "") == http.StatusOK })
-	if ready, foreign := answers("/readyz", ""), answers("/healthz", "evil.example"); ready != http.StatusServiceUnavailable || foreign != http.StatusForbidden {
+	if ready, foreign := answers("/readyz", ""),
+		answers("/healthz", "evil.example"); ready != http.StatusServiceUnavailable || foreign != http.StatusForbidden {
 		t.Errorf("ready: %d, for another host: %d", ready, foreign)
 	}
 	if code, _ := status(t, "http://"+address+"/healthz"); code == http.StatusOK {
@@ -351,7 +355,8 @@ func TestServeStopsWaiting(t *testing.T) {
 	if code := run(ctx, args, nil, nil, io.Discard, waits); code != exitOK {
 		t.Errorf("exit %d: %s", code, &log)
 	}
-	if r := exec(t, nil, nil, append(args, "--store-wait", "1ms")...); r.code != exitFailed || !strings.Contains(r.stderr, "not ready within 1ms") {
+	if r := exec(t, nil, nil, append(args, "--store-wait", "1ms")...); r.code != exitFailed ||
+		!strings.Contains(r.stderr, "not ready within 1ms") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }
@@ -363,7 +368,8 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // The service manager is told when the server is ready, and when it stops.
 func TestServeNotifies(t *testing.T) {
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"),
+		Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +382,8 @@ func TestServeNotifies(t *testing.T) {
 		}
 		return string(b[:n])
 	}
-	s := serveWith(t, map[string]string{"NOTIFY_SOCKET": socket.LocalAddr().String()}, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
+	s := serveWith(t, map[string]string{"NOTIFY_SOCKET": socket.LocalAddr().String()}, "--database-url", "sqlite:"+
+		filepath.Join(t.TempDir(), "data.db"))
 	if got := told(); got != "READY=1" {
 		t.Errorf("%q", got)
 	}
@@ -394,7 +401,8 @@ func TestServeProfiles(t *testing.T) {
 	_, rest, _ := strings.Cut(s.stderr.String(), `"msg":"profiles are served","address":"`)
 	address, _, _ := strings.Cut(rest, `"`)
 	for path, want := range map[string]int{
-		"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 404, "/debug/vars": 404,
+		"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 404,
+		"/debug/vars": 404,
 	} {
 		if code, _ := status(t, "http://"+address+path); code != want {
 			t.Errorf("%s: %d, want %d", path, code, want)
@@ -405,7 +413,8 @@ func TestServeProfiles(t *testing.T) {
 	}
 	s.stop(t)
 	for _, open := range []string{":0", "0.0.0.0:0", "192.0.2.1:0", "nonsense"} {
-		if r := exec(t, nil, nil, "serve", "--listen", "127.0.0.1:0", "--database-url", database, "--debug-listen", open); r.code != exitUsage {
+		if r := exec(t, nil, nil, "serve", "--listen", "127.0.0.1:0", "--database-url", database, "--debug-listen",
+			open); r.code != exitUsage {
 			t.Errorf("--debug-listen %s: exit %d, %s", open, r.code, r.stderr)
 		}
 	}
@@ -415,14 +424,16 @@ func TestHealthcheck(t *testing.T) {
 	s := serve(t, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
 	address := strings.TrimPrefix(s.url, "http://")
 	_, port, _ := net.SplitHostPort(address)
-	for _, args := range [][]string{{"--listen", address}, {"--listen", address, "--ready"}, {"--listen", "0.0.0.0:" + port}} {
+	for _, args := range [][]string{{"--listen", address}, {"--listen", address, "--ready"},
+		{"--listen", "0.0.0.0:" + port}} {
 		succeed(t, "", append([]string{"healthcheck"}, args...)...)
 	}
 	if r := exec(t, nil, map[string]string{"PLANNERD_LISTEN": address}, "healthcheck"); r.code != exitOK {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 	s.stop(t)
-	if r := exec(t, nil, nil, "healthcheck", "--listen", address); r.code != exitFailed || !strings.Contains(r.stderr, "does not answer") {
+	if r := exec(t, nil, nil, "healthcheck", "--listen", address); r.code != exitFailed ||
+		!strings.Contains(r.stderr, "does not answer") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 	if r := exec(t, nil, nil, "healthcheck", "--listen", "here"); r.code != exitUsage {
@@ -456,7 +467,8 @@ func TestHealthcheckOfSecuredServer(t *testing.T) {
 	s = serveWith(t, vars)
 	address := strings.TrimPrefix(s.url, "https://")
 	for name, want := range map[string]int{"client": exitOK, "server": exitFailed} { // the server's is not for clients
-		r := exec(t, nil, nil, "healthcheck", "--listen", address, "--tls-cert", a.file(name+".crt"), "--tls-key", a.file(name+".key"))
+		r := exec(t, nil, nil, "healthcheck", "--listen", address, "--tls-cert", a.file(name+".crt"), "--tls-key",
+			a.file(name+".key"))
 		if r.code != want {
 			t.Errorf("with the certificate of the %s: exit %d: %s", name, r.code, r.stderr)
 		}

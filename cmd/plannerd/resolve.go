@@ -76,7 +76,8 @@ func (c *resolveCmd) Run(env *environment) error {
 	encoded := c.keys()
 	if !bool(encoded) && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.ValidString(k.Key) }) {
 		encoded = true
-		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with ?key_encoding=base64")
+		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
+			"?key_encoding=base64")
 	}
 	for i := range keys {
 		keys[i].Key = encoded.encode([]byte(keys[i].Key))
@@ -134,7 +135,8 @@ func (c *resolveCmd) checkForm(compression *compact.Compression, of *compactionF
 
 // moveError says which move cannot be resolved.
 func moveError(m compact.Record, err *planner.InputError) error {
-	text := err.Detail + ": were the statistics, the instances, --degree and the scales those that the records were made with?"
+	text := err.Detail +
+		": were the statistics, the instances, --degree and the scales those that the records were made with?"
 	if err.Field != "" {
 		text = err.Field + ": " + err.Detail
 	}

@@ -27,7 +27,8 @@ func resolve(t *testing.T, moves string, args ...string) result {
 	if err := os.WriteFile(path, []byte(moves), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"resolve", "-", "--hash", "reported", "--instances", "3", "--degree", "1", "--moves", path}, args...)
+	args = append([]string{"resolve", "-", "--hash", "reported", "--instances", "3", "--degree", "1", "--moves", path},
+		args...)
 	return exec(t, strings.NewReader(resolveStats), nil, args...)
 }
 
@@ -62,7 +63,8 @@ func TestResolveForms(t *testing.T) {
 	// Some of a class: two of the keys a and b on instance 0, one to each of two.
 	r = resolve(t, "[[1,0,0,2,1,1],[2,0,0,2,1,1]]")
 	lines := strings.Fields(r.stdout)
-	if len(lines) != 3 || !strings.HasPrefix(lines[1], "a,0,") && !strings.HasPrefix(lines[1], "b,0,") || lines[1][:1] == lines[2][:1] {
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "a,0,") && !strings.HasPrefix(lines[1], "b,0,") ||
+		lines[1][:1] == lines[2][:1] {
 		t.Errorf("split class: %+v", r)
 	}
 }
@@ -73,8 +75,9 @@ func TestResolveRefuses(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"empty":          {" \n", exitFailed, "it is empty"},
-		"no class":       {"[[2,0,0,4,1,1],[2,0,0,8,1,1]]", exitFailed, "--moves: move 2, [2,0,0,8,1,1]: is of a class without keys: were the statistics"},
+		"empty": {" \n", exitFailed, "it is empty"},
+		"no class": {"[[2,0,0,4,1,1],[2,0,0,8,1,1]]", exitFailed,
+			"--moves: move 2, [2,0,0,8,1,1]: is of a class without keys: were the statistics"},
 		"too many":       {"[[2,0,0,2,1,2],[1,0,0,2,1,1]]", exitFailed, "move 2, [1,0,0,2,1,1]: count: must be ≥ 1"},
 		"unknown target": {"[[7,0,0,2,1,1]]", exitFailed, "move 1, [7,0,0,2,1,1]: planned: is not a live instance"},
 		"five numbers":   {"[[2,0,0,2,1]]", exitFailed, "move 1: [2,0,0,2,1] is not a list of 6 numbers"},
@@ -92,10 +95,13 @@ func TestResolveRefuses(t *testing.T) {
 		"more behind":    {"[[2,0,0,2,1,1]]]", exitFailed, "not valid JSON"},
 		"text":           {`"moves"`, exitFailed, "its first line must be the header planned,instance"},
 		"no header":      {"2,0,0,2,1,1\n", exitFailed, "its first line must be the header planned,instance"},
-		"bad row":        {"planned,instance,hash_instance,cost,state,count\n2,0,0,2,1,1\n2,0,0,2,x,1\n", exitFailed, `row 2: state: "x"`},
-		"short row":      {"planned,instance,hash_instance,cost,state,count\n2,0,0\n", exitFailed, "wrong number of fields"},
-		"other degree":   {`{"compaction":{"degree":8,"cost_scale":1,"state_scale":1},"migrations":[]}`, exitUsage, "records with degree 8, but the flags give 1"},
-		"other scale":    {`{"compaction":{"degree":1,"cost_scale":1,"state_scale":7},"migrations":[]}`, exitUsage, "records with state scale 7, but the flags give 1"},
+		"bad row": {"planned,instance,hash_instance,cost,state,count\n2,0,0,2,1,1\n2,0,0,2,x,1\n", exitFailed,
+			`row 2: state: "x"`},
+		"short row": {"planned,instance,hash_instance,cost,state,count\n2,0,0\n", exitFailed, "wrong number of fields"},
+		"other degree": {`{"compaction":{"degree":8,"cost_scale":1,"state_scale":1},"migrations":[]}`, exitUsage,
+			"records with degree 8, but the flags give 1"},
+		"other scale": {`{"compaction":{"degree":1,"cost_scale":1,"state_scale":7},"migrations":[]}`, exitUsage,
+			"records with state scale 7, but the flags give 1"},
 	} {
 		r := resolve(t, c.moves)
 		if r.code != c.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, c.want) {
@@ -110,7 +116,8 @@ func TestResolveRefuses(t *testing.T) {
 	if r.code != exitUsage || !strings.Contains(r.stderr, "has several intervals: --interval says") {
 		t.Errorf("several intervals: %+v", r)
 	}
-	if r := exec(t, strings.NewReader("[]"), nil, "resolve", streamFile, "--moves", "-", "--interval", "2"); r.code != exitOK || r.stdout != "key,from,to\n" {
+	if r := exec(t, strings.NewReader("[]"), nil, "resolve", streamFile, "--moves", "-", "--interval",
+		"2"); r.code != exitOK || r.stdout != "key,from,to\n" {
 		t.Errorf("one of several intervals: %+v", r)
 	}
 }

@@ -110,7 +110,8 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 		return err
 	}
 	config := api.Config{
-		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.now, Limits: c.limits(budget), Access: secrets.access(), Tracing: tracing.provider,
+		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.now, Limits: c.limits(budget),
+		Access: secrets.access(), Tracing: tracing.provider,
 	}
 	defer secrets.watch(logger)()
 	p, err := c.listen(env, config, secrets)
@@ -154,8 +155,10 @@ func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		OperatorMetrics: operators,
 		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait, Waiting: c.MaxWaiting,
-		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout, WriteTimeout: c.WriteTimeout},
+		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		Waiting: c.MaxWaiting,
+		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout,
+			WriteTimeout: c.WriteTimeout},
 	}
 }
 

@@ -138,7 +138,8 @@ func testServe(t *testing.T, database string) {
 	for i := range 20 {
 		rows = append(rows, fmt.Sprintf(`{"key": "user:%d", "cost": %d, "instance": 0}`, i, 1+i%5))
 	}
-	plan := s.call(t, "POST", "/v1/operators/clicks/plans", `{"interval": 1, "keys": [`+strings.Join(rows, ",")+`]}`, http.StatusCreated)
+	plan := s.call(t, "POST", "/v1/operators/clicks/plans", `{"interval": 1, "keys": [`+strings.Join(rows, ",")+`]}`,
+		http.StatusCreated)
 	if plan["status"] != "approved" {
 		t.Fatalf("plan: %v", plan)
 	}
@@ -146,7 +147,8 @@ func testServe(t *testing.T, database string) {
 	if committed["status"] != "committed" {
 		t.Errorf("committed: %v", committed)
 	}
-	paths := []string{"/v1/operators/clicks/routing-table", "/v1/operators/clicks/plans", "/v1/operators/clicks", fmt.Sprintf("/v1/plans/%v", plan["id"])}
+	paths := []string{"/v1/operators/clicks/routing-table", "/v1/operators/clicks/plans", "/v1/operators/clicks",
+		fmt.Sprintf("/v1/plans/%v", plan["id"])}
 	var before []map[string]any
 	for _, path := range paths {
 		before = append(before, s.call(t, "GET", path, "", http.StatusOK))
@@ -179,8 +181,9 @@ func TestServeFinishesRequests(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	body := `{"interval": 1, "keys": [{"key": "a", "cost": 1}]}`
-	head := fmt.Sprintf("POST /v1/operators/clicks/plans HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
-		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	head := fmt.Sprintf(
+		"POST /v1/operators/clicks/plans HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+			"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	if _, err := io.WriteString(conn, head); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ func (v *share) UnmarshalText(b []byte) error {
 	case signed:
 		x /= 100
 	case x > 1:
-		return fmt.Errorf("%s without a sign would be %s: write %s if that is meant, or %s%%", s, percentFlag(x), percentFlag(x), s)
+		return fmt.Errorf("%s without a sign would be %s: write %s if that is meant, or %s%%", s, percentFlag(x),
+			percentFlag(x), s)
 	}
 	*v = share(x)
 	return nil

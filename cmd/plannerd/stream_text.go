@@ -23,7 +23,8 @@ func (r *planReport) writeStream(w *page) {
 			percent(s.Fraction.Median), "", si(s.Table.Median), milli(s.PlanMS.Median)},
 		[]string{"max", "", theta(s.ThetaBefore.Max), theta(s.ThetaAfter.Max), si(s.Keys.Max), si(s.State.Max),
 			percent(s.Fraction.Max), "", si(s.Table.Max), milli(s.PlanMS.Max)},
-		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", gapText(s.Proven.Gap), "", milli(s.PlanMS.Total)},
+		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", gapText(s.Proven.Gap), "",
+			milli(s.PlanMS.Total)},
 	)
 	columns := []column{
 		number("interval"), number("keys"), number("θ before"), number("θ after"), number("migrated"), number("state"),
@@ -92,6 +93,7 @@ func streamRow(f figures) []string {
 	}
 	return []string{
 		interval, keys, theta(f.Theta.Before), theta(f.Theta.After), integer(f.Migration.Keys), si(f.Migration.State),
-		percent(f.Migration.Fraction), gapText(gap), integer(f.RoutingTable.After), milli(f.PlanMS), strings.Join(notes, ", "),
+		percent(f.Migration.Fraction), gapText(gap), integer(f.RoutingTable.After), milli(f.PlanMS),
+		strings.Join(notes, ", "),
 	}
 }

@@ -89,7 +89,8 @@ func (s *summary) compaction() *compactionSummary {
 func summaryOf(s *summary) streamSummary {
 	median, most, total := s.Time()
 	return streamSummary{
-		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted, Stopped: s.Stopped,
+		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted,
+		Stopped:     s.Stopped,
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
 		Keys: s.Keys(), State: s.State(), Fraction: spreadOf(s.Fraction()),
 		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(),

@@ -15,16 +15,17 @@ func TestTablesFit(t *testing.T) {
 		widths = widths[:1]
 	}
 	for name, args := range map[string]string{
-		"compare":      "compare " + streamFile + " --instances 4 --table-limit 4",
-		"compare_grid": "compare " + streamFile + " --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
-		"curve":        "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
-		"stream":       "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
-		"plan":         "plan " + intervalFile + " --instances 12 --all",
-		"schemes":      "analyze schemes " + intervalFile + " --instances 4",
-		"pkg":          "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
-		"ranges":       "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",
-		"ring":         "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
-		"compact":      "compact " + streamFile + " --instances 4",
+		"compare": "compare " + streamFile + " --instances 4 --table-limit 4",
+		"compare_grid": "compare " + streamFile +
+			" --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
+		"curve":   "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
+		"stream":  "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
+		"plan":    "plan " + intervalFile + " --instances 12 --all",
+		"schemes": "analyze schemes " + intervalFile + " --instances 4",
+		"pkg":     "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
+		"ranges":  "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",
+		"ring":    "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
+		"compact": "compact " + streamFile + " --instances 4",
 	} {
 		for _, width := range widths {
 			vars := map[string]string{"COLUMNS": fmt.Sprint(width)}
@@ -47,7 +48,8 @@ func TestTablesFit(t *testing.T) {
 // A table that is cut into parts has every cell of the whole one, and the names of the
 // lines in each part.
 func TestTableParts(t *testing.T) {
-	columns := []column{text(""), text("name"), naming(number("limit")), number("first figure"), number("second figure"), text("")}
+	columns := []column{text(""), text("name"), naming(number("limit")), number("first figure"),
+		number("second figure"), text("")}
 	rows := [][]string{{"*", "a", "1,000", "11", "22", "a note"}, {"", "b", "2", "33"}}
 	p := &page{width: 24}
 	writeTable(p, columns, rows)
@@ -72,7 +74,8 @@ a, 1,000: a note
 	p = &page{width: 40}
 	key := strings.Repeat("beginning/", 3) + "middle" + strings.Repeat("/ending", 3)
 	writeTable(p, []column{keys("key"), number("cost")}, [][]string{{key, "1"}})
-	if got := strings.Split(p.String(), "\n")[2]; displaywidth.String(got) != 40 || !strings.HasPrefix(got, "beginning/beg") || !strings.Contains(got, "…") || !strings.HasSuffix(got, "ending     1") {
+	if got := strings.Split(p.String(), "\n")[2]; displaywidth.String(got) != 40 ||
+		!strings.HasPrefix(got, "beginning/beg") || !strings.Contains(got, "…") || !strings.HasSuffix(got, "ending     1") {
 		t.Errorf("a long key: %q", got)
 	}
 }
@@ -94,10 +97,12 @@ func TestProseWraps(t *testing.T) {
 	args := []string{"compare", intervalFile, "--instances", "4", "--strategies", "mixed"}
 	whole := succeed(t, "", args...)
 	r := exec(t, nil, map[string]string{"COLUMNS": "60"}, args...)
-	if !strings.Contains(whole, "* on the Pareto front of migration, table size and θ\ngap: what it moves, or its θ under min_imbalance, above what is proven to be least\n") {
+	if !strings.Contains(whole, "* on the Pareto front of migration, table size and θ\ngap: what it moves, or its θ "+
+		"under min_imbalance, above what is proven to be least\n") {
 		t.Errorf("whole:\n%s", whole)
 	}
-	if !strings.Contains(r.stdout, "gap: what it moves, or its θ under min_imbalance, above what\nis proven to be least\n") {
+	if !strings.Contains(r.stdout,
+		"gap: what it moves, or its θ under min_imbalance, above what\nis proven to be least\n") {
 		t.Errorf("wrapped:\n%s", r.stdout)
 	}
 }

@@ -74,7 +74,8 @@ func TestRead(t *testing.T) {
 	if err := tokens.Read(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	for secret, want := range map[string]*Caller{old: &engine, renewed: &engine, other: &viewer, "": nil, NewSecret(): nil, old[:len(old)-1]: nil} {
+	for secret, want := range map[string]*Caller{old: &engine, renewed: &engine, other: &viewer, "": nil, NewSecret(): nil,
+		old[:len(old)-1]: nil} {
 		got := tokens.Find(secret)
 		if (got == nil) != (want == nil) || got != nil && (got.Name != want.Name || !same(*got, *want)) {
 			t.Errorf("found %+v, want %+v", got, want)
@@ -124,8 +125,10 @@ func TestAdd(t *testing.T) {
 			t.Errorf("%q lets somebody in", short)
 		}
 	}
-	for _, bad := range []string{"", "short", strings.Repeat("a", 31), strings.Repeat("a", 32) + " ", strings.Repeat("é", 32)} {
-		if err := tokens.Add(bad, Caller{"a", Admin, []string{"*"}}); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
+	for _, bad := range []string{"", "short", strings.Repeat("a", 31), strings.Repeat("a", 32) + " ",
+		strings.Repeat("é", 32)} {
+		if err := tokens.Add(bad, Caller{"a", Admin, []string{"*"}}); err == nil || bad != "" &&
+			strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

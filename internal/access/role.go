@@ -66,7 +66,8 @@ func ParseOperators(list string) ([]string, error) {
 	patterns := strings.Split(list, ",")
 	for _, p := range patterns {
 		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return !nameRune(r) && r != '*' && r != '?' }) {
-			return nil, fmt.Errorf("%q is no pattern of operator names: write letters, digits, '.', '_' and '-', * for any of them and ? for one", p)
+			return nil, fmt.Errorf("%q is no pattern of operator names: write letters, digits, '.', '_' and '-', * for any of "+
+				"them and ? for one", p)
 		}
 	}
 	return patterns, nil

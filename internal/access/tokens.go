@@ -72,7 +72,8 @@ func (t *Tokens) Find(secret string) *Caller {
 // Add adds a secret by which the caller is known.
 func (t *Tokens) Add(secret string, caller Caller) error {
 	if len(secret) < minSecret || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("a token has at least %d characters, all of them ASCII and none a blank: make one with plannerd token new", minSecret)
+		return fmt.Errorf("a token has at least %d characters, all of them ASCII and none a blank: make one with plannerd "+
+			"token new", minSecret)
 	}
 	return t.add(token{sha256.Sum256([]byte(secret)), caller})
 }
@@ -98,7 +99,8 @@ func same(a, b Caller) bool { return a.Role == b.Role && slices.Equal(a.Operator
 // secret.
 func Line(secret string, caller Caller) string {
 	hash := sha256.Sum256([]byte(secret))
-	return strings.Join([]string{caller.Name, string(caller.Role), strings.Join(caller.Operators, ","), hashPrefix + hex.EncodeToString(hash[:])}, " ")
+	return strings.Join([]string{caller.Name, string(caller.Role), strings.Join(caller.Operators, ","), hashPrefix +
+		hex.EncodeToString(hash[:])}, " ")
 }
 
 // Read adds the tokens of a file: one a line, its name, role, operators and hash
@@ -144,8 +146,10 @@ const maxName = 64
 
 // NewCaller returns a caller by what stands in a line of a file of tokens.
 func NewCaller(name, role, operators string) (c Caller, err error) {
-	if name == "" || len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) && r != '@' }) {
-		return c, fmt.Errorf("%q is no name of a caller: write at most %d letters, digits, '.', '_', '-' and '@'", name, maxName)
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name,
+		func(r rune) bool { return !nameRune(r) && r != '@' }) {
+		return c, fmt.Errorf("%q is no name of a caller: write at most %d letters, digits, '.', '_', '-' and '@'",
+			name, maxName)
 	}
 	c.Name = name
 	if c.Role, err = ParseRole(role); err != nil {

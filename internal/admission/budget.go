@@ -156,7 +156,8 @@ func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
 	// A lease that becomes a large one keeps its small part until it has the
 	// whole in the other pool. To that it is new.
 	if l.pool == p {
-		at, _ := slices.BinarySearchFunc(p.growing, l.born, func(w *waiter, born uint64) int { return cmp.Compare(w.lease.born, born) })
+		at, _ := slices.BinarySearchFunc(p.growing, l.born,
+			func(w *waiter, born uint64) int { return cmp.Compare(w.lease.born, born) })
 		p.growing = slices.Insert(p.growing, at, w)
 	} else {
 		p.fresh = append(p.fresh, w)

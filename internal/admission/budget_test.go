@@ -73,7 +73,8 @@ func TestExceeded(t *testing.T) {
 	must(t, l.Expect(5000*mib))
 	b.stands(t, 1400*mib, 0)
 	var exceeded *ExceededError
-	if err := l.Reserve(1400*mib + 1); !errors.As(err, &exceeded) || exceeded.Need != 1400*mib+1 || exceeded.Limit != b.Most() {
+	if err := l.Reserve(1400*mib + 1); !errors.As(err, &exceeded) || exceeded.Need != 1400*mib+1 ||
+		exceeded.Limit != b.Most() {
 		t.Errorf("%v", err)
 	}
 	if u := b.Usage(); u.Refusals != (Refusals{Exceeded: 1}) {

@@ -42,7 +42,8 @@ func BoundPKG(in *Input, r *PKGRequest) (int64, error) {
 		return 0, beyond("max_choices", "for so many keys")
 	}
 	choices := max(most(r.Choices), r.MaxChoices)
-	bytes := rowBytes(in) + messagesBytes(in, r.Messages) + cellBytes*(int64(sources)*int64(workers)+int64(in.Len())*int64(choices)/2)
+	bytes := rowBytes(in) + messagesBytes(in, r.Messages) +
+		cellBytes*(int64(sources)*int64(workers)+int64(in.Len())*int64(choices)/2)
 	if r.Head == grouping.HeadSketch {
 		bytes += cellBytes * 8 * int64(sources) * int64(counters)
 	}
@@ -62,7 +63,8 @@ func BoundSchemes(in *Input, r *SchemesRequest) (int64, error) {
 		return 0, beyond("max_choices", "for so many keys")
 	}
 	workers := cmp.Or(len(r.Instances), DefaultInstances)
-	return rowBytes(in) + messagesBytes(in, r.Messages) + cellBytes*(int64(max(1, r.Sources))*int64(workers)+int64(in.Len())*int64(r.MaxChoices)/2), nil
+	return rowBytes(in) + messagesBytes(in, r.Messages) +
+		cellBytes*(int64(max(1, r.Sources))*int64(workers)+int64(in.Len())*int64(r.MaxChoices)/2), nil
 }
 
 // BoundRows returns the bytes that an analysis takes whose memory goes by the number of

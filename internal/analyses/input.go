@@ -70,7 +70,8 @@ func (in *Input) check() (*Input, error) {
 	switch {
 	case n == 0:
 		return nil, bad("keys", "must not be empty")
-	case in.Messages == nil && len(in.Cost) != n, in.Cost != nil && len(in.Cost) != n, in.State != nil && len(in.State) != n,
+	case in.Messages == nil && len(in.Cost) != n, in.Cost != nil && len(in.Cost) != n, in.State != nil &&
+		len(in.State) != n,
 		in.MessageCost != nil && len(in.MessageCost) != len(in.Messages):
 		return nil, bad("keys", "the columns differ in length")
 	}
@@ -260,7 +261,8 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, refuse(statsio.Invalid, len(b.in.Messages)+empty, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+			return nil, refuse(statsio.Invalid, len(b.in.Messages)+empty, "key", "must have 1 to "+
+				strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		}
 		ended := errors.Is(err, io.EOF)
 		if err != nil && !ended {
@@ -271,7 +273,8 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 		case len(key) == 0 && len(line) > 0:
 			empty++
 		case len(key) > 0 && empty > 0:
-			return nil, refuse(statsio.Invalid, len(b.in.Messages), "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+			return nil, refuse(statsio.Invalid, len(b.in.Messages), "key", "must have 1 to "+
+				strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		case len(key) > 0:
 			if err := b.addText(key); err != nil {
 				return nil, err

@@ -35,7 +35,8 @@ func TestReadStream(t *testing.T) {
 		"\xff\xfe\n,\n":           {"\xff\xfe", ","},
 		long + "\n" + long + "\n": {long, long},
 	} {
-		for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "bytewise": iotest.OneByteReader(strings.NewReader(text))} {
+		for name, r := range map[string]io.Reader{"whole": strings.NewReader(text),
+			"bytewise": iotest.OneByteReader(strings.NewReader(text))} {
 			in, err := ReadStream(r, statsio.Options{})
 			if err != nil {
 				t.Errorf("%q, %s: %v", text, name, err)
@@ -111,7 +112,8 @@ func TestFromStatistics(t *testing.T) {
 	if _, err := FromStatistics(s); fieldOf(err) != "coverage" {
 		t.Errorf("partial statistics: %v", err)
 	}
-	if _, err := FromStatistics(&planner.Statistics{Keys: s.Keys, Cost: s.Cost, Count: []int64{1, 2}}); fieldOf(err) != "compact" {
+	if _, err := FromStatistics(&planner.Statistics{Keys: s.Keys, Cost: s.Cost, Count: []int64{1, 2}}); fieldOf(
+		err) != "compact" {
 		t.Errorf("classes: %v", err)
 	}
 }
@@ -134,13 +136,15 @@ func TestCounted(t *testing.T) {
 	if diff := cmp.Diff(RingNodes{{ID: 0}, {ID: 1}, {ID: 2}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
-	if err := json.Unmarshal([]byte(`{"nodes": [{"id": 7, "tokens": 5, "capacity": 1.5, "joins": true}]}`), &r, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal([]byte(`{"nodes": [{"id": 7, "tokens": 5, "capacity": 1.5, "joins": true}]}`), &r,
+		json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(RingNodes{{ID: 7, Tokens: 5, Capacity: 1.5, Joins: true}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
-	for _, text := range []string{`{"nodes": "3"}`, `{"nodes": 1.5}`, `{"nodes": 3000000000}`, `{"nodes": [{"name": 1}]}`} {
+	for _, text := range []string{`{"nodes": "3"}`, `{"nodes": 1.5}`, `{"nodes": 3000000000}`,
+		`{"nodes": [{"name": 1}]}`} {
 		if err := json.Unmarshal([]byte(text), &r, json.RejectUnknownMembers(true)); err == nil {
 			t.Errorf("%s was read as %v", text, r.Nodes)
 		}

@@ -82,13 +82,15 @@ func (a *pkgJob) prepare() error {
 	return a.list()
 }
 
-var tooManyRuns = bad("schemes", "with choices, sources and load_information come to more than "+strconv.Itoa(MaxRuns)+" runs")
+var tooManyRuns = bad("schemes", "with choices, sources and load_information come to more than "+
+	strconv.Itoa(MaxRuns)+" runs")
 
 // checkLists checks each value by itself, so that an error names it.
 func (a *pkgJob) checkLists() error {
 	for i, s := range a.r.Schemes {
 		if !slices.Contains(grouping.Schemes(), s) {
-			return bad("schemes/"+strconv.Itoa(i), "must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
+			return bad("schemes/"+strconv.Itoa(i),
+				"must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
 		}
 	}
 	for i, d := range a.r.Choices {
@@ -183,7 +185,8 @@ func uses(s grouping.Scheme) (chooses, informed bool) {
 func (a *pkgJob) options(c combination) grouping.Options {
 	r := &a.r
 	o := grouping.Options{
-		Scheme: c.scheme, Workers: r.Workers, Sources: c.sources, Choices: c.choices, HashSeed: r.HashSeed, LoadInformation: c.information,
+		Scheme: c.scheme, Workers: r.Workers, Sources: c.sources, Choices: c.choices, HashSeed: r.HashSeed,
+		LoadInformation:   c.information,
 		AggregationPeriod: r.AggregationPeriod, Points: r.Points,
 	}
 	chooses, _ := uses(c.scheme)
@@ -209,7 +212,8 @@ func (a *pkgJob) open() error {
 	}
 	a.stream = s
 	a.out = &PKGResult{
-		KeyEncoding: a.keys.encoding(), Messages: s.Len(), Keys: int64(s.Distinct()), P1: s.P1(), Order: order, Workers: a.r.Workers, Seeds: a.r.Seeds,
+		KeyEncoding: a.keys.encoding(), Messages: s.Len(), Keys: int64(s.Distinct()), P1: s.P1(), Order: order,
+		Workers: a.r.Workers, Seeds: a.r.Seeds,
 	}
 	a.heavyKeys()
 	return nil
@@ -234,7 +238,8 @@ func (a *pkgJob) heavyKeys() {
 	for _, k := range heavy[:min(a.top, len(heavy))] {
 		n, m := a.stream.Count(int(k)), a.stream.Len()
 		a.out.HeavyKeys = append(a.out.HeavyKeys, PKGHeavyKey{
-			Key: a.keys.encode(a.stream.Keys().At(int(k))), Messages: n, Share: float64(n) / float64(m), LeastWorkers: (n*w + m - 1) / m,
+			Key: a.keys.encode(a.stream.Keys().At(int(k))), Messages: n, Share: float64(n) / float64(m),
+			LeastWorkers: (n*w + m - 1) / m,
 		})
 	}
 }
@@ -288,15 +293,19 @@ func spreadOf(values []float64) Spread {
 func pkgRun(x *grouping.Result, seeds Spread) PKGRun {
 	o := x.Options
 	out := PKGRun{
-		Scheme: o.Scheme, Choices: o.Choices, Sources: o.Sources, LoadInformation: o.LoadInformation, ProbePeriod: o.ProbePeriod,
-		MaxLoad: x.MaxLoad, Imbalance: x.Imbalance, AverageImbalance: x.AverageImbalance, PeakImbalance: x.PeakImbalance, OverSeeds: seeds,
+		Scheme: o.Scheme, Choices: o.Choices, Sources: o.Sources, LoadInformation: o.LoadInformation,
+		ProbePeriod: o.ProbePeriod,
+		MaxLoad:     x.MaxLoad, Imbalance: x.Imbalance, AverageImbalance: x.AverageImbalance, PeakImbalance: x.PeakImbalance,
+		OverSeeds: seeds,
 		Bounds: PKGBounds{
-			TopKey: x.Bounds.TopKey, TopKeyChoices: x.Bounds.TopKeyChoices, LeastMaxLoad: x.Bounds.LeastMaxLoad, Split: x.Bounds.Split,
+			TopKey: x.Bounds.TopKey, TopKeyChoices: x.Bounds.TopKeyChoices, LeastMaxLoad: x.Bounds.LeastMaxLoad,
+			Split:      x.Bounds.Split,
 			Bottleneck: len(x.Bounds.Bottleneck), BottleneckMessages: x.Bounds.BottleneckMessages, Sources: x.Bounds.Sources,
 		},
-		Memory:      PKGMemory(x.Memory),
-		Aggregation: PKGAggregation{Periods: x.Aggregation.Periods, Messages: x.Aggregation.Messages, PerPeriod: x.Aggregation.PerPeriod(), Most: x.Aggregation.Most},
-		Agreement:   (*PKGAgreement)(x.Agreement), Head: (*PKGHead)(x.Head),
+		Memory: PKGMemory(x.Memory),
+		Aggregation: PKGAggregation{Periods: x.Aggregation.Periods, Messages: x.Aggregation.Messages,
+			PerPeriod: x.Aggregation.PerPeriod(), Most: x.Aggregation.Most},
+		Agreement: (*PKGAgreement)(x.Agreement), Head: (*PKGHead)(x.Head),
 	}
 	if x.Messages > 0 {
 		out.Theta = float64(x.MaxLoad)*float64(len(x.Workers))/float64(x.Messages) - 1
@@ -318,7 +327,8 @@ func (a *pkgJob) advise() error {
 	}
 	o := a.options(combination{grouping.PKG, 0, r.Sources[0], r.LoadInformation[0]})
 	o.Points, o.CompareGlobal, o.Stop, o.Progress = nil, false, a.stop, a.tell("advise")
-	x, err := grouping.Advise(a.stream, grouping.AdviceOptions{Options: o, Target: *r.Target, Trials: r.Trials, Share: r.Share, MaxChoices: r.MaxChoices})
+	x, err := grouping.Advise(a.stream, grouping.AdviceOptions{Options: o, Target: *r.Target, Trials: r.Trials,
+		Share: r.Share, MaxChoices: r.MaxChoices})
 	if err != nil {
 		return err
 	}

@@ -235,7 +235,8 @@ func (a *rangesJob) divideFirst() error {
 }
 
 // divide plans by the sketch, if there is one, else by all keys.
-func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower, o ranges.Options) (*ranges.Division, error) {
+func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower,
+	o ranges.Options) (*ranges.Division, error) {
 	if a.sketch == nil {
 		return ranges.PlanKeys(a.statistics(), owners, followers, o)
 	}
@@ -250,7 +251,8 @@ func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower, o 
 func (a *rangesJob) planAll() error {
 	for i, method := range a.r.Methods {
 		a.tell("plan")(int64(i), int64(len(a.r.Methods)))
-		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax, MaxIntervals: a.r.MaxIntervals, Stop: a.stop})
+		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax,
+			MaxIntervals: a.r.MaxIntervals, Stop: a.stop})
 		if err != nil {
 			return a.failure(err, map[string]string{"method": "methods/" + strconv.Itoa(i)})
 		}
@@ -272,7 +274,8 @@ func (a *rangesJob) table() error {
 		by, truth = a.exact, nil
 	}
 	rows, err := ranges.Table(by, ranges.TableOptions{
-		MostFollowers: a.r.TableFollowers, MaxIntervals: a.r.MaxIntervals, Truth: truth, Stop: a.stop, Progress: a.tell("table"),
+		MostFollowers: a.r.TableFollowers, MaxIntervals: a.r.MaxIntervals, Truth: truth, Stop: a.stop,
+		Progress: a.tell("table"),
 	})
 	if err != nil {
 		return a.failure(err, map[string]string{"most_followers": "table_followers"})
@@ -283,7 +286,8 @@ func (a *rangesJob) table() error {
 			event = EventLeave
 		}
 		a.out.Table = append(a.out.Table, RangesRow{
-			Event: event, Followers: x.Followers, Left: x.Left, Right: x.Right, Formula: x.Formula, Quantile: x.Quantile, Slack: x.Slack,
+			Event: event, Followers: x.Followers, Left: x.Left, Right: x.Right, Formula: x.Formula, Quantile: x.Quantile,
+			Slack: x.Slack,
 			Least: x.Least, MinMovement: x.MinMovement, LowerBound: x.LowerBound, Transfers: x.Transfers, Intervals: x.Intervals,
 			ThetaQuantile: x.ThetaQuantile, ThetaMinMovement: x.ThetaMinMovement,
 		})

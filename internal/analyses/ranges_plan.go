@@ -12,9 +12,11 @@ import (
 func (a *rangesJob) planOf(d *ranges.Division) RangesPlan {
 	out := RangesPlan{
 		Method: d.Options.Method, Balanced: d.Balanced, Causes: d.Causes,
-		Theta: Comparison(d.Theta), ThetaError: Comparison(d.ThetaError), Underload: Comparison(d.Underload), Skewness: Comparison(d.Skewness),
-		Moved: d.Moved, MovedError: d.MovedError, Sent: d.Sent, Lost: d.Lost, LowerBound: d.LowerBound, LowerBoundError: d.LowerBoundError,
-		TransferCount: len(d.Transfers), OwnerCount: len(d.After), HeavyKeyCount: len(d.HeavyKeys),
+		Theta: Comparison(d.Theta), ThetaError: Comparison(d.ThetaError), Underload: Comparison(d.Underload),
+		Skewness: Comparison(d.Skewness),
+		Moved:    d.Moved, MovedError: d.MovedError, Sent: d.Sent, Lost: d.Lost, LowerBound: d.LowerBound,
+		LowerBoundError: d.LowerBoundError,
+		TransferCount:   len(d.Transfers), OwnerCount: len(d.After), HeavyKeyCount: len(d.HeavyKeys),
 	}
 	if d.Options.Method == ranges.Quantile {
 		out.Formula = a.formula
@@ -33,8 +35,10 @@ func (a *rangesJob) planOf(d *ranges.Division) RangesPlan {
 		l := &d.Loads[i]
 		out.Followers = append(out.Followers, RangesLoad{
 			ID: f.ID, Capacity: cmp.Or(f.Capacity, 1), Status: f.Status, Fair: l.Fair, Before: l.Before, After: l.After,
-			BeforeError: l.BeforeError, AfterError: l.AfterError, IntervalsBefore: l.IntervalsBefore, IntervalsAfter: l.IntervalsAfter,
-			In: l.In, Out: l.Out, KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+			BeforeError: l.BeforeError, AfterError: l.AfterError, IntervalsBefore: l.IntervalsBefore,
+			IntervalsAfter: l.IntervalsAfter,
+			In:             l.In, Out: l.Out, KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn,
+			StateOut: l.StateOut,
 		})
 	}
 	a.lists(d, &out)

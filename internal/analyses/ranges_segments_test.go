@@ -53,7 +53,8 @@ func checkSegments(t *testing.T, name string, r *RangesResult, p *RangesPlan) {
 		}
 	}
 	if keys != r.Keys || cost != r.Cost || state != r.State || moved != p.KeysMoved {
-		t.Errorf("%s: %d keys of cost %g and state %g, %d of which move; want %d, %g, %g, %d", name, keys, cost, state, moved, r.Keys, r.Cost, r.State, p.KeysMoved)
+		t.Errorf("%s: %d keys of cost %g and state %g, %d of which move; want %d, %g, %g, %d", name, keys, cost, state, moved,
+			r.Keys, r.Cost, r.State, p.KeysMoved)
 	}
 	if !slices.Equal(before, p.OwnersBefore) || !slices.Equal(after, p.Owners) {
 		t.Errorf("%s: owners %v → %v, want %v → %v", name, before, after, p.OwnersBefore, p.Owners)
@@ -72,7 +73,8 @@ func TestRangesSegmentsTop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range part.Plans {
-		if p.SegmentCount != whole.Plans[i].SegmentCount || len(p.Segments) != few || p.Segments[2].Keys != whole.Plans[i].Segments[2].Keys || p.Segments[2].High == nil {
+		if p.SegmentCount != whole.Plans[i].SegmentCount || len(p.Segments) != few ||
+			p.Segments[2].Keys != whole.Plans[i].Segments[2].Keys || p.Segments[2].High == nil {
 			t.Errorf("%s: %+v of %d", p.Method, p.Segments, p.SegmentCount)
 		}
 	}

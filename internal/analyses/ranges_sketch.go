@@ -48,7 +48,8 @@ func (a *rangesJob) summarize() error {
 	sketches := make([]*ranges.Sketch, n)
 	for i := range sketches {
 		var err error
-		if sketches[i], err = ranges.NewSketch(ranges.SketchOptions{K: a.r.SketchK, Seed: a.r.Seed, Stream: uint64(i)}); err != nil {
+		if sketches[i], err = ranges.NewSketch(ranges.SketchOptions{K: a.r.SketchK, Seed: a.r.Seed,
+			Stream: uint64(i)}); err != nil {
 			return a.failure(err, map[string]string{"k": "sketch_k"})
 		}
 	}
@@ -67,7 +68,8 @@ func (a *rangesJob) summarize() error {
 	}
 	blob, err := merged.MarshalBinary()
 	a.out.Sketch = &RangesSketch{
-		K: a.r.SketchK, Sketches: n, Kept: merged.Len(), Bytes: len(blob), RankError: a.sketch.Error(), Confidence: a.sketch.Confidence(),
+		K: a.r.SketchK, Sketches: n, Kept: merged.Len(), Bytes: len(blob), RankError: a.sketch.Error(),
+		Confidence:  a.sketch.Confidence(),
 		ActualError: a.actualError(),
 	}
 	return err

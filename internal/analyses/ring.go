@@ -95,7 +95,8 @@ func (a *ringJob) needInput() error {
 			return bad("keys", "are needed: "+x.what+" looks at what they cost")
 		}
 	}
-	if r.Queues == nil && !r.Paper && !slices.ContainsFunc(a.members, func(m ring.Member) bool { return m.Joins || m.Leaves }) {
+	if r.Queues == nil && !r.Paper && !slices.ContainsFunc(a.members,
+		func(m ring.Member) bool { return m.Joins || m.Leaves }) {
 		return bad("keys", "are needed, or queues, or nodes that join or leave, or paper")
 	}
 	return nil
@@ -133,7 +134,8 @@ func (a *ringJob) present() error {
 	for i, m := range a.members {
 		capacity := cmp.Or(m.Capacity, 1)
 		n := RingNodeLoad{
-			ID: m.ID, Tokens: m.Tokens, Capacity: capacity, Share: shares[m.ID], Load: loads[m.ID].Before, Keys: loads[m.ID].KeysBefore,
+			ID: m.ID, Tokens: m.Tokens, Capacity: capacity, Share: shares[m.ID], Load: loads[m.ID].Before,
+			Keys: loads[m.ID].KeysBefore,
 		}
 		if n.Queue = n.Load / capacity; a.r.Queues != nil {
 			n.Queue = a.r.Queues[i]
@@ -199,7 +201,8 @@ func (a *ringJob) redistribute() error {
 	if len(nodes) < 2 || a.r.Method == ring.Fitted || a.r.Method == ring.None {
 		return nil
 	}
-	d, err := ring.Redistribute(nodes, a.queues, ring.RedistributeOptions{Method: a.r.Method, Policy: a.policy(), TokenLimit: a.r.TokenLimit}, a.load)
+	d, err := ring.Redistribute(nodes, a.queues, ring.RedistributeOptions{Method: a.r.Method, Policy: a.policy(),
+		TokenLimit: a.r.TokenLimit}, a.load)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,9 @@ import (
 // change describes a change of the ring. Without an effect it is of tokens alone.
 func (a *ringJob) change(c *ring.Change, e *ring.Effect) RingChange {
 	out := RingChange{
-		TokensAdded: int64(len(c.Added)), TokensRemoved: int64(len(c.Removed)), Moved: c.Moved(), ArcsMoved: int64(len(c.Arcs)),
-		Nodes: a.nodeChanges(c, e),
+		TokensAdded: int64(len(c.Added)), TokensRemoved: int64(len(c.Removed)), Moved: c.Moved(),
+		ArcsMoved: int64(len(c.Arcs)),
+		Nodes:     a.nodeChanges(c, e),
 	}
 	arcs := slices.Clone(c.Arcs)
 	slices.SortStableFunc(arcs, func(x, y ring.Arc) int {
@@ -25,8 +26,14 @@ func (a *ringJob) change(c *ring.Change, e *ring.Effect) RingChange {
 	}
 	out.Skew = Comparison(e.Skew)
 	out.Theta = Comparison{
-		Before: overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) { return n.LoadBefore, n.Capacity, n.TokensAfter > 0 }),
-		After:  overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) { return n.LoadAfter, n.Capacity, n.TokensAfter > 0 }),
+		Before: overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) {
+			return n.LoadBefore, n.Capacity,
+				n.TokensAfter > 0
+		}),
+		After: overload(out.Nodes, func(n RingNodeChange) (float64, float64, bool) {
+			return n.LoadAfter, n.Capacity,
+				n.TokensAfter > 0
+		}),
 	}
 	m := &RingKeyMigration{Keys: int64(len(e.Moves)), Cost: e.Cost, State: e.State, Fraction: e.Fraction}
 	moves := slices.Clone(e.Moves)
@@ -35,7 +42,8 @@ func (a *ringJob) change(c *ring.Change, e *ring.Effect) RingChange {
 	})
 	for _, x := range moves[:min(a.top, len(moves))] {
 		m.Top = append(m.Top, RingMovedKey{
-			Key: a.keys.encode(a.input.Keys.At(int(x.Key))), From: x.From, To: x.To, Cost: a.input.Cost[x.Key], State: a.state(x.Key),
+			Key: a.keys.encode(a.input.Keys.At(int(x.Key))), From: x.From, To: x.To, Cost: a.input.Cost[x.Key],
+			State: a.state(x.Key),
 		})
 	}
 	out.Migration = m
@@ -121,8 +129,9 @@ func (a *ringJob) simulate() error {
 		return bad("state_schemes", "must be two at most")
 	}
 	o := ring.SimulationOptions{
-		Nodes: a.nodes(), Mappers: a.r.Mappers, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds, TokenLimit: a.r.TokenLimit,
-		Timing: ring.Timing(a.r.Timing), Seed: a.r.Seed, Stop: a.stop,
+		Nodes: a.nodes(), Mappers: a.r.Mappers, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds,
+		TokenLimit: a.r.TokenLimit,
+		Timing:     ring.Timing(a.r.Timing), Seed: a.r.Seed, Stop: a.stop,
 	}
 	for _, x := range a.r.Joins {
 		o.Joins = append(o.Joins, ring.Join{Tick: x.Tick, Node: ring.Node{ID: x.ID, Tokens: x.Tokens}})
@@ -170,14 +179,16 @@ func (a *ringJob) run(r *ring.Run) RingRun {
 	out := RingRun{
 		Skew: r.Skew, Forwarded: r.Forwarded, SplitKeys: r.SplitKeys, Merges: r.Merges, Ticks: r.Ticks, Mapped: r.Mapped,
 		Processed: r.Processed, MergeTicks: r.MergeTicks, EventCount: int64(len(r.History)), Exhausted: r.Exhausted,
-		OutOfRounds: r.OutOfRounds, OverTokenLimit: r.OverTokenLimit, Stages: (*RingStages)(r.Stages), Consistent: r.Consistent,
+		OutOfRounds: r.OutOfRounds, OverTokenLimit: r.OverTokenLimit, Stages: (*RingStages)(r.Stages),
+		Consistent: r.Consistent,
 	}
 	for _, x := range r.Reducers {
 		out.Rounds += int64(x.Rounds)
 		out.Nodes = append(out.Nodes, RingReducer(x))
 	}
 	for _, e := range r.History[:min(a.top, len(r.History))] {
-		out.Events = append(out.Events, RingEvent{Tick: e.Tick, Node: e.Node, Join: e.Join, Longest: e.Max, Second: e.Second, Keys: e.Keys})
+		out.Events = append(out.Events, RingEvent{Tick: e.Tick, Node: e.Node, Join: e.Join, Longest: e.Max, Second: e.Second,
+			Keys: e.Keys})
 	}
 	return out
 }
@@ -194,15 +205,17 @@ func (a *ringJob) paper() error {
 		return bad("paper_runs", "must be from 1 to 1000")
 	}
 	rows, err := ring.Paper(ring.PaperOptions{
-		MaxRounds: a.r.PaperMaxRounds, Runs: a.r.PaperRuns, Timing: ring.Timing(a.r.Timing), Stop: a.stop, Progress: a.tell("paper"),
+		MaxRounds: a.r.PaperMaxRounds, Runs: a.r.PaperRuns, Timing: ring.Timing(a.r.Timing), Stop: a.stop,
+		Progress: a.tell("paper"),
 	})
 	if err != nil {
 		return a.failure(err, map[string]string{"runs": "paper_runs", "max_rounds": "paper_max_rounds"})
 	}
 	for _, r := range rows {
 		a.out.Paper = append(a.out.Paper, RingPaperRow{
-			Workload: r.Workload, Method: r.Method, MaxRounds: r.MaxRounds, PublishedBaseline: r.PublishedBaseline, PublishedBalanced: r.PublishedBalanced,
-			Baseline: r.Baseline, Balanced: Spread{r.Least, r.Median, r.Most}, Floor: r.Floor,
+			Workload: r.Workload, Method: r.Method, MaxRounds: r.MaxRounds, PublishedBaseline: r.PublishedBaseline,
+			PublishedBalanced: r.PublishedBalanced,
+			Baseline:          r.Baseline, Balanced: Spread{r.Least, r.Median, r.Most}, Floor: r.Floor,
 			Forwarded: r.Forwarded, SplitKeys: r.SplitKeys, Rounds: r.Rounds,
 		})
 	}

@@ -156,7 +156,8 @@ const mostShuffled = 1 << 24
 // grouped makes the input a stream for partial key grouping. Of frequencies it is
 // generated; the order tells how. byCost takes a stream whose messages have a cost for
 // frequencies as well.
-func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost bool) (*grouping.Stream, grouping.Order, error) {
+func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost bool) (*grouping.Stream,
+	grouping.Order, error) {
 	in := j.input
 	if in.Messages != nil && !(byCost && in.MessageCost != nil) {
 		if order != "" || messages != 0 {
@@ -171,7 +172,8 @@ func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost b
 	case messages < 0 || messages > MaxMessages:
 		return nil, "", bad("messages", "must be from 0 to "+strconv.Itoa(MaxMessages))
 	case order == grouping.Shuffled && whole == 0:
-		return nil, "", bad("order", "shuffled needs whole numbers for frequencies, which add up to 1 to "+strconv.Itoa(MaxMessages)+": ask for independent")
+		return nil, "", bad("order", "shuffled needs whole numbers for frequencies, which add up to 1 to "+
+			strconv.Itoa(MaxMessages)+": ask for independent")
 	case order == grouping.Shuffled && messages != 0:
 		return nil, "", bad("messages", "belong to order independent")
 	case order == "" && whole > 0 && whole <= mostShuffled && messages == 0:

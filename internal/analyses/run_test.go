@@ -56,8 +56,10 @@ func ptr[T any](x T) *T { return &x }
 func TestRing(t *testing.T) {
 	in := frequencies(300)
 	request := RingRequest{
-		Nodes: RingNodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}}, ThetaMax: ptr(0.1), Top: ptr(3),
-		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000, Joins: []RingJoin{{Tick: 500, ID: 30}}, Paper: true, PaperRuns: 3,
+		Nodes:    RingNodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}},
+		ThetaMax: ptr(0.1), Top: ptr(3),
+		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000, Joins: []RingJoin{{Tick: 500, ID: 30}},
+		Paper: true, PaperRuns: 3,
 	}
 	r, err := RunRing(t.Context(), in, request, nil)
 	if err != nil {
@@ -67,11 +69,13 @@ func TestRing(t *testing.T) {
 	for _, n := range r.Nodes {
 		share += n.Share
 	}
-	if math.Abs(share-1) > 1e-12 || r.Nodes[4].Share != 0 || r.Nodes[0].Tokens != ring.DefaultTokens || r.Nodes[3].Queue != r.Nodes[3].Load/2 {
+	if math.Abs(share-1) > 1e-12 || r.Nodes[4].Share != 0 || r.Nodes[0].Tokens != ring.DefaultTokens ||
+		r.Nodes[3].Queue != r.Nodes[3].Load/2 {
 		t.Errorf("nodes %+v: shares come to %v", r.Nodes, share)
 	}
 	// The figures are those of the package, also those that are computed here.
-	members := []ring.Member{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 16}, {ID: 2, Tokens: 16, Leaves: true}, {ID: 3, Tokens: 16, Capacity: 2}, {ID: 9, Tokens: 16, Joins: true}}
+	members := []ring.Member{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 16}, {ID: 2, Tokens: 16, Leaves: true},
+		{ID: 3, Tokens: 16, Capacity: 2}, {ID: 9, Tokens: 16, Joins: true}}
 	load := &ring.Load{Keys: in.Keys, Cost: in.Cost, State: in.State}
 	want, err := ring.Rescale(members, load)
 	if err != nil {
@@ -89,7 +93,8 @@ func TestRing(t *testing.T) {
 	if got := len(r.Reach.Methods); got != 3 || r.Reach.Theta != want.Effect.Theta.After {
 		t.Errorf("reach of %d methods from θ %v, want %v", got, r.Reach.Theta, want.Effect.Theta.After)
 	}
-	if len(r.Simulations) != 2 || r.Simulations[0].Messages != 1000 || !r.Simulations[1].Balanced.Consistent || r.Simulations[0].Baseline.Nodes[4].ID != 30 {
+	if len(r.Simulations) != 2 || r.Simulations[0].Messages != 1000 || !r.Simulations[1].Balanced.Consistent ||
+		r.Simulations[0].Baseline.Nodes[4].ID != 30 {
 		t.Errorf("simulations %+v", r.Simulations)
 	}
 	if len(r.Paper) != 10 || r.Paper[5].Workload != "WL3" {
@@ -100,11 +105,14 @@ func TestRing(t *testing.T) {
 // checkChange compares a change with the package's; at most 3 arcs and keys are listed.
 func checkChange(t *testing.T, name string, got *RingChange, c *ring.Change, e *ring.Effect) {
 	t.Helper()
-	if got.TokensAdded != int64(len(c.Added)) || got.TokensRemoved != int64(len(c.Removed)) || got.ArcsMoved != int64(len(c.Arcs)) ||
-		len(got.Arcs) != min(3, len(c.Arcs)) || got.Migration.Keys != int64(len(e.Moves)) || len(got.Migration.Top) != min(3, len(e.Moves)) {
+	if got.TokensAdded != int64(len(c.Added)) || got.TokensRemoved != int64(len(c.Removed)) ||
+		got.ArcsMoved != int64(len(c.Arcs)) ||
+		len(got.Arcs) != min(3, len(c.Arcs)) || got.Migration.Keys != int64(len(e.Moves)) ||
+		len(got.Migration.Top) != min(3, len(e.Moves)) {
 		t.Errorf("%s: %+v", name, got)
 	}
-	for _, x := range [][2]float64{{got.Theta.Before, e.Theta.Before}, {got.Theta.After, e.Theta.After}, {got.Skew.After, e.Skew.After}} {
+	for _, x := range [][2]float64{{got.Theta.Before, e.Theta.Before}, {got.Theta.After, e.Theta.After},
+		{got.Skew.After, e.Skew.After}} {
 		if math.Abs(x[0]-x[1]) > 1e-9 {
 			t.Errorf("%s: θ %+v, S %+v, want %+v, %+v", name, got.Theta, got.Skew, e.Theta, e.Skew)
 		}
@@ -122,11 +130,13 @@ func TestRingQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := r.Verdict; !v.Fires || *v.Node != 1 || v.Threshold != 36 || r.Redistribution.TokensRemoved != 8 || r.Redistribution.Migration != nil {
+	if v := r.Verdict; !v.Fires || *v.Node != 1 || v.Threshold != 36 || r.Redistribution.TokensRemoved != 8 ||
+		r.Redistribution.Migration != nil {
 		t.Errorf("%+v, %+v", v, r.Redistribution)
 	}
 	r, err = RunRing(t.Context(), nil, RingRequest{Queues: []float64{5, 5, 5, 5}, Method: ring.Doubling}, nil)
-	if err != nil || r.Verdict.Fires || r.Verdict.Node != nil || r.Redistribution.Cause != ring.CauseWithinThreshold || r.Nodes[0].Tokens != 1 {
+	if err != nil || r.Verdict.Fires || r.Verdict.Node != nil || r.Redistribution.Cause != ring.CauseWithinThreshold ||
+		r.Nodes[0].Tokens != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -194,7 +204,8 @@ func TestStreamAndFrequencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	y, err := RunPKG(t.Context(), in, PKGRequest{Schemes: []grouping.Scheme{grouping.OffGreedy}}, nil)
-	if err != nil || x.Order != "" || y.Order != grouping.Shuffled || x.Runs[0].MaxLoad != y.Runs[0].MaxLoad || x.Messages != y.Messages {
+	if err != nil || x.Order != "" || y.Order != grouping.Shuffled || x.Runs[0].MaxLoad != y.Runs[0].MaxLoad ||
+		x.Messages != y.Messages {
 		t.Errorf("%+v and %+v, %v", x, y, err)
 	}
 }
@@ -202,8 +213,9 @@ func TestStreamAndFrequencies(t *testing.T) {
 func TestPKG(t *testing.T) {
 	in := streamed(frequencies(200))
 	request := PKGRequest{
-		Workers: 5, Sources: []int{1, 4}, Choices: []int{2, 3}, LoadInformation: []grouping.LoadInformation{grouping.Global, grouping.Local},
-		CompareGlobal: true, Seeds: 3, Points: ptr(10), Top: ptr(2), Target: ptr(0.01), Trials: 4,
+		Workers: 5, Sources: []int{1, 4}, Choices: []int{2, 3},
+		LoadInformation: []grouping.LoadInformation{grouping.Global, grouping.Local},
+		CompareGlobal:   true, Seeds: 3, Points: ptr(10), Top: ptr(2), Target: ptr(0.01), Trials: 4,
 	}
 	r, err := RunPKG(t.Context(), in, request, nil)
 	if err != nil {
@@ -218,10 +230,12 @@ func TestPKG(t *testing.T) {
 		for _, l := range x.Loads {
 			total += l
 		}
-		if total != r.Messages || len(x.Series) > 10 || x.OverSeeds.Least > x.OverSeeds.Median || x.OverSeeds.Median > x.OverSeeds.Greatest {
+		if total != r.Messages || len(x.Series) > 10 || x.OverSeeds.Least > x.OverSeeds.Median ||
+			x.OverSeeds.Median > x.OverSeeds.Greatest {
 			t.Errorf("%+v", x)
 		}
-		if math.Abs(x.Theta-x.Imbalance*5) > 1e-9 || x.Imbalance < x.Bounds.Split-1e-12 || (x.Agreement != nil) != (x.LoadInformation == grouping.Local) {
+		if math.Abs(x.Theta-x.Imbalance*5) > 1e-9 || x.Imbalance < x.Bounds.Split-1e-12 ||
+			(x.Agreement != nil) != (x.LoadInformation == grouping.Local) {
 			t.Errorf("%s: θ %v, I %v, bounds %+v, agreement %v", x.Scheme, x.Theta, x.Imbalance, x.Bounds, x.Agreement)
 		}
 	}
@@ -229,34 +243,41 @@ func TestPKG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := grouping.Run(stream, grouping.Options{Workers: 5, Choices: 3, Sources: 4, LoadInformation: grouping.Local}); err != nil || !slices.ContainsFunc(r.Runs, func(x PKGRun) bool {
-		return x.Scheme == grouping.PKG && x.Choices == 3 && x.Sources == 4 && x.LoadInformation == grouping.Local && x.MaxLoad == want.MaxLoad
+	if want, err := grouping.Run(stream, grouping.Options{Workers: 5, Choices: 3, Sources: 4,
+		LoadInformation: grouping.Local}); err != nil || !slices.ContainsFunc(r.Runs, func(x PKGRun) bool {
+		return x.Scheme == grouping.PKG && x.Choices == 3 && x.Sources == 4 && x.LoadInformation == grouping.Local &&
+			x.MaxLoad == want.MaxLoad
 	}) {
 		t.Errorf("no run is as the package has it: %v", err)
 	}
-	if r.HeavyKeyCount < 3 || len(r.HeavyKeys) != 2 || r.HeavyKeys[0].LeastWorkers < 1 || r.Advice == nil || r.Advice.Choices == nil {
+	if r.HeavyKeyCount < 3 || len(r.HeavyKeys) != 2 || r.HeavyKeys[0].LeastWorkers < 1 || r.Advice == nil ||
+		r.Advice.Choices == nil {
 		t.Errorf("%d heavy keys %+v, advice %+v", r.HeavyKeyCount, r.HeavyKeys, r.Advice)
 	}
 }
 
 func TestRanges(t *testing.T) {
 	in := frequencies(400)
-	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventJoin, Position: ptr(1), Top: ptr(2), Table: true, TableFollowers: 3}, nil)
+	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventJoin,
+		Position: ptr(1), Top: ptr(2), Table: true, TableFollowers: 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, nil, []ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}, ranges.Options{Method: ranges.Quantile})
+	first, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, nil,
+		[]ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}, ranges.Options{Method: ranges.Quantile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, method := range []ranges.Method{ranges.MinMovement, ranges.Quantile} {
 		want, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, first.After,
-			[]ranges.Follower{{ID: 0}, {ID: 4, Status: ranges.Joined}, {ID: 1}, {ID: 2}, {ID: 3}}, ranges.Options{Method: method, ThetaMax: DefaultThetaMax})
+			[]ranges.Follower{{ID: 0}, {ID: 4, Status: ranges.Joined}, {ID: 1}, {ID: 2}, {ID: 3}},
+			ranges.Options{Method: method, ThetaMax: DefaultThetaMax})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := r.Plans[i]
-		if got.Method != method || got.Moved != want.Moved || got.Theta != Comparison(want.Theta) || got.OwnerCount != len(want.After) || len(got.Owners) != 2 || len(got.Transfers) != min(2, len(want.Transfers)) {
+		if got.Method != method || got.Moved != want.Moved || got.Theta != Comparison(want.Theta) ||
+			got.OwnerCount != len(want.After) || len(got.Owners) != 2 || len(got.Transfers) != min(2, len(want.Transfers)) {
 			t.Errorf("%s: %+v, want %+v", method, got, want)
 		}
 		state := 0.0
@@ -284,12 +305,15 @@ func TestRangesEvents(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	owners := first.Plans[1].Owners
-	drift, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners, ThetaMax: ptr(10.0)}, nil)
+	drift, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners,
+		ThetaMax: ptr(10.0)}, nil)
 	if err != nil || drift.Event != EventDrift || drift.Plans[0].Moved != 0 {
 		t.Errorf("nothing has drifted: %+v, %v", drift, err)
 	}
-	crash, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners, Event: EventCrash, EventFollowers: []int32{1}}, nil)
-	if err != nil || crash.Plans[0].Followers[1].After != 0 || crash.Plans[0].Moved == 0 || crash.Plans[0].Sent > crash.Plans[0].Moved {
+	crash, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners,
+		Event: EventCrash, EventFollowers: []int32{1}}, nil)
+	if err != nil || crash.Plans[0].Followers[1].After != 0 || crash.Plans[0].Moved == 0 ||
+		crash.Plans[0].Sent > crash.Plans[0].Moved {
 		t.Errorf("%+v, %v", crash, err)
 	}
 	followers := Count[RangesFollower](5)
@@ -306,12 +330,14 @@ func TestRangesEvents(t *testing.T) {
 // Planned by sketches, a division is judged by all keys as well.
 func TestRangesSketch(t *testing.T) {
 	in := streamed(frequencies(2000))
-	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventLeave, SketchK: 64, Sketches: 3, Seed: 5}, nil)
+	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventLeave, SketchK: 64,
+		Sketches: 3, Seed: 5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Sketch
-	if s.RankError <= 0 || s.ActualError <= 0 || s.ActualError > s.RankError || s.Kept == 0 || s.Bytes == 0 || s.Confidence != ranges.DefaultConfidence {
+	if s.RankError <= 0 || s.ActualError <= 0 || s.ActualError > s.RankError || s.Kept == 0 || s.Bytes == 0 ||
+		s.Confidence != ranges.DefaultConfidence {
 		t.Errorf("%+v", s)
 	}
 	for _, p := range r.Plans {
@@ -330,19 +356,23 @@ func TestRangesSketch(t *testing.T) {
 
 func TestSchemes(t *testing.T) {
 	in := frequencies(300)
-	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
+	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}},
+		Seeds: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Schemes) != len(schemes.Schemes()) || r.Instances != 2 || r.Hash != "ring" || r.Sampled || r.Messages != wholeSum(in.Cost, MaxMessages) || r.Recommendation.Reason == "" {
+	if len(r.Schemes) != len(schemes.Schemes()) || r.Instances != 2 || r.Hash != "ring" || r.Sampled ||
+		r.Messages != wholeSum(in.Cost, MaxMessages) || r.Recommendation.Reason == "" {
 		t.Errorf("%+v", r)
 	}
 	weighted := streamed(in)
 	for range weighted.Messages {
 		weighted.MessageCost = append(weighted.MessageCost, 0.5)
 	}
-	half, err := RunSchemes(t.Context(), weighted, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
-	if err != nil || half.Cost != r.Cost/2 || half.Schemes[1].Theta != r.Schemes[1].Theta || half.Messages != DefaultMessages || !half.Sampled {
+	half, err := RunSchemes(t.Context(), weighted,
+		SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
+	if err != nil || half.Cost != r.Cost/2 || half.Schemes[1].Theta != r.Schemes[1].Theta ||
+		half.Messages != DefaultMessages || !half.Sampled {
 		t.Errorf("at half the cost: %+v, %v", half, err)
 	}
 }
@@ -375,7 +405,8 @@ func TestResultsAsJSON(t *testing.T) {
 func runs(in *Input) map[string]func(context.Context, Progress) (any, error) {
 	return map[string]func(context.Context, Progress) (any, error){
 		"ring": func(ctx context.Context, p Progress) (any, error) {
-			return RunRing(ctx, in, RingRequest{Plan: true, Method: ring.Halving, Reach: true, MaxStates: 100, Simulate: true, Paper: true, PaperRuns: 1}, p)
+			return RunRing(ctx, in, RingRequest{Plan: true, Method: ring.Halving, Reach: true, MaxStates: 100, Simulate: true,
+				Paper: true, PaperRuns: 1}, p)
 		},
 		"pkg": func(ctx context.Context, p Progress) (any, error) {
 			return RunPKG(ctx, in, PKGRequest{Target: ptr(0.05), Trials: 2, Seeds: 2}, p)

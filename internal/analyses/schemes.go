@@ -37,7 +37,8 @@ func RunSchemes(ctx context.Context, in *Input, r SchemesRequest, progress Progr
 		return nil, j.failure(err, nil)
 	}
 	out := &SchemesResult{
-		Keys: int64(in.Len()), Cost: total(j.input.Cost, 0), State: total(j.input.State, in.Len()), Messages: stream.Len(), Sampled: order == grouping.Independent,
+		Keys: int64(in.Len()), Cost: total(j.input.Cost, 0), State: total(j.input.State, in.Len()), Messages: stream.Len(),
+		Sampled:   order == grouping.Independent,
 		Instances: len(o.Instances), ThetaMax: o.ThetaMax, Hash: hashName(c.Options.Hash), P1: c.P1, LeastTheta: c.LeastTheta,
 		Recommendation: SchemeRecommendation(c.Recommendation),
 	}
@@ -91,8 +92,9 @@ func (j job) schemesOptions(r SchemesRequest) (schemes.Options, error) {
 
 func schemeFigures(f *schemes.Figures) SchemeFigures {
 	return SchemeFigures{
-		Scheme: f.Scheme, Theta: f.Theta, Imbalance: f.Imbalance, Balanced: f.Balanced, TableWithinLimit: f.WithinLimit, KeepsKeys: f.Whole,
-		Pairs: f.Pairs, TableEntries: f.TableEntries, Tokens: f.Tokens, Intervals: f.Intervals,
+		Scheme: f.Scheme, Theta: f.Theta, Imbalance: f.Imbalance, Balanced: f.Balanced, TableWithinLimit: f.WithinLimit,
+		KeepsKeys: f.Whole,
+		Pairs:     f.Pairs, TableEntries: f.TableEntries, Tokens: f.Tokens, Intervals: f.Intervals,
 		KeysMoved: f.KeysMoved, StateMoved: f.State, StateFraction: f.Fraction, AggregationMessages: f.Aggregation,
 		Method: f.Method, Choices: f.Choices, OverSeeds: (*Spread)(f.Seeds),
 	}

@@ -21,7 +21,8 @@ func quote(s string) string {
 // shown is a JavaScript expression: the first element that a CSS selector finds
 // and that is visible, undefined if there is none.
 func shown(selector string) string {
-	return "[...document.querySelectorAll(" + quote(selector) + ")].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0)"
+	return "[...document.querySelectorAll(" + quote(selector) +
+		")].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0)"
 }
 
 // WaitFor waits until an element is visible.
@@ -47,7 +48,8 @@ func (p *Page) WaitText(selector, text string) {
 // Text is the text of the first visible element, as it is shown.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
-	return await[struct{ Text string }](p, "text of "+selector, "const e = "+shown(selector)+"; return e && {Text: e.innerText.trim()}").Text
+	return await[struct{ Text string }](p, "text of "+selector, "const e = "+shown(selector)+
+		"; return e && {Text: e.innerText.trim()}").Text
 }
 
 // Count is the number of elements at this moment, visible or not.
@@ -124,7 +126,8 @@ func (p *Page) Press(key string) {
 }
 
 var modifiers = map[string]chromedp.Modifier{
-	"Alt": chromedp.ModifierAlt, "Control": chromedp.ModifierCtrl, "Meta": chromedp.ModifierMeta, "Shift": chromedp.ModifierShift,
+	"Alt": chromedp.ModifierAlt, "Control": chromedp.ModifierCtrl, "Meta": chromedp.ModifierMeta,
+	"Shift": chromedp.ModifierShift,
 }
 
 // runeOf is the one by which chromedp knows a key.

@@ -21,7 +21,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 // policy is a strict one: no code but the server's, none made of strings.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'"
 
 // site serves pages by path, under the policy.
 func site(t *testing.T, pages map[string]string) string {
@@ -134,8 +135,10 @@ func TestVerdict(t *testing.T) {
 		{page: "own", expect: []string{"Content Security Policy"}},
 		{page: "inline", want: []string{"Content Security Policy: script-src-elem forbids inline"}},
 		{page: "eval", want: []string{"Content Security Policy: script-src forbids eval"}},
-		{page: "foreign", expect: []string{"Content Security Policy"}, want: []string{"to another origin than " + server + ": http://stranger.example/pixel"}},
-		{page: "lax", expect: []string{"127.0.0.1:1"}, want: []string{"to another origin than " + server + ": http://127.0.0.1:1/data"}},
+		{page: "foreign", expect: []string{"Content Security Policy"},
+			want: []string{"to another origin than " + server + ": http://stranger.example/pixel"}},
+		{page: "lax", expect: []string{"127.0.0.1:1"},
+			want: []string{"to another origin than " + server + ": http://127.0.0.1:1/data"}},
 	} {
 		t.Run(c.page, func(t *testing.T) {
 			t.Parallel()
@@ -167,9 +170,12 @@ func TestVerdict(t *testing.T) {
 func TestForeign(t *testing.T) {
 	r := records{origin: "http://127.0.0.1:80"}
 	for url, want := range map[string]bool{
-		"http://127.0.0.1:80": false, "http://127.0.0.1:80/": false, "http://127.0.0.1:80?a": false, "http://127.0.0.1:80/#/b": false,
-		"http://127.0.0.1:8080/": true, "http://127.0.0.1:80@stranger/": true, "https://127.0.0.1:80/": true, "ws://127.0.0.1:80/": true,
-		"data:,": false, "about:blank": false, "blob:http://127.0.0.1:80/1": false, "blob:http://stranger/1": true,
+		"http://127.0.0.1:80": false, "http://127.0.0.1:80/": false, "http://127.0.0.1:80?a": false,
+		"http://127.0.0.1:80/#/b": false,
+		"http://127.0.0.1:8080/":  true, "http://127.0.0.1:80@stranger/": true, "https://127.0.0.1:80/": true,
+		"ws://127.0.0.1:80/": true,
+		"data:,":             false, "about:blank": false, "blob:http://127.0.0.1:80/1": false,
+		"blob:http://stranger/1": true,
 	} {
 		if got := r.foreign(url); got != want {
 			t.Errorf("%s is foreign: %t", url, got)
@@ -286,7 +292,8 @@ func TestFaults(t *testing.T) {
 	p.Offline(false)
 	try(`"real"`)
 
-	if want := []string{"net::ERR_CONNECTION_REFUSED " + server + "/data.json", "net::ERR_INTERNET_DISCONNECTED " + server + "/data.json"}; !slices.Equal(p.Failed(), want) {
+	if want := []string{"net::ERR_CONNECTION_REFUSED " + server + "/data.json", "net::ERR_INTERNET_DISCONNECTED " +
+		server + "/data.json"}; !slices.Equal(p.Failed(), want) {
 		t.Errorf("failed %q, want %q", p.Failed(), want)
 	}
 }

@@ -66,7 +66,8 @@ func (p *Page) Offline(offline bool) {
 		if offline {
 			all = []*network.Conditions{{Offline: true, DownloadThroughput: -1, UploadThroughput: -1}}
 		}
-		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: all})
+		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: all})
 		if err == nil {
 			_, err = cdp.Call(ctx, t, network.OverrideNetworkState, network.OverrideNetworkStateParams{
 				Offline: offline, DownloadThroughput: -1, UploadThroughput: -1,
@@ -148,7 +149,8 @@ func (r *rule) decide(ctx context.Context, id fetch.RequestID) error {
 		}
 		return call(ctx, fetch.FulfillRequest, fetch.FulfillRequestParams{
 			RequestID: id, ResponseCode: r.status, Body: []byte(r.body),
-			ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: kind}, {Name: "Cache-Control", Value: "no-store"}},
+			ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: kind},
+				{Name: "Cache-Control", Value: "no-store"}},
 		})
 	}
 	return call(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: id})

@@ -72,7 +72,8 @@ func (p *Page) listen() error {
 	if err := call(p.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: violationBinding}); err != nil {
 		return err
 	}
-	return call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: violationScript})
+	return call(p.ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: violationScript})
 }
 
 // finish says what went wrong, and ends the requests that still run: a tab that
@@ -138,9 +139,10 @@ func (p *Page) Viewport(width, height int64, dark bool) {
 			Width: width, Height: height, DeviceScaleFactor: 1,
 		})
 		if err == nil {
-			_, err = cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}})
+			_, err = cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+				emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				}})
 		}
 		return chromedp.Void{}, err
 	})

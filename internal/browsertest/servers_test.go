@@ -71,7 +71,8 @@ func TestFilled(t *testing.T) {
 	if status := ask(http.MethodGet, "/v1/operators/"+demo.Idle, "", &idle); status != http.StatusOK || idle.Plan != nil {
 		t.Errorf("%d, plan %v", status, idle.Plan)
 	}
-	if status := ask(http.MethodPut, "/v1/operators/"+demo.Idle, `{"instances": 2}`, &idle); status != http.StatusForbidden {
+	if status := ask(http.MethodPut, "/v1/operators/"+demo.Idle, `{"instances": 2}`,
+		&idle); status != http.StatusForbidden {
 		t.Errorf("a viewer configures an operator: %d", status)
 	}
 }

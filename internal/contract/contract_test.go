@@ -24,7 +24,8 @@ paths:
       parameters:
         - {name: page_size, in: query, schema: {type: integer, format: int64, minimum: 1}}
         - {name: share, in: query, schema: {allOf: [{type: number}], default: 1}}
-        - {name: kinds, in: query, style: form, explode: false, schema: {type: array, items: {type: string, enum: [a, b]}}}
+        - {name: kinds, in: query, style: form, explode: false,
+           schema: {type: array, items: {type: string, enum: [a, b]}}}
       requestBody:
         required: true
         content:
@@ -77,8 +78,10 @@ func put(t *testing.T, target, media, body string) (q asked, said map[string]any
 }
 
 func TestRead(t *testing.T) {
-	q, said, err := put(t, "/things/%37?kinds=a,b&share=0.5&page_size=99999999999999999999", "application/json", `{"name":"x"}`)
-	if err != nil || q.ID != 7 || q.Share != 0.5 || q.PageSize != httpkit.MaxPageSize || !slices.Equal(q.Kinds, []string{"a", "b"}) {
+	q, said, err := put(t, "/things/%37?kinds=a,b&share=0.5&page_size=99999999999999999999", "application/json",
+		`{"name":"x"}`)
+	if err != nil || q.ID != 7 || q.Share != 0.5 || q.PageSize != httpkit.MaxPageSize ||
+		!slices.Equal(q.Kinds, []string{"a", "b"}) {
 		t.Errorf("%+v, %v", q, err)
 	}
 	if said["name"] != "x" {

@@ -21,7 +21,8 @@ func (f *filler) functions(ctx context.Context) error {
 	for id := range instances {
 		instances[id] = object{"id": id, "capacity": 1 + id/20}
 	}
-	if err := f.put(ctx, Functions, object{"instances": instances, "theta_max": 0.1, "table_limit": 300, "strategy": "optimal"}); err != nil {
+	if err := f.put(ctx, Functions, object{"instances": instances, "theta_max": 0.1, "table_limit": 300,
+		"strategy": "optimal"}); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Phases), 6)
@@ -192,7 +193,8 @@ func compressed(number int64, s *planner.Statistics) (*bytes.Buffer, error) {
 		return nil, err
 	}
 	body := new(bytes.Buffer)
-	return body, statsio.WriteCompactJSON(body, number, &compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree})
+	return body, statsio.WriteCompactJSON(body, number,
+		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree})
 }
 
 // edits has a channel that makes more than a quarter of all edits.
@@ -225,7 +227,8 @@ const (
 func (f *filler) big(ctx context.Context) error {
 	configuration := func(instances int) object {
 		return object{
-			"instances": instances, "hash": object{"function": "modulo"}, "theta_max": 0.2, "table_limit": 0, "certificate": "off",
+			"instances": instances, "hash": object{"function": "modulo"}, "theta_max": 0.2, "table_limit": 0,
+			"certificate":      "off",
 			"require_approval": true, "approval": object{"ttl": "12h"},
 		}
 	}

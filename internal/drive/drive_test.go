@@ -18,7 +18,8 @@ func (n byLength) Instance(key []byte, _ uint64) (int32, error) {
 }
 
 func two() planner.Configuration {
-	return planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}, Hash: byLength(2)}
+	return planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}},
+		Hash: byLength(2)}
 }
 
 func interval(rows map[string]float64, order ...string) *planner.Statistics {
@@ -151,16 +152,18 @@ func TestStepEnds(t *testing.T) {
 // A driver may have its own way to plan, and plan on a snapshot beside its stream.
 func TestOwnPlan(t *testing.T) {
 	asked := 0
-	d := New(Operator{Target: two(), Strategy: "mixed", Plan: func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-		asked++
-		return planner.Inspect(s, o)
-	}})
+	d := New(Operator{Target: two(), Strategy: "mixed",
+		Plan: func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+			asked++
+			return planner.Inspect(s, o)
+		}})
 	step, err := d.Step(context.Background(), 0, skewed("aa", "bb"))
 	if err != nil || asked != 1 || len(step.Plan.Moves) != 0 {
 		t.Errorf("asked %d times: %+v, %v", asked, step.Plan, err)
 	}
 	table := d.Table()
-	if beside, err := d.On(context.Background(), 1, step.Snapshot); err != nil || asked != 2 || beside.Plan == nil || d.Table() != table {
+	if beside, err := d.On(context.Background(), 1, step.Snapshot); err != nil || asked != 2 || beside.Plan == nil ||
+		d.Table() != table {
 		t.Errorf("asked %d times: %+v, %v", asked, beside, err)
 	}
 }
@@ -228,13 +231,14 @@ func TestGap(t *testing.T) {
 		steps []Step
 		want  *float64
 	}{
-		"no plans":                  {nil, nil},
-		"no certificates":           {[]Step{{Plan: &planner.Plan{}}}, nil},
-		"no time":                   {[]Step{{}}, nil},
-		"one":                       {[]Step{plan(12, 10, number(0.2), true)}, number(0.2)},
-		"totals":                    {[]Step{plan(12, 10, number(0.2), true), plan(30, 30, number(0), true)}, number(0.05)},
-		"a bound of 0 counts":       {[]Step{plan(5, 0, nil, true), plan(10, 10, number(0), true)}, number(0.5)},
-		"violations do not":         {[]Step{plan(5, 4, nil, false), plan(5, 0, nil, false), plan(10, 10, number(0), true)}, number(0)},
+		"no plans":            {nil, nil},
+		"no certificates":     {[]Step{{Plan: &planner.Plan{}}}, nil},
+		"no time":             {[]Step{{}}, nil},
+		"one":                 {[]Step{plan(12, 10, number(0.2), true)}, number(0.2)},
+		"totals":              {[]Step{plan(12, 10, number(0.2), true), plan(30, 30, number(0), true)}, number(0.05)},
+		"a bound of 0 counts": {[]Step{plan(5, 0, nil, true), plan(10, 10, number(0), true)}, number(0.5)},
+		"violations do not": {[]Step{plan(5, 4, nil, false), plan(5, 0, nil, false), plan(10, 10, number(0), true)},
+			number(0)},
 		"only violations":           {[]Step{plan(5, 4, nil, false)}, nil},
 		"only infeasible":           {[]Step{infeasible}, nil},
 		"infeasible does not count": {[]Step{infeasible, plan(12, 10, number(0.2), true)}, number(0.2)},

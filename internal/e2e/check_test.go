@@ -160,7 +160,8 @@ func (c *checker) table() map[string]int32 {
 		c.fail("the table has %d entries, %d are needed", len(table), needed)
 	}
 	if c.p.RoutingTable.SizeBefore != int64(len(c.s.table)) || c.p.RoutingTable.SizeAfter != int64(len(table)) {
-		c.fail("table sizes %d → %d, recounted %d → %d", c.p.RoutingTable.SizeBefore, c.p.RoutingTable.SizeAfter, len(c.s.table), len(table))
+		c.fail("table sizes %d → %d, recounted %d → %d", c.p.RoutingTable.SizeBefore, c.p.RoutingTable.SizeAfter,
+			len(c.s.table), len(table))
 	}
 	if within := c.s.tableLimit < 0 || int64(len(table)) <= c.s.tableLimit; within != c.p.TableWithinLimit {
 		c.fail("table_within_limit is %v", c.p.TableWithinLimit)

@@ -99,7 +99,8 @@ func (e *engine) compression() *compact.Compression {
 	for i, k := range e.rows {
 		e.statistics.Instance[i] = e.at[k]
 	}
-	s, err := planner.NewSnapshot(e.statistics, e.wanted.configuration(), planner.Base{Configuration: e.pinned.configuration(), HashChanged: e.rescaled()})
+	s, err := planner.NewSnapshot(e.statistics, e.wanted.configuration(),
+		planner.Base{Configuration: e.pinned.configuration(), HashChanged: e.rescaled()})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -146,7 +147,8 @@ func (p *classPlan) moves() (out []compact.Record) {
 func (e *engine) post(number int64, c *compact.Compression) (p classPlan) {
 	e.t.Helper()
 	var body bytes.Buffer
-	if err := statsio.WriteCompactJSON(&body, number, &compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}); err != nil {
+	if err := statsio.WriteCompactJSON(&body, number,
+		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}); err != nil {
 		e.t.Fatal(err)
 	}
 	e.call("POST", "/v1/operators/"+e.operator+"/plans", "application/json", body.Bytes(), 201, &p)
@@ -247,7 +249,8 @@ func TestCompactedKeys(t *testing.T) {
 // the plan that was made with it.
 func (e *engine) comparePlans(n int64) {
 	e.t.Helper()
-	s := situation{keys: map[string]key{}, table: e.table, capacity: map[int32]float64{}, thetaMax: driveThetaMax, tableLimit: -1}
+	s := situation{keys: map[string]key{}, table: e.table, capacity: map[int32]float64{}, thetaMax: driveThetaMax,
+		tableLimit: -1}
 	for _, id := range e.wanted.instances {
 		s.capacity[id] = 1
 	}
@@ -260,7 +263,8 @@ func (e *engine) comparePlans(n int64) {
 	var plans [2]plan
 	for i, degree := range []int{0, 8} {
 		p := &plans[i]
-		e.call("POST", fmt.Sprintf("/v1/operators/keys/plans?interval=%d&compact_degree=%d", n+int64(i), degree), "text/csv", body.Bytes(), 201, p)
+		e.call("POST", fmt.Sprintf("/v1/operators/keys/plans?interval=%d&compact_degree=%d", n+int64(i), degree), "text/csv",
+			body.Bytes(), 201, p)
 		_, errs := check(s, p)
 		for _, err := range errs {
 			e.t.Errorf("R = %d: %v", degree, err)
@@ -271,7 +275,8 @@ func (e *engine) comparePlans(n int64) {
 		e.t.Logf("R = %d: θ %v, %d keys and %v state move", degree, p.Theta, p.Migration.Keys, p.Migration.State)
 	}
 	c := plans[1].Compaction
-	if plans[0].Compaction != nil || c == nil || c.Keys != compactKeys || c.Records > compactKeys/4 || c.Error.Before > 0.001 {
+	if plans[0].Compaction != nil || c == nil || c.Keys != compactKeys || c.Records > compactKeys/4 ||
+		c.Error.Before > 0.001 {
 		e.t.Errorf("%+v", c)
 	}
 	if keys, compacted := plans[0].Migration.State, plans[1].Migration.State; compacted > 1.1*keys {

@@ -371,7 +371,8 @@ func (d *drive) compareTable() {
 		table[e.Key] = e.Instance
 	}
 	if got.Version != d.version || len(table) != len(got.Entries) || !maps.Equal(table, d.table) {
-		d.t.Fatalf("the routing table reads version %d with %d entries, want version %d with %d", got.Version, len(got.Entries), d.version, len(d.table))
+		d.t.Fatalf("the routing table reads version %d with %d entries, want version %d with %d", got.Version,
+			len(got.Entries), d.version, len(d.table))
 	}
 }
 

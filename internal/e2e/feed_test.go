@@ -83,7 +83,8 @@ func benchmarkFeed(b *testing.B, s store.Store, routers, entries int) {
 		}
 		return a.Header.Get("Location")
 	}
-	must("PUT", operator, `{"instances":2,"theta_max":0,"strategy":"llfd","hash":{"function":"reported"}}`, http.StatusCreated)
+	must("PUT", operator, `{"instances":2,"theta_max":0,"strategy":"llfd","hash":{"function":"reported"}}`,
+		http.StatusCreated)
 	var first, last, commits []time.Duration
 	version := 0
 	for b.Loop() {
@@ -93,7 +94,8 @@ func benchmarkFeed(b *testing.B, s store.Store, routers, entries int) {
 		for i := range 2 * entries {
 			fmt.Fprintf(&keys, `,{"key":"key-%d","cost":1,"hash_instance":0}`, i+version*entries)
 		}
-		plan := must("POST", operator+"/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, version, keys.String()[1:]), http.StatusCreated)
+		plan := must("POST", operator+"/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, version, keys.String()[1:]),
+			http.StatusCreated)
 		got := follow(b, fmt.Sprintf("%s/routing-table?since=%d&wait=60s", operator, version-1), routers)
 		awaitWaiting(b, server.URL, routers)
 		b.StartTimer()
@@ -104,7 +106,8 @@ func benchmarkFeed(b *testing.B, s store.Store, routers, entries int) {
 		for i := range times {
 			times[i] = (<-got).Sub(commit)
 		}
-		first, last, commits = append(first, slices.Min(times)), append(last, slices.Max(times)), append(commits, commit.Sub(begin))
+		first, last, commits = append(first, slices.Min(times)), append(last, slices.Max(times)),
+			append(commits, commit.Sub(begin))
 	}
 	report := func(of []time.Duration, unit string) {
 		slices.Sort(of)

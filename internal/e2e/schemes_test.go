@@ -212,7 +212,8 @@ func (d *shifting) put(live []int32) {
 	}
 	config["instances"] = list
 	if d.scheme == "ring" {
-		config["hash"], config["ring"] = map[string]any{"tokens_per_instance": schemeTokens}, map[string]any{"method": "fitted"}
+		config["hash"], config["ring"] = map[string]any{"tokens_per_instance": schemeTokens},
+			map[string]any{"method": "fitted"}
 	}
 	body, err := json.Marshal(config)
 	if err != nil {
@@ -253,7 +254,8 @@ func (d *shifting) post(open func(*testing.T) store.Store) {
 		State []float64 `json:"state"`
 	}{}
 	for _, r := range d.at.rows {
-		columns.Key, columns.Cost, columns.State = append(columns.Key, r.key), append(columns.Cost, r.cost), append(columns.State, r.state)
+		columns.Key, columns.Cost, columns.State = append(columns.Key, r.key), append(columns.Cost, r.cost),
+			append(columns.State, r.state)
 	}
 	body, err := json.Marshal(map[string]any{"interval": d.at.number, "columns": columns})
 	if err != nil {
@@ -266,7 +268,8 @@ func (d *shifting) post(open func(*testing.T) store.Store) {
 		d.start(open)
 	}
 	d.call("POST", d.path("/plans"), "application/json", body, 200, &again)
-	if again.ID != p.ID || !slices.Equal(again.Migrations, p.Migrations) && d.scheme == "ring" || len(again.Ranges.Owners) != len(p.Ranges.Owners) {
+	if again.ID != p.ID || !slices.Equal(again.Migrations, p.Migrations) && d.scheme == "ring" ||
+		len(again.Ranges.Owners) != len(p.Ranges.Owners) {
 		d.t.Fatalf("interval %d: another plan of the same statistics", d.at.number)
 	}
 	before := d.versions[len(d.versions)-1]

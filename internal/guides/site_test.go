@@ -62,8 +62,9 @@ func TestRender(t *testing.T) {
 	site, err := Site(fstest.MapFS{
 		"README.md":      {Data: []byte("# Top\n\n[guides](docs/README.md) ![picture](docs/p.png) [code](go.mod)\n")},
 		"docs/README.md": {Data: []byte("# All\n\n[one](one.md#a-b), [top](../README.md), [contract](../openapi.yaml)\n")},
-		"docs/one.md":    {Data: []byte("# One\n\n## A, b\n\n[above](README.md) [here](#a-b) <b onclick=x>raw</b>\n\n## A b\n")},
-		"docs/p.png":     {Data: []byte("picture")},
+		"docs/one.md": {Data: []byte(
+			"# One\n\n## A, b\n\n[above](README.md) [here](#a-b) <b onclick=x>raw</b>\n\n## A b\n")},
+		"docs/p.png": {Data: []byte("picture")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -59,25 +59,38 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			prometheus.ExponentialBuckets(0.0001, 4, 10), "strategy"),
 		analysing: histogram("plannerd_analysis_duration_seconds", "Time that an analysis took.",
 			prometheus.ExponentialBuckets(0.0001, 4, 12), "analysis"),
-		built:  counter("plannerd_hash_functions_built_total", "Hash functions built; those used last are kept.").WithLabelValues(),
-		plans:  counter("plannerd_plans_total", "Plans that requests to this process brought to a status.", "strategy", "status"),
-		causes: counter("plannerd_plan_causes_total", "New plans by what they say about why they are as they are; a plan may have several causes.", "cause"),
-		gap: histogram("plannerd_plan_gap_ratio", "How far a new plan is above what is proven to be least, relative to that; without plans that have no such figure.",
+		built: counter("plannerd_hash_functions_built_total", "Hash functions built; those used last are kept.").
+			WithLabelValues(),
+		plans: counter("plannerd_plans_total", "Plans that requests to this process brought to a status.",
+			"strategy", "status"),
+		causes: counter("plannerd_plan_causes_total",
+			"New plans by what they say about why they are as they are; a plan may have several causes.", "cause"),
+		gap: histogram("plannerd_plan_gap_ratio",
+			"How far a new plan is above what is proven to be least, relative to that; without plans that have no such figure.",
 			[]float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "strategy"),
-		migratedState: counter("plannerd_committed_state_total", "State that committed plans migrated, in the operator's unit.", "operator"),
-		migratedKeys:  counter("plannerd_committed_keys_total", "Keys that committed plans migrated.", "operator"),
+		migratedState: counter("plannerd_committed_state_total",
+			"State that committed plans migrated, in the operator's unit.", "operator"),
+		migratedKeys: counter("plannerd_committed_keys_total", "Keys that committed plans migrated.", "operator"),
 		transitions: counter("plannerd_plan_transitions_total",
 			"Steps of plans that requests to this process made; from is empty for their creation.", "operator", "from", "to"),
-		expired:    counter("plannerd_plans_expired_total", "Plans whose expiry this process wrote down, unasked.").WithLabelValues(),
-		theta:      gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.", "operator", "when"),
-		thetaMax:   gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.", "operator"),
-		newest:     gauge("plannerd_newest_plan_timestamp_seconds", "When this process made the operator's newest plan.", "operator"),
-		tableSize:  gauge("plannerd_routing_table_entries", "Size of the committed routing table, as this process last saw it.", "operator"),
-		tableLimit: gauge("plannerd_routing_table_limit_entries", "Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
-		operators:  operatorLabels{limit: operators, known: map[string]bool{}},
+		expired: counter("plannerd_plans_expired_total", "Plans whose expiry this process wrote down, unasked.").
+			WithLabelValues(),
+		theta: gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.",
+			"operator", "when"),
+		thetaMax: gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.",
+			"operator"),
+		newest: gauge("plannerd_newest_plan_timestamp_seconds",
+			"When this process made the operator's newest plan.", "operator"),
+		tableSize: gauge("plannerd_routing_table_entries",
+			"Size of the committed routing table, as this process last saw it.", "operator"),
+		tableLimit: gauge("plannerd_routing_table_limit_entries",
+			"Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
+		operators: operatorLabels{limit: operators, known: map[string]bool{}},
 	}
-	gauge("plannerd_build_info", "1; the labels tell what runs.", "version", "goversion").WithLabelValues(version, runtime.Version()).Set(1)
-	r.MustRegister(budgetCollector{memory}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge("plannerd_build_info", "1; the labels tell what runs.", "version", "goversion").
+		WithLabelValues(version, runtime.Version()).Set(1)
+	r.MustRegister(budgetCollector{memory}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -138,11 +151,15 @@ func (m *Metrics) Watch(service *planning.Service, slots int) {
 type budgetCollector struct{ budget *admission.Budget }
 
 var (
-	budgetDesc   = prometheus.NewDesc("plannerd_memory_budget_bytes", "Memory that all requests together may hold.", nil, nil)
-	reservedDesc = prometheus.NewDesc("plannerd_memory_reserved_bytes", "Memory that requests hold, as they reckon.", nil, nil)
-	leasesDesc   = prometheus.NewDesc("plannerd_memory_requests", "Requests that hold memory, or wait for it.", []string{"state"}, nil)
+	budgetDesc = prometheus.NewDesc("plannerd_memory_budget_bytes",
+		"Memory that all requests together may hold.", nil, nil)
+	reservedDesc = prometheus.NewDesc("plannerd_memory_reserved_bytes",
+		"Memory that requests hold, as they reckon.", nil, nil)
+	leasesDesc = prometheus.NewDesc("plannerd_memory_requests", "Requests that hold memory, or wait for it.",
+		[]string{"state"}, nil)
 	refusalsDesc = prometheus.NewDesc("plannerd_memory_rejections_total",
-		"Requests that got no memory: it did not become free in time (full), all waited for each other (stalled), or they need more than there is (exceeded).",
+		"Requests that got no memory: it did not become free in time (full), all waited for each other (stalled), or they "+
+			"need more than there is (exceeded).",
 		[]string{"reason"}, nil)
 )
 

@@ -66,7 +66,8 @@ func (g *Grid) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // else. problems has an input error for each value that is out of bounds or is then
 // never tried, by the parameter's name in the grid and, of several values, the place;
 // longest is the greatest deadline.
-func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (trials []Trial, problems []*planner.InputError) {
+func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (trials []Trial,
+	problems []*planner.InputError) {
 	bad := func(field, detail string) {
 		problems = append(problems, &planner.InputError{Row: -1, Field: field, Detail: detail})
 	}
@@ -90,7 +91,8 @@ func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (t
 		combinations *= max(1, len(g[p.Name]))
 	}
 	if combinations > MostTrials {
-		bad("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned", combinations, MostTrials))
+		bad("strategies", fmt.Sprintf("and parameters make %d combinations; at most %d are planned",
+			combinations, MostTrials))
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -109,17 +109,21 @@ var list = []Parameter{
 		Help: "β in γ(k) = cost^β / state, by which keys to move are chosen.", Grid: "beta", First: true,
 	}, {
 		Name: "key_overhead", Label: "Overhead per key", Type: Number, Unit: State, Maximum: planner.MaxAmount, Default: 0.0,
-		Help: "Added to the state of every migrated key in the objective: each key that moves costs a pause.", Grid: "key_overhead",
+		Help: "Added to the state of every migrated key in the objective: each key that moves costs a pause.",
+		Grid: "key_overhead",
 	}, {
-		Name: "certificate", Label: "Certificate", Type: Choice, Schema: "CertificateLevel", Default: string(planner.CertificateFast),
+		Name: "certificate", Label: "Certificate", Type: Choice, Schema: "CertificateLevel",
+		Default: string(planner.CertificateFast),
 		Choices: []Word{
 			{string(planner.CertificateOff), "Off", "There is none."},
 			{string(planner.CertificateFast), "Fast", "On large inputs it takes no longer than the strategy itself."},
 			{string(planner.CertificateTight), "Tight", "It takes longer, and proves smaller gaps."},
 		},
 		Help: "Effort that goes into proving how good any plan can be at best.", Grid: "certificate",
-		Doc: "How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes no " +
-			"longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs too, which " +
+		Doc: "How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it " +
+			"takes no " +
+			"longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs too, " +
+			"which " +
 			"takes longer and gives smaller gaps.",
 	}, {
 		Name: "objective", Label: "Objective", Type: Choice, Default: string(planner.MinMigration),
@@ -129,20 +133,28 @@ var list = []Parameter{
 		},
 		Help: "What to minimise.", Grid: "objective",
 		GridDoc: "Of several, strategies that do not read this parameter take `min_migration` only.",
-		Doc: "What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance within " +
-			"(1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within `migration_limit` and the " +
-			"table limit, by those strategies that read this parameter. `theta_max` then says no more than what counts as balanced, " +
+		Doc: "What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance " +
+			"within " +
+			"(1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within `migration_limit` " +
+			"and the " +
+			"table limit, by those strategies that read this parameter. `theta_max` then says no more than what counts as " +
+			"balanced, " +
 			"and `trigger` when an operator plans.",
 	}, {
 		Name: "migration_limit", Label: "Migration limit", Type: Limit, None: "none",
-		Help: "The most that a plan may move under min_imbalance, which needs it: 5% of all state, 1200keys, or 3e6 in the unit of state.",
+		Help: "The most that a plan may move under min_imbalance, which needs it: 5% of all state, 1200keys, or 3e6 in the " +
+			"unit of state.",
 		Grid: "migration_limit", GridDoc: "A list is a trade-off curve. Combined with objective `min_imbalance` only.",
 	}, {
 		Name: "work_budget", Label: "Work budget", Type: Integer, Unit: Steps, Maximum: maxInteger, Default: int64(0),
-		Help: "Bound on the work of a plan, 0 for none. Unlike a deadline it gives the same plan on every machine.", Grid: "work_budget",
-		Doc: "Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan by then " +
-			"gives the best one, with the end reason `work_budget`; others leave everything where it is, with the cause `unfinished`. " +
-			"The same budget gives the same plan on every machine: the `work_units` of a plan that a deadline cut are the budget that " +
+		Help: "Bound on the work of a plan, 0 for none. Unlike a deadline it gives the same plan on every machine.",
+		Grid: "work_budget",
+		Doc: "Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan " +
+			"by then " +
+			"gives the best one, with the end reason `work_budget`; others leave everything where it is, with the cause " +
+			"`unfinished`. " +
+			"The same budget gives the same plan on every machine: the `work_units` of a plan that a deadline cut are the " +
+			"budget that " +
 			"repeats it.",
 	}, {
 		Name: "sigma", Label: "σ", Type: Number, Maximum: maxNumber, None: "auto",
@@ -151,24 +163,31 @@ var list = []Parameter{
 		Name: "deadline", Label: "Deadline", Type: Interval, None: "none",
 		Help:    "Bound on the time of a plan, such as 500ms or 1m30s.",
 		Schemes: everyScheme, Grid: "deadline",
-		Doc: "Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes unless it " +
-			"was told otherwise, which also bounds plans without a deadline); null for the server's own bound. As a work budget, with " +
+		Doc: "Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes " +
+			"unless it " +
+			"was told otherwise, which also bounds plans without a deadline); null for the server's own bound. As a work " +
+			"budget, with " +
 			"the end reason `stopped`; how far a strategy gets depends on the machine.",
 	}, {
 		Name: "compact/degree", Label: "R", Type: Integer, Maximum: 1 << 30, Default: int64(0), Schema: "CompactDegree",
 		Help: "The degree of the compact form: 1 is the finest, 0 plans on keys.",
-		Doc: "The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers of two " +
-			"and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right to R/2. 1 is the " +
+		Doc: "The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers " +
+			"of two " +
+			"and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right to R/2. 1 " +
+			"is the " +
 			"finest; 0 is no compaction.",
 		Grid: "compact_degree", First: true, PowersOfTwo: true,
-		GridDoc: "In place of the `degree` of `compact` of the request or the operator, whose scales hold for all. 0 is a plan on " +
+		GridDoc: "In place of the `degree` of `compact` of the request or the operator, whose scales hold for all. 0 is a " +
+			"plan on " +
 			"keys. Not with compact records.",
 		GridQueryDoc: "with compact records one value, `compact.degree`",
 	}, {
-		Name: "compact/cost_scale", Label: "Cost scale", Type: Number, Minimum: 1 / planner.MaxAmount, Maximum: planner.MaxAmount, None: "auto",
+		Name: "compact/cost_scale", Label: "Cost scale", Type: Number, Minimum: 1 / planner.MaxAmount,
+		Maximum: planner.MaxAmount, None: "auto",
 		Help: "The real cost of a discretised 1; auto takes the smallest positive cost.",
 	}, {
-		Name: "compact/state_scale", Label: "State scale", Type: Number, Minimum: 1 / planner.MaxAmount, Maximum: planner.MaxAmount, None: "auto",
+		Name: "compact/state_scale", Label: "State scale", Type: Number, Minimum: 1 / planner.MaxAmount,
+		Maximum: planner.MaxAmount, None: "auto",
 		Help: "The real state of a discretised 1; auto takes the smallest positive state.",
 	}, {
 		Name: "ring/method", Label: "Method", Type: Choice, Default: string(ring.Halving),
@@ -180,10 +199,12 @@ var list = []Parameter{
 		Help: "How a plan changes the tokens of the ring.", Schemes: []string{SchemeRing},
 	}, {
 		Name: "ring/tau", Label: "τ", Type: Number, Maximum: planner.MaxAmount, Default: ring.DefaultTau,
-		Help: "An instance is overloaded when its load exceeds (1+τ) times the second greatest.", Schemes: []string{SchemeRing},
+		Help:    "An instance is overloaded when its load exceeds (1+τ) times the second greatest.",
+		Schemes: []string{SchemeRing},
 	}, {
-		Name: "ring/max_rounds", Label: "Rounds", Type: Integer, Minimum: 1, Maximum: 65536, Default: int64(ring.DefaultMaxRounds),
-		Help: "How often a plan may relieve each instance.", Schemes: []string{SchemeRing},
+		Name: "ring/max_rounds", Label: "Rounds", Type: Integer, Minimum: 1, Maximum: 65536,
+		Default: int64(ring.DefaultMaxRounds),
+		Help:    "How often a plan may relieve each instance.", Schemes: []string{SchemeRing},
 	}, {
 		Name: "ranges/method", Label: "Method", Type: Choice, Default: string(ranges.MinMovement),
 		Choices: []Word{
@@ -193,7 +214,8 @@ var list = []Parameter{
 		Help: "How a plan divides the key space.", Schemes: []string{SchemeRanges},
 	}, {
 		Name: "ranges/max_intervals", Label: "Ranges of an instance", Type: Integer, Minimum: 1, Maximum: 65536,
-		Default: int64(ranges.DefaultMaxIntervals), Help: "The most ranges that an instance may own.", Schemes: []string{SchemeRanges},
+		Default: int64(ranges.DefaultMaxIntervals), Help: "The most ranges that an instance may own.",
+		Schemes: []string{SchemeRanges},
 	},
 }
 

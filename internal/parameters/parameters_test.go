@@ -177,13 +177,16 @@ func TestTrials(t *testing.T) {
 		{"mixed", `{}`, "mixed"},
 		{"mixed,lpt", `{"theta_max":[0.02,0.08],"table_limit":[5,null]}`,
 			"mixed 0.02 5|mixed 0.02 none|mixed 0.08 5|mixed 0.08 none|lpt 0.02 5|lpt 0.02 none|lpt 0.08 5|lpt 0.08 none"},
-		{"mixed,optimal", `{"objective":["min_migration","min_imbalance"],"migration_limit":[{"fraction":0.05},{"keys":7}],"deadline":"1s"}`,
-			"mixed min_migration none 1s|optimal min_migration none 1s|optimal min_imbalance 5% 1s|optimal min_imbalance 7keys 1s"},
+		{"mixed,optimal",
+			`{"objective":["min_migration","min_imbalance"],"migration_limit":[{"fraction":0.05},{"keys":7}],"deadline":"1s"}`,
+			"mixed min_migration none 1s|optimal min_migration none 1s|optimal min_imbalance 5% 1s|optimal min_imbalance " +
+				"7keys 1s"},
 		{"readj", `{"sigma":[null,0.5],"compact_degree":[0,8]}`, "readj auto 0|readj auto 8|readj 0.5 0|readj 0.5 8"},
 		{"mixed", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
 		{"mixed,optimal", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
 		{"optimal", `{"objective":"min_imbalance"}`, "migration_limit: is needed with objective min_imbalance"},
-		{"optimal", `{"objective":"min_imbalance","migration_limit":null}`, "migration_limit: is needed with objective min_imbalance"},
+		{"optimal", `{"objective":"min_imbalance","migration_limit":null}`,
+			"migration_limit: is needed with objective min_imbalance"},
 		{"optimal", `{"migration_limit":{"keys":1}}`, "migration_limit: belongs to objective min_imbalance"},
 		{"mixed", `{"compact_degree":[1,3]}`, "compact_degree/1: must be 0 or a power of two up to 2^30"},
 		{"mixed", `{"deadline":["1s","2h"]}`, "deadline/1: must be from 1ms to 1h0m0s"},
@@ -213,7 +216,8 @@ func TestTrials(t *testing.T) {
 		many = append(many, float64(i))
 	}
 	_, problems := Grid{"theta_max": many, "beta": many}.Trials([]string{"mixed"}, Defaults(), time.Hour)
-	if len(problems) != 1 || problems[0].Error() != "strategies: and parameters make 289 combinations; at most 256 are planned" {
+	if len(problems) != 1 ||
+		problems[0].Error() != "strategies: and parameters make 289 combinations; at most 256 are planned" {
 		t.Errorf("too many: %v", problems)
 	}
 	var g Grid
@@ -227,7 +231,8 @@ func TestCheck(t *testing.T) {
 		{"mixed", `{"theta_max":0.1,"deadline":"1s","compact":{"degree":8,"cost_scale":1}}`, ""},
 		{"mixed", `{"theta_max":-1}`, "theta_max: must be ≥ 0 and finite"},
 		{"mixed", `{"deadline":"2h"}`, "deadline: must be from 1ms to 1h0m0s"},
-		{"mixed", `{"objective":"min_imbalance","migration_limit":{"keys":1}}`, "objective: min_imbalance is known to strategy optimal only"},
+		{"mixed", `{"objective":"min_imbalance","migration_limit":{"keys":1}}`,
+			"objective: min_imbalance is known to strategy optimal only"},
 		{"optimal", `{"objective":"min_imbalance","migration_limit":{"keys":1}}`, ""},
 		{"mixed", `{"compact":{"degree":3}}`, "compact/degree: must be a power of two from 1 to 2^30"},
 		{"mixed", `{"compact":{"degree":0,"cost_scale":1}}`, "compact/cost_scale: is for a degree above 0"},

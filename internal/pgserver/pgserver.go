@@ -17,8 +17,9 @@ import (
 )
 
 // ErrNotInstalled says that the machine has no server.
-var ErrNotInstalled = errors.New("no PostgreSQL server found: install one (on Debian and Ubuntu: apt-get install postgresql) " +
-	"so that initdb and pg_ctl are on the PATH or in /usr/lib/postgresql/*/bin")
+var ErrNotInstalled = errors.New(
+	"no PostgreSQL server found: install one (on Debian and Ubuntu: apt-get install postgresql) " +
+		"so that initdb and pg_ctl are on the PATH or in /usr/lib/postgresql/*/bin")
 
 // errNoURL does not show the URL, which may have a password.
 var errNoURL = errors.New("the URL of the database server cannot be read")

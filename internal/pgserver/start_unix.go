@@ -162,7 +162,8 @@ func initialize(programs, folder, password string, attributes *syscall.SysProcAt
 	if err := giveAway(passwordFile, attributes.Credential); err != nil {
 		return err
 	}
-	command := exec.CommandContext(context.Background(), filepath.Join(programs, "initdb"), "--pgdata="+filepath.Join(folder, "data"),
+	command := exec.CommandContext(context.Background(), filepath.Join(programs, "initdb"), "--pgdata="+
+		filepath.Join(folder, "data"),
 		"--username=postgres", "--pwfile="+passwordFile, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
 	command.Dir, command.SysProcAttr = folder, attributes
 	if output, err := command.CombinedOutput(); err != nil {
@@ -190,7 +191,8 @@ type guard struct {
 }
 
 // runGuardian returns when the server accepts connections.
-func runGuardian(programs, folder string, port int, settings []string, attributes *syscall.SysProcAttr) (*guard, error) {
+func runGuardian(programs, folder string, port int, settings []string,
+	attributes *syscall.SysProcAttr) (*guard, error) {
 	var options strings.Builder
 	for _, s := range settings {
 		options.WriteString(" -c " + s)

@@ -28,7 +28,8 @@ func TestNewDatabaseIsEmptyAndOnItsOwn(t *testing.T) {
 	}
 	conn := connect(second)
 	var tables int
-	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").
+		Scan(&tables); err != nil {
 		t.Fatal(err)
 	}
 	if tables != 0 {

@@ -31,7 +31,8 @@ func keysAt(interval int64, n int) *planning.Statistics {
 // pendingOf is what routers are told of the plan that is being carried out.
 func (e *env) pendingOf(name string) *planning.PendingTable {
 	e.Helper()
-	v, err := e.Table(e.Context(), planning.TableQuery{Operator: name, Version: planning.NotAsked, Since: planning.NotAsked}, e.lease())
+	v, err := e.Table(e.Context(), planning.TableQuery{Operator: name, Version: planning.NotAsked,
+		Since: planning.NotAsked}, e.lease())
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func TestAwaited(t *testing.T) {
 	}
 	// With another instance the routes of keys change that nobody has named yet.
 	e.configure("clicks", configuration(3))
-	if p := e.propose("clicks", at(keysAt(2, 4), 0, 1, 0, 1)); p.Status != "approved" || !slices.Equal(p.Awaited, []int32{0, 1, 2}) {
+	if p := e.propose("clicks", at(keysAt(2, 4), 0, 1, 0, 1)); p.Status != "approved" ||
+		!slices.Equal(p.Awaited, []int32{0, 1, 2}) {
 		t.Errorf("after a rescale %s awaits %v", p.Status, p.Awaited)
 	}
 }

@@ -53,7 +53,8 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Para
 
 // compute runs a strategy when a slot is free, within the time that the parameters
 // and the service allow.
-func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot, p Parameters) (*planner.Plan, error) {
+func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot,
+	p Parameters) (*planner.Plan, error) {
 	release, err := e.slots.take(ctx)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,8 @@ func (e *engine) Analyse(ctx context.Context, name string, run func(context.Cont
 	case ctx.Err() != nil: // nobody waits for it any more
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(Unfinished, fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
+		return refuse(Unfinished,
+			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
 	case err == nil:
 		e.observer.Analysed(name, time.Since(begin))
 	}

@@ -103,16 +103,19 @@ var storeRefusals = []storeRefusal{
 	{store.ErrIdempotencyLost, IdempotencyKeyRunning, "Another request with the idempotency key is being worked on."},
 	{store.ErrNotFound, "", "%s does not exist."},
 	{store.ErrPurged, Purged, "%s is no longer kept."},
-	{store.ErrIntervalPlanned, IntervalPlanned, "The interval has a plan that was made of other statistics or under another configuration."},
+	{store.ErrIntervalPlanned, IntervalPlanned,
+		"The interval has a plan that was made of other statistics or under another configuration."},
 	{store.ErrFenced, Fenced, "An engine with a higher epoch has taken over."},
 	{store.ErrIntervalOutdated, IntervalOutdated, "A newer interval was planned already."},
 	{store.ErrBaseChanged, BaseChanged, "The committed routing table is no longer the one that the plan changes."},
-	{store.ErrConfigurationChanged, ConfigurationChanged, "The operator's configuration changed while planning; try again."},
+	{store.ErrConfigurationChanged, ConfigurationChanged,
+		"The operator's configuration changed while planning; try again."},
 	{store.ErrReportsChanged, ReportsChanged, "Reports of the interval keep coming while planning; try again."},
 	{store.ErrPlanInFlight, PlanInFlight, "Another plan of the operator is being carried out."},
 	{store.ErrPlanPending, PlanPending, "Another plan of the operator waits for approval."},
 	{store.ErrNotAwaited, NotAwaited, "The plan does not await every one of the instances."},
-	{store.ErrAcksMissing, AcksMissing, "The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
+	{store.ErrAcksMissing, AcksMissing,
+		"The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
@@ -164,7 +167,8 @@ var errOvertaken = errors.New("overtaken by another request")
 // overtaken marks the refusals of CreatePlan that another attempt may answer.
 func overtaken(err error) error {
 	for _, changed := range []error{
-		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated, store.ErrFenced,
+		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated,
+		store.ErrFenced,
 		store.ErrReportsChanged, store.ErrPlanInFlight, store.ErrPlanPending,
 	} {
 		if errors.Is(err, changed) {

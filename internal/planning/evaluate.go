@@ -10,7 +10,8 @@ import (
 
 // evaluate works out what the moves of a plan of a routing table come to under other
 // statistics than it was made of; nil when that cannot be told.
-func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statistics, other store.Plan) (*planner.Plan, error) {
+func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statistics,
+	other store.Plan) (*planner.Plan, error) {
 	if other.Classes || in.classes != nil {
 		return nil, nil
 	}
@@ -22,7 +23,8 @@ func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statis
 	if err != nil {
 		return nil, err
 	}
-	f := &forecast{planInput: in, st: st, config: config, changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
+	f := &forecast{planInput: in, st: st, config: config,
+		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
 		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
 	}
@@ -31,7 +33,8 @@ func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statis
 		return nil, unevaluated(err)
 	}
 	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.planner.Instances},
-		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.planner.Instances}, HashChanged: true, Stop: b.stop})
+		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.planner.Instances}, HashChanged: true,
+			Stop: b.stop})
 	if err != nil {
 		return nil, unevaluated(err)
 	}

@@ -91,7 +91,8 @@ func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
 	e.store, e.budget = s, admission.NewBudget(1<<30, time.Second)
 	log := slog.New(slog.DiscardHandler)
 	c := planning.Config{
-		Store: s, Measured: planning.Measurements{Registry: prometheus.NewRegistry(), Log: log}, Observer: e.observed, Logger: log,
+		Store: s, Measured: planning.Measurements{Registry: prometheus.NewRegistry(), Log: log},
+		Observer: e.observed, Logger: log,
 		Now: e.clock, Memory: e.budget,
 		Limits: planning.Limits{Plans: 2, PlanTime: time.Minute, Rows: 1000, Waiting: 10, SweepEvery: time.Hour},
 	}
@@ -127,9 +128,10 @@ func configuration(n int) planning.Configuration {
 	c := planning.Configuration{
 		Scheme: planning.SchemeTable, Strategy: "mixed",
 		Parameters: planning.Parameters{Values: parameters.Defaults()},
-		Hash:       planning.Hash{Function: "modulo"}, Trigger: planning.Trigger{Theta: 0.1}, TableOwner: planning.OwnerPlanner,
-		Reports:   planning.ReportOptions{Missing: planning.MissingFail, MaxAge: 3},
-		Retention: planning.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,
+		Hash:       planning.Hash{Function: "modulo"}, Trigger: planning.Trigger{Theta: 0.1},
+		TableOwner: planning.OwnerPlanner,
+		Reports:    planning.ReportOptions{Missing: planning.MissingFail, MaxAge: 3},
+		Retention:  planning.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,
 	}
 	c.ThetaMax = 0.1
 	for i := range n {

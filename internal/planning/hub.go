@@ -220,7 +220,8 @@ func (s *subscription) mark() (changed <-chan struct{}, generation uint64) {
 // view returns what make comes to after the event of that number: one of those
 // who want it makes it, all others wait. The function it returns lets go of it.
 func (s *subscription) view(
-	ctx context.Context, key viewKey, memory *admission.Budget, make func(context.Context, *admission.Lease) (*TableView, error),
+	ctx context.Context, key viewKey, memory *admission.Budget,
+	make func(context.Context, *admission.Lease) (*TableView, error),
 ) (*TableView, func(), error) {
 	v, first := s.join(key)
 	kept := false

@@ -46,7 +46,8 @@ type Claim[T any] struct {
 // Begin claims the key of a request. answer makes what the store keeps of the result of
 // the method that is given the claim; it may be called more than once. If the request
 // was made before the error is an [*EarlierAnswer].
-func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest, answer func(T) (int, []byte, error)) (*Claim[T], error) {
+func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
+	answer func(T) (int, []byte, error)) (*Claim[T], error) {
 	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, s.now())
 	if err != nil {
 		return nil, aboutStore(err)
@@ -54,7 +55,8 @@ func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest, answer f
 	if claimed.Done {
 		return nil, &EarlierAnswer{claimed.Status, claimed.Answer}
 	}
-	return &Claim[T]{service: s, request: r, token: claimed.Token, answer: answer, rest: s.extending(ctx, r, claimed.Token)}, nil
+	return &Claim[T]{service: s, request: r, token: claimed.Token, answer: answer,
+		rest: s.extending(ctx, r, claimed.Token)}, nil
 }
 
 // extending lets a request hold its key for as long as it is worked on: until the
@@ -94,13 +96,14 @@ func (c *Claim[T]) completing(ctx context.Context, result func(store.Outcome) (T
 	if c == nil {
 		return ctx
 	}
-	return store.WithCompletion(ctx, store.Completion{Idempotency: c.request, Token: c.token, Answer: func(out store.Outcome) (int, []byte, error) {
-		v, err := result(out)
-		if err != nil {
-			return 0, nil, err
-		}
-		return c.answer(v)
-	}})
+	return store.WithCompletion(ctx, store.Completion{Idempotency: c.request, Token: c.token,
+		Answer: func(out store.Outcome) (int, []byte, error) {
+			v, err := result(out)
+			if err != nil {
+				return 0, nil, err
+			}
+			return c.answer(v)
+		}})
 }
 
 // Finish keeps the answer to a request that had nothing to change.

@@ -64,7 +64,8 @@ func changesTo(after layout, stored []store.Entry) []store.Change {
 func entriesAfter(entries []store.Entry, changes []store.Change) []store.Entry {
 	out := make([]store.Entry, 0, len(entries)+len(changes))
 	for _, c := range changes {
-		i, held := slices.BinarySearchFunc(entries, c.Key, func(e store.Entry, key []byte) int { return bytes.Compare(e.Key, key) })
+		i, held := slices.BinarySearchFunc(entries, c.Key,
+			func(e store.Entry, key []byte) int { return bytes.Compare(e.Key, key) })
 		out = append(out, entries[:i]...)
 		if entries = entries[i:]; held {
 			entries = entries[1:]

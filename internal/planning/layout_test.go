@@ -37,7 +37,8 @@ func TestOwnersRoundTrip(t *testing.T) {
 			cut++
 		}
 		stored := after.entries()
-		if !slices.IsSortedFunc(stored, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) || len(stored[0].Key) == 0 {
+		if !slices.IsSortedFunc(stored, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) ||
+			len(stored[0].Key) == 0 {
 			t.Fatalf("%q", stored)
 		}
 		back, err := readOwners(stored)
@@ -52,7 +53,8 @@ func TestOwnersRoundTrip(t *testing.T) {
 		}
 		var transfers []ranges.Transfer
 		for _, m := range rangesOf(difference(before, division)) {
-			transfers = append(transfers, ranges.Transfer{From: m.From, To: m.To, Interval: ranges.Interval{Low: m.Range.From, High: m.Range.To}})
+			transfers = append(transfers, ranges.Transfer{From: m.From, To: m.To,
+				Interval: ranges.Interval{Low: m.Range.From, High: m.Range.To}})
 		}
 		made, err := ranges.Owners(before).Apply(transfers)
 		if err != nil || !sameOwners(owners(made), after) {
@@ -71,7 +73,8 @@ func difference(before owners, after ranges.Owners) *ranges.Division {
 	for i, low := range lows[:5] {
 		from, _ := ranges.Owners(before).Find(low)
 		if to, _ := after.Find(low); from != to {
-			p.Transfers = append(p.Transfers, ranges.Transfer{From: from, To: to, Interval: ranges.Interval{Low: low, High: lows[i+1]}})
+			p.Transfers = append(p.Transfers, ranges.Transfer{From: from, To: to,
+				Interval: ranges.Interval{Low: low, High: lows[i+1]}})
 		}
 	}
 	return p
@@ -79,7 +82,8 @@ func difference(before owners, after ranges.Owners) *ranges.Division {
 
 // TestTokensRoundTrip: what the store keeps of a ring is that ring, in its order.
 func TestTokensRoundTrip(t *testing.T) {
-	held := tokens{{ID: 0, Tokens: 1}, {ID: 255, Tokens: 7}, {ID: 256, Tokens: math.MaxUint16}, {ID: math.MaxInt32, Tokens: ring.MaxTokens}}
+	held := tokens{{ID: 0, Tokens: 1}, {ID: 255, Tokens: 7}, {ID: 256, Tokens: math.MaxUint16},
+		{ID: math.MaxInt32, Tokens: ring.MaxTokens}}
 	stored := held.entries()
 	if !slices.IsSortedFunc(stored, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) {
 		t.Fatalf("%q", stored)

@@ -78,7 +78,8 @@ func layoutParametersOf(p Parameters) layoutParameters {
 func withLayoutParameters(c Configuration) Configuration {
 	c.Strategy = ""
 	c.Parameters = Parameters{
-		Values: parameters.Values{Options: planner.Options{ThetaMax: c.ThetaMax}, Deadline: c.Deadline}, Ring: c.Ring, Ranges: c.Ranges,
+		Values: parameters.Values{Options: planner.Options{ThetaMax: c.ThetaMax}, Deadline: c.Deadline}, Ring: c.Ring,
+		Ranges: c.Ranges,
 	}
 	return c
 }
@@ -86,7 +87,8 @@ func withLayoutParameters(c Configuration) Configuration {
 func (s layoutScheme) configurationForm(c Configuration) any {
 	return layoutConfiguration{
 		Scheme: c.Scheme, Instances: c.Instances, layoutParameters: layoutParametersOf(c.Parameters), Hash: s.shownHash(c),
-		Trigger: c.Trigger, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention, StoreInputs: c.StoreInputs,
+		Trigger: c.Trigger, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention,
+		StoreInputs: c.StoreInputs,
 	}
 }
 
@@ -127,7 +129,8 @@ func (s layoutScheme) admit(_ *base, st *Statistics) error {
 }
 
 func (s layoutScheme) admitPartial() error {
-	return refuse(CompleteCoverageRequired, "Under the scheme "+string(s.name())+" only complete statistics tell what moves.")
+	return refuse(CompleteCoverageRequired, "Under the scheme "+string(s.name())+
+		" only complete statistics tell what moves.")
 }
 
 func (layoutScheme) place(b *base) statsio.Place {
@@ -201,7 +204,8 @@ func (s layoutScheme) noAction(
 
 // evaluate works out what a plan comes to under other statistics than it was made of;
 // nil when that cannot be told.
-func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, other store.Plan) (*planner.Plan, error) {
+func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics,
+	other store.Plan) (*planner.Plan, error) {
 	config, p, err := termsOf(ctx, e.reader, other)
 	if err != nil {
 		return nil, err
@@ -358,7 +362,8 @@ func toNobody(p *planner.Plan) {
 	for i := range p.Instances {
 		p.Instances[i].After, p.Instances[i].KeysAfter = 0, 0
 	}
-	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before, p.Skewness.Before, true
+	p.Theta.After, p.Underload.After, p.Skewness.After, p.Balanced = p.Theta.Before, p.Underload.Before,
+		p.Skewness.Before, true
 }
 
 func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]Part, error) {

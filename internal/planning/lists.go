@@ -204,17 +204,20 @@ func (m keyMigrations) sharedPrefix() int {
 
 func (m classMigrations) moves() moveIndex {
 	const recordBytes = 40
-	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) }, func(i int) moveOf {
-		return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State, times: m[i].Count}
-	})
+	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) },
+		func(i int) moveOf {
+			return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State,
+				times: m[i].Count}
+		})
 }
 
 func (d ringDiff) moves() moveIndex {
 	const arcBytes = 48
-	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) statsio.ArcMove { return d.Arcs[i] }, func(i int) moveOf {
-		x := d.Arcs[i]
-		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
-	})
+	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) statsio.ArcMove { return d.Arcs[i] },
+		func(i int) moveOf {
+			x := d.Arcs[i]
+			return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
+		})
 }
 
 func (d rangesDiff) moves() moveIndex {

@@ -87,7 +87,8 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports) err
 	switch {
 	case b.changed:
 		return refuse(CompleteCoverageRequired,
-			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+idsText(missing)+
+			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
+				idsText(missing)+
 				": they alone tell what moves.")
 	case mode == MissingFreeze:
 		m.frozen = missing
@@ -113,7 +114,8 @@ func (m *mergedReports) admit(b *base) error {
 		return nil
 	}
 	return refuse(CompleteCoverageRequired,
-		"The instances or the hash function changed since the routing table was committed, and reports are of an older one, of "+idsText(outdated)+
+		"The instances or the hash function changed since the routing table was committed, and reports are of an older "+
+			"one, of "+idsText(outdated)+
 			": they do not tell what came since.")
 }
 
@@ -121,7 +123,8 @@ func (m *mergedReports) admit(b *base) error {
 func (m *mergedReports) carry(late []store.Report, missing []int32, interval, maxAge int64) error {
 	var without []int32
 	for _, id := range missing {
-		i, found := slices.BinarySearchFunc(late, id, func(o store.Report, id int32) int { return cmp.Compare(o.Instance, id) })
+		i, found := slices.BinarySearchFunc(late, id,
+			func(o store.Report, id int32) int { return cmp.Compare(o.Instance, id) })
 		if found && interval-late[i].Interval <= maxAge {
 			m.carried = append(m.carried, late[i])
 		} else {
@@ -130,7 +133,8 @@ func (m *mergedReports) carry(late []store.Report, missing []int32, interval, ma
 	}
 	if len(without) > 0 {
 		return missingReports(without, fmt.Sprintf(
-			"Reports of the interval are missing, of %s, and no report of the last %d intervals can stand in.", idsText(without), maxAge))
+			"Reports of the interval are missing, of %s, and no report of the last %d intervals can stand in.",
+			idsText(without), maxAge))
 	}
 	return nil
 }
@@ -158,14 +162,16 @@ func idsText(ids []int32) string {
 }
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
-func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports, memory *admission.Lease) ([]statsio.Report, error) {
+func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
+	memory *admission.Lease) ([]statsio.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
 	for _, one := range chosen {
 		rows += one.Rows
 		if one.TableVersion < b.op.TableVersion && b.engineHolds() {
 			return nil, refuse(TableVersionOutdated, fmt.Sprintf(
-				"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one is %d.",
+				"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
+					"is %d.",
 				one.Instance, one.TableVersion, b.op.TableVersion))
 		}
 	}
@@ -214,7 +220,8 @@ func (m *mergedReports) encode() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)), Frozen: []int32{}}
+	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)),
+		Frozen: []int32{}}
 	for i, one := range m.carried {
 		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
 	}

@@ -52,7 +52,10 @@ func (s *Service) Configure(
 		return Operator{}, err
 	}
 	guarded := guard.guarding(func(op store.Operator) bool { return unlessSame && bytes.Equal(op.Config, text) })
-	ctx = claim.completing(ctx, func(out store.Outcome) (Operator, error) { return newOperator(out.Operator, out.Created) })
+	ctx = claim.completing(ctx, func(out store.Outcome) (Operator,
+		error) {
+		return newOperator(out.Operator, out.Created)
+	})
 	op, created, err := s.store.PutOperator(ctx, name, text, s.now(), guarded, fixedChoices{c.Scheme, c.TableOwner}.guard)
 	if err != nil {
 		return Operator{}, aboutOperator(name, err)

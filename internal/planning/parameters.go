@@ -45,7 +45,8 @@ type RangesParameters struct {
 // there are never more ranges than can be planned on.
 func (p *RangesParameters) options(thetaMax float64, instances int) ranges.Options {
 	return ranges.Options{
-		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount), MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
+		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount),
+		MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
 	}
 }
 

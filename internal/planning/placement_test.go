@@ -11,7 +11,8 @@ import (
 // ringOf returns a configuration of one instance and its text.
 func ringOf(t *testing.T, tokens int) (Configuration, []byte) {
 	t.Helper()
-	c := Configuration{Scheme: SchemeTable, Instances: []Instance{{ID: 0, Capacity: 1}}, Hash: Hash{Function: partitioner.Ring, TokensPerInstance: tokens}}
+	c := Configuration{Scheme: SchemeTable, Instances: []Instance{{ID: 0, Capacity: 1}},
+		Hash: Hash{Function: partitioner.Ring, TokensPerInstance: tokens}}
 	text, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,8 @@ func TestPlacementsAreBoundedBySize(t *testing.T) {
 func TestPlacementSizeCountsEveryToken(t *testing.T) {
 	c, _ := ringOf(t, 100)
 	c.Instances = append(c.Instances, Instance{ID: 1, Tokens: 1000})
-	p, one := placement{Configuration: c}, placement{Configuration: Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
+	p, one := placement{Configuration: c},
+		placement{Configuration: Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
 	if got := p.size() - one.size(); got < 12*1000 {
 		t.Errorf("%d bytes for 1000 tokens", got)
 	}

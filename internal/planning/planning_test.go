@@ -70,7 +70,8 @@ func TestLifeOfAPlan(t *testing.T) {
 		Plan    string
 		Figures struct{ Balanced bool }
 	}
-	if err := json.Unmarshal(stands.Pending, &blocking); err != nil || blocking.Plan != p.ID || !blocking.Figures.Balanced {
+	if err := json.Unmarshal(stands.Pending, &blocking); err != nil || blocking.Plan != p.ID ||
+		!blocking.Figures.Balanced {
 		t.Errorf("%s stands in the way, error %v", stands.Pending, err)
 	}
 	if stands.Status != "no_action" || !slices.Equal(stands.Causes, []string{"plan_in_flight"}) {
@@ -83,7 +84,8 @@ func TestLifeOfAPlan(t *testing.T) {
 	if done.Version == nil || *done.Version != 1 || e.observed.sizes["clicks"] != p.MigrationKeys {
 		t.Errorf("version %v with %d entries", done.Version, e.observed.sizes["clicks"])
 	}
-	if want := []string{"→approved", "approved→applying", "→no_action", "applying→committed"}; !slices.Equal(e.observed.moved, want) {
+	if want := []string{"→approved", "approved→applying", "→no_action", "applying→committed"}; !slices.Equal(
+		e.observed.moved, want) {
 		t.Errorf("%q was told, want %q", e.observed.moved, want)
 	}
 	// Committed once more it stays as it is.
@@ -94,7 +96,8 @@ func TestLifeOfAPlan(t *testing.T) {
 	}
 	// Keys are routed by the new table, and the same load is balanced under it.
 	moved, _, _ := strings.Cut(strings.SplitN(set, `"key":"`, 2)[1], `"`)
-	if r, err := e.Route(e.Context(), "clicks", []byte(moved)); err != nil || r != (planning.Route{Instance: 1, Source: "table", Version: 1}) {
+	if r, err := e.Route(e.Context(), "clicks", []byte(moved)); err != nil ||
+		r != (planning.Route{Instance: 1, Source: "table", Version: 1}) {
 		t.Errorf("%q goes to %+v, %v", moved, r, err)
 	}
 	if r, err := e.Route(e.Context(), "clicks", []byte("none of them")); err != nil || r.Source != "hash" {
@@ -211,7 +214,8 @@ func TestReplay(t *testing.T) {
 	e.refused(err, planning.IntervalPlanned)
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
 	q, err := r.Propose(e.Context(), trials[1], planning.Transition{Actor: "somebody"}, nil)
-	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source || q.Fingerprint == p.Fingerprint {
+	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source ||
+		q.Fingerprint == p.Fingerprint {
 		t.Fatalf("%+v, %v", q, err)
 	}
 	if again, err := r.Propose(e.Context(), trials[1], planning.Transition{}, nil); err != nil || again.ID != q.ID {
@@ -254,7 +258,8 @@ func TestReplayOfOutdatedStatistics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := results[0]; got.Theta.Before != p.ThetaBefore || got.Migration.Keys != p.MigrationKeys {
-		t.Errorf("θ %g and %d keys, the plan has %g and %d", got.Theta.Before, got.Migration.Keys, p.ThetaBefore, p.MigrationKeys)
+		t.Errorf("θ %g and %d keys, the plan has %g and %d", got.Theta.Before, got.Migration.Keys, p.ThetaBefore,
+			p.MigrationKeys)
 	}
 }
 
@@ -281,7 +286,8 @@ func TestReports(t *testing.T) {
 	}
 	e.invalid(e.CheckReporter(e.Context(), "clicks", 9), "instance")
 	r, err := report(0, 1)
-	if err != nil || !r.Created || r.Rows != 20 || !slices.Equal(r.Received, []int32{0}) || !slices.Equal(r.Missing, []int32{1}) {
+	if err != nil || !r.Created || r.Rows != 20 || !slices.Equal(r.Received, []int32{0}) ||
+		!slices.Equal(r.Missing, []int32{1}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	_, err = ask(1, "")
@@ -303,8 +309,10 @@ func TestReports(t *testing.T) {
 	if err != nil || p.MigrationKeys < 8 || string(p.Plan.Reports) != `{"carried":[],"frozen":[],"received":[0,1]}` {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if whole := e.propose("clicks", skewed(3)); whole.ThetaBefore != p.ThetaBefore || whole.MigrationKeys != p.MigrationKeys {
-		t.Errorf("θ %g and %d keys, whole it is %g and %d", p.ThetaBefore, p.MigrationKeys, whole.ThetaBefore, whole.MigrationKeys)
+	if whole := e.propose("clicks", skewed(3)); whole.ThetaBefore != p.ThetaBefore ||
+		whole.MigrationKeys != p.MigrationKeys {
+		t.Errorf("θ %g and %d keys, whole it is %g and %d", p.ThetaBefore, p.MigrationKeys, whole.ThetaBefore,
+			whole.MigrationKeys)
 	}
 	found, err := e.Service.Reports(e.Context(), "clicks", 0, 3)
 	if err != nil || len(found.Received) != 0 || len(found.Last) != 2 || len(found.Missing) != 2 {
@@ -346,7 +354,8 @@ func TestLayouts(t *testing.T) {
 			if err != nil || text(t, stored.Change...) != text(t, p.Lists.Change...) {
 				t.Errorf("stored %v, told %v: %v", stored, p.Lists, err)
 			}
-			view, err := e.Table(e.Context(), planning.TableQuery{Operator: "clicks", Version: planning.NotAsked, Since: planning.NotAsked}, e.lease())
+			view, err := e.Table(e.Context(), planning.TableQuery{Operator: "clicks", Version: planning.NotAsked,
+				Since: planning.NotAsked}, e.lease())
 			if err != nil || !view.Full || view.Hash != nil || len(view.Parts) != 1 || view.Parts[0].Name == "entries" {
 				t.Fatalf("%+v, %v", view, err)
 			}
@@ -421,7 +430,8 @@ func TestClaims(t *testing.T) {
 	broken := errors.New("it cannot be written")
 	answer := func(p *planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
 	propose := func() (*planning.StoredPlan, error) {
-		claim, err := planning.Begin(e.Context(), e.Service, request, func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
+		claim, err := planning.Begin(e.Context(), e.Service, request,
+			func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
 		if err != nil {
 			return nil, err
 		}
@@ -431,7 +441,8 @@ func TestClaims(t *testing.T) {
 	if _, err := propose(); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if found, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 1}); err != nil || len(found) > 0 {
+	if found, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 1}); err != nil ||
+		len(found) > 0 {
 		t.Fatalf("there is a plan without an answer: %v", err)
 	}
 	answer = func(p *planning.StoredPlan) (int, []byte, error) {
@@ -469,20 +480,23 @@ func TestWhatIf(t *testing.T) {
 			trials = append(trials, planning.Trial{Strategy: strategy, Parameters: p})
 		}
 	}
-	results, front, err := e.WhatIf(e.Context(), planning.WhatIf{Statistics: skewed(1), Configuration: complete, Trials: trials, Lists: true, Memory: e.lease()})
+	results, front, err := e.WhatIf(e.Context(), planning.WhatIf{Statistics: skewed(1), Configuration: complete,
+		Trials: trials, Lists: true, Memory: e.lease()})
 	if err != nil || len(results) != len(trials) || !slices.Contains(front, true) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	for i, r := range results {
 		f, err := r.Figures()
-		if err != nil || r.Strategy != trials[i].Strategy || (f.Compaction != nil) != (trials[i].Compact.Degree > 0) || !r.Balanced {
+		if err != nil || r.Strategy != trials[i].Strategy || (f.Compaction != nil) != (trials[i].Compact.Degree > 0) ||
+			!r.Balanced {
 			t.Errorf("%+v of %+v: %v", f, trials[i], err)
 		}
 	}
 	// Input that does not fit is named by its row.
 	st := skewed(1)
 	st.Cost[3] = -1
-	_, _, err = e.WhatIf(e.Context(), planning.WhatIf{Statistics: st, Configuration: complete, Trials: trials, Memory: e.lease()})
+	_, _, err = e.WhatIf(e.Context(), planning.WhatIf{Statistics: st, Configuration: complete, Trials: trials,
+		Memory: e.lease()})
 	var input *planner.InputError
 	if !errors.As(err, &input) || input.Row != 3 || input.Field != "cost" {
 		t.Error(err)
@@ -541,7 +555,8 @@ func TestUnknownScheme(t *testing.T) {
 	p := e.propose("clicks", skewed(1))
 	strange := p.Plan
 	strange.ID, strange.Interval, strange.Fingerprint, strange.Source, strange.Scheme = "strange", 2, "f", "f", "spiral"
-	if _, _, err := e.store.CreatePlan(e.Context(), store.NewPlan{Plan: strange}, store.Transition{At: e.clock()}); err != nil {
+	if _, _, err := e.store.CreatePlan(e.Context(), store.NewPlan{Plan: strange},
+		store.Transition{At: e.clock()}); err != nil {
 		t.Fatal(err)
 	}
 	read := map[string]func() error{
@@ -552,7 +567,8 @@ func TestUnknownScheme(t *testing.T) {
 		},
 		"Replay": func() error { _, err := e.Replay(e.Context(), "strange", e.lease()); return err },
 		"Commit": func() error {
-			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }}, true)
+			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }},
+				true)
 			return err
 		},
 		"Approve": func() error {

@@ -80,7 +80,8 @@ func (s *Service) index(ctx context.Context, p Plan, memory *admission.Lease) (m
 }
 
 // Migrations lists what a plan moves.
-func (s *Service) Migrations(ctx context.Context, p Plan, filter MoveFilter, order Sorting, memory *admission.Lease) (Listing, error) {
+func (s *Service) Migrations(ctx context.Context, p Plan, filter MoveFilter, order Sorting,
+	memory *admission.Lease) (Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,8 @@ func (s *Service) Flows(ctx context.Context, p Plan, memory *admission.Lease) (L
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
-func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter, memory *admission.Lease) (Listing, error) {
+func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter,
+	memory *admission.Lease) (Listing, error) {
 	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
 	}
@@ -155,7 +157,8 @@ func (s *Service) AnalysisInput(
 		return nil, aboutInterval(operator, interval, err)
 	}
 	if blob == nil {
-		return nil, refuse(Purged, fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
+		return nil, refuse(Purged,
+			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return nil, err
@@ -178,7 +181,8 @@ func (s *Service) AnalysisInput(
 }
 
 // newestPlan returns the newest plan of an interval.
-func (s *Service) newestPlan(ctx context.Context, operator string, interval int64, epoch *int64) (id string, err error) {
+func (s *Service) newestPlan(ctx context.Context, operator string, interval int64,
+	epoch *int64) (id string, err error) {
 	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: plansAtATime}
 	for {
 		plans, next, err := s.store.Plans(ctx, filter)

@@ -130,8 +130,10 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 	if refused == nil {
 		return nil, nil
 	}
-	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) || errors.Is(refused, store.ErrFenced) {
-		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval, Limit: mostPlansOfInterval})
+	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) ||
+		errors.Is(refused, store.ErrFenced) {
+		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval,
+			Limit: mostPlansOfInterval})
 		if err != nil {
 			return nil, aboutOperator(name, err)
 		}
@@ -159,7 +161,8 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 // intervalPlanned refuses another plan of an interval that has one.
 func intervalPlanned(p store.Plan, err error) error {
 	return &Error{Reason: IntervalPlanned, Detail: fmt.Sprintf(
-		"The interval has plan %s, which is %s: it was made of other statistics or under another configuration.", p.ID, p.Status), err: err}
+		"The interval has plan %s, which is %s: it was made of other statistics or under another configuration.", p.ID,
+		p.Status), err: err}
 }
 
 // load adds its lists to a stored plan.

@@ -169,7 +169,8 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *Certificate {
 }
 
 // routeBy asks the owners.
-func (rangesKind) routeBy(_ context.Context, _ *reader, _ Configuration, held layout, key []byte) (int32, string, error) {
+func (rangesKind) routeBy(_ context.Context, _ *reader, _ Configuration, held layout, key []byte) (int32,
+	string, error) {
 	id, err := held.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
 		return 0, "", refuse(NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")

@@ -138,7 +138,8 @@ func (r *Replay) finish(o *PlanResult) {
 
 // Try plans all that is to be tried in place of the plan; see [Service.WhatIf].
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*PlanResult, front []bool, err error) {
-	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists, Memory: r.memory}
+	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists,
+		Memory: r.memory}
 	return r.service.tryAll(ctx, in, r.input, r.finish)
 }
 

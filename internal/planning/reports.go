@@ -104,7 +104,8 @@ func (s *Service) PutReport(
 		return ReportReceipt{}, err
 	}
 	report := store.Report{
-		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion, Rows: int64(st.Len()), At: s.now(),
+		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion,
+		Rows: int64(st.Len()), At: s.now(),
 	}
 	if st.TableVersion != nil {
 		report.TableVersion = *st.TableVersion
@@ -113,7 +114,10 @@ func (s *Service) PutReport(
 		received, _, missing := r.split(last, st.Interval)
 		return ReportReceipt{Report: report, Received: instancesOf(received), Missing: missing, Created: created}
 	}
-	ctx = claim.completing(ctx, func(out store.Outcome) (ReportReceipt, error) { return receipt(out.Reports, out.Created), nil })
+	ctx = claim.completing(ctx, func(out store.Outcome) (ReportReceipt,
+		error) {
+		return receipt(out.Reports, out.Created), nil
+	})
 	last, created, err := s.store.PutReport(ctx, operator, report, data, r.newest.keptReports())
 	if err != nil {
 		return ReportReceipt{}, aboutOperator(operator, closed(err))
@@ -146,7 +150,8 @@ func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics)
 	}
 	target := r.newest.planner
 	target.Hash = r.newest.scheme().rowHash(r.newest)
-	if _, err := planner.NewSnapshot(st.Statistics, target, planner.Base{Configuration: r.pinned.planner, IgnoreInstances: true}); err != nil {
+	if _, err := planner.NewSnapshot(st.Statistics, target,
+		planner.Base{Configuration: r.pinned.planner, IgnoreInstances: true}); err != nil {
 		return nil, err
 	}
 	return statsio.EncodeReport(st.Statistics), nil

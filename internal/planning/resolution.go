@@ -85,7 +85,8 @@ func (f flow) compare(o flow) int {
 }
 
 // resolution is what the keys of a plan come to.
-func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution, memory *admission.Lease) (store.Resolution, error) {
+func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
+	memory *admission.Lease) (store.Resolution, error) {
 	b, err := s.loadBase(ctx, p.Operator, memory)
 	if err != nil {
 		return store.Resolution{}, err
@@ -253,7 +254,8 @@ func (r *resolver) compare() error {
 	slices.SortFunc(flows, flow.compare)
 	for _, f := range flows[:min(len(flows), MaxProblems)] {
 		r.bad = append(r.bad, planner.InputError{Row: -1, Detail: fmt.Sprintf(
-			"from %d, with hash instance %d, to %d: the plan has %d keys, %d are named", f.from, f.hash, f.to, r.want[f], r.got[f])})
+			"from %d, with hash instance %d, to %d: the plan has %d keys, %d are named", f.from, f.hash, f.to,
+			r.want[f], r.got[f])})
 	}
 	return r.refusal()
 }

@@ -318,7 +318,8 @@ func (o *PlanResult) status() store.Status {
 
 // answerBytes is what keeping and answering the plan takes.
 func (o *PlanResult) answerBytes() int64 {
-	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*moveBytes/2 + moveKeyTimes*movedKeyBytes(o.Plan) + int64(len(o.Instances))*loadBytes
+	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*moveBytes/2 + moveKeyTimes*movedKeyBytes(o.Plan) +
+		int64(len(o.Instances))*loadBytes
 }
 
 // trialBytes is what the plan takes as one of a what-if until all are answered.
@@ -338,8 +339,10 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 	}
 	f := store.Figures{
 		EndReason: string(o.EndReason), Causes: causes, Balanced: o.Balanced, TableWithinLimit: o.TableWithinLimit,
-		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before, UnderloadAfter: o.Underload.After,
-		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore, TableAfter: o.TableAfter,
+		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before,
+		UnderloadAfter: o.Underload.After,
+		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore,
+		TableAfter:    o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
@@ -368,7 +371,8 @@ func (o *PlanResult) proof() *Certificate {
 	if o.certificate != nil || c == nil {
 		return o.certificate
 	}
-	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: string(o.Migrates()), Infeasible: c.Infeasible, Unmet: make([]Unmet, len(c.Unmet))}
+	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: string(o.Migrates()), Infeasible: c.Infeasible,
+		Unmet: make([]Unmet, len(c.Unmet))}
 	if c.Infeasible {
 		out.LowerBound = nil
 	}

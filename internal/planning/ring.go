@@ -141,7 +141,8 @@ func arcsOf(p *ring.Plan) []statsio.ArcMove {
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (int32, string, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (int32,
+	string, error) {
 	nodes := held.(tokens)
 	c.Instances = make([]Instance, len(nodes))
 	for i, n := range nodes {

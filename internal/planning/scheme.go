@@ -39,7 +39,8 @@ type scheme interface {
 	plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error)
 	// noAction is the plan that leaves everything where it is, for that cause, and what
 	// the moves of the blocking plan would come to; nil when that cannot be told.
-	noAction(ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause) (*PlanResult, *planner.Plan, error)
+	noAction(ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan,
+		cause planner.Cause) (*PlanResult, *planner.Plan, error)
 
 	// migrates is what the migrations of a plan are.
 	migrates(classes bool) Migrates

@@ -65,7 +65,8 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		engine: &engine{reader: r, slots: free, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer},
-		log:    c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining, hub: newHub(measured.Watch, c.Limits.Waiting),
+		log:    c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining,
+		hub: newHub(measured.Watch, c.Limits.Waiting),
 	}
 }
 
@@ -110,7 +111,8 @@ func (s *Service) sweep(ctx context.Context) {
 	if err == nil {
 		_, err = s.store.PurgeIdempotency(ctx, now.Add(-idempotencyAge))
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) { // of that the log has it from when it began
+	// of that the log has it from when it began
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) {
 		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
 	}
 }

@@ -111,7 +111,8 @@ func (s *simulation) routers() (now router, next *router, view *planning.TableVi
 	s.Helper()
 	memory := s.budget.Lease(s.Context())
 	defer memory.Release()
-	view, err := s.Table(s.Context(), planning.TableQuery{Operator: s.name, Version: planning.NotAsked, Since: planning.NotAsked}, memory)
+	view, err := s.Table(s.Context(), planning.TableQuery{Operator: s.name, Version: planning.NotAsked,
+		Since: planning.NotAsked}, memory)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -195,7 +196,8 @@ func (s *simulation) plan(view *planning.TableView) {
 		return
 	}
 	s.note("interval %d of %d keys (partial %v, version %v): %s %s %v, awaits %v, %d keys move, table %d→%d\n%s",
-		st.Interval, st.Len(), st.Partial, st.TableVersion, p.ID, p.Status, p.Causes, p.Awaited, p.MigrationKeys, p.TableBefore, p.TableAfter,
+		st.Interval, st.Len(), st.Partial, st.TableVersion, p.ID, p.Status, p.Causes, p.Awaited, p.MigrationKeys,
+		p.TableBefore, p.TableAfter,
 		text(s.T, p.Lists.Change...))
 	now, next, _ = s.routers()
 	s.traffic(now, next) // before the plan is approved
@@ -240,7 +242,8 @@ func (s *simulation) propose(st *planning.Statistics, view *planning.TableView) 
 		}
 	}
 	return s.post(planning.Proposal{
-		Statistics: &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: st.Interval}, Reports: &planning.ReportsQuery{Missing: missing},
+		Statistics: &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: st.Interval},
+		Reports:    &planning.ReportsQuery{Missing: missing},
 	})
 }
 
@@ -255,7 +258,8 @@ func (s *simulation) statistics(version int64) *planning.Statistics {
 	if s.seen < 0 {
 		s.seen = version
 	}
-	keys := slices.SortedFunc(maps.Keys(s.at), func(a, b string) int { return cmp.Or(cmp.Compare(s.cost[b], s.cost[a]), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(s.at),
+		func(a, b string) int { return cmp.Or(cmp.Compare(s.cost[b], s.cost[a]), strings.Compare(a, b)) })
 	st := &planner.Statistics{Keys: planner.NewKeys(len(keys))}
 	heavy := len(keys)
 	if len(keys) > 3 && s.random.IntN(3) == 0 {

@@ -59,7 +59,8 @@ func (st *Statistics) ahead(version int64) bool {
 }
 
 func tableAhead(said, committed int64) error {
-	return refuse(TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.", said, committed))
+	return refuse(TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
+		said, committed))
 }
 
 // outdated reports whether the rows' instances are older than the table.

@@ -49,10 +49,13 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 	switch {
 	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
 		return refuse(TableVersionOutdated,
-			fmt.Sprintf("The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.", *st.TableVersion, committed))
+			fmt.Sprintf(
+				"The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.",
+				*st.TableVersion, committed))
 	case st.Partial && b.changed:
 		return refuse(CompleteCoverageRequired,
-			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell what moves.")
+			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
+				"what moves.")
 	}
 	return nil
 }
@@ -252,7 +255,8 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	held, all := slices.Clone(in.Changes), moved.(keyMigrations)
 	for i := range all.Len() {
 		key := all.Key(i)
-		_, changes := slices.BinarySearchFunc(in.Changes, key, func(c store.Change, k []byte) int { return bytes.Compare(c.Key, k) })
+		_, changes := slices.BinarySearchFunc(in.Changes, key,
+			func(c store.Change, k []byte) int { return bytes.Compare(c.Key, k) })
 		if !changes {
 			held = append(held, store.Change{Key: key, Old: store.NoInstance, New: all.Keyless(i).To})
 		}
@@ -273,7 +277,8 @@ func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key 
 		return Route{}, err
 	}
 	if pinned.planner.Hash == nil {
-		return Route{}, refuse(HashNotKnown, "The key has no entry in the routing table, and the hash function is the engine's own.")
+		return Route{}, refuse(HashNotKnown,
+			"The key has no entry in the routing table, and the hash function is the engine's own.")
 	}
 	id, err := pinned.planner.Hash.Instance(key, planner.KeyHash(key))
 	if err != nil {

@@ -52,7 +52,8 @@ func (s *Service) Table(ctx context.Context, q TableQuery, memory *admission.Lea
 func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if q.Version != NotAsked {
 		t, err := s.store.Table(ctx, q.Operator, &q.Version)
-		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries}, aboutVersion(q.Operator, q.Version, err)
+		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries},
+			aboutVersion(q.Operator, q.Version, err)
 	}
 	feed, err := s.store.TableChanges(ctx, q.Operator, q.Since)
 	if err != nil || feed.Full {
@@ -165,9 +166,10 @@ func (s *Service) Follow(
 func (s *Service) answerChange(
 	ctx context.Context, sub *subscription, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (answered bool, err error) {
-	v, release, err := sub.view(ctx, key, s.memory, func(ctx context.Context, memory *admission.Lease) (*TableView, error) {
-		return s.Table(ctx, key.TableQuery, memory)
-	})
+	v, release, err := sub.view(ctx, key, s.memory,
+		func(ctx context.Context, memory *admission.Lease) (*TableView, error) {
+			return s.Table(ctx, key.TableQuery, memory)
+		})
 	if err != nil {
 		return false, err
 	}

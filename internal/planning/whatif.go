@@ -88,6 +88,7 @@ func byDegree(trials []Trial) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(trials[a].Compact.Degree, trials[b].Compact.Degree) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(trials[a].Compact.Degree, trials[b].Compact.Degree) })
 	return order
 }

@@ -24,7 +24,8 @@ const Patience = 40 * time.Second
 // returns its path in the folder.
 func Build(ctx context.Context, folder string) (string, error) {
 	path := filepath.Join(folder, "plannerd")
-	if output, err := exec.CommandContext(ctx, "go", "build", "-o", path, "plannerd/cmd/plannerd").CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(ctx, "go", "build", "-o", path, "plannerd/cmd/plannerd").
+		CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, output)
 	}
 	return path, nil

@@ -156,7 +156,8 @@ func (p *arrowReader) nextBatch() (bool, error) {
 	p.size = int(p.batch.NumRows())
 	for i := range p.columns {
 		if !p.load(i) {
-			return false, p.messages.malformed("column " + p.columns[i].field.String() + " is broken in the record batch that ends")
+			return false, p.messages.malformed("column " + p.columns[i].field.String() +
+				" is broken in the record batch that ends")
 		}
 	}
 	return true, nil

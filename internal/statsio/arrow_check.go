@@ -330,6 +330,7 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 // field may have.
 func (c arrowField) flat() bool {
 	return !c.nested && (!c.dictionary || c.name == fieldKey.String()) && slices.Contains([]int{
-		arrowNull, arrowInt, arrowFloat, arrowBinary, arrowUTF8, arrowLargeBytes, arrowLargeUTF8, arrowBytesView, arrowUTF8View,
+		arrowNull, arrowInt, arrowFloat, arrowBinary, arrowUTF8, arrowLargeBytes, arrowLargeUTF8, arrowBytesView,
+		arrowUTF8View,
 	}, c.kind)
 }

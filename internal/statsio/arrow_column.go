@@ -255,7 +255,8 @@ func numbersOf[D int64 | float64](to []D, a arrow.Array, n int) []D {
 	panic("statsio: a type that setTypes lets through")
 }
 
-func converted[D int64 | float64, S int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](to []D, from []S) []D {
+func converted[D int64 | float64,
+	S int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](to []D, from []S) []D {
 	to = slices.Grow(to[:0], len(from))[:len(from)]
 	for i, v := range from {
 		to[i] = D(v)

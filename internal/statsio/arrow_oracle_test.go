@@ -166,22 +166,26 @@ func oracleArrowRow(cells map[string]any) (r oracleRow, err error) {
 // arrowSeeds are streams of all types, with all features.
 func arrowSeeds(tb testing.TB) (seeds [][]byte) {
 	numbers := func(cost, id arrow.DataType) []arrow.Field {
-		return []arrow.Field{col("frequency", cost), col("key", arrow.BinaryTypes.String), col("hash_instance", id), col("instance", arrow.Null)}
+		return []arrow.Field{col("frequency", cost), col("key", arrow.BinaryTypes.String), col("hash_instance", id),
+			col("instance", arrow.Null)}
 	}
 	for _, k := range append(append([]arrow.DataType{}, textTypes...), binaryTypes...) {
 		rows := `[{"key":"YQ==","cost":1,"state":2,"instance":3},{"key":"YSBrZXkgdGhhdCBubyB2aWV3IGhvbGRz","cost":4.5,"state":1}]`
 		for _, o := range [][]ipc.Option{nil, {ipc.WithZstd()}, {ipc.WithLZ4()}} {
-			seeds = append(seeds, arrowOf(tb, usual(k), o, rows), arrowOf(tb, usual(dictionaryOf(k)), o, rows, `[{"key":"Yg==","cost":1,"state":0}]`, `[]`))
+			seeds = append(seeds, arrowOf(tb, usual(k), o, rows),
+				arrowOf(tb, usual(dictionaryOf(k)), o, rows, `[{"key":"Yg==","cost":1,"state":0}]`, `[]`))
 		}
 		seeds = append(seeds, arrowOf(tb, usual(k), nil, rows, `[{"cost":1}]`))
 	}
 	for _, n := range append(append([]arrow.DataType{}, intTypes...), floatTypes...) {
-		seeds = append(seeds, arrowOf(tb, numbers(n, n), nil, `[{"key":"Yw==","frequency":7,"hash_instance":9},{"key":"ZA==","frequency":100}]`))
+		seeds = append(seeds, arrowOf(tb, numbers(n, n), nil,
+			`[{"key":"Yw==","frequency":7,"hash_instance":9},{"key":"ZA==","frequency":100}]`))
 	}
 	records := `[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":5}]`
 	i64 := arrow.PrimitiveTypes.Int64
 	return append(seeds,
-		arrowOf(tb, []arrow.Field{col("instance", i64), col("hash_instance", i64), col("cost", i64), col("state", i64), col("count", i64)}, nil, records),
+		arrowOf(tb, []arrow.Field{col("instance", i64), col("hash_instance", i64), col("cost", i64), col("state", i64),
+			col("count", i64)}, nil, records),
 		arrowOf(tb, []arrow.Field{col("key", arrow.ListOf(i64)), col("cost", i64)}, nil, `[]`))
 }
 

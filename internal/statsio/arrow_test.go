@@ -122,7 +122,8 @@ func TestArrowTypes(t *testing.T) {
 		rows := arrowRows
 		if isBinary(k) {
 			rows = strings.ReplaceAll(rows, `"a"`, `"`+base64.StdEncoding.EncodeToString([]byte("a"))+`"`)
-			rows = strings.ReplaceAll(rows, `"a key that no view holds in itself"`, `"`+base64.StdEncoding.EncodeToString([]byte("a key that no view holds in itself"))+`"`)
+			rows = strings.ReplaceAll(rows, `"a key that no view holds in itself"`,
+				`"`+base64.StdEncoding.EncodeToString([]byte("a key that no view holds in itself"))+`"`)
 		}
 		t.Run(k.String(), func(t *testing.T) { checkArrow(t, DecodeArrow, Options{}, arrowOf(t, usual(k), nil, rows), want) })
 		t.Run("dictionary of "+k.String(), func(t *testing.T) {
@@ -135,7 +136,10 @@ func TestArrowTypes(t *testing.T) {
 		if arrow.IsInteger(n.ID()) {
 			columns[3].Type = n
 		}
-		t.Run(n.String(), func(t *testing.T) { checkArrow(t, DecodeArrow, Options{}, arrowOf(t, columns, nil, arrowRows), want) })
+		t.Run(n.String(), func(t *testing.T) {
+			checkArrow(t, DecodeArrow, Options{},
+				arrowOf(t, columns, nil, arrowRows), want)
+		})
 	}
 	for name, option := range map[string]ipc.Option{"lz4": ipc.WithLZ4(), "zstd": ipc.WithZstd()} {
 		for _, k := range textTypes {
@@ -154,11 +158,13 @@ func TestArrowNulls(t *testing.T) {
 	third := `[{"key":"e","cost":5,"state":6,"instance":7}]`
 	want := csvText(t, "key,cost,state,instance\na,1,2,\nb,3,4,\nc,5,6,7\nd,8,9,\ne,5,6,7\n", Options{})
 	checkArrow(t, DecodeArrow, Options{}, arrowOf(t, columns, nil, first, `[]`, second, third), want)
-	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView, dictionaryOf(arrow.BinaryTypes.String)} {
+	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView,
+		dictionaryOf(arrow.BinaryTypes.String)} {
 		body := arrowOf(t, usual(k), nil, `[{"key":"a","cost":1,"state":1},{"cost":2},{"key":"b","state":3}]`)
 		checkArrow(t, DecodeArrow, Options{}, body, csvText(t, "key,cost,state\na,1,1\n,2,\nb,,3\n", Options{}))
 	}
-	late := arrowOf(t, usual(arrow.BinaryTypes.String), nil, `[{"key":"a","cost":1}]`, `[{"key":"b","cost":1,"state":1,"instance":2}]`)
+	late := arrowOf(t, usual(arrow.BinaryTypes.String), nil, `[{"key":"a","cost":1}]`,
+		`[{"key":"b","cost":1,"state":1,"instance":2}]`)
 	checkArrow(t, DecodeArrow, Options{}, late, csvText(t, "key,cost,state\na,1,\nb,1,1\n", Options{}))
 }
 
@@ -218,7 +224,8 @@ func TestArrowKeys(t *testing.T) {
 		}
 	}
 	// Each key must be UTF-8, not only all together.
-	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString, arrow.BinaryTypes.StringView} {
+	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString,
+		arrow.BinaryTypes.StringView} {
 		for name, keys := range map[string][]string{"cut rune": {"\xc3", "\xa9"}, "latin1": {"ok", "\xe9"}} {
 			want := "malformed\n/0/key: is not UTF-8"
 			if name == "latin1" {
@@ -229,7 +236,8 @@ func TestArrowKeys(t *testing.T) {
 	}
 	for _, k := range append(append([]arrow.DataType{}, textTypes...), dictionaryOf(arrow.BinaryTypes.String)) {
 		body := arrowOf(t, columns(k), nil, row(key(k1024)), row(key(k1025)), row(""), row(key(k1024)))
-		checkArrow(t, DecodeArrow, Options{}, body, "invalid\n/1/key: must be 1 to 1024 bytes\n/2/key: must be 1 to 1024 bytes")
+		checkArrow(t, DecodeArrow, Options{}, body,
+			"invalid\n/1/key: must be 1 to 1024 bytes\n/2/key: must be 1 to 1024 bytes")
 	}
 	checkArrow(t, DecodeArrow, Options{}, arrowOf(t, columns(arrow.BinaryTypes.String), nil, row("a"), row("b"), row("a")),
 		"invalid\n/2/key: is the same as /0/key")
@@ -253,11 +261,13 @@ func rawKeys(t *testing.T, k arrow.DataType, keys []string) []byte {
 }
 
 func TestArrowRules(t *testing.T) {
-	str, f64, i32, i64 := arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64
+	str, f64, i32, i64 := arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Int32,
+		arrow.PrimitiveTypes.Int64
 	with := func(more ...arrow.Field) []arrow.Field {
 		return append([]arrow.Field{col("key", str), col("cost", f64)}, more...)
 	}
-	records := []arrow.Field{col("instance", i32), col("hash_instance", i64), col("cost", f64), col("state", f64), col("count", i64)}
+	records := []arrow.Field{col("instance", i32), col("hash_instance", i64), col("cost", f64), col("state", f64),
+		col("count", i64)}
 	for _, c := range []struct {
 		name    string
 		columns []arrow.Field
@@ -272,29 +282,45 @@ func TestArrowRules(t *testing.T) {
 		{"both", with(col("frequency", f64)), `[]`, "invalid\n/frequency: excludes cost"},
 		{"count", with(col("count", i64)), `[]`, "invalid\n/count: excludes key"},
 		{"twice", with(col("cost", f64)), `[]`, "malformed\n/cost: column stands twice"},
-		{"key of numbers", []arrow.Field{col("key", i64), col("cost", f64)}, `[]`, "invalid\n/key: column must be utf8 or binary, not int64"},
-		{"cost of text", []arrow.Field{col("key", str), col("cost", str)}, `[]`, "invalid\n/cost: column must be a float of 32 or 64 bits or an integer, not utf8"},
-		{"decimal", with(col("state", &arrow.Decimal128Type{Precision: 10, Scale: 2})), `[]`, "invalid\n/state: column must be a float of 32 or 64 bits or an integer, not decimal"},
-		{"half", with(col("state", arrow.FixedWidthTypes.Float16)), `[]`, "invalid\n/state: column must be a float of 32 or 64 bits or an integer, not float16"},
+		{"key of numbers", []arrow.Field{col("key", i64), col("cost", f64)}, `[]`,
+			"invalid\n/key: column must be utf8 or binary, not int64"},
+		{"cost of text", []arrow.Field{col("key", str), col("cost", str)}, `[]`,
+			"invalid\n/cost: column must be a float of 32 or 64 bits or an integer, not utf8"},
+		{"decimal", with(col("state", &arrow.Decimal128Type{Precision: 10, Scale: 2})), `[]`,
+			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not decimal"},
+		{"half", with(col("state", arrow.FixedWidthTypes.Float16)), `[]`,
+			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not float16"},
 		{"float instance", with(col("instance", f64)), `[]`, "invalid\n/instance: column must be an integer, not float64"},
-		{"nested", with(col("state", arrow.ListOf(f64))), `[]`, "invalid\n/state: column must be a float of 32 or 64 bits or an integer, not list"},
-		{"nested key", []arrow.Field{col("key", arrow.StructOf(col("a", str))), col("cost", f64)}, `[]`, "invalid\n/key: column must be utf8 or binary, not struct"},
-		{"dictionary of numbers", with(col("state", dictionaryOf(f64))), `[]`, "invalid\n/state: column must be a float of 32 or 64 bits or an integer, not dictionary of floating point"},
-		{"amounts", with(col("state", f64)), `[{"key":"a","cost":-1,"state":1},{"key":"b","cost":1,"state":1e300},{"key":"c","cost":-0.0,"state":1}]`,
+		{"nested", with(col("state", arrow.ListOf(f64))), `[]`,
+			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not list"},
+		{"nested key", []arrow.Field{col("key", arrow.StructOf(col("a", str))), col("cost", f64)}, `[]`,
+			"invalid\n/key: column must be utf8 or binary, not struct"},
+		{"dictionary of numbers", with(col("state", dictionaryOf(f64))), `[]`,
+			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not dictionary of floating point"},
+		{"amounts", with(col("state", f64)),
+			`[{"key":"a","cost":-1,"state":1},{"key":"b","cost":1,"state":1e300},{"key":"c","cost":-0.0,"state":1}]`,
 			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/state: must be at most 1e290"},
-		{"negative ints", []arrow.Field{col("key", str), col("frequency", i64)}, `[{"key":"a","frequency":1},{"key":"b","frequency":-1}]`,
+		{"negative ints", []arrow.Field{col("key", str), col("frequency", i64)},
+			`[{"key":"a","frequency":1},{"key":"b","frequency":-1}]`,
 			"invalid\n/1/frequency: must be ≥ 0 and finite"},
-		{"ids", with(col("instance", i64), col("hash_instance", i32)), `[{"key":"a","cost":1,"instance":2147483648,"hash_instance":1},{"key":"b","cost":1,"instance":1,"hash_instance":-1}]`,
-			"invalid\n/0/instance: must be an integer from 0 to 2147483647\n/1/hash_instance: must be an integer from 0 to 2147483647"},
-		{"great id", with(col("instance", arrow.PrimitiveTypes.Uint64)), `[{"key":"a","cost":1,"instance":18446744073709551615}]`,
+		{"ids", with(col("instance", i64), col("hash_instance", i32)),
+			`[{"key":"a","cost":1,"instance":2147483648,"hash_instance":1},{"key":"b","cost":1,"instance":1,"hash_instance":-1}]`,
+			"invalid\n/0/instance: must be an integer from 0 to 2147483647\n/1/hash_instance: must be an integer from 0 to " +
+				"2147483647"},
+		{"great id", with(col("instance", arrow.PrimitiveTypes.Uint64)),
+			`[{"key":"a","cost":1,"instance":18446744073709551615}]`,
 			"invalid\n/0/instance: must be an integer from 0 to 2147483647"},
 		{"records", records, `[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":5}]`,
 			csvText(t, "instance,hash_instance,cost,state,count\n1,2,3,4,5\n", Options{})},
-		{"bad records", records, `[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":0},{"cost":1,"state":1,"count":9007199254740992}]`,
+		{"bad records", records,
+			`[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":0},{"cost":1,"state":1,"count":9007199254740992}]`,
 			csvText(t, "instance,hash_instance,cost,state,count\n1,2,3,4,0\n,,1,1,9007199254740992\n", Options{})},
 		{"records without state", append(records[:3:3], records[4]), `[]`, "invalid\n/state: column is required"},
 	} {
-		t.Run(c.name, func(t *testing.T) { checkArrow(t, DecodeArrow, Options{}, arrowOf(t, c.columns, nil, c.rows), c.want) })
+		t.Run(c.name, func(t *testing.T) {
+			checkArrow(t, DecodeArrow, Options{},
+				arrowOf(t, c.columns, nil, c.rows), c.want)
+		})
 	}
 }
 
@@ -322,9 +348,11 @@ func TestArrowFloats(t *testing.T) {
 
 func TestArrowProblemsStopAt100(t *testing.T) {
 	rows := "[" + strings.Repeat(`{"key":"k","cost":-1},`, 200) + `{"key":"k","cost":1}]`
-	body := arrowOf(t, []arrow.Field{col("key", arrow.BinaryTypes.String), col("cost", arrow.PrimitiveTypes.Float64)}, nil, rows)
+	body := arrowOf(t, []arrow.Field{col("key", arrow.BinaryTypes.String), col("cost", arrow.PrimitiveTypes.Float64)}, nil,
+		rows)
 	// What follows the hundredth problem is never read.
-	_, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:len(body)-8]), iotest.ErrReader(errors.New("read on"))), Options{})
+	_, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:len(body)-8]), iotest.ErrReader(errors.New("read on"))),
+		Options{})
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != maxProblems {
 		t.Error(err)
@@ -339,7 +367,8 @@ func TestArrowLimits(t *testing.T) {
 	checkArrow(t, DecodeArrow, rows(2), body, want)
 	checkArrow(t, DecodeArrow, rows(1), body, "too large\n/1: more than 1 rows")
 	checkArrow(t, DecodeArrow, Options{Limits: Limits{Bytes: n}}, body, want)
-	checkArrow(t, DecodeArrow, Options{Limits: Limits{Bytes: n / 2}}, body, fmt.Sprintf("too large\n: more than %d bytes", n/2))
+	checkArrow(t, DecodeArrow, Options{Limits: Limits{Bytes: n / 2}}, body,
+		fmt.Sprintf("too large\n: more than %d bytes", n/2))
 	// What is small compressed counts as large as it is.
 	zeros := "[" + strings.TrimSuffix(strings.Repeat(`{"key":"k"},`, 1<<14), ",") + "]"
 	keys := []arrow.Field{col("key", arrow.BinaryTypes.String), col("cost", arrow.PrimitiveTypes.Float64)}
@@ -364,13 +393,17 @@ func TestArrowEnds(t *testing.T) {
 		}
 	}
 	cut := body[:len(body)-8]
-	checkArrow(t, DecodeArrow, Options{}, cut, fmt.Sprintf("malformed\n: the stream ends without its end-of-stream marker at byte %d", len(cut)))
-	checkArrow(t, DecodeArrow, Options{}, append(bytes.Clone(body), 0), fmt.Sprintf("malformed\n: bytes after the end of the stream at byte %d", len(body)))
-	checkArrow(t, DecodeArrow, Options{}, []byte("ARROW1\x00\x00more"), "malformed\n: an Arrow file, not a stream: write it with the stream format of Arrow IPC at byte 4")
+	checkArrow(t, DecodeArrow, Options{}, cut,
+		fmt.Sprintf("malformed\n: the stream ends without its end-of-stream marker at byte %d", len(cut)))
+	checkArrow(t, DecodeArrow, Options{}, append(bytes.Clone(body), 0),
+		fmt.Sprintf("malformed\n: bytes after the end of the stream at byte %d", len(body)))
+	checkArrow(t, DecodeArrow, Options{}, []byte("ARROW1\x00\x00more"),
+		"malformed\n: an Arrow file, not a stream: write it with the stream format of Arrow IPC at byte 4")
 	checkArrow(t, DecodeArrow, Options{}, []byte(`{"keys":[]}`), "malformed\n: not an Arrow IPC stream at byte 4")
 	checkArrow(t, DecodeArrow, Options{}, body[len(body)-8:], "malformed\n: not an Arrow IPC stream at byte 8")
 	lost := errors.New("connection lost")
-	if _, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:100]), iotest.ErrReader(lost)), Options{}); !errors.Is(err, lost) {
+	if _, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:100]), iotest.ErrReader(lost)),
+		Options{}); !errors.Is(err, lost) {
 		t.Error(err)
 	}
 	if _, err := DecodeArrow(idleReader{}, Options{}); !errors.Is(err, io.ErrNoProgress) {
@@ -419,7 +452,8 @@ func TestArrowHostileLengths(t *testing.T) {
 // A batch that lists fewer parts than its columns consist of: the library would
 // take what lies behind the list for them.
 func TestArrowMissingParts(t *testing.T) {
-	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView, dictionaryOf(arrow.BinaryTypes.StringView)} {
+	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView,
+		dictionaryOf(arrow.BinaryTypes.StringView)} {
 		body := arrowOf(t, usual(k), nil, arrowRows)
 		for at := 0; binary.LittleEndian.Uint32(body[at+4:]) > 0; {
 			size := int(binary.LittleEndian.Uint32(body[at+4:]))
@@ -436,7 +470,8 @@ func TestArrowMissingParts(t *testing.T) {
 				fewer := bytes.Clone(body)
 				count := fewer[at+8+list:]
 				binary.LittleEndian.PutUint32(count, binary.LittleEndian.Uint32(count)-1)
-				if got := describe(DecodeArrow(bytes.NewReader(fewer), Options{})); !strings.HasPrefix(got, "malformed\n: not an Arrow record batch") {
+				if got := describe(DecodeArrow(bytes.NewReader(fewer), Options{})); !strings.HasPrefix(got,
+					"malformed\n: not an Arrow record batch") {
 					t.Errorf("%v, list %d: %s", k, slot, got)
 				}
 			}
@@ -452,7 +487,8 @@ func TestArrowFrames(t *testing.T) {
 		t.Errorf("window %d, %t", w, ok)
 	}
 	for name, b := range map[string][]byte{
-		"two": append(bytes.Clone(frame), frame...), "cut": frame[:len(frame)-1], "none": nil, "skippable": {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0},
+		"two": append(bytes.Clone(frame), frame...), "cut": frame[:len(frame)-1], "none": nil,
+		"skippable": {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0},
 	} {
 		if _, ok := zstdFrame(b); ok {
 			t.Errorf("%s: taken for one frame", name)
@@ -475,7 +511,8 @@ func TestArrowStream(t *testing.T) {
 	row := func(interval int, key string) string {
 		return fmt.Sprintf(`{"interval":%d,"key":%q,"cost":1,"state_bytes":2,"instance":%d}`, interval, key, interval)
 	}
-	body := arrowOf(t, columns, nil, "["+row(3, "a")+","+row(3, "b")+"]", "["+row(3, "c")+","+row(5, "a")+"]", "["+row(5, "b")+"]")
+	body := arrowOf(t, columns, nil, "["+row(3, "a")+","+row(3, "b")+"]", "["+row(3, "c")+","+row(5, "a")+"]",
+		"["+row(5, "b")+"]")
 	text := "interval,key,cost,state_bytes,instance\n3,a,1,2,3\n3,b,1,2,3\n3,c,1,2,3\n5,a,1,2,5\n5,b,1,2,5\n"
 	want := intervals(strings.NewReader(text), CSV, Options{})
 	for _, r := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
@@ -484,11 +521,13 @@ func TestArrowStream(t *testing.T) {
 		}
 	}
 	back := arrowOf(t, columns, nil, "["+row(3, "a")+","+row(2, "b")+"]")
-	if got, want := intervals(bytes.NewReader(back), Arrow, Options{}), intervals(strings.NewReader("interval,key,cost\n3,a,1\n2,b,1\n"), CSV, Options{}); got != want {
+	if got, want := intervals(bytes.NewReader(back), Arrow, Options{}),
+		intervals(strings.NewReader("interval,key,cost\n3,a,1\n2,b,1\n"), CSV, Options{}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	plain := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows)
-	if got := intervals(bytes.NewReader(plain), Arrow, Options{}); !strings.HasPrefix(got, "0 /0/key: \"a\" 1 state=2 at=3\n") || !strings.HasSuffix(got, "end false") {
+	if got := intervals(bytes.NewReader(plain), Arrow, Options{}); !strings.HasPrefix(got,
+		"0 /0/key: \"a\" 1 state=2 at=3\n") || !strings.HasSuffix(got, "end false") {
 		t.Errorf("without intervals: %s", got)
 	}
 	if got := intervals(strings.NewReader("text"), Arrow, Options{}); !strings.HasPrefix(got, "malformed") {
@@ -513,7 +552,8 @@ func TestArrowWriter(t *testing.T) {
 		}
 		sameStatistics(t, "written and read", d.Stats, &s)
 	}
-	if err := NewArrowWriter(io.Discard).Write(0, &planner.Statistics{Keys: planner.KeysOf("\xff"), Cost: []float64{1}}); !errors.Is(err, ErrKeyText) {
+	if err := NewArrowWriter(io.Discard).
+		Write(0, &planner.Statistics{Keys: planner.KeysOf("\xff"), Cost: []float64{1}}); !errors.Is(err, ErrKeyText) {
 		t.Error(err)
 	}
 }

@@ -312,7 +312,8 @@ func blocksOf(rows, n int, keyLen func(i int) int, block func(from, to, keyBytes
 // blocksAtOnce is blocks of a writer, for many rows: processors encode several at
 // the same time, each with a writer of its own that it gives to block. It reports
 // false when stop, which is asked before each block, told it to give up.
-func (w *blobWriter) blocksAtOnce(n int, keyLen func(i int) int, stop func() bool, block func(w *blobWriter, from, to, keyBytes int)) bool {
+func (w *blobWriter) blocksAtOnce(n int, keyLen func(i int) int, stop func() bool,
+	block func(w *blobWriter, from, to, keyBytes int)) bool {
 	type span struct{ from, to, keyBytes int }
 	var spans []span
 	blocks(n, keyLen, func(from, to, keyBytes int) { spans = append(spans, span{from, to, keyBytes}) })

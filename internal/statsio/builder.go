@@ -43,7 +43,8 @@ func (f field) all() field {
 }
 
 // fieldNames are the names of fields in bodies, by the numbers of their bits.
-var fieldNames = [...]string{"key", "cost", "frequency", "state", "instance", "hash_instance", "interval", "count", "from", "to", "unknown"}
+var fieldNames = [...]string{"key", "cost", "frequency", "state", "instance", "hash_instance", "interval", "count",
+	"from", "to", "unknown"}
 
 // String returns the field's name in bodies.
 func (f field) String() string { return fieldNames[bitOf(f)] }
@@ -179,8 +180,10 @@ type longKey struct {
 // read before.
 func (b *builder) begin(o Options, s shape, fields field) {
 	*b = builder{
-		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows, problems: b.problems,
-		line: b.line, ragged: b.ragged, base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), withState: -1, noState: -1,
+		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows,
+		problems: b.problems,
+		line:     b.line, ragged: b.ragged, base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0),
+		withState: -1, noState: -1,
 	}
 	for _, m := range []**meter{
 		&b.cost.meter, &b.state.meter, &b.instance.meter, &b.hashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
@@ -216,7 +219,8 @@ func (b *builder) full() error {
 }
 
 func (b *builder) tooManyRows() error {
-	return &Error{TooLarge, []Problem{at(b.pointer(b.options.Limits.Rows, ""), "more than "+strconv.Itoa(b.options.Limits.Rows)+" rows")}}
+	return &Error{TooLarge, []Problem{at(b.pointer(b.options.Limits.Rows, ""), "more than "+
+		strconv.Itoa(b.options.Limits.Rows)+" rows")}}
 }
 
 // add takes the next row. Once a problem is known, rows are only checked.

@@ -102,4 +102,5 @@ var recordPlanes = []plane[compact.Record]{
 	countPlane(func(r *compact.Record) *int64 { return &r.Count }),
 }
 
-var classMovePlanes = append([]plane[compact.Record]{idPlane(func(r *compact.Record) *int32 { return &r.Planned })}, recordPlanes...)
+var classMovePlanes = append([]plane[compact.Record]{idPlane(func(r *compact.Record) *int32 { return &r.Planned })},
+	recordPlanes...)

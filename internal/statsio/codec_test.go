@@ -29,7 +29,8 @@ func encodeList(m *Migrations) []byte {
 		return int32(len(s.Instances) - 1)
 	}
 	for i := range m.Len() {
-		p.Moves = append(p.Moves, planner.Move{Item: int32(i), From: index(m.from[i]), To: index(m.to[i]), Reason: m.reason[i]})
+		p.Moves = append(p.Moves, planner.Move{Item: int32(i), From: index(m.from[i]), To: index(m.to[i]),
+			Reason: m.reason[i]})
 	}
 	return EncodeMigrations(p)
 }
@@ -88,7 +89,8 @@ func TestInputRoundTrip(t *testing.T) {
 	}
 	rest := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{5e-324}, Partial: true}
 	for i := range 70_000 {
-		rest.Residual = append(rest.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(), Keys: r.Int64()})
+		rest.Residual = append(rest.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(),
+			Keys: r.Int64()})
 	}
 	little := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{2}, PartialOn: []int32{3}}
 	for i := range int32(70_000) { // several blocks
@@ -146,7 +148,8 @@ func TestCorruption(t *testing.T) {
 
 var written = []Migration{
 	{Key: []byte("user:1"), From: 1, To: 3, Cost: 40, State: 900.25, Reason: planner.ReasonOverload},
-	{Key: []byte("a\"b,c\r\nd\\é\u2028\x01"), From: 0, To: math.MaxInt32, Cost: 1e-9, State: 1e300, Reason: planner.ReasonMoveBack},
+	{Key: []byte("a\"b,c\r\nd\\é\u2028\x01"), From: 0, To: math.MaxInt32, Cost: 1e-9, State: 1e300,
+		Reason: planner.ReasonMoveBack},
 	{Key: []byte("x y"), From: 2, To: 0, Cost: 1.0 / 3, State: 1 << 60, Reason: planner.ReasonDrain},
 }
 
@@ -218,11 +221,13 @@ func TestWriteCSV(t *testing.T) {
 
 	entries := []Entry{{Key: []byte("a"), Instance: 5}, {Key: []byte("\xff"), Instance: 4}}
 	b.Reset()
-	if err := listOf(slices.Values(entries)).WriteCSV(&b, false); !errors.Is(err, ErrKeyText) || b.String() != "key,instance\na,5\n" {
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, false); !errors.Is(err, ErrKeyText) ||
+		b.String() != "key,instance\na,5\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := listOf(slices.Values(entries)).WriteCSV(&b, true); err != nil || b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, true); err != nil ||
+		b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
@@ -246,8 +251,10 @@ func TestWrittenNumbers(t *testing.T) {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
-	for _, x := range []float64{0, 1, 0.001, 0.0001, 0.1, 12.5, 0.25, 1.125, 1.0625, 100.1, 1e12 + 0.001, 1e12 - 0.001, 999999999999.999, 1e15 + 0.5, -1, -0.5,
-		math.SmallestNonzeroFloat64, math.MaxFloat64, 1e-6, 1e-7, 1e21, 1 << 53, 0.1 + 0.2, math.Nextafter(0.1, 1), math.Nextafter(17.25, 0)} {
+	for _, x := range []float64{0, 1, 0.001, 0.0001, 0.1, 12.5, 0.25, 1.125, 1.0625, 100.1, 1e12 + 0.001, 1e12 - 0.001,
+		999999999999.999, 1e15 + 0.5, -1, -0.5,
+		math.SmallestNonzeroFloat64, math.MaxFloat64, 1e-6, 1e-7, 1e21, 1 << 53, 0.1 + 0.2, math.Nextafter(0.1, 1),
+		math.Nextafter(17.25, 0)} {
 		check(x)
 	}
 	r := rand.New(rand.NewPCG(7, 7))
@@ -263,13 +270,16 @@ func TestWrittenNumbers(t *testing.T) {
 // TestTableChanges: no entry is null in JSON, and an empty field in CSV.
 func TestTableChanges(t *testing.T) {
 	changes := slices.Values([]TableChange{
-		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance}, {Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
+		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance},
+		{Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
 	})
-	if got, want := string(listOf(changes).AppendJSON(nil, false)), `[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
+	if got, want := string(listOf(changes).AppendJSON(nil, false)),
+		`[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var b bytes.Buffer
-	if err := listOf(changes).WriteCSV(&b, false); err != nil || b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
+	if err := listOf(changes).WriteCSV(&b, false); err != nil ||
+		b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -286,7 +296,8 @@ func TestWrittenLists(t *testing.T) {
 		}
 		b.Reset()
 		out := bufio.NewWriterSize(&b, writeBytes)
-		if err := listOf(records).WriteJSON(out, false); err != nil || b.Len()+out.Buffered() != len(want) || out.Buffered() == 0 {
+		if err := listOf(records).WriteJSON(out, false); err != nil || b.Len()+out.Buffered() != len(want) ||
+			out.Buffered() == 0 {
 			t.Errorf("%d: %v, %d bytes and %d in the buffer, want %d", n, err, b.Len(), out.Buffered(), len(want))
 		}
 	}
@@ -316,7 +327,8 @@ func TestWriteErrors(t *testing.T) {
 // Where every instance says all there is, a blob is what it was before instances
 // could say less: stored ones stay readable, also by builds that know no better.
 func TestInputWithoutLists(t *testing.T) {
-	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true, Residual: []planner.Residual{{Instance: 2, Cost: 3}}}
+	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true,
+		Residual: []planner.Residual{{Instance: 2, Cost: 3}}}
 	plain := encodeInput(s)
 	if flags := plain[blobHeader]; flags != inputPartial {
 		t.Errorf("flags %b, want %b", flags, inputPartial)

@@ -14,7 +14,8 @@ func (b *builder) setColumns(names []string) ([]field, error) {
 	for _, name := range names {
 		f := fieldOf([]byte(name), b.fields)
 		if twice[name] || f != fieldUnknown && seen&f != 0 {
-			return nil, &Error{Malformed, []Problem{{"/" + escapePointer(name), "column stands twice", Location{Line: b.lineOf(0), Column: name}}}}
+			return nil, &Error{Malformed,
+				[]Problem{{"/" + escapePointer(name), "column stands twice", Location{Line: b.lineOf(0), Column: name}}}}
 		}
 		twice[name] = true
 		seen |= f

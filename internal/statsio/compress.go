@@ -41,7 +41,8 @@ func NewDecompressor(r io.Reader, encoding string) (io.ReadCloser, error) {
 		}
 		d.Reader, d.close = z, func() { _ = z.Close() } // reading has told what there was to tell
 	case "zstd":
-		z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, d.explain(err)
 		}

@@ -158,13 +158,16 @@ func TestJSONRows(t *testing.T) {
 	row := func(s string) string { return `{"keys":[` + s + `]}` }
 	two := func(s string) string { return row(`{"key":"a","cost":1},` + s) }
 	checkRules(t, DecodeJSON, Options{}, []rule{
-		{"all members", row(`{"key":"user:1","cost":12.5,"state":2048,"instance":7,"hash_instance":3}`), `"user:1" 12.5 state=2048 at=7 hash=3`},
-		{"any order, white space", " { \"x\" : [ 1 , {} ] , \"keys\" :\n[ { \"cost\" : 2 ,\t\"key\"\r:\"b\" } , {\"key\":\"a\",\"frequency\":1e2}] } \n", "\"b\" 2\n\"a\" 100"},
+		{"all members", row(`{"key":"user:1","cost":12.5,"state":2048,"instance":7,"hash_instance":3}`),
+			`"user:1" 12.5 state=2048 at=7 hash=3`},
+		{"any order, white space", " { \"x\" : [ 1 , {} ] , \"keys\" :\n[ { \"cost\" : 2 ,\t\"key\"\r:\"b\" } , " +
+			"{\"key\":\"a\",\"frequency\":1e2}] } \n", "\"b\" 2\n\"a\" 100"},
 		{"no rows", row(``), ``},
 		{"neither", `{"interval":42}`, `no statistics`},
 		{"empty object", `{}`, `no statistics`},
 		{"null instance is absent", row(`{"key":"a","cost":1,"instance":null}`), `"a" 1`},
-		{"instance on some rows", two(`{"key":"b","cost":2,"instance":5},{"key":"c","cost":3,"hash_instance":0}`), "\"a\" 1 at=-1 hash=-1\n\"b\" 2 at=5 hash=-1\n\"c\" 3 at=-1 hash=0"},
+		{"instance on some rows", two(`{"key":"b","cost":2,"instance":5},{"key":"c","cost":3,"hash_instance":0}`),
+			"\"a\" 1 at=-1 hash=-1\n\"b\" 2 at=5 hash=-1\n\"c\" 3 at=-1 hash=0"},
 		{"escapes", row(`{"k\u0065y":"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é","c\u006fst":1}`), `"\"\\/\b\f\n\r\té😀é" 1`},
 		{"minus zero", row(`{"key":"a","cost":-0,"state":-0.0e5}`), `"a" 0 state=0`},
 		{"greatest instance", row(`{"key":"a","cost":1,"instance":2147483647}`), `"a" 1 at=2147483647`},
@@ -173,7 +176,8 @@ func TestJSONRows(t *testing.T) {
 		{"empty body", ``, "malformed\n: unexpected end of the text at byte 0"},
 		{"list", `[]`, "malformed\n: expected an object at byte 0"},
 		{"truncated", `{"keys":[{"key":"a","co`, "malformed\n/keys/0: unexpected end of the text at byte 23"},
-		{"truncated after a row", `{"keys":[{"key":"a","cost":1}`, "malformed\n/keys/0: unexpected end of the text at byte 29"},
+		{"truncated after a row", `{"keys":[{"key":"a","cost":1}`,
+			"malformed\n/keys/0: unexpected end of the text at byte 29"},
 		{"truncated after rows", `{"keys":[]`, "malformed\n: unexpected end of the text at byte 10"},
 		{"trailing garbage", row(``) + ` x`, "malformed\n: text after the document at byte 12"},
 		{"trailing document", `{}{}`, "malformed\n: text after the document at byte 2"},
@@ -187,7 +191,8 @@ func TestJSONRows(t *testing.T) {
 		{"no exponent", row(`{"key":"a","cost":1e}`), "malformed\n/keys/0: expected a digit at byte 29"},
 		{"NaN", row(`{"key":"a","cost":NaN}`), "malformed\n/keys/0: expected a value at byte 27"},
 		{"bad literal", row(`{"key":"a","cost":1,"instance":nul}`), "malformed\n/keys/0: unknown literal at byte 43"},
-		{"control character", row("{\"key\":\"a\nb\",\"cost\":1}"), "malformed\n/keys/0: control character in a string at byte 18"},
+		{"control character", row("{\"key\":\"a\nb\",\"cost\":1}"),
+			"malformed\n/keys/0: control character in a string at byte 18"},
 		{"bad escape", row(`{"key":"\x","cost":1}`), "malformed\n/keys/0: unknown escape sequence at byte 18"},
 		{"bad hexadecimal", row(`{"key":"\u00g0","cost":1}`), "malformed\n/keys/0: expected a hexadecimal digit at byte 21"},
 		{"lone low surrogate", row(`{"key":"\udc00","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 22"},
@@ -195,7 +200,8 @@ func TestJSONRows(t *testing.T) {
 		{"two high surrogates", row(`{"key":"\ud800\ud800","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 28"},
 		{"not UTF-8", row("{\"key\":\"\xff\",\"cost\":1}"), "malformed\n/keys/0: string that is not UTF-8 at byte 17"},
 		{"duplicate member", row(`{"key":"a","cost":1,"cost":2}`), "malformed\n/keys/0/cost: duplicate member at byte 29"},
-		{"duplicate unknown member", row(`{"key":"a","cost":1,"x/":2,"x\/":2}`), "malformed\n/keys/0/x~1: duplicate member at byte 36"},
+		{"duplicate unknown member", row(`{"key":"a","cost":1,"x/":2,"x\/":2}`),
+			"malformed\n/keys/0/x~1: duplicate member at byte 36"},
 		{"duplicate body member", `{"interval":1,"interval":2}`, "malformed\n/interval: duplicate member at byte 25"},
 		{"duplicate keys member", `{"keys":[],"keys":[]}`, "malformed\n/keys: duplicate member at byte 18"},
 		{"duplicate deep inside", `{"x":[{"a":1,"a":2}]}`, "malformed\n/x: not a valid JSON value at byte 5"},
@@ -207,32 +213,51 @@ func TestJSONRows(t *testing.T) {
 		{"keys null", `{"keys":null}`, "invalid\n/keys: must be a list of rows"},
 		{"both", `{"keys":[],"columns":{}}`, "invalid\n/columns: " + exclusive},
 		{"key missing", two(`{"cost":1}`), "invalid\n/keys/1/key: is required"},
-		{"key no string", two(`{"key":7,"cost":1},{"key":null,"cost":1}`), "invalid\n/keys/1/key: must be a string\n/keys/2/key: must be a string"},
+		{"key no string", two(`{"key":7,"cost":1},{"key":null,"cost":1}`),
+			"invalid\n/keys/1/key: must be a string\n/keys/2/key: must be a string"},
 		{"key empty", two(`{"key":"","cost":1}`), "invalid\n/keys/1/key: must be 1 to 1024 bytes"},
 		{"key too long", two(`{"key":"` + key(k1025) + `","cost":1}`), "invalid\n/keys/1/key: must be 1 to 1024 bytes"},
 		{"cost missing", two(`{"key":"b"}`), "invalid\n/keys/1/cost: is required, or frequency in its place"},
 		{"cost and frequency", two(`{"key":"b","cost":1,"frequency":1}`), "invalid\n/keys/1/frequency: excludes cost"},
-		{"cost wrong", row(`{"key":"a","cost":-1},{"key":"b","cost":1e999},{"key":"c","cost":"1"},{"key":"d","frequency":null},{"key":"e","cost":[{}]}`),
-			"invalid\n/keys/0/cost: must be ≥ 0 and finite\n/keys/1/cost: must be ≥ 0 and finite\n/keys/2/cost: must be ≥ 0 and finite\n/keys/3/frequency: must be ≥ 0 and finite\n/keys/4/cost: must be ≥ 0 and finite"},
-		{"state wrong", row(`{"key":"a","cost":1,"state":-1e-9},{"key":"b","cost":1,"state":true}`), "invalid\n/keys/0/state: must be ≥ 0 and finite\n/keys/1/state: must be ≥ 0 and finite"},
-		{"instance wrong", row(`{"key":"a","cost":1,"instance":-1},{"key":"b","cost":1,"instance":1.0},{"key":"c","cost":1,"hash_instance":2147483648},{"key":"d","cost":1,"instance":"1"},{"key":"e","cost":1,"instance":1e1}`),
-			"invalid\n/keys/0/instance: must be an integer from 0 to 2147483647\n/keys/1/instance: must be an integer from 0 to 2147483647\n/keys/2/hash_instance: must be an integer from 0 to 2147483647\n/keys/3/instance: must be an integer from 0 to 2147483647\n/keys/4/instance: must be an integer from 0 to 2147483647"},
-		{"unknown members", two(`{"key":"b","cost":1,"state_bytes":1,"a/b~":{"x":[]}},{"interval":3,"key":"c","cost":1}`), "invalid\n/keys/1/state_bytes: unknown field\n/keys/1/a~1b~0: unknown field\n/keys/2/interval: unknown field"},
-		{"state from the second row", two(`{"key":"b","cost":1,"state":3},{"key":"c","cost":1}`), "invalid\n/keys/0/state: is required: other rows name their state"},
-		{"state not on the second row", row(`{"key":"b","cost":1,"state":3},{"key":"c","cost":1},{"key":"d","cost":1}`), "invalid\n/keys/1/state: is required: other rows name their state"},
+		{"cost wrong",
+			row(
+				`{"key":"a","cost":-1},{"key":"b","cost":1e999},{"key":"c","cost":"1"},{"key":"d","frequency":null},{"key":"e","cost":[{}]}`),
+			"invalid\n/keys/0/cost: must be ≥ 0 and finite\n/keys/1/cost: must be ≥ 0 and finite\n/keys/2/cost: must be ≥ 0 " +
+				"and finite\n/keys/3/frequency: must be ≥ 0 and finite\n/keys/4/cost: must be ≥ 0 and finite"},
+		{"state wrong", row(`{"key":"a","cost":1,"state":-1e-9},{"key":"b","cost":1,"state":true}`),
+			"invalid\n/keys/0/state: must be ≥ 0 and finite\n/keys/1/state: must be ≥ 0 and finite"},
+		{"instance wrong",
+			row(
+				`{"key":"a","cost":1,"instance":-1},{"key":"b","cost":1,"instance":1.0},{"key":"c","cost":1,"hash_instance":2147483648},{"key":"d","cost":1,"instance":"1"},{"key":"e","cost":1,"instance":1e1}`),
+			"invalid\n/keys/0/instance: must be an integer from 0 to 2147483647\n/keys/1/instance: must be an integer from 0 " +
+				"to 2147483647\n/keys/2/hash_instance: must be an integer from 0 to 2147483647\n/keys/3/instance: must be an " +
+				"integer from 0 to 2147483647\n/keys/4/instance: must be an integer from 0 to 2147483647"},
+		{"unknown members", two(`{"key":"b","cost":1,"state_bytes":1,"a/b~":{"x":[]}},{"interval":3,"key":"c","cost":1}`),
+			"invalid\n/keys/1/state_bytes: unknown field\n/keys/1/a~1b~0: unknown field\n/keys/2/interval: unknown field"},
+		{"state from the second row", two(`{"key":"b","cost":1,"state":3},{"key":"c","cost":1}`),
+			"invalid\n/keys/0/state: is required: other rows name their state"},
+		{"state not on the second row", row(`{"key":"b","cost":1,"state":3},{"key":"c","cost":1},{"key":"d","cost":1}`),
+			"invalid\n/keys/1/state: is required: other rows name their state"},
 		{"duplicate keys", two(`{"key":"b","cost":1},{"key":"\u0061","cost":1},{"key":"b","cost":1},{"key":"a","cost":1}`),
-			"invalid\n/keys/2/key: is the same as /keys/0/key\n/keys/3/key: is the same as /keys/1/key\n/keys/4/key: is the same as /keys/0/key"},
-		{"several in a row", row(`{"cost":-1,"instance":-1}`), "invalid\n/keys/0/cost: must be ≥ 0 and finite\n/keys/0/instance: must be an integer from 0 to 2147483647\n/keys/0/key: is required"},
+			"invalid\n/keys/2/key: is the same as /keys/0/key\n/keys/3/key: is the same as /keys/1/key\n/keys/4/key: is the " +
+				"same as /keys/0/key"},
+		{"several in a row", row(`{"cost":-1,"instance":-1}`),
+			"invalid\n/keys/0/cost: must be ≥ 0 and finite\n/keys/0/instance: must be an integer from 0 to " +
+				"2147483647\n/keys/0/key: is required"},
 		{"malformed behind invalid", row(`{"cost":-1},x`), "malformed\n/keys/1: expected a value at byte 21"},
-		{"key_encoding unknown", `{"key_encoding":"hex","keys":[{"key":"a","cost":1}]}`, "invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
-		{"key_encoding no string", `{"keys":[],"key_encoding":null}`, "invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
+		{"key_encoding unknown", `{"key_encoding":"hex","keys":[{"key":"a","cost":1}]}`,
+			"invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
+		{"key_encoding no string", `{"keys":[],"key_encoding":null}`,
+			"invalid\n/key_encoding: must be \"utf8\" or \"base64\""},
 	})
 }
 
 func TestJSONColumns(t *testing.T) {
 	columns := func(s string) string { return `{"columns":{` + s + `}}` }
 	checkRules(t, DecodeJSON, Options{}, []rule{
-		{"all columns in any order", columns(`"instance":[1,null],"cost":[1.5,2],"hash_instance":[0,4],"state":[7,8],"key":["a","b"]`), "\"a\" 1.5 state=7 at=1 hash=0\n\"b\" 2 state=8 at=-1 hash=4"},
+		{"all columns in any order",
+			columns(`"instance":[1,null],"cost":[1.5,2],"hash_instance":[0,4],"state":[7,8],"key":["a","b"]`),
+			"\"a\" 1.5 state=7 at=1 hash=0\n\"b\" 2 state=8 at=-1 hash=4"},
 		{"white space", " {\"columns\" : { \"key\" : [ \"a\" , \"b\" ] , \"frequency\":[ 1,2\n] } } ", "\"a\" 1\n\"b\" 2"},
 		{"no rows", columns(`"key":[],"cost":[]`), ``},
 		{"null instances only", columns(`"key":["a"],"cost":[1],"instance":[null]`), `"a" 1`},
@@ -240,21 +265,30 @@ func TestJSONColumns(t *testing.T) {
 		{"truncated", `{"columns":{"key":["a","b`, "malformed\n/columns/key/1: unexpected end of the text at byte 25"},
 		{"trailing comma", columns(`"key":["a",]`), "malformed\n/columns/key/1: expected a value at byte 23"},
 		{"missing comma", columns(`"cost":[1 2]`), "malformed\n/columns/cost/0: expected , or ] at byte 22"},
-		{"leading zero", columns(`"instance":[1,02]`), "malformed\n/columns/instance/1: number with a leading zero at byte 26"},
+		{"leading zero", columns(`"instance":[1,02]`),
+			"malformed\n/columns/instance/1: number with a leading zero at byte 26"},
 		{"duplicate column", columns(`"key":[],"key":[]`), "malformed\n/columns/key: duplicate member at byte 27"},
 		{"duplicate unknown column", columns(`"x":1,"x":1`), "malformed\n/columns/x: duplicate member at byte 22"},
-		{"duplicate columns", `{"columns":{"key":[],"cost":[]},"columns":{}}`, "malformed\n/columns: duplicate member at byte 42"},
+		{"duplicate columns", `{"columns":{"key":[],"cost":[]},"columns":{}}`,
+			"malformed\n/columns: duplicate member at byte 42"},
 
 		{"no object", `{"columns":[]}`, "invalid\n/columns: must be an object of lists"},
-		{"no columns", columns(``), "invalid\n/columns/key: is required\n/columns/cost: is required, or frequency in its place"},
+		{"no columns", columns(``),
+			"invalid\n/columns/key: is required\n/columns/cost: is required, or frequency in its place"},
 		{"both", `{"columns":{"key":[],"cost":[]},"keys":[{]}`, "malformed\n/keys: not a valid JSON value at byte 39"},
 		{"cost and frequency", columns(`"key":[],"cost":[],"frequency":[]`), "invalid\n/columns/frequency: excludes cost"},
 		{"column no list", columns(`"key":{},"cost":[1]`), "invalid\n/columns/key: must be a list"},
 		{"unknown column", columns(`"key":["a"],"cost":[1],"a~/":[{"x":2}]`), "invalid\n/columns/a~0~1: unknown field"},
-		{"other lengths", columns(`"state":[],"key":["a"],"cost":[1,2],"instance":[1]`), "invalid\n/columns/cost: has 2 values for 1 keys\n/columns/state: has 0 values for 1 keys"},
+		{"other lengths", columns(`"state":[],"key":["a"],"cost":[1,2],"instance":[1]`),
+			"invalid\n/columns/cost: has 2 values for 1 keys\n/columns/state: has 0 values for 1 keys"},
 		{"wrong values", columns(`"key":["","b",3],"cost":[null,-1,1e999],"state":["",{},true],"instance":[1.5,"x",-1]`),
-			"invalid\n/columns/key/0: must be 1 to 1024 bytes\n/columns/key/2: must be a string\n/columns/cost/0: must be ≥ 0 and finite\n/columns/cost/1: must be ≥ 0 and finite\n/columns/cost/2: must be ≥ 0 and finite\n/columns/state/0: must be ≥ 0 and finite\n/columns/state/1: must be ≥ 0 and finite\n/columns/state/2: must be ≥ 0 and finite\n/columns/instance/0: must be an integer from 0 to 2147483647\n/columns/instance/1: must be an integer from 0 to 2147483647\n/columns/instance/2: must be an integer from 0 to 2147483647"},
-		{"duplicate keys", columns(`"key":["a","b","a"],"cost":[1,2,3]`), "invalid\n/columns/key/2: is the same as /columns/key/0"},
+			"invalid\n/columns/key/0: must be 1 to 1024 bytes\n/columns/key/2: must be a string\n/columns/cost/0: must be ≥ 0 " +
+				"and finite\n/columns/cost/1: must be ≥ 0 and finite\n/columns/cost/2: must be ≥ 0 and finite\n/columns/state/0: " +
+				"must be ≥ 0 and finite\n/columns/state/1: must be ≥ 0 and finite\n/columns/state/2: must be ≥ 0 and " +
+				"finite\n/columns/instance/0: must be an integer from 0 to 2147483647\n/columns/instance/1: must be an integer " +
+				"from 0 to 2147483647\n/columns/instance/2: must be an integer from 0 to 2147483647"},
+		{"duplicate keys", columns(`"key":["a","b","a"],"cost":[1,2,3]`),
+			"invalid\n/columns/key/2: is the same as /columns/key/0"},
 	})
 }
 
@@ -263,29 +297,37 @@ func TestNDJSON(t *testing.T) {
 		{"rows", "{\"key\":\"a\",\"cost\":1}\n{\"cost\":2.25,\"key\":\"b\"}\n", "\"a\" 1\n\"b\" 2.25"},
 		{"no line end", `{"key":"a","cost":1}`, `"a" 1`},
 		{"empty", ``, ``},
-		{"blank lines, CRLF, white space", "\n \t{\"key\":\"a\",\"cost\":1} \r\n\r\n\n{\"key\":\"b\",\"cost\":1}\t\n \n", "\"a\" 1\n\"b\" 1"},
+		{"blank lines, CRLF, white space", "\n \t{\"key\":\"a\",\"cost\":1} \r\n\r\n\n{\"key\":\"b\",\"cost\":1}\t\n \n",
+			"\"a\" 1\n\"b\" 1"},
 
-		{"two rows on a line", `{"key":"a","cost":1} {"key":"b","cost":1}`, "malformed\n/0: expected the end of the line at byte 21"},
+		{"two rows on a line", `{"key":"a","cost":1} {"key":"b","cost":1}`,
+			"malformed\n/0: expected the end of the line at byte 21"},
 		{"row on two lines", "{\"key\":\"a\",\n\"cost\":1}", "malformed\n/0: line break in a row at byte 11"},
 		{"truncated", "{\"key\":\"a\",\"cost\":1}\n{\"key\"", "malformed\n/1: unexpected end of the text at byte 27"},
-		{"duplicate member", "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"a\",\"key\":1}", "malformed\n/1/key: duplicate member at byte 32"},
+		{"duplicate member", "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"a\",\"key\":1}",
+			"malformed\n/1/key: duplicate member at byte 32"},
 		{"NUL at the end", "{\"key\":\"a\",\"cost\":1}\x00", "malformed\n/0: expected the end of the line at byte 20"},
 
-		{"no objects", "5\n[]\n\"x\"\nnull", "invalid\n/0: must be an object\n/1: must be an object\n/2: must be an object\n/3: must be an object"},
-		{"wrong", "{\"key\":\"a\",\"cost\":-1}\n{\"key\":\"b\",\"cost\":2,\"interval\":1}\n", "invalid\n/0/cost: must be ≥ 0 and finite\n/1/interval: unknown field"},
-		{"duplicate keys", "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"a\",\"cost\":1}\n", "invalid\n/1/key: is the same as /0/key"},
+		{"no objects", "5\n[]\n\"x\"\nnull",
+			"invalid\n/0: must be an object\n/1: must be an object\n/2: must be an object\n/3: must be an object"},
+		{"wrong", "{\"key\":\"a\",\"cost\":-1}\n{\"key\":\"b\",\"cost\":2,\"interval\":1}\n",
+			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/interval: unknown field"},
+		{"duplicate keys", "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"a\",\"cost\":1}\n",
+			"invalid\n/1/key: is the same as /0/key"},
 	})
 }
 
 func TestCSV(t *testing.T) {
 	checkRules(t, DecodeCSV, Options{}, []rule{
-		{"rows", "key,cost,state,instance,hash_instance\na,1.5,10,7,3\nb,2,20,,\n", "\"a\" 1.5 state=10 at=7 hash=3\n\"b\" 2 state=20 at=-1 hash=-1"},
+		{"rows", "key,cost,state,instance,hash_instance\na,1.5,10,7,3\nb,2,20,,\n",
+			"\"a\" 1.5 state=10 at=7 hash=3\n\"b\" 2 state=20 at=-1 hash=-1"},
 		{"any order, CRLF, BOM, no line end", "\uFEFFfrequency,key\r\n1,a\r\n2,b", "\"a\" 1\n\"b\" 2"},
 		{"no rows", "key,cost", ``},
 		{"blank lines at the end", "key,cost\na,1\n\n\r\n\n", `"a" 1`},
 		{"quotes", "\"key\",\"cost\"\n\"a,\"\"b\"\"\r\nc\",\"2.5\"\n\"\"\"\",1\n", "\"a,\\\"b\\\"\\r\\nc\" 2.5\n\"\\\"\" 1"},
 		{"empty cells", "key,cost,state,instance\na,1,,\"\"\n", `"a" 1`},
-		{"numbers", "key,cost,instance\na,+1,007\nb,.5,\"3\"\nc,5.,0\nd,1e-2,0\ne,-0,0\nf,0010,0\n", "\"a\" 1 at=7\n\"b\" 0.5 at=3\n\"c\" 5 at=0\n\"d\" 0.01 at=0\n\"e\" 0 at=0\n\"f\" 10 at=0"},
+		{"numbers", "key,cost,instance\na,+1,007\nb,.5,\"3\"\nc,5.,0\nd,1e-2,0\ne,-0,0\nf,0010,0\n",
+			"\"a\" 1 at=7\n\"b\" 0.5 at=3\n\"c\" 5 at=0\n\"d\" 0.01 at=0\n\"e\" 0 at=0\n\"f\" 10 at=0"},
 		{"any text is a key", "key,cost\n {é}\t'\x00,1\n", "\" {é}\\t'\\x00\" 1"},
 
 		{"empty", ``, "malformed\n: unexpected end of the text at byte 0"},
@@ -303,12 +345,19 @@ func TestCSV(t *testing.T) {
 		{"not UTF-8, quoted", "key,cost\n\"\xff\",1\n", "malformed\n/0: cell that is not UTF-8 at byte 10"},
 		{"number not UTF-8", "key,cost\na,\xff\n", "malformed\n/0: cell that is not UTF-8 at byte 11"},
 
-		{"header", "a/b,state_bytes,interval\n", "invalid\n/a~1b: unknown column\n/state_bytes: unknown column\n/interval: unknown column\n/key: column is required\n/cost: column is required, or frequency in its place"},
+		{"header", "a/b,state_bytes,interval\n", "invalid\n/a~1b: unknown column\n/state_bytes: unknown column\n/interval: " +
+			"unknown column\n/key: column is required\n/cost: column is required, or frequency in its place"},
 		{"cost and frequency", "key,cost,frequency\n", "invalid\n/frequency: excludes cost"},
 		{"wrong", "key,cost,state,instance\n,,x,-1\nb,NaN,Inf,1.5\nc,0x1,1_0,2147483648\nd,-1,1e999,x\n",
-			"invalid\n/0/state: must be ≥ 0 and finite\n/0/instance: must be an integer from 0 to 2147483647\n/0/key: is required\n/0/cost: is required, or frequency in its place\n/1/cost: must be ≥ 0 and finite\n/1/state: must be ≥ 0 and finite\n/1/instance: must be an integer from 0 to 2147483647\n/2/cost: must be ≥ 0 and finite\n/2/state: must be ≥ 0 and finite\n/2/instance: must be an integer from 0 to 2147483647\n/3/cost: must be ≥ 0 and finite\n/3/state: must be ≥ 0 and finite\n/3/instance: must be an integer from 0 to 2147483647"},
-		{"spaces are text", "key,cost\na, 1\nb,\"1 \"\n", "invalid\n/0/cost: must be ≥ 0 and finite\n/1/cost: must be ≥ 0 and finite"},
-		{"state on some rows", "key,cost,state\na,1,2\nb,1,\n", "invalid\n/1/state: is required: other rows name their state"},
+			"invalid\n/0/state: must be ≥ 0 and finite\n/0/instance: must be an integer from 0 to 2147483647\n/0/key: is " +
+				"required\n/0/cost: is required, or frequency in its place\n/1/cost: must be ≥ 0 and finite\n/1/state: must be ≥ " +
+				"0 and finite\n/1/instance: must be an integer from 0 to 2147483647\n/2/cost: must be ≥ 0 and finite\n/2/state: " +
+				"must be ≥ 0 and finite\n/2/instance: must be an integer from 0 to 2147483647\n/3/cost: must be ≥ 0 and " +
+				"finite\n/3/state: must be ≥ 0 and finite\n/3/instance: must be an integer from 0 to 2147483647"},
+		{"spaces are text", "key,cost\na, 1\nb,\"1 \"\n",
+			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/cost: must be ≥ 0 and finite"},
+		{"state on some rows", "key,cost,state\na,1,2\nb,1,\n",
+			"invalid\n/1/state: is required: other rows name their state"},
 		{"key too long", "key,cost\n" + key(k1025) + ",1\n", "invalid\n/0/key: must be 1 to 1024 bytes"},
 		{"duplicate keys", "key,cost\na,1\n\"a\",1\n", "invalid\n/1/key: is the same as /0/key"},
 	})
@@ -325,15 +374,20 @@ func TestBase64Keys(t *testing.T) {
 		{"escaped", `{"keys":` + rows + `,"key_encoding":"base6\u0034"}`, want},
 		{"columns", `{"columns":{"key":["/wA=","` + text + `"],"cost":[1,2]},"key_encoding":"base64"}`, want},
 		{"not said", `{"keys":` + rows + `}`, "invalid\n/keys/1/key: must be 1 to 1024 bytes"},
-		{"same bytes", `{"keys":[{"key":"YQ==","cost":1},{"key":"YQ==","cost":1}],"key_encoding":"base64"}`, "invalid\n/keys/1/key: is the same as /keys/0/key"},
-		{"wrong text", `{"keys":[{"key":"YQ","cost":1},{"key":"YR==","cost":1},{"key":"Y\nQ==","cost":1},{"key":"_w==","cost":1}],"key_encoding":"base64"}`,
-			"invalid\n/keys/0/key: must be base64 (standard alphabet, padded)\n/keys/1/key: must be base64 (standard alphabet, padded)\n/keys/2/key: must be base64 (standard alphabet, padded)\n/keys/3/key: must be base64 (standard alphabet, padded)"},
+		{"same bytes", `{"keys":[{"key":"YQ==","cost":1},{"key":"YQ==","cost":1}],"key_encoding":"base64"}`,
+			"invalid\n/keys/1/key: is the same as /keys/0/key"},
+		{"wrong text",
+			`{"keys":[{"key":"YQ","cost":1},{"key":"YR==","cost":1},{"key":"Y\nQ==","cost":1},{"key":"_w==","cost":1}],"key_encoding":"base64"}`,
+			"invalid\n/keys/0/key: must be base64 (standard alphabet, padded)\n/keys/1/key: must be base64 (standard " +
+				"alphabet, padded)\n/keys/2/key: must be base64 (standard alphabet, padded)\n/keys/3/key: must be base64 " +
+				"(standard alphabet, padded)"},
 		{"empty", `{"key_encoding":"base64","keys":[{"key":"","cost":1}]}`, "invalid\n/keys/0/key: must be 1 to 1024 bytes"},
 	})
 	o := Options{Base64Keys: true}
 	checkRules(t, DecodeJSON, o, []rule{{"option", `{"keys":` + rows + `}`, want}})
 	checkRules(t, DecodeNDJSON, o, []rule{{"option", "{\"key\":\"/wA=\",\"cost\":1}", `"\xff\x00" 1`}})
-	checkRules(t, DecodeCSV, o, []rule{{"option", "key,cost\n/wA=,1\n\"Y\nQ==\",1\n", "invalid\n/1/key: must be base64 (standard alphabet, padded)"}})
+	checkRules(t, DecodeCSV, o, []rule{{"option", "key,cost\n/wA=,1\n\"Y\nQ==\",1\n",
+		"invalid\n/1/key: must be base64 (standard alphabet, padded)"}})
 	d, err := DecodeJSON(strings.NewReader(`{"key_encoding":"base64"}`), Options{})
 	if err != nil || !d.Base64Keys() {
 		t.Errorf("Base64Keys is false, err %v", err)
@@ -411,17 +465,20 @@ func TestLimits(t *testing.T) {
 	}
 	var e *Error
 	long := strings.Repeat(" ", maxRowBytes)
-	if _, err := DecodeJSON(strings.NewReader(`{"keys":[{"key":"a",`+long+`"cost":1}]}`), Options{}); !errors.As(err, &e) || e.Kind != TooLarge || e.Problems[0].Pointer != "/keys/0" {
+	if _, err := DecodeJSON(strings.NewReader(`{"keys":[{"key":"a",`+long+`"cost":1}]}`), Options{}); !errors.As(err,
+		&e) || e.Kind != TooLarge || e.Problems[0].Pointer != "/keys/0" {
 		t.Errorf("long row: %v", err)
 	}
-	if d, err := DecodeJSON(strings.NewReader(long+`{`+long+`"keys"`+long+`:[`+long+`{"key":"a","cost":1}`+long[:maxRowBytes/2]+`]`+long+`}`+long), Options{}); err == nil {
+	if d, err := DecodeJSON(strings.NewReader(long+`{`+long+`"keys"`+long+`:[`+long+`{"key":"a","cost":1}`+
+		long[:maxRowBytes/2]+`]`+long+`}`+long), Options{}); err == nil {
 		t.Errorf("a name may not be far from its colon, got %v", d)
 	}
 	var members []string
 	for i := range maxMembers + 1 {
 		members = append(members, fmt.Sprintf(`"m%d":0`, i))
 	}
-	if _, err := DecodeJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{}); !errors.As(err, &e) || e.Kind != TooLarge {
+	if _, err := DecodeJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{}); !errors.As(err, &e) ||
+		e.Kind != TooLarge {
 		t.Errorf("many members: %v", err)
 	}
 	big := `"` + strings.Repeat("x", 300<<10) + `"`
@@ -489,7 +546,8 @@ func sameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 		{"cost", slices.Equal(bits(got.Cost), bits(want.Cost))},
 		{"state", slices.Equal(bits(got.State), bits(want.State)) && (got.State == nil) == (want.State == nil)},
 		{"instance", slices.Equal(got.Instance, want.Instance) && (got.Instance == nil) == (want.Instance == nil)},
-		{"hash_instance", slices.Equal(got.HashInstance, want.HashInstance) && (got.HashInstance == nil) == (want.HashInstance == nil)},
+		{"hash_instance", slices.Equal(got.HashInstance, want.HashInstance) &&
+			(got.HashInstance == nil) == (want.HashInstance == nil)},
 		{"partial", got.Partial == want.Partial},
 		{"partial_on", slices.Equal(got.PartialOn, want.PartialOn)},
 		{"frozen", slices.Equal(got.Frozen, want.Frozen)},

@@ -85,7 +85,8 @@ func (d *decoder) malformed() error {
 	if d.at >= d.end {
 		at, why = d.base+int64(d.end), "unexpected end of the text"
 	}
-	return &Error{Malformed, []Problem{{pointer, fmt.Sprintf("%s at byte %d", why, at), Location{Line: d.lineAt(min(d.at, d.end))}}}}
+	return &Error{Malformed, []Problem{{pointer, fmt.Sprintf("%s at byte %d", why, at),
+		Location{Line: d.lineAt(min(d.at, d.end))}}}}
 }
 
 // explain turns the limits that more ran into into an Error. size is what one

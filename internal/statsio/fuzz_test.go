@@ -17,7 +17,8 @@ import (
 
 // agree decodes a body and compares the outcome with an oracle's, and with that
 // of windows that cut the body everywhere.
-func agree[D, W any](t *testing.T, decode func(io.Reader, Options) (D, error), oracle func([]byte, bool) (W, error), same func(t *testing.T, body string, got D, want W), body []byte, base64Keys bool) (kind Kind) {
+func agree[D, W any](t *testing.T, decode func(io.Reader, Options) (D, error), oracle func([]byte, bool) (W, error),
+	same func(t *testing.T, body string, got D, want W), body []byte, base64Keys bool) (kind Kind) {
 	o := Options{Base64Keys: base64Keys}
 	d, err := decode(bytes.NewReader(body), o)
 	outcome := describe(d, err)
@@ -85,12 +86,15 @@ func sameMoves(t *testing.T, body string, got *Resolution, want []KeyMove) {
 	}
 }
 
-var seedValues = []string{`1`, `-0`, `12.50`, `1e-3`, `0.30000000000000004`, `123456789012345678901`, `1e999`, `null`, `"x"`, `[1,{"a":"]}"}]`, `007`, `NaN`}
+var seedValues = []string{`1`, `-0`, `12.50`, `1e-3`, `0.30000000000000004`, `123456789012345678901`, `1e999`, `null`,
+	`"x"`, `[1,{"a":"]}"}]`, `007`, `NaN`}
 
 func FuzzDecodeJSON(f *testing.F) {
 	for _, v := range seedValues {
-		f.Add([]byte(`{"interval":`+v+`,"keys":[{"key":"a","cost":`+v+`,"state":2,"instance":3},{"key":"\u00e9\ud83d\ude00","frequency":1,"state":`+v+`,"hash_instance":null}]}`), false)
-		f.Add([]byte(`{"columns":{"cost":[`+v+`,2],"key":["YQ==","Yg=="],"instance":[null,`+v+`]},"key_encoding":"base64"}`), true)
+		f.Add([]byte(`{"interval":`+v+`,"keys":[{"key":"a","cost":`+v+
+			`,"state":2,"instance":3},{"key":"\u00e9\ud83d\ude00","frequency":1,"state":`+v+`,"hash_instance":null}]}`), false)
+		f.Add([]byte(`{"columns":{"cost":[`+v+`,2],"key":["YQ==","Yg=="],"instance":[null,`+v+`]},"key_encoding":"base64"}`),
+			true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agreeJSON(t, body, base64Keys)
@@ -101,7 +105,8 @@ func FuzzDecodeJSON(f *testing.F) {
 func agreeJSON(t *testing.T, body []byte, base64Keys bool) {
 	kind := agree(t, DecodeJSON, oracleJSON, sameDocument, body, base64Keys)
 	valid := jsontext.Value(body).IsValid() && jsontext.Value(body).Kind() == '{'
-	if valid && kind == Malformed || !valid && (kind == 0 || kind == Invalid && bytes.Count(body, []byte(":")) < maxProblems && bytes.Count(body, []byte(",")) < maxProblems) {
+	if valid && kind == Malformed || !valid && (kind == 0 || kind == Invalid &&
+		bytes.Count(body, []byte(":")) < maxProblems && bytes.Count(body, []byte(",")) < maxProblems) {
 		t.Fatalf("%q: kind %v, valid JSON object: %t", body, kind, valid)
 	}
 }
@@ -128,7 +133,8 @@ func FuzzDecodeRecordsCSV(f *testing.F) {
 		f.Add([]byte("1,2,+.5,03,9007199254740990\r\n1,2,0,," + v + "\r\n\r\n"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, header := range []string{"instance,hash_instance,cost,state,count\n", "count,state,hash_instance,instance,cost\n"} {
+		for _, header := range []string{"instance,hash_instance,cost,state,count\n",
+			"count,state,hash_instance,instance,cost\n"} {
 			agree(t, DecodeCSV, oracleCSV, sameDocument, append([]byte(header), text...), false)
 		}
 	})
@@ -136,9 +142,11 @@ func FuzzDecodeRecordsCSV(f *testing.F) {
 
 func FuzzDecodeResolutionNDJSON(f *testing.F) {
 	for _, v := range seedValues {
-		f.Add([]byte(`{"key":"a","from":`+v+`,"to":3}`+"\r\n\n"+`{"to":`+v+`,"key":"\u00e9","from":2147483647,"cost":1}`), false)
+		f.Add([]byte(`{"key":"a","from":`+v+`,"to":3}`+"\r\n\n"+`{"to":`+v+`,"key":"\u00e9","from":2147483647,"cost":1}`),
+			false)
 		f.Add([]byte(`{"key":"YQ==","from":0,"to":1}`+"\n"+`{"key":"YQ=","from":0,"to":1}`+"\n"+v+"\n"), true)
-		f.Add([]byte(`{"key":"a","from":0,"to":1,"hash_instance":`+v+`}`+"\n"+`{"key":"b","from":0,"hash_instance":null,"to":1}`), false)
+		f.Add([]byte(`{"key":"a","from":0,"to":1,"hash_instance":`+v+`}`+"\n"+
+			`{"key":"b","from":0,"hash_instance":null,"to":1}`), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agree(t, DecodeResolutionNDJSON, oracleResolutionNDJSON, sameResolution, body, base64Keys)
@@ -158,7 +166,8 @@ func FuzzDecodeResolutionCSV(f *testing.F) {
 
 func FuzzDecodeNDJSON(f *testing.F) {
 	for _, v := range seedValues {
-		f.Add([]byte(`{"key":"a","cost":`+v+`,"state":2,"instance":3}`+"\r\n\n"+`{"key":"b","frequency":1,"state":`+v+`,"hash_instance":null}`), false)
+		f.Add([]byte(`{"key":"a","cost":`+v+`,"state":2,"instance":3}`+"\r\n\n"+`{"key":"b","frequency":1,"state":`+v+
+			`,"hash_instance":null}`), false)
 		f.Add([]byte(`{"key":"YQ==","cost":`+v+"}\n"+v+"\n"), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
@@ -168,7 +177,8 @@ func FuzzDecodeNDJSON(f *testing.F) {
 
 func FuzzDecodeCSV(f *testing.F) {
 	for _, v := range seedValues {
-		f.Add([]byte("\uFEFFkey,cost,state,instance,hash_instance\r\na,"+v+",2,3,\r\n\"b\"\"\n,\",\""+v+"\",1,"+v+",4\r\n\r\n"), false)
+		f.Add([]byte("\uFEFFkey,cost,state,instance,hash_instance\r\na,"+v+",2,3,\r\n\"b\"\"\n,\",\""+v+"\",1,"+v+
+			",4\r\n\r\n"), false)
 		f.Add([]byte("frequency,key\n"+v+",YQ==\n"), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {

@@ -40,7 +40,10 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	w.number(flags)
 	w.number(s.Len())
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
-	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to, keyBytes int) { w.inputBlock(s, from, to, keyBytes) }) {
+	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to,
+		keyBytes int) {
+		w.inputBlock(s, from, to, keyBytes)
+	}) {
 		return nil
 	}
 	writeList(w, s.Residual, residualPlanes)

@@ -186,7 +186,8 @@ func (m *merger) close() error {
 		sum.state += s.state
 	}
 	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount {
-		return &Error{Invalid, []Problem{at("", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount))}}
+		return &Error{Invalid,
+			[]Problem{at("", fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount))}}
 	}
 	if m.isUnsettled(sum.home) {
 		m.leave()
@@ -213,11 +214,15 @@ func (m *merger) dropCarried() {
 		return
 	}
 	carried := func(s share) bool { return m.reports[s.report].Carried }
-	if !slices.ContainsFunc(m.shares, carried) || !slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
+	if !slices.ContainsFunc(m.shares, carried) ||
+		!slices.ContainsFunc(m.shares, func(s share) bool { return !carried(s) }) {
 		return
 	}
 	placed := m.place(m.key, m.hash, m.home())
-	m.shares = slices.DeleteFunc(m.shares, func(s share) bool { return carried(s) && m.reports[s.report].Instance != placed })
+	m.shares = slices.DeleteFunc(m.shares, func(s share) bool {
+		return carried(s) &&
+			m.reports[s.report].Instance != placed
+	})
 }
 
 // home is the hash instance that the first share to name one gives the gathered
@@ -275,7 +280,8 @@ func (m *merger) addLeft() {
 			continue
 		}
 		left.Instance = m.reports[i].Instance
-		at, found := slices.BinarySearchFunc(m.out.Residual, left.Instance, func(r planner.Residual, id int32) int { return cmp.Compare(r.Instance, id) })
+		at, found := slices.BinarySearchFunc(m.out.Residual, left.Instance,
+			func(r planner.Residual, id int32) int { return cmp.Compare(r.Instance, id) })
 		if !found {
 			m.out.Residual = slices.Insert(m.out.Residual, at, left)
 			continue

@@ -152,7 +152,8 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 			frozen = append(frozen, 3*d)
 			continue
 		}
-		n := naiveReport{Report{Instance: 3 * d, Carried: r.IntN(4) == 0, Outdated: r.IntN(4) == 0}, &planner.Statistics{Keys: planner.NewKeys(0)}}
+		n := naiveReport{Report{Instance: 3 * d, Carried: r.IntN(4) == 0, Outdated: r.IntN(4) == 0},
+			&planner.Statistics{Keys: planner.NewKeys(0)}}
 		s := n.stats
 		has := withState != (mixed && r.IntN(3) == 0)
 		if has {
@@ -205,8 +206,10 @@ func checkMerge(t *testing.T, reports []naiveReport, frozen []int32, place Place
 		return
 	}
 	sameStatistics(t, "merged", got.Statistics, want.Statistics)
-	if !slices.Equal(got.PartialOn, want.PartialOn) || !slices.Equal(got.Frozen, want.Frozen) || got.Drifted != want.Drifted {
-		t.Fatalf("partial on %v, frozen %v, %d drifted; want %v, %v, %d", got.PartialOn, got.Frozen, got.Drifted, want.PartialOn, want.Frozen, want.Drifted)
+	if !slices.Equal(got.PartialOn, want.PartialOn) || !slices.Equal(got.Frozen, want.Frozen) ||
+		got.Drifted != want.Drifted {
+		t.Fatalf("partial on %v, frozen %v, %d drifted; want %v, %v, %d", got.PartialOn, got.Frozen, got.Drifted,
+			want.PartialOn, want.Frozen, want.Drifted)
 	}
 }
 
@@ -262,7 +265,8 @@ func TestMergeRefuses(t *testing.T) {
 	great := reportOf(0, testRow{key: "a", cost: planner.MaxAmount, state: 1}).encoded()
 	more := reportOf(1, testRow{key: "a", cost: planner.MaxAmount / 2, state: 1}).encoded()
 	var refused *Error
-	if err := merge(t.Context(), great, more); !errors.As(err, &refused) || refused.Kind != Invalid || !strings.Contains(err.Error(), `"a"`) {
+	if err := merge(t.Context(), great, more); !errors.As(err, &refused) || refused.Kind != Invalid ||
+		!strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("a sum that is too great: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -273,7 +277,8 @@ func TestMergeRefuses(t *testing.T) {
 	broken := more
 	broken.Blob = slices.Clone(more.Blob)
 	broken.Blob[len(broken.Blob)-1] ^= 1
-	if err := merge(t.Context(), great, broken); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "instance 1") {
+	if err := merge(t.Context(), great, broken); !errors.Is(err, ErrCorrupt) ||
+		!strings.Contains(err.Error(), "instance 1") {
 		t.Errorf("a corrupt report: %v", err)
 	}
 	if err := merge(t.Context()); err != nil {

@@ -43,7 +43,8 @@ func decodes() map[string]func(o Options) (kept int64, err error) {
 	}
 	long := `{"routing_table":[` + strings.Repeat(`"x",`, 300_000) + `"x"],"keys":[]}`
 	out["member"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(long), o)) }
-	late := `{"keys":[` + strings.Repeat(" ", 9) + `{"key":"` + strings.Repeat("AAAA", 300) + `","cost":1}],"key_encoding":"base64"}`
+	late := `{"keys":[` + strings.Repeat(" ", 9) + `{"key":"` + strings.Repeat("AAAA", 300) +
+		`","cost":1}],"key_encoding":"base64"}`
 	out["base64"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(late), o)) }
 	records := `{"compact":{"records":[[0,0,1,1,1]` + strings.Repeat(`,[1,0,1,1,1]`, 20_000) + `]}}`
 	out["records"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(records), o)) }

@@ -478,7 +478,8 @@ func oracleResolutionCSV(body []byte, base64Keys bool) (read oracleMoves, err er
 		return read, err
 	}
 	names := slices.Sorted(slices.Values(header))
-	if !slices.Equal(names, []string{"from", "key", "to"}) && !slices.Equal(names, []string{"from", "hash_instance", "key", "to"}) {
+	if !slices.Equal(names, []string{"from", "key", "to"}) &&
+		!slices.Equal(names, []string{"from", "hash_instance", "key", "to"}) {
 		return read, refuse("columns %q", header)
 	}
 	return oracleResolution(header, records, base64Keys)
@@ -549,7 +550,8 @@ func oracleCSV(body []byte, base64Keys bool) (read oracleBody, err error) {
 }
 
 func oracleCSVRecords(header []string, rows [][]string) ([]compact.Record, error) {
-	if names := slices.Sorted(slices.Values(header)); !slices.Equal(names, []string{"cost", "count", "hash_instance", "instance", "state"}) {
+	if names := slices.Sorted(slices.Values(header)); !slices.Equal(names,
+		[]string{"cost", "count", "hash_instance", "instance", "state"}) {
 		return nil, refuse("columns %q", header)
 	}
 	records := []compact.Record{}

@@ -39,7 +39,8 @@ func recordsOf(n int) []compact.Record {
 func recordBodies(tb testing.TB, records []compact.Record) map[string][]byte {
 	tb.Helper()
 	var j, c bytes.Buffer
-	if err := WriteCompactJSON(&j, 42, &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}, Degree: 8}); err != nil {
+	if err := WriteCompactJSON(&j, 42, &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1},
+		Degree: 8}); err != nil {
 		tb.Fatal(err)
 	}
 	if err := WriteCompactCSV(&c, records); err != nil {
@@ -57,53 +58,77 @@ func TestRecordsJSON(t *testing.T) {
 	const count = "must be an integer from 1 to 9007199254740991"
 	checkRules(t, DecodeJSON, Options{}, []rule{
 		{"records", body(`[7,3,12.5,2048,20],[3,7,0,0,1]`), "records\n7: 7 3 12.5 2048 20\n3: 3 7 0 0 1"},
-		{"any order, white space", " { \"interval\" : 42 , \"compact\" :\n{ \"degree\" : 8 , \"records\" : [ [ 0 ,\t1 , 2e0\r, 3 ,4 ] , [5,6,7,8,9] ] , \"cost_scale\" : 0.5 } } ", "records\n0: 0 1 2 3 4\n5: 5 6 7 8 9"},
+		{"any order, white space", " { \"interval\" : 42 , \"compact\" :\n{ \"degree\" : 8 , \"records\" : [ [ 0 ,\t1 , " +
+			"2e0\r, 3 ,4 ] , [5,6,7,8,9] ] , \"cost_scale\" : 0.5 } } ", "records\n0: 0 1 2 3 4\n5: 5 6 7 8 9"},
 		{"no records", body(``), `records`},
 		{"same class twice", body(`[0,1,2,3,4],[0,1,2,3,5]`), "records\n0: 0 1 2 3 4\n0: 0 1 2 3 5"},
-		{"bounds", body(`[2147483647,0,1e290,-0,9007199254740991]`), "records\n2147483647: 2147483647 0 1e+290 0 9007199254740991"},
+		{"bounds", body(`[2147483647,0,1e290,-0,9007199254740991]`),
+			"records\n2147483647: 2147483647 0 1e+290 0 9007199254740991"},
 		{"escaped names", `{"c\u006fmpact":{"recor\u0064s":[[0,1,2,3,4]]}}`, "records\n0: 0 1 2 3 4"},
 		{"without records", `{"compact":{"degree":8},"keys":[{"key":"a","cost":1}]}`, `"a" 1`},
 		{"without records, behind", `{"columns":{"key":["a"],"cost":[1]},"compact":{}}`, `"a" 1`},
 		{"without anything", `{"compact":{"degree":8}}`, `no statistics`},
 		{"no object", `{"compact":[{"records":[]}],"keys":[]}`, ``},
 
-		{"truncated", `{"compact":{"records":[[0,1,2`, "malformed\n/compact/records/0: unexpected end of the text at byte 29"},
-		{"truncated after a record", `{"compact":{"records":[[0,1,2,3,4]`, "malformed\n/compact/records/0: unexpected end of the text at byte 34"},
+		{"truncated", `{"compact":{"records":[[0,1,2`,
+			"malformed\n/compact/records/0: unexpected end of the text at byte 29"},
+		{"truncated after a record", `{"compact":{"records":[[0,1,2,3,4]`,
+			"malformed\n/compact/records/0: unexpected end of the text at byte 34"},
 		{"truncated after records", `{"compact":{"records":[]`, "malformed\n/compact: unexpected end of the text at byte 24"},
 		{"truncated after compact", `{"compact":{"records":[]}`, "malformed\n: unexpected end of the text at byte 25"},
 		{"trailing comma in records", two(``), "malformed\n/compact/records/1: expected a value at byte 35"},
 		{"trailing comma in a record", two(`[0,]`), "malformed\n/compact/records/1: expected a value at byte 38"},
 		{"comma alone", body(`[,]`), "malformed\n/compact/records/0: expected a value at byte 24"},
 		{"missing comma", two(`[0 1]`), "malformed\n/compact/records/1: expected , or ] at byte 38"},
-		{"missing comma between", `{"compact":{"records":[[0,1,2,3,4][0,1,2,3,4]]}}`, "malformed\n/compact/records/0: expected , or ] at byte 34"},
+		{"missing comma between", `{"compact":{"records":[[0,1,2,3,4][0,1,2,3,4]]}}`,
+			"malformed\n/compact/records/0: expected , or ] at byte 34"},
 		{"leading zero", body(`[0,1,2,3,04]`), "malformed\n/compact/records/0: number with a leading zero at byte 32"},
 		{"sign", body(`[+0,1,2,3,4]`), "malformed\n/compact/records/0: expected a value at byte 24"},
 		{"NaN", body(`[0,1,NaN,3,4]`), "malformed\n/compact/records/0: expected a value at byte 28"},
 		{"mismatched brackets", body(`[0,1,2,3,4}`), "malformed\n/compact/records/0: expected , or ] at byte 33"},
 		{"sixth value wrong", body(`[0,1,2,3,4,x]`), "malformed\n/compact/records/0: expected a value at byte 34"},
-		{"duplicate records", `{"compact":{"records":[],"records":[]}}`, "malformed\n/compact/records: duplicate member at byte 35"},
-		{"duplicate member", `{"compact":{"a/":1,"records":[],"a\/":1}}`, "malformed\n/compact/a~1: duplicate member at byte 38"},
+		{"duplicate records", `{"compact":{"records":[],"records":[]}}`,
+			"malformed\n/compact/records: duplicate member at byte 35"},
+		{"duplicate member", `{"compact":{"a/":1,"records":[],"a\/":1}}`,
+			"malformed\n/compact/a~1: duplicate member at byte 38"},
 		{"duplicate compact", `{"compact":{"records":[]},"compact":{}}`, "malformed\n/compact: duplicate member at byte 36"},
-		{"wrong member", `{"compact":{"degree":08,"records":[]}}`, "malformed\n/compact/degree: number with a leading zero at byte 21"},
+		{"wrong member", `{"compact":{"degree":08,"records":[]}}`,
+			"malformed\n/compact/degree: number with a leading zero at byte 21"},
 		{"no colon", `{"compact":{"degree" 8}}`, "malformed\n/compact: expected : at byte 21"},
 
 		{"records no list", `{"compact":{"records":{}}}`, "invalid\n/compact/records: must be a list of records"},
 		{"records null", `{"compact":{"records":null,"degree":8}}`, "invalid\n/compact/records: must be a list of records"},
-		{"with keys before", `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,2,3,4]]}}`, "invalid\n/compact/records: " + exclusive},
+		{"with keys before", `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,2,3,4]]}}`,
+			"invalid\n/compact/records: " + exclusive},
 		{"with keys behind", `{"compact":{"records":[[0,1,2,3,4]]},"keys":[]}`, "invalid\n/keys: " + exclusive},
-		{"with columns", `{"columns":{"key":[],"cost":[]},"compact":{"records":5}}`, "invalid\n/compact/records: " + exclusive},
-		{"with everything", `{"compact":{"records":[]},"columns":{},"keys":[]}`, "invalid\n/columns: " + exclusive + "\n/keys: " + exclusive},
-		{"no lists", two(`{},"x",null,5`), "invalid\n/compact/records/1: " + five + "\n/compact/records/2: " + five + "\n/compact/records/3: " + five + "\n/compact/records/4: " + five},
-		{"wrong lengths", two(`[],[0],[-1,1,2,3],[0,1,2,3,4,5],[[]]`), "invalid\n/compact/records/1: " + five + "\n/compact/records/2: " + five + "\n/compact/records/3: " + five + "\n/compact/records/4: " + five + "\n/compact/records/5: " + five},
+		{"with columns", `{"columns":{"key":[],"cost":[]},"compact":{"records":5}}`,
+			"invalid\n/compact/records: " + exclusive},
+		{"with everything", `{"compact":{"records":[]},"columns":{},"keys":[]}`, "invalid\n/columns: " + exclusive +
+			"\n/keys: " + exclusive},
+		{"no lists", two(`{},"x",null,5`), "invalid\n/compact/records/1: " + five + "\n/compact/records/2: " + five +
+			"\n/compact/records/3: " + five + "\n/compact/records/4: " + five},
+		{"wrong lengths", two(`[],[0],[-1,1,2,3],[0,1,2,3,4,5],[[]]`), "invalid\n/compact/records/1: " + five +
+			"\n/compact/records/2: " + five + "\n/compact/records/3: " + five + "\n/compact/records/4: " + five +
+			"\n/compact/records/5: " + five},
 		{"wrong instances", two(`[-1,null,2,3,4],[1.0,1e1,2,3,4],[2147483648,"1",2,3,4]`),
-			"invalid\n/compact/records/1/0: must be an integer from 0 to 2147483647\n/compact/records/1/1: must be an integer from 0 to 2147483647\n/compact/records/2/0: must be an integer from 0 to 2147483647\n/compact/records/2/1: must be an integer from 0 to 2147483647\n/compact/records/3/0: must be an integer from 0 to 2147483647\n/compact/records/3/1: must be an integer from 0 to 2147483647"},
+			"invalid\n/compact/records/1/0: must be an integer from 0 to 2147483647\n/compact/records/1/1: must be an integer " +
+				"from 0 to 2147483647\n/compact/records/2/0: must be an integer from 0 to 2147483647\n/compact/records/2/1: must " +
+				"be an integer from 0 to 2147483647\n/compact/records/3/0: must be an integer from 0 to " +
+				"2147483647\n/compact/records/3/1: must be an integer from 0 to 2147483647"},
 		{"wrong amounts", two(`[0,1,-1,null,4],[0,1,1e291,1e999,4],[0,1,"2",[3],4]`),
-			"invalid\n/compact/records/1/2: must be ≥ 0 and finite\n/compact/records/1/3: must be ≥ 0 and finite\n/compact/records/2/2: must be at most 1e290\n/compact/records/2/3: must be ≥ 0 and finite\n/compact/records/3/2: must be ≥ 0 and finite\n/compact/records/3/3: must be ≥ 0 and finite"},
-		{"wrong counts", two(`[0,1,2,3,0],[0,1,2,3,-1],[0,1,2,3,1.5],[0,1,2,3,9007199254740992],[0,1,2,3,"4"],[0,1,2,3,99999999999999999999]`),
-			"invalid\n/compact/records/1/4: " + count + "\n/compact/records/2/4: " + count + "\n/compact/records/3/4: " + count + "\n/compact/records/4/4: " + count + "\n/compact/records/5/4: " + count + "\n/compact/records/6/4: " + count},
-		{"greatest sum", body(`[0,0,0,0,9007199254740990],[0,0,0,0,1]`), "records\n0: 0 0 0 0 9007199254740990\n0: 0 0 0 0 1"},
-		{"too great a sum", body(`[0,0,0,0,9007199254740990],[0,0,0,0,1],[0,0,0,0,1],[0,0,0,0,1],[0,0,0,-1,9007199254740991]`),
-			"invalid\n/compact/records/2/4: brings the keys of all records above 9007199254740991\n/compact/records/4/3: must be ≥ 0 and finite"},
+			"invalid\n/compact/records/1/2: must be ≥ 0 and finite\n/compact/records/1/3: must be ≥ 0 and " +
+				"finite\n/compact/records/2/2: must be at most 1e290\n/compact/records/2/3: must be ≥ 0 and " +
+				"finite\n/compact/records/3/2: must be ≥ 0 and finite\n/compact/records/3/3: must be ≥ 0 and finite"},
+		{"wrong counts", two(
+			`[0,1,2,3,0],[0,1,2,3,-1],[0,1,2,3,1.5],[0,1,2,3,9007199254740992],[0,1,2,3,"4"],[0,1,2,3,99999999999999999999]`),
+			"invalid\n/compact/records/1/4: " + count + "\n/compact/records/2/4: " + count + "\n/compact/records/3/4: " + count +
+				"\n/compact/records/4/4: " + count + "\n/compact/records/5/4: " + count + "\n/compact/records/6/4: " + count},
+		{"greatest sum", body(`[0,0,0,0,9007199254740990],[0,0,0,0,1]`),
+			"records\n0: 0 0 0 0 9007199254740990\n0: 0 0 0 0 1"},
+		{"too great a sum",
+			body(`[0,0,0,0,9007199254740990],[0,0,0,0,1],[0,0,0,0,1],[0,0,0,0,1],[0,0,0,-1,9007199254740991]`),
+			"invalid\n/compact/records/2/4: brings the keys of all records above 9007199254740991\n/compact/records/4/3: must " +
+				"be ≥ 0 and finite"},
 		{"malformed behind invalid", body(`[-1,0,0,0,1],x`), "malformed\n/compact/records/1: expected a value at byte 36"},
 	})
 }
@@ -113,7 +138,9 @@ func TestRecordsCSV(t *testing.T) {
 	const count = "must be an integer from 1 to 9007199254740991"
 	checkRules(t, DecodeCSV, Options{}, []rule{
 		{"records", header + "7,3,12.5,2048,20\n3,7,0,0,1\n", "records\n7: 7 3 12.5 2048 20\n3: 3 7 0 0 1"},
-		{"any order, CRLF, BOM, no line end", "\uFEFFcount,cost,instance,state,hash_instance\r\n4,+2.,\"0\",.5e1,001\r\n0009007199254740000,0,5,0,6", "records\n0: 0 1 2 5 4\n5: 5 6 0 0 9007199254740000"},
+		{"any order, CRLF, BOM, no line end",
+			"\uFEFFcount,cost,instance,state,hash_instance\r\n4,+2.,\"0\",.5e1,001\r\n0009007199254740000,0,5,0,6",
+			"records\n0: 0 1 2 5 4\n5: 5 6 0 0 9007199254740000"},
 		{"no records", header, "records"},
 		{"blank lines at the end", header + "0,1,2,3,4\n\n\r\n", "records\n0: 0 1 2 3 4"},
 
@@ -122,17 +149,26 @@ func TestRecordsCSV(t *testing.T) {
 		{"too many cells", header + "0,1,2,3,4,5\n", "malformed\n/0: more than 5 cells at byte 49"},
 
 		{"key and count", "key,cost,count\n", "invalid\n/count: excludes key"},
-		{"header", "count,frequency,interval,x\n", "invalid\n/frequency: unknown column\n/interval: unknown column\n/x: unknown column\n/cost: column is required\n/state: column is required\n/instance: column is required\n/hash_instance: column is required"},
-		{"empty cells", header + ",,,,\n0,1,2,3,\"\"\n", "invalid\n/0/cost: is required\n/0/state: is required\n/0/instance: is required\n/0/hash_instance: is required\n/0/count: is required\n/1/count: is required"},
-		{"wrong", header + "-1,2147483648,-1,x,0\n1.0,x,1e291,NaN,-1\n0,1,2,3,1.5\n0,1,2,3,9007199254740992\n0,1,2,3,\"0\"\n0,1,2,3, 4\n",
-			"invalid\n/0/instance: must be an integer from 0 to 2147483647\n/0/hash_instance: must be an integer from 0 to 2147483647\n/0/cost: must be ≥ 0 and finite\n/0/state: must be ≥ 0 and finite\n/0/count: " + count +
-				"\n/1/instance: must be an integer from 0 to 2147483647\n/1/hash_instance: must be an integer from 0 to 2147483647\n/1/cost: must be at most 1e290\n/1/state: must be ≥ 0 and finite\n/1/count: " + count +
+		{"header", "count,frequency,interval,x\n", "invalid\n/frequency: unknown column\n/interval: unknown column\n/x: " +
+			"unknown column\n/cost: column is required\n/state: column is required\n/instance: column is " +
+			"required\n/hash_instance: column is required"},
+		{"empty cells", header + ",,,,\n0,1,2,3,\"\"\n",
+			"invalid\n/0/cost: is required\n/0/state: is required\n/0/instance: is required\n/0/hash_instance: is " +
+				"required\n/0/count: is required\n/1/count: is required"},
+		{"wrong", header +
+			"-1,2147483648,-1,x,0\n1.0,x,1e291,NaN,-1\n0,1,2,3,1.5\n0,1,2,3,9007199254740992\n0,1,2,3,\"0\"\n0,1,2,3, 4\n",
+			"invalid\n/0/instance: must be an integer from 0 to 2147483647\n/0/hash_instance: must be an integer from 0 to " +
+				"2147483647\n/0/cost: must be ≥ 0 and finite\n/0/state: must be ≥ 0 and finite\n/0/count: " + count +
+				"\n/1/instance: must be an integer from 0 to 2147483647\n/1/hash_instance: must be an integer from 0 to " +
+				"2147483647\n/1/cost: must be at most 1e290\n/1/state: must be ≥ 0 and finite\n/1/count: " + count +
 				"\n/2/count: " + count + "\n/3/count: " + count + "\n/4/count: " + count + "\n/5/count: " + count},
-		{"too great a sum", header + "0,0,0,0,9007199254740991\n0,0,0,0,1\n0,0,0,0,1\n", "invalid\n/1/count: brings the keys of all records above 9007199254740991"},
+		{"too great a sum", header + "0,0,0,0,9007199254740991\n0,0,0,0,1\n0,0,0,0,1\n",
+			"invalid\n/1/count: brings the keys of all records above 9007199254740991"},
 	})
 	// The records of NDJSON would be rows without keys.
 	checkRules(t, DecodeNDJSON, Options{}, []rule{
-		{"no records", `{"instance":0,"hash_instance":1,"cost":2,"state":3,"count":4}`, "invalid\n/0/count: unknown field\n/0/key: is required"},
+		{"no records", `{"instance":0,"hash_instance":1,"cost":2,"state":3,"count":4}`,
+			"invalid\n/0/count: unknown field\n/0/key: is required"},
 	})
 }
 
@@ -198,13 +234,15 @@ func TestRecordLimits(t *testing.T) {
 	for format, body := range recordBodies(t, records) {
 		decode := recordDecoders[format]
 		for _, l := range []Limits{{Rows: 5}, {Bytes: int64(len(body))}} {
-			if d, err := decode(bytes.NewReader(body), Options{Limits: l}); err != nil || !slices.EqualFunc(d.Records, records, sameRecord) {
+			if d, err := decode(bytes.NewReader(body), Options{Limits: l}); err != nil ||
+				!slices.EqualFunc(d.Records, records, sameRecord) {
 				t.Errorf("%s %+v: %v", format, l, err)
 			}
 		}
 		for _, l := range []Limits{{Rows: 4}, {Bytes: int64(len(body)) - 1}} {
 			var e *Error
-			if _, err := decode(bytes.NewReader(body), Options{Limits: l, RowHint: math.MaxInt}); !errors.As(err, &e) || e.Kind != TooLarge {
+			if _, err := decode(bytes.NewReader(body), Options{Limits: l, RowHint: math.MaxInt}); !errors.As(err, &e) ||
+				e.Kind != TooLarge {
 				t.Errorf("%s %+v: %v", format, l, err)
 			}
 		}
@@ -215,14 +253,16 @@ func TestRecordLimits(t *testing.T) {
 		}
 		checkWindows(t, decode, Options{}, body)
 	}
-	_, err := DecodeJSON(strings.NewReader(`{"compact":{"records":[[0,1,2,3,4],[0,1,2,3,4]]}}`), Options{Limits: Limits{Rows: 1}})
+	_, err := DecodeJSON(strings.NewReader(`{"compact":{"records":[[0,1,2,3,4],[0,1,2,3,4]]}}`),
+		Options{Limits: Limits{Rows: 1}})
 	if got := describe(nil, err); got != "too large\n/compact/records/1: more than 1 rows" {
 		t.Error(got)
 	}
 	many := strings.TrimSuffix(strings.Repeat("5,", 150), ",")
 	_, err = DecodeJSON(strings.NewReader(`{"compact":{"records":[`+many+`]}}`), Options{})
 	var e *Error
-	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != 100 || e.Problems[99].Pointer != "/compact/records/99" {
+	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != 100 ||
+		e.Problems[99].Pointer != "/compact/records/99" {
 		t.Error(err)
 	}
 	long := strings.Repeat(" ", maxRowBytes)
@@ -268,7 +308,8 @@ func sameCompact(t *testing.T, got, want *compact.Statistics) {
 		return [2]uint64{math.Float64bits(s.Scales.Cost), math.Float64bits(s.Scales.State)}
 	}
 	if bits(got) != bits(want) || got.Degree != want.Degree || got.Partial != want.Partial {
-		t.Fatalf("%+v of degree %d, partial %t; want %+v, %d, %t", got.Scales, got.Degree, got.Partial, want.Scales, want.Degree, want.Partial)
+		t.Fatalf("%+v of degree %d, partial %t; want %+v, %d, %t", got.Scales, got.Degree, got.Partial, want.Scales,
+			want.Degree, want.Partial)
 	}
 	residual := func(a, b planner.Residual) bool {
 		return a.Instance == b.Instance && a.Keys == b.Keys &&
@@ -281,15 +322,18 @@ func sameCompact(t *testing.T, got, want *compact.Statistics) {
 
 func TestCompactRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	partial := &compact.Statistics{Records: recordsOf(3), Degree: math.MaxInt, Partial: true, Scales: compact.Scales{Cost: 5e-324, State: math.MaxFloat64}}
+	partial := &compact.Statistics{Records: recordsOf(3), Degree: math.MaxInt, Partial: true,
+		Scales: compact.Scales{Cost: 5e-324, State: math.MaxFloat64}}
 	for i := range 70_000 {
-		partial.Residual = append(partial.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(), State: r.Float64(), Keys: r.Int64()})
+		partial.Residual = append(partial.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(),
+			State: r.Float64(), Keys: r.Int64()})
 	}
 	for name, s := range map[string]*compact.Statistics{
 		"many":    {Records: recordsOf(200_000), Degree: 8, Scales: compact.Scales{Cost: 1.0 / 3, State: 1}},
 		"partial": partial,
-		"extreme": {Records: []compact.Record{{Planned: math.MaxInt32, Current: math.MaxInt32, Cost: 1e290, State: math.Copysign(0, -1), Count: maxCount}}},
-		"empty":   {},
+		"extreme": {Records: []compact.Record{{Planned: math.MaxInt32, Current: math.MaxInt32, Cost: 1e290,
+			State: math.Copysign(0, -1), Count: maxCount}}},
+		"empty": {},
 	} {
 		blob := EncodeCompact(s)
 		if !IsCompact(blob) || IsClassMoves(blob) {
@@ -302,7 +346,8 @@ func TestCompactRoundTrip(t *testing.T) {
 		sameCompact(t, got, s)
 	}
 	// d′ says nothing.
-	got, err := DecodeCompact(EncodeCompact(&compact.Statistics{Records: []compact.Record{{Planned: planner.NoInstance, Current: 7, Count: 1}}}))
+	got, err := DecodeCompact(
+		EncodeCompact(&compact.Statistics{Records: []compact.Record{{Planned: planner.NoInstance, Current: 7, Count: 1}}}))
 	if err != nil || got.Records[0].Planned != 7 {
 		t.Error(got, err)
 	}
@@ -360,9 +405,12 @@ func TestWriteCompactJSON(t *testing.T) {
 		s        compact.Statistics
 		want     string
 	}{
-		{42, compact.Statistics{Records: records, Degree: 8, Scales: compact.Scales{Cost: 0.25, State: 1 << 20}}, `{"interval":42,"compact":{"degree":8,"cost_scale":0.25,"state_scale":1048576,` + list + `}}`},
-		{-1, compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}}, `{"compact":{"cost_scale":1,"state_scale":1,` + list + `}}`},
-		{0, compact.Statistics{Scales: compact.Scales{Cost: 1e-9, State: 1}}, `{"interval":0,"compact":{"cost_scale":1e-09,"state_scale":1,"records":[]}}`},
+		{42, compact.Statistics{Records: records, Degree: 8, Scales: compact.Scales{Cost: 0.25, State: 1 << 20}},
+			`{"interval":42,"compact":{"degree":8,"cost_scale":0.25,"state_scale":1048576,` + list + `}}`},
+		{-1, compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}},
+			`{"compact":{"cost_scale":1,"state_scale":1,` + list + `}}`},
+		{0, compact.Statistics{Scales: compact.Scales{Cost: 1e-9, State: 1}},
+			`{"interval":0,"compact":{"cost_scale":1e-09,"state_scale":1,"records":[]}}`},
 	} {
 		var b bytes.Buffer
 		if err := WriteCompactJSON(&b, c.interval, &c.s); err != nil {
@@ -380,7 +428,8 @@ func TestWriteCompactCSV(t *testing.T) {
 	if err := WriteCompactCSV(&b, records); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("instance,hash_instance,cost,state,count\n0,2,0.3333333333333333,5,7\n1,0,0,0,1\n", b.String()); diff != "" {
+	if diff := cmp.Diff("instance,hash_instance,cost,state,count\n0,2,0.3333333333333333,5,7\n1,0,0,0,1\n",
+		b.String()); diff != "" {
 		t.Error(diff)
 	}
 	b.Reset()
@@ -395,10 +444,13 @@ func TestWriteCompactCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("interval,instance,hash_instance,cost,state,count\n3,0,2,0.3333333333333333,5,7\n3,1,0,0,0,1\n9,1,0,0,0,1\n", b.String()); diff != "" {
+	if diff := cmp.Diff(
+		"interval,instance,hash_instance,cost,state,count\n3,0,2,0.3333333333333333,5,7\n3,1,0,0,0,1\n9,1,0,0,0,1\n",
+		b.String()); diff != "" {
 		t.Error(diff)
 	}
-	if got := intervals(&b, CSV, Options{}); got != "3 /0/key: records\n0: 0 2 0.3333333333333333 5 7\n1: 1 0 0 0 1\n9 /2/key: records\n1: 1 0 0 0 1\nend true" {
+	if got := intervals(&b, CSV, Options{}); got != "3 /0/key: records\n0: 0 2 0.3333333333333333 5 7\n1: 1 0 0 0 1\n9 "+
+		"/2/key: records\n1: 1 0 0 0 1\nend true" {
 		t.Error(got)
 	}
 }
@@ -407,9 +459,10 @@ func TestWriteCompactErrors(t *testing.T) {
 	records := recordsOf(10_000)
 	for _, room := range []int{0, 100_000} {
 		for name, err := range map[string]error{
-			"json":      WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}),
-			"csv":       WriteCompactCSV(&brokenWriter{room}, records),
-			"intervals": WriteCompactIntervals(&brokenWriter{room}, func(yield func(int64, []compact.Record) bool) { yield(1, records) }),
+			"json": WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}),
+			"csv":  WriteCompactCSV(&brokenWriter{room}, records),
+			"intervals": WriteCompactIntervals(&brokenWriter{room},
+				func(yield func(int64, []compact.Record) bool) { yield(1, records) }),
 		} {
 			if !errors.Is(err, io.ErrClosedPipe) {
 				t.Errorf("%s: %v", name, err)
@@ -424,14 +477,17 @@ func TestWriteClassMoves(t *testing.T) {
 		{Planned: planner.NoInstance, Current: 1, Hash: 1, Cost: 1e-7, State: 0, Count: 1},
 	}
 	for _, base64 := range []bool{false, true} {
-		if got := string(listOf(ClassMovesOf(moves)).AppendJSON(nil, base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
+		if got := string(listOf(ClassMovesOf(moves)).
+			AppendJSON(nil, base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
 			t.Error(got)
 		}
 		var lines, table bytes.Buffer
-		if err := listOf(ClassMovesOf(moves)).WriteNDJSON(&lines, base64); err != nil || lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
+		if err := listOf(ClassMovesOf(moves)).WriteNDJSON(&lines, base64); err != nil ||
+			lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
 			t.Errorf("%v: %q", err, lines.String())
 		}
-		if err := listOf(ClassMovesOf(moves)).WriteCSV(&table, base64); err != nil || table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
+		if err := listOf(ClassMovesOf(moves)).WriteCSV(&table, base64); err != nil ||
+			table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
 			t.Errorf("%v: %q", err, table.String())
 		}
 	}

@@ -141,7 +141,8 @@ func (r *reportReader) next() bool {
 	}
 	r.block()
 	for _, row := range r.rows {
-		if previous.key != nil && (row.hash < previous.hash || row.hash == previous.hash && bytes.Compare(row.key, previous.key) <= 0) {
+		if previous.key != nil && (row.hash < previous.hash || row.hash == previous.hash &&
+			bytes.Compare(row.key, previous.key) <= 0) {
 			r.blob.corrupt("rows out of order")
 		}
 		previous = row

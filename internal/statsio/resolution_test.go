@@ -17,34 +17,45 @@ func TestResolutionNDJSON(t *testing.T) {
 	line := func(s string) string { return `{"key":"a","from":1,"to":2}` + "\n" + s }
 	const id = "must be an integer from 0 to 2147483647"
 	checkRules(t, DecodeResolutionNDJSON, Options{}, []rule{
-		{"rows", "{\"key\":\"user:1\",\"from\":1,\"to\":3}\n{\"to\":0,\"from\":2147483647,\"key\":\"b\"}\n", "\"user:1\" 1→3\n\"b\" 2147483647→0"},
-		{"escapes, white space", " { \"\\u0066rom\" : 1 ,\t\"k\\u0065y\" : \"\\u00e9\\n\" , \"t\\u006f\":2 } \r\n\n", "\"é\\n\" 1→2"},
+		{"rows", "{\"key\":\"user:1\",\"from\":1,\"to\":3}\n{\"to\":0,\"from\":2147483647,\"key\":\"b\"}\n",
+			"\"user:1\" 1→3\n\"b\" 2147483647→0"},
+		{"escapes, white space", " { \"\\u0066rom\" : 1 ,\t\"k\\u0065y\" : \"\\u00e9\\n\" , \"t\\u006f\":2 } \r\n\n",
+			"\"é\\n\" 1→2"},
 		{"empty", ``, ``},
-		{"hash instances", `{"key":"a","hash_instance":4,"from":1,"to":2}` + "\n" + `{"key":"b","from":3,"to":2}`, "\"a\" 1→2 (4)\n\"b\" 3→2"},
-		{"later hash instances", line(`{"key":"b","from":3,"to":2,"hash_instance":0}` + "\n" + `{"key":"c","from":3,"to":2,"hash_instance":null}`), "\"a\" 1→2\n\"b\" 3→2 (0)\n\"c\" 3→2"},
+		{"hash instances", `{"key":"a","hash_instance":4,"from":1,"to":2}` + "\n" + `{"key":"b","from":3,"to":2}`,
+			"\"a\" 1→2 (4)\n\"b\" 3→2"},
+		{"later hash instances", line(`{"key":"b","from":3,"to":2,"hash_instance":0}` + "\n" +
+			`{"key":"c","from":3,"to":2,"hash_instance":null}`), "\"a\" 1→2\n\"b\" 3→2 (0)\n\"c\" 3→2"},
 		{"wrong hash instance", line(`{"key":"b","from":3,"to":2,"hash_instance":-1}`), "invalid\n/1/hash_instance: " + id},
 		{"from is to", `{"key":"a","from":1,"to":1}`, `"a" 1→1`},
 
 		{"truncated", line(`{"key":"b","fro`), "malformed\n/1: unexpected end of the text at byte 43"},
 		{"duplicate member", line(`{"key":"b","to":1,"to":1}`), "malformed\n/1/to: duplicate member at byte 46"},
 		{"duplicate unknown member", `{"cost":1,"key":"b","cost":1}`, "malformed\n/0/cost: duplicate member at byte 20"},
-		{"two rows on a line", `{"key":"a","from":1,"to":2}{"key":"b","from":1,"to":2}`, "malformed\n/0: expected the end of the line at byte 27"},
+		{"two rows on a line", `{"key":"a","from":1,"to":2}{"key":"b","from":1,"to":2}`,
+			"malformed\n/0: expected the end of the line at byte 27"},
 		{"leading zero", `{"key":"a","from":01,"to":2}`, "malformed\n/0: number with a leading zero at byte 18"},
 		{"list", `[{"key":"a","from":1,"to":2},{"key":5}]x`, "malformed\n/0: expected the end of the line at byte 39"},
 
 		{"no objects", "5\n[]\nnull", "invalid\n/0: must be an object\n/1: must be an object\n/2: must be an object"},
 		{"nothing named", line(`{}`), "invalid\n/1/key: is required\n/1/from: is required\n/1/to: is required"},
-		{"wrong ids", `{"key":"a","from":-1,"to":null}` + "\n" + `{"key":"b","from":2147483648,"to":1.0}` + "\n" + `{"key":"c","from":"1","to":1e1}`,
-			"invalid\n/0/from: " + id + "\n/0/to: " + id + "\n/1/from: " + id + "\n/1/to: " + id + "\n/2/from: " + id + "\n/2/to: " + id},
-		{"wrong keys", `{"key":"","from":1,"to":2}` + "\n" + `{"key":7,"from":1,"to":2}` + "\n" + `{"key":"` + key(k1025) + `","from":1,"to":2}`,
+		{"wrong ids", `{"key":"a","from":-1,"to":null}` + "\n" + `{"key":"b","from":2147483648,"to":1.0}` + "\n" +
+			`{"key":"c","from":"1","to":1e1}`,
+			"invalid\n/0/from: " + id + "\n/0/to: " + id + "\n/1/from: " + id + "\n/1/to: " + id + "\n/2/from: " + id +
+				"\n/2/to: " + id},
+		{"wrong keys", `{"key":"","from":1,"to":2}` + "\n" + `{"key":7,"from":1,"to":2}` + "\n" + `{"key":"` + key(k1025) +
+			`","from":1,"to":2}`,
 			"invalid\n/0/key: must be 1 to 1024 bytes\n/1/key: must be a string\n/2/key: must be 1 to 1024 bytes"},
 		{"unknown members", line(`{"key":"b","from":1,"to":2,"cost":1,"state":1,"instance":1,"count":1,"interval":1}`),
-			"invalid\n/1/cost: unknown field\n/1/state: unknown field\n/1/instance: unknown field\n/1/count: unknown field\n/1/interval: unknown field"},
-		{"duplicate keys", line(`{"key":"b","from":1,"to":2}` + "\n" + `{"key":"\u0061","from":3,"to":4}`), "invalid\n/2/key: is the same as /0/key"},
+			"invalid\n/1/cost: unknown field\n/1/state: unknown field\n/1/instance: unknown field\n/1/count: unknown " +
+				"field\n/1/interval: unknown field"},
+		{"duplicate keys", line(`{"key":"b","from":1,"to":2}` + "\n" + `{"key":"\u0061","from":3,"to":4}`),
+			"invalid\n/2/key: is the same as /0/key"},
 	})
 	checkRules(t, DecodeResolutionNDJSON, Options{Base64Keys: true}, []rule{
 		{"base64", `{"key":"/wA=","from":1,"to":2}`, `"\xff\x00" 1→2`},
-		{"no base64", line(`{"key":"YQ","from":1,"to":2}`), "invalid\n/0/key: must be base64 (standard alphabet, padded)\n/1/key: must be base64 (standard alphabet, padded)"},
+		{"no base64", line(`{"key":"YQ","from":1,"to":2}`),
+			"invalid\n/0/key: must be base64 (standard alphabet, padded)\n/1/key: must be base64 (standard alphabet, padded)"},
 	})
 	// The rows of statistics know nothing of from and to.
 	checkRules(t, DecodeNDJSON, Options{}, []rule{
@@ -56,7 +67,8 @@ func TestResolutionCSV(t *testing.T) {
 	const id = "must be an integer from 0 to 2147483647"
 	checkRules(t, DecodeResolutionCSV, Options{}, []rule{
 		{"rows", "key,from,to\nuser:1,1,3\nb,2147483647,0\n", "\"user:1\" 1→3\n\"b\" 2147483647→0"},
-		{"any order, quotes, CRLF, BOM", "\uFEFF\"to\",key,from\r\n\"2\",\"a,\"\"b\"\"\r\nc\",001\r\n\r\n", "\"a,\\\"b\\\"\\r\\nc\" 1→2"},
+		{"any order, quotes, CRLF, BOM", "\uFEFF\"to\",key,from\r\n\"2\",\"a,\"\"b\"\"\r\nc\",001\r\n\r\n",
+			"\"a,\\\"b\\\"\\r\\nc\" 1→2"},
 		{"no rows", "key,from,to", ``},
 		{"hash instances", "key,hash_instance,from,to\na,4,1,2\nb,,3,2\n", "\"a\" 1→2 (4)\n\"b\" 3→2"},
 		{"wrong hash instance", "key,from,to,hash_instance\na,1,2,x\n", "invalid\n/0/hash_instance: " + id},
@@ -65,10 +77,13 @@ func TestResolutionCSV(t *testing.T) {
 		{"too few cells", "key,from,to\na,1\n", "malformed\n/0: fewer than 3 cells at byte 15"},
 		{"empty", ``, "malformed\n: unexpected end of the text at byte 0"},
 
-		{"header", "key,instance,cost,count,interval\n", "invalid\n/instance: unknown column\n/cost: unknown column\n/count: unknown column\n/interval: unknown column\n/from: column is required\n/to: column is required"},
+		{"header", "key,instance,cost,count,interval\n",
+			"invalid\n/instance: unknown column\n/cost: unknown column\n/count: unknown column\n/interval: unknown " +
+				"column\n/from: column is required\n/to: column is required"},
 		{"no key", "count,from,to\n", "invalid\n/count: unknown column\n/key: column is required"},
 		{"empty cells", "key,from,to\n,,\n", "invalid\n/0/key: is required\n/0/from: is required\n/0/to: is required"},
-		{"wrong", "key,from,to\na,-1,2147483648\nb,1.0,x\n", "invalid\n/0/from: " + id + "\n/0/to: " + id + "\n/1/from: " + id + "\n/1/to: " + id},
+		{"wrong", "key,from,to\na,-1,2147483648\nb,1.0,x\n", "invalid\n/0/from: " + id + "\n/0/to: " + id + "\n/1/from: " +
+			id + "\n/1/to: " + id},
 		{"duplicate keys", "key,from,to\na,1,2\n\"a\",3,4\n", "invalid\n/1/key: is the same as /0/key"},
 	})
 	checkRules(t, DecodeResolutionCSV, Options{Base64Keys: true}, []rule{
@@ -157,7 +172,8 @@ func TestWriteKeyMoves(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := listOf(slices.Values(moves[:1])).WriteCSV(&b, false); err != nil || b.String() != "key,from,to\na,1,2147483647\n" {
+	if err := listOf(slices.Values(moves[:1])).WriteCSV(&b, false); err != nil ||
+		b.String() != "key,from,to\na,1,2147483647\n" {
 		t.Errorf("%v: %q", err, b.String())
 	}
 	r := &Resolution{}

@@ -22,7 +22,8 @@ func randomRing(r *rand.Rand, n int) RingPlan {
 	for range n {
 		p.Tokens = append(p.Tokens, TokenChange{r.Int32(), r.Int32(), r.Int32()})
 		p.Arcs = append(p.Arcs, ArcMove{
-			Start: r.Uint32(), End: r.Uint32(), From: r.Int32(), To: r.Int32(), Keys: r.Int64(), Cost: r.ExpFloat64() * 1e200, State: r.Float64(),
+			Start: r.Uint32(), End: r.Uint32(), From: r.Int32(), To: r.Int32(), Keys: r.Int64(), Cost: r.ExpFloat64() * 1e200,
+			State:  r.Float64(),
 			Reason: planner.Reason(r.IntN(int(planner.ReasonExchange) + 1)),
 		})
 	}
@@ -34,7 +35,8 @@ func randomRanges(r *rand.Rand, n int, text func() []byte) RangesPlan {
 	for range n {
 		p.Owners = append(p.Owners, RangeOwner{Range{text(), text()}, r.Int32()})
 		p.Moves = append(p.Moves, RangeMove{
-			Range: Range{text(), text()}, From: r.Int32(), To: r.Int32(), Keys: r.Int64(), Cost: r.ExpFloat64(), State: r.Float64(),
+			Range: Range{text(), text()}, From: r.Int32(), To: r.Int32(), Keys: r.Int64(), Cost: r.ExpFloat64(),
+			State:  r.Float64(),
 			Reason: planner.Reason(r.IntN(int(planner.ReasonExchange) + 1)),
 		})
 	}
@@ -84,7 +86,8 @@ func TestSchemesCorrupt(t *testing.T) {
 	refused := func(blob []byte) bool {
 		p, err := DecodeRingPlan(blob)
 		q, other := DecodeRangesPlan(blob)
-		return errors.Is(err, ErrCorrupt) && errors.Is(other, ErrCorrupt) && p.Arcs == nil && p.Tokens == nil && q.Owners == nil && q.Moves == nil
+		return errors.Is(err, ErrCorrupt) && errors.Is(other, ErrCorrupt) && p.Arcs == nil && p.Tokens == nil &&
+			q.Owners == nil && q.Moves == nil
 	}
 	for _, blob := range [][]byte{ring, ranges} {
 		for i := range blob {
@@ -112,7 +115,8 @@ func FuzzDecodeSchemes(f *testing.F) {
 			if err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)
 			}
-			if back, again := DecodeRingPlan(p.Encode()); err == nil && (again != nil || !bytes.Equal(back.Encode(), p.Encode())) {
+			if back, again := DecodeRingPlan(p.Encode()); err == nil &&
+				(again != nil || !bytes.Equal(back.Encode(), p.Encode())) {
 				t.Fatalf("%q: another ring after encoding again", blob)
 			}
 		}
@@ -121,7 +125,8 @@ func FuzzDecodeSchemes(f *testing.F) {
 			if err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)
 			}
-			if back, again := DecodeRangesPlan(p.Encode()); err == nil && (again != nil || !bytes.Equal(back.Encode(), p.Encode())) {
+			if back, again := DecodeRangesPlan(p.Encode()); err == nil &&
+				(again != nil || !bytes.Equal(back.Encode(), p.Encode())) {
 				t.Fatalf("%q: other ranges after encoding again", blob)
 			}
 		}
@@ -130,14 +135,18 @@ func FuzzDecodeSchemes(f *testing.F) {
 
 // TestSchemesText reads JSON and CSV back with other readers.
 func TestSchemesText(t *testing.T) {
-	arc := ArcMove{Start: math.MaxUint32, End: 3, From: 1, To: 2, Keys: 4, Cost: 0.5, State: 1e300, Reason: planner.ReasonFill}
-	if got, want := string(arc.AppendJSON(nil, false)), `{"arc":{"start":4294967295,"end":3},"from":1,"to":2,"keys":4,"cost":0.5,"state":1e+300,"reason":"fill"}`; got != want {
+	arc := ArcMove{Start: math.MaxUint32, End: 3, From: 1, To: 2, Keys: 4, Cost: 0.5, State: 1e300,
+		Reason: planner.ReasonFill}
+	if got, want := string(arc.AppendJSON(nil, false)),
+		`{"arc":{"start":4294967295,"end":3},"from":1,"to":2,"keys":4,"cost":0.5,"state":1e+300,"reason":"fill"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := arc.csvHeader()+string(arc.AppendCSV(nil, false)), "arc_start,arc_end,from,to,keys,cost,state,reason\n4294967295,3,1,2,4,0.5,1e+300,fill\n"; got != want {
+	if got, want := arc.csvHeader()+string(arc.AppendCSV(nil, false)),
+		"arc_start,arc_end,from,to,keys,cost,state,reason\n4294967295,3,1,2,4,0.5,1e+300,fill\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := string((RingTokens{3, 16}).AppendJSON(nil, true))+string((RingTokens{3, 16}).AppendCSV(nil, true)), `{"instance":3,"tokens":16}3,16`+"\n"; got != want {
+	if got, want := string((RingTokens{3, 16}).AppendJSON(nil, true))+string((RingTokens{3, 16}).AppendCSV(nil, true)),
+		`{"instance":3,"tokens":16}3,16`+"\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	flow := Flow{From: 1, To: 3, Keys: 12, Cost: 40.5, State: 900}
@@ -161,11 +170,14 @@ func TestSchemesText(t *testing.T) {
 		return string(b)
 	}
 	for _, x := range []Range{
-		{}, {From: []byte{}, To: []byte(`a"`)}, {From: []byte("a,\n"), To: []byte("é")}, {From: []byte{0xc3}, To: []byte{0xa9}}, {From: []byte("b"), To: []byte{0xff}}, {From: []byte{0}},
+		{}, {From: []byte{}, To: []byte(`a"`)}, {From: []byte("a,\n"), To: []byte("é")},
+		{From: []byte{0xc3}, To: []byte{0xa9}}, {From: []byte("b"), To: []byte{0xff}}, {From: []byte{0}},
 	} {
 		valid := slices.Contains([]string{"", "a,\n", "\x00"}, string(x.From))
-		owner, move := RangeOwner{x, 7}, RangeMove{Range: x, From: 1, To: 2, Keys: 3, Cost: 1, State: 2, Reason: planner.ReasonDrain}
-		if listOf(slices.Values([]RangeOwner{owner})).NeedsBase64() == valid || listOf(slices.Values([]RangeMove{move})).NeedsBase64() == valid {
+		owner, move := RangeOwner{x, 7}, RangeMove{Range: x, From: 1, To: 2, Keys: 3, Cost: 1, State: 2,
+			Reason: planner.ReasonDrain}
+		if listOf(slices.Values([]RangeOwner{owner})).NeedsBase64() == valid || listOf(slices.Values([]RangeMove{move})).
+			NeedsBase64() == valid {
 			t.Errorf("%q: valid is %t", x, valid)
 		}
 		for _, coded := range []bool{false, true} {
@@ -177,7 +189,8 @@ func TestSchemesText(t *testing.T) {
 				Range ends
 				From  int32
 			}
-			if err := errors.Join(json.Unmarshal(owner.AppendJSON(nil, coded), &o), json.Unmarshal(move.AppendJSON(nil, coded), &m)); err != nil {
+			if err := errors.Join(json.Unmarshal(owner.AppendJSON(nil, coded), &o),
+				json.Unmarshal(move.AppendJSON(nil, coded), &m)); err != nil {
 				t.Fatal(err)
 			}
 			for _, e := range []ends{o.ends, m.Range} {
@@ -196,7 +209,8 @@ func TestSchemesText(t *testing.T) {
 				continue
 			}
 			line, err := csv.NewReader(bytes.NewReader(owner.AppendCSV(nil, coded))).Read()
-			if err != nil || decoded(line[0], coded) != string(x.From) || decoded(line[1], coded) != string(x.To) || line[2] != strconv.Itoa(7) {
+			if err != nil || decoded(line[0], coded) != string(x.From) || decoded(line[1], coded) != string(x.To) ||
+				line[2] != strconv.Itoa(7) {
 				t.Errorf("%q: %q, %v", x, line, err)
 			}
 		}

@@ -118,7 +118,8 @@ func (s *Stream) document() (int64, *Document, error) {
 		return 0, nil, err
 	}
 	if d.Stats == nil && d.Records == nil {
-		return 0, nil, &Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
+		return 0, nil,
+			&Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
 	}
 	if err := s.nextInterval(d.Members["interval"]); err != nil {
 		return 0, nil, err

@@ -26,12 +26,16 @@ func TestNumbers(t *testing.T) {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			continue
 		}
-		texts = append(texts, strconv.FormatFloat(x, 'e', r.IntN(20), 64), strconv.FormatFloat(float64(r.Uint64N(1<<uint(1+r.IntN(63))))/math.Pow10(r.IntN(12)), 'f', -1, 64))
-		whole, part := strconv.FormatUint(r.Uint64N(1<<uint(1+r.IntN(63))), 10), fmt.Sprintf("%0*d", 1+r.IntN(12), r.Uint64N(1e12))
+		texts = append(texts, strconv.FormatFloat(x, 'e', r.IntN(20), 64),
+			strconv.FormatFloat(float64(r.Uint64N(1<<uint(1+r.IntN(63))))/math.Pow10(r.IntN(12)), 'f', -1, 64))
+		whole, part := strconv.FormatUint(r.Uint64N(1<<uint(1+r.IntN(63))), 10),
+			fmt.Sprintf("%0*d", 1+r.IntN(12), r.Uint64N(1e12))
 		texts = append(texts, whole, "-"+whole+"."+part, "0."+part)
 	}
-	texts = append(texts, "0", "-0", "0.0", "9007199254740992", "9007199254740993", "900719925474099.3", "99999999", "100000000", "12345678.12345678",
-		"0.00000000000000001", "0.000000000000000001", "999999999999999999", "9999999999999999999", "18446744073709551616", "1e22", "1e23", "4.9e-324", "2e-324", "1.7976931348623158e308", "1.7976931348623159e308")
+	texts = append(texts, "0", "-0", "0.0", "9007199254740992", "9007199254740993", "900719925474099.3", "99999999",
+		"100000000", "12345678.12345678",
+		"0.00000000000000001", "0.000000000000000001", "999999999999999999", "9999999999999999999", "18446744073709551616",
+		"1e22", "1e23", "4.9e-324", "2e-324", "1.7976931348623158e308", "1.7976931348623159e308")
 	s := new(scanner)
 	for _, text := range texts {
 		s.buf = append([]byte(text), make([]byte, sentinelBytes)...)
@@ -100,47 +104,82 @@ func TestStream(t *testing.T) {
 		body string
 		want string
 	}{
-		{"csv", CSV, "interval,key,cost,state_bytes\n1,a,1,10\n1,b,2,20\n3,a,4,30\n", "1 /0/key: \"a\" 1 state=10\n\"b\" 2 state=20\n3 /2/key: \"a\" 4 state=30\nend true"},
+		{"csv", CSV, "interval,key,cost,state_bytes\n1,a,1,10\n1,b,2,20\n3,a,4,30\n",
+			"1 /0/key: \"a\" 1 state=10\n\"b\" 2 state=20\n3 /2/key: \"a\" 4 state=30\nend true"},
 		{"csv without intervals", CSV, "key,cost\na,1\nb,2\n", "0 /0/key: \"a\" 1\n\"b\" 2\nend false"},
 		{"csv without rows", CSV, "key,cost\n", "0 /0/key: \nend false"},
 		{"csv with intervals, without rows", CSV, "key,cost,interval\n", "end true"},
-		{"ndjson", NDJSON, "{\"key\":\"a\",\"interval\":1,\"cost\":1,\"state_bytes\":5}\n{\"key\":\"a\",\"cost\":2,\"interval\":2}\n", "1 /0/key: \"a\" 1 state=5\n2 /1/key: \"a\" 2\nend true"},
+		{"ndjson", NDJSON,
+			"{\"key\":\"a\",\"interval\":1,\"cost\":1,\"state_bytes\":5}\n{\"key\":\"a\",\"cost\":2,\"interval\":2}\n",
+			"1 /0/key: \"a\" 1 state=5\n2 /1/key: \"a\" 2\nend true"},
 		{"ndjson without intervals", NDJSON, "{\"key\":\"a\",\"cost\":1}\n", "0 /0/key: \"a\" 1\nend false"},
 		{"ndjson without rows", NDJSON, "\n", "0 /0/key: \nend false"},
 		{"json", JSON, `{"interval":7,"keys":[{"key":"a","cost":1}]}`, "7 /keys/0/key: \"a\" 1\nend true"},
 		{"json without interval", JSON, `{"keys":[{"key":"a","cost":1}]}`, "0 /keys/0/key: \"a\" 1\nend false"},
-		{"json of several intervals", JSON, "{\"interval\":1,\"keys\":[{\"key\":\"a\",\"cost\":1}]} \r\n\n{\"key_encoding\":\"base64\",\n\"columns\":{\"key\":[\"YQ==\"],\"cost\":[2]},\"interval\":3}\n{\"interval\":4,\"compact\":{\"records\":[[0,1,2,3,4]]}}\n",
+		{"json of several intervals", JSON, "{\"interval\":1,\"keys\":[{\"key\":\"a\",\"cost\":1}]} " +
+			"\r\n\n{\"key_encoding\":\"base64\",\n\"columns\":{\"key\":[\"YQ==\"],\"cost\":[2]},\"interval\":3}\n" +
+			"{\"interval\":4,\"compact\":{\"records\":[[0,1,2,3,4]]}}\n",
 			"1 /keys/0/key: \"a\" 1\n3 /columns/key/0: \"a\" 2\n4 /compact/records/0/key: records\n0: 0 1 2 3 4\nend true"},
-		{"json of several intervals on a line", JSON, `{"interval":1,"keys":[]} {"interval":2,"keys":[]}`, "malformed\n: text after the document at byte 25"},
-		{"json of several, without interval", JSON, "{\"keys\":[]}\n{\"keys\":[]}", "malformed\n: text after the document at byte 12"},
-		{"json of several, the second without interval", JSON, "{\"interval\":1,\"keys\":[]}\n{\"keys\":[]}\n{}", "1 /keys/0/key: \ninvalid\n/interval: is required"},
-		{"json of several, not increasing", JSON, "{\"interval\":1,\"keys\":[]}\n{\"interval\":1,\"keys\":[]}", "1 /keys/0/key: \ninvalid\n/interval: must be greater than in the document before"},
-		{"json of several, the second wrong", JSON, "{\"interval\":1,\"keys\":[]}\n{\"interval\":2,\"keys\":[{\"key\":\"\",\"cost\":1}]}", "1 /keys/0/key: \ninvalid\n/keys/0/key: must be 1 to 1024 bytes"},
-		{"json of several, the second malformed", JSON, "{\"interval\":1,\"keys\":[]}\n[]", "1 /keys/0/key: \nmalformed\n: expected an object at byte 25"},
+		{"json of several intervals on a line", JSON, `{"interval":1,"keys":[]} {"interval":2,"keys":[]}`,
+			"malformed\n: text after the document at byte 25"},
+		{"json of several, without interval", JSON, "{\"keys\":[]}\n{\"keys\":[]}",
+			"malformed\n: text after the document at byte 12"},
+		{"json of several, the second without interval", JSON, "{\"interval\":1,\"keys\":[]}\n{\"keys\":[]}\n{}",
+			"1 /keys/0/key: \ninvalid\n/interval: is required"},
+		{"json of several, not increasing", JSON, "{\"interval\":1,\"keys\":[]}\n{\"interval\":1,\"keys\":[]}",
+			"1 /keys/0/key: \ninvalid\n/interval: must be greater than in the document before"},
+		{"json of several, the second wrong", JSON,
+			"{\"interval\":1,\"keys\":[]}\n{\"interval\":2,\"keys\":[{\"key\":\"\",\"cost\":1}]}",
+			"1 /keys/0/key: \ninvalid\n/keys/0/key: must be 1 to 1024 bytes"},
+		{"json of several, the second malformed", JSON, "{\"interval\":1,\"keys\":[]}\n[]",
+			"1 /keys/0/key: \nmalformed\n: expected an object at byte 25"},
 
 		{"header wrong", CSV, "interval,key\n", "invalid\n/cost: column is required, or frequency in its place"},
 		{"state twice", CSV, "key,cost,state,state_bytes\n", "malformed\n/state_bytes: column stands twice"},
-		{"state twice in a row", NDJSON, `{"key":"a","cost":1,"state":1,"state_bytes":1}`, "malformed\n/0/state: duplicate member at byte 30"},
-		{"decreasing", CSV, "interval,key,cost\n2,a,1\n1,b,1\n", "invalid\n/1/interval: must not be less than in the row before"},
-		{"wrong interval", CSV, "interval,key,cost\n1,a,1\nx,b,1\n,c,1\n9007199254740992,d,1\n", "invalid\n/1/interval: must be an integer from 0 to 9007199254740991\n/2/interval: is required\n/3/interval: must be an integer from 0 to 9007199254740991"},
-		{"interval missing", NDJSON, "{\"key\":\"a\",\"interval\":1,\"cost\":1}\n{\"key\":\"b\",\"cost\":2}\n", "invalid\n/1/interval: is required"},
-		{"interval at last", NDJSON, "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"interval\":1,\"cost\":2}\n", "invalid\n/1/interval: other rows name no interval"},
-		{"wrong from the second interval on", NDJSON, "{\"key\":\"a\",\"interval\":1,\"cost\":1}\n{\"key\":\"a\",\"interval\":2,\"cost\":-2}\n5\n", "1 /0/key: \"a\" 1\ninvalid\n/1/cost: must be ≥ 0 and finite\n/2: must be an object"},
-		{"duplicate keys in the second interval", CSV, "interval,key,cost\n1,a,1\n2,b,1\n2,b,1\n", "1 /0/key: \"a\" 1\ninvalid\n/2/key: is the same as /1/key"},
-		{"state differs between intervals", CSV, "interval,key,cost,state\n1,a,1,\n2,b,1,5\n", "1 /0/key: \"a\" 1\n2 /1/key: \"b\" 1 state=5\nend true"},
+		{"state twice in a row", NDJSON, `{"key":"a","cost":1,"state":1,"state_bytes":1}`,
+			"malformed\n/0/state: duplicate member at byte 30"},
+		{"decreasing", CSV, "interval,key,cost\n2,a,1\n1,b,1\n",
+			"invalid\n/1/interval: must not be less than in the row before"},
+		{"wrong interval", CSV, "interval,key,cost\n1,a,1\nx,b,1\n,c,1\n9007199254740992,d,1\n",
+			"invalid\n/1/interval: must be an integer from 0 to 9007199254740991\n/2/interval: is required\n/3/interval: must " +
+				"be an integer from 0 to 9007199254740991"},
+		{"interval missing", NDJSON, "{\"key\":\"a\",\"interval\":1,\"cost\":1}\n{\"key\":\"b\",\"cost\":2}\n",
+			"invalid\n/1/interval: is required"},
+		{"interval at last", NDJSON, "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"interval\":1,\"cost\":2}\n",
+			"invalid\n/1/interval: other rows name no interval"},
+		{"wrong from the second interval on", NDJSON,
+			"{\"key\":\"a\",\"interval\":1,\"cost\":1}\n{\"key\":\"a\",\"interval\":2,\"cost\":-2}\n5\n",
+			"1 /0/key: \"a\" 1\ninvalid\n/1/cost: must be ≥ 0 and finite\n/2: must be an object"},
+		{"duplicate keys in the second interval", CSV, "interval,key,cost\n1,a,1\n2,b,1\n2,b,1\n",
+			"1 /0/key: \"a\" 1\ninvalid\n/2/key: is the same as /1/key"},
+		{"state differs between intervals", CSV, "interval,key,cost,state\n1,a,1,\n2,b,1,5\n",
+			"1 /0/key: \"a\" 1\n2 /1/key: \"b\" 1 state=5\nend true"},
 		{"malformed", CSV, "interval,key,cost\n1,a,1\n2,b\n", "malformed\n/1: fewer than 3 cells at byte 27"},
-		{"json interval wrong", JSON, `{"interval":-1,"keys":[]}`, "invalid\n/interval: must be an integer from 0 to 9007199254740991"},
-		{"json without keys", JSON, `{"interval":1}`, "invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
-		{"json without records", JSON, `{"interval":1,"compact":{"degree":8}}`, "invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
+		{"json interval wrong", JSON, `{"interval":-1,"keys":[]}`,
+			"invalid\n/interval: must be an integer from 0 to 9007199254740991"},
+		{"json without keys", JSON, `{"interval":1}`,
+			"invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
+		{"json without records", JSON, `{"interval":1,"compact":{"degree":8}}`,
+			"invalid\n/keys: is required, or \"columns\" or the \"records\" of \"compact\" in its place"},
 
-		{"records", CSV, "count,interval,instance,hash_instance,cost,state\n5,1,0,1,2,3\n6,1,1,1,2,3\n7,4,0,0,.5,0\n", "1 /0/key: records\n0: 0 1 2 3 5\n1: 1 1 2 3 6\n4 /2/key: records\n0: 0 0 0.5 0 7\nend true"},
-		{"records without intervals", CSV, "instance,hash_instance,cost,state,count\n0,1,2,3,4\n", "0 /0/key: records\n0: 0 1 2 3 4\nend false"},
+		{"records", CSV, "count,interval,instance,hash_instance,cost,state\n5,1,0,1,2,3\n6,1,1,1,2,3\n7,4,0,0,.5,0\n",
+			"1 /0/key: records\n0: 0 1 2 3 5\n1: 1 1 2 3 6\n4 /2/key: records\n0: 0 0 0.5 0 7\nend true"},
+		{"records without intervals", CSV, "instance,hash_instance,cost,state,count\n0,1,2,3,4\n",
+			"0 /0/key: records\n0: 0 1 2 3 4\nend false"},
 		{"no records", CSV, "instance,hash_instance,cost,state,count\n", "0 /0/key: records\nend false"},
-		{"records of keys' names", CSV, "instance,hash_instance,cost,state_bytes,count\n", "invalid\n/state_bytes: unknown column\n/state: column is required"},
-		{"records, wrong in the second interval", CSV, "interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,1\n2,0,0,1,1,0\n2,0,,1,1,1\n", "1 /0/key: records\n0: 0 0 1 1 1\ninvalid\n/1/count: must be an integer from 1 to 9007199254740991\n/2/hash_instance: is required"},
-		{"counts of each interval", CSV, "interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,9007199254740991\n2,0,0,1,1,9007199254740991\n", "1 /0/key: records\n0: 0 0 1 1 9007199254740991\n2 /1/key: records\n0: 0 0 1 1 9007199254740991\nend true"},
-		{"records in json", JSON, `{"compact":{"records":[[0,1,2,3,4]]},"interval":7}`, "7 /compact/records/0/key: records\n0: 0 1 2 3 4\nend true"},
-		{"records in ndjson", NDJSON, `{"interval":1,"instance":0,"hash_instance":0,"cost":1,"state":1,"count":1}`, "invalid\n/0/count: unknown field\n/0/key: is required"},
+		{"records of keys' names", CSV, "instance,hash_instance,cost,state_bytes,count\n",
+			"invalid\n/state_bytes: unknown column\n/state: column is required"},
+		{"records, wrong in the second interval", CSV,
+			"interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,1\n2,0,0,1,1,0\n2,0,,1,1,1\n",
+			"1 /0/key: records\n0: 0 0 1 1 1\ninvalid\n/1/count: must be an integer from 1 to " +
+				"9007199254740991\n/2/hash_instance: is required"},
+		{"counts of each interval", CSV,
+			"interval,instance,hash_instance,cost,state,count\n1,0,0,1,1,9007199254740991\n2,0,0,1,1,9007199254740991\n",
+			"1 /0/key: records\n0: 0 0 1 1 9007199254740991\n2 /1/key: records\n0: 0 0 1 1 9007199254740991\nend true"},
+		{"records in json", JSON, `{"compact":{"records":[[0,1,2,3,4]]},"interval":7}`,
+			"7 /compact/records/0/key: records\n0: 0 1 2 3 4\nend true"},
+		{"records in ndjson", NDJSON, `{"interval":1,"instance":0,"hash_instance":0,"cost":1,"state":1,"count":1}`,
+			"invalid\n/0/count: unknown field\n/0/key: is required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := intervals(strings.NewReader(c.body), c.f, Options{}); got != c.want {
@@ -156,10 +195,12 @@ func TestStream(t *testing.T) {
 	}
 	// Limits hold for each interval.
 	body := "interval,key,cost\n1,a,1\n1,b,1\n2,a,1\n2,b,1\n3,a,1\n"
-	if got := intervals(strings.NewReader(body), CSV, Options{Limits: Limits{Rows: 2}}); !strings.HasSuffix(got, "end true") {
+	if got := intervals(strings.NewReader(body), CSV, Options{Limits: Limits{Rows: 2}}); !strings.HasSuffix(
+		got, "end true") {
 		t.Error(got)
 	}
-	if got := intervals(strings.NewReader(body), CSV, Options{Limits: Limits{Rows: 1}}); got != "too large\n/1: more than 1 rows" {
+	if got := intervals(strings.NewReader(body), CSV,
+		Options{Limits: Limits{Rows: 1}}); got != "too large\n/1: more than 1 rows" {
 		t.Error(got)
 	}
 }

@@ -25,7 +25,8 @@ func TestOwn(t *testing.T) {
 				t.Fatalf("%d of %d intervals, %v", len(again), len(all), err)
 			}
 			for i, in := range all {
-				if in.Number != int64(i) || in.Keys.Len() != in.Len() || in.State != nil && len(in.State) != in.Len() || in.Len() < 20 {
+				if in.Number != int64(i) || in.Keys.Len() != in.Len() || in.State != nil && len(in.State) != in.Len() ||
+					in.Len() < 20 {
 					t.Errorf("interval %d of number %d has %d keys", i, in.Number, in.Len())
 				}
 				if i < len(again) && (again[i].Fingerprint() != in.Fingerprint()) {

@@ -55,7 +55,8 @@ func TestAdviceIsTheSmallestThatMeetsTheTarget(t *testing.T) {
 		if a.Choices > 1 && met(t, s, o, a.Choices-1, 10) >= needed {
 			t.Errorf("z %v: %d choices would do, not only %d", c.z, a.Choices-1, a.Choices)
 		}
-		if a.Choices < a.LeastChoices || float64(a.MaxWorkers) > float64(a.Choices)/s.P1() || float64(a.MaxWorkers+1) <= float64(a.Choices)/s.P1() {
+		if a.Choices < a.LeastChoices || float64(a.MaxWorkers) > float64(a.Choices)/s.P1() ||
+			float64(a.MaxWorkers+1) <= float64(a.Choices)/s.P1() {
 			t.Errorf("z %v: %+v with p1 = %v", c.z, a, s.P1())
 		}
 		room := (c.target + 1/float64(c.workers)) * float64(s.Len())
@@ -69,7 +70,8 @@ func TestAdviceIsTheSmallestThatMeetsTheTarget(t *testing.T) {
 		}
 		for i, tried := range a.Tried {
 			enough := tried.Met >= needed
-			if enough != (tried.Choices >= a.Choices) || enough && tried.Trials != 10 || i > 0 && tried.Choices <= a.Tried[i-1].Choices ||
+			if enough != (tried.Choices >= a.Choices) || enough && tried.Trials != 10 || i > 0 &&
+				tried.Choices <= a.Tried[i-1].Choices ||
 				tried.Least > tried.Median || tried.Median > tried.Greatest {
 				t.Errorf("z %v: %+v", c.z, tried)
 			}
@@ -102,7 +104,8 @@ func TestAdviceWhereNothingHelps(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nine messages need five workers when none may have more than two.
-	if want := (&Advice{LeastChoices: 5, MaxWorkers: 5, Keys: []DemandingKey{{Key: 0, Messages: 9, Choices: 5}}}); !cmp.Equal(a, want) {
+	if want := (&Advice{LeastChoices: 5, MaxWorkers: 5,
+		Keys: []DemandingKey{{Key: 0, Messages: 9, Choices: 5}}}); !cmp.Equal(a, want) {
 		t.Errorf("%s", cmp.Diff(want, a))
 	}
 }

@@ -321,7 +321,8 @@ func TestFig6(t *testing.T) {
 			x := median(results, func(r *Result) float64 { return 1 - float64(r.Agreement.Same)/float64(r.Messages) })
 			shares = append(shares, x)
 			share = append(share, fmt.Sprintf("%.1f", 100*x))
-			jaccard = append(jaccard, fmt.Sprintf("%.1f", 100*median(results, func(r *Result) float64 { return r.Agreement.Jaccard })))
+			jaccard = append(jaccard, fmt.Sprintf("%.1f",
+				100*median(results, func(r *Result) float64 { return r.Agreement.Jaccard })))
 			oracle = append(oracle, fmt.Sprintf("%.1f", 100*median(results, func(r *Result) float64 {
 				return 1 - float64(r.Agreement.Oracle)/float64(r.Messages)
 			})))
@@ -429,7 +430,8 @@ func TestFig9(t *testing.T) {
 		var cells []any
 		var x []float64
 		for _, d := range choices {
-			x = append(x, median(over(t, seeds(), stream, Options{Workers: w, Choices: d, Sources: 5, LoadInformation: Local}), average))
+			x = append(x, median(over(t, seeds(), stream, Options{Workers: w, Choices: d, Sources: 5, LoadInformation: Local}),
+				average))
 			cells = append(cells, x[len(x)-1])
 		}
 		a, err := Advise(stream(0), AdviceOptions{
@@ -459,7 +461,8 @@ func TestFig10(t *testing.T) {
 		if pkg > 2*kg || pkg > sg {
 			t.Errorf("%s: %v pairs with pkg, %v with shuffle grouping, %v keys", stream.name, pkg, sg, kg)
 		}
-		cells := []any{r.Memory.KeyGrouping, fmt.Sprintf("%.2f", pkg/kg), fmt.Sprintf("%.2f", sg/kg), fmt.Sprintf("%.2f", pkg/sg)}
+		cells := []any{r.Memory.KeyGrouping, fmt.Sprintf("%.2f", pkg/kg), fmt.Sprintf("%.2f", sg/kg),
+			fmt.Sprintf("%.2f", pkg/sg)}
 		for _, periods := range []int64{10, 100, 1000} {
 			o.Scheme, o.AggregationPeriod = PKG, max(1, r.Messages/periods)
 			split := over(t, 1, stream.make, o)[0].Aggregation
@@ -513,7 +516,8 @@ func TestPKGReachesTheBestSplitting(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the most above T*/m − 1/W of %d runs: %.1e, %.1e, %.1e with 1, 5, 10 sources", trials, worst[1], worst[5], worst[10])
+	t.Logf("the most above T*/m − 1/W of %d runs: %.1e, %.1e, %.1e with 1, 5, 10 sources", trials, worst[1],
+		worst[5], worst[10])
 }
 
 // The Jaccard overlap of two assignments to W workers at random is about 1/(2W),

@@ -18,7 +18,8 @@ func TestHeadIsLiteral(t *testing.T) {
 			{Scheme: WChoices, Workers: 8, Sources: 3, LoadInformation: Local},
 			{Scheme: DChoices, Workers: 8, Head: HeadSketch, SketchCounters: 40},
 			{Scheme: DChoices, Workers: 12, Head: HeadSketch, SketchCounters: 60, Sources: 2, LoadInformation: Local},
-			{Scheme: WChoices, Workers: 7, Head: HeadSketch, SketchCounters: 35, Sources: 3, LoadInformation: LocalProbing, ProbePeriod: 50},
+			{Scheme: WChoices, Workers: 7, Head: HeadSketch, SketchCounters: 35, Sources: 3, LoadInformation: LocalProbing,
+				ProbePeriod: 50},
 			{Scheme: DChoices, Workers: 9, Head: HeadSketch},
 		} {
 			t.Run(fmt.Sprintf("z=%v/%s/workers=%d/%s", z, o.Scheme, o.Workers, o.Head), func(t *testing.T) {

@@ -81,7 +81,8 @@ func drawStream(t *rapid.T) *Stream {
 	case 0:
 		s, err = Generate(Frequencies{Keys: numbered(n), Count: counts, Seed: rng.Uint64()})
 	case 1:
-		s, err = Generate(Frequencies{Keys: numbered(n), Count: counts, Order: Independent, Messages: int64(m), Seed: rng.Uint64()})
+		s, err = Generate(Frequencies{Keys: numbered(n), Count: counts, Order: Independent, Messages: int64(m),
+			Seed: rng.Uint64()})
 	case 2:
 		s, err = NewStream(numbered(n), sample)
 		sourceKey := make([]int32, m)
@@ -189,7 +190,8 @@ func checkFigures(t *rapid.T, r *Result, keys []string, sources, to []int) {
 	if g := figuresOf(keys, sources, shuffled.to, shuffled.o); r.Memory.ShuffleGrouping != int64(g.pairs) {
 		t.Fatalf("shuffle grouping holds %d pairs, want %d", r.Memory.ShuffleGrouping, g.pairs)
 	}
-	if r.Memory.Pairs != int64(f.pairs) || r.Memory.KeyGrouping != int64(len(shuffled.count)) || r.Keys != len(shuffled.count) {
+	if r.Memory.Pairs != int64(f.pairs) || r.Memory.KeyGrouping != int64(len(shuffled.count)) ||
+		r.Keys != len(shuffled.count) {
 		t.Fatalf("memory %+v, want %d pairs and %d keys", r.Memory, f.pairs, len(shuffled.count))
 	}
 }
@@ -276,7 +278,8 @@ func checkSplit(t *rapid.T, r *Result, l *literalRun) {
 		}
 	}
 	if forced != b.BottleneckMessages || ceil(forced, int64(len(b.Bottleneck))) != least {
-		t.Fatalf("%v have %d messages of their own, not %d: no proof of %d", b.Bottleneck, forced, b.BottleneckMessages, least)
+		t.Fatalf("%v have %d messages of their own, not %d: no proof of %d", b.Bottleneck, forced,
+			b.BottleneckMessages, least)
 	}
 }
 
@@ -380,7 +383,8 @@ func TestStopAndProgress(t *testing.T) {
 	if _, err := Compare(s, runs, stop, nil); !errors.Is(err, ErrStopped) || asked != 31 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
-	if _, err := Generate(Frequencies{Keys: numbered(3), Count: counts, Order: Independent, Stop: func() bool { return true }}); !errors.Is(err, ErrStopped) {
+	if _, err := Generate(Frequencies{Keys: numbered(3), Count: counts, Order: Independent,
+		Stop: func() bool { return true }}); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 }

@@ -223,9 +223,11 @@ func TestUniformKeysLeaveWorkersOut(t *testing.T) {
 
 func BenchmarkLeastMaxLoad(b *testing.B) {
 	for _, shape := range []struct{ keys, workers, choices int }{
-		{100_000, 100, 2}, {100_000, 100, 3}, {100_000, 100, 5}, {100_000, 1000, 2}, {1_000_000, 100, 2}, {100_000, 10_000, 2}, {100_000, 100, 50}, {1_000_000, 1000, 10},
+		{100_000, 100, 2}, {100_000, 100, 3}, {100_000, 100, 5}, {100_000, 1000, 2}, {1_000_000, 100, 2},
+		{100_000, 10_000, 2}, {100_000, 100, 50}, {1_000_000, 1000, 10},
 	} {
-		b.Run("keys="+strconv.Itoa(shape.keys)+"/workers="+strconv.Itoa(shape.workers)+"/choices="+strconv.Itoa(shape.choices), func(b *testing.B) {
+		b.Run("keys="+strconv.Itoa(shape.keys)+"/workers="+strconv.Itoa(shape.workers)+"/choices="+
+			strconv.Itoa(shape.choices), func(b *testing.B) {
 			s := zipf(b, shape.keys, 1, 10*int64(shape.keys), 1)
 			o := Options{Workers: shape.workers, Choices: shape.choices}.withDefaults()
 			table := newCandidates(s, &o, func(int) int { return shape.choices })

@@ -160,7 +160,8 @@ func (f *Frequencies) validate() (total int64, err error) {
 	case f.Messages < 0 || f.Messages > MaxMessages:
 		return 0, planner.Invalid("messages", "must be from 0 to 4294967295")
 	case f.Messages == 0 && total > MaxMessages:
-		return 0, planner.Invalid("count", "must not exceed 4294967295 in all, unless order is independent and messages are given")
+		return 0, planner.Invalid("count",
+			"must not exceed 4294967295 in all, unless order is independent and messages are given")
 	}
 	return total, nil
 }

@@ -168,7 +168,11 @@ func TestStreamErrors(t *testing.T) {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 61, 1}, Order: Independent, Messages: 5})
 			return err
 		},
-		"count/messages": func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 32, 0}}); return err },
+		"count/messages": func() error {
+			_,
+				err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 32, 0}})
+			return err
+		},
 		"order": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1, 1}, Order: "rising"})
 			return err
@@ -183,7 +187,8 @@ func TestStreamErrors(t *testing.T) {
 		},
 	} {
 		var input *planner.InputError
-		if err := call(); !errors.As(err, &input) || input.Field != field && input.Field != field[:max(0, slices.Index([]byte(field), '/'))] {
+		if err := call(); !errors.As(err, &input) || input.Field != field &&
+			input.Field != field[:max(0, slices.Index([]byte(field), '/'))] {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -59,7 +59,8 @@ func TestNewRefusesFieldsOfOtherFunctions(t *testing.T) {
 		"hash/partitions":          {Kafka, func(c *Config) { c.Partitions = 2 }},
 		"hash/assignment":          {Kafka, func(c *Config) { c.Assignment = []int32{0, 0} }},
 	}
-	for _, base := range []Config{{}, {Function: Ring}, {Function: Modulo}, {Function: Flink}, {Function: Kafka, Partitions: 2}, {Function: Reported}} {
+	for _, base := range []Config{{}, {Function: Ring}, {Function: Modulo}, {Function: Flink},
+		{Function: Kafka, Partitions: 2}, {Function: Reported}} {
 		function := base.withDefaults().Function
 		for name, field := range fields {
 			c := base
@@ -110,14 +111,16 @@ func TestSame(t *testing.T) {
 		want bool
 	}{
 		{"ring by default", Config{}, two, Config{Function: Ring, TokensPerInstance: 128}, two, true},
-		{"tokens spelled out", Config{TokensPerInstance: 64}, []Instance{{ID: 0, Tokens: 128}, {ID: 1, Tokens: 128}}, Config{}, two, true},
+		{"tokens spelled out", Config{TokensPerInstance: 64}, []Instance{{ID: 0, Tokens: 128}, {ID: 1, Tokens: 128}},
+			Config{}, two, true},
 		{"other tokens", Config{}, two, Config{TokensPerInstance: 64}, two, false},
 		{"tokens of one instance", Config{}, two, Config{}, weighted, false},
 		{"ring over other instances", Config{}, two, Config{}, three, false},
 		{"other function", Config{}, two, Config{Function: Modulo}, two, false},
 		{"modulo", Config{Function: Modulo}, two, Config{Function: Modulo}, two, true},
 		{"modulo over other instances", Config{Function: Modulo}, two, Config{Function: Modulo}, three, false},
-		{"flink by default", Config{Function: Flink}, two, Config{Function: Flink, MaxParallelism: 128, KeyType: String}, two, true},
+		{"flink by default", Config{Function: Flink}, two, Config{Function: Flink, MaxParallelism: 128, KeyType: String}, two,
+			true},
 		{"flink over other instances", Config{Function: Flink}, two, Config{Function: Flink}, three, false},
 		{"other max parallelism", Config{Function: Flink}, two, Config{Function: Flink, MaxParallelism: 256}, two, false},
 		{"other key type", Config{Function: Flink}, two, Config{Function: Flink, KeyType: Long}, two, false},

@@ -11,8 +11,10 @@ import (
 // Why a key cannot be placed.
 var (
 	errNotUTF8 = errors.New("must be valid UTF-8 under the key type string")
-	errNotInt  = errors.New("must be a decimal integer of 32 bits, without plus sign or leading zeros, under the key type int")
-	errNotLong = errors.New("must be a decimal integer of 64 bits, without plus sign or leading zeros, under the key type long")
+	errNotInt  = errors.New("must be a decimal integer of 32 bits, without plus sign or leading zeros, under the key " +
+		"type int")
+	errNotLong = errors.New("must be a decimal integer of 64 bits, without plus sign or leading zeros, under the key " +
+		"type long")
 )
 
 // modulo lists the instance ids in ascending order.

@@ -159,8 +159,9 @@ func TestStringHashCodeAgreesWithDefinition(t *testing.T) {
 func TestFlinkRefusesKeysItCannotRead(t *testing.T) {
 	for keyType, keys := range map[string][]string{
 		String: {"\xff", "ab\x80", "caf\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "0123456\xe2\x82"},
-		Int:    {"", "x", "1.5", "+1", "01", "-0", "-01", "--1", "-", " 1", "1 ", "1_000", "0x10", "٣", "2147483648", "-2147483649"},
-		Long:   {"", "x", "1e3", "+1", "00", "-0", "9223372036854775808", "-9223372036854775809"},
+		Int: {"", "x", "1.5", "+1", "01", "-0", "-01", "--1", "-", " 1", "1 ", "1_000", "0x10", "٣", "2147483648",
+			"-2147483649"},
+		Long: {"", "x", "1e3", "+1", "00", "-0", "9223372036854775808", "-9223372036854775809"},
 	} {
 		f := mustNew(t, Config{Function: Flink, KeyType: keyType}, upTo(2))
 		for _, key := range keys {

@@ -125,7 +125,8 @@ func (c Config) validateKafka(instances []Instance) error {
 		return nil
 	}
 	if len(c.Assignment) != c.Partitions {
-		return planner.Invalid("hash/assignment", "must name one instance for each of the "+strconv.Itoa(c.Partitions)+" partitions")
+		return planner.Invalid("hash/assignment", "must name one instance for each of the "+
+			strconv.Itoa(c.Partitions)+" partitions")
 	}
 	known := ids(instances)
 	for p, id := range c.Assignment {

@@ -187,7 +187,8 @@ func (c *Case) String() string {
 		fmt.Fprintf(&b, ", Sigma: new(float64(%v))", *o.Sigma)
 	}
 	if m := o.MigrationLimit; m != nil {
-		fmt.Fprintf(&b, ", Objective: %q, MigrationLimit: &planner.MigrationLimit{Unit: %q, Amount: %v}", o.Objective, m.Unit, m.Amount)
+		fmt.Fprintf(&b, ", Objective: %q, MigrationLimit: &planner.MigrationLimit{Unit: %q, Amount: %v}", o.Objective,
+			m.Unit, m.Amount)
 	}
 	b.WriteString("},\n\tInstances: []planner.Instance{\n")
 	for _, in := range c.Instances {

@@ -268,7 +268,8 @@ func TestVariedCases(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cases: %d feasible, %d of them not for free, %d at a bound; %d idle, %d with hot keys, %d draining, %d with a table limit, %d with retained entries, %d with counts, %d with a frozen instance, %d with keys at home there",
+	t.Logf("%d cases: %d feasible, %d of them not for free, %d at a bound; %d idle, %d with hot keys, %d draining, %d "+
+		"with a table limit, %d with retained entries, %d with counts, %d with a frozen instance, %d with keys at home there",
 		cases, feasible, priced, tight, idle, hot, drained, limited, retained, counted, frozen, homeless)
 	if feasible < cases*6/10 || priced < feasible/2 {
 		t.Error("too few cases are feasible and not for free")

@@ -131,7 +131,8 @@ func absentEntries(s *planner.Snapshot) []int {
 // staysAbsent reports whether an absent key may have something on the instance of
 // that id, so that its entry stays.
 func staysAbsent(s *planner.Snapshot, id int32) bool {
-	return s.Partial || slices.ContainsFunc(s.Instances, func(in planner.Instance) bool { return in.ID == id && in.Partial })
+	return s.Partial || slices.ContainsFunc(s.Instances,
+		func(in planner.Instance) bool { return in.ID == id && in.Partial })
 }
 
 func (m *model) limits() {

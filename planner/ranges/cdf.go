@@ -51,7 +51,8 @@ func NewApproximateCDF(keys *planner.Keys, weights []int64, rankError int64, con
 	total := int64(0)
 	for i, w := range weights {
 		if w < 0 || w > MaxWeight-total {
-			return nil, planner.InvalidRow(i, "weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
+			return nil, planner.InvalidRow(i, "weight", "must be ≥ 0, and all together at most "+
+				strconv.FormatInt(MaxWeight, 10))
 		}
 		total += w
 	}
@@ -167,7 +168,8 @@ func (c *CDF) Rank(key []byte) int64 { return c.below[c.search(key)] }
 // nearest returns the index of the key before which the weight is nearest to the
 // given one, the number of keys if that is all of it.
 func (c *CDF) nearest(weight float64) int {
-	i, _ := slices.BinarySearchFunc(c.below, weight, func(w int64, weight float64) int { return cmp.Compare(float64(w), weight) })
+	i, _ := slices.BinarySearchFunc(c.below, weight,
+		func(w int64, weight float64) int { return cmp.Compare(float64(w), weight) })
 	if i == len(c.below) || i > 0 && weight-float64(c.below[i-1]) <= float64(c.below[i])-weight {
 		i--
 	}

@@ -95,7 +95,8 @@ func recountLoads(t fataler, p *Division, total float64, before, after, in, out 
 		l := p.Loads[i]
 		if !near(l.Before, float64(before[i])/total) || !near(l.After, float64(after[i])/total) ||
 			!near(l.In, float64(in[i])/total) || !near(l.Out, float64(out[i])/total) {
-			t.Fatalf("follower %d: %+v; recounted %d, %d, in %d, out %d of %g", f.ID, l, before[i], after[i], in[i], out[i], total)
+			t.Fatalf("follower %d: %+v; recounted %d, %d, in %d, out %d of %g", f.ID, l, before[i], after[i], in[i],
+				out[i], total)
 		}
 		if l.IntervalsBefore != len(p.Before.Of(f.ID)) || l.IntervalsAfter != len(p.After.Of(f.ID)) {
 			t.Fatalf("follower %d: %d and %d intervals", f.ID, l.IntervalsBefore, l.IntervalsAfter)
@@ -106,7 +107,8 @@ func recountLoads(t fataler, p *Division, total float64, before, after, in, out 
 			}
 			continue
 		}
-		if p.Options.Method == MinMovement && l.IntervalsAfter > p.Options.MaxIntervals || p.Options.Method == Quantile && l.IntervalsAfter > 1 {
+		if p.Options.Method == MinMovement && l.IntervalsAfter > p.Options.MaxIntervals || p.Options.Method == Quantile &&
+			l.IntervalsAfter > 1 {
 			t.Fatalf("follower %d has %d intervals", f.ID, l.IntervalsAfter)
 		}
 		fair := f.capacity() / capacity
@@ -123,7 +125,8 @@ func recountLoads(t fataler, p *Division, total float64, before, after, in, out 
 	if sum > 0 {
 		skewness = float64(most) * float64(staying) / float64(sum)
 	}
-	if !near(p.Theta.Before, theta.Before) || !near(p.Theta.After, theta.After) || !near(p.Underload.Before, underload.Before) ||
+	if !near(p.Theta.Before, theta.Before) || !near(p.Theta.After, theta.After) ||
+		!near(p.Underload.Before, underload.Before) ||
 		!near(p.Underload.After, underload.After) || p.Balanced != balanced || !near(p.Skewness.After, skewness) {
 		t.Fatalf("θ %v, underload %v, skewness %v, balanced %v; recounted %v, %v, %g, %v",
 			p.Theta, p.Underload, p.Skewness, p.Balanced, theta, underload, skewness, balanced)
@@ -223,7 +226,8 @@ func drawFollowers(t *rapid.T, most int) []Follower {
 	ids := rapid.SliceOfNDistinct(rapid.Int32Range(0, 50), 1, most, rapid.ID).Draw(t, "ids")
 	f := make([]Follower, len(ids))
 	for i, id := range ids {
-		f[i] = Follower{ID: id, Status: rapid.SampledFrom([]Status{Live, Live, Live, Joined, Left, Crashed}).Draw(t, "status")}
+		f[i] = Follower{ID: id, Status: rapid.SampledFrom([]Status{Live, Live, Live, Joined, Left, Crashed}).
+			Draw(t, "status")}
 		if rapid.Bool().Draw(t, "unequal") {
 			f[i].Capacity = float64(rapid.IntRange(1, 8).Draw(t, "capacity")) / 2
 		}
@@ -290,7 +294,8 @@ func TestFiguresOfLargerCases(t *testing.T) {
 			owners = owners.appendOwner(low, followers[owner].ID)
 		}
 		c := s.cdf(t)
-		for _, o := range []Options{{Method: Quantile}, {}, {MaxIntervals: 1}, {MaxIntervals: 3, ThetaMax: 0.1}, {ThetaMax: 0.5}} {
+		for _, o := range []Options{{Method: Quantile}, {}, {MaxIntervals: 1}, {MaxIntervals: 3, ThetaMax: 0.1},
+			{ThetaMax: 0.5}} {
 			recount(t, s, owners, mustPlan(t, c, owners, followers, o))
 		}
 	}

@@ -68,7 +68,8 @@ func TestPlanKeysAgreesWithARecount(t *testing.T) {
 		}
 		for i, f := range followers {
 			got, want := p.Loads[i], *want[f.ID]
-			if !near(got.CostBefore, want.CostBefore) || !near(got.CostAfter, want.CostAfter) || got.KeysBefore != want.KeysBefore ||
+			if !near(got.CostBefore, want.CostBefore) || !near(got.CostAfter, want.CostAfter) ||
+				got.KeysBefore != want.KeysBefore ||
 				got.KeysAfter != want.KeysAfter || got.StateIn != want.StateIn || got.StateOut != want.StateOut {
 				t.Fatalf("follower %d: %+v, recounted %+v", f.ID, got, want)
 			}

@@ -90,15 +90,23 @@ func TestLeastMovementStepByStep(t *testing.T) {
 	}{
 		{"nothing", followersOf(3), Options{}, 0, []float64{20, 20, 20}},
 		{"join", append(followersOf(3), Follower{ID: 3, Status: Joined}), Options{}, 15, []float64{15, 15, 15, 15}},
-		{"join within the tolerance", append(followersOf(3), Follower{ID: 3, Status: Joined}), Options{ThetaMax: 0.5}, 15, []float64{15, 15, 15, 15}},
-		{"join of one that was forgotten", append(followersOf(3), Follower{ID: 3}), Options{ThetaMax: 0.2}, 6, []float64{18, 18, 18, 6}},
-		{"two join", append(followersOf(3), Follower{ID: 3, Status: Joined}, Follower{ID: 4, Status: Joined}), Options{}, 24, []float64{12, 12, 12, 12, 12}},
+		{"join within the tolerance", append(followersOf(3), Follower{ID: 3, Status: Joined}), Options{ThetaMax: 0.5}, 15,
+			[]float64{15, 15, 15, 15}},
+		{"join of one that was forgotten", append(followersOf(3), Follower{ID: 3}), Options{ThetaMax: 0.2}, 6,
+			[]float64{18, 18, 18, 6}},
+		{"two join", append(followersOf(3), Follower{ID: 3, Status: Joined}, Follower{ID: 4, Status: Joined}), Options{}, 24,
+			[]float64{12, 12, 12, 12, 12}},
 		{"leave", with(func(f []Follower) []Follower { f[1].Status = Left; return f }), Options{}, 20, []float64{30, 0, 30}},
-		{"leave at an end", with(func(f []Follower) []Follower { f[0].Status = Left; return f }), Options{}, 20, []float64{0, 30, 30}},
-		{"crash of two", with(func(f []Follower) []Follower { f[0].Status, f[2].Status = Crashed, Crashed; return f }), Options{}, 40, []float64{0, 60, 0}},
-		{"join and leave", append(with(func(f []Follower) []Follower { f[1].Status = Left; return f }), Follower{ID: 3, Status: Joined}), Options{}, 20, []float64{20, 0, 20, 20}},
-		{"capacities", with(func(f []Follower) []Follower { f[2].Capacity = 2; return f }), Options{}, 10, []float64{15, 15, 30}},
-		{"capacities within the tolerance", with(func(f []Follower) []Follower { f[2].Capacity = 2; return f }), Options{ThetaMax: 0.2}, 4, []float64{18, 18, 24}},
+		{"leave at an end", with(func(f []Follower) []Follower { f[0].Status = Left; return f }), Options{}, 20,
+			[]float64{0, 30, 30}},
+		{"crash of two", with(func(f []Follower) []Follower { f[0].Status, f[2].Status = Crashed, Crashed; return f }),
+			Options{}, 40, []float64{0, 60, 0}},
+		{"join and leave", append(with(func(f []Follower) []Follower { f[1].Status = Left; return f }),
+			Follower{ID: 3, Status: Joined}), Options{}, 20, []float64{20, 0, 20, 20}},
+		{"capacities", with(func(f []Follower) []Follower { f[2].Capacity = 2; return f }), Options{}, 10,
+			[]float64{15, 15, 30}},
+		{"capacities within the tolerance", with(func(f []Follower) []Follower { f[2].Capacity = 2; return f }),
+			Options{ThetaMax: 0.2}, 4, []float64{18, 18, 24}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			p := mustPlan(t, c, owners, step.followers, step.o)
@@ -312,7 +320,8 @@ func TestPlanStops(t *testing.T) {
 	c := even(1000).cdf(t)
 	owners := mustPlan(t, c, nil, followersOf(20), Options{}).After
 	f := append(followersOf(20), Follower{ID: 20, Status: Joined})
-	if p, err := Plan(c, owners, f, Options{Stop: func() bool { return true }}); !errors.Is(err, planner.ErrStopped) || p != nil {
+	if p, err := Plan(c, owners, f, Options{Stop: func() bool { return true }}); !errors.Is(err, planner.ErrStopped) ||
+		p != nil {
 		t.Errorf("%v, %v", p, err)
 	}
 	asked := 0

@@ -118,7 +118,8 @@ func (d *division) reportLoads(p *Division, after []segment) {
 		overload(&p.Theta.Before, &p.Underload.Before, &p.ThetaError.Before, d.loads[i], d.fair[i], l.BeforeError/l.Fair)
 		overload(&p.Theta.After, &p.Underload.After, &p.ThetaError.After, loads[i], d.fair[i], l.AfterError/l.Fair)
 	}
-	p.Skewness = planner.Comparison{Before: skewness(mostBefore, sumBefore, staying), After: skewness(mostAfter, total, staying)}
+	p.Skewness = planner.Comparison{Before: skewness(mostBefore, sumBefore, staying),
+		After: skewness(mostAfter, total, staying)}
 }
 
 // overload takes one follower into the figures of imbalance.

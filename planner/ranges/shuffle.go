@@ -295,7 +295,8 @@ func (s *Shuffle) beginGet() {
 // replica, have all of its data. The authority passes on with this event.
 func (s *Shuffle) Acknowledge(h HandOver) error {
 	i := slices.IndexFunc(s.pending, func(p HandOver) bool {
-		return p.From == h.From && p.To == h.To && compareEnds(p.Interval.Low, h.Interval.Low) == 0 && compareEnds(p.Interval.High, h.Interval.High) == 0
+		return p.From == h.From && p.To == h.To && compareEnds(p.Interval.Low, h.Interval.Low) == 0 &&
+			compareEnds(p.Interval.High, h.Interval.High) == 0
 	})
 	if i < 0 {
 		return refuse("acknowledge", "nothing like that is pending")

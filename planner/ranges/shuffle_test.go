@@ -376,8 +376,13 @@ func TestCheckCatchesBrokenVariants(t *testing.T) {
 		})
 	}
 	for name, broken := range map[string]func(s *Shuffle){
-		"a follower answers in the put phase":        func(s *Shuffle) { s.members[0].getting = true },
-		"two answer while the get phase begins":      func(s *Shuffle) { get(s); s.phase = Starting; s.members[0].owns = everything() },
+		"a follower answers in the put phase": func(s *Shuffle) { s.members[0].getting = true },
+		"two answer while the get phase begins": func(s *Shuffle) {
+			get(
+				s)
+			s.phase = Starting
+			s.members[0].owns = everything()
+		},
 		"the get phase begins before all are ready":  func(s *Shuffle) { s.phase = Starting },
 		"the get phase begins before all have heard": func(s *Shuffle) { get(s); s.members[0].getting = false },
 		"a division leaves a gap":                    func(s *Shuffle) { s.members[0].owns = nil },
@@ -456,7 +461,8 @@ func TestStoryOfAShuffle(t *testing.T) {
 
 	// The truth is far from even; a fifth joins and gets most of what 3 has.
 	must(s.Join(4, 4))
-	plan := mustPlan(t, late.cdf(t), s.Owners(), append(followersOf(4), Follower{ID: 4, Status: Joined}), Options{ThetaMax: 0.1})
+	plan := mustPlan(t, late.cdf(t), s.Owners(), append(followersOf(4), Follower{ID: 4, Status: Joined}),
+		Options{ThetaMax: 0.1})
 	if plan.Theta.Before < 2 || plan.Theta.After > 0.1 {
 		t.Errorf("θ %+v", plan.Theta)
 	}

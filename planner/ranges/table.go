@@ -131,7 +131,8 @@ func (c *CDF) changes(n int, o TableOptions) (rows []Row, err error) {
 		return nil, err
 	}
 	for i := range n + 1 {
-		joined := append(append(append([]Follower{}, followers[:i]...), Follower{ID: int32(n), Status: Joined}), followers[i:]...)
+		joined := append(append(append([]Follower{}, followers[:i]...), Follower{ID: int32(n), Status: Joined}),
+			followers[i:]...)
 		r := Row{
 			Status: Joined, Followers: n, Left: i, Right: n - i, Formula: JoinShare(i, n-i),
 			Slack: c.slack(n) + c.slack(n+1), Least: 1 / float64(n+1),
@@ -171,7 +172,8 @@ func (r *Row) fill(c *CDF, o TableOptions, before Owners, followers []Follower) 
 	if err != nil {
 		return err
 	}
-	least, err := Plan(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After, MaxIntervals: o.MaxIntervals})
+	least, err := Plan(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After,
+		MaxIntervals: o.MaxIntervals})
 	if err != nil {
 		return err
 	}

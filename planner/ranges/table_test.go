@@ -83,7 +83,8 @@ func checkTable(t *testing.T, name string, c, truth *CDF, n int) {
 		slices.Sort(x)
 		return x[len(x)/2], x[len(x)-1]
 	}
-	for what, x := range map[string][]float64{"quantiles": quantile, "least movement, joins": join, "least movement, leaves": leave} {
+	for what, x := range map[string][]float64{"quantiles": quantile, "least movement, joins": join,
+		"least movement, leaves": leave} {
 		median, most := half(x)
 		if c.Error() == 0 && median > atom {
 			t.Errorf("%s: off by %g in the median", what, median)
@@ -140,7 +141,8 @@ func TestTableOnEvenKeys(t *testing.T) {
 		t.Fatalf("%v; %d rows, told %d", err, len(rows), last)
 	}
 	for _, r := range rows {
-		if math.Abs(r.Quantile-r.Formula) > 1e-4 || math.Abs(r.MinMovement-r.Least) > 1e-4 || r.Intervals > DefaultMaxIntervals {
+		if math.Abs(r.Quantile-r.Formula) > 1e-4 || math.Abs(r.MinMovement-r.Least) > 1e-4 ||
+			r.Intervals > DefaultMaxIntervals {
 			t.Errorf("%+v", r)
 		}
 		if r.ThetaQuantile > 1e-3 || r.ThetaMinMovement > 1e-3 {

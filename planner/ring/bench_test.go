@@ -38,7 +38,8 @@ func BenchmarkSimulate(b *testing.B) {
 	}{
 		{"method=halving/state=final_merge", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3}},
 		{"method=doubling/state=final_merge", SimulationOptions{Method: Doubling, Nodes: EqualNodes(16, 1), MaxRounds: 3}},
-		{"method=halving/state=state_forwarding", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3, State: StateForwarding}},
+		{"method=halving/state=state_forwarding", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3,
+			State: StateForwarding}},
 	} {
 		b.Run("messages=1e6/reducers=16/"+c.name, func(b *testing.B) {
 			b.ReportAllocs()

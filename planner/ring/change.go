@@ -139,7 +139,8 @@ func movedArcs(old, now []Token) []Arc {
 		start = end
 	}
 	// The first arc may go on where the last ends.
-	if last := len(arcs) - 1; last > 0 && arcs[0].Start == arcs[last].End && arcs[0].From == arcs[last].From && arcs[0].To == arcs[last].To {
+	if last := len(arcs) - 1; last > 0 && arcs[0].Start == arcs[last].End && arcs[0].From == arcs[last].From &&
+		arcs[0].To == arcs[last].To {
 		arcs[0].Start = arcs[last].Start
 		arcs = arcs[:last]
 	}

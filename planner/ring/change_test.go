@@ -232,7 +232,8 @@ func drawLoad(t *rapid.T) *Load {
 func drawMembers(t *rapid.T) []Member {
 	var members []Member
 	for _, n := range drawNodes(t) {
-		m := Member{ID: n.ID, Tokens: n.Tokens + 1, Capacity: rapid.SampledFrom([]float64{0, 1, 0.5, 2, 3}).Draw(t, "capacity")}
+		m := Member{ID: n.ID, Tokens: n.Tokens + 1, Capacity: rapid.SampledFrom([]float64{0, 1, 0.5, 2, 3}).
+			Draw(t, "capacity")}
 		if len(members) > 1 { // two that stay
 			switch rapid.IntRange(0, 3).Draw(t, "rescale") {
 			case 0:
@@ -349,7 +350,8 @@ func checkTheta(t *rapid.T, members []Member, loads map[int32]*NodeLoad, e *Effe
 		}
 		return 0
 	}
-	if s := (planner.Comparison{Before: skew(before.Before, nodesBefore), After: skew(after.After, nodesAfter)}); s != e.Skew {
+	if s := (planner.Comparison{Before: skew(before.Before, nodesBefore),
+		After: skew(after.After, nodesAfter)}); s != e.Skew {
 		t.Fatalf("S %+v, want %+v", e.Skew, s)
 	}
 }
@@ -453,7 +455,8 @@ func TestRedistributeInputErrors(t *testing.T) {
 		{"queues", two, []float64{1}, RedistributeOptions{}, nil},
 		{"queues/1", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
 		{"cost", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
-		{"state", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
+		{"state", two, queues, RedistributeOptions{},
+			&Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
 		{"keys", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a")}},
 	} {
 		_, err := Redistribute(c.nodes, c.queues, c.o, c.load)

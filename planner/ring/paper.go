@@ -121,7 +121,8 @@ const paperTokens = 1 << 16
 
 // simulate fills in the figures of a row.
 func (row *PaperRow) simulate(w Workload, o PaperOptions) error {
-	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, TokenLimit: paperTokens, Stop: o.Stop}
+	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing,
+		TokenLimit: paperTokens, Stop: o.Stop}
 	var skews []float64
 	var forwarded, split, rounds []int64
 	for seed := range uint64(o.Runs) {

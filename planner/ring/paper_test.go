@@ -67,8 +67,10 @@ func TestTable1(t *testing.T) {
 	var b strings.Builder
 	b.WriteByte('\n')
 	for _, r := range rows {
-		fmt.Fprintf(&b, "%s %-8s published %.2f → %.2f  ours %.2f → %.2f [%.2f, %.2f] ≥ %.2f  forwarded %3d split %d rounds %d\n",
-			r.Workload, r.Method, r.PublishedBaseline, *r.PublishedBalanced, r.Baseline, r.Median, r.Least, r.Most, r.Floor, r.Forwarded, r.SplitKeys, r.Rounds)
+		fmt.Fprintf(&b, "%s %-8s published %.2f → %.2f  ours %.2f → %.2f [%.2f, %.2f] ≥ %.2f  forwarded %3d split %d "+
+			"rounds %d\n",
+			r.Workload, r.Method, r.PublishedBaseline, *r.PublishedBalanced, r.Baseline, r.Median, r.Least, r.Most, r.Floor,
+			r.Forwarded, r.SplitKeys, r.Rounds)
 	}
 	if b.String() != table1 {
 		t.Errorf("Table 1 is now%s", b.String())

@@ -21,7 +21,8 @@ func TestPlanAgreesWithRecount(t *testing.T) {
 			members, load := drawMembers(t), drawLoad(t)
 			o := PlanOptions{
 				ThetaMax: rapid.Float64Range(0, 0.5).Draw(t, "θ_max"), Method: rapid.SampledFrom(planMethods).Draw(t, "method"),
-				MaxRounds: rapid.IntRange(0, 4).Draw(t, "rounds"), MaxStates: 300, TokenLimit: rapid.SampledFrom([]int{0, 16, 64}).Draw(t, "limit"),
+				MaxRounds: rapid.IntRange(0, 4).Draw(t, "rounds"), MaxStates: 300, TokenLimit: rapid.SampledFrom([]int{0, 16, 64}).
+						Draw(t, "limit"),
 			}
 			p, err := NewPlan(members, load, o)
 			if err != nil {
@@ -43,7 +44,8 @@ func TestPlanAgreesWithRecount(t *testing.T) {
 		}
 	})
 	t.Logf("%v, %d rounds, %v", causes, adopted, reasons)
-	if adopted == 0 || causes[CauseBalanced] == 0 || causes[CauseNoImprovement] == 0 || causes[CauseWithinThreshold] == 0 ||
+	if adopted == 0 || causes[CauseBalanced] == 0 || causes[CauseNoImprovement] == 0 ||
+		causes[CauseWithinThreshold] == 0 ||
 		causes[CauseMaxRounds] == 0 || causes[CauseTokenLimit] == 0 || reasons[planner.ReasonDrain] == 0 ||
 		reasons[planner.ReasonFill] == 0 || reasons[planner.ReasonOverload] == 0 || reasons[planner.ReasonExchange] == 0 {
 		t.Error("something was not tried")
@@ -105,12 +107,14 @@ func TestPlanDoesNotDependOnOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(p.Change.Arcs, q.Change.Arcs) || !slices.Equal(p.Change.Added, q.Change.Added) ||
-				!slices.Equal(p.Effect.Nodes, q.Effect.Nodes) || p.Effect.Theta != q.Effect.Theta || !slices.Equal(p.Tried, q.Tried) {
+				!slices.Equal(p.Effect.Nodes, q.Effect.Nodes) || p.Effect.Theta != q.Effect.Theta ||
+				!slices.Equal(p.Tried, q.Tried) {
 				t.Fatalf("%s: the order of the input matters:\n%+v\n%+v", method, p.Change, q.Change)
 			}
 			for i, m := range p.Effect.Moves {
 				n := q.Effect.Moves[i]
-				if m.Key, n.Key = 0, 0; m != n || !slices.Equal(load.Keys.At(int(p.Effect.Moves[i].Key)), other.Keys.At(int(q.Effect.Moves[i].Key))) {
+				if m.Key, n.Key = 0, 0; m != n || !slices.Equal(load.Keys.At(int(p.Effect.Moves[i].Key)),
+					other.Keys.At(int(q.Effect.Moves[i].Key))) {
 					t.Fatalf("%s: move %d differs", method, i)
 				}
 			}
@@ -179,7 +183,8 @@ func TestFittedPartsWhatCanBeParted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Effect.Theta != (planner.Comparison{Before: 2.4, After: 1.48}) || p.Effect.State != 1 || p.Balanced || p.Cause != CauseNoImprovement {
+	if p.Effect.Theta != (planner.Comparison{Before: 2.4, After: 1.48}) || p.Effect.State != 1 || p.Balanced ||
+		p.Cause != CauseNoImprovement {
 		t.Errorf("θ %+v, state %v, %s", p.Effect.Theta, p.Effect.State, p.Cause)
 	}
 }

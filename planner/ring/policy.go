@@ -88,11 +88,12 @@ const (
 	CauseWithinThreshold Cause = "within_threshold" // Q_max ≤ Q_s·(1+τ)
 	CauseShortQueue      Cause = "short_queue"      // Q_max < Policy.MinQueue
 	CauseAlone           Cause = "alone"            // there is no second node
-	CauseExhausted       Cause = "exhausted"        // the overloaded node has one token left, or no other node has one to double
-	CauseTokenLimit      Cause = "token_limit"      // doubling would exceed the greatest number of tokens
-	CauseMaxRounds       Cause = "max_rounds"       // the overloaded node has used its rounds
-	CauseBalanced        Cause = "balanced"         // no load above (1+θ_max) times the fair one
-	CauseNoImprovement   Cause = "no_improvement"   // what was tried left θ no smaller
+	// the overloaded node has one token left, or no other node has one to double
+	CauseExhausted     Cause = "exhausted"
+	CauseTokenLimit    Cause = "token_limit"    // doubling would exceed the greatest number of tokens
+	CauseMaxRounds     Cause = "max_rounds"     // the overloaded node has used its rounds
+	CauseBalanced      Cause = "balanced"       // no load above (1+θ_max) times the fair one
+	CauseNoImprovement Cause = "no_improvement" // what was tried left θ no smaller
 )
 
 // Method is a way of redistributing a ring.

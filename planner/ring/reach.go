@@ -189,7 +189,8 @@ func (o ReachOptions) table(members []Member, load *Load) (*planner.Plan, error)
 		instances = append(instances, planner.Instance{ID: x.ID, Capacity: cmp.Or(x.Capacity, 1)})
 	}
 	c := planner.Configuration{Instances: instances, Hash: New(nodes)}
-	s, err := planner.NewSnapshot(&planner.Statistics{Keys: load.Keys, Cost: load.Cost, State: load.State}, c, planner.Base{Configuration: c})
+	s, err := planner.NewSnapshot(&planner.Statistics{Keys: load.Keys, Cost: load.Cost, State: load.State}, c,
+		planner.Base{Configuration: c})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,8 @@ func randomLoad(rng *rand.Rand, keys int) *Load {
 func randomMembers(rng *rand.Rand, nodes, tokens int) []Member {
 	var members []Member
 	for _, id := range rng.Perm(20)[:nodes] {
-		members = append(members, Member{ID: int32(id), Tokens: 1 + rng.IntN(tokens), Capacity: []float64{0, 1, 2, 0.5}[rng.IntN(4)]})
+		members = append(members, Member{ID: int32(id), Tokens: 1 + rng.IntN(tokens),
+			Capacity: []float64{0, 1, 2, 0.5}[rng.IntN(4)]})
 	}
 	return members
 }
@@ -125,7 +126,8 @@ func TestLatticeIsWhatRoundsLeadTo(t *testing.T) {
 			}
 		}
 		if len(got) != len(want) || points != int64(len(got)) {
-			t.Fatalf("%s of %v, limit %d, %d rounds: %d points, %d different, want %d", method, start, limit, rounds, points, len(got), len(want))
+			t.Fatalf("%s of %v, limit %d, %d rounds: %d points, %d different, want %d", method, start, limit, rounds, points,
+				len(got), len(want))
 		}
 		if n := l.size(1 << 20); n != points {
 			t.Fatalf("%s of %v: size %d, want %d", method, start, n, points)
@@ -298,7 +300,8 @@ func checkReach(t *testing.T, i int, x Reach, members []Member, load *Load, leas
 // A single hot key: no ring helps, and no table.
 func TestHotKeyForbidsBalance(t *testing.T) {
 	w := PaperWorkloads()[2]
-	r, err := Reachable(membersOf(EqualNodes(4, 16)), &Load{Keys: w.Letters, Cost: []float64{100}}, ReachOptions{ThetaMax: 0.1})
+	r, err := Reachable(membersOf(EqualNodes(4, 16)), &Load{Keys: w.Letters, Cost: []float64{100}},
+		ReachOptions{ThetaMax: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}

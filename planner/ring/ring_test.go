@@ -103,7 +103,8 @@ func TestTokensAreCompleteAndInOrder(t *testing.T) {
 			t.Fatalf("%d tokens, want %d", len(r.Tokens()), total)
 		}
 		shuffled := slices.Clone(nodes)
-		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
+			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		if !slices.Equal(New(shuffled).Tokens(), r.Tokens()) {
 			t.Fatal("the ring depends on the order of its nodes")
 		}

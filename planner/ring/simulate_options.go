@@ -78,7 +78,8 @@ func (t Timing) validate() error {
 	for _, f := range []struct {
 		name  string
 		ticks int64
-	}{{"map", t.Map}, {"process", t.Process}, {"forward", t.Forward}, {"network", t.Network}, {"report", t.Report}, {"merge", t.Merge}, {"state", t.State}} {
+	}{{"map", t.Map}, {"process", t.Process}, {"forward", t.Forward}, {"network", t.Network}, {"report", t.Report},
+		{"merge", t.Merge}, {"state", t.State}} {
 		if f.ticks < 0 || f.ticks > MaxTicks {
 			return planner.Invalid("timing/"+f.name, "must be from 0 to "+strconv.Itoa(MaxTicks))
 		}

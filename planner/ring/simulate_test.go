@@ -94,7 +94,8 @@ func TestSimulationAgreesWithNaiveOne(t *testing.T) {
 		limited += int(x.Balanced.OverTokenLimit)
 		spent += int(x.Balanced.OutOfRounds)
 	}
-	t.Logf("%d rounds, %d joins, %d stages, %d split keys, %d held back, fired in vain: %d exhausted, %d at the limit, %d out of rounds",
+	t.Logf("%d rounds, %d joins, %d stages, %d split keys, %d held back, fired in vain: %d exhausted, %d at the limit, "+
+		"%d out of rounds",
 		rounds, joins, stages, splits, held, exhausted, limited, spent)
 	for _, n := range []int{rounds, stages, splits, joins, held, exhausted, limited, spent} {
 		if n < 100 {
@@ -228,7 +229,8 @@ func TestNodeThatJoinsTakesOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		without, _ := Simulate(s, SimulationOptions{Method: None, Nodes: EqualNodes(3, 64), State: scheme})
-		if r := x.Balanced.Reducers; len(r) != 4 || r[3].ID != 9 || r[3].Processed == 0 || x.Balanced.Ticks >= without.Balanced.Ticks {
+		if r := x.Balanced.Reducers; len(r) != 4 || r[3].ID != 9 || r[3].Processed == 0 ||
+			x.Balanced.Ticks >= without.Balanced.Ticks {
 			t.Errorf("%s: %+v, %d ticks, %d without", scheme, r, x.Balanced.Ticks, without.Balanced.Ticks)
 		}
 		if e := x.Balanced.History; len(e) != 1 || !e[0].Join || e[0].Node != 9 || e[0].Tick != 100 || e[0].Keys == 0 {
@@ -239,7 +241,8 @@ func TestNodeThatJoinsTakesOver(t *testing.T) {
 
 func TestSimulationWithoutMessages(t *testing.T) {
 	x, err := Simulate(&Stream{Keys: planner.KeysOf("a")}, SimulationOptions{})
-	if err != nil || x.Balanced.Ticks != 0 || x.Balanced.Skew != 0 || !x.Balanced.Consistent || len(x.Balanced.Reducers) != 4 {
+	if err != nil || x.Balanced.Ticks != 0 || x.Balanced.Skew != 0 || !x.Balanced.Consistent ||
+		len(x.Balanced.Reducers) != 4 {
 		t.Errorf("%+v, %v", x, err)
 	}
 }

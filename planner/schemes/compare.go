@@ -114,7 +114,8 @@ func (l *ledger) plainHash(c *Comparison) (*planner.Snapshot, error) {
 		c.Figures = append(c.Figures, f)
 	}
 	target := planner.Configuration{Instances: l.o.Instances, Hash: functions[base]}
-	return planner.NewSnapshot(&planner.Statistics{Keys: l.load.Keys, Cost: l.load.Cost, State: l.load.State}, target, planner.Base{Configuration: target})
+	return planner.NewSnapshot(&planner.Statistics{Keys: l.load.Keys, Cost: l.load.Cost, State: l.load.State}, target,
+		planner.Base{Configuration: target})
 }
 
 // tokens is the number of tokens of the plain ring.
@@ -206,8 +207,9 @@ func (l *ledger) choices(stream *grouping.Stream, d int) (Figures, error) {
 		tell := l.o.tell(PKG)
 		result, err := grouping.Run(at, grouping.Options{
 			Scheme: grouping.PKG, Workers: len(l.o.Instances), Sources: l.o.Sources, Choices: d, Distinct: true,
-			HashSeed: uint32(r) << 16, LoadInformation: l.o.LoadInformation, AggregationPeriod: l.o.AggregationPeriod, Points: &points,
-			Stop: l.o.Stop,
+			HashSeed: uint32(r) << 16, LoadInformation: l.o.LoadInformation, AggregationPeriod: l.o.AggregationPeriod,
+			Points: &points,
+			Stop:   l.o.Stop,
 			Progress: func(done, total int64) {
 				tell(done+int64(r)*total, total*int64(len(runs)))
 			},

@@ -59,7 +59,8 @@ func compare(t *testing.T, l Load, o Options) *Comparison {
 }
 
 // naive measures a placement by plain sums.
-func naive(l Load, base, place func(key []byte) int32, instances []planner.Instance) (theta, moved float64, keys int64) {
+func naive(l Load, base, place func(key []byte) int32, instances []planner.Instance) (theta,
+	moved float64, keys int64) {
 	loads, sum, capacities := map[int32]float64{}, 0.0, 0.0
 	for k := range l.Cost {
 		key := l.Keys.At(k)
@@ -81,7 +82,8 @@ func naive(l Load, base, place func(key []byte) int32, instances []planner.Insta
 
 // The plain hashes are what a naive count says.
 func TestPlainHash(t *testing.T) {
-	for _, instances := range [][]planner.Instance{equal(7), {{ID: 2, Capacity: 1}, {ID: 5, Capacity: 2.5}, {ID: 40, Capacity: 0.5}}} {
+	for _, instances := range [][]planner.Instance{equal(7),
+		{{ID: 2, Capacity: 1}, {ID: 5, Capacity: 2.5}, {ID: 40, Capacity: 0.5}}} {
 		nodes := []ring.Node{}
 		for _, x := range instances {
 			nodes = append(nodes, ring.Node{ID: x.ID, Tokens: 32})
@@ -128,7 +130,8 @@ func TestTablesAgreeWithPlans(t *testing.T) {
 			}
 			f := c.Of(s)
 			if math.Abs(f.Theta-p.Theta.After) > 1e-9 || f.State != p.Migration.State || f.KeysMoved != p.Migration.Keys ||
-				f.TableEntries != p.TableAfter || f.Balanced != p.Balanced || f.WithinLimit != p.TableWithinLimit || math.Abs(f.Fraction-p.Migration.Fraction) > 1e-12 {
+				f.TableEntries != p.TableAfter || f.Balanced != p.Balanced || f.WithinLimit != p.TableWithinLimit ||
+				math.Abs(f.Fraction-p.Migration.Fraction) > 1e-12 {
 				t.Errorf("%s: %+v, but the plan has θ %v, %+v, table %d", s, f, p.Theta.After, p.Migration, p.TableAfter)
 			}
 		}
@@ -151,7 +154,8 @@ func TestRingTakesTheBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(method) == f.Method {
-			if math.Abs(f.Theta-p.Effect.Theta.After) > 1e-9 || f.State != p.Effect.State || f.KeysMoved != int64(len(p.Effect.Moves)) {
+			if math.Abs(f.Theta-p.Effect.Theta.After) > 1e-9 || f.State != p.Effect.State ||
+				f.KeysMoved != int64(len(p.Effect.Moves)) {
 				t.Errorf("%s: %+v, but the plan has θ %v and moves %v", method, f, p.Effect.Theta.After, p.Effect.State)
 			}
 			continue
@@ -174,7 +178,8 @@ func TestPKG(t *testing.T) {
 		}
 		var runs []outcome
 		for r := range 3 {
-			x, err := grouping.Run(streamOf(t, l, 11+uint64(r)), grouping.Options{Scheme: grouping.PKG, Workers: 10, Choices: d, Distinct: true, HashSeed: uint32(r) << 16})
+			x, err := grouping.Run(streamOf(t, l, 11+uint64(r)),
+				grouping.Options{Scheme: grouping.PKG, Workers: 10, Choices: d, Distinct: true, HashSeed: uint32(r) << 16})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +189,8 @@ func TestPKG(t *testing.T) {
 		return runs[1].theta, runs[1].pairs
 	}
 	theta, pairs := median(f.Choices)
-	if f.Choices < 3 || !f.Balanced || math.Abs(f.Theta-theta) > 1e-9 || f.Pairs != pairs || f.Whole || f.Aggregation != float64(pairs) || f.State != 0 {
+	if f.Choices < 3 || !f.Balanced || math.Abs(f.Theta-theta) > 1e-9 || f.Pairs != pairs || f.Whole ||
+		f.Aggregation != float64(pairs) || f.State != 0 {
 		t.Errorf("%+v, want θ %v and %d pairs", f, theta, pairs)
 	}
 	if less, _ := median(f.Choices - 1); less <= 0.05 {
@@ -322,7 +328,8 @@ func TestValidate(t *testing.T) {
 		"max_intervals":        {good, Options{Instances: equal(2), MaxIntervals: -1}},
 		"keys":                 {Load{Keys: planner.NewKeys(0)}, Options{Instances: equal(2)}},
 		"cost":                 {Load{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}, Options{Instances: equal(2)}},
-		"state":                {Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}, Options{Instances: equal(2)}},
+		"state": {Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}},
+			Options{Instances: equal(2)}},
 	} {
 		_, err := Compare(c.load, stream, c.o)
 		var input *planner.InputError

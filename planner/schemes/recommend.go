@@ -49,30 +49,38 @@ func Recommend(c *Comparison) Recommendation {
 	goal := "θ_max = " + number(c.Options.ThetaMax)
 	switch {
 	case hash.Balanced:
-		return Recommendation{hash.Scheme, RuleHash, "Stay with plain hashing: its θ of " + number(hash.Theta) + " is within " + goal + ", nothing has to move and nothing to be held."}
+		return Recommendation{hash.Scheme, RuleHash, "Stay with plain hashing: its θ of " + number(hash.Theta) +
+			" is within " + goal + ", nothing has to move and nothing to be held."}
 	case table != nil:
 		return Recommendation{table.Scheme, RuleTable, "Use a routing table by strategy " + string(table.Scheme) + ": with " +
 			count(table.TableEntries, "entry", "entries") + " θ goes from " + number(hash.Theta) + " to " + number(table.Theta) +
 			", " + percent(table.Fraction) + " of the state moves, and every key stays whole."}
 	case tokens.Balanced && !(intervals.Balanced && intervals.State < tokens.State):
-		return Recommendation{Ring, RuleTokens, "Redistribute the ring's tokens (" + tokens.Method + "): no routing table within its limit balances, but with " +
-			count(tokens.Tokens, "token", "tokens") + " θ goes from " + number(hash.Theta) + " to " + number(tokens.Theta) + ", and " + percent(tokens.Fraction) + " of the state moves."}
+		return Recommendation{Ring, RuleTokens, "Redistribute the ring's tokens (" + tokens.Method +
+			"): no routing table within its limit balances, but with " +
+			count(tokens.Tokens, "token", "tokens") + " θ goes from " + number(hash.Theta) + " to " + number(tokens.Theta) +
+			", and " + percent(tokens.Fraction) + " of the state moves."}
 	case intervals.Balanced:
 		return Recommendation{Ranges, RuleIntervals, "Use key ranges: no routing table within its limit balances, but with " +
-			count(intervals.Intervals, "interval", "intervals") + " θ goes from " + number(hash.Theta) + " to " + number(intervals.Theta) + ", though getting there moves " + percent(intervals.Fraction) + " of the state."}
+			count(intervals.Intervals, "interval", "intervals") + " θ goes from " + number(hash.Theta) + " to " +
+			number(intervals.Theta) + ", though getting there moves " + percent(intervals.Fraction) + " of the state."}
 	case split.Balanced && !c.Options.Whole:
-		return Recommendation{PKG, RuleSplit, "Use partial key grouping with " + count(int64(split.Choices), "choice", "choices") + ": " + c.wholeFails() +
-			", while split keys bring it to " + number(split.Theta) + " at " + number(split.Aggregation) + " messages to merge in each period."}
+		return Recommendation{PKG, RuleSplit, "Use partial key grouping with " +
+			count(int64(split.Choices), "choice", "choices") + ": " + c.wholeFails() +
+			", while split keys bring it to " + number(split.Theta) + " at " + number(split.Aggregation) +
+			" messages to merge in each period."}
 	}
 	best := c.closest()
-	return Recommendation{best.Scheme, RuleClosest, "Nothing meets " + goal + ": " + string(best.Scheme) + " comes closest with θ = " + number(best.Theta) + "; " + c.wayOut() + "."}
+	return Recommendation{best.Scheme, RuleClosest, "Nothing meets " + goal + ": " + string(best.Scheme) +
+		" comes closest with θ = " + number(best.Theta) + "; " + c.wayOut() + "."}
 }
 
 // bestTable is the better of the routing tables that balance within their limit.
 func (c *Comparison) bestTable() (best *Figures) {
 	for _, s := range []Scheme{Mixed, Optimal} {
 		f := c.Of(s)
-		if f.Balanced && f.WithinLimit && (best == nil || cmp.Or(cmp.Compare(f.State, best.State), cmp.Compare(f.TableEntries, best.TableEntries)) < 0) {
+		if f.Balanced && f.WithinLimit &&
+			(best == nil || cmp.Or(cmp.Compare(f.State, best.State), cmp.Compare(f.TableEntries, best.TableEntries)) < 0) {
 			best = f
 		}
 	}
@@ -97,7 +105,8 @@ func (c *Comparison) closest() *Figures {
 // wholeFails says why keys cannot stay whole.
 func (c *Comparison) wholeFails() string {
 	if c.LeastTheta > c.Options.ThetaMax {
-		return "the costliest key alone, " + percent(c.P1) + " of all cost, keeps θ at " + number(c.LeastTheta) + " or more wherever it is whole"
+		return "the costliest key alone, " + percent(c.P1) + " of all cost, keeps θ at " + number(c.LeastTheta) +
+			" or more wherever it is whole"
 	}
 	return "no scheme that keeps keys whole was found within θ_max"
 }

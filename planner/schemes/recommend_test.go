@@ -10,7 +10,8 @@ import (
 func figures(given ...Figures) []Figures {
 	var out []Figures
 	for i, s := range Schemes() {
-		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: s != PKG, State: 100, Fraction: 0.5, Choices: 2, Method: "halving"}
+		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: s != PKG, State: 100, Fraction: 0.5,
+			Choices: 2, Method: "halving"}
 		for _, g := range given {
 			if g.Scheme == s {
 				f = g
@@ -45,30 +46,41 @@ func TestRecommend(t *testing.T) {
 		rule    Rule
 		says    string
 	}{
-		{"plain hashing first", Options{}, 0, figures(onRing, table(Mixed, 1, 1), pkg), HashRing, RuleHash, "Stay with plain hashing"},
-		{"only the hash that is there", Options{}, 0, figures(onModulo, table(Mixed, 9, 1)), Mixed, RuleTable, "with 1 entry θ goes"},
-		{"the other hash is there", Options{Hash: HashModulo}, 0, figures(onModulo, table(Mixed, 9, 1)), HashModulo, RuleHash, "0.03"},
-		{"the table that moves less", Options{}, 0, figures(table(Mixed, 9, 1), table(Optimal, 8, 5)), Optimal, RuleTable, "by strategy optimal: with 5 entries"},
+		{"plain hashing first", Options{}, 0, figures(onRing, table(Mixed, 1, 1), pkg), HashRing, RuleHash,
+			"Stay with plain hashing"},
+		{"only the hash that is there", Options{}, 0, figures(onModulo, table(Mixed, 9, 1)), Mixed, RuleTable,
+			"with 1 entry θ goes"},
+		{"the other hash is there", Options{Hash: HashModulo}, 0, figures(onModulo, table(Mixed, 9, 1)), HashModulo,
+			RuleHash, "0.03"},
+		{"the table that moves less", Options{}, 0, figures(table(Mixed, 9, 1), table(Optimal, 8, 5)), Optimal, RuleTable,
+			"by strategy optimal: with 5 entries"},
 		{"the smaller table", Options{}, 0, figures(table(Mixed, 8, 6), table(Optimal, 8, 5)), Optimal, RuleTable, ""},
-		{"mixed of equal ones", Options{}, 0, figures(table(Mixed, 8, 5), table(Optimal, 8, 5)), Mixed, RuleTable, "every key stays whole"},
+		{"mixed of equal ones", Options{}, 0, figures(table(Mixed, 8, 5), table(Optimal, 8, 5)), Mixed, RuleTable,
+			"every key stays whole"},
 		{"a table over its limit does not count", Options{}, 0, figures(table(Mixed, 8, 5), over), Mixed, RuleTable, ""},
 		{"a table before tokens that move less", Options{}, 0, figures(table(Mixed, 80, 5), ring, pkg), Mixed, RuleTable, ""},
 		{"tokens", Options{}, 0, figures(over, ring, ranges, pkg), Ring, RuleTokens, "(fitted)"},
 		{"ranges that move less than tokens", Options{}, 0, figures(ring, cheap, pkg), Ranges, RuleIntervals, "12 intervals"},
 		{"ranges", Options{}, 0, figures(ranges, pkg), Ranges, RuleIntervals, "getting there moves"},
 		{"split keys", Options{}, 0.4, figures(pkg), PKG, RuleSplit, "keeps θ at 0.4 or more"},
-		{"split keys, though no key is to blame", Options{}, 0, figures(pkg), PKG, RuleSplit, "no scheme that keeps keys whole was found"},
+		{"split keys, though no key is to blame", Options{}, 0, figures(pkg), PKG, RuleSplit,
+			"no scheme that keeps keys whole was found"},
 		{"keys must stay whole", Options{Whole: true}, 0.4, figures(pkg), HashModulo, RuleClosest, "unless it can be split"},
-		{"the closest", Options{}, 0, figures(Figures{Scheme: Mixed, Theta: 0.5, WithinLimit: true}), Mixed, RuleClosest, "a greater θ_max or table limit"},
-		{"the closest within the limit", Options{}, 0, figures(Figures{Scheme: Mixed, Theta: 0.5}), HashModulo, RuleClosest, ""},
-		{"the closest splits", Options{}, 0.4, figures(Figures{Scheme: PKG, Theta: 0.5, WithinLimit: true}), PKG, RuleClosest, "fewer instances"},
+		{"the closest", Options{}, 0, figures(Figures{Scheme: Mixed, Theta: 0.5, WithinLimit: true}), Mixed, RuleClosest,
+			"a greater θ_max or table limit"},
+		{"the closest within the limit", Options{}, 0, figures(Figures{Scheme: Mixed, Theta: 0.5}), HashModulo,
+			RuleClosest, ""},
+		{"the closest splits", Options{}, 0.4, figures(Figures{Scheme: PKG, Theta: 0.5, WithinLimit: true}), PKG, RuleClosest,
+			"fewer instances"},
 		{
 			"of equal ones the hash that is there", Options{}, 0.4,
-			figures(Figures{Scheme: HashModulo, Theta: 0.5, WithinLimit: true}, Figures{Scheme: HashRing, Theta: 0.5, WithinLimit: true}), HashRing, RuleClosest, "",
+			figures(Figures{Scheme: HashModulo, Theta: 0.5, WithinLimit: true},
+				Figures{Scheme: HashRing, Theta: 0.5, WithinLimit: true}), HashRing, RuleClosest, "",
 		},
 		{
 			"of equal ones the one that moves less", Options{}, 0,
-			figures(Figures{Scheme: Mixed, Theta: 0.5, WithinLimit: true, State: 7}, Figures{Scheme: Optimal, Theta: 0.5, WithinLimit: true, State: 6}), Optimal, RuleClosest, "",
+			figures(Figures{Scheme: Mixed, Theta: 0.5, WithinLimit: true, State: 7},
+				Figures{Scheme: Optimal, Theta: 0.5, WithinLimit: true, State: 6}), Optimal, RuleClosest, "",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,7 +97,8 @@ func TestRecommend(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 12: "12", 0.079824: "0.07982", 1234567: "1,234,567", -1234: "-1,234", 123: "123", 1e-7: "1e-07", 2483.25: "2483"} {
+	for x, want := range map[float64]string{0: "0", 12: "12", 0.079824: "0.07982", 1234567: "1,234,567", -1234: "-1,234",
+		123: "123", 1e-7: "1e-07", 2483.25: "2483"} {
 		if got := number(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}

@@ -115,7 +115,8 @@ func (d *database) Update(ctx context.Context, f func(engine.Statements) error) 
 
 func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
 	for attempt := 1; ; attempt++ {
-		err := pgx.BeginTxFunc(ctx, d.pool, options, func(tx pgx.Tx) error { return f(engine.Statements{Session: session{tx}}) })
+		err := pgx.BeginTxFunc(ctx, d.pool, options,
+			func(tx pgx.Tx) error { return f(engine.Statements{Session: session{tx}}) })
 		if attempt == maxAttempts || !retryable(err) || !pause(ctx, attempt) {
 			return explain(ctx, err)
 		}

@@ -51,7 +51,8 @@ func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets 
 	if err := s.change(ctx, operator, unsets, `DELETE FROM table_entries e USING `+changesTable); err != nil {
 		return err
 	}
-	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new FROM `+changesTable); err != nil {
+	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new FROM `+
+		changesTable); err != nil {
 		return err
 	}
 	return s.insertEntries(ctx, operator, sets)
@@ -75,7 +76,8 @@ func (s session) change(ctx context.Context, operator int64, changes []store.Cha
 			return err
 		}
 		if n != int64(len(chunk)) {
-			return fmt.Errorf("%w: %d of %d keys between %q and %q do", engine.ErrMismatch, n, len(chunk), keys[0], keys[len(keys)-1])
+			return fmt.Errorf("%w: %d of %d keys between %q and %q do", engine.ErrMismatch, n, len(chunk), keys[0],
+				keys[len(keys)-1])
 		}
 	}
 	return nil

@@ -51,7 +51,8 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	db := &database{}
 	// The writer takes the lock as its transaction begins: one that read first
 	// and wanted the lock then could only fail.
-	if db.writer, err = sql.Open("sqlite", source(path, writerCache, "_journal_mode=WAL", "_txlock=immediate")); err != nil {
+	if db.writer, err = sql.Open("sqlite", source(path, writerCache, "_journal_mode=WAL",
+		"_txlock=immediate")); err != nil {
 		return nil, err
 	}
 	db.writer.SetMaxOpenConns(1)

@@ -105,7 +105,8 @@ func TestMigratedFileIsWhole(t *testing.T) {
 	defer other.Close()
 	propose := func(id string, interval int64) error {
 		_, _, err := other.CreatePlan(t.Context(), store.NewPlan{
-			Plan:       store.Plan{ID: id, Operator: "clicks", Interval: interval, Status: store.StatusProposed, ConfigVersion: 1},
+			Plan: store.Plan{ID: id, Operator: "clicks", Interval: interval, Status: store.StatusProposed,
+				ConfigVersion: 1},
 			Migrations: []byte("migrations"), OnPending: store.PendingReplace,
 		}, store.Transition{})
 		return err

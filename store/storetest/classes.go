@@ -54,7 +54,8 @@ func (f *fixture) commitPlan(t testing.TB, id string) store.Plan {
 // finish acks a plan that is being applied for all that it awaits.
 func (f *fixture) finish(t testing.TB, p store.Plan) {
 	t.Helper()
-	if _, committed, err := f.AckPlan(t.Context(), p.ID, p.Awaited, f.by("x"), store.Retention{}); err != nil || !committed {
+	if _, committed, err := f.AckPlan(t.Context(), p.ID, p.Awaited, f.by("x"), store.Retention{}); err != nil ||
+		!committed {
 		t.Fatalf("committed = %v, error %v", committed, err)
 	}
 }
@@ -107,7 +108,8 @@ func planKeepsKind(t *testing.T, f *fixture) {
 		in.ResolvedKeys = new(int64(7)) // the store decides
 		want := f.create(t, in)
 		if want.Classes != c.classes || want.EngineTable != c.engineTable || want.ResolvedKeys != nil {
-			t.Errorf("%+v: classes %v, engine's table %v, resolved keys %v", c, want.Classes, want.EngineTable, want.ResolvedKeys)
+			t.Errorf("%+v: classes %v, engine's table %v, resolved keys %v", c, want.Classes, want.EngineTable,
+				want.ResolvedKeys)
 		}
 		same(t, "compactions", in.Compaction, want.Compaction)
 		same(t, "plans", want, must(f.Plan(t.Context(), in.ID))(t))
@@ -260,7 +262,8 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 		t.Error("created = true")
 	}
 	// A build that does not know of classes is held back by the schema.
-	if _, err := database(t, f).ExecContext(t.Context(), `UPDATE plans SET status = 'committed', version = 1`); err == nil {
+	if _, err := database(t, f).ExecContext(t.Context(),
+		`UPDATE plans SET status = 'committed', version = 1`); err == nil {
 		t.Error("the schema lets an unresolved plan be committed")
 	}
 	same(t, "contents", before, read(t, f))
@@ -378,7 +381,8 @@ func resolvedKeysAreBytes(t *testing.T, f *fixture) {
 	f.commitPlan(t, p.ID)
 	f.wantTable(t, "clicks", -1, want...)
 	for i, key := range oddKeys {
-		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || !found || int(instance) != i {
+		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || !found ||
+			int(instance) != i {
 			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, i)
 		}
 	}

@@ -147,7 +147,8 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 	}
 	for i := range n {
 		if done := commits[i] != commits[i+n]; done != (i == winner) || commits[i] && commits[i+n] {
-			t.Errorf("plan %d: its calls say %v and %v that they committed it, and plan %d was", i, commits[i], commits[i+n], winner)
+			t.Errorf("plan %d: its calls say %v and %v that they committed it, and plan %d was", i, commits[i],
+				commits[i+n], winner)
 		}
 	}
 	if v := f.operator(t, "clicks").TableVersion; v != 1 {
@@ -324,7 +325,8 @@ func committedAsResolved(t *testing.T, f *fixture) {
 			return
 		}
 		own := set(fmt.Sprintf("own %d", i), int32(i))
-		_, results[i] = s.ResolvePlan(ctx, p.ID, store.Resolution{Keys: int64(i), Changes: []store.Change{set("k", int32(i)), own}}, by)
+		_, results[i] = s.ResolvePlan(ctx, p.ID, store.Resolution{Keys: int64(i),
+			Changes: []store.Change{set("k", int32(i)), own}}, by)
 	})
 	resolved, committed := 0, 0
 	for i, err := range results {

@@ -47,9 +47,10 @@ func (f *fixture) begin(t testing.TB, i store.Idempotency) store.Claim {
 
 // finishing is a context under which a change finishes the request of a key.
 func finishing(ctx context.Context, i store.Idempotency, c store.Claim) context.Context {
-	return store.WithCompletion(ctx, store.Completion{Idempotency: i, Token: c.Token, Answer: func(out store.Outcome) (int, []byte, error) {
-		return 200, answer(out), nil
-	}})
+	return store.WithCompletion(ctx, store.Completion{Idempotency: i, Token: c.Token,
+		Answer: func(out store.Outcome) (int, []byte, error) {
+			return 200, answer(out), nil
+		}})
 }
 
 // answer tells of an outcome.
@@ -84,7 +85,8 @@ func answeredOnce(t *testing.T, f *fixture) {
 	_, err := f.BeginIdempotent(ctx, other, lease, f.clock())
 	fails(t, "another request while it is running", err, store.ErrIdempotencyMismatch)
 	must2(f.CommitPlan(finishing(ctx, i, c), p.ID, f.by("x"), store.Retention{}))(t)
-	want := store.Claim{Done: true, Status: 200, Answer: []byte(`plan "` + p.ID + `" committed, operator "", 0 reports, created true`)}
+	want := store.Claim{Done: true, Status: 200,
+		Answer: []byte(`plan "` + p.ID + `" committed, operator "", 0 reports, created true`)}
 	for _, later := range []time.Duration{0, lease, 1000 * lease} {
 		same(t, "answers", want, must(f.BeginIdempotent(ctx, i, lease, f.clock().Add(later)))(t))
 	}
@@ -166,7 +168,8 @@ func leaseIsExtended(t *testing.T, f *fixture) {
 	}
 	// Who does not hold the key extends nothing.
 	fails(t, "another token", extend("another", begin.Add(1000*lease)), store.ErrIdempotencyLost)
-	fails(t, "a key that nobody holds", f.ExtendIdempotent(ctx, request("free"), c.Token, lease, begin), store.ErrIdempotencyLost)
+	fails(t, "a key that nobody holds", f.ExtendIdempotent(ctx, request("free"), c.Token, lease, begin),
+		store.ErrIdempotencyLost)
 	at := begin.Add(11 * lease)
 	second, err := claim(at)
 	if err != nil || second.Done || second.Token == c.Token {
@@ -266,7 +269,11 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
 		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, false, f.by("x")); return err },
 			`plan "` + proposed.ID + `" aborting, operator "", 0 reports, created true`},
-		{"roll back", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, true, f.by("x")); return err },
+		{"roll back", func(ctx context.Context) error {
+			_,
+				err := f.AbortPlan(ctx, proposed.ID, true, f.by("x"))
+			return err
+		},
 			`plan "` + proposed.ID + `" aborted, operator "", 0 reports, created true`},
 		{"commit", func(ctx context.Context) error {
 			if _, _, err := f.CreatePlan(t.Context(), later, f.by("x")); err != nil {

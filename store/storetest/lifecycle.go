@@ -84,7 +84,8 @@ func commitSupersedes(t *testing.T, f *fixture) {
 	}
 	to := f.by("someone")
 	must2(f.CommitPlan(ctx, second.ID, to, store.Retention{}))(t)
-	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded)
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction,
+		store.StatusSuperseded)
 	for _, p := range []store.Plan{first, third} {
 		steps := must(f.Transitions(ctx, p.ID))(t)
 		same(t, "the last transition", store.Transition{
@@ -97,7 +98,8 @@ func commitSupersedes(t *testing.T, f *fixture) {
 	}
 	f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, move("a", 2, 5)))
 	f.commit(t, "clicks", move("a", 2, 6)) // one born committed supersedes too
-	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded,
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction,
+		store.StatusSuperseded,
 		store.StatusSuperseded, store.StatusCommitted)
 }
 

@@ -56,13 +56,15 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 		t.Fatalf("transitions %v, error %v; want two", steps, err)
 	}
 	same(t, "the last transition", store.Transition{
-		From: store.StatusProposed, To: store.StatusSuperseded, Actor: "someone", Reason: "plan " + next.ID + " replaces it", At: kept(by.At),
+		From: store.StatusProposed, To: store.StatusSuperseded, Actor: "someone", Reason: "plan " + next.ID + " replaces it",
+		At: kept(by.At),
 	}, steps[1])
 	// One that is committed at once replaces it too.
 	last := f.plan(t, "clicks", 5, store.StatusCommitted, set("a", 3))
 	last.OnPending = store.PendingReplace
 	f.create(t, last)
-	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusNoAction, store.StatusNoAction, store.StatusSuperseded, store.StatusCommitted)
+	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusNoAction, store.StatusNoAction, store.StatusSuperseded,
+		store.StatusCommitted)
 	// A commit supersedes what is proposed.
 	approved := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
 	proposed := f.create(t, f.proposal(t, "clicks", 7))
@@ -142,7 +144,8 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 		}
 		for _, s := range []store.Status{store.StatusProposed, store.StatusExpired, ""} {
 			listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: s, Limit: 5})
-			if there := len(listed) == 1; err != nil || there != (s == "" || s == status) || there && listed[0].Status != status {
+			if there := len(listed) == 1; err != nil || there != (s == "" || s == status) || there &&
+				listed[0].Status != status {
 				t.Errorf("%d plans with status %q, error %v", len(listed), s, err)
 			}
 		}
@@ -159,7 +162,8 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 	look(store.StatusExpired, 2, store.ErrNotFound, nil)
 	steps := must(f.Transitions(ctx, p.ID))(t)
 	same(t, "the last transition", store.Transition{
-		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time", At: *in.ExpiresAt,
+		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time",
+		At: *in.ExpiresAt,
 	}, steps[1])
 	// Only what is proposed expires.
 	p2 := f.plan(t, "clicks", 2, store.StatusApproved)
@@ -233,7 +237,8 @@ func expiryIsSwept(t *testing.T, f *fixture) {
 			t.Errorf("after %v: %d expired, error %v; want %d", c.after, n, err, c.want)
 		}
 	}
-	for name, want := range map[string]store.Status{"a": store.StatusExpired, "c": store.StatusExpired, "d": store.StatusProposed} {
+	for name, want := range map[string]store.Status{"a": store.StatusExpired, "c": store.StatusExpired,
+		"d": store.StatusProposed} {
 		f.wantStatuses(t, name, want)
 	}
 }

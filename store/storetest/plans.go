@@ -236,7 +236,8 @@ func plansAreListed(t *testing.T, f *fixture) {
 		want   func(store.Plan) bool
 	}{
 		{"all", store.PlanFilter{}, func(store.Plan) bool { return true }},
-		{"status", store.PlanFilter{Status: store.StatusAborted}, func(p store.Plan) bool { return p.Status == store.StatusAborted }},
+		{"status", store.PlanFilter{Status: store.StatusAborted},
+			func(p store.Plan) bool { return p.Status == store.StatusAborted }},
 		{"no status", store.PlanFilter{Status: store.StatusApproved}, func(store.Plan) bool { return false }},
 		{"interval", store.PlanFilter{Interval: &three}, func(p store.Plan) bool { return p.Interval == 3 }},
 		{"both", store.PlanFilter{Interval: &three, Status: store.StatusNoAction},
@@ -281,9 +282,12 @@ func impossiblePlans(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("a", 1))
 	before := read(t, f)
 	for what, spoil := range map[string]func(*store.NewPlan){
-		"a key twice":             func(p *store.NewPlan) { p.Changes = []store.Change{set("x", 1), set("x", 2)} },
-		"an empty key":            func(p *store.NewPlan) { p.Changes = []store.Change{set("", 1)} },
-		"a key too long":          func(p *store.NewPlan) { p.Changes = []store.Change{set(string(make([]byte, store.MaxKeyBytes+1)), 1)} },
+		"a key twice":  func(p *store.NewPlan) { p.Changes = []store.Change{set("x", 1), set("x", 2)} },
+		"an empty key": func(p *store.NewPlan) { p.Changes = []store.Change{set("", 1)} },
+		"a key too long": func(p *store.NewPlan) {
+			p.Changes = []store.Change{set(
+				string(make([]byte, store.MaxKeyBytes+1)), 1)}
+		},
 		"a change of nothing":     func(p *store.NewPlan) { p.Changes = []store.Change{move("a", 1, 1)} },
 		"a negative instance":     func(p *store.NewPlan) { p.Changes = []store.Change{set("x", -2)} },
 		"an id that is no text":   func(p *store.NewPlan) { p.ID = "a\xffb" },
@@ -311,7 +315,8 @@ func impossiblePlans(t *testing.T, f *fixture) {
 		}
 		same(t, "contents after "+what, before, read(t, f))
 	}
-	for _, status := range []store.Status{store.StatusAborted, store.StatusSuperseded, store.StatusApplying, store.StatusRejected, store.StatusExpired, "", "waiting"} {
+	for _, status := range []store.Status{store.StatusAborted, store.StatusSuperseded, store.StatusApplying,
+		store.StatusRejected, store.StatusExpired, "", "waiting"} {
 		_, _, err := f.CreatePlan(t.Context(), f.plan(t, "clicks", 8, status), f.by("x"))
 		fails(t, fmt.Sprintf("a plan born %q", status), err, store.ErrTransition)
 	}

@@ -27,7 +27,8 @@ var reportCases = []testCase{
 // report puts a report of the operator clicks and returns it as it is listed.
 func (f *fixture) report(t testing.TB, interval int64, instance int32) store.Report {
 	t.Helper()
-	return f.reportAgain(t, store.Report{Interval: interval, Instance: instance, TableVersion: 3, Rows: 7, At: f.now()}, true)
+	return f.reportAgain(t, store.Report{Interval: interval, Instance: instance, TableVersion: 3, Rows: 7, At: f.now()},
+		true)
 }
 
 func (f *fixture) reportAgain(t testing.TB, r store.Report, isNew bool) store.Report {
@@ -272,7 +273,8 @@ func reportsAndPlanTogether(t *testing.T, f *fixture) {
 	f.together(t, n, func(i int, s store.Store) {
 		for range times {
 			if i < n-1 {
-				_, _, err := s.PutReport(ctx, "clicks", store.Report{Interval: 1, Instance: int32(i), At: by.At}, []byte("again"), 0)
+				_, _, err := s.PutReport(ctx, "clicks", store.Report{Interval: 1, Instance: int32(i), At: by.At},
+					[]byte("again"), 0)
 				if err != nil {
 					fails(t, "a report", err, store.ErrIntervalPlanned)
 					return

@@ -126,7 +126,8 @@ func versionsAreKept(t *testing.T, f *fixture) {
 	wantPurged(t, f, plans[6].ID)
 	f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)
 	f.wantTable(t, "clicks", -1, keysBelow(10)...)
-	if got, err := f.Transitions(t.Context(), f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)[0].ID); err != nil || len(got) != 1 {
+	if got, err := f.Transitions(t.Context(), f.keeping(t, store.Retention{Plans: 1, Versions: 1}, 1)[0].ID); err != nil ||
+		len(got) != 1 {
 		t.Errorf("transitions %v, error %v", got, err)
 	}
 	wantDiffs(t, f, 1)
@@ -205,7 +206,8 @@ func applyingPlanIsKept(t *testing.T, f *fixture) {
 	idle(51)
 	wantPurged(t, f, waiting.ID)
 	var acks int
-	if err := database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM acks`).Scan(&acks); err != nil || acks != 0 {
+	if err := database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM acks`).
+		Scan(&acks); err != nil || acks != 0 {
 		t.Errorf("%d acks of plans that are gone, error %v", acks, err)
 	}
 }

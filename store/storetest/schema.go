@@ -95,7 +95,8 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		outdated                              bool
 	}{
 		{"mixed", "1/config-1/table-0/outdated-false", "table", "1/config-1/table-0/outdated-false", false},
-		{"llfd", "2/config-1/table-0/outdated-true/compact-8-0-0", "table", "2/config-1/table-0/outdated-true/compact-8-0-0", true},
+		{"llfd", "2/config-1/table-0/outdated-true/compact-8-0-0", "table",
+			"2/config-1/table-0/outdated-true/compact-8-0-0", true},
 		{"optimal", "3/config-1/table-0/outdated-true/replay-optimal-0a", "table", "3/config-1/table-0/outdated-true", true},
 		{"halving", "4/config-1/table-0/outdated-false", "ring", "4/config-1/table-0/outdated-false", false},
 		{"doubling", "5/config-1/table-0/outdated-true", "ring", "5/config-1/table-0/outdated-true", true},
@@ -141,13 +142,15 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 		}
 	}
 	must(f.Migrator().Up(ctx))(t)
-	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved, store.StatusApproved)
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved,
+		store.StatusApproved)
 	steps, err := f.Transitions(ctx, open.ID)
 	if err != nil || len(steps) != 2 {
 		t.Fatalf("transitions %v, error %v; want two", steps, err)
 	}
 	last := steps[1]
-	if last.From != store.StatusApproved || last.To != store.StatusAborted || last.Actor != "migration" || time.Since(last.At).Abs() > time.Hour {
+	if last.From != store.StatusApproved || last.To != store.StatusAborted || last.Actor != "migration" ||
+		time.Since(last.At).Abs() > time.Hour {
 		t.Errorf("the last transition is %+v", last)
 	}
 	must2(f.CommitPlan(ctx, resolved.ID, f.by("x"), store.Retention{}))(t)
@@ -169,7 +172,8 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = 'proposed' WHERE status = 'approved'`); err == nil {
+	if _, err := database(t, f).
+		ExecContext(ctx, `UPDATE plans SET status = 'proposed' WHERE status = 'approved'`); err == nil {
 		t.Error("a former version of the schema lets plans be proposed")
 	}
 	must(f.Migrator().Up(ctx))(t)
@@ -230,7 +234,8 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	at := time.Unix(1_700_000_000, 0)
 	by := store.Transition{Actor: "x", At: at}
 	zero := int64(0)
-	p := store.NewPlan{Plan: store.Plan{ID: "new", Operator: "clicks", Interval: 99, Status: store.StatusApproved, ConfigVersion: 1}}
+	p := store.NewPlan{Plan: store.Plan{ID: "new", Operator: "clicks", Interval: 99, Status: store.StatusApproved,
+		ConfigVersion: 1}}
 	p.OnPending = store.PendingReplace
 	failures := map[string]error{}
 	_, _, failures["PutOperator"] = s.PutOperator(ctx, "new", []byte(`{}`), at)

@@ -33,7 +33,8 @@ type Open func(t testing.TB, options ...store.Option) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases, retentionCases,
+		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
+		retentionCases,
 		idempotencyCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
@@ -116,7 +117,8 @@ func (f *fixture) operator(t testing.TB, name string) store.Operator {
 
 // plan returns a plan for the operator as it stands, with an id of its own and a
 // fingerprint to match, and figures that are all different.
-func (f *fixture) plan(t testing.TB, operator string, interval int64, status store.Status, changes ...store.Change) store.NewPlan {
+func (f *fixture) plan(t testing.TB, operator string, interval int64, status store.Status,
+	changes ...store.Change) store.NewPlan {
 	t.Helper()
 	op := f.operator(t, operator)
 	f.plans++
@@ -312,8 +314,10 @@ func refused(t testing.TB, what string, err error) {
 
 var sentinels = []error{
 	store.ErrNotFound, store.ErrPurged, store.ErrConfigurationChanged, store.ErrBaseChanged, store.ErrIntervalPlanned,
-	store.ErrIntervalOutdated, store.ErrFenced, store.ErrTransition, store.ErrPlanPending, store.ErrPlanInFlight, store.ErrNotAwaited,
-	store.ErrAcksMissing, store.ErrReportsChanged, store.ErrUnresolved, store.ErrIdempotencyRunning, store.ErrIdempotencyMismatch,
+	store.ErrIntervalOutdated, store.ErrFenced, store.ErrTransition, store.ErrPlanPending, store.ErrPlanInFlight,
+	store.ErrNotAwaited,
+	store.ErrAcksMissing, store.ErrReportsChanged, store.ErrUnresolved, store.ErrIdempotencyRunning,
+	store.ErrIdempotencyMismatch,
 	store.ErrIdempotencyLost, store.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
 }
 

@@ -21,7 +21,8 @@ var tableCases = []testCase{
 // oddKeys are in ascending bytes. Whoever compares them as text mixes them up.
 var oddKeys = []string{
 	"\x00", "\x00\x00", " ", " a", "A", "Z", "a", "a\x00", "a\x00b", "a ", "a  ", "aa", "b", "e\u0301", "k\nk", "k\\k",
-	"ss", "z", "\x80", "\xc3", "\u00c4", "\u00df", "\u00e4", "\u00e9", "\uffff", "\U0001F600", "\xf8\x88\x80\x80\x80", "\xff", "\xff\xff",
+	"ss", "z", "\x80", "\xc3", "\u00c4", "\u00df", "\u00e4", "\u00e9", "\uffff", "\U0001F600", "\xf8\x88\x80\x80\x80",
+	"\xff", "\xff\xff",
 }
 
 func keysAreBytes(t *testing.T, f *fixture) {
@@ -61,8 +62,10 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	}
 	// One key is moved, its neighbours in any collation stay.
 	f.commit(t, "clicks", move("a", 6, 1000), unset("A", 4))
-	for _, want := range []store.Entry{{Key: []byte("a "), Instance: 9}, {Key: []byte("a\x00"), Instance: 7}, {Key: []byte("a"), Instance: 1000}} {
-		if _, instance, found, err := f.Route(t.Context(), "clicks", want.Key); err != nil || !found || instance != want.Instance {
+	for _, want := range []store.Entry{{Key: []byte("a "), Instance: 9}, {Key: []byte("a\x00"), Instance: 7},
+		{Key: []byte("a"), Instance: 1000}} {
+		if _, instance, found, err := f.Route(t.Context(), "clicks", want.Key); err != nil || !found ||
+			instance != want.Instance {
 			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", want.Key, instance, found, err, want.Instance)
 		}
 	}
@@ -110,7 +113,8 @@ func randomHistory(t *testing.T, f *fixture) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	f.put(t, "clicks", `{"v":0}`)
-	m := model{tables: []map[string]int32{{}}, configs: []int64{1}, changes: map[string][]store.Change{}, status: map[string]store.Status{}}
+	m := model{tables: []map[string]int32{{}}, configs: []int64{1}, changes: map[string][]store.Change{},
+		status: map[string]store.Status{}}
 	for i := range 200 {
 		if random.IntN(10) == 0 {
 			f.put(t, "clicks", fmt.Sprintf(`{"v":%d}`, i+1))
@@ -259,7 +263,8 @@ func largePlan(t *testing.T, f *fixture) {
 			got[string(e.Key)] = e.Instance
 		}
 		if len(table.Entries) != len(got) || !maps.Equal(want, got) {
-			t.Errorf("version %d: %d entries, or %d keys, differ from the %d wanted", version, len(table.Entries), len(got), len(want))
+			t.Errorf("version %d: %d entries, or %d keys, differ from the %d wanted", version, len(table.Entries),
+				len(got), len(want))
 		}
 	}
 	got := must(f.Changes(t.Context(), p.ID))(t)

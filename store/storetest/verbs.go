@@ -28,33 +28,42 @@ var verbCases = []testCase{
 // verb is one of the methods that take a plan on.
 type verb struct {
 	name string
-	run  func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error)
+	run  func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error)
 	to   store.Status
 	from []store.Status // those that it changes
 	done []store.Status // those that it succeeds in without a change
 }
 
 var verbs = []verb{
-	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.ApprovePlan(ctx, id, by, guards...)
 	}, store.StatusApproved, []store.Status{store.StatusProposed}, []store.Status{store.StatusApproved}},
-	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.RejectPlan(ctx, id, by, guards...)
 	}, store.StatusRejected, []store.Status{store.StatusProposed}, []store.Status{store.StatusRejected}},
-	{"start", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	{"start", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.StartPlan(ctx, id, jobManager, by, guards...)
-	}, store.StatusApplying, []store.Status{store.StatusApproved}, []store.Status{store.StatusApplying, store.StatusAborting}},
-	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	}, store.StatusApplying, []store.Status{store.StatusApproved},
+		[]store.Status{store.StatusApplying, store.StatusAborting}},
+	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.AckPlan(ctx, id, []int32{2, 0}, by, store.Retention{}, guards...)
 		return p, err
 	}, store.StatusCommitted, []store.Status{store.StatusApplying}, []store.Status{store.StatusCommitted}},
-	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.CommitPlan(ctx, id, by, store.Retention{}, guards...)
 		return p, err
 	}, store.StatusCommitted, []store.Status{store.StatusApproved}, []store.Status{store.StatusCommitted}},
-	{"abort", func(ctx context.Context, s store.Store, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+	{"abort", func(ctx context.Context, s store.Store, id string, by store.Transition,
+		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.AbortPlan(ctx, id, true, by, guards...)
-	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusAborting}, []store.Status{store.StatusAborted}},
+	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusAborting},
+		[]store.Status{store.StatusAborted}},
 }
 
 var allStatuses = []store.Status{
@@ -63,7 +72,8 @@ var allStatuses = []store.Status{
 }
 
 // awaiting is plan for one that awaits instances 0 and 2.
-func (f *fixture) awaiting(t testing.TB, operator string, interval int64, status store.Status, changes ...store.Change) store.NewPlan {
+func (f *fixture) awaiting(t testing.TB, operator string, interval int64, status store.Status,
+	changes ...store.Change) store.NewPlan {
 	t.Helper()
 	p := f.plan(t, operator, interval, status, changes...)
 	p.Awaited = []int32{2, 0, 2}
@@ -145,7 +155,8 @@ func wholeMatrix(t *testing.T, f *fixture) {
 				}
 				steps := after.Plans[0].Transitions
 				last := steps[len(steps)-1]
-				if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to || last.Actor != "someone" {
+				if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to ||
+					last.Actor != "someone" {
 					t.Errorf("%s: transitions %v", operator, steps)
 				}
 				again, err := v.run(t.Context(), f, p.ID, f.by("another"))
@@ -230,7 +241,8 @@ func allTheWay(t *testing.T, f *fixture) {
 		t.Fatalf("transitions %v, error %v; want four", steps, err)
 	}
 	same(t, "the last transition", store.Transition{
-		From: store.StatusApplying, To: store.StatusCommitted, Actor: "two", Reason: "all instances have finished", At: kept(second.At),
+		From: store.StatusApplying, To: store.StatusCommitted, Actor: "two", Reason: "all instances have finished",
+		At: kept(second.At),
 	}, steps[3])
 }
 
@@ -338,11 +350,13 @@ func notStarted(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved)
 	// The schema holds that one plan is applied at a time.
 	f.start(t, f.create(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
-	if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = 'applying' WHERE status = 'approved'`); err == nil {
+	if _, err := database(t, f).
+		ExecContext(ctx, `UPDATE plans SET status = 'applying' WHERE status = 'approved'`); err == nil {
 		t.Error("the schema lets two plans be applied")
 	}
 	for _, status := range []string{"nonsense", ""} {
-		if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = '`+status+`' WHERE status = 'approved'`); err == nil {
+		if _, err := database(t, f).ExecContext(ctx, `UPDATE plans SET status = '`+status+
+			`' WHERE status = 'approved'`); err == nil {
 			t.Errorf("the schema lets a plan be %q", status)
 		}
 	}
@@ -439,7 +453,8 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	if err != nil || got.Status != store.StatusAborting {
 		t.Fatalf("status %q, error %v", got.Status, err)
 	}
-	if op := f.operator(t, "clicks"); op.CurrentPlan != p.ID || op.CurrentStatus != store.StatusAborting || op.TableVersion != 1 {
+	if op := f.operator(t, "clicks"); op.CurrentPlan != p.ID || op.CurrentStatus != store.StatusAborting ||
+		op.TableVersion != 1 {
 		t.Errorf("operator %+v", op)
 	}
 	before = read(t, f)
@@ -452,7 +467,8 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	same(t, "contents", before, read(t, f))
 
 	got, err = f.AbortPlan(ctx, p.ID, true, f.by("x"))
-	if err != nil || got.Status != store.StatusAborted || got.Version != nil || len(got.Acked) != 1 || got.Executor != jobManager {
+	if err != nil || got.Status != store.StatusAborted || got.Version != nil || len(got.Acked) != 1 ||
+		got.Executor != jobManager {
 		t.Errorf("plan %+v, error %v", got, err)
 	}
 	// The table is as it was, under another version: what was reported on the way is old.
@@ -476,7 +492,8 @@ func takenOver(t *testing.T, f *fixture) {
 	first, later := store.Executor{Name: "one", Epoch: 1}, store.Executor{Name: "two", Epoch: 2}
 	by := f.by("one")
 	started, err := f.StartPlan(ctx, p.ID, first, by)
-	if err != nil || started.Executor != first || started.ExecutorSince == nil || !started.ExecutorSince.Equal(kept(by.At)) {
+	if err != nil || started.Executor != first || started.ExecutorSince == nil ||
+		!started.ExecutorSince.Equal(kept(by.At)) {
 		t.Fatalf("plan %+v, error %v", started, err)
 	}
 	ok(t, f.ackPlan(ctx, p.ID, 2))
@@ -504,7 +521,8 @@ func takenOver(t *testing.T, f *fixture) {
 	// A plan that is being aborted is taken over, too.
 	must(f.AbortPlan(ctx, p.ID, false, f.by("two")))(t)
 	third := store.Executor{Name: "three", Epoch: 3}
-	if got, err := f.StartPlan(ctx, p.ID, third, f.by("x")); err != nil || got.Status != store.StatusAborting || got.Executor != third {
+	if got, err := f.StartPlan(ctx, p.ID, third, f.by("x")); err != nil || got.Status != store.StatusAborting ||
+		got.Executor != third {
 		t.Errorf("plan %+v, error %v", got, err)
 	}
 }

@@ -66,7 +66,8 @@ func TestBundle(t *testing.T) {
 		{name: "joined", second: secondPart},
 		{name: "unknown section", second: strings.Replace(secondPart, "  schemas:", "  schemata:", 1), fails: `"schemata"`},
 		{name: "file not named", second: secondPart, third: secondPart, fails: "c.yaml is not in x-files"},
-		{name: "dangling reference", second: strings.Replace(secondPart, "    Text:", "    Texts:", 1), fails: "schemas/Text"},
+		{name: "dangling reference", second: strings.Replace(secondPart, "    Text:", "    Texts:", 1),
+			fails: "schemas/Text"},
 		{name: "a name twice", second: secondPart + "  schemas:\n    Text: {type: integer}\n", fails: "Text"},
 	}
 	for _, test := range tests {

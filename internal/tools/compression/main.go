@@ -52,19 +52,21 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.Int64Var(&c.table, "table", 3000, "table limit on Zipf workloads")
 	flags.IntVar(&c.intervals, "intervals", 3, "intervals of each Zipf workload")
 	flags.IntVar(&c.repetitions, "repetitions", 5, "times that everything timed is done; the median counts")
-	flags.StringVar(&c.streams, "streams", streams.BesideProject, "folder of recorded streams, beside the own ones; empty: no streams")
+	flags.StringVar(&c.streams, "streams", streams.BesideProject,
+		"folder of recorded streams, beside the own ones; empty: no streams")
 	flags.Int64Var(&c.streamTable, "stream-table", 300, "table limit on streams")
-	flags.Func("keys", "numbers of keys of the Zipf workloads, comma-separated (default 1e5,1e6)", func(text string) error {
-		c.keys = nil
-		for part := range strings.SplitSeq(text, ",") {
-			n, err := strconv.ParseFloat(part, 64)
-			if err != nil || !(n >= 1 && n <= 1e8) {
-				return fmt.Errorf("%q is not from 1 to 1e8", part)
+	flags.Func("keys", "numbers of keys of the Zipf workloads, comma-separated (default 1e5,1e6)",
+		func(text string) error {
+			c.keys = nil
+			for part := range strings.SplitSeq(text, ",") {
+				n, err := strconv.ParseFloat(part, 64)
+				if err != nil || !(n >= 1 && n <= 1e8) {
+					return fmt.Errorf("%q is not from 1 to 1e8", part)
+				}
+				c.keys = append(c.keys, int(n))
 			}
-			c.keys = append(c.keys, int(n))
-		}
-		return nil
-	})
+			return nil
+		})
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -89,8 +91,10 @@ func (c *config) measure(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "\n## Streams, %d instances, θ_max %v, A_max %d, %s\n\n", c.instances, c.theta, c.streamTable, c.strategy)
-	fmt.Fprint(stdout, "| stream | R | records per 1000 keys | error before | error after | state moved, of whole keys' | met all limits, of whole keys' |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(stdout, "\n## Streams, %d instances, θ_max %v, A_max %d, %s\n\n", c.instances, c.theta,
+		c.streamTable, c.strategy)
+	fmt.Fprint(stdout, "| stream | R | records per 1000 keys | error before | error after | state moved, of whole keys' "+
+		"| met all limits, of whole keys' |\n|---|---|---|---|---|---|---|\n")
 	for _, name := range names {
 		fmt.Fprintln(stderr, name)
 		if err := c.stream(stdout, name); err != nil {

@@ -59,7 +59,8 @@ func (c *config) stream(w io.Writer, name string) error {
 	}
 	for i, t := range tallies {
 		fmt.Fprintf(w, "| %s | %d | %.0f | %.2g %% | %.2g %% | %.3f | %d of %d in %d |\n",
-			name, degrees[i], 1000*float64(t.records)/float64(t.keys), 100*t.before, 100*t.after, t.moved/moved, t.met, met, intervals)
+			name, degrees[i], 1000*float64(t.records)/float64(t.keys), 100*t.before, 100*t.after, t.moved/moved, t.met,
+			met, intervals)
 		name = ""
 	}
 	return nil

@@ -54,8 +54,10 @@ func (c *config) zipf(w io.Writer, keys int) error {
 			rows[1+i] = append(rows[1+i], f)
 		}
 	}
-	fmt.Fprintf(w, "\n## %d keys, %d instances, θ_max %v, A_max %d, %s, %d intervals\n\n", keys, c.instances, c.theta, c.table, c.strategy, len(rows[0]))
-	fmt.Fprint(w, "| R | records | JSON | gzip | decoding | compression | plan on records | plan on full statistics | θ after | table | state moved | error before | error after |\n"+
+	fmt.Fprintf(w, "\n## %d keys, %d instances, θ_max %v, A_max %d, %s, %d intervals\n\n", keys, c.instances, c.theta,
+		c.table, c.strategy, len(rows[0]))
+	fmt.Fprint(w, "| R | records | JSON | gzip | decoding | compression | plan on records | plan on full statistics | θ "+
+		"after | table | state moved | error before | error after |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, forms := range rows {
 		name := "keys"
@@ -63,7 +65,8 @@ func (c *config) zipf(w io.Writer, keys int) error {
 			name = strconv.Itoa(degrees[i-1])
 		}
 		f := summary(forms)
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |", name, f.records, size(f.bytes), size(f.small), measure.Milliseconds(f.decode))
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |", name, f.records, size(f.bytes), size(f.small),
+			measure.Milliseconds(f.decode))
 		if i > 0 {
 			fmt.Fprintf(w, " %s | %s |", measure.Milliseconds(f.compress), measure.Milliseconds(f.plan))
 		} else {

@@ -12,7 +12,8 @@ import (
 
 // check looks for an order of the operations that the model explains. The fault
 // is empty if there is one.
-func (h *history) check(operations []porcupine.Operation, limit time.Duration, visualization string) (fault string, err error) {
+func (h *history) check(operations []porcupine.Operation, limit time.Duration,
+	visualization string) (fault string, err error) {
 	m := h.model.porcupine()
 	result, info := porcupine.CheckOperationsVerbose(m, operations, limit)
 	switch result {
@@ -24,7 +25,8 @@ func (h *history) check(operations []porcupine.Operation, limit time.Duration, v
 	if visualization != "" {
 		err = porcupine.VisualizePath(m, info, visualization)
 	}
-	return fmt.Sprintf("%s: no order of the operations explains the answers:\n%s", h.operator, explain(m, operations, info)), err
+	return fmt.Sprintf("%s: no order of the operations explains the answers:\n%s", h.operator,
+		explain(m, operations, info)), err
 }
 
 // shownOperations is how many operations of a violation are printed.
@@ -54,7 +56,8 @@ func explain(m porcupine.Model, operations []porcupine.Operation, info porcupine
 		}
 	}
 	byEnd := func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) }
-	fmt.Fprintf(&text, "an order of %d of %d operations ends in\n  %s\nafter\n", len(longest), len(operations), m.DescribeState(s))
+	fmt.Fprintf(&text, "an order of %d of %d operations ends in\n  %s\nafter\n", len(longest), len(operations),
+		m.DescribeState(s))
 	for _, o := range longest[max(0, len(longest)-shownOperations/2):] {
 		fmt.Fprintf(&text, "  %s\n", line(m, o))
 	}
@@ -72,5 +75,6 @@ func line(m porcupine.Model, o porcupine.Operation) string {
 	if o.Return != never {
 		end = fmt.Sprintf("%.3f", float64(o.Return)/1e6)
 	}
-	return fmt.Sprintf("[%.3f ms, %s] client %d: %s", float64(o.Call)/1e6, end, o.ClientId, m.DescribeOperation(o.Input, o.Output))
+	return fmt.Sprintf("[%.3f ms, %s] client %d: %s", float64(o.Call)/1e6, end, o.ClientId,
+		m.DescribeOperation(o.Input, o.Output))
 }

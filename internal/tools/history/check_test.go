@@ -35,7 +35,8 @@ func (l *teller) posts(interval int64) request {
 // makes is the plan of statistics as it is made; ends is its status in the end.
 func (l *teller) makes(q request, base int64, ends wire.PlanStatus) plan {
 	p := plan{
-		Id: "plan-" + q.body.hash, Interval: q.body.interval, InputHash: q.body.hash, BaseVersion: base, ConfigVersion: 1, Status: approved,
+		Id: "plan-" + q.body.hash, Interval: q.body.interval, InputHash: q.body.hash, BaseVersion: base, ConfigVersion: 1,
+		Status:     approved,
 		Migrations: []wire.PlanMigration{{Migration: wire.Migration{Key: keyName(0), From: 1, To: int32(q.body.interval)}}},
 	}
 	p.Migration.Keys = 1
@@ -211,11 +212,14 @@ var histories = map[string]struct {
 	}},
 	"lost configuration": {false, func(l *teller) {
 		l.tells(request{kind: configure, config: &configuration{3, 0.25}}, lost)
-		l.tells(request{kind: readOperator}, answer{status: 200, operator: &standing{ConfigVersion: 1, TableConfigVersion: 1, ThetaMax: 0.5}})
-		l.tells(request{kind: readOperator}, answer{status: 200, operator: &standing{ConfigVersion: 2, TableConfigVersion: 1, ThetaMax: 0.25}})
+		l.tells(request{kind: readOperator}, answer{status: 200,
+			operator: &standing{ConfigVersion: 1, TableConfigVersion: 1, ThetaMax: 0.5}})
+		l.tells(request{kind: readOperator}, answer{status: 200,
+			operator: &standing{ConfigVersion: 2, TableConfigVersion: 1, ThetaMax: 0.25}})
 	}},
 	"configuration of nobody": {true, func(l *teller) {
-		l.tells(request{kind: readOperator}, answer{status: 200, operator: &standing{ConfigVersion: 2, TableConfigVersion: 1, ThetaMax: 0.25}})
+		l.tells(request{kind: readOperator}, answer{status: 200,
+			operator: &standing{ConfigVersion: 2, TableConfigVersion: 1, ThetaMax: 0.25}})
 	}},
 	"short list": {true, func(l *teller) {
 		l.make(1, 0, approved)
@@ -291,18 +295,22 @@ func TestAudit(t *testing.T) {
 		tamper func(l *teller, s *stored)
 		want   string
 	}{
-		"fine":     {func(*teller, *stored) {}, ""},
-		"lost":     {func(_ *teller, s *stored) { s.plans = s.plans[:0] }, "is lost"},
-		"undone":   {func(_ *teller, s *stored) { s.plans[0].Status, s.plans[0].Version = approved, nil }, "is now"},
-		"lists":    {func(_ *teller, s *stored) { s.plans[0].Migrations[0].From = 3 }, "was answered with set"},
-		"cut":      {func(_ *teller, s *stored) { s.plans[0].Migrations = nil }, "says 1 migrations and has 0"},
-		"head":     {func(_ *teller, s *stored) { s.plans[0].ConfigVersion = 2 }, "was answered with epoch"},
-		"table":    {func(_ *teller, s *stored) { s.tables[1].Entries[0].Instance = 3 }, "the plans make 1"},
-		"doubled":  {func(_ *teller, s *stored) { s.tables[1].Entries = append(s.tables[1].Entries, s.tables[1].Entries[0]) }, "the plans make 1"},
-		"version":  {func(_ *teller, s *stored) { s.tables = append(s.tables, table{Version: 2}) }, "version 2 was made by no plan"},
-		"makers":   {func(_ *teller, s *stored) { s.plans = append(s.plans, s.plans[0]) }, "was made by plan"},
-		"no delta": {func(_ *teller, s *stored) { s.plans[0].RoutingTable.Unset = []string{keyName(3)} }, "changes what is not in version 0"},
-		"failed":   {func(l *teller, _ *stored) { l.tells(tableRead, answer{outcome: unknown, status: 500}) }, "was answered with 500"},
+		"fine":   {func(*teller, *stored) {}, ""},
+		"lost":   {func(_ *teller, s *stored) { s.plans = s.plans[:0] }, "is lost"},
+		"undone": {func(_ *teller, s *stored) { s.plans[0].Status, s.plans[0].Version = approved, nil }, "is now"},
+		"lists":  {func(_ *teller, s *stored) { s.plans[0].Migrations[0].From = 3 }, "was answered with set"},
+		"cut":    {func(_ *teller, s *stored) { s.plans[0].Migrations = nil }, "says 1 migrations and has 0"},
+		"head":   {func(_ *teller, s *stored) { s.plans[0].ConfigVersion = 2 }, "was answered with epoch"},
+		"table":  {func(_ *teller, s *stored) { s.tables[1].Entries[0].Instance = 3 }, "the plans make 1"},
+		"doubled": {func(_ *teller, s *stored) { s.tables[1].Entries = append(s.tables[1].Entries, s.tables[1].Entries[0]) },
+			"the plans make 1"},
+		"version": {func(_ *teller, s *stored) { s.tables = append(s.tables, table{Version: 2}) },
+			"version 2 was made by no plan"},
+		"makers": {func(_ *teller, s *stored) { s.plans = append(s.plans, s.plans[0]) }, "was made by plan"},
+		"no delta": {func(_ *teller, s *stored) { s.plans[0].RoutingTable.Unset = []string{keyName(3)} },
+			"changes what is not in version 0"},
+		"failed": {func(l *teller, _ *stored) { l.tells(tableRead, answer{outcome: unknown, status: 500}) },
+			"was answered with 500"},
 	} {
 		l := newTeller()
 		p := l.make(1, 0, committed)

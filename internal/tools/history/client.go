@@ -97,7 +97,8 @@ func (c *client) do(ctx context.Context, base, operator string, q request) (answ
 }
 
 // send returns a status of 0 when no answer began.
-func (c *client) send(ctx context.Context, method, address string, content []byte) (status int, text []byte, err error) {
+func (c *client) send(ctx context.Context, method, address string, content []byte) (status int,
+	text []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
 		return 0, nil, err

@@ -124,7 +124,8 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 // run starts a process in a replica's place. It is stop that ends it, not the
 // context.
 func (c *cluster) run(ctx context.Context, r *replica) error {
-	p, err := service.Start(context.WithoutCancel(ctx), service.Config{Program: []string{c.program}, Database: c.database, LogFolder: c.folder})
+	p, err := service.Start(context.WithoutCancel(ctx),
+		service.Config{Program: []string{c.program}, Database: c.database, LogFolder: c.folder})
 	if err == nil {
 		r.put(p)
 	}

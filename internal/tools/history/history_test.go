@@ -41,7 +41,8 @@ func tiny(t *testing.T, store string) options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--store", store, "--plannerd", path, "--operations", "320", "--per-operator", "80", "--kill-every", "50"}, io.Discard)
+	o, err := parse([]string{"--store", store, "--plannerd", path, "--operations", "320", "--per-operator", "80",
+		"--kill-every", "50"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestPostgres(t *testing.T) {
 	o.restartEvery = 120
 	o.postgresSettings = []string{"fsync=off", "full_page_writes=off"} // the machine stays up
 	r, err := execute(t.Context(), o, t.Output())
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("PLANNERD_REQUIRE_POSTGRES") != "1" && os.Getenv("CI") != "true" {
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("PLANNERD_REQUIRE_POSTGRES") != "1" &&
+		os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -117,7 +119,8 @@ func TestLies(t *testing.T) {
 		"old table": {oldTable(), []string{"no order of the operations explains the answers", "read table: 200"}},
 		"old commit": {forged("/commit", `"status":"approved"`, `"status":"committed"`, `"version":null`, `"version":1`),
 			[]string{"no order of the operations explains the answers"}},
-		"wrong code":      {forged("/plans", "interval_outdated", "interval_planned"), []string{"no order of the operations explains the answers"}},
+		"wrong code": {forged("/plans", "interval_outdated", "interval_planned"),
+			[]string{"no order of the operations explains the answers"}},
 		"other lists":     {forged("/plans", `"reason":"overload"`, `"reason":"drain"`), []string{"was answered with"}},
 		"unasked":         {twice(), []string{"was never asked for"}},
 		"refused, stored": {denied(), []string{"were refused, not sent, or answered with another plan"}},
@@ -137,7 +140,8 @@ func TestLies(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, faults)
 				}
 			}
-			if text, err := os.ReadFile(o.visualization); strings.Contains(faults, "no order") && (err != nil || len(text) == 0) {
+			if text, err := os.ReadFile(o.visualization); strings.Contains(faults, "no order") &&
+				(err != nil || len(text) == 0) {
 				t.Errorf("no visualization: %v", err)
 			}
 		})

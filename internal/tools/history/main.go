@@ -88,7 +88,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.IntVar(&o.clients, "clients", 8, "clients at the same time")
 	f.IntVar(&o.operators, "operators", 4, "operators that they share at the same time")
 	f.IntVar(&o.operations, "operations", 12000, "operations in all")
-	f.IntVar(&o.perOperator, "per-operator", 500, "operations until an operator's history is checked and another one takes its place")
+	f.IntVar(&o.perOperator, "per-operator", 500,
+		"operations until an operator's history is checked and another one takes its place")
 	f.IntVar(&o.killEvery, "kill-every", 120, "operations, in the mean, until replicas are killed; 0: never")
 	f.IntVar(&o.restartEvery, "restart-every", 1200, "operations, in the mean, until PostgreSQL is restarted; 0: never")
 	f.Uint64Var(&o.seed, "seed", 1, "of what clients ask for and when faults come")

@@ -158,7 +158,8 @@ func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 // taken reports whether the interval has a plan that was not given up.
 func (m *model) taken(s state, b *statistics) bool {
 	for n := range len(s.plans) {
-		if p := &m.plans[n]; p.Epoch == b.epoch && p.Interval == b.interval && s.plans[n] != letters[aborted] && s.plans[n] != letters[superseded] {
+		if p := &m.plans[n]; p.Epoch == b.epoch && p.Interval == b.interval && s.plans[n] != letters[aborted] &&
+			s.plans[n] != letters[superseded] {
 			return true
 		}
 	}
@@ -259,7 +260,8 @@ func (s state) configure(q request, a *answer) (bool, state) {
 	if text := q.config.String(); text != s.configured && (a.outcome == answered || q.made[s.config+1]) {
 		s.config, s.configured = s.config+1, text
 	}
-	return a.outcome == unknown || a.status == http.StatusOK && a.operator.ConfigVersion == s.config && a.operator.TableVersion == s.version, s
+	return a.outcome == unknown || a.status == http.StatusOK && a.operator.ConfigVersion == s.config &&
+		a.operator.TableVersion == s.version, s
 }
 
 // String describes a state.
@@ -308,7 +310,8 @@ func (t *table) text() (string, bool) {
 
 // stands reports whether the operator is answered as it is.
 func (m *model) stands(s state, o *standing) bool {
-	if o.ConfigVersion != s.config || o.TableVersion != s.version || o.TableConfigVersion != s.pinned || o.TableSize != size(s.table) {
+	if o.ConfigVersion != s.config || o.TableVersion != s.version || o.TableConfigVersion != s.pinned ||
+		o.TableSize != size(s.table) {
 		return false
 	}
 	current := strings.LastIndexByte(s.plans, letters[approved])

@@ -82,8 +82,10 @@ var over = map[wire.PlanStatus]bool{noAction: true, committed: true, aborted: tr
 
 // head is what never changes about a plan, without its lists.
 func (p *plan) head() string {
-	return fmt.Sprintf("epoch %d, interval %d, base version %d, config version %d, input %s, %d migrations, table size %d to %d",
-		p.Epoch, p.Interval, p.BaseVersion, p.ConfigVersion, p.InputHash, p.Migration.Keys, p.RoutingTable.SizeBefore, p.RoutingTable.SizeAfter)
+	return fmt.Sprintf("epoch %d, interval %d, base version %d, config version %d, input %s, %d migrations, table size "+
+		"%d to %d",
+		p.Epoch, p.Interval, p.BaseVersion, p.ConfigVersion, p.InputHash, p.Migration.Keys, p.RoutingTable.SizeBefore,
+		p.RoutingTable.SizeAfter)
 }
 
 // lists are the long parts of a plan, which never change either.
@@ -147,11 +149,14 @@ func (a answer) String() string {
 		text = append(text, a.plan.String())
 	}
 	if a.table != nil {
-		text = append(text, fmt.Sprintf("version %d of configuration %d: %v", a.table.Version, a.table.ConfigVersion, a.table.Entries))
+		text = append(text, fmt.Sprintf("version %d of configuration %d: %v", a.table.Version, a.table.ConfigVersion,
+			a.table.Entries))
 	}
 	if o := a.operator; o != nil {
-		text = append(text, fmt.Sprintf("configuration %d, table %d of configuration %d with %d entries, interval %s of epoch %s, current plan %s",
-			o.ConfigVersion, o.TableVersion, o.TableConfigVersion, o.TableSize, show(o.LastInterval), show(o.LastEpoch), show(o.CurrentPlan)))
+		text = append(text, fmt.Sprintf("configuration %d, table %d of configuration %d with %d entries, interval %s of "+
+			"epoch %s, current plan %s",
+			o.ConfigVersion, o.TableVersion, o.TableConfigVersion, o.TableSize, show(o.LastInterval), show(o.LastEpoch),
+			show(o.CurrentPlan)))
 	}
 	return strings.Join(text, " ")
 }

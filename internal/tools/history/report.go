@@ -83,7 +83,8 @@ func (r *report) write(out io.Writer) {
 		r.operations, o.clients, r.operators, r.took.Round(time.Second/10), o.seed, o.replicas, o.store)
 	fmt.Fprintf(out, "%d kills of replicas; %d fast and %d immediate restarts of PostgreSQL.\n",
 		r.killed, r.restarts[pgserver.Fast], r.restarts[pgserver.Immediate])
-	fmt.Fprintf(out, "%d plans and %d table versions compared with the answers. Checked in %v, at most %v for an operator.\n",
+	fmt.Fprintf(out, "%d plans and %d table versions compared with the answers. Checked in %v, at most %v for an "+
+		"operator.\n",
 		r.plans, r.versions, r.checking.Round(time.Millisecond), r.longest.Round(time.Millisecond))
 	if len(r.faults) == 0 {
 		fmt.Fprintf(out, "Linearizable; nothing lost, doubled or left behind.\n")

@@ -68,7 +68,8 @@ func (x *run) rounds(ctx context.Context) error {
 			return err
 		}
 		killed, _ := x.cluster.faults()
-		fmt.Fprintf(x.log, "round %d: %d operations, %d plans, %d kills so far\n", round, x.report.operations, x.report.plans, killed)
+		fmt.Fprintf(x.log, "round %d: %d operations, %d plans, %d kills so far\n", round, x.report.operations,
+			x.report.plans, killed)
 	}
 	return nil
 }

@@ -98,7 +98,8 @@ func (h *history) look() {
 			h.sights = append(h.sights, sight{end: r.end, config: a.table.ConfigVersion, version: a.table.Version, plan: -1})
 		}
 		if o := a.operator; o != nil {
-			h.sights = append(h.sights, sight{end: r.end, config: o.ConfigVersion, version: o.TableVersion, plan: -1, theta: o.ThetaMax})
+			h.sights = append(h.sights, sight{end: r.end, config: o.ConfigVersion, version: o.TableVersion, plan: -1,
+				theta: o.ThetaMax})
 		}
 		if a.plan != nil {
 			h.lookAt(a.plan, r.end)
@@ -110,7 +111,8 @@ func (h *history) look() {
 }
 
 func (h *history) lookAt(p *plan, end int64) {
-	s := sight{end: end, config: p.ConfigVersion, version: p.BaseVersion, plan: -1, id: p.Id, status: p.Status, theta: p.Parameters.ThetaMax}
+	s := sight{end: end, config: p.ConfigVersion, version: p.BaseVersion, plan: -1, id: p.Id, status: p.Status,
+		theta: p.Parameters.ThetaMax}
 	if p.Version != nil {
 		s.version = *p.Version
 	}
@@ -199,7 +201,8 @@ func (h *history) unanswered() (operations []porcupine.Operation, faults []strin
 		case at < 0:
 			faults = append(faults, fmt.Sprintf("plan %v was never asked for", p))
 		case len(lost[h.bodies[at]]) == 0:
-			faults = append(faults, fmt.Sprintf("plan %v was made of statistics that were refused, not sent, or answered with another plan", p))
+			faults = append(faults, fmt.Sprintf("plan %v was made of statistics that were refused, not sent, or answered with "+
+				"another plan", p))
 		default:
 			r := lost[h.bodies[at]][0]
 			lost[h.bodies[at]] = lost[h.bodies[at]][1:]
@@ -208,7 +211,8 @@ func (h *history) unanswered() (operations []porcupine.Operation, faults []strin
 				faults = append(faults, fmt.Sprintf("plan %v was there before it was asked for", p))
 				continue
 			}
-			operations = append(operations, operation(r.client, r.request, &answer{status: 201, plan: h.atBirth(p)}, r.call, end))
+			operations = append(operations, operation(r.client, r.request,
+				&answer{status: 201, plan: h.atBirth(p)}, r.call, end))
 		}
 	}
 	return operations, faults
@@ -244,13 +248,15 @@ func (h *history) latest(q request) int64 {
 
 // overtaken: the service gave up because others were faster each time.
 func (h *history) overtaken(r *record) bool {
-	return r.request.kind == createPlan && (r.answer.refused(409, "base_changed") || r.answer.refused(409, "configuration_changed"))
+	return r.request.kind == createPlan && (r.answer.refused(409, "base_changed") ||
+		r.answer.refused(409, "configuration_changed"))
 }
 
 // contended reports whether a change was on its way at the same time.
 func (h *history) contended(r *record) bool {
 	return slices.ContainsFunc(h.records, func(s record) bool {
-		changes := !s.request.kind.reads() && (s.answer.outcome == unknown || s.answer.outcome == answered && s.answer.status < 300)
+		changes := !s.request.kind.reads() && (s.answer.outcome == unknown || s.answer.outcome == answered &&
+			s.answer.status < 300)
 		return changes && s.call <= r.end && (s.end >= r.call || s.answer.outcome == unknown)
 	})
 }

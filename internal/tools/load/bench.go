@@ -50,11 +50,13 @@ func (w *words) String() string     { return strings.Join(*w, " ") }
 func (w *words) Set(s string) error { *w = append(*w, s); return nil }
 
 func (b *bench) flags(f *flag.FlagSet) {
-	f.StringVar(&b.databaseURL, "database-url", "", "URL of a PostgreSQL server on which databases may be created (default: one is started)")
+	f.StringVar(&b.databaseURL, "database-url", "",
+		"URL of a PostgreSQL server on which databases may be created (default: one is started)")
 	f.BoolVar(&b.volatile, "volatile", false, "start the PostgreSQL server with fsync off")
 	f.StringVar(&b.program, "plannerd", "", "program to measure (default: go build ./cmd/plannerd)")
 	f.Var(&b.arguments, "serve", "one more argument of plannerd serve, such as --serve=--max-plans=4; may be repeated")
-	f.StringVar(&b.tempDir, "temp", "", "folder for SQLite files and large bodies (default: the system's temporary folder)")
+	f.StringVar(&b.tempDir, "temp", "",
+		"folder for SQLite files and large bodies (default: the system's temporary folder)")
 	f.Uint64Var(&b.seed, "seed", 1, "of the statistics")
 }
 
@@ -107,7 +109,8 @@ func (b *bench) machine() string {
 			postgres = "; PostgreSQL with fsync off"
 		}
 	}
-	return fmt.Sprintf("%s, %d processors%s%s. Sorting a million random `float64`, the yardstick: %s (median of %d; %s to %s).",
+	return fmt.Sprintf("%s, %d processors%s%s. Sorting a million random `float64`, the yardstick: %s (median of %d; %s "+
+		"to %s).",
 		runtime.Version(), runtime.NumCPU(), load, postgres,
 		ms(b.yardstick.median()), len(b.yardstick), ms(b.yardstick.least()), ms(b.yardstick.greatest()))
 }
@@ -155,7 +158,8 @@ func (b *bench) postgresURL() (string, error) {
 }
 
 // with calls measure with a fresh server on an empty store.
-func (b *bench) with(ctx context.Context, kind string, limit int64, arguments []string, measure func(*server) error) (err error) {
+func (b *bench) with(ctx context.Context, kind string, limit int64, arguments []string,
+	measure func(*server) error) (err error) {
 	url, remove, err := b.database(ctx, kind)
 	if remove != nil {
 		defer func() { err = errors.Join(err, remove()) }()

@@ -61,7 +61,8 @@ func (c *client) send(r *http.Request) (*answer, error) {
 
 // post posts the statistics of an interval. expecting: the body is sent only when
 // the server says that it wants it.
-func (c *client) post(ctx context.Context, operator string, b *body, interval int64, version *int64, expecting bool) (*answer, error) {
+func (c *client) post(ctx context.Context, operator string, b *body, interval int64, version *int64,
+	expecting bool) (*answer, error) {
 	content, length, query, err := b.open(interval, version)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,8 @@ func (c *client) post(ctx context.Context, operator string, b *body, interval in
 
 // commit commits a plan.
 func (c *client) commit(ctx context.Context, id string) (*answer, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/plans/"+id+"/commit", strings.NewReader(`{"stopped":true}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/plans/"+id+"/commit",
+		strings.NewReader(`{"stopped":true}`))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,8 @@ func (c *client) history(ctx context.Context, operator string) (all []plan, err 
 			Plans         []plan  `json:"plans"`
 			NextPageToken *string `json:"next_page_token"`
 		}
-		if err := c.call(ctx, http.MethodGet, "/v1/operators/"+operator+"/plans?page_size=1000"+token, nil, &page); err != nil {
+		if err := c.call(ctx, http.MethodGet, "/v1/operators/"+operator+"/plans?page_size=1000"+token, nil,
+			&page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Plans...)

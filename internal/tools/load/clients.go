@@ -27,12 +27,15 @@ func (c *clients) flags(f *flag.FlagSet) {
 	choiceVar(f, &c.stores, "stores", "sqlite,postgres", stores, "stores")
 	choiceVar(f, &c.format, "format", jsonRows, formats, "formats, each a configuration")
 	choiceVar(f, &c.encoding, "encoding", identity, encodings, "content encodings, each a configuration")
-	choiceVar(f, &c.storeInputs, "store-inputs", "", []string{"true", "false"}, "values of the operators' store_inputs; by default it is not sent")
-	f.Float64Var(&c.fluctuation, "fluctuation", 1, "how much the load of some instance changes between intervals, of the mean load")
+	choiceVar(f, &c.storeInputs, "store-inputs", "", []string{"true", "false"},
+		"values of the operators' store_inputs; by default it is not sent")
+	f.Float64Var(&c.fluctuation, "fluctuation", 1,
+		"how much the load of some instance changes between intervals, of the mean load")
 }
 
 func (c *clients) run(ctx context.Context, b *bench) error {
-	t := &markdown{head: []string{"store", "store_inputs", "format", "encoding", "plans/s", "plans", "POST p50", "p99", "max", "commit p50", "p99", "max",
+	t := &markdown{head: []string{"store", "store_inputs", "format", "encoding", "plans/s", "plans", "POST p50", "p99",
+		"max", "commit p50", "p99", "max",
 		"errors", "peak", "verified"}}
 	if len(c.storeInputs) == 0 {
 		c.storeInputs = []string{""}
@@ -52,8 +55,10 @@ func (c *clients) run(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	b.printf("%d engines, each with an operator of %s keys on %d instances, post interval after interval and commit every plan, for %v. "+
-		"Verified: all plans are there as answered, and each table is what its plans make. Peak is VmHWM of the server less that of the idle one.\n\n%s",
+	b.printf("%d engines, each with an operator of %s keys on %d instances, post interval after interval and commit "+
+		"every plan, for %v. "+
+		"Verified: all plans are there as answered, and each table is what its plans make. Peak is VmHWM of the server "+
+		"less that of the idle one.\n\n%s",
 		c.clients, short(c.keys), c.instances, c.duration, t)
 	return nil
 }

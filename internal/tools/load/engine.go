@@ -46,7 +46,8 @@ const noAnswer = "no answer"
 
 // add joins what another engine saw at the same time.
 func (t *traffic) add(o traffic) {
-	t.posts, t.commits, t.cycles = append(t.posts, o.posts...), append(t.commits, o.commits...), append(t.cycles, o.cycles...)
+	t.posts, t.commits, t.cycles = append(t.posts, o.posts...), append(t.commits, o.commits...),
+		append(t.cycles, o.cycles...)
 	for status, n := range o.posted {
 		t.posted[status] += n
 	}
@@ -83,7 +84,8 @@ func (t *traffic) others() (n int) {
 func (t *traffic) perSecond() float64 { return float64(len(t.posts)) / t.seconds }
 
 // newEngines configures operators, each for an engine of its own.
-func newEngines(ctx context.Context, c *client, from, to int, bodies []*body, configuration map[string]any, expecting bool) ([]*engine, error) {
+func newEngines(ctx context.Context, c *client, from, to int, bodies []*body, configuration map[string]any,
+	expecting bool) ([]*engine, error) {
 	var all []*engine
 	for i := from; i < to; i++ {
 		e := &engine{

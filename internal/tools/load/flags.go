@@ -25,17 +25,18 @@ func countVar(f *flag.FlagSet, into *int, name string, least, value int, usage s
 // countsVar declares a flag of several whole numbers from 1 to 1e8.
 func countsVar(f *flag.FlagSet, into *[]int, name string, value []int, usage string) {
 	*into = value
-	f.Func(name, fmt.Sprintf("%s, comma-separated (default %s)", usage, strings.Trim(fmt.Sprint(value), "[]")), func(text string) error {
-		*into = nil
-		for part := range strings.SplitSeq(text, ",") {
-			x, err := strconv.ParseFloat(part, 64)
-			if err != nil || !(x >= 1 && x <= 1e8) || x != float64(int(x)) {
-				return fmt.Errorf("%q is not a whole number from 1 to 1e8", part)
+	f.Func(name, fmt.Sprintf("%s, comma-separated (default %s)", usage, strings.Trim(fmt.Sprint(value), "[]")),
+		func(text string) error {
+			*into = nil
+			for part := range strings.SplitSeq(text, ",") {
+				x, err := strconv.ParseFloat(part, 64)
+				if err != nil || !(x >= 1 && x <= 1e8) || x != float64(int(x)) {
+					return fmt.Errorf("%q is not a whole number from 1 to 1e8", part)
+				}
+				*into = append(*into, int(x))
 			}
-			*into = append(*into, int(x))
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // choiceVar declares a flag of several words out of those that there are.
@@ -43,15 +44,16 @@ func choiceVar(f *flag.FlagSet, into *[]string, name, value string, all []string
 	if value != "" {
 		*into = strings.Split(value, ",")
 	}
-	f.Func(name, fmt.Sprintf("%s: %s; comma-separated (default %q)", usage, strings.Join(all, ", "), value), func(text string) error {
-		*into = strings.Split(text, ",")
-		for _, word := range *into {
-			if !slices.Contains(all, word) {
-				return fmt.Errorf("%q is none of %s", word, strings.Join(all, ", "))
+	f.Func(name, fmt.Sprintf("%s: %s; comma-separated (default %q)", usage, strings.Join(all, ", "), value),
+		func(text string) error {
+			*into = strings.Split(text, ",")
+			for _, word := range *into {
+				if !slices.Contains(all, word) {
+					return fmt.Errorf("%q is none of %s", word, strings.Join(all, ", "))
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // sizeVar declares a flag of a number of bytes, such as 256MiB. It is 0 until set.

@@ -49,13 +49,18 @@ func TestExperiments(t *testing.T) {
 		want      []string
 		rows      int // lines that start with the store
 	}{
-		"million": {"--keys 200 --instances 4 --runs 1 --formats json_rows,csv --encodings identity,zstd --stores sqlite --fluctuation 0.1",
+		"million": {"--keys 200 --instances 4 --runs 1 --formats json_rows,csv --encodings identity,zstd --stores sqlite " +
+			"--fluctuation 0.1",
 			[]string{"| sqlite | default | csv | zstd | 200 |", "goccy/go-json"}, 5},
-		"million of several": {"--keys 200,400 --instances 4 --runs 1 --formats csv --encodings identity --stores sqlite --limit 8GiB --fluctuation 0.1",
+		"million of several": {"--keys 200,400 --instances 4 --runs 1 --formats csv --encodings identity --stores sqlite " +
+			"--limit 8GiB --fluctuation 0.1",
 			[]string{"| sqlite | default | csv | identity | 400 |", "8.00 GiB", "| csv of 400 keys, "}, 3},
-		"clients":  {"--clients 3 --keys 200 --instances 4 --duration 200ms --stores sqlite --fluctuation 0.1", []string{"| yes |"}, 1},
-		"overload": {"--fits 1 --times 3 --keys 200 --instances 4 --duration 200ms --fluctuation 0.1", []string{"| fits | 1 |", "| 3 times | 3 |"}, 2},
-		"persist":  {"--changes 100 --instances 4 --runs 1 --stores sqlite", []string{"| sets all | 100 |", "| removes all | 100 |"}, 2},
+		"clients": {"--clients 3 --keys 200 --instances 4 --duration 200ms --stores sqlite --fluctuation 0.1",
+			[]string{"| yes |"}, 1},
+		"overload": {"--fits 1 --times 3 --keys 200 --instances 4 --duration 200ms --fluctuation 0.1",
+			[]string{"| fits | 1 |", "| 3 times | 3 |"}, 2},
+		"persist": {"--changes 100 --instances 4 --runs 1 --stores sqlite",
+			[]string{"| sets all | 100 |", "| removes all | 100 |"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()
@@ -82,7 +87,8 @@ func TestExperiments(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	for _, arguments := range []string{
-		"", "unknown", "million --keys 0", "million --keys 1.5", "million --formats xml", "million --limit 8GB", "clients more", "overload --times 1",
+		"", "unknown", "million --keys 0", "million --keys 1.5", "million --formats xml", "million --limit 8GB",
+		"clients more", "overload --times 1",
 		"million --keys 1e6,x", "million --store-inputs perhaps",
 	} {
 		var stderr strings.Builder
@@ -101,7 +107,8 @@ func TestQuantiles(t *testing.T) {
 		of   times
 		p    float64
 		want time.Duration
-	}{{nil, 0.5, 0}, {times{7}, 0.99, 7}, {ten, 0, 1}, {ten, 0.1, 1}, {ten, 0.11, 2}, {ten, 0.5, 5}, {ten, 0.9, 9}, {ten, 0.99, 10}, {ten, 1, 10}} {
+	}{{nil, 0.5, 0}, {times{7}, 0.99, 7}, {ten, 0, 1}, {ten, 0.1, 1}, {ten, 0.11, 2}, {ten, 0.5, 5}, {ten, 0.9, 9},
+		{ten, 0.99, 10}, {ten, 1, 10}} {
 		if got := c.of.quantile(c.p); got != c.want {
 			t.Errorf("%v of %v is %d, want %d", c.p, c.of, got, c.want)
 		}
@@ -120,7 +127,8 @@ func TestQuantiles(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"1": 1, "64KiB": 65536, "256MiB": 256 << 20, "8GiB": 8 << 30, "": 0, "0": 0, "-1MiB": 0, "8GB": 0, "1.5GiB": 0, "99999999999GiB": 0} {
+	for text, want := range map[string]int64{"1": 1, "64KiB": 65536, "256MiB": 256 << 20, "8GiB": 8 << 30, "": 0, "0": 0,
+		"-1MiB": 0, "8GB": 0, "1.5GiB": 0, "99999999999GiB": 0} {
 		if got, err := parseSize(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v", text, got, err)
 		}
@@ -153,7 +161,8 @@ func TestBodies(t *testing.T) {
 		}
 	}
 	decoders := map[string]func(io.Reader, statsio.Options) (*statsio.Document, error){
-		jsonRows: statsio.DecodeJSON, jsonColumns: statsio.DecodeJSON, ndjson: statsio.DecodeNDJSON, csvFormat: statsio.DecodeCSV,
+		jsonRows: statsio.DecodeJSON, jsonColumns: statsio.DecodeJSON, ndjson: statsio.DecodeNDJSON,
+		csvFormat: statsio.DecodeCSV,
 	}
 	version := int64(7)
 	for format, decode := range decoders {
@@ -188,7 +197,8 @@ func TestBodies(t *testing.T) {
 				}
 				got := map[string][3]float64{}
 				for i := range doc.Stats.Len() {
-					got[string(doc.Stats.Keys.At(i))] = [3]float64{doc.Stats.Cost[i], doc.Stats.State[i], float64(doc.Stats.Instance[i])}
+					got[string(doc.Stats.Keys.At(i))] = [3]float64{doc.Stats.Cost[i], doc.Stats.State[i],
+						float64(doc.Stats.Instance[i])}
 				}
 				if len(got) != len(want) {
 					t.Errorf("%s: %d keys, want %d", format, len(got), len(want))
@@ -262,7 +272,8 @@ func books() (ledger, []plan, *routingTable) {
 	first := plan{Id: "p1", Interval: 1, Status: committed, Version: &versions[0]}
 	first.RoutingTable.Set = []wire.RoutingTableEntry{{Key: "a", Instance: 1}, {Key: "b", Instance: 2}}
 	first.RoutingTable.SizeAfter = 2
-	first.Migrations = []wire.PlanMigration{{Migration: wire.Migration{Key: "a", From: 0, To: 1, State: 5, Reason: "drain"}}}
+	first.Migrations = []wire.PlanMigration{{Migration: wire.Migration{Key: "a", From: 0, To: 1, State: 5,
+		Reason: "drain"}}}
 	first.Migration.Keys = 1
 	idle := plan{Id: "p3", Interval: 3, Status: "no_action", BaseVersion: 1}
 	last := plan{Id: "p4", Interval: 4, Status: committed, BaseVersion: 1, Version: &versions[1]}
@@ -274,7 +285,8 @@ func books() (ledger, []plan, *routingTable) {
 	l.accepted[3] = receipt{"p3", idle.digest(), false}
 	l.accepted[4] = receipt{"p4", last.digest(), true}
 	l.refused[2], l.unknown[5], l.unknown[6] = 429, io.ErrUnexpectedEOF, io.ErrUnexpectedEOF
-	return l, []plan{unanswered, last, idle, first}, &routingTable{2, []wire.RoutingTableEntry{{Key: "c", Instance: 3}, {Key: "b", Instance: 2}}}
+	return l, []plan{unanswered, last, idle, first},
+		&routingTable{2, []wire.RoutingTableEntry{{Key: "c", Instance: 3}, {Key: "b", Instance: 2}}}
 }
 
 func TestAudit(t *testing.T) {
@@ -285,19 +297,30 @@ func TestAudit(t *testing.T) {
 		tamper func(l ledger, plans []plan, table *routingTable) []plan
 		want   string
 	}{
-		"lost":      {func(_ ledger, p []plan, _ *routingTable) []plan { return slices.Delete(p, 2, 3) }, "plan p3 is lost"},
-		"replaced":  {func(_ ledger, p []plan, _ *routingTable) []plan { p[2].Id = "p9"; return p }, "plan p3 became p9"},
-		"twice":     {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 3}) }, "two plans"},
-		"left":      {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 2}) }, "refused with 429 and left plan p9"},
-		"unasked":   {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 8}) }, "never asked for"},
-		"truncated": {func(_ ledger, p []plan, _ *routingTable) []plan { p[3].Migrations = nil; return p }, "says 1 migrations and has 0"},
-		"changed":   {func(_ ledger, p []plan, _ *routingTable) []plan { p[3].Migrations[0].To = 2; return p }, "p1 is not as it was answered"},
-		"undone":    {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].Status = approved; return p }, "p4 was committed and is approved"},
-		"base":      {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].BaseVersion = 0; return p }, "of version 0, but the one before it made 1"},
-		"size":      {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].RoutingTable.SizeAfter = 3; return p }, "has 2 entries, not 3"},
-		"version":   {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Version = 1; return p }, "of version 1, the last plan made 2"},
-		"entry":     {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Entries[0].Instance = 4; return p }, "not what the 2 committed plans make"},
-		"missing":   {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Entries = tb.Entries[:1]; return p }, "not what the 2 committed plans make"},
+		"lost":     {func(_ ledger, p []plan, _ *routingTable) []plan { return slices.Delete(p, 2, 3) }, "plan p3 is lost"},
+		"replaced": {func(_ ledger, p []plan, _ *routingTable) []plan { p[2].Id = "p9"; return p }, "plan p3 became p9"},
+		"twice": {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 3}) },
+			"two plans"},
+		"left": {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 2}) },
+			"refused with 429 and left plan p9"},
+		"unasked": {func(_ ledger, p []plan, _ *routingTable) []plan { return append(p, plan{Id: "p9", Interval: 8}) },
+			"never asked for"},
+		"truncated": {func(_ ledger, p []plan, _ *routingTable) []plan { p[3].Migrations = nil; return p },
+			"says 1 migrations and has 0"},
+		"changed": {func(_ ledger, p []plan, _ *routingTable) []plan { p[3].Migrations[0].To = 2; return p },
+			"p1 is not as it was answered"},
+		"undone": {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].Status = approved; return p },
+			"p4 was committed and is approved"},
+		"base": {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].BaseVersion = 0; return p },
+			"of version 0, but the one before it made 1"},
+		"size": {func(_ ledger, p []plan, _ *routingTable) []plan { p[1].RoutingTable.SizeAfter = 3; return p },
+			"has 2 entries, not 3"},
+		"version": {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Version = 1; return p },
+			"of version 1, the last plan made 2"},
+		"entry": {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Entries[0].Instance = 4; return p },
+			"not what the 2 committed plans make"},
+		"missing": {func(_ ledger, p []plan, tb *routingTable) []plan { tb.Entries = tb.Entries[:1]; return p },
+			"not what the 2 committed plans make"},
 		"doubled": {func(_ ledger, p []plan, tb *routingTable) []plan {
 			tb.Entries = append(tb.Entries, tb.Entries[0])
 			return p
@@ -314,7 +337,8 @@ func TestAudit(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	seen := newTraffic()
 	for _, status := range []string{"201", "429", "500"} {
-		seen.add(traffic{posts: times{1}, posted: map[string]int{status: 2, noAnswer: 1}, commit: map[string]int{"200": 1, "409": 1}})
+		seen.add(traffic{posts: times{1}, posted: map[string]int{status: 2, noAnswer: 1},
+			commit: map[string]int{"200": 1, "409": 1}})
 	}
 	seen.seconds = 1.5
 	if seen.attempts() != 9 || seen.others() != 2+3+3 || seen.perSecond() != 2 {

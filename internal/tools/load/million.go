@@ -34,10 +34,13 @@ func (m *million) flags(f *flag.FlagSet) {
 	choiceVar(f, &m.formats, "formats", "json_rows,json_columns,ndjson,csv,arrow", formats, "formats")
 	choiceVar(f, &m.encodings, "encodings", "identity,gzip,zstd", encodings, "content encodings")
 	choiceVar(f, &m.stores, "stores", "sqlite,postgres", stores, "stores")
-	choiceVar(f, &m.storeInputs, "store-inputs", "", []string{"true", "false"}, "values of the operator's store_inputs; by default it is not sent")
+	choiceVar(f, &m.storeInputs, "store-inputs", "", []string{"true", "false"},
+		"values of the operator's store_inputs; by default it is not sent")
 	sizeVar(f, &m.limit, "limit",
-		"memory that the server gets, such as 8GiB: address space where prlimit is installed, and the Go runtime's own limit (default none)")
-	f.Float64Var(&m.fluctuation, "fluctuation", 1, "how much the load of some instance changes between intervals, of the mean load")
+		"memory that the server gets, such as 8GiB: address space where prlimit is installed, and the Go runtime's own "+
+			"limit (default none)")
+	f.Float64Var(&m.fluctuation, "fluctuation", 1,
+		"how much the load of some instance changes between intervals, of the mean load")
 }
 
 // measured is a trial with its outcome.
@@ -55,14 +58,16 @@ func (m *million) run(ctx context.Context, b *bench) error {
 		}
 		all = append(all, measured{t, o})
 	}
-	b.printf("One interval on %d instances, plan stored and answered; medians of %d intervals, the first on an empty table included. ",
+	b.printf("One interval on %d instances, plan stored and answered; medians of %d intervals, the first on an empty "+
+		"table included. ",
 		m.instances, m.runs)
 	if m.limit > 0 {
 		b.printf("The server's memory is limited to %.2f GiB: %s. ", float64(m.limit)/(1<<30), all[0].bounded)
 	}
 	b.printf("Receiving and decoding overlap; rest is hashing the input, rendering and sending. ")
 	b.printf("Peak is VmHWM of the server less that of the idle one. " +
-		"Decoded columns are the bytes of the keys, and for each row 8 to find its key, 8 hash, 8 cost, 8 state, 4 instance.\n\n")
+		"Decoded columns are the bytes of the keys, and for each row 8 to find its key, 8 hash, 8 cost, 8 state, 4 " +
+		"instance.\n\n")
 	b.printf("%s\n", breakdown(all))
 	b.printf("%s", targets(all))
 	return nil
@@ -94,14 +99,16 @@ func (m *million) trials() (all []trial) {
 
 // breakdown is the table of times.
 func breakdown(all []measured) *markdown {
-	t := &markdown{head: []string{"store", "store_inputs", "format", "encoding", "keys", "sent", "time", "least", "receive, decode", "plan", "persist", "rest",
+	t := &markdown{head: []string{"store", "store_inputs", "format", "encoding", "keys", "sent", "time", "least",
+		"receive, decode", "plan", "persist", "rest",
 		"decoded MB/s", "ns/key", "peak, first", "peak", "of columns", "≤ " + strconv.Itoa(mostOfColumns)}}
 	for _, m := range all {
 		median := m.total.median()
 		of := ratio(m.growth(), m.columns)
 		t.add(m.store, m.inputs(), m.format, m.encoding, short(m.keys), mb(m.length), ms(median), ms(m.total.least()),
 			ms(m.decode.median()), ms(m.plan.median()), ms(m.persist.median()), ms(m.rest.median()),
-			fmt.Sprintf("%.0f", float64(m.plain)/1e6/median.Seconds()), fmt.Sprintf("%.0f", float64(median.Nanoseconds())/float64(m.count)),
+			fmt.Sprintf("%.0f", float64(m.plain)/1e6/median.Seconds()),
+			fmt.Sprintf("%.0f", float64(median.Nanoseconds())/float64(m.count)),
 			mb(m.first.peak-m.idle.peak), mb(m.growth()), fmt.Sprintf("%.2f", of), yesNo(of <= mostOfColumns))
 	}
 	return t
@@ -120,7 +127,8 @@ func targets(all []measured) *markdown {
 	}
 	for _, m := range all {
 		compare := func(what, other string, r, most float64) {
-			t.add(m.store, m.inputs(), what+", "+ms(m.total.median()), other, fmt.Sprintf("%.2f", r), fmt.Sprintf("≤ %v", most), yesNo(r <= most))
+			t.add(m.store, m.inputs(), what+", "+ms(m.total.median()), other, fmt.Sprintf("%.2f", r), fmt.Sprintf("≤ %v", most),
+				yesNo(r <= most))
 		}
 		if m.references() {
 			compare("JSON rows", "goccy/go-json, decoding alone, "+ms(m.goccy.median())+

@@ -28,7 +28,8 @@ func (p *persist) flags(f *flag.FlagSet) {
 }
 
 func (p *persist) run(ctx context.Context, b *bench) error {
-	t := &markdown{head: []string{"store", "plan", "changes", "answer", "POST", "of it decode", "plan", "persist", "rest", "commit", "least POST", "least commit"}}
+	t := &markdown{head: []string{"store", "plan", "changes", "answer", "POST", "of it decode", "plan", "persist", "rest",
+		"commit", "least POST", "least commit"}}
 	s, err := newStream(p.changes*2+64, p.instances, 0, b.seed) // enough that differ in their hashes
 	if err != nil {
 		return err
@@ -38,7 +39,8 @@ func (p *persist) run(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, store := range p.stores {
-		if err := b.with(ctx, store, 0, nil, func(on *server) error { return p.measure(ctx, b, on, store, content, t) }); err != nil {
+		if err := b.with(ctx, store, 0, nil,
+			func(on *server) error { return p.measure(ctx, b, on, store, content, t) }); err != nil {
 			return fmt.Errorf("%s: %w", store, err)
 		}
 	}
@@ -77,7 +79,8 @@ func (p *persist) measure(ctx context.Context, b *bench, s *server, store string
 		lengths  [2]int
 	)
 	// Any load is balanced enough: what makes a plan is the hash function.
-	configuration := map[string]any{"instances": p.instances, "strategy": p.strategy, "theta_max": p.instances, "table_limit": nil}
+	configuration := map[string]any{"instances": p.instances, "strategy": p.strategy, "theta_max": p.instances,
+		"table_limit": nil}
 	interval := int64(0)
 	for run := range p.runs {
 		b.progress("%s, run %d", store, run+1)
@@ -99,7 +102,8 @@ func (p *persist) measure(ctx context.Context, b *bench, s *server, store string
 			}
 			changes := [...]int{set: len(plan.RoutingTable.Set), unset: len(plan.RoutingTable.Unset)}
 			if changes[kind] != p.changes || changes[1-kind] != 0 {
-				return fmt.Errorf("plan %s that %s of %d sets %d and removes %d", plan.Id, names[kind], p.changes, changes[set], changes[unset])
+				return fmt.Errorf("plan %s that %s of %d sets %d and removes %d", plan.Id, names[kind], p.changes, changes[set],
+					changes[unset])
 			}
 			outcomes[kind].add(a.took, plan)
 			commits[kind], lengths[kind] = append(commits[kind], commit.took), len(a.body)
@@ -108,14 +112,16 @@ func (p *persist) measure(ctx context.Context, b *bench, s *server, store string
 	}
 	for kind := range outcomes {
 		o := &outcomes[kind]
-		t.add(store, names[kind], short(p.changes), mb(int64(lengths[kind])), ms(o.total.median()), ms(o.decode.median()), ms(o.plan.median()), ms(o.persist.median()),
+		t.add(store, names[kind], short(p.changes), mb(int64(lengths[kind])), ms(o.total.median()), ms(o.decode.median()),
+			ms(o.plan.median()), ms(o.persist.median()),
 			ms(o.rest.median()), ms(commits[kind].median()), ms(o.total.least()), ms(commits[kind].least()))
 	}
 	return nil
 }
 
 // once posts an interval and commits its plan.
-func (p *persist) once(ctx context.Context, s *server, content *body, interval int64) (posted, commit *answer, made *plan, err error) {
+func (p *persist) once(ctx context.Context, s *server, content *body, interval int64) (posted, commit *answer,
+	made *plan, err error) {
 	if posted, err = s.post(ctx, trialOperator, content, interval, nil, false); err != nil {
 		return nil, nil, nil, err
 	}

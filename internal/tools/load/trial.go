@@ -93,7 +93,8 @@ func (b *bench) try(ctx context.Context, t trial) (*outcome, error) {
 
 // interval posts one interval on the table version given and returns the one
 // that is committed after it.
-func (b *bench) interval(ctx context.Context, t trial, s *server, engine *stream, run int, version int64, o *outcome) (int64, error) {
+func (b *bench) interval(ctx context.Context, t trial, s *server, engine *stream, run int, version int64,
+	o *outcome) (int64, error) {
 	content, err := b.body(engine, t, run, o)
 	if err != nil {
 		return 0, err

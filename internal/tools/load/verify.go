@@ -118,7 +118,8 @@ func auditTable(plans []plan, table *routingTable) (faults []string) {
 		fault("the table has a key twice")
 	}
 	if !maps.Equal(held, folded) {
-		fault("the table of %d entries is not what the %d committed plans make, of %d entries", len(held), len(done), len(folded))
+		fault("the table of %d entries is not what the %d committed plans make, of %d entries", len(held),
+			len(done), len(folded))
 	}
 	return faults
 }

@@ -69,8 +69,10 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.Var(&l.tables, "table", "A_max (default 300,3000)")
 	flags.Var(&l.windows, "window", "w of the grid, in intervals (default 1,5)")
 	flags.Var(&l.fluctuations, "fluctuation", "f of the grid (default 0.3,1)")
-	flags.IntVar(&c.intervals, "intervals", 8, "measured intervals of each setting; streams are measured whole unless this is given")
-	flags.IntVar(&c.largeIntervals, "large-intervals", 3, "measured intervals, if fewer, of settings of a million keys and more")
+	flags.IntVar(&c.intervals, "intervals", 8,
+		"measured intervals of each setting; streams are measured whole unless this is given")
+	flags.IntVar(&c.largeIntervals, "large-intervals", 3,
+		"measured intervals, if fewer, of settings of a million keys and more")
 	seed := flags.Uint64("seed", 1, "of the grid's workloads")
 	noGrid := flags.Bool("no-grid", false, "leave the grid out")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
@@ -79,7 +81,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.Var(&strategies, "strategies", "strategies to measure (default all)")
 	flags.StringVar(&c.commit, "commit", planner.Optimal, "strategy whose plan is carried on to the next interval")
 	flags.DurationVar(&c.limit, "limit", 10*time.Second, "time limit of each plan")
-	flags.Var(&maxKeys, "max-keys", "snapshots with more keys are skipped by that strategy, e.g. mixed_bf=1e6 (default, for those not given, "+defaultMaxKeys+")")
+	flags.Var(&maxKeys, "max-keys", "snapshots with more keys are skipped by that strategy, e.g. mixed_bf=1e6 (default, "+
+		"for those not given, "+defaultMaxKeys+")")
 	flags.BoolVar(&c.settled, "settled", false, "let cases with nothing to do count in the figures")
 	flags.DurationVar(&c.milp, "milp", 0, "also run the MILP solver, under this time limit for each case")
 	flags.IntVar(&c.milpKeys, "milp-keys", 5000, "most keys that the MILP solver is tried on")
@@ -154,7 +157,8 @@ func (l *lists) streams(dir string, named bool) ([]cases.Setting, error) {
 		return nil, fmt.Errorf("no streams in %s: see -streams and -no-streams", dir)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return len(l.only.values) > 0 && !slices.ContainsFunc(l.only.values, func(p string) bool { return strings.HasPrefix(name, p) })
+		return len(l.only.values) > 0 && !slices.ContainsFunc(l.only.values,
+			func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 	instances, thetas, tables := []int{5, 15, 40}, []float64{planner.DefaultThetaMax}, []int64{300, 3000}
 	l.instances.replace(&instances)

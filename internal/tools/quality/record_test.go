@@ -56,15 +56,20 @@ func TestJudge(t *testing.T) {
 		foundBy      string
 		contradicted bool
 	}{
-		{"found", []result{plan("a", true, 5).with(4, false), plan("b", false, 1).with(2, false)}, classFeasible, 4, "a", false},
+		{"found", []result{plan("a", true, 5).with(4, false), plan("b", false, 1).with(2, false)}, classFeasible,
+			4, "a", false},
 		{"found at the bound", []result{plan("a", true, 4).with(4, false)}, classFeasible, 4, "a", false},
-		{"the least of those that meet all", []result{plan("a", true, 5), plan("b", true, 4), plan("c", false, 1)}, classFeasible, 0, "b", false},
+		{"the least of those that meet all", []result{plan("a", true, 5), plan("b", true, 4), plan("c", false, 1)},
+			classFeasible, 0, "b", false},
 		{"found by a plan cut short", []result{cut.with(1, false)}, classFeasible, 1, "cut", false},
 		{"no plan is no finding", []result{none}, classUnknown, 0, "", false},
-		{"proven", []result{plan("a", false, 5).with(0, false), plan("b", false, 5).with(0, true)}, classInfeasible, 0, "", false},
+		{"proven", []result{plan("a", false, 5).with(0, false), plan("b", false, 5).with(0, true)}, classInfeasible,
+			0, "", false},
 		{"neither", []result{plan("a", false, 5).with(6, false)}, classUnknown, 6, "", false},
-		{"refuted bound", []result{plan("a", true, 5).with(4, false), plan("b", true, 9).with(5.5, false)}, classFeasible, 5.5, "a", true},
-		{"refuted infeasibility", []result{plan("a", true, 5), plan("b", false, 9).with(0, true)}, classFeasible, 0, "a", true},
+		{"refuted bound", []result{plan("a", true, 5).with(4, false), plan("b", true, 9).with(5.5, false)}, classFeasible,
+			5.5, "a", true},
+		{"refuted infeasibility", []result{plan("a", true, 5), plan("b", false, 9).with(0, true)}, classFeasible,
+			0, "a", true},
 	} {
 		r := record{results: c.results}
 		r.judge()
@@ -117,7 +122,8 @@ func TestTally(t *testing.T) {
 		t.Errorf("tried %d, meets %d, missed %d, stopped %d, bound 0 %d, late %d; want 5, 2, 2, 1, 1, 1",
 			a.tried, a.meets, a.missed, a.stopped, a.zero, a.late)
 	}
-	if got := [...]float64{percentile(a.ratios, 30), percentile(a.ratios, 50), percentile(a.qualities, 5), percentile(a.qualities, 100)}; got != [...]float64{2, inf, 0.5, 2.0 / 3} {
+	if got := [...]float64{percentile(a.ratios, 30), percentile(a.ratios, 50), percentile(a.qualities, 5),
+		percentile(a.qualities, 100)}; got != [...]float64{2, inf, 0.5, 2.0 / 3} {
 		t.Errorf("ratios %v, bound qualities %v", a.ratios, a.qualities)
 	}
 	if len(a.tables) != 4 || len(a.seconds) != 5 {
@@ -153,7 +159,8 @@ func TestResultOf(t *testing.T) {
 		{10, false, false, false}, {11, true, true, true},
 	} {
 		if got := of(c.after, c.drained, c.within); got != c.want {
-			t.Errorf("load %v of 10, drained %v, table within limit %v: meets %v, want %v", c.after, c.drained, c.within, got, c.want)
+			t.Errorf("load %v of 10, drained %v, table within limit %v: meets %v, want %v", c.after, c.drained,
+				c.within, got, c.want)
 		}
 	}
 	p := planner.Plan{Snapshot: &planner.Snapshot{}, EndReason: planner.EndStopped}

@@ -54,25 +54,38 @@ func (r *report) preamble() {
 	if r.ctx.Err() != nil {
 		r.printf("**Interrupted: these are the cases until then.**\n\n")
 	}
-	r.printf("Planner revision %s, %s, %d cases of %d settings in %s. Sorting a million random `float64` takes %s (median of %d): the yardstick of the times, each of which is one `planner.Run`, alone, certificate included.\n\n",
-		planner.Revision, runtime.Version(), len(r.records), len(r.settings), r.elapsed.Round(time.Second), seconds(r.yardstick.Seconds()), r.yardsticks)
-	r.printf("- The grid is Zipf z = 0.85, hash ring, %d measured intervals of each setting (%d from a million keys on). Before them come w that are planned alike: they fill the window of the state and give the routing table a start. Keys swap frequencies relative to where they are, plans applied. Streams are measured as recorded, from their first interval and an empty table.\n", r.intervals, min(r.intervals, r.largeIntervals))
-	r.printf("- Each interval is put to every strategy on the same statistics and the same routing table. The plan of `%s` is then carried on.\n", r.commit)
+	r.printf("Planner revision %s, %s, %d cases of %d settings in %s. Sorting a million random `float64` takes %s "+
+		"(median of %d): the yardstick of the times, each of which is one `planner.Run`, alone, certificate included.\n\n",
+		planner.Revision, runtime.Version(), len(r.records), len(r.settings), r.elapsed.Round(time.Second),
+		seconds(r.yardstick.Seconds()), r.yardsticks)
+	r.printf("- The grid is Zipf z = 0.85, hash ring, %d measured intervals of each setting (%d from a million keys "+
+		"on). Before them come w that are planned alike: they fill the window of the state and give the routing table a "+
+		"start. Keys swap frequencies relative to where they are, plans applied. Streams are measured as recorded, from "+
+		"their first interval and an empty table.\n", r.intervals, min(r.intervals, r.largeIntervals))
+	r.printf("- Each interval is put to every strategy on the same statistics and the same routing table. The plan of "+
+		"`%s` is then carried on.\n", r.commit)
 	r.printf("- `%s` is the same strategy with certificate level tight; the others prove at level fast.\n", reference)
-	r.printf("- Ratio: objective over the case's best proven lower bound, of all certificates, over feasible cases. A plan that violates a constraint, or none, is ∞. 1 when the objective is 0; *bound 0* counts the plans that move state where nothing better than 0 is proven, which are in no percentile.\n")
-	r.printf("- Feasible: some plan meets every constraint (each load ≤ b_d, table ≤ A_max); infeasible: a certificate proves that none does. *meets*: plans that do; *missed*: feasible cases without one.\n")
+	r.printf("- Ratio: objective over the case's best proven lower bound, of all certificates, over feasible cases. A " +
+		"plan that violates a constraint, or none, is ∞. 1 when the objective is 0; *bound 0* counts the plans that move " +
+		"state where nothing better than 0 is proven, which are in no percentile.\n")
+	r.printf("- Feasible: some plan meets every constraint (each load ≤ b_d, table ≤ A_max); infeasible: a certificate " +
+		"proves that none does. *meets*: plans that do; *missed*: feasible cases without one.\n")
 	r.printf("- *own bound*: the strategy's bound relative to the best one. Percentiles are nearest-rank.\n")
 	if r.settled {
 		r.printf("- Cases with nothing to do count.\n")
 	} else {
-		r.printf("- Cases with nothing to do, where every strategy answers the same at once, are counted as settled and are in no figure.\n")
+		r.printf("- Cases with nothing to do, where every strategy answers the same at once, are counted as settled and " +
+			"are in no figure.\n")
 	}
-	r.printf("- Time limit of a plan: %s; *stopped* counts those that it cut short, *late* those that took more than one and a half times as long, be it to plan or to prove. Larger snapshots skipped: %s.\n", r.limit, r.skipText())
+	r.printf("- Time limit of a plan: %s; *stopped* counts those that it cut short, *late* those that took more than "+
+		"one and a half times as long, be it to plan or to prove. Larger snapshots skipped: %s.\n", r.limit, r.skipText())
 	if r.milp > 0 {
-		r.printf("- `%s`: the solver of mixed integer linear programs, up to %d keys and %s for each case. Its bounds and plans count as any other's, its bounds less its own tolerance.\n", solver, r.milpKeys, r.config.milp)
+		r.printf("- `%s`: the solver of mixed integer linear programs, up to %d keys and %s for each case. Its bounds and "+
+			"plans count as any other's, its bounds less its own tolerance.\n", solver, r.milpKeys, r.config.milp)
 	}
 	if r.unreachable > 0 {
-		r.printf("- %d intervals of the grid do not exist: no swap of frequencies reaches the fluctuation there.\n", r.unreachable)
+		r.printf("- %d intervals of the grid do not exist: no swap of frequencies reaches the fluctuation there.\n",
+			r.unreachable)
 	}
 	r.printf("\n")
 }
@@ -161,14 +174,16 @@ func (s *suite) timeLimit(label string) time.Duration {
 // table writes the figures of a slice, a row per strategy.
 func (r *report) table(title string, records []*record) {
 	n := countOf(records, r.settled)
-	r.printf("### %s\n\n%d cases: %d feasible, %d proven infeasible, %d unknown", title, n.cases, n.feasible, n.infeasible, n.unknown)
+	r.printf("### %s\n\n%d cases: %d feasible, %d proven infeasible, %d unknown", title, n.cases, n.feasible,
+		n.infeasible, n.unknown)
 	if r.settled {
 		r.printf("; of them %d settled", n.settled)
 	} else {
 		r.printf(", %d settled", n.settled)
 	}
 	r.printf("; %d with hot keys.\n\n", n.hot)
-	r.printf("| strategy | cases | meets | missed | stopped | late | ratio median | p95 | worst | bound 0 | own bound median | p5 | table | θ after | moved | time median | p95 |\n")
+	r.printf("| strategy | cases | meets | missed | stopped | late | ratio median | p95 | worst | bound 0 | own bound " +
+		"median | p5 | table | θ after | moved | time median | p95 |\n")
 	r.printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, label := range r.labels() {
 		t := tally{strategy: label}
@@ -182,7 +197,8 @@ func (r *report) table(title string, records []*record) {
 		}
 		r.printf("| %s | %d | %d | %d | %d | %d | %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n",
 			label, t.tried, t.meets, t.missed, t.stopped, t.late,
-			figure(percentile(t.ratios, 50), "%.3f"), figure(percentile(t.ratios, 95), "%.3f"), figure(percentile(t.ratios, 100), "%.3f"), t.zero,
+			figure(percentile(t.ratios, 50), "%.3f"), figure(percentile(t.ratios, 95), "%.3f"),
+			figure(percentile(t.ratios, 100), "%.3f"), t.zero,
 			figure(percentile(t.qualities, 50), "%.4f"), figure(percentile(t.qualities, 5), "%.4f"),
 			figure(percentile(t.tables, 50), "%.0f"), figure(percentile(t.thetas, 50), "%.4f"),
 			figure(100*percentile(t.fractions, 50), "%.3f %%"),
@@ -215,7 +231,8 @@ func (r *report) refuted() {
 	if r.contradictions() == 0 {
 		return
 	}
-	r.printf("## Refuted certificates\n\n**A plan that meets every constraint is better than a certificate says any can be.**\n\n")
+	r.printf("## Refuted certificates\n\n**A plan that meets every constraint is better than a certificate says any can " +
+		"be.**\n\n")
 	for i := range r.records {
 		x := &r.records[i]
 		if !x.contradicted {
@@ -265,7 +282,8 @@ func (r *report) worst() {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(b.ratio, a.ratio) })
-	r.printf("## The worst cases of `%s`\n\nThe first %d by ratio; all that miss a feasible case are listed.\n\n", judged, worstCases)
+	r.printf("## The worst cases of `%s`\n\nThe first %d by ratio; all that miss a feasible case are listed.\n\n",
+		judged, worstCases)
 	r.printf("| case | keys | hot | θ before | objective | lower bound | ratio | time | best other | its objective |\n")
 	r.printf("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|\n")
 	for i, e := range all {

@@ -160,7 +160,8 @@ func (s *suite) refer(c *cases.Case, r *record) error {
 
 // time runs a strategy under the time limit. The plan is nil when time ran out
 // before there was any.
-func (s *suite) time(label, strategy string, c *cases.Case, level planner.CertificateLevel) (result, *planner.Plan, error) {
+func (s *suite) time(label, strategy string, c *cases.Case, level planner.CertificateLevel) (result,
+	*planner.Plan, error) {
 	options := c.Options
 	options.Certificate = level
 	runtime.GC() // so that this plan does not pay for what others left behind

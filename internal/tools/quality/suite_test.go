@@ -40,10 +40,12 @@ func TestSuite(t *testing.T) {
 	for i := range first.records {
 		checkCase(t, &first.records[i])
 	}
-	if want := "zipf/keys=200/instances=3/theta=0.05/table=400/window=1/fluctuation=1/seed=7#1"; first.records[1].name != want {
+	const want = "zipf/keys=200/instances=3/theta=0.05/table=400/window=1/fluctuation=1/seed=7#1"
+	if first.records[1].name != want {
 		t.Errorf("the second case is %s, want %s", first.records[1].name, want)
 	}
-	for _, want := range []string{"2 cases of 2 settings", "### overall\n\n2 cases: ", "### A_max = 40\n\n1 cases: ", "\n| optimal | 2 |", "`lpt` above 199 keys"} {
+	for _, want := range []string{"2 cases of 2 settings", "### overall\n\n2 cases: ", "### A_max = 40\n\n1 cases: ",
+		"\n| optimal | 2 |", "`lpt` above 199 keys"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}
@@ -152,11 +154,13 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := c.settings[len(c.settings)-1]; c.intervals != quickIntervals || last.Keys != 20000 || !slices.Equal(c.strategies, []string{"mixed"}) {
+	if last := c.settings[len(c.settings)-1]; c.intervals != quickIntervals || last.Keys != 20000 ||
+		!slices.Equal(c.strategies, []string{"mixed"}) {
 		t.Errorf("quick: %d intervals, last setting %v, strategies %v", c.intervals, last, c.strategies)
 	}
 	for _, args := range [][]string{
-		{"-strategies", "best"}, {"-commit", ""}, {"-keys", "5e-1"}, {"-keys", ""}, {"-max-keys", "lpt"}, {"-no-grid", "-no-streams"},
+		{"-strategies", "best"}, {"-commit", ""}, {"-keys", "5e-1"}, {"-keys", ""}, {"-max-keys", "lpt"},
+		{"-no-grid", "-no-streams"},
 		{"-streams", t.TempDir()}, {"-no-streams", "more"}, {"-no-streams", "-intervals", "0"},
 	} {
 		if _, err := parseFlags(args, &errs); err == nil {

@@ -123,7 +123,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	if version < migrations.Latest {
-		return fmt.Errorf("%w: its schema has version %d, and version %d is needed", store.ErrUnavailable, version, migrations.Latest)
+		return fmt.Errorf("%w: its schema has version %d, and version %d is needed", store.ErrUnavailable, version,
+			migrations.Latest)
 	}
 	return nil
 }

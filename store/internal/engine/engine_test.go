@@ -12,7 +12,8 @@ import (
 
 func TestStep(t *testing.T) {
 	for _, from := range append(store.Next(""), store.StatusApplying, store.StatusAborted, store.StatusExpired) {
-		for _, to := range []store.Status{store.StatusApproved, store.StatusApplying, store.StatusCommitted, store.StatusAborted} {
+		for _, to := range []store.Status{store.StatusApproved, store.StatusApplying, store.StatusCommitted,
+			store.StatusAborted} {
 			done, err := step(from, to)
 			if done != (from == to) {
 				t.Errorf("from %s to %s: done = %v", from, to, done)
@@ -59,9 +60,10 @@ func TestResolvable(t *testing.T) {
 		spoil func(*store.Plan)
 		want  error
 	}{
-		"nothing wrong":          {func(*store.Plan) {}, nil},
-		"resolved before":        {func(p *store.Plan) { p.ResolvedKeys = new(int64(3)) }, nil},
-		"not approved any more":  {func(p *store.Plan) { p.Status, p.BaseVersion = store.StatusAborted, 6 }, store.ErrTransition},
+		"nothing wrong":   {func(*store.Plan) {}, nil},
+		"resolved before": {func(p *store.Plan) { p.ResolvedKeys = new(int64(3)) }, nil},
+		"not approved any more": {func(p *store.Plan) { p.Status, p.BaseVersion = store.StatusAborted, 6 },
+			store.ErrTransition},
 		"a plan of keys":         {func(p *store.Plan) { p.Classes, p.BaseVersion = false, 6 }, store.ErrTransition},
 		"of the engine's table":  {func(p *store.Plan) { p.EngineTable, p.BaseVersion = true, 6 }, store.ErrTransition},
 		"made for another table": {func(p *store.Plan) { p.BaseVersion = 6 }, store.ErrBaseChanged},
@@ -85,11 +87,13 @@ func TestHistoryGoesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := h.table([]store.Entry{{Key: []byte("a"), Instance: 2}, {Key: []byte("c"), Instance: 4}, {Key: []byte("d"), Instance: 1}, {Key: []byte("e"), Instance: 9}})
+	got, err := h.table([]store.Entry{{Key: []byte("a"), Instance: 2}, {Key: []byte("c"), Instance: 4},
+		{Key: []byte("d"), Instance: 1}, {Key: []byte("e"), Instance: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []store.Entry{{Key: []byte("b"), Instance: 6}, {Key: []byte("c"), Instance: 3}, {Key: []byte("e"), Instance: 9}}
+	want := []store.Entry{{Key: []byte("b"), Instance: 6}, {Key: []byte("c"), Instance: 3},
+		{Key: []byte("e"), Instance: 9}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tables differ (-want +got):\n%s", diff)
 	}

@@ -17,7 +17,8 @@ func lapsed(p store.Plan, at time.Time) bool {
 // lapse is the transition of a plan that lapsed.
 func lapse(p store.Plan) store.Transition {
 	return store.Transition{
-		From: p.Status, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time", At: *p.ExpiresAt,
+		From: p.Status, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time",
+		At: *p.ExpiresAt,
 	}
 }
 

@@ -25,7 +25,8 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 		return err
 	})
 	if err != nil {
-		return store.Feed{}, fmt.Errorf("changes of the routing table of operator %q since version %d: %w", operator, since, err)
+		return store.Feed{}, fmt.Errorf("changes of the routing table of operator %q since version %d: %w",
+			operator, since, err)
 	}
 	return f, nil
 }

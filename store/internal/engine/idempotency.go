@@ -14,7 +14,8 @@ import (
 )
 
 // BeginIdempotent implements [store.Store].
-func (s *Store) BeginIdempotent(ctx context.Context, i store.Idempotency, lease time.Duration, at time.Time) (c store.Claim, err error) {
+func (s *Store) BeginIdempotent(ctx context.Context, i store.Idempotency, lease time.Duration,
+	at time.Time) (c store.Claim, err error) {
 	k := Key{Name: nameOf(i), Body: i.Body[:], Token: rand.Text(), Until: at.Add(lease), At: at}
 	err = s.db.Update(ctx, func(q Statements) error {
 		c, err = claim(ctx, q, k)
@@ -50,7 +51,8 @@ func claim(ctx context.Context, q Statements, k Key) (store.Claim, error) {
 }
 
 // ExtendIdempotent implements [store.Store].
-func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration, at time.Time) error {
+func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration,
+	at time.Time) error {
 	return s.db.Update(ctx, func(q Statements) error {
 		held, err := q.ExtendKey(ctx, nameOf(i), token, at.Add(lease))
 		return lost(i, held, err)
@@ -58,7 +60,8 @@ func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token
 }
 
 // FinishIdempotent implements [store.Store].
-func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int, answer []byte) error {
+func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int,
+	answer []byte) error {
 	return s.db.Update(ctx, func(q Statements) error { return finish(ctx, q, i, token, status, answer) })
 }
 

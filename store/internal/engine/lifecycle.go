@@ -10,7 +10,8 @@ import (
 )
 
 // CreatePlan implements [store.Store].
-func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan, created bool, err error) {
+func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan,
+	created bool, err error) {
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
 	if in.Status != store.StatusProposed {
 		in.ExpiresAt = nil
@@ -29,12 +30,14 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 		return store.Outcome{Plan: p, Created: created}, err
 	})
 	if err != nil {
-		return store.Plan{}, false, fmt.Errorf("creating a plan of operator %q, interval %d: %w", in.Operator, in.Interval, err)
+		return store.Plan{}, false, fmt.Errorf("creating a plan of operator %q, interval %d: %w", in.Operator,
+			in.Interval, err)
 	}
 	return p, created, nil
 }
 
-func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte, by store.Transition) (store.Plan, bool, error) {
+func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte, by store.Transition) (store.Plan,
+	bool, error) {
 	if !storable(in.Operator) {
 		return store.Plan{}, false, store.ErrNotFound
 	}
@@ -87,7 +90,8 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 
 // insert writes a plan with its long parts. One that is to be committed is
 // approved until commit has made it a table version.
-func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan, diff []byte, by store.Transition) (PlanRow, error) {
+func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan, diff []byte,
+	by store.Transition) (PlanRow, error) {
 	p := PlanRow{Plan: in.Plan, Input: InputNone}
 	if p.Status == store.StatusCommitted {
 		p.Status = store.StatusApproved
@@ -129,10 +133,12 @@ func admit(r Row, p store.Plan, planned bool) error {
 		return err
 	}
 	if p.ConfigVersion != r.ConfigVersion {
-		return fmt.Errorf("planned for version %d, now it has version %d: %w", p.ConfigVersion, r.ConfigVersion, store.ErrConfigurationChanged)
+		return fmt.Errorf("planned for version %d, now it has version %d: %w", p.ConfigVersion, r.ConfigVersion,
+			store.ErrConfigurationChanged)
 	}
 	if p.BaseVersion != r.TableVersion {
-		return fmt.Errorf("planned on version %d, now it has version %d: %w", p.BaseVersion, r.TableVersion, store.ErrBaseChanged)
+		return fmt.Errorf("planned on version %d, now it has version %d: %w", p.BaseVersion, r.TableVersion,
+			store.ErrBaseChanged)
 	}
 	return nil
 }

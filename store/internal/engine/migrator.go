@@ -67,7 +67,8 @@ func (m Migrator) Count(ctx context.Context) (operators, plans int, err error) {
 		return 0, 0, err
 	}
 	err = m.DB.QueryRowContext(ctx,
-		`SELECT (SELECT count(*) FROM operators WHERE deleted_at IS NULL), (SELECT count(*) FROM plans)`).Scan(&operators, &plans)
+		`SELECT (SELECT count(*) FROM operators WHERE deleted_at IS NULL), (SELECT count(*) FROM plans)`).Scan(&operators,
+		&plans)
 	if err != nil {
 		return 0, 0, fmt.Errorf("counting operators and plans: %w", m.Explain(ctx, err))
 	}

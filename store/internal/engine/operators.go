@@ -84,7 +84,8 @@ func create(ctx context.Context, q Statements, row Row, config []byte, at time.T
 		ConfigVersion: row.ConfigVersion + 1, TableVersion: row.TableVersion + 1, TableConfigVersion: row.ConfigVersion + 1,
 		CreatedAt: at, UpdatedAt: at,
 	}
-	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config, CreatedAt: at}); err != nil {
+	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config,
+		CreatedAt: at}); err != nil {
 		return err
 	}
 	empty := TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at}
@@ -105,7 +106,8 @@ func configure(ctx context.Context, q Statements, row Row, config []byte, at tim
 	}
 	row.ConfigVersion++
 	row.UpdatedAt = at
-	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config, CreatedAt: at}); err != nil {
+	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config,
+		CreatedAt: at}); err != nil {
 		return err
 	}
 	return q.Save(ctx, row)
@@ -178,7 +180,8 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 }
 
 // Route implements [store.Store].
-func (s *Store) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32, found bool, err error) {
+func (s *Store) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32,
+	found bool, err error) {
 	err = s.about(ctx, operator, func(q Statements) error {
 		op, instance, found, err = q.Route(ctx, operator, key, s.now())
 		return err

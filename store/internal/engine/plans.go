@@ -10,7 +10,8 @@ import (
 )
 
 // FindPlan implements [store.Store].
-func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (store.Plan, error) {
+func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64,
+	fingerprint string) (store.Plan, error) {
 	var live PlanRow
 	err := s.about(ctx, operator, func(q Statements) error {
 		p, found, err := livePlan(ctx, q, operator, epoch, interval, s.now())
@@ -172,7 +173,8 @@ func (s *Store) Transitions(ctx context.Context, plan string) (steps []store.Tra
 
 // aboutPlan runs f on one plan, in the given way, and names the plan in errors.
 func (s *Store) aboutPlan(
-	ctx context.Context, run func(context.Context, func(Statements) error) error, id string, f func(Statements, PlanRow) error,
+	ctx context.Context, run func(context.Context, func(Statements) error) error, id string,
+	f func(Statements, PlanRow) error,
 ) (p PlanRow, err error) {
 	if !storable(id) {
 		return PlanRow{}, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)

@@ -21,12 +21,14 @@ func (s *Store) PutReport(
 		return store.Outcome{Reports: last, Created: created}, err
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("putting the report of instance %d of operator %q, interval %d: %w", in.Instance, operator, in.Interval, err)
+		return nil, false, fmt.Errorf("putting the report of instance %d of operator %q, interval %d: %w", in.Instance,
+			operator, in.Interval, err)
 	}
 	return last, created, nil
 }
 
-func putReport(ctx context.Context, q Statements, operator string, in store.Report, data []byte, keep int) ([]store.Report, bool, error) {
+func putReport(ctx context.Context, q Statements, operator string, in store.Report, data []byte,
+	keep int) ([]store.Report, bool, error) {
 	r, err := lock(ctx, q, operator)
 	if err != nil {
 		return nil, false, err

@@ -9,7 +9,8 @@ import (
 )
 
 // ResolvePlan implements [store.Store].
-func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	r.Changes = sorted(r.Changes)
 	diff, err := store.EncodeChanges(r.Changes) // before the transaction: it takes its time
 	if err != nil {
@@ -32,7 +33,8 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 }
 
 // resolve gives a plan its resolution; diff is its changes, encoded, nil: none.
-func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Resolution, diff []byte, by store.Transition) error {
+func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Resolution, diff []byte,
+	by store.Transition) error {
 	var diffID *int64
 	if diff != nil {
 		id, err := q.InsertDiff(ctx, row.ID, diff)
@@ -50,7 +52,8 @@ func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Reso
 
 // resolvedAs tells whether the plan has this resolution already.
 func resolvedAs(ctx context.Context, q Statements, p PlanRow, r store.Resolution, diff []byte) (bool, error) {
-	if p.ResolvedKeys == nil || *p.ResolvedKeys != r.Keys || p.TableAfter != r.TableAfter || p.TableWithinLimit != r.TableWithinLimit ||
+	if p.ResolvedKeys == nil || *p.ResolvedKeys != r.Keys || p.TableAfter != r.TableAfter ||
+		p.TableWithinLimit != r.TableWithinLimit ||
 		(p.DiffID == nil) != (diff == nil) {
 		return false, nil
 	}

@@ -16,7 +16,8 @@ func (s Statements) InsertKey(ctx context.Context, k Key) (bool, error) {
 // LockKey returns the key of that name and keeps others from changing it.
 func (s Statements) LockKey(ctx context.Context, name []byte) (k Key, err error) {
 	err = s.QueryRow(ctx,
-		`SELECT name, body, token, leased_until, began_at, status, answer FROM idempotency_keys WHERE name = $1`+s.ForUpdate(), name).Scan(
+		`SELECT name, body, token, leased_until, began_at, status, answer FROM idempotency_keys WHERE name = $1`+
+			s.ForUpdate(), name).Scan(
 		&k.Name, &k.Body, &k.Token, s.at(&k.Until), s.at(&k.At), &k.Status, &k.Answer)
 	return k, notFound(err)
 }

@@ -65,7 +65,8 @@ func (s Statements) Route(
 }
 
 // Configuration returns one version of an operator's configuration.
-func (s Statements) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
+func (s Statements) Configuration(ctx context.Context, operator string,
+	version int64) (c store.Configuration, err error) {
 	err = s.QueryRow(ctx,
 		`SELECT c.version, c.config, c.created_at FROM configurations c JOIN operators o ON o.id = c.operator_id
 		WHERE o.name = $1 AND c.version = $2`, operator, version).Scan(&c.Version, JSON{P: &c.Config}, s.at(&c.CreatedAt))

@@ -60,7 +60,8 @@ func (s Statements) Purged(ctx context.Context, id string) (bool, error) {
 // LivePlan returns the interval's plan that has not ended.
 func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error) {
 	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
-		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3 AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
+		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3
+		AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
 		operator, epoch, interval)
 }
 
@@ -105,7 +106,8 @@ func (s Statements) InStatus(ctx context.Context, operator int64, statuses ...st
 // Expiring lists the operators that have proposed plans which have expired.
 func (s Statements) Expiring(ctx context.Context, now time.Time) (names []string, err error) {
 	return collect(ctx, s, value[string],
-		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= $1 ORDER BY o.name`, s.at(&now))
+		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= $1 ORDER BY o.name`,
+		s.at(&now))
 }
 
 // InsertPlan returns the number that orders plans by their creation.
@@ -136,7 +138,8 @@ func (s Statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
 // SetResolution gives a plan another diff, removing the one it has, and what else the
 // resolution says of it.
 func (s Statements) SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error {
-	err := s.exec(ctx, `UPDATE plans SET diff_id = $2, resolved_keys = $3, table_after = $4, table_within_limit = $5 WHERE seq = $1`,
+	err := s.exec(ctx,
+		`UPDATE plans SET diff_id = $2, resolved_keys = $3, table_after = $4, table_within_limit = $5 WHERE seq = $1`,
 		p.Seq, diff, r.Keys, r.TableAfter, r.TableWithinLimit)
 	if err != nil {
 		return err
@@ -172,7 +175,8 @@ func (s Statements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, da
 
 // OlderThanNewest returns the newest plan that does not belong to the newest n.
 func (s Statements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
-	return get[int64](ctx, s, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator, n)
+	return get[int64](ctx, s, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator,
+		n)
 }
 
 // PurgeInputs removes the inputs of plans up to the given one.

@@ -13,7 +13,8 @@ func (s Statements) InsertReport(ctx context.Context, operator int64, r store.Re
 	}
 	return s.exec(ctx,
 		`INSERT INTO reports (operator_id, epoch, interval, instance, table_version, row_count, at, data)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, operator, r.Epoch, r.Interval, r.Instance, r.TableVersion, r.Rows, s.at(&r.At), data)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, operator, r.Epoch, r.Interval, r.Instance, r.TableVersion, r.Rows,
+		s.at(&r.At), data)
 }
 
 // DeleteReport removes the report of the same epoch, interval and instance, and tells

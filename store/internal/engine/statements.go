@@ -82,13 +82,15 @@ func (s Statements) blob(ctx context.Context, query string, args ...any) ([]byte
 }
 
 // one scans the row that a query finds.
-func one[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string, args ...any) (T, error) {
+func one[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string,
+	args ...any) (T, error) {
 	value, err := scan(s.QueryRow(ctx, query, args...))
 	return value, notFound(err)
 }
 
 // collect scans all rows of a query.
-func collect[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string,
+	args ...any) ([]T, error) {
 	rows, err := s.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,14 @@ import (
 )
 
 // ApprovePlan implements [store.Store].
-func (s *Store) ApprovePlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (s *Store) ApprovePlan(ctx context.Context, id string, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	return s.move(ctx, id, store.StatusApproved, by, guards)
 }
 
 // RejectPlan implements [store.Store].
-func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
+func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
 	return s.move(ctx, id, store.StatusRejected, by, guards)
 }
 
@@ -70,7 +72,8 @@ func (s *Store) StartPlan(
 	ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard,
 ) (store.Plan, error) {
 	if executor.Name == "" || !storable(executor.Name) {
-		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id, executor.Name)
+		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id,
+			executor.Name)
 	}
 	p, _, err := s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
 		next := store.StatusApplying
@@ -101,7 +104,8 @@ func (s *Store) StartPlan(
 
 // AckPlan implements [store.Store].
 func (s *Store) AckPlan(
-	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
+	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention,
+	guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
 	return s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
 		if p.Status != store.StatusApplying && p.Status != store.StatusCommitted {
@@ -136,7 +140,8 @@ func freshAcks(p store.Plan, instances []int32) ([]int32, error) {
 		}
 	}
 	return slices.DeleteFunc(fresh, func(instance int32) bool {
-		_, acked := slices.BinarySearchFunc(p.Acked, instance, func(a store.Ack, i int32) int { return cmp.Compare(a.Instance, i) })
+		_, acked := slices.BinarySearchFunc(p.Acked, instance,
+			func(a store.Ack, i int32) int { return cmp.Compare(a.Instance, i) })
 		return acked
 	}), nil
 }

@@ -15,7 +15,8 @@ import (
 
 func TestNames(t *testing.T) {
 	settings := append(DefaultGrid().Settings(),
-		StreamSettings([]string{"git_history/intervals", "a/instances/x_intervals"}, []int{5, 40}, []float64{0, 0.08}, []int64{0, 300})...)
+		StreamSettings([]string{"git_history/intervals", "a/instances/x_intervals"}, []int{5, 40}, []float64{0, 0.08},
+			[]int64{0, 300})...)
 	seen := make(map[string]bool)
 	for _, s := range settings {
 		c := Case{Setting: s, Interval: 12}
