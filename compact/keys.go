@@ -259,7 +259,7 @@ func (s *selection) weigh(t float64) (off float64) {
 		for j, key := range x.keys {
 			e[j] = rankedKey{float64(byState*s.c.stateOf(key)) - float64(byCost*s.excess(x, key)), int32(j)}
 		}
-		exact.SelectLeast(e, int(x.count), func(a, b *rankedKey) bool { return a.compare(*b) < 0 })
+		exact.SelectLeast(e, int(x.count), rankedKey.compare)
 		for _, v := range e[:x.count] {
 			off += s.excess(x, x.keys[v.at])
 		}

@@ -135,8 +135,10 @@ func (a *assignment) takeBack() {
 		}
 	}
 	order := newLazyOrder(moved, p.s.Keys, a.items)
-	for e, ok := order.peek(); ok && !p.affordable(total.state, total.moves); e, ok = order.peek() {
-		order.skip()
+	for e := range order.all() {
+		if p.affordable(total.state, total.moves) {
+			return
+		}
 		item, units := a.item(e.piece), a.count(e.piece)
 		a.move(e.piece, p.s.Current[item])
 		total.moves -= units

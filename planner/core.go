@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -65,8 +66,8 @@ func (f *proof) extend(missed []choice) {
 	}
 	if len(missed) > 2*samples {
 		keys := f.x.p.s.Keys
-		exact.SelectLeast(missed, 2*samples, func(a, b *choice) bool {
-			return a.cost > b.cost || a.cost == b.cost && keys.Compare(a.item, b.item) < 0
+		exact.SelectLeast(missed, 2*samples, func(a, b choice) int {
+			return cmp.Or(cmp.Compare(b.cost, a.cost), keys.Compare(a.item, b.item))
 		})
 		missed = missed[:2*samples]
 	}

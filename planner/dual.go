@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/internal/exact"
 )
 
 // prices are the multipliers of the Lagrangian relaxation: what it costs to put
@@ -72,53 +74,18 @@ type ratioed struct {
 }
 
 // criticalRatio returns the greatest ratio that is needed to reach need when
-// those of least ratio are taken first, and how the list is divided. 0 when
-// nothing is needed, +∞ when all together do not reach it. It reorders e.
+// those of least ratio are taken first. 0 when nothing is needed, +∞ when all
+// together do not reach it. It reorders e.
 func criticalRatio(e []ratioed, need int64) float64 {
 	if need <= 0 {
 		return 0
 	}
-	for len(e) > 0 {
-		pivot := ninther(e)
-		below, same := int64(0), int64(0)
-		i, n := 0, 0 // e[:i] are below the pivot, e[i:n] equal to it
-		for j := range e {
-			switch {
-			case e[j].ratio < pivot:
-				below += e[j].cost
-				v := e[j]
-				e[j] = e[n]
-				e[n] = e[i]
-				e[i] = v
-				i++
-				n++
-			case e[j].ratio == pivot:
-				same += e[j].cost
-				e[j], e[n] = e[n], e[j]
-				n++
-			}
-		}
-		switch {
-		case below >= need:
-			e = e[:i]
-		case below+same >= need:
-			return pivot
-		default:
-			need -= below + same
-			e = e[n:]
-		}
+	at, _ := exact.SelectSum(e, need, func(x ratioed) int64 { return x.cost },
+		func(a, b ratioed) int { return cmp.Compare(a.ratio, b.ratio) })
+	if at == len(e) {
+		return math.Inf(1)
 	}
-	return math.Inf(1)
-}
-
-func ninther(e []ratioed) float64 {
-	var s [9]float64
-	step := (len(e) - 1) / 8
-	for i := range s {
-		s[i] = e[i*step].ratio
-	}
-	slices.SortFunc(s[:], cmp.Compare[float64])
-	return s[4]
+	return e[at].ratio
 }
 
 // newDual prepares the ascent over a core.
@@ -322,7 +289,7 @@ func (d *dual) smoothed() float64 {
 	d.setMarket(&d.m, &d.y)
 	base := d.base(&d.y)
 	value := base.total()
-	exact := value
+	unsmoothed := value
 	copy(d.slope.load, d.excess)
 	d.slope.table = d.tableExcess
 	d.split = d.split[:0]
@@ -336,11 +303,11 @@ func (d *dual) smoothed() float64 {
 		if math.IsInf(least, 1) {
 			continue
 		}
-		exact += float64(k.units * least)
+		unsmoothed += float64(k.units * least)
 		value += float64(k.units * d.divide(k, stays, home, away))
 	}
 	d.pool()
-	d.note(exact)
+	d.note(unsmoothed)
 	return value
 }
 

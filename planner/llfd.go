@@ -354,7 +354,7 @@ func (r *llfd) sum(s *source, rank uint64) {
 		}
 	}
 	var cheaper []ranked
-	for _, e := range s.psi.e[s.psi.next:] {
+	for _, e := range s.psi.E[s.psi.next:] {
 		if r.gone[e.piece] {
 			continue
 		}
@@ -418,8 +418,8 @@ type candidates struct {
 func newCandidates(taken []ranked, a *assignment) candidates {
 	c := candidates{sorted: newLazyOrder(taken, a.p.s.Keys, a.items)}
 	c.added.Before = func(x, y ranked) bool {
-		order := lazyOrder{keys: a.p.s.Keys, items: a.items} // items grows
-		return order.less(x, y)
+		order := pieceOrder{a.p.s.Keys, a.items} // items grows
+		return order.compare(x, y) < 0
 	}
 	return c
 }

@@ -3,8 +3,8 @@ package planner
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"math"
-	"math/bits"
 	"slices"
 
 	"plannerd/internal/exact"
@@ -70,30 +70,24 @@ func descending(x float64) uint64 {
 	return ^math.Float64bits(x)
 }
 
-// lazyOrder yields pieces in the order of their ranks, sorting no more than what
-// is asked for (incremental quicksort, Paredes and Navarro 2006): the first k of
-// n cost O(n + k log k).
-type lazyOrder struct {
-	e      []ranked
-	keys   *Keys
-	items  []int32 // piece → item; nil: the same
-	next   int
-	sorted int   // e[next:sorted] is in order
-	work   int   // elements partitioned: far too many mean bad pivots, as an adversary can bring about
-	bounds []int // ends of the unsorted ranges, innermost last; all before one precede all after it
+// pieceOrder orders ranked pieces.
+type pieceOrder struct {
+	keys  *Keys
+	items []int32 // piece → item; nil: the same
 }
 
-func newLazyOrder(e []ranked, keys *Keys, items []int32) lazyOrder {
-	return lazyOrder{e: e, keys: keys, items: items, bounds: []int{len(e)}}
+func (o *pieceOrder) compare(a, b ranked) int {
+	switch {
+	case a.rank < b.rank || a.rank == b.rank && a.tie < b.tie:
+		return -1
+	case a.rank != b.rank || a.tie != b.tie:
+		return 1
+	}
+	return o.compareKeys(a, b)
 }
 
-func (o *lazyOrder) compare(a, b ranked) int {
-	if c := cmp.Compare(a.rank, b.rank); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(a.tie, b.tie); c != 0 {
-		return c
-	}
+// compareKeys is compare for equal ranks and ties.
+func (o *pieceOrder) compareKeys(a, b ranked) int {
 	i, j := a.piece, b.piece
 	if o.items != nil {
 		i, j = o.items[i], o.items[j]
@@ -106,77 +100,36 @@ func (o *lazyOrder) compare(a, b ranked) int {
 	return cmp.Compare(a.piece, b.piece)
 }
 
+// lazyOrder yields pieces in the order of their ranks, sorting no more than what
+// is asked for.
+type lazyOrder struct {
+	exact.Lazy[ranked]
+	next int
+}
+
+func newLazyOrder(e []ranked, keys *Keys, items []int32) lazyOrder {
+	return lazyOrder{Lazy: exact.NewLazy(e, (&pieceOrder{keys, items}).compare)}
+}
+
 // peek returns the first piece that was not skipped yet.
 func (o *lazyOrder) peek() (ranked, bool) {
-	if o.next == len(o.e) {
+	if o.next >= o.Sorted && !o.SortMore() {
 		return ranked{}, false
 	}
-	if o.next >= o.sorted {
-		o.sortMore()
-	}
-	return o.e[o.next], true
+	return o.E[o.next], true
 }
 
 // skip moves on behind the piece that peek returned.
 func (o *lazyOrder) skip() { o.next++ }
 
-func (o *lazyOrder) sortMore() {
-	for {
-		end := o.bounds[len(o.bounds)-1]
-		if end == o.next {
-			o.bounds = o.bounds[:len(o.bounds)-1]
-			continue
+// all yields the pieces that were not skipped yet, and skips them.
+func (o *lazyOrder) all() iter.Seq[ranked] {
+	return func(yield func(ranked) bool) {
+		for e, ok := o.peek(); ok; e, ok = o.peek() {
+			o.skip()
+			if !yield(e) {
+				return
+			}
 		}
-		if end-o.next <= exact.FewToSort || o.work > 4*len(o.e)*bits.Len(uint(len(o.e))) {
-			slices.SortFunc(o.e[o.next:end], o.compare)
-			o.sorted = end
-			o.bounds = o.bounds[:len(o.bounds)-1]
-			return
-		}
-		o.work += end - o.next
-		o.bounds = append(o.bounds, o.next+o.partition(o.e[o.next:end]))
 	}
-}
-
-// partition puts the elements before some pivot first and returns their number,
-// which is at least 1 and less than len(e).
-func (o *lazyOrder) partition(e []ranked) int {
-	pivot := o.pivot(e)
-	i, j := 0, len(e)-1
-	for {
-		for o.less(e[i], pivot) {
-			i++
-		}
-		for o.less(pivot, e[j]) {
-			j--
-		}
-		if i >= j {
-			break
-		}
-		e[i], e[j] = e[j], e[i]
-		i++
-		j--
-	}
-	return i
-}
-
-func (o *lazyOrder) less(a, b ranked) bool {
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	if a.tie != b.tie {
-		return a.tie < b.tie
-	}
-	return o.compare(a, b) < 0
-}
-
-// pivot is the median of nine elements spread over e; never its greatest.
-func (o *lazyOrder) pivot(e []ranked) ranked {
-	var s [9]ranked
-	step := (len(e) - 1) / 8
-	for i := range s {
-		s[i] = e[i*step]
-	}
-	slices.SortFunc(s[:], o.compare)
-	return s[4]
 }

@@ -54,8 +54,7 @@ func (a *assignment) clone() *assignment {
 // reports false when the meter ran out.
 func (a *assignment) evacuate() bool {
 	order := a.ordered(func(piece int32) bool { return !a.p.isLive[a.at[piece]] })
-	for e, ok := order.peek(); ok; e, ok = order.peek() {
-		order.skip()
+	for e := range order.all() {
 		piece, cost := e.piece, a.unitCost(e.piece)
 		pourable := true
 		for left := true; left; {
@@ -103,8 +102,7 @@ func (a *assignment) leastLoadedWith(cost int64) int32 {
 // live and they fit, the costliest first. It reports false when the meter ran out.
 func (a *assignment) returnEntries() bool {
 	order := a.ordered(func(piece int32) bool { return a.at[piece] != a.hash(piece) && a.p.isLive[a.hash(piece)] })
-	for e, ok := order.peek(); ok; e, ok = order.peek() {
-		order.skip()
+	for e := range order.all() {
 		if !a.p.meter.spend(1) {
 			return false
 		}
@@ -162,8 +160,7 @@ func (a *assignment) readjust(sigma float64) (*assignment, int) {
 		c := a.unitCost(piece)
 		return c > 0 && float64(c) >= least
 	})
-	for e, ok := order.peek(); ok; e, ok = order.peek() {
-		order.skip()
+	for e := range order.all() {
 		r.tracked[a.at[e.piece]] = append(r.tracked[a.at[e.piece]], e)
 		n++
 	}
@@ -359,7 +356,7 @@ func (r *readjuster) transfer(piece, from, to int32) {
 		r.tracked[from] = slices.Delete(list, i, i+1)
 	}
 	r.move(e.piece, to)
-	order := lazyOrder{keys: r.p.s.Keys, items: r.items}
+	order := pieceOrder{r.p.s.Keys, r.items}
 	at, _ := slices.BinarySearchFunc(r.tracked[to], e, order.compare)
 	r.tracked[to] = slices.Insert(r.tracked[to], at, e)
 }

@@ -27,8 +27,7 @@ func Rehash(s *Snapshot, o Options) (*Plan, error) {
 		}
 	}
 	order := newLazyOrder(homeless, s.Keys, a.items)
-	for e, ok := order.peek(); ok; e, ok = order.peek() {
-		order.skip()
+	for e := range order.all() {
 		a.move(e.piece, a.leastLoadedWith(a.unitCost(e.piece)*a.count(e.piece)))
 	}
 	plan := p.finish("", a)

@@ -88,8 +88,7 @@ func (a *assignment) searchCore(x *relaxation, y *prices) []int32 {
 // uncertain is a piece with what its second best option costs more.
 type uncertain struct {
 	regret, relative float64
-	piece            int32
-	tie              uint32 // upper half of the key's hash
+	ranked           // all alike
 }
 
 // leastCertain cuts a list down to those that belong to the search core.
@@ -97,24 +96,14 @@ func (a *assignment) leastCertain(e []uncertain) []uncertain {
 	if len(e) <= searchSize {
 		return e
 	}
-	exact.SelectLeast(e, searchSize/2, func(v, w *uncertain) bool {
-		return v.regret < w.regret || v.regret == w.regret && a.before(v, w)
+	order := pieceOrder{a.p.s.Keys, a.items}
+	exact.SelectLeast(e, searchSize/2, func(v, w uncertain) int {
+		return cmp.Or(cmp.Compare(v.regret, w.regret), order.compare(v.ranked, w.ranked))
 	})
-	exact.SelectLeast(e[searchSize/2:], searchSize/2, func(v, w *uncertain) bool {
-		return v.relative < w.relative || v.relative == w.relative && a.before(v, w)
+	exact.SelectLeast(e[searchSize/2:], searchSize/2, func(v, w uncertain) int {
+		return cmp.Or(cmp.Compare(v.relative, w.relative), order.compare(v.ranked, w.ranked))
 	})
 	return e[:searchSize]
-}
-
-// before breaks ties so that the order of the rows makes no difference.
-func (a *assignment) before(v, w *uncertain) bool {
-	if v.tie != w.tie {
-		return v.tie < w.tie
-	}
-	if i, j := a.item(v.piece), a.item(w.piece); i != j {
-		return a.p.s.Keys.Compare(i, j) < 0
-	}
-	return v.piece < w.piece
 }
 
 // uncertain looks at a range of pieces, but not at what stays at a glance. It
@@ -144,7 +133,7 @@ func (a *assignment) uncertain(x *relaxation, y *prices, at *glance, begin, end 
 		if regret > regretted && relative > related {
 			continue
 		}
-		e = append(e, uncertain{regret, relative, int32(piece), uint32(p.s.Keys.hashes[item] >> 32)})
+		e = append(e, uncertain{regret, relative, a.rankedPiece(int32(piece), 0)})
 		if len(e) == 4*searchSize {
 			e = a.leastCertain(e)
 			regretted, related = 0, 0

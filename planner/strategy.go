@@ -231,7 +231,7 @@ func mixedBruteForce(p *problem) *assignment {
 func (p *problem) trials(firstFit bool, next func(n, excess int64) int64) *assignment {
 	order := newLazyOrder(p.entriesByState(), p.s.Keys, nil)
 	total := int64(0)
-	for _, e := range order.e {
+	for _, e := range order.E {
 		total += p.s.count(int(e.piece))
 	}
 	var best *assignment
@@ -281,7 +281,7 @@ func (a *assignment) moveBack(order *lazyOrder, n int64) {
 			}
 			order.skip()
 		}
-		piece := order.e[i].piece
+		piece := order.E[i].piece
 		units := min(n, a.count(piece))
 		n -= units
 		if units < a.count(piece) {
@@ -301,14 +301,9 @@ func longestProcessingTime(p *problem) *assignment {
 			e = append(e, a.byCostRank(int32(piece)))
 		}
 	}
-	order := newLazyOrder(e, p.s.Keys, a.items)
+	slices.SortFunc(e, (&pieceOrder{p.s.Keys, a.items}).compare)
 	r := &llfd{assignment: a, byLoad: a.instancesByLoad(), parts: newParts(len(a.load))}
-	for {
-		e, ok := order.peek()
-		if !ok {
-			return a
-		}
-		order.skip()
+	for _, e := range e {
 		r.forget()
 		put := func(d int32, units int64) { r.put(e.piece, d, units) }
 		if r.pourInto(r.tried.E, e.piece, unlimited, 0, put) {
@@ -322,4 +317,5 @@ func longestProcessingTime(p *problem) *assignment {
 			r.tried.Sink(0)
 		}
 	}
+	return a
 }

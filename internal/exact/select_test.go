@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,7 +22,7 @@ func TestSelectLeast(t *testing.T) {
 			slices.Reverse(e)
 		}
 		n := r.IntN(len(e) + 1)
-		SelectLeast(e, n, func(a, b *int) bool { return *a < *b })
+		SelectLeast(e, n, cmp.Compare[int])
 		first := slices.Sorted(slices.Values(e[:n]))
 		for i, v := range first {
 			if v != i {
