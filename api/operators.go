@@ -1,15 +1,17 @@
 package api
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
@@ -101,11 +103,7 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	})
 }
 
-// patchAttempts is how often a change is made when others are faster to change the
-// configuration.
-const patchAttempts = 3
-
-// patch changes what a JSON Merge Patch (RFC 7396) names of a configuration.
+// patch changes what a JSON Merge Patch names of a configuration.
 func (s operators) patch(w http.ResponseWriter, c *call) error {
 	var patch jsontext.Value
 	if _, err := c.op.Read(w, c.Request, &patch); err != nil {
@@ -115,49 +113,58 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return once(s.shared, w, c, operatorReply,
-		func(claim *planning.Claim[planning.Operator]) (op planning.Operator, err error) {
-			for range patchAttempts {
-				if op, err = s.tryPatch(c, patch, claim); !errors.Is(err, errConfigured) {
-					break
-				}
-			}
-			return op, err
-		})
+	change := func(was []byte) (out planning.Configuration, err error) {
+		text, err := httpkit.MergePatch(was, patch)
+		if err == nil {
+			err = contract.Decode(text, new(jsontext.Value), "", s.configuration)
+		}
+		if err != nil {
+			return out, err
+		}
+		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
+	}
+	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (planning.Operator, error) {
+		return s.service.Reconfigure(c.Context(), c.param("operator"), change, operatorGuard(c), claim)
+	})
 }
 
-// errConfigured: somebody else changed the configuration that a patch was made for.
-var errConfigured = newProblem(http.StatusConflict, wire.CodeConfigurationChanged,
-	"The operator's configuration keeps changing; try again.")
-
-func (s operators) tryPatch(
-	c *call, patch jsontext.Value, claim *planning.Claim[planning.Operator],
-) (planning.Operator, error) {
-	name, guard := c.param("operator"), operatorGuard(c)
-	current, err := s.service.Operator(c.Context(), name)
+// writable returns what a configuration, or a change of one, says about what can be
+// changed. What it says of the rest must be as the operator stands, so that what was read
+// can be sent back.
+func (s operators) writable(c *call, text jsontext.Value) (jsontext.Value, error) {
+	var said, is map[string]jsontext.Value
+	if err := json.Unmarshal(text, &said); err != nil {
+		return nil, err
+	}
+	fixed := slices.DeleteFunc(slices.Collect(maps.Keys(said)), func(name string) bool {
+		p := s.configuration.Properties[name]
+		return p == nil || !p.Value.ReadOnly
+	})
+	if len(fixed) == 0 {
+		return text, nil
+	}
+	op, err := s.service.Operator(c.Context(), c.param("operator"))
 	if err != nil {
-		return current, err
+		return nil, err
 	}
-	text, err := current.Configuration.Encode()
+	body, err := operatorBody(op)
+	if err == nil {
+		err = json.Unmarshal(body, &is)
+	}
 	if err != nil {
-		return current, err
+		return nil, err
 	}
-	if text, err = mergePatch(text, patch); err != nil {
-		return current, err
-	}
-	if err := contract.Decode(text, new(jsontext.Value), "", s.configuration); err != nil {
-		return current, err
-	}
-	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
-	if err != nil {
-		return current, err
-	}
-	return s.service.Configure(c.Context(), name, config, func(now *planning.Operator) error {
-		if now == nil || now.ConfigVersion != current.ConfigVersion {
-			return errConfigured
+	bad := httpkit.Invalid()
+	for _, name := range fixed {
+		if !bytes.Equal(said[name], is[name]) {
+			bad.At("/"+name, "cannot be changed: it is "+string(is[name]))
 		}
-		return guard(now)
-	}, true, claim)
+		delete(said, name)
+	}
+	if err := bad.OrNil(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(said, json.Deterministic(true))
 }
 
 func (s operators) get(w http.ResponseWriter, c *call) error {

@@ -1,12 +1,9 @@
 package api
 
 import (
-	"bytes"
 	"net/http"
-	"sync"
 
 	"github.com/go-json-experiment/json"
-	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
@@ -80,32 +77,10 @@ func (r *reply) write(w http.ResponseWriter, request *http.Request) error {
 	return nil
 }
 
-// replyCoder compresses what the store keeps: most of it are figures of instances.
-var replyCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithLowerEncoderMem(true))
-	must(err)
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	must(err)
-	return e, d
-})
-
 // encode returns what the store keeps of the answer.
-func (r *reply) encode() ([]byte, error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	encoder, _ := replyCoder()
-	return encoder.EncodeAll(text, nil), nil
-}
+func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 
 func decodeReply(e *planning.EarlierAnswer) (*reply, error) {
-	_, d := replyCoder()
-	text, err := d.DecodeAll(e.Answer, nil)
-	if err != nil {
-		return nil, err
-	}
 	r := &reply{status: e.Status}
-	return r, json.UnmarshalRead(bytes.NewReader(text), r)
+	return r, json.Unmarshal(e.Answer, r)
 }

@@ -3,8 +3,11 @@ package planning
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"plannerd/store"
 )
@@ -53,7 +56,12 @@ func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
 		return nil, aboutStore(err)
 	}
 	if claimed.Done {
-		return nil, &EarlierAnswer{claimed.Status, claimed.Answer}
+		_, decoder := answerCoder()
+		text, err := decoder.DecodeAll(claimed.Answer, nil)
+		if err != nil {
+			return nil, fmt.Errorf("reading the stored answer to a request: %w", err)
+		}
+		return nil, &EarlierAnswer{claimed.Status, text}
 	}
 	return &Claim[T]{service: s, request: r, token: claimed.Token, answer: answer,
 		rest: s.extending(ctx, r, claimed.Token)}, nil
@@ -102,13 +110,34 @@ func (c *Claim[T]) completing(ctx context.Context, result func(store.Outcome) (T
 			if err != nil {
 				return 0, nil, err
 			}
-			return c.answer(v)
+			status, text, err := c.answer(v)
+			return status, packed(text), err
 		}})
+}
+
+// answerCoder compresses what the store keeps of answers: most of it are figures of
+// instances.
+var answerCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err)
+	}
+	return e, d
+})
+
+func packed(text []byte) []byte {
+	encoder, _ := answerCoder()
+	return encoder.EncodeAll(text, nil)
 }
 
 // Finish keeps the answer to a request that had nothing to change.
 func (c *Claim[T]) Finish(ctx context.Context, status int, answer []byte) error {
-	return aboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, answer))
+	return aboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, packed(answer)))
 }
 
 // Release ends the claim. The key of a request that failed, or whose fate is unknown,

@@ -3,6 +3,7 @@ package planning
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 
 	"plannerd/store"
@@ -64,6 +65,49 @@ func (s *Service) Configure(
 		s.observer.TableSize(name, op.TableSize)
 	}
 	return newOperator(op, created)
+}
+
+// configureAttempts is how often a configuration is changed when others are faster.
+const configureAttempts = 3
+
+var errReconfigured = refuse(ConfigurationChanged, "The operator's configuration keeps changing; try again.")
+
+// Reconfigure gives an operator the configuration that change makes of the JSON of its
+// newest one.
+func (s *Service) Reconfigure(
+	ctx context.Context, name string, change func(was []byte) (Configuration, error), guard OperatorGuard,
+	claim *Claim[Operator],
+) (op Operator, err error) {
+	for range configureAttempts {
+		if op, err = s.tryReconfigure(ctx, name, change, guard, claim); !errors.Is(err, errReconfigured) {
+			break
+		}
+	}
+	return op, err
+}
+
+func (s *Service) tryReconfigure(
+	ctx context.Context, name string, change func([]byte) (Configuration, error), guard OperatorGuard,
+	claim *Claim[Operator],
+) (Operator, error) {
+	was, err := s.Operator(ctx, name)
+	if err != nil {
+		return was, err
+	}
+	text, err := was.Configuration.Encode()
+	if err != nil {
+		return was, err
+	}
+	config, err := change(text)
+	if err != nil {
+		return was, err
+	}
+	return s.Configure(ctx, name, config, func(now *Operator) error {
+		if now == nil || now.ConfigVersion != was.ConfigVersion {
+			return errReconfigured
+		}
+		return guard(now)
+	}, true, claim)
 }
 
 // Operator reads an operator.
