@@ -157,10 +157,3 @@ func or[T any](p *T, fallback T) T {
 	}
 	return *p
 }
-
-// must stops where what never fails has failed.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
