@@ -265,7 +265,7 @@ func (p *problem) certify(plan *Plan) {
 	reached := plan.Migration.Objective
 	if p.o.Objective == MinImbalance {
 		reached = plan.Theta.After
-		p.certifyTheta(c)
+		c.LowerBound = p.leastTheta
 	} else {
 		p.certifyMigration(c)
 	}

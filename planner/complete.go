@@ -63,10 +63,8 @@ func (a *assignment) mend(met []Constraint) *assignment {
 	if imbalance && has(ConstraintMigration) {
 		a.takeBack()
 	}
-	unmet := has(ConstraintTable) && p.tableExcess(a.tally().table) > 0
-	for _, d := range p.live {
-		unmet = unmet || !imbalance && has(ConstraintTheta) && a.load[d] > p.limit[d]
-	}
+	unmet := has(ConstraintTable) && p.tableExcess(a.tally().table) > 0 ||
+		!imbalance && has(ConstraintTheta) && !a.withinLimits()
 	if !unmet && !a.onClosed() {
 		return a
 	}
@@ -176,9 +174,6 @@ func (a *assignment) mendingCore() []int32 {
 			above[d] = append(above[d], near{max(off, -off), a.rankedPiece(piece, gamma(item))})
 		}
 	}
-	canonical := func(x, y ranked) int {
-		return cmp.Or(cmp.Compare(x.rank, y.rank), a.compareChunks(ranked{piece: x.piece, tie: x.tie}, ranked{piece: y.piece, tie: y.tie}))
-	}
 	in := make(map[int32]bool)
 	var core []int32
 	take := func(piece int32) {
@@ -187,17 +182,17 @@ func (a *assignment) mendingCore() []int32 {
 			core = append(core, piece)
 		}
 	}
-	slices.SortFunc(guests, canonical)
+	slices.SortFunc(guests, a.compareChunks)
 	for _, x := range guests[:min(len(guests), searchSize/2)] {
 		take(x.piece)
 	}
 	for _, list := range above {
 		n := min(len(list), max(1, searchSize/4/max(1, over)))
-		slices.SortFunc(list, func(x, y near) int { return canonical(x.ranked, y.ranked) })
+		slices.SortFunc(list, func(x, y near) int { return a.compareChunks(x.ranked, y.ranked) })
 		for _, x := range list[:n] {
 			take(x.piece)
 		}
-		slices.SortFunc(list, func(x, y near) int { return cmp.Or(cmp.Compare(x.off, y.off), canonical(x.ranked, y.ranked)) })
+		slices.SortFunc(list, func(x, y near) int { return cmp.Or(cmp.Compare(x.off, y.off), a.compareChunks(x.ranked, y.ranked)) })
 		for _, x := range list[:n] {
 			take(x.piece)
 		}

@@ -60,22 +60,13 @@ func (r *resolver) refuseFrozen() error {
 // RetainedEntries is the number of table entries of other keys than the items
 // that stay and count.
 func (s *Snapshot) RetainedEntries() int64 {
+	if s.Table == nil {
+		return s.Retained
+	}
 	n := int64(0)
-	switch {
-	case s.Table == nil:
-		n = s.Retained
-	case s.Partial:
-		n = int64(s.Table.Len())
-		for _, e := range s.Entry {
-			if e >= 0 {
-				n--
-			}
-		}
-	case s.Kept != nil || slices.ContainsFunc(s.Instances, func(d Instance) bool { return d.Partial }):
-		for _, stays := range s.absentEntries() {
-			if stays {
-				n++
-			}
+	for _, stays := range s.absentEntries() {
+		if stays {
+			n++
 		}
 	}
 	return n

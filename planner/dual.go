@@ -46,17 +46,11 @@ type dual struct {
 	bestValue float64
 
 	m        market
-	slope    gradient
-	step     gradient
+	slope    prices // the gradient, as are steps
+	step     prices
 	width    float64 // of the smoothing, relative to prices
 	loadUnit float64 // a typical price of load
 	split    []divided
-}
-
-// gradient has the shape of prices.
-type gradient struct {
-	load  []float64
-	table float64
 }
 
 // divided is a key whose options cost about the same: it curves the smoothed g.
@@ -94,7 +88,7 @@ func (x *relaxation) newDual(core []choice) *dual {
 	return &dual{
 		relaxation: x, core: core,
 		y:     prices{load: make([]float64, n)},
-		slope: gradient{load: make([]float64, n)}, step: gradient{load: make([]float64, n)},
+		slope: prices{load: make([]float64, n)}, step: prices{load: make([]float64, n)},
 		m:         market{make([]float64, len(x.byRoom)), make([]int32, len(x.byRoom))},
 		bestValue: math.Inf(-1),
 	}
@@ -428,7 +422,7 @@ func (d *dual) newton(value float64) (float64, bool) {
 	}
 	d.conjugate(free)
 	from := d.y.clone()
-	slope := gradient{slices.Clone(d.slope.load), d.slope.table}
+	slope := d.slope.clone()
 	for length := 1.0; length > 1e-3; length /= 3 {
 		least := math.Inf(1)
 		for _, i := range d.p.live {

@@ -12,18 +12,14 @@ func (p *problem) leastTable() *problem {
 	if p.s.Count != nil {
 		return nil
 	}
-	s := *p.s
-	s.State, s.Current = nil, slices.Clone(s.Hash)
-	s.Instances = slices.Clone(s.Instances)
-	for d := range s.Instances {
-		s.Instances[d].ResidualState = 0
-	}
+	s := p.s.stateless()
+	s.Current = slices.Clone(s.Hash)
 	for _, h := range p.hot {
 		s.Current[h.item] = h.to
 	}
 	o := p.o
 	o.Objective, o.TableLimit, o.MigrationLimit, o.KeyOverhead = MinMigration, nil, nil, 0
-	q, err := newProblem(&s, o)
+	q, err := newProblem(s, o)
 	if err != nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (p *problem) unmoved() *assignment {
 func (p *problem) finish(name string, a *assignment) *Plan {
 	plan := &Plan{
 		Snapshot: p.s, Strategy: name, Options: p.o,
-		EndReason: p.meter.endReason(), WorkUnits: p.meter.used,
+		EndReason: cmp.Or(p.meter.reason, EndCompleted), WorkUnits: p.meter.used,
 		Instances: make([]Load, len(p.s.Instances)),
 		score:     a.score(),
 	}
@@ -120,8 +120,10 @@ func (f *finisher) entries() {
 			plan.Unset = append(plan.Unset, Removal{int32(i), entry})
 		}
 	}
-	if !s.Partial {
-		f.dropAbsent()
+	for e, stays := range s.absentEntries() { // the statistics would name their keys if they had anything
+		if !stays {
+			plan.Unset = append(plan.Unset, Removal{-1, e})
+		}
 	}
 	if len(plan.Set) > 0 {
 		plan.Set = inOrder(plan.Set, s.Keys, func(x *Setting) int32 { return x.Item })
@@ -131,16 +133,6 @@ func (f *finisher) entries() {
 		b, j := y.list(s)
 		return cmp.Or(cmp.Compare(a.hashes[i], b.hashes[j]), bytes.Compare(a.At(i), b.At(j)))
 	})
-}
-
-// dropAbsent drops the entries whose key the statistics do not name, but would
-// if it had anything.
-func (f *finisher) dropAbsent() {
-	for e, stays := range f.p.s.absentEntries() {
-		if !stays {
-			f.plan.Unset = append(f.plan.Unset, Removal{-1, e})
-		}
-	}
 }
 
 func (f *finisher) migration() {
@@ -235,11 +227,8 @@ func (f *finisher) unreached() {
 	if !plan.TableWithinLimit {
 		plan.Causes = append(plan.Causes, CauseTableLimit)
 	}
-	for _, d := range f.p.live {
-		if f.a.load[d] > f.p.limit[d] {
-			plan.Causes = append(plan.Causes, CauseNothingMovable)
-			break
-		}
+	if !f.a.withinLimits() {
+		plan.Causes = append(plan.Causes, CauseNothingMovable)
 	}
 }
 

@@ -76,12 +76,7 @@ func (p *problem) hotItems() []int32 {
 			}
 		}
 	}
-	slices.SortFunc(hot, func(a, b int32) int {
-		if c := cmp.Compare(p.s.Cost[b], p.s.Cost[a]); c != 0 {
-			return c
-		}
-		return p.s.Keys.Compare(a, b)
-	})
+	slices.SortFunc(hot, p.s.heavierFirst)
 	return hot
 }
 

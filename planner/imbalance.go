@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math"
-	"slices"
 
 	"plannerd/internal/exact"
 )
@@ -62,7 +61,7 @@ func (p *problem) proveTheta(reached float64) float64 {
 func (p *problem) newBisection() *bisection {
 	b := &bisection{p: p, proven: p.forcedTheta(), budget: p.migrationBudget()}
 	if p.o.MigrationLimit.Unit != MigrationKeys {
-		b.unseen = p.unseenState(p.named())
+		b.unseen = p.state.Float(p.named())
 	}
 	return b
 }
@@ -149,30 +148,22 @@ func (p *problem) unweighted() *Snapshot {
 	if p.o.MigrationLimit.Unit != MigrationKeys {
 		return p.s
 	}
-	s := *p.s
-	s.State = nil
-	s.Instances = slices.Clone(s.Instances)
-	for d := range s.Instances {
-		s.Instances[d].ResidualState = 0
-	}
-	return &s
+	return p.s.stateless()
 }
 
-// migrationBudget is the migration limit in units of state or keys.
+// migrationBudget is the migration limit in units of state or keys. The states may
+// have grown by a unit each when they became fixed-point numbers.
 func (p *problem) migrationBudget() float64 {
 	m := p.o.MigrationLimit
-	switch m.Unit {
+	switch unseen := p.state.Float(int64(p.s.Len())); m.Unit {
 	case MigrationKeys:
 		return m.Amount
 	case MigrationFraction:
-		return float64(m.Amount*p.state.Float(p.totalState)) + p.unseenState(int64(p.s.Len()))
+		return float64(m.Amount*p.state.Float(p.totalState)) + unseen
+	default:
+		return m.Amount + unseen
 	}
-	return m.Amount + p.unseenState(int64(p.s.Len()))
 }
-
-// unseenState is how much that many states may have grown when they became
-// fixed-point numbers.
-func (p *problem) unseenState(n int64) float64 { return p.state.Float(n) }
 
 // affordable reports whether so much state and so many keys are within the
 // migration limit.
@@ -209,20 +200,4 @@ func (p *problem) greatestTheta() float64 {
 		}
 	}
 	return theta * (1 + exact.Tolerance)
-}
-
-// cannotImprove reports whether moving nothing is the best there is under
-// objective MinImbalance.
-func (p *problem) cannotImprove() bool {
-	for d := range p.s.Instances {
-		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > exact.AtMost(p.fair[d]) {
-			return false
-		}
-	}
-	return p.tableExcess(p.entries) == 0
-}
-
-// certifyTheta fills in what minImbalance has proven.
-func (p *problem) certifyTheta(c *Certificate) {
-	c.LowerBound = p.leastTheta
 }

@@ -66,9 +66,9 @@ type source struct {
 	eligible int64     // Σ cost of the keys not gone that cost less than the last candidate
 }
 
-// rebalance runs Phases II and III. It reports false when the meter ran out: the
-// assignment is then incomplete.
-func (a *assignment) rebalance(psi criterion, byCost bool) bool {
+// complete runs Phases II and III on a; nil when the meter ran out: a is then
+// incomplete.
+func (a *assignment) complete(psi criterion, byCost bool) *assignment {
 	r := &llfd{
 		assignment: a, rank: psi(a.p), byCost: byCost,
 		gone:    make([]bool, len(a.at)),
@@ -78,7 +78,10 @@ func (a *assignment) rebalance(psi criterion, byCost bool) bool {
 	r.list, r.start = a.movable()
 	r.prepare()
 	r.byLoad = a.instancesByLoad()
-	return r.assign()
+	if !r.assign() {
+		return nil
+	}
+	return a
 }
 
 // instancesByLoad returns the live instances, none of which has refused yet.

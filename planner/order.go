@@ -19,6 +19,11 @@ func (k *Keys) Compare(i, j int32) int {
 	return bytes.Compare(k.At(int(i)), k.At(int(j)))
 }
 
+// heavierFirst orders items by descending cost.
+func (s *Snapshot) heavierFirst(a, b int32) int {
+	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Keys.Compare(a, b))
+}
+
 // canonicalOrder returns the items in canonical key order.
 func (s *Snapshot) canonicalOrder() []int32 {
 	order := make([]int32, s.Len())

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -82,7 +81,7 @@ func (x *relaxation) newOutflow(y *prices, work int) *outflow {
 			o.ratio[d] = min(o.ratio[d], parts[i].ratio[d])
 		}
 	}
-	slices.SortFunc(o.forced, o.heavierFirst)
+	slices.SortFunc(o.forced, p.s.heavierFirst)
 	o.forced = o.forced[:min(len(o.forced), mostForced)]
 	o.fixed = free.floor()
 	return o
@@ -249,11 +248,6 @@ func (o *outflow) decided(d int32) []int32 {
 	}
 	slices.Sort(items)
 	return items
-}
-
-func (o *outflow) heavierFirst(a, b int32) int {
-	s := o.x.p.s
-	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Keys.Compare(a, b))
 }
 
 // assemble makes the assignment that a node stands for: what is placed, and what

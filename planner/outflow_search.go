@@ -202,7 +202,7 @@ func (o *outflow) divisor() (int32, bool) {
 			rooms[d] += x.cost
 		}
 	}
-	slices.SortFunc(leaving, o.heavierFirst)
+	slices.SortFunc(leaving, s.heavierFirst)
 	for _, item := range leaving {
 		k := o.x.choiceOf(int(item))
 		r, best := o.toLeave(&k), none

@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // EndReason says why planning ended.
 type EndReason string
 
@@ -42,12 +44,8 @@ func (r Reason) String() string { return reasonNames[r] }
 
 // ParseReason is the inverse of [Reason.String].
 func ParseReason(s string) (Reason, bool) {
-	for i, n := range reasonNames {
-		if n == s {
-			return Reason(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(reasonNames[:], s)
+	return Reason(max(i, 0)), i >= 0
 }
 
 // Move is one migration: Count units of an item change their instance.

@@ -197,13 +197,15 @@ func (p *problem) isHot(item int) bool {
 }
 
 // settled reports whether there is nothing to do: every live instance within
-// L_max, no key on a drained one, the table within its limit.
+// L_max, or its fair load under objective MinImbalance, no key on a drained one,
+// the table within its limit.
 func (p *problem) settled() bool {
-	if p.o.Objective == MinImbalance {
-		return p.cannotImprove()
-	}
 	for d := range p.s.Instances {
-		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > p.maximum[d] {
+		most := p.maximum[d]
+		if p.o.Objective == MinImbalance {
+			most = exact.AtMost(p.fair[d])
+		}
+		if !p.isLive[d] && p.namedOn[d] > 0 || p.isLive[d] && p.before[d] > most {
 			return false
 		}
 	}
@@ -265,12 +267,4 @@ func (p *problem) stopped() bool {
 func (m *meter) asksToStop() bool {
 	m.asked = m.used
 	return m.stop()
-}
-
-// endReason is why planning ended.
-func (m *meter) endReason() EndReason {
-	if m.reason == "" {
-		return EndCompleted
-	}
-	return m.reason
 }

@@ -52,7 +52,7 @@ func newRelaxation(p *problem) *relaxation {
 		p: p, unitCost: math.Ldexp(1, -62), limited: p.o.TableLimit != nil,
 		excess: make([]float64, len(p.before)), room: make([]int64, len(p.before)),
 	}
-	x.unitWeight = 1 / scaleAbove(p.mostState+p.o.KeyOverhead)
+	x.unitWeight = p.unitWeight()
 	x.load = slices.Clone(p.before)
 	background, entries := slices.Clone(p.residual), p.entries
 	for _, h := range p.hot {
@@ -92,10 +92,11 @@ func newRelaxation(p *problem) *relaxation {
 	return x
 }
 
-// scaleAbove is a power of two that is greater than v, but not by much.
-func scaleAbove(v float64) float64 {
-	_, e := math.Frexp(v)
-	return math.Ldexp(1, max(min(e, 1000), -1000))
+// unitWeight is the scale of weights: a power of two that brings them all below 1,
+// but not by much.
+func (p *problem) unitWeight() float64 {
+	_, e := math.Frexp(p.mostState + p.o.KeyOverhead)
+	return 1 / math.Ldexp(1, max(min(e, 1000), -1000))
 }
 
 // choiceOf describes a key that is not hot.

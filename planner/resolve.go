@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -175,11 +176,7 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 		return bad("state", mustBeAmount)
 	}
 	key, hash := r.stats.Keys.At(i), r.stats.Keys.Hash(i)
-	reported := NoInstance
-	if r.stats.HashInstance != nil {
-		reported = r.stats.HashInstance[i]
-	}
-
+	reported := at(r.stats.HashInstance, i, NoInstance)
 	h := reported
 	if r.target.Hash != nil {
 		if reported != NoInstance {
@@ -193,19 +190,19 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	} else if reported == NoInstance {
 		return bad("hash_instance", `is needed with the hash function "reported"`)
 	}
-	at := r.index.find(h)
-	if at < 0 || r.s.Instances[at].Drained {
+	home := r.index.find(h)
+	if home < 0 || r.s.Instances[home].Drained {
 		return bad("hash_instance", "is not an instance of the configuration")
 	}
-	r.s.Hash[i] = at
+	r.s.Hash[i] = home
 
 	entry := r.base.Table.Find(key, hash)
 	if r.s.Entry != nil {
 		r.s.Entry[i] = int32(entry)
 	}
-	said := NoInstance
-	if r.stats.Instance != nil && !r.base.IgnoreInstances {
-		said = r.stats.Instance[i]
+	said := at(r.stats.Instance, i, NoInstance)
+	if r.base.IgnoreInstances {
+		said = NoInstance
 	}
 	placed, err := r.placed(i, entry, h)
 	if said == NoInstance {
@@ -394,25 +391,16 @@ func (s *Statistics) Fingerprint() [16]byte {
 		sum.add(5, uint64(uint32(id)))
 	}
 	var out [16]byte
-	for i := range 8 {
-		out[i], out[8+i] = byte(sum[0]>>(56-8*i)), byte(sum[1]>>(56-8*i))
-	}
+	binary.BigEndian.PutUint64(out[:8], sum[0])
+	binary.BigEndian.PutUint64(out[8:], sum[1])
 	return out
 }
 
 func (s *Statistics) fingerprintRows(from, to int) (sum fingerprint) {
 	for i := from; i < to; i++ {
-		state, at, h := math.Float64bits(1), NoInstance, NoInstance
-		if s.State != nil {
-			state = math.Float64bits(s.State[i])
-		}
-		if s.Instance != nil {
-			at = s.Instance[i]
-		}
-		if s.HashInstance != nil {
-			h = s.HashInstance[i]
-		}
-		sum.add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]), state, uint64(uint32(at))<<32|uint64(uint32(h)))
+		where, h := at(s.Instance, i, NoInstance), at(s.HashInstance, i, NoInstance)
+		sum.add(s.Keys.Hash(i), uint64(len(s.Keys.At(i))), math.Float64bits(s.Cost[i]),
+			math.Float64bits(at(s.State, i, 1)), uint64(uint32(where))<<32|uint64(uint32(h)))
 		if s.Count != nil {
 			sum.add(3, s.Keys.Hash(i), uint64(s.Count[i]))
 		}

@@ -127,11 +127,6 @@ func newSearch(a *assignment, core []int32) *search {
 	return s
 }
 
-// unitWeight is the scale of weights in the relaxation.
-func (p *problem) unitWeight() float64 {
-	return 1 / scaleAbove(p.mostState+p.o.KeyOverhead)
-}
-
 // compareChunks orders ranked pieces so that the order of rows makes no
 // difference.
 func (a *assignment) compareChunks(x, y ranked) int {

@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // candidate is a shift that may follow a chain, and what the chain with it
 // gains: less than nothing is better.
 type candidate struct {
@@ -100,22 +102,15 @@ func (f *follow) all() {
 // seen reports whether instance d was dealt with before it came up as an end of
 // step i.
 func (f *follow) seen(d int32, i int, x step) bool {
-	if d == x.at && !f.p.isLive[d] {
-		return true
-	}
-	for _, y := range f.chain[:i] {
-		if d == y.at || d == y.to {
-			return true
-		}
-	}
-	return false
+	return d == x.at && !f.p.isLive[d] ||
+		slices.ContainsFunc(f.chain[:i], func(y step) bool { return d == y.at || d == y.to })
 }
 
 // relieve looks at keys that could leave an overloaded instance.
 func (f *follow) relieve(d int32, over int64) {
 	freed := f.freed(len(f.chain) - 1)
 	for _, list := range [2][]int32{f.guest[d], f.stay[d]} {
-		i := f.firstCost(list, over)
+		i := first(list, f.cost, over)
 		for _, k := range list[max(0, i-beyond):min(len(list), i+window)] {
 			if f.at[k] == d {
 				for _, to := range f.places(k, freed, &f.buffer) {
@@ -137,7 +132,7 @@ func (s *search) freed(i int) int32 {
 // fill looks at keys that could come back to an instance with room.
 func (f *follow) fill(d int32, room int64) {
 	list := f.away[d]
-	i := f.firstCost(list, room+1)
+	i := first(list, f.cost, room+1)
 	for _, k := range list[max(0, i-window):min(len(list), i+beyond)] {
 		if f.at[k] != d {
 			f.consider(k, d)
@@ -176,13 +171,5 @@ func (f *follow) consider(k, to int32) {
 }
 
 func (f *follow) fixed(k int32) bool {
-	if k == f.locked {
-		return true
-	}
-	for _, x := range f.chain {
-		if x.key == k {
-			return true
-		}
-	}
-	return false
+	return k == f.locked || slices.ContainsFunc(f.chain, func(x step) bool { return x.key == k })
 }

@@ -28,8 +28,8 @@ func (s *search) relieveByTwo(d int32, over int64, gain float64) bool {
 			if s.from[i] == d {
 				price = s.weight[i]
 			}
-			first := s.firstCost(stay, over-s.cost[i])
-			for _, j := range stay[first:min(len(stay), first+partners)] {
+			at := first(stay, s.cost, over-s.cost[i])
+			for _, j := range stay[at:min(len(stay), at+partners)] {
 				s.spend(1)
 				if j != i && bound+price+s.weight[j] < 0 && s.pair(i, none, j, none, gain) {
 					return true
@@ -47,7 +47,7 @@ func (s *search) fillByTwo(d int32, room int64, gain float64) bool {
 		if s.cost[i] > room {
 			break
 		}
-		end := min(n, s.firstCost(away, room-s.cost[i]+1))
+		end := min(n, first(away, s.cost, room-s.cost[i]+1))
 		for _, j := range away[max(0, end-partners):end] {
 			s.spend(1)
 			if gain-s.weight[i]-s.weight[j]+s.epsilon < 0 && s.pair(i, d, j, d, gain) {

@@ -188,7 +188,7 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 		add(also)
 	}
 	n := len(s.byRoom)
-	fit := s.firstRoom(s.cost[k])
+	fit := first(s.byRoom, s.room, s.cost[k])
 	for _, d := range s.byRoom[fit:min(fit+2, n)] {
 		add(d)
 	}
@@ -197,26 +197,13 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 	return out
 }
 
-// firstRoom is the index in byRoom of the least room that is enough.
-func (s *search) firstRoom(cost int64) int {
-	i, j := 0, len(s.byRoom)
-	for i < j {
-		m := int(uint(i+j) >> 1)
-		if s.room[s.byRoom[m]] < cost {
-			i = m + 1
-		} else {
-			j = m
-		}
-	}
-	return i
-}
-
-// firstCost is the index in a list of the cheapest key that costs at least cost.
-func (s *search) firstCost(list []int32, cost int64) int {
+// first is the index in a list, which ascends by some figure, of the first whose
+// figure is at least that.
+func first(list []int32, by []int64, least int64) int {
 	i, j := 0, len(list)
 	for i < j {
 		m := int(uint(i+j) >> 1)
-		if s.cost[list[m]] < cost {
+		if by[list[m]] < least {
 			i = m + 1
 		} else {
 			j = m

@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // The bounds of what a snapshot may hold: within them no sum overflows and loads
 // relative to capacities stay distinguishable.
 const (
@@ -83,16 +85,24 @@ type Snapshot struct {
 // Len is the number of items.
 func (s *Snapshot) Len() int { return len(s.Cost) }
 
-func (s *Snapshot) state(i int) float64 {
-	if s.State == nil {
-		return 1
+// stateless is the snapshot with each key counting 1, and residual ones nothing.
+func (s *Snapshot) stateless() *Snapshot {
+	t := *s
+	t.State, t.Instances = nil, slices.Clone(s.Instances)
+	for d := range t.Instances {
+		t.Instances[d].ResidualState = 0
 	}
-	return s.State[i]
+	return &t
 }
 
-func (s *Snapshot) count(i int) int64 {
-	if s.Count == nil {
-		return 1
+func (s *Snapshot) state(i int) float64 { return at(s.State, i, 1) }
+
+func (s *Snapshot) count(i int) int64 { return at(s.Count, i, 1) }
+
+// at is a row's value, or what counts where the column is missing.
+func at[T any](column []T, i int, otherwise T) T {
+	if column == nil {
+		return otherwise
 	}
-	return s.Count[i]
+	return column[i]
 }

@@ -99,12 +99,11 @@ func Strategies() []Info { return append([]Info(nil), registry...) }
 
 // Lookup finds a strategy by its name.
 func Lookup(name string) (Info, bool) {
-	for _, info := range registry {
-		if info.Name == name {
-			return info, true
-		}
+	i := slices.IndexFunc(registry, func(info Info) bool { return info.Name == name })
+	if i < 0 {
+		return Info{}, false
 	}
-	return Info{}, false
+	return registry[i], true
 }
 
 // Run plans with the strategy of that name. An unknown name is an [InputError]
@@ -183,14 +182,6 @@ func (p *problem) run(info Info) *assignment {
 	wait := p.aside(func(q *problem) { q.proof = q.prove(q.o.Certificate) })
 	a := info.algorithm(p)
 	p.proof = wait().proof
-	return a
-}
-
-// complete runs Phases II and III on a; nil when the meter ran out.
-func (a *assignment) complete(psi criterion, byCost bool) *assignment {
-	if !a.rebalance(psi, byCost) {
-		return nil
-	}
 	return a
 }
 
