@@ -34,9 +34,6 @@ func NewLevels(degree int, greatest float64) Levels {
 	return Levels{degree: r, steps: max(1, math.Ceil(greatest/r))}
 }
 
-// Len is m = r + s, the number of levels.
-func (l Levels) Len() float64 { return math.Log2(l.degree) + l.steps }
-
 // Neighbours returns the levels between which 0 ≤ x ≤ y_1 lies: lower ≤ x < upper.
 // They are equal for 0, which stays 0, and for y_1.
 func (l Levels) Neighbours(x float64) (lower, upper float64) {
@@ -64,14 +61,8 @@ type Walk struct {
 	Deviation float64
 }
 
-// Next returns φ(x), the neighbour of x that leaves |δ| smaller; on a tie the
+// choose returns φ(x), the neighbour of x that leaves |δ| smaller; on a tie the
 // lower one.
-func (w *Walk) Next(x float64) float64 {
-	lower, upper := w.Levels.Neighbours(x)
-	return w.choose(x, lower, upper)
-}
-
-// choose is Next for an x whose neighbours are known.
 func (w *Walk) choose(x, lower, upper float64) float64 {
 	low, high := w.Deviation+(x-lower), w.Deviation+(x-upper)
 	if math.Abs(high) < math.Abs(low) {

@@ -83,27 +83,25 @@ func (a *assignment) mend(met []Constraint) *assignment {
 
 // mended is the best that mending comes to, which may be the assignment itself.
 func (a *assignment) mended() *assignment {
-	best := a.clone().complete(largestGamma, false)
-	if best == nil {
+	found := incumbent{best: a.clone().complete(largestGamma, false)}
+	if found.best == nil {
 		if a.onClosed() {
 			return nil
 		}
 		return a
 	}
-	for _, start := range []*assignment{a, best} {
-		if start.onClosed() {
-			continue
-		}
-		b := start.clone()
-		a.p.improve(b, b.mendingCore(), nil, mendingEffort)
-		if b.better(b.score(), best, best.score()) {
-			best = b
+	found.score = found.best.score()
+	for _, start := range []*assignment{a, found.best} {
+		if !start.onClosed() {
+			b := start.clone()
+			a.p.improve(b, b.mendingCore(), nil, mendingEffort)
+			found.offer(b)
 		}
 	}
-	if !a.onClosed() && a.better(a.score(), best, best.score()) {
-		return a
+	if !a.onClosed() {
+		found.offer(a)
 	}
-	return best
+	return found.best
 }
 
 // mendingEffort is how many shifts the search for what mends a plan evaluates.

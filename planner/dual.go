@@ -18,6 +18,17 @@ type prices struct {
 
 func (y *prices) clone() prices { return prices{slices.Clone(y.load), y.table} }
 
+// mean is that of the prices of load that are not 0; else 0.
+func (y *prices) mean() float64 {
+	sum, n := 0.0, 0.0
+	for _, u := range y.load {
+		if u > 0 {
+			sum, n = sum+u, n+1
+		}
+	}
+	return sum / max(n, 1)
+}
+
 // times is y with load so much dearer.
 func (y *prices) times(factor float64) *prices {
 	dear := y.clone()
@@ -239,20 +250,12 @@ const (
 // climb is the ascent.
 func (d *dual) climb() {
 	d.note(d.worth())
-	sum, n := 0.0, 0.0
-	for _, u := range d.y.load {
-		if u > 0 {
-			sum += u
-			n++
-		}
-	}
-	if n == 0 && d.y.table == 0 {
+	if d.loadUnit = d.y.mean(); d.loadUnit == 0 && d.y.table == 0 {
 		return
 	}
 	if d.y.table == 0 && !d.barred() {
 		return // nothing couples the instances: their knapsacks are the optimum
 	}
-	d.loadUnit = sum / max(n, 1)
 	for d.width = widest; d.width > narrowest; d.width *= narrower {
 		value := d.smoothed()
 		for range climbs {

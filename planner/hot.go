@@ -36,22 +36,12 @@ func (p *problem) placeHot() {
 
 // pourHot places most units of a hot item that has many, and returns how many.
 func (p *problem) pourHot(item int32, c, units int64, background []int64) int64 {
-	if units < manyUnits*int64(len(p.live)) {
-		return 0
-	}
-	vessels := make([]vessel, len(p.live))
-	for i, d := range p.live {
-		vessels[i] = vessel{instance: d, base: background[d] + c, weight: p.s.Instances[d].Capacity, most: units}
-	}
-	pour(vessels, units-1, c)
 	poured := int64(0)
-	for _, v := range vessels {
-		if v.units > 0 {
-			background[v.instance] += v.units * c
-			poured += v.units
-			p.hot = append(p.hot, share{item, v.instance, v.units})
-		}
-	}
+	p.pourInto(p.live, background, units, c, unlimited, 1, func(d int32, n int64) {
+		background[d] += n * c
+		poured += n
+		p.hot = append(p.hot, share{item, d, n})
+	})
 	return poured
 }
 

@@ -54,18 +54,26 @@ func pour(vessels []vessel, n, cost int64) {
 
 func (v *vessel) level() float64 { return float64(v.base) / v.weight }
 
-// pourInto pours units of a piece that is nowhere into instances whose loads are
-// their levels, relative to capacities. A unit counts as placed ahead of time:
-// levels are those with it. It returns whether any found a place; some units are
-// always left.
-func (a *assignment) pourInto(instances []int32, piece int32, most func(d int32) int64, ahead int64, put func(d int32, units int64)) bool {
-	n, cost := a.count(piece), a.unitCost(piece)
+// pourInto pours units of a piece that is nowhere into instances; see
+// problem.pourInto.
+func (a *assignment) pourInto(
+	instances []int32, piece int32, most func(d int32) int64, ahead int64, put func(d int32, units int64),
+) bool {
+	return a.p.pourInto(instances, a.load, a.count(piece), a.unitCost(piece), most, ahead, put)
+}
+
+// pourInto pours n units into instances whose loads are their levels, relative to
+// capacities. A unit counts as placed ahead of time: levels are those with it. It
+// returns whether any found a place; some units are always left.
+func (p *problem) pourInto(
+	instances []int32, load []int64, n, cost int64, most func(d int32) int64, ahead int64, put func(d int32, units int64),
+) bool {
 	if cost == 0 || n < manyUnits*int64(len(instances)) {
 		return false
 	}
 	vessels := make([]vessel, len(instances))
 	for i, d := range instances {
-		vessels[i] = vessel{instance: d, base: a.load[d] + ahead*cost, weight: a.p.s.Instances[d].Capacity, most: most(d)}
+		vessels[i] = vessel{instance: d, base: load[d] + ahead*cost, weight: p.s.Instances[d].Capacity, most: most(d)}
 	}
 	pour(vessels, n-1, cost)
 	poured := false

@@ -21,8 +21,7 @@ func readj(p *problem) *assignment {
 		a, _ := start.readjust(*p.o.Sigma)
 		return a
 	}
-	var best *assignment
-	var bestScore score
+	var b incumbent
 	sigma, tracked := 1.0, -1
 	for range sigmaRungs {
 		a := start.clone()
@@ -32,14 +31,12 @@ func readj(p *problem) *assignment {
 			continue
 		}
 		tracked = n
-		if sc := a.score(); best == nil || a.better(sc, best, bestScore) {
-			best, bestScore = a, sc
-		}
+		b.offer(a)
 		if p.meter.reason != "" {
 			break
 		}
 	}
-	return best
+	return b.best
 }
 
 func (a *assignment) clone() *assignment {

@@ -151,16 +151,10 @@ func (a *assignment) uncertain(x *relaxation, y *prices, at *glance, begin, end 
 // typicalPrice is the mean price of load where it has one, else what there is to
 // move per cost.
 func (x *relaxation) typicalPrice(y *prices) float64 {
-	sum, n := 0.0, 0.0
-	for _, u := range y.load {
-		if u > 0 {
-			sum, n = sum+u, n+1
-		}
+	if mean := y.mean(); mean > 0 {
+		return mean
 	}
-	if n == 0 {
-		return x.everything / (float64(x.unitCost*float64(x.p.total)) + 1e-300)
-	}
-	return sum / n
+	return x.everything / (float64(x.unitCost*float64(x.p.total)) + 1e-300)
 }
 
 // send places all units of a piece, each where there is most room.

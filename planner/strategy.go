@@ -225,26 +225,23 @@ func (p *problem) trials(firstFit bool, next func(n, excess int64) int64) *assig
 	for _, e := range order.E {
 		total += p.s.count(int(e.piece))
 	}
-	var best *assignment
-	var bestScore score
+	var b incumbent
 	for n := int64(0); ; {
 		if !p.meter.spend(int64(p.s.Len()/itemsPerUnit) + 1) {
-			return best
+			return b.best
 		}
 		a := newAssignment(p)
 		a.moveBack(&order, n)
 		if a = a.complete(largestGamma, false); a == nil {
-			return best
+			return b.best
 		}
 		sc := a.score()
 		if firstFit && sc.tableExcess == 0 {
 			return a
 		}
-		if best == nil || a.better(sc, best, bestScore) {
-			best, bestScore = a, sc
-		}
+		b.keep(a, sc)
 		if n == total {
-			return best
+			return b.best
 		}
 		n = min(total, next(n, sc.tableExcess))
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -38,7 +37,7 @@ func run(ctx context.Context, f *formulation, limit time.Duration) (answer, erro
 	}
 	defer os.RemoveAll(dir)
 	model, solution := filepath.Join(dir, "model.lp"), filepath.Join(dir, "solution")
-	if err := writeFile(model, f); err != nil {
+	if err := os.WriteFile(model, f.text(), 0o600); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+grace)
@@ -62,14 +61,6 @@ func run(ctx context.Context, f *formulation, limit time.Duration) (answer, erro
 	}
 	a.time = took
 	return a, nil
-}
-
-func writeFile(path string, f *formulation) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.write(file), file.Close())
 }
 
 // parse reads the solution file, whose first line says how it ended, and the

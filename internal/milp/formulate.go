@@ -3,6 +3,7 @@ package milp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
@@ -204,22 +205,20 @@ func (f *formulation) load(d int32) {
 	if f.imbalance {
 		limit = f.problem.Fair[d] - f.problem.Background[d]
 	}
-	r := row{}
 	for _, c := range f.classes {
 		if c.from == d {
 			limit -= c.cost * float64(c.units)
 		}
 	}
-	for v, x := range f.variables {
-		switch c := f.classes[x.class]; {
-		case c.cost == 0:
-		case c.from == d:
-			r.terms = append(r.terms, term{v, -c.cost * f.costs})
-		case x.to == d:
-			r.terms = append(r.terms, term{v, c.cost * f.costs})
+	r := row{limit: limit * f.costs, terms: f.terms(func(c class, to int32) float64 {
+		switch d {
+		case c.from:
+			return -c.cost * f.costs
+		case to:
+			return c.cost * f.costs
 		}
-	}
-	r.limit = limit * f.costs
+		return 0
+	})}
 	switch {
 	case f.imbalance && f.meanFair > 0:
 		r.terms = append(r.terms, term{excessLoad, -f.problem.Fair[d] / f.meanFair})
@@ -230,12 +229,18 @@ func (f *formulation) load(d int32) {
 }
 
 func (r row) whole() bool {
-	for _, t := range r.terms {
-		if t.coefficient != math.Trunc(t.coefficient) {
-			return false
+	return !slices.ContainsFunc(r.terms, func(t term) bool { return t.coefficient != math.Trunc(t.coefficient) })
+}
+
+// terms are those of the variables whose coefficient is not 0.
+func (f *formulation) terms(coefficient func(c class, to int32) float64) []term {
+	var terms []term
+	for v, x := range f.variables {
+		if by := coefficient(f.classes[x.class], x.to); by != 0 {
+			terms = append(terms, term{v, by})
 		}
 	}
-	return true
+	return terms
 }
 
 // add keeps a row. One without variables holds, or the problem is infeasible.
@@ -266,17 +271,15 @@ func (f *formulation) table() {
 			limit -= c.units
 		}
 	}
-	r := row{limit: float64(limit)}
-	for v, x := range f.variables {
-		c := f.classes[x.class]
-		switch {
-		case c.from == c.home:
-			r.terms = append(r.terms, term{v, 1})
-		case x.to == c.home:
-			r.terms = append(r.terms, term{v, -1})
+	f.add(row{limit: float64(limit), terms: f.terms(func(c class, to int32) float64 {
+		switch c.home {
+		case c.from:
+			return 1
+		case to:
+			return -1
 		}
-	}
-	f.add(r)
+		return 0
+	})})
 }
 
 // migration bounds what moves.
@@ -287,15 +290,12 @@ func (f *formulation) migration() {
 	if m.Unit == planner.MigrationKeys {
 		r.limit = math.Floor(m.Amount * (1 + 1e-9))
 	}
-	for v, x := range f.variables {
-		by := f.classes[x.class].state * states
+	r.terms = f.terms(func(c class, _ int32) float64 {
 		if m.Unit == planner.MigrationKeys {
-			by = 1
+			return 1
 		}
-		if by > 0 {
-			r.terms = append(r.terms, term{v, by})
-		}
-	}
+		return c.state * states
+	})
 	f.add(r)
 }
 

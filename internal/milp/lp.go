@@ -1,14 +1,13 @@
 package milp
 
 import (
-	"bufio"
-	"io"
+	"bytes"
 	"strconv"
 )
 
-// write prints the formulation in the LP format. Numbers are exact.
-func (f *formulation) write(w io.Writer) error {
-	l := lpWriter{Writer: bufio.NewWriter(w)}
+// text is the formulation in the LP format. Numbers are exact.
+func (f *formulation) text() []byte {
+	var l lpText
 	l.print("Minimize\nobj:")
 	terms := make([]term, 0, len(f.variables)+1)
 	for v, x := range f.variables {
@@ -41,19 +40,18 @@ func (f *formulation) write(w io.Writer) error {
 		l.print(name(v), "\n")
 	}
 	l.print("End\n")
-	return l.Flush()
+	return l.Bytes()
 }
 
-// lpWriter remembers its first error until Flush.
-type lpWriter struct{ *bufio.Writer }
+type lpText struct{ bytes.Buffer }
 
-func (l lpWriter) print(words ...string) {
+func (l *lpText) print(words ...string) {
 	for _, w := range words {
-		_, _ = l.WriteString(w) // Flush reports it
+		l.WriteString(w)
 	}
 }
 
-func (l lpWriter) terms(terms []term) {
+func (l *lpText) terms(terms []term) {
 	for i, t := range terms {
 		if i%8 == 7 {
 			l.print("\n") // the solver reads lines of limited length

@@ -80,32 +80,31 @@ func (c Config) withDefaults() Config {
 
 // validate checks c, whose defaults are filled in.
 func (c Config) validate() error {
-	bad := func(field, detail string) error { return &planner.InputError{Row: -1, Field: field, Detail: detail} }
 	switch {
 	case c.Keys < 1 || c.Keys > math.MaxInt32:
-		return bad("keys", "must be from 1 to "+strconv.Itoa(math.MaxInt32))
+		return planner.Invalid("keys", "must be from 1 to "+strconv.Itoa(math.MaxInt32))
 	case c.Instances < 1 || c.Instances > math.MaxInt32:
-		return bad("instances", "must be from 1 to "+strconv.Itoa(math.MaxInt32))
+		return planner.Invalid("instances", "must be from 1 to "+strconv.Itoa(math.MaxInt32))
 	case c.Distribution != Zipf && c.Distribution != LogNormal:
-		return bad("distribution", "must be zipf or lognormal")
+		return planner.Invalid("distribution", "must be zipf or lognormal")
 	case !nonNegative(c.Z):
-		return bad("z", "must be ≥ 0 and finite")
+		return planner.Invalid("z", "must be ≥ 0 and finite")
 	case c.Distribution != Zipf && c.Z != 0:
-		return bad("z", "belongs to the zipf distribution")
+		return planner.Invalid("z", "belongs to the zipf distribution")
 	case c.Distribution == Zipf && (c.Mu != 0 || c.Sigma != 0):
-		return bad("mu", "belongs to the lognormal distribution, as does sigma")
+		return planner.Invalid("mu", "belongs to the lognormal distribution, as does sigma")
 	case math.IsNaN(c.Mu) || math.IsInf(c.Mu, 0):
-		return bad("mu", "must be finite")
+		return planner.Invalid("mu", "must be finite")
 	case c.Distribution == LogNormal && !(nonNegative(c.Sigma) && c.Sigma > 0):
-		return bad("sigma", "must be > 0 and finite")
+		return planner.Invalid("sigma", "must be > 0 and finite")
 	case c.Tuples < 1 || c.Tuples > math.MaxUint32:
-		return bad("tuples", "must be from 1 to "+strconv.FormatUint(math.MaxUint32, 10))
+		return planner.Invalid("tuples", "must be from 1 to "+strconv.FormatUint(math.MaxUint32, 10))
 	case !nonNegative(c.Fluctuation):
-		return bad("fluctuation", "must be ≥ 0 and finite")
+		return planner.Invalid("fluctuation", "must be ≥ 0 and finite")
 	case c.Window < 1:
-		return bad("window", "must be ≥ 1")
+		return planner.Invalid("window", "must be ≥ 1")
 	case !nonNegative(c.BytesPerTuple):
-		return bad("bytes_per_tuple", "must be ≥ 0 and finite")
+		return planner.Invalid("bytes_per_tuple", "must be ≥ 0 and finite")
 	}
 	return nil
 }
