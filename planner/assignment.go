@@ -26,17 +26,10 @@ func newAssignment(p *problem) *assignment {
 	a := &assignment{p: p, at: slices.Clone(p.s.Current), load: slices.Clone(p.before)}
 	if p.s.Count != nil {
 		a.units = slices.Clone(p.s.Count)
-		a.items = make([]int32, p.s.Len())
-		for i := range a.items {
-			a.items[i] = int32(i)
-		}
+		a.items = upTo(p.s.Len())
 	}
 	for _, h := range p.hot {
-		piece := h.item
-		if a.units != nil && a.count(piece) > h.count {
-			piece = a.split(piece, h.count)
-		}
-		a.move(piece, h.to)
+		a.moveUnits(h.item, h.count, h.to)
 	}
 	return a
 }
@@ -96,6 +89,16 @@ func (a *assignment) move(piece, to int32) {
 		a.load[to] += cost
 	}
 	a.at[piece] = to
+}
+
+// moveUnits puts that many units of a piece somewhere else. It reports whether any
+// are left behind.
+func (a *assignment) moveUnits(piece int32, units int64, to int32) (left bool) {
+	if left = units < a.count(piece); left {
+		piece = a.split(piece, units)
+	}
+	a.move(piece, to)
+	return left
 }
 
 // rankedPiece pairs a piece with its rank.

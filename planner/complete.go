@@ -44,14 +44,9 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 // carryOut makes moves of items that are not hot.
 func (a *assignment) carryOut(moves []Move) {
 	for _, m := range moves {
-		piece := m.Item
-		if a.p.isHot(int(piece)) {
-			continue
+		if !a.p.isHot(int(m.Item)) {
+			a.moveUnits(m.Item, m.Count, m.To)
 		}
-		if m.Count < a.count(piece) {
-			piece = a.split(piece, m.Count)
-		}
-		a.move(piece, m.To)
 	}
 }
 
@@ -190,7 +185,9 @@ func (a *assignment) mendingCore() []int32 {
 		for _, x := range list[:n] {
 			take(x.piece)
 		}
-		slices.SortFunc(list, func(x, y near) int { return cmp.Or(cmp.Compare(x.off, y.off), a.compareChunks(x.ranked, y.ranked)) })
+		slices.SortFunc(list, func(x, y near) int {
+			return cmp.Or(cmp.Compare(x.off, y.off), a.compareChunks(x.ranked, y.ranked))
+		})
 		for _, x := range list[:n] {
 			take(x.piece)
 		}

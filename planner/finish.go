@@ -10,11 +10,7 @@ import (
 func (p *problem) unmoved() *assignment {
 	a := &assignment{p: p, at: p.s.Current, load: p.before}
 	if p.s.Count != nil {
-		a.units = p.s.Count
-		a.items = make([]int32, p.s.Len())
-		for i := range a.items {
-			a.items[i] = int32(i)
-		}
+		a.units, a.items = p.s.Count, upTo(p.s.Len())
 	}
 	return a
 }

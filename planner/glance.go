@@ -3,6 +3,7 @@ package planner
 import (
 	"iter"
 	"math"
+	"slices"
 )
 
 // glance tells at little cost, under given prices, that a key at home surely
@@ -21,11 +22,7 @@ const cautious = 1e-12 // more than what rounding can do
 
 // glanceAt is the glance under given prices.
 func (x *relaxation) glanceAt(y *prices) *glance {
-	entry := make([]float64, len(y.load))
-	for d := range entry {
-		entry[d] = y.table
-	}
-	return x.glance(y.load, entry, x.cheapest(y))
+	return x.glance(y.load, slices.Repeat([]float64{y.table}, len(y.load)), x.cheapest(y))
 }
 
 // cheapest is the least price of load.
@@ -42,10 +39,8 @@ func (x *relaxation) cheapest(y *prices) float64 {
 // entry, by instance.
 func (x *relaxation) glance(here, entry []float64, there float64) *glance {
 	p, n := x.p, len(here)
-	at := &glance{p: p, cost: make([]float64, n), fits: make([]float64, n), rest: make([]float64, n), perCost: make([]float64, n)}
-	for d := range at.cost {
-		at.cost[d], at.fits[d] = -1, -1
-	}
+	no := slices.Repeat([]float64{-1}, n)
+	at := &glance{p: p, cost: no, fits: slices.Clone(no), rest: make([]float64, n), perCost: make([]float64, n)}
 	// The scale of costs is a power of two, unless out of range. What rounds to
 	// fixed point changes by no more than a unit.
 	scale := p.cost.Scaled(x.unitCost)

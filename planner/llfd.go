@@ -33,11 +33,7 @@ type parts struct {
 }
 
 func newParts(instances int) *parts {
-	p := &parts{on: make([]int32, instances)}
-	for d := range p.on {
-		p.on[d] = nowhere
-	}
-	return p
+	return &parts{on: slices.Repeat([]int32{nowhere}, instances)}
 }
 
 // forget is for the next candidate.

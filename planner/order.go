@@ -19,6 +19,15 @@ func (k *Keys) Compare(i, j int32) int {
 	return bytes.Compare(k.At(int(i)), k.At(int(j)))
 }
 
+// upTo returns 0, 1, … n−1.
+func upTo(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
 // heavierFirst orders items by descending cost.
 func (s *Snapshot) heavierFirst(a, b int32) int {
 	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Keys.Compare(a, b))
@@ -26,10 +35,7 @@ func (s *Snapshot) heavierFirst(a, b int32) int {
 
 // canonicalOrder returns the items in canonical key order.
 func (s *Snapshot) canonicalOrder() []int32 {
-	order := make([]int32, s.Len())
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := upTo(s.Len())
 	slices.SortFunc(order, s.Keys.Compare)
 	return order
 }

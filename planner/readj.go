@@ -63,7 +63,7 @@ func (a *assignment) evacuate() bool {
 			if room := a.p.limit[h] - a.load[h]; cost > room || !a.p.isLive[h] {
 				if pourable {
 					pourable = false
-					a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) })
+					a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.moveUnits(piece, units, d) })
 				}
 				to = a.leastLoadedWith(cost)
 			} else if cost > 0 {
@@ -72,12 +72,7 @@ func (a *assignment) evacuate() bool {
 			if cost == 0 {
 				units = a.count(piece)
 			}
-			left = units < a.count(piece)
-			if left {
-				a.move(a.split(piece, units), to)
-			} else {
-				a.move(piece, to)
-			}
+			left = a.moveUnits(piece, units, to)
 		}
 	}
 	return true
@@ -108,12 +103,8 @@ func (a *assignment) returnEntries() bool {
 		if cost := a.unitCost(piece); cost > 0 {
 			units = min(units, room/cost)
 		}
-		switch {
-		case room < 0 || units == 0:
-		case units < a.count(piece):
-			a.move(a.split(piece, units), h)
-		default:
-			a.move(piece, h)
+		if room >= 0 && units > 0 {
+			a.moveUnits(piece, units, h)
 		}
 	}
 	return true

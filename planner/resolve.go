@@ -252,14 +252,9 @@ type instanceIndex struct {
 func newInstanceIndex(instances []Instance) instanceIndex {
 	x := instanceIndex{sorted: instances}
 	if last := int(instances[len(instances)-1].ID); last < 4*len(instances)+1024 {
-		x.dense = make([]int32, last+1)
-		for i := range x.dense {
-			x.dense[i] = -1
-		}
-		for i, d := range instances {
-			if d.ID >= 0 {
-				x.dense[d.ID] = int32(i)
-			}
+		x.dense = slices.Repeat([]int32{-1}, last+1)
+		for i, d := range instances { // whose ids are ≥ 0
+			x.dense[d.ID] = int32(i)
 		}
 	}
 	return x

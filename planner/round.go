@@ -165,7 +165,7 @@ func (a *assignment) send(q pending, rooms *exact.Heap[int32]) {
 		room := a.p.limit[to] - a.load[to]
 		if pourable && room < q.cost { // nowhere is room
 			pourable = false
-			if a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.move(a.split(piece, units), d) }) {
+			if a.pourInto(a.p.live, piece, unlimited, 1, func(d int32, units int64) { a.moveUnits(piece, units, d) }) {
 				rooms.Heapify()
 				continue
 			}
@@ -173,13 +173,9 @@ func (a *assignment) send(q pending, rooms *exact.Heap[int32]) {
 		if units > 1 && q.cost > 0 {
 			units = min(units, max(1, room/q.cost))
 		}
-		part := piece
-		if units < a.count(piece) {
-			part = a.split(piece, units)
-		}
-		a.move(part, to)
+		left := a.moveUnits(piece, units, to)
 		rooms.Sink(0)
-		if part == piece {
+		if !left {
 			return
 		}
 	}

@@ -161,10 +161,7 @@ func (a *assignment) chunks(pieces []int32) []int32 {
 func (s *search) tallyUp() {
 	a, p := s.a, s.p
 	s.now.score, s.now.state = a.score(), a.tally().state
-	s.overIndex = make([]int32, len(s.load))
-	for d := range s.overIndex {
-		s.overIndex[d] = -1
-	}
+	s.overIndex = slices.Repeat([]int32{none}, len(s.load))
 	for _, d := range p.live {
 		s.watch(d)
 	}

@@ -272,10 +272,7 @@ func (a *assignment) moveBack(order *lazyOrder, n int64) {
 		piece := order.E[i].piece
 		units := min(n, a.count(piece))
 		n -= units
-		if units < a.count(piece) {
-			piece = a.split(piece, units)
-		}
-		a.move(piece, a.hash(piece))
+		a.moveUnits(piece, units, a.hash(piece))
 	}
 }
 

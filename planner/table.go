@@ -25,11 +25,8 @@ type RoutingTable struct {
 // stands twice or is too long is an [InputError] whose Row is the index of its
 // (second) entry.
 func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
-	order := make([]int, len(entries))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return bytes.Compare(entries[a].Key, entries[b].Key) })
+	order := upTo(len(entries))
+	slices.SortStableFunc(order, func(a, b int32) int { return bytes.Compare(entries[a].Key, entries[b].Key) })
 	t := &RoutingTable{keys: NewKeys(len(entries)), instances: make([]int32, 0, len(entries))}
 	t.keys.reserve(entries)
 	size := uint64(1) << bits.Len(uint(2*len(entries)))
@@ -37,10 +34,10 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	for n, i := range order {
 		e := entries[i]
 		if len(e.Key) > MaxKeyBytes {
-			return nil, InvalidRow(i, "key", "is longer than 1024 bytes")
+			return nil, InvalidRow(int(i), "key", "is longer than 1024 bytes")
 		}
 		if n > 0 && bytes.Equal(entries[order[n-1]].Key, e.Key) {
-			return nil, InvalidRow(i, "key", "stands twice in the routing table")
+			return nil, InvalidRow(int(i), "key", "stands twice in the routing table")
 		}
 		t.keys.Append(e.Key)
 		t.instances = append(t.instances, e.Instance)
