@@ -76,7 +76,8 @@ var boundaries = []boundary{
 		imports: []string{
 			"bufio", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "io",
 			"log/slog", "net", anyHTTP, "net/url", "os", "runtime/debug", "slices", "strconv", "strings", "sync", "time",
-			chi, "github.com/go-json-experiment/json", "github.com/klauspost/compress/...",
+			chi, "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext",
+			"github.com/klauspost/compress/...",
 			"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/...",
 		},
 		reach: []string{anySQL, pgx, sqlite},

@@ -162,7 +162,8 @@ func newParts(s *planner.Snapshot) []part {
 	parts := make([]part, len(s.Instances))
 	for d := range parts {
 		from, to := start[d], start[d+1]
-		parts[d] = part{s: s, keys: all.keys[from:to], hash: all.hash[from:to], tie: all.tie[from:to], cost: all.cost[from:to]}
+		parts[d] = part{s: s, keys: all.keys[from:to], hash: all.hash[from:to], tie: all.tie[from:to],
+			cost: all.cost[from:to]}
 		if s.State != nil {
 			parts[d].state = all.state[from:to]
 		}
@@ -308,12 +309,14 @@ func (c *Compression) assemble(parts []part) {
 	}
 	c.Records = make([]Record, 0, n)
 	c.Items = &planner.Snapshot{
-		Instances: s.Instances, Retained: s.RetainedEntries(), Partial: s.Partial, HashChanged: s.HashChanged, Drifted: s.Drifted,
+		Instances: s.Instances, Retained: s.RetainedEntries(), Partial: s.Partial, HashChanged: s.HashChanged,
+		Drifted: s.Drifted,
 		Current: make([]int32, 0, n), Hash: make([]int32, 0, n),
 	}
 	for d, p := range parts {
 		for _, x := range p.classes {
-			c.Records = append(c.Records, Record{s.Instances[d].ID, s.Instances[d].ID, s.Instances[x.hash].ID, x.cost, x.state, x.count})
+			c.Records = append(c.Records, Record{s.Instances[d].ID, s.Instances[d].ID, s.Instances[x.hash].ID, x.cost,
+				x.state, x.count})
 			c.Items.Current, c.Items.Hash = append(c.Items.Current, int32(d)), append(c.Items.Hash, x.hash)
 		}
 		c.Items.Cost, c.Items.State = append(c.Items.Cost, p.meanCost...), append(c.Items.State, p.meanState...)

@@ -17,7 +17,8 @@ import (
 // onOne is a snapshot of keys on the first of two instances, whose hash instance
 // is the second.
 func onOne(costs ...float64) *planner.Snapshot {
-	s := &planner.Snapshot{Instances: []planner.Instance{{ID: 3, Capacity: 1}, {ID: 8, Capacity: 1}}, Keys: planner.NewKeys(len(costs))}
+	s := &planner.Snapshot{Instances: []planner.Instance{{ID: 3, Capacity: 1}, {ID: 8, Capacity: 1}},
+		Keys: planner.NewKeys(len(costs))}
 	for i, c := range costs {
 		s.Keys.Append(fmt.Appendf(nil, "k%d", i))
 		s.Cost, s.State = append(s.Cost, c), append(s.State, 1)

@@ -180,7 +180,8 @@ func TestHLHEAgainstLiteral(t *testing.T) {
 		for _, x := range xs {
 			lower, upper := levels.Neighbours(x)
 			if l, u := literal.neighbours(x); l != lower || u != upper {
-				t.Fatalf("R = %d, up to %v: neighbours of %v are %v and %v, want %v and %v", degree, greatest, x, lower, upper, l, u)
+				t.Fatalf("R = %d, up to %v: neighbours of %v are %v and %v, want %v and %v", degree, greatest, x,
+					lower, upper, l, u)
 			}
 			if err := literal.follow(x, w.Next(x), slack); err != nil {
 				t.Fatalf("R = %d, up to %v, of %v: %v", degree, greatest, xs, err)
@@ -204,7 +205,8 @@ func TestNeighboursOfLevels(t *testing.T) {
 					}
 					lower, upper := levels.Neighbours(x)
 					if l, u := literal.neighbours(x); l != lower || u != upper {
-						t.Errorf("R = %d, up to %v: neighbours of %v are %v and %v, want %v and %v", degree, greatest, x, lower, upper, l, u)
+						t.Errorf("R = %d, up to %v: neighbours of %v are %v and %v, want %v and %v", degree, greatest, x,
+							lower, upper, l, u)
 					}
 				}
 			}

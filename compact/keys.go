@@ -101,7 +101,8 @@ func (ch *chooser) choose(d int32, departures []departure) {
 	for i := range departures {
 		x := &departures[i]
 		for _, f := range x.flows {
-			surplus += ch.slack[f.to] * float64(f.count) * c.Items.Cost[x.class] / max(ch.into[f.to], math.SmallestNonzeroFloat64)
+			surplus += ch.slack[f.to] * float64(f.count) * c.Items.Cost[x.class] / max(ch.into[f.to],
+				math.SmallestNonzeroFloat64)
 		}
 		if x.count < c.Records[x.class].Count {
 			partial = append(partial, x)

@@ -64,7 +64,8 @@ func checkCompression(c *compact.Compression, degree int, scales compact.Scales,
 		checkStateScale(c, scales.State),
 		checkRecords(c),
 		checkWalks("cost", c, degree, c.Keys.Cost, c.Scales.Cost, func(r compact.Record) float64 { return r.Cost }, exact),
-		checkWalks("state", c, degree, statesOf(c.Keys), c.Scales.State, func(r compact.Record) float64 { return r.State }, exact),
+		checkWalks("state", c, degree, statesOf(c.Keys), c.Scales.State,
+			func(r compact.Record) float64 { return r.State }, exact),
 		checkItems(c),
 		checkLoads(c),
 	)
@@ -141,7 +142,8 @@ func compareRecords(a, b compact.Record) int {
 // checkWalks walks the values of each instance in the order of the paper, equal
 // ones in canonical key order, and compares what they became with the literal
 // walk; and their sum with the error bound.
-func checkWalks(what string, c *compact.Compression, degree int, values []float64, scale float64, of func(compact.Record) float64, exact bool) error {
+func checkWalks(what string, c *compact.Compression, degree int, values []float64, scale float64,
+	of func(compact.Record) float64, exact bool) error {
 	s, greatest := c.Keys, 0.0
 	for _, v := range values {
 		greatest = max(greatest, v/scale)
@@ -212,13 +214,15 @@ func checkItems(c *compact.Compression) error {
 // checkItemsOf checks items whose real costs and states are known.
 func checkItemsOf(c *compact.Classes, cost, state []float64) error {
 	s := c.Items
-	if s.Len() != len(c.Records) || s.Keys.Len() != s.Len() || s.State != nil && len(s.State) != s.Len() || len(s.Count) != s.Len() {
+	if s.Len() != len(c.Records) || s.Keys.Len() != s.Len() || s.State != nil && len(s.State) != s.Len() ||
+		len(s.Count) != s.Len() {
 		return fmt.Errorf("%d items, %d keys, %d states and %d counts of %d records",
 			s.Len(), s.Keys.Len(), len(s.State), len(s.Count), len(c.Records))
 	}
 	for n, r := range c.Records {
 		from, home := s.Instances[s.Current[n]].ID, s.Instances[s.Hash[n]].ID
-		if from != r.Current || home != r.Hash || !near(s.Cost[n], cost[n], cost[n]) || !near(stateOf(s, n), state[n], state[n]) || s.Count[n] != r.Count {
+		if from != r.Current || home != r.Hash || !near(s.Cost[n], cost[n], cost[n]) ||
+			!near(stateOf(s, n), state[n], state[n]) || s.Count[n] != r.Count {
 			return fmt.Errorf("item %d is of cost %v, state %v, %d keys, on %d, hash %d; want cost %v, state %v as %+v",
 				n, s.Cost[n], stateOf(s, n), s.Count[n], from, home, cost[n], state[n], r)
 		}
@@ -247,7 +251,8 @@ func checkLoads(c *compact.Compression) error {
 		retained = items.Retained
 	}
 	if items.Partial != real.Partial || table(items)+retained != table(real) {
-		return fmt.Errorf("a table of %d entries, partial %t; want %d, %t", table(items), items.Partial, table(real), real.Partial)
+		return fmt.Errorf("a table of %d entries, partial %t; want %d, %t", table(items), items.Partial,
+			table(real), real.Partial)
 	}
 	return nil
 }
@@ -301,7 +306,8 @@ func checkError(c *compact.Compression, p *compact.Plan) error {
 			}
 			unseen := 0x1p-56 * all / actual // costs below 2⁻⁶² of all count as nothing
 			if !(math.Abs(x.got-want) <= 1e-12*(1+want)+unseen*(1+want)) && x.got != want {
-				return fmt.Errorf("error of instance %d %s is %v, want |%v − %v| / %v = %v", d, x.when, x.got, estimated, actual, actual, want)
+				return fmt.Errorf("error of instance %d %s is %v, want |%v − %v| / %v = %v", d, x.when, x.got, estimated,
+					actual, actual, want)
 			}
 		}
 	}

@@ -13,7 +13,8 @@ type Plan struct {
 	*planner.Plan
 	// Classes is what the strategy decided about the items, without a certificate.
 	Classes *planner.Plan
-	// Error is, by instance, how far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0.
+	// Error is, by instance, how far the load that the records come to is off: |estimated − actual| /
+	// actual, 0 where both are 0.
 	Error []planner.Comparison
 }
 
@@ -130,7 +131,8 @@ func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
 		}
 		left[class] -= m.Count
 		if int32(to) != c.Items.Current[class] {
-			merged = append(merged, planner.Move{Item: int32(class), From: c.Items.Current[class], To: int32(to), Count: m.Count})
+			merged = append(merged, planner.Move{Item: int32(class), From: c.Items.Current[class], To: int32(to),
+				Count: m.Count})
 		}
 	}
 	return c.keysOf(mergeMoves(merged), make([]float64, len(c.Keys.Instances))), nil

@@ -20,7 +20,8 @@ import (
 // cases count together is known for these.
 func names() []string {
 	return []string{
-		planner.Mixed, planner.Optimal, planner.MixedBruteForce, planner.MinMig, planner.MinTable, planner.LLFD, planner.Readj,
+		planner.Mixed, planner.Optimal, planner.MixedBruteForce, planner.MinMig, planner.MinTable, planner.LLFD,
+		planner.Readj,
 		planner.LPT,
 	}
 }
@@ -73,7 +74,8 @@ func check(s *planner.Snapshot, o planner.Options, p *planner.Plan) error {
 		return err
 	}
 	return errors.Join(slices.DeleteFunc(slices.Clone(all.Unwrap()), func(err error) bool {
-		return strings.HasSuffix(err.Error(), "though there was nothing to do") || strings.HasPrefix(err.Error(), "cause balanced")
+		return strings.HasSuffix(err.Error(), "though there was nothing to do") ||
+			strings.HasPrefix(err.Error(), "cause balanced")
 	})...)
 }
 
@@ -130,13 +132,15 @@ func TestPlansOfRandomCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(violations(s, o, plannertest.AssignmentOf(own))) == 0 {
-			t.Errorf("case %d, %s, R = %d: does not meet its limit of %v, unlike the plan of the keys themselves\n%s", n, strategy, degree, broken, c)
+			t.Errorf("case %d, %s, R = %d: does not meet its limit of %v, unlike the plan of the keys themselves\n%s", n,
+				strategy, degree, broken, c)
 		}
 		if p.Certificate.Infeasible {
 			infeasible++
 		}
 	}
-	t.Logf("%d plans of classes meet all constraints, so do %d plans of their keys, %d of them without mending; of the others %d are proven to be impossible",
+	t.Logf("%d plans of classes meet all constraints, so do %d plans of their keys, %d of them without mending; of the "+
+		"others %d are proven to be impossible",
 		ofClasses, ofKeys, asPlanned, infeasible)
 	if ofKeys < ofClasses*98/100 || asPlanned < ofKeys*9/10 {
 		t.Error("too few")
@@ -174,7 +178,8 @@ func TestCertificatesOfTinyCases(t *testing.T) {
 		}
 		_, best := plannertest.Optimum(s, o)
 		if best.Violated == 0 && (p.Certificate.Infeasible || bound > best.Objective*(1+1e-9)+unseen(s, o)) {
-			t.Fatalf("%s: bound %v, infeasible %t, but the optimum is %v\n%s", strategy, bound, p.Certificate.Infeasible, best.Objective, c)
+			t.Fatalf("%s: bound %v, infeasible %t, but the optimum is %v\n%s", strategy, bound, p.Certificate.Infeasible,
+				best.Objective, c)
 		}
 	}
 }
@@ -198,7 +203,8 @@ func describe(p *compact.Plan) []string {
 	for n := range p.Unset {
 		out = append(out, fmt.Sprintf("unset %q", p.UnsetKey(n)))
 	}
-	return append(out, fmt.Sprintf("%+v %v %v %v %d %+v %d %s", p.Migration, p.Theta, p.Underload, p.Causes, p.TableAfter, p.Instances, p.WorkUnits, p.EndReason))
+	return append(out, fmt.Sprintf("%+v %v %v %v %d %+v %d %s", p.Migration, p.Theta, p.Underload, p.Causes, p.TableAfter,
+		p.Instances, p.WorkUnits, p.EndReason))
 }
 
 func TestPlansDoNotDependOnRowOrder(t *testing.T) {

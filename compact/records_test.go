@@ -116,7 +116,8 @@ func posted(r *rand.Rand, distinct bool) (*compact.Statistics, planner.Configura
 	for d := range conf.Instances {
 		conf.Instances[d].Capacity = []float64{1, 1, 1, 2, 0.5}[r.IntN(5)]
 	}
-	st := &compact.Statistics{Scales: compact.Scales{Cost: math.Ldexp(1, r.IntN(7)-3), State: math.Ldexp(1, r.IntN(7)-3)}, Partial: r.IntN(4) == 0}
+	st := &compact.Statistics{Scales: compact.Scales{Cost: math.Ldexp(1, r.IntN(7)-3), State: math.Ldexp(1, r.IntN(7)-3)},
+		Partial: r.IntN(4) == 0}
 	base := planner.Base{Configuration: conf}
 	drain := r.IntN(3) == 0
 	if drain {
@@ -165,7 +166,8 @@ func TestPlansOfPostedRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(checkClassPlan(o, p), checkMoves(c, p), checkExploded(r, c, o, p), checkOneByOne(c, strategy, o, p, distinct)); err != nil {
+		if err := errors.Join(checkClassPlan(o, p), checkMoves(c, p), checkExploded(r, c, o, p),
+			checkOneByOne(c, strategy, o, p, distinct)); err != nil {
 			t.Fatalf("case %d, %s: %v\n%+v", n, strategy, err, st)
 		}
 	}
@@ -196,12 +198,14 @@ func checkPosted(c *compact.Classes, st *compact.Statistics, base planner.Base) 
 	if len(units) > 0 {
 		return fmt.Errorf("no records of %v", units)
 	}
-	if c.Scales != st.Scales || c.Items.Partial != st.Partial || c.Items.Retained != base.Retained || c.Items.HashChanged != base.HashChanged {
+	if c.Scales != st.Scales || c.Items.Partial != st.Partial || c.Items.Retained != base.Retained ||
+		c.Items.HashChanged != base.HashChanged {
 		return fmt.Errorf("scales %v, partial %t, retained %d", c.Scales, c.Items.Partial, c.Items.Retained)
 	}
 	for _, x := range st.Residual {
 		at := slices.IndexFunc(c.Items.Instances, func(d planner.Instance) bool { return d.ID == x.Instance })
-		if in := c.Items.Instances[at]; in.ResidualCost != x.Cost || in.ResidualState != x.State || in.ResidualKeys != x.Keys {
+		if in := c.Items.Instances[at]; in.ResidualCost != x.Cost || in.ResidualState != x.State ||
+			in.ResidualKeys != x.Keys {
 			return fmt.Errorf("residual of %+v, want %+v", in, x)
 		}
 	}
@@ -264,8 +268,10 @@ func checkExploded(r *rand.Rand, c *compact.Classes, o planner.Options, p *plann
 	}
 	score := plannertest.ScoreOf(keys, o, a)
 	table := score.Table + c.Items.Retained
-	if table != p.TableAfter || score.Moves != p.Migration.Keys || !near(score.Objective, p.Migration.Objective, score.Objective) {
-		return fmt.Errorf("exploded: a table of %d, %d moves, objective %v; the plan says %d, %+v", table, score.Moves, score.Objective, p.TableAfter, p.Migration)
+	if table != p.TableAfter || score.Moves != p.Migration.Keys ||
+		!near(score.Objective, p.Migration.Objective, score.Objective) {
+		return fmt.Errorf("exploded: a table of %d, %d moves, objective %v; the plan says %d, %+v", table, score.Moves,
+			score.Objective, p.TableAfter, p.Migration)
 	}
 	load := make([]float64, len(keys.Instances))
 	for d, in := range keys.Instances {
@@ -308,7 +314,8 @@ func checkOneByOne(c *compact.Classes, strategy string, o planner.Options, p *pl
 		return fmt.Errorf("the plan is balanced: %t; that of its keys: %t", p.Balanced, q.Balanced)
 	}
 	if distinct && (q.TableAfter != p.TableAfter || q.Migration != p.Migration) {
-		return fmt.Errorf("a table of %d and %+v, of the keys %d and %+v", p.TableAfter, p.Migration, q.TableAfter, q.Migration)
+		return fmt.Errorf("a table of %d and %+v, of the keys %d and %+v", p.TableAfter, p.Migration,
+			q.TableAfter, q.Migration)
 	}
 	return nil
 }
@@ -345,7 +352,8 @@ func TestNewClassesErrors(t *testing.T) {
 			wantInputError(t, fmt.Sprintf("%+v in row %d", st.Records[row], row), err, want, x.field)
 		}
 	}
-	for _, scales := range []compact.Scales{{Cost: 0, State: 1}, {Cost: 1, State: math.NaN()}, {Cost: math.Inf(1), State: 1}, {Cost: -1, State: 1}} {
+	for _, scales := range []compact.Scales{{Cost: 0, State: 1}, {Cost: 1, State: math.NaN()},
+		{Cost: math.Inf(1), State: 1}, {Cost: -1, State: 1}} {
 		var in *planner.InputError
 		st := &compact.Statistics{Scales: scales, Records: []compact.Record{good}}
 		if _, err := compact.NewClasses(st, target(1, 2), planner.Base{}); !errors.As(err, &in) || in.Row != -1 {

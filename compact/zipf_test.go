@@ -116,7 +116,8 @@ func TestFinestPlansAreAsGood(t *testing.T) {
 }
 
 func compareFinest(t *testing.T, what string, got *compact.Plan, want *planner.Plan) {
-	t.Logf("%s: θ %.5f, table %d, M %.5f; on keys %.5f, %d, %.5f", what, got.Theta.After, got.TableAfter, got.Migration.Fraction,
+	t.Logf("%s: θ %.5f, table %d, M %.5f; on keys %.5f, %d, %.5f", what, got.Theta.After, got.TableAfter,
+		got.Migration.Fraction,
 		want.Theta.After, want.TableAfter, want.Migration.Fraction)
 	if got.Balanced != want.Balanced || got.TableWithinLimit != want.TableWithinLimit {
 		t.Errorf("%s: balanced %t, table within its limit %t", what, got.Balanced, got.TableWithinLimit)
@@ -155,7 +156,8 @@ func TestErrorOfZipf(t *testing.T) {
 			for d, e := range p.Error {
 				before, after = max(before, e.Before), max(after, e.After)
 				if bound := float64(degree) * c.Scales.Cost / 2 / load[d]; e.Before > bound*(1+1e-9) {
-					t.Errorf("%d instances, R = %d: an error of %v on instance %d, more than %v", instances, degree, e.Before, d, bound)
+					t.Errorf("%d instances, R = %d: an error of %v on instance %d, more than %v", instances, degree,
+						e.Before, d, bound)
 				}
 			}
 			t.Logf("%d instances, R = %d: %.4f %% before, %.4f %% after", instances, degree, 100*before, 100*after)

@@ -41,21 +41,22 @@ func BenchmarkPlan(b *testing.B) {
 	limit := int64(3000)
 	for _, name := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt"} {
 		for _, size := range planSizes {
-			b.Run(fmt.Sprintf("strategy=%s/keys=%.0e/instances=%d", name, float64(size.keys), size.instances), func(b *testing.B) {
-				s := zipfSnapshot(size.keys, size.instances)
-				var plan *planner.Plan
-				b.ReportAllocs()
-				for b.Loop() {
-					var err error
-					plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit})
-					if err != nil {
-						b.Fatal(err)
+			b.Run(fmt.Sprintf("strategy=%s/keys=%.0e/instances=%d", name, float64(size.keys), size.instances),
+				func(b *testing.B) {
+					s := zipfSnapshot(size.keys, size.instances)
+					var plan *planner.Plan
+					b.ReportAllocs()
+					for b.Loop() {
+						var err error
+						plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit})
+						if err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-				b.ReportMetric(100*plan.Migration.Fraction, "%moved")
-				b.ReportMetric(float64(plan.TableAfter), "entries")
-				b.ReportMetric(100*plan.Theta.After, "%theta")
-			})
+					b.ReportMetric(100*plan.Migration.Fraction, "%moved")
+					b.ReportMetric(float64(plan.TableAfter), "entries")
+					b.ReportMetric(100*plan.Theta.After, "%theta")
+				})
 		}
 	}
 }
@@ -93,13 +94,15 @@ func BenchmarkCertificate(b *testing.B) {
 	for _, size := range planSizes {
 		s := zipfSnapshot(size.keys, size.instances)
 		for _, level := range []planner.CertificateLevel{planner.CertificateOff, planner.CertificateFast} {
-			b.Run(fmt.Sprintf("keys=%.0e/instances=%d/certificate=%s", float64(size.keys), size.instances, level), func(b *testing.B) {
-				for b.Loop() {
-					if _, err := planner.Run("mixed", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit, Certificate: level}); err != nil {
-						b.Fatal(err)
+			b.Run(fmt.Sprintf("keys=%.0e/instances=%d/certificate=%s", float64(size.keys), size.instances, level),
+				func(b *testing.B) {
+					for b.Loop() {
+						if _, err := planner.Run("mixed", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
+							Certificate: level}); err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-			})
+				})
 		}
 	}
 }

@@ -52,7 +52,8 @@ func TestCompleteMendsWhatWasMet(t *testing.T) {
 func completeCase(r *rand.Rand) (*plannertest.Case, string) {
 	// Of a fixed list: with one more strategy every case would be another one.
 	strategies := []string{
-		planner.Mixed, planner.Optimal, planner.MixedBruteForce, planner.MinMig, planner.MinTable, planner.LLFD, planner.Readj,
+		planner.Mixed, planner.Optimal, planner.MixedBruteForce, planner.MinMig, planner.MinTable, planner.LLFD,
+		planner.Readj,
 		planner.LPT,
 	}
 	c, strategy := plannertest.Tiny(r), strategies[r.IntN(len(strategies))]
@@ -96,7 +97,8 @@ func TestCompleteStrategiesPlans(t *testing.T) {
 			same++
 			g, w := byKey(got), byKey(want)
 			if !slices.Equal(g[:len(g)-1], w[:len(w)-1]) || got.Migration != want.Migration || got.Theta != want.Theta ||
-				!slices.Equal(got.Instances, want.Instances) || !slices.Equal(got.Set, want.Set) || !slices.Equal(got.Unset, want.Unset) {
+				!slices.Equal(got.Instances, want.Instances) || !slices.Equal(got.Set, want.Set) ||
+				!slices.Equal(got.Unset, want.Unset) {
 				t.Fatalf("%s: %q\nwant %q\n%s", strategy, g, w, c)
 			}
 			if got.WorkUnits != 0 {
@@ -164,7 +166,8 @@ func TestCompleteGarbage(t *testing.T) {
 			}
 		}
 		if x := p.Certificate; s.Len() <= 8 {
-			if _, best := plannertest.Optimum(s, c.Options); best.Violated == 0 && (x.Infeasible || x.LowerBound > best.Objective*(1+1e-9)) {
+			if _, best := plannertest.Optimum(s, c.Options); best.Violated == 0 &&
+				(x.Infeasible || x.LowerBound > best.Objective*(1+1e-9)) {
 				t.Fatalf("bound %v, infeasible %t; the optimum is %+v\n%s", x.LowerBound, x.Infeasible, best, c)
 			}
 		}
@@ -181,7 +184,8 @@ func TestCompleteWithinMigrationLimit(t *testing.T) {
 		c := plannertest.Tiny(r)
 		plannertest.LimitMigration(r, c)
 		s := c.Snapshot()
-		p, err := planner.Complete("given", s, c.Options, anyMoves(r, s, plannertest.ProblemOf(s, c.Options).Live), everything...)
+		p, err := planner.Complete("given", s, c.Options, anyMoves(r, s, plannertest.ProblemOf(s, c.Options).Live),
+			everything...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +262,8 @@ func TestCompleteStops(t *testing.T) {
 func TestCompleteErrors(t *testing.T) {
 	c := plannertest.Tiny(rand.New(rand.NewPCG(65, 65)))
 	var in *planner.InputError
-	if _, err := planner.Complete("given", c.Snapshot(), planner.Options{ThetaMax: -1}, nil); !errors.As(err, &in) || in.Field != "theta_max" {
+	if _, err := planner.Complete("given", c.Snapshot(), planner.Options{ThetaMax: -1}, nil); !errors.As(err, &in) ||
+		in.Field != "theta_max" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -109,7 +109,8 @@ var wildKinds = map[string]func(r *rand.Rand) coverItem{
 		return coverItem{cost: 1 + r.Int64N(1<<r.IntN(59)), weight: math.Ldexp(1+r.Float64(), r.IntN(2000)-1040)}
 	},
 	"mixed magnitudes": func(r *rand.Rand) coverItem {
-		return coverItem{cost: 1 + r.Int64N(1<<r.IntN(20)), weight: []float64{0, 5e-324, 1e-310, 1, 3, 1e16, 1e290}[r.IntN(7)]}
+		return coverItem{cost: 1 + r.Int64N(1<<r.IntN(20)),
+			weight: []float64{0, 5e-324, 1e-310, 1, 3, 1e16, 1e290}[r.IntN(7)]}
 	},
 	"tiny": func(r *rand.Rand) coverItem {
 		return coverItem{cost: 1 + r.Int64N(100), weight: float64(r.IntN(50)) * 5e-324}

@@ -12,7 +12,8 @@ const isFrozen = "is a frozen instance, of which nothing is known"
 // markCoverage marks the instances of which the statistics say little.
 func (r *resolver) markCoverage() error {
 	if len(r.stats.Frozen) > 0 && r.base.HashChanged {
-		return Invalid("frozen", "must be empty when the instances or the hash function change: then every instance has to say what it holds")
+		return Invalid("frozen", "must be empty when the instances or the hash function change: then every instance has to "+
+			"say what it holds")
 	}
 	if err := r.mark("partial_on", r.stats.PartialOn, false); err != nil {
 		return err

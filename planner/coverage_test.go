@@ -31,7 +31,8 @@ func TestNewSnapshotMarksCoverage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1, Partial: true}, {ID: 2, Capacity: 1, Partial: true, Frozen: true}}
+	want := []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1, Partial: true},
+		{ID: 2, Capacity: 1, Partial: true, Frozen: true}}
 	if d := cmp.Diff(want, s.Instances); d != "" {
 		t.Error(d)
 	}
@@ -56,15 +57,27 @@ func TestNewSnapshotRefusesCoverage(t *testing.T) {
 		row   int
 		field string
 	}{
-		"partial on nobody":    {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 7} }, -1, "partial_on"},
-		"partial out of order": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 0} }, -1, "partial_on"},
-		"partial twice":        {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 1} }, -1, "partial_on"},
-		"nobody frozen":        {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{-1} }, -1, "frozen"},
+		"partial on nobody": {func(s *planner.Statistics, _ *planner.Configuration,
+			_ *planner.Base) {
+			s.PartialOn = []int32{1, 7}
+		}, -1, "partial_on"},
+		"partial out of order": {func(s *planner.Statistics, _ *planner.Configuration,
+			_ *planner.Base) {
+			s.PartialOn = []int32{1, 0}
+		}, -1, "partial_on"},
+		"partial twice": {func(s *planner.Statistics, _ *planner.Configuration,
+			_ *planner.Base) {
+			s.PartialOn = []int32{1, 1}
+		}, -1, "partial_on"},
+		"nobody frozen": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{-1} },
+			-1, "frozen"},
 		"frozen out of order": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.PartialOn, s.Frozen = nil, []int32{2, 1}
 		}, -1, "frozen"},
-		"frozen twice": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{2, 2} }, -1, "frozen"},
-		"in both":      {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 2} }, -1, "frozen"},
+		"frozen twice": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{2, 2} },
+			-1, "frozen"},
+		"in both": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 2} },
+			-1, "frozen"},
 		"all frozen": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.PartialOn, s.Frozen = nil, []int32{0, 1, 2}
 		}, -1, "frozen"},
@@ -72,11 +85,13 @@ func TestNewSnapshotRefusesCoverage(t *testing.T) {
 			c.Instances = instances(1, 2)
 			s.PartialOn, s.Frozen = nil, []int32{1, 2}
 		}, -1, "frozen"},
-		"another hash": {func(_ *planner.Statistics, _ *planner.Configuration, b *planner.Base) { b.HashChanged = true }, -1, "frozen"},
+		"another hash": {func(_ *planner.Statistics, _ *planner.Configuration, b *planner.Base) { b.HashChanged = true },
+			-1, "frozen"},
 		"residual": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.Residual = []planner.Residual{{Instance: 2}}
 		}, -1, "residual/0/instance"},
-		"reported": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Instance[2] = 2 }, 2, "instance"},
+		"reported": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Instance[2] = 2 },
+			2, "instance"},
 		"by hash": {func(s *planner.Statistics, _ *planner.Configuration, b *planner.Base) {
 			s.Instance, b.Table = nil, nil
 		}, 1, "instance"},
@@ -102,7 +117,8 @@ func TestSnapshotValidatesFrozen(t *testing.T) {
 		"instances/2/residual": func(s *planner.Snapshot) { s.Instances[2].ResidualKeys = 1 },
 		"instances":            func(s *planner.Snapshot) { s.Instances[0].Drained, s.Instances[1].Drained = true, true },
 		"instance":             func(s *planner.Snapshot) { s.Current[1] = 2 },
-		"hash_instance":        func(s *planner.Snapshot) { s.Instances[2].Drained = true }, // no hash goes to what was removed
+		// no hash goes to what was removed
+		"hash_instance": func(s *planner.Snapshot) { s.Instances[2].Drained = true },
 	} {
 		stats, config, base := littleKnown(t)
 		s, err := planner.NewSnapshot(stats, config, base)
@@ -120,7 +136,8 @@ func TestSnapshotValidatesFrozen(t *testing.T) {
 func TestFingerprintOfCoverage(t *testing.T) {
 	seen := map[[16]byte]string{}
 	for _, x := range []struct{ partialOn, frozen []int32 }{
-		{nil, nil}, {[]int32{1}, nil}, {nil, []int32{1}}, {[]int32{2}, nil}, {[]int32{1}, []int32{2}}, {[]int32{2}, []int32{1}}, {[]int32{1, 2}, nil},
+		{nil, nil}, {[]int32{1}, nil}, {nil, []int32{1}}, {[]int32{2}, nil}, {[]int32{1}, []int32{2}},
+		{[]int32{2}, []int32{1}}, {[]int32{1, 2}, nil},
 	} {
 		s := planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, PartialOn: x.partialOn, Frozen: x.frozen}
 		f, what := s.Fingerprint(), fmt.Sprint(x)
@@ -212,9 +229,11 @@ func TestFrozenForcesEntries(t *testing.T) {
 // that for the end of the matter.
 func TestFrozenAndDrained(t *testing.T) {
 	hash := lookup{"a": 0, "b": 1}
-	now, old := planner.Configuration{Instances: instances(0, 1), Hash: hash}, planner.Configuration{Instances: instances(0, 1, 2), Hash: hash}
+	now, old := planner.Configuration{Instances: instances(0, 1), Hash: hash},
+		planner.Configuration{Instances: instances(0, 1, 2), Hash: hash}
 	stats := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 1}, Frozen: []int32{2}}
-	s, err := planner.NewSnapshot(stats, now, planner.Base{Configuration: old, Table: table(t, planner.Entry{Key: []byte("there"), Instance: 2})})
+	s, err := planner.NewSnapshot(stats, now, planner.Base{Configuration: old,
+		Table: table(t, planner.Entry{Key: []byte("there"), Instance: 2})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +242,8 @@ func TestFrozenAndDrained(t *testing.T) {
 	}
 	for _, strategy := range names() {
 		p := run(t, strategy, s, planner.Options{})
-		if !p.Empty() || p.TableAfter != 1 || !slices.Equal(p.Causes, []planner.Cause{planner.CauseBalanced, planner.CauseFrozen}) {
+		if !p.Empty() || p.TableAfter != 1 || !slices.Equal(p.Causes,
+			[]planner.Cause{planner.CauseBalanced, planner.CauseFrozen}) {
 			t.Errorf("%s: %v %v %v, a table of %d, causes %v", strategy, p.Moves, p.Set, p.Unset, p.TableAfter, p.Causes)
 		}
 	}
@@ -260,7 +280,8 @@ func withFrozen(r *rand.Rand, c *plannertest.Case) (*plannertest.Case, int32) {
 	if at > 0 {
 		id = c.Instances[at-1].ID + 1
 	}
-	d.Instances = slices.Insert(d.Instances, int(at), planner.Instance{ID: id, Capacity: 1 + r.Float64(), Partial: true, Frozen: true, Drained: r.IntN(3) == 0})
+	d.Instances = slices.Insert(d.Instances, int(at),
+		planner.Instance{ID: id, Capacity: 1 + r.Float64(), Partial: true, Frozen: true, Drained: r.IntN(3) == 0})
 	for i := range d.Items {
 		for _, index := range []*int32{&d.Items[i].Current, &d.Items[i].Hash} {
 			if *index >= at {
@@ -300,7 +321,8 @@ func TestFrozenForNothing(t *testing.T) {
 			t.Errorf("certificate: %s", diff)
 		}
 		got.Instances = slices.Delete(got.Instances, int(at), int(at)+1)
-		if got.Causes = slices.DeleteFunc(got.Causes, func(c planner.Cause) bool { return c == planner.CauseFrozen }); slices.Contains(want.Causes, planner.CauseFrozen) {
+		if got.Causes = slices.DeleteFunc(got.Causes,
+			func(c planner.Cause) bool { return c == planner.CauseFrozen }); slices.Contains(want.Causes, planner.CauseFrozen) {
 			got.Causes = append(got.Causes, planner.CauseFrozen)
 		}
 		if a, b := byKey(got), byKey(want); !slices.Equal(a, b) {

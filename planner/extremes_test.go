@@ -33,7 +33,8 @@ func TestDominatingCost(t *testing.T) {
 func TestScaledCosts(t *testing.T) {
 	for _, strategy := range names() {
 		beta := 0.7
-		for name, o := range map[string]planner.Options{"default": {ThetaMax: 0.08}, "beta=0.7": {ThetaMax: 0.08, Beta: &beta}} {
+		for name, o := range map[string]planner.Options{"default": {ThetaMax: 0.08},
+			"beta=0.7": {ThetaMax: 0.08, Beta: &beta}} {
 			s := zipfSnapshot(2000, 7)
 			want := run(t, strategy, s, o)
 			for _, exponent := range []int{-900, -3, 900} {
@@ -43,7 +44,8 @@ func TestScaledCosts(t *testing.T) {
 					scaled.Cost[i] = math.Ldexp(s.Cost[i], exponent)
 				}
 				if got := run(t, strategy, &scaled, o); !sameMoves(got, want) {
-					t.Errorf("%s, %s: costs scaled by 2^%d give %d moves instead of %d", strategy, name, exponent, len(got.Moves), len(want.Moves))
+					t.Errorf("%s, %s: costs scaled by 2^%d give %d moves instead of %d", strategy, name, exponent, len(got.Moves),
+						len(want.Moves))
 				}
 			}
 		}
@@ -78,7 +80,8 @@ func TestStopIsAsked(t *testing.T) {
 		s.Current[i], s.Hash[i] = int32(i%4), int32((i+1)%4)
 	}
 	limit, asked := int64(0), 0
-	plan, err := planner.Run("mixed_bf", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit, Stop: func() bool { asked++; return asked > 2 }})
+	plan, err := planner.Run("mixed_bf", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
+		Stop: func() bool { asked++; return asked > 2 }})
 	if err != nil {
 		t.Fatal(err)
 	}

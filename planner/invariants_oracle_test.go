@@ -199,7 +199,8 @@ func TestInputNotMutated(t *testing.T) {
 func TestCheckNoticesChanges(t *testing.T) {
 	t.Parallel()
 	c := figure4()
-	c.Items = append(c.Items, plannertest.Item{Key: "hot", Cost: 90, State: 3, Count: 1, Current: 1, Hash: 1, Entry: planner.NoInstance})
+	c.Items = append(c.Items, plannertest.Item{Key: "hot", Cost: 90, State: 3, Count: 1, Current: 1, Hash: 1,
+		Entry: planner.NoInstance})
 	c.Absent = []planner.Entry{{Key: []byte("gone"), Instance: 1}}
 	s := c.Snapshot()
 	c.Options.ThetaMax = 0.01

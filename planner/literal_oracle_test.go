@@ -50,7 +50,8 @@ func TestLiteralTiny(t *testing.T) {
 
 func TestLiteralMedium(t *testing.T) {
 	t.Parallel()
-	cases := map[string]int{"llfd": 300, "lpt": 300, "mintable": 300, "minmig": 300, "mixed": 150, "mixed_bf": 12, "readj": 12}
+	cases := map[string]int{"llfd": 300, "lpt": 300, "mintable": 300, "minmig": 300, "mixed": 150,
+		"mixed_bf": 12, "readj": 12}
 	for _, strategy := range literals {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()

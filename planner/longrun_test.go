@@ -63,7 +63,8 @@ func TestMinMigTableConverges(t *testing.T) {
 		mean += x / float64(len(late))
 	}
 	want := float64(instances-1) / instances * keys
-	t.Logf("table after 1, 10, 100 and %d adjustments: %.0f, %.0f, %.0f, %.0f; mean of the later half %.1f, (N_D−1)/N_D·K = %.0f",
+	t.Logf("table after 1, 10, 100 and %d adjustments: %.0f, %.0f, %.0f, %.0f; mean of the later half %.1f, "+
+		"(N_D−1)/N_D·K = %.0f",
 		len(sizes), sizes[0], sizes[9], sizes[99], sizes[len(sizes)-1], mean, want)
 	if math.Abs(mean/want-1) > 0.05 {
 		t.Errorf("the table has %.1f entries in the long run, want %.0f within 5 %%", mean, want)

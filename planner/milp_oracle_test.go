@@ -33,7 +33,8 @@ type drift struct {
 }
 
 func (d drift) String() string {
-	s := fmt.Sprintf("K=%d N=%d w=%d i=%d %s θ=%v", d.keys, d.instances, d.window, d.intervals, cmp.Or(d.driver, "mixed"), d.theta)
+	s := fmt.Sprintf("K=%d N=%d w=%d i=%d %s θ=%v", d.keys, d.instances, d.window, d.intervals,
+		cmp.Or(d.driver, "mixed"), d.theta)
 	if d.limit >= 0 {
 		s += fmt.Sprintf(" A=%d", d.limit)
 	}
@@ -130,7 +131,8 @@ var gateDrifts = []drift{
 	{keys: 500, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: 300, seed: 4},
 	{keys: 1000, instances: 5, window: 1, intervals: 3, theta: 0.2, limit: 300, seed: 3, driver: "optimal"},
 	{keys: 300, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: -1, seed: 1, drain: 1},
-	{keys: 500, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: 3000, seed: 1, capacities: []float64{1, 2, 1, 0.5}},
+	{keys: 500, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: 3000, seed: 1,
+		capacities: []float64{1, 2, 1, 0.5}},
 }
 
 // allDrifts are not chosen for anything; the solver will not finish some.
@@ -155,8 +157,10 @@ func allDrifts() []drift {
 	return append(ds,
 		drift{keys: 2000, instances: 10, window: 5, intervals: 2, theta: 0.1, limit: -1, seed: 31, drain: 2},
 		drift{keys: 2000, instances: 10, window: 5, intervals: 3, theta: 0.1, limit: 3000, seed: 32, add: 1},
-		drift{keys: 2000, instances: 8, window: 5, intervals: 3, theta: 0.08, limit: 3000, seed: 33, capacities: []float64{1, 2, 0.5, 1.5}},
-		drift{keys: 5000, instances: 10, window: 5, intervals: 2, theta: 0.08, limit: -1, seed: 34, capacities: []float64{1, 3}, drain: 1, add: 1},
+		drift{keys: 2000, instances: 8, window: 5, intervals: 3, theta: 0.08, limit: 3000, seed: 33,
+			capacities: []float64{1, 2, 0.5, 1.5}},
+		drift{keys: 5000, instances: 10, window: 5, intervals: 2, theta: 0.08, limit: -1, seed: 34,
+			capacities: []float64{1, 3}, drain: 1, add: 1},
 	)
 }
 
@@ -180,7 +184,8 @@ func TestSolverOracle(t *testing.T) {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "case\tsolver\toptimum\tsolver's bound\tsolver's time\toptimal\tratio\tbound\tbound / optimum\ttime\tspeed-up\t")
+	fmt.Fprintln(w, "case\tsolver\toptimum\tsolver's bound\tsolver's time\toptimal\tratio\tbound\tbound / "+
+		"optimum\ttime\tspeed-up\t")
 	var rows []comparison
 	for _, d := range drifts {
 		x := compareWithSolver(t, d, limits)

@@ -53,7 +53,8 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 		p.proof.demandWhole()
 		b.try(p.proof.whole(), &p.proof.root.y)
 	}
-	if !b.closed() && b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+*p.o.TableLimit/justAbove {
+	if !b.closed() && b.best != nil && b.score.violated == 1 && 0 < b.score.tableExcess && b.score.tableExcess < 1+
+		*p.o.TableLimit/justAbove {
 		b.offer(p.undershoot(b.score.tableExcess, b.effort.evaluations))
 	}
 	if p.concurrent() {
@@ -62,7 +63,8 @@ func minMigration(p *problem, level CertificateLevel) *assignment {
 	if b.best == nil {
 		return nil
 	}
-	if !b.closed() && p.proof.root.y.table > 0 && (b.score.violated > 0 || b.score.objective > wideGap*p.proof.lowerBound()) {
+	if !b.closed() && p.proof.root.y.table > 0 &&
+		(b.score.violated > 0 || b.score.objective > wideGap*p.proof.lowerBound()) {
 		b.offer(p.smallTable(p.proof, b.effort.evaluations))
 	}
 	if b.score.violated == 0 {

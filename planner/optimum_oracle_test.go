@@ -85,7 +85,8 @@ func (y *truth) judgePlan(p *planner.Plan) error {
 	case c.Infeasible && c.LowerBound != 0:
 		return fmt.Errorf("lower bound %v though infeasible", c.LowerBound)
 	case y.feasible() && above(c.LowerBound, y.best.Objective, y.noise):
-		return fmt.Errorf("lower bound %v above the optimum %v by %v", c.LowerBound, y.best.Objective, c.LowerBound-y.best.Objective)
+		return fmt.Errorf("lower bound %v above the optimum %v by %v", c.LowerBound, y.best.Objective,
+			c.LowerBound-y.best.Objective)
 	case score.Violated == 0 && above(c.LowerBound, p.Migration.Objective, 0):
 		return fmt.Errorf("lower bound %v above the plan's objective %v", c.LowerBound, p.Migration.Objective)
 	}
@@ -173,7 +174,8 @@ var levels = []planner.CertificateLevel{planner.CertificateFast, planner.Certifi
 
 // eachVaried judges many cases side by side. The first that fails is made small,
 // as long as it fails alike, and reported.
-func eachVaried(t *testing.T, n int, seed uint64, judge func(*rand.Rand, *plannertest.Case) (what string, fails func(*plannertest.Case) error)) {
+func eachVaried(t *testing.T, n int, seed uint64,
+	judge func(*rand.Rand, *plannertest.Case) (what string, fails func(*plannertest.Case) error)) {
 	t.Helper()
 	const workers = 4
 	var wg sync.WaitGroup
@@ -329,11 +331,14 @@ func (y *tally) count(x *truth, p *planner.Plan) {
 func (y *tally) String() string {
 	var b strings.Builder
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
-	fmt.Fprintf(&b, "%d cases: %.1f %% feasible, of these %.1f %% not for free\n", y.cases, share(y.feasible, y.cases), share(y.priced, y.feasible))
-	fmt.Fprintf(&b, "optimal reaches the optimum in %d of %d feasible cases (%.2f %%)\n", y.reached, y.feasible, share(y.reached, y.feasible))
+	fmt.Fprintf(&b, "%d cases: %.1f %% feasible, of these %.1f %% not for free\n", y.cases, share(y.feasible, y.cases),
+		share(y.priced, y.feasible))
+	fmt.Fprintf(&b, "optimal reaches the optimum in %d of %d feasible cases (%.2f %%)\n", y.reached, y.feasible,
+		share(y.reached, y.feasible))
 	for i, level := range levels {
 		v := y.bounds[i]
-		fmt.Fprintf(&b, "certificate %-5s: bound / optimum %.4f on average, the optimum itself in %.1f %%; %.1f %% of the infeasible cases proven so\n",
+		fmt.Fprintf(&b, "certificate %-5s: bound / optimum %.4f on average, the optimum itself in %.1f %%; %.1f %% of the "+
+			"infeasible cases proven so\n",
 			level, v.ratio/float64(max(1, y.priced)), share(v.exact, y.priced), share(v.infeasible, y.infeasible))
 	}
 	return b.String()
@@ -344,7 +349,8 @@ func TestBalanceOracle(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	cases, feasible, reached, exact := 0, 0, 0, 0
-	eachVaried(t, oracleCases(t, 400), 82, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	eachVaried(t, oracleCases(t, 400), 82, func(r *rand.Rand, c *plannertest.Case) (string,
+		func(*plannertest.Case) error) {
 		plannertest.LimitMigration(r, c)
 		for _, level := range levels {
 			p, best, err := judgeBalance(c, level)
@@ -372,7 +378,8 @@ func TestBalanceOracle(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Logf("%d plans, %d of them feasible; optimal reaches the least θ in %d, the bound is the least θ in %d", cases, feasible, reached, exact)
+	t.Logf("%d plans, %d of them feasible; optimal reaches the least θ in %d, the bound is the least θ in %d", cases,
+		feasible, reached, exact)
 	if feasible < cases/2 {
 		t.Error("too few of the cases are feasible")
 	}

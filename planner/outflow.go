@@ -102,7 +102,8 @@ type outflowPart struct {
 func (o *outflow) part(first, end int) outflowPart {
 	p, s := o.x.p, o.x.p.s
 	n := len(o.need)
-	q := outflowPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n), leavers: make([][]coverItem, n)}
+	q := outflowPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n),
+		leavers: make([][]coverItem, n)}
 	for i := first; i < end; i++ {
 		cost, units, d := p.cost.Fixed(s.Cost[i]), s.count(i), s.Current[i]
 		if !o.looked[d] && d == s.Hash[i] && p.isLive[d] && cost <= o.x.least && o.y.load[d] == 0 {

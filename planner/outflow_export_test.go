@@ -76,7 +76,8 @@ func (o *outflow) tooRough(root *outflowNode) bool {
 					continue
 				}
 				o.look(a.at)
-				if x := o.covers.cover(o.without(a.at, o.decided(a.at)), a.need); x.feasible && a.bound > x.weight+0x1p-48*math.Abs(x.weight) {
+				if x := o.covers.cover(o.without(a.at, o.decided(a.at)), a.need); x.feasible && a.bound > x.weight+
+					0x1p-48*math.Abs(x.weight) {
 					return true
 				}
 			}

@@ -39,7 +39,8 @@ func TestOutflowBounds(t *testing.T) {
 			if got.Plan == nil {
 				continue
 			}
-			if sc := plannertest.ScoreOf(s, c.Options, plannertest.AssignmentOf(got.Plan)); sc.Violated == 0 && above(got.Bound, sc.Objective, x.noise) {
+			if sc := plannertest.ScoreOf(s, c.Options, plannertest.AssignmentOf(got.Plan)); sc.Violated == 0 &&
+				above(got.Bound, sc.Objective, x.noise) {
 				t.Fatalf("bound %v, plan %v\n%s", got.Bound, sc.Objective, c)
 			}
 			if x.feasible() && x.best.Objective > 0 && got.Bound >= x.best.Objective*(1-1e-9) {
@@ -78,6 +79,7 @@ func TestOutflowOfHeavyKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want.Objective != 10 || p.Migration.Objective != 10 || p.Certificate.LowerBound != 10 || *p.Certificate.Gap != 0 {
-		t.Errorf("optimum %v, plan %v, certificate %+v; want 10 of all; moves %+v", want.Objective, p.Migration.Objective, p.Certificate, p.Moves)
+		t.Errorf("optimum %v, plan %v, certificate %+v; want 10 of all; moves %+v", want.Objective, p.Migration.Objective,
+			p.Certificate, p.Moves)
 	}
 }

@@ -47,10 +47,12 @@ func TestPaperDefaults(t *testing.T) {
 					t.Errorf("seed %d, interval %d: %s needs %d entries", seed, interval, p.Strategy, p.TableAfter)
 				}
 			}
-			fmt.Fprintf(&b, "K=%d seed %d interval %d: mixed %.2f %% (table %d), mintable %.2f %% (table %d)\n", s.Len(), seed, interval,
+			fmt.Fprintf(&b, "K=%d seed %d interval %d: mixed %.2f %% (table %d), mintable %.2f %% (table %d)\n", s.Len(),
+				seed, interval,
 				100*mixed.Migration.Fraction, mixed.TableAfter, 100*mintable.Migration.Fraction, mintable.TableAfter)
 			if mixed.Migration.State > mintable.Migration.State {
-				t.Errorf("seed %d, interval %d: mixed moves %v, mintable %v", seed, interval, mixed.Migration.State, mintable.Migration.State)
+				t.Errorf("seed %d, interval %d: mixed moves %v, mintable %v", seed, interval, mixed.Migration.State,
+					mintable.Migration.State)
 			}
 			for _, m := range mixed.Moves {
 				current[m.Item] = m.To
@@ -60,7 +62,8 @@ func TestPaperDefaults(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-func paperWorkload(t *testing.T, keys, instances int, seed uint64) (*workload.Generator, planner.Configuration, []int32) {
+func paperWorkload(t *testing.T, keys, instances int, seed uint64) (*workload.Generator,
+	planner.Configuration, []int32) {
 	t.Helper()
 	var nodes []partitioner.Instance
 	var config planner.Configuration
@@ -73,7 +76,8 @@ func paperWorkload(t *testing.T, keys, instances int, seed uint64) (*workload.Ge
 		t.Fatal(err)
 	}
 	config.Hash = hash
-	g, err := workload.New(workload.Config{Keys: keys, Instances: instances, Z: 0.85, Fluctuation: 1, Window: 5, Seed: seed})
+	g, err := workload.New(workload.Config{Keys: keys, Instances: instances, Z: 0.85, Fluctuation: 1,
+		Window: 5, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func TestPartsMakeNoDifference(t *testing.T) {
 			"a Stop":             plan(s, 4, stoppable),
 			"its own budget":     plan(s, 4, budgeted),
 		} {
-			if other.Migration != alone.Migration || other.WorkUnits != alone.WorkUnits || other.TableAfter != alone.TableAfter ||
+			if other.Migration != alone.Migration || other.WorkUnits != alone.WorkUnits ||
+				other.TableAfter != alone.TableAfter ||
 				!reflect.DeepEqual(other.Certificate, alone.Certificate) || !reflect.DeepEqual(other.Instances, alone.Instances) {
 				t.Errorf("%s, %s: %+v, %+v, %d units; alone %+v, %+v, %d units", name, what,
 					other.Migration, other.Certificate, other.WorkUnits, alone.Migration, alone.Certificate, alone.WorkUnits)

@@ -3,7 +3,8 @@ package planner
 // Outcome is what [Front] compares: the three things that a plan trades against
 // each other, and the constraints that it violates. Less is better in each.
 type Outcome struct {
-	Violations int     // constraints violated: an instance above L_max or the migration limit exceeded, the table above A_max
+	// constraints violated: an instance above L_max or the migration limit exceeded, the table above A_max
+	Violations int
 	Objective  float64 // Σ (S(k)+o) over the migrations
 	Table      int64   // N_A', the size of the planned table
 	Theta      float64 // the largest overload after

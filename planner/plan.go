@@ -21,7 +21,8 @@ const (
 	CauseHotKey         Cause = "hot_key"         // a single key exceeds every instance's L_max
 	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
 	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
-	CauseFrozen         Cause = "frozen"          // of some instances nothing is known: what is there stays there, drained or not
+	// of some instances nothing is known: what is there stays there, drained or not
+	CauseFrozen Cause = "frozen"
 )
 
 // Reason says why an item migrates.

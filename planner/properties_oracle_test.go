@@ -27,9 +27,11 @@ func byKey(p *planner.Plan) []string {
 		out = append(out, fmt.Sprintf("unset %q", p.UnsetKey(n)))
 	}
 	for _, h := range p.HotKeys {
-		out = append(out, fmt.Sprintf("hot %q on %d: %v, %d, %v", key(h.Item), id(h.Instance), h.Cost, h.Pieces, h.ForcedTheta))
+		out = append(out, fmt.Sprintf("hot %q on %d: %v, %d, %v", key(h.Item), id(h.Instance), h.Cost, h.Pieces,
+			h.ForcedTheta))
 	}
-	return append(out, fmt.Sprintf("%s %v %t %t %d → %d", p.EndReason, p.Causes, p.Balanced, p.TableWithinLimit, p.TableBefore, p.TableAfter),
+	return append(out, fmt.Sprintf("%s %v %t %t %d → %d", p.EndReason, p.Causes, p.Balanced, p.TableWithinLimit,
+		p.TableBefore, p.TableAfter),
 		fmt.Sprintf("%v %v %v %+v %+v %d", p.Theta, p.Underload, p.Skewness, p.Migration, p.Instances, p.WorkUnits))
 }
 
@@ -163,7 +165,8 @@ func TestZeroCostKey(t *testing.T) {
 		}
 		home := int32(slices.IndexFunc(c.Instances, planner.Instance.Live))
 		d := c.Clone()
-		d.Items = append(d.Items, plannertest.Item{Key: "idle", State: 3, Count: 1, Current: home, Hash: home, Entry: planner.NoInstance})
+		d.Items = append(d.Items, plannertest.Item{Key: "idle", State: 3, Count: 1, Current: home, Hash: home,
+			Entry: planner.NoInstance})
 		got, want := run(t, strategy, d.Snapshot(), d.Options).Moves, run(t, strategy, c.Snapshot(), c.Options).Moves
 		idle := int32(len(c.Items))
 		if strategy != "lpt" && slices.ContainsFunc(got, func(m planner.Move) bool { return m.Item == idle }) {

@@ -254,7 +254,8 @@ func (r *readjuster) swap(from, to, piece, other int32, cost int64, yield func(c
 
 // firstOfCost is the first index of the run of equal costs that holds index i.
 func (r *readjuster) firstOfCost(list []ranked, i int) int {
-	at, _ := slices.BinarySearchFunc(list, list[i].rank, func(x ranked, want uint64) int { return cmp.Compare(x.rank, want) })
+	at, _ := slices.BinarySearchFunc(list, list[i].rank,
+		func(x ranked, want uint64) int { return cmp.Compare(x.rank, want) })
 	return at
 }
 
@@ -263,7 +264,8 @@ func (r *readjuster) endOfCost(list []ranked, i int) int {
 	if list[i].rank == ^uint64(0) {
 		return len(list)
 	}
-	at, _ := slices.BinarySearchFunc(list, list[i].rank+1, func(x ranked, want uint64) int { return cmp.Compare(x.rank, want) })
+	at, _ := slices.BinarySearchFunc(list, list[i].rank+1,
+		func(x ranked, want uint64) int { return cmp.Compare(x.rank, want) })
 	return at
 }
 

@@ -15,8 +15,9 @@ func TestRehash(t *testing.T) {
 	for range 200 {
 		n := 1 + r.IntN(30)
 		s := &planner.Snapshot{
-			Instances: []planner.Instance{{ID: 1, Capacity: 1}, {ID: 4, Capacity: 2, Drained: true}, {ID: 6, Capacity: 3, Added: true}},
-			Keys:      planner.NewKeys(n), HashChanged: true,
+			Instances: []planner.Instance{{ID: 1, Capacity: 1}, {ID: 4, Capacity: 2, Drained: true},
+				{ID: 6, Capacity: 3, Added: true}},
+			Keys: planner.NewKeys(n), HashChanged: true,
 		}
 		for i := range n {
 			s.Keys.Append([]byte{byte(i)})
@@ -48,7 +49,8 @@ func TestRehash(t *testing.T) {
 		if total > 0 {
 			theta = max(load[0]/(total/4), load[2]/(total*3/4)) - 1
 		}
-		if p.Migration.Keys != keys || p.Migration.State != state || math.Abs(p.Theta.After-theta) > 1e-12 || p.Certificate != nil {
+		if p.Migration.Keys != keys || p.Migration.State != state || math.Abs(p.Theta.After-theta) > 1e-12 ||
+			p.Certificate != nil {
 			t.Fatalf("%+v, want %d keys of state %v and θ %v", p.Migration, keys, state, theta)
 		}
 		if len(p.Set) > 0 || p.TableAfter != 0 {

@@ -288,7 +288,8 @@ func validateInstances(field string, instances []Instance) error {
 			return bad("id", "must ascend without repetition")
 		case !(d.Capacity >= MinCapacity && d.Capacity <= MaxCapacity):
 			return bad("capacity", mustBeCapacity)
-		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 || d.ResidualKeys > MaxResidualKeys:
+		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 ||
+			d.ResidualKeys > MaxResidualKeys:
 			return bad("residual", mustBeAmount)
 		case d.Frozen && (d.ResidualCost > 0 || d.ResidualState > 0 || d.ResidualKeys > 0):
 			return bad("residual", "must be 0 on a frozen instance")
@@ -333,7 +334,8 @@ func (s *Snapshot) Validate() error {
 			return bad("instance", isFrozen)
 		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
 			return bad("hash_instance", "is neither a live nor a frozen instance")
-		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() || !bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
+		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() ||
+			!bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
 			return bad("key", "names an entry of the routing table that is not its own")
 		}
 		units += s.count(i)

@@ -45,15 +45,18 @@ func TestNewSnapshotResolvesPlaces(t *testing.T) {
 	}
 	old := lookup{"home": 3, "entry": 3, "drift": 3, "moved-by-rescale": 9}
 	now := lookup{"home": 3, "entry": 3, "drift": 3, "moved-by-rescale": 4}
-	committed := table(t, planner.Entry{Key: []byte("entry"), Instance: 9}, planner.Entry{Key: []byte("absent"), Instance: 9})
+	committed := table(t, planner.Entry{Key: []byte("entry"), Instance: 9},
+		planner.Entry{Key: []byte("absent"), Instance: 9})
 
 	s, err := planner.NewSnapshot(stats,
 		planner.Configuration{Instances: instances(3, 4), Hash: now},
-		planner.Base{Configuration: planner.Configuration{Instances: instances(3, 9), Hash: old}, Table: committed, HashChanged: true})
+		planner.Base{Configuration: planner.Configuration{Instances: instances(3, 9), Hash: old}, Table: committed,
+			HashChanged: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []planner.Instance{{ID: 3, Capacity: 1}, {ID: 4, Capacity: 1, Added: true}, {ID: 9, Capacity: 1, Drained: true}}
+	want := []planner.Instance{{ID: 3, Capacity: 1}, {ID: 4, Capacity: 1, Added: true},
+		{ID: 9, Capacity: 1, Drained: true}}
 	if d := cmp.Diff(want, s.Instances); d != "" {
 		t.Error(d)
 	}
@@ -93,7 +96,8 @@ func TestNewSnapshotStops(t *testing.T) {
 func TestNewSnapshotIgnoresOutdatedInstances(t *testing.T) {
 	stats := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Instance: []int32{1}}
 	config := planner.Configuration{Instances: instances(0, 1), Hash: lookup{"a": 0}}
-	s, err := planner.NewSnapshot(stats, config, planner.Base{Configuration: config, Table: table(t), IgnoreInstances: true})
+	s, err := planner.NewSnapshot(stats, config, planner.Base{Configuration: config, Table: table(t),
+		IgnoreInstances: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,31 +121,67 @@ func TestNewSnapshotRefuses(t *testing.T) {
 		row    int
 		field  string
 	}{
-		"unknown instance":         {one(func(s *planner.Statistics) { s.Instance = []int32{0, 7} }), config, planner.Base{Configuration: config}, 1, "instance"},
-		"negative cost":            {one(func(s *planner.Statistics) { s.Cost[1] = -1 }), config, planner.Base{Configuration: config}, 1, "cost"},
-		"NaN":                      {one(func(s *planner.Statistics) { s.Cost[0] = math.NaN() }), config, planner.Base{Configuration: config}, 0, "cost"},
-		"cost that overflows sums": {one(func(s *planner.Statistics) { s.Cost[1] = 2e290 }), config, planner.Base{Configuration: config}, 1, "cost"},
-		"residual of too many":     {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: 1 << 53}} }), config, planner.Base{Configuration: config}, -1, "residual/0/keys"},
-		"capacity out of range":    {one(func(*planner.Statistics) {}), planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1e7}}}, planner.Base{}, -1, "instances/0/capacity"},
-		"infinite state":           {one(func(s *planner.Statistics) { s.State = []float64{0, math.Inf(1)} }), config, planner.Base{Configuration: config}, 1, "state"},
-		"no hash instance":         {one(func(*planner.Statistics) {}), reported, planner.Base{Configuration: reported}, 0, "hash_instance"},
-		"needless hash instance":   {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }), config, planner.Base{Configuration: config}, 0, "hash_instance"},
-		"unknown hash instance":    {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 2} }), reported, planner.Base{Configuration: reported}, 1, "hash_instance"},
-		"hash on drained":          {one(func(s *planner.Statistics) { s.HashInstance, s.Instance = []int32{0, 1}, []int32{0, 0} }), planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true}, 1, "hash_instance"},
-		"place unknown":            {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }), planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true}, 0, "instance"},
-		"key the hash refuses":     {&planner.Statistics{Keys: planner.KeysOf("x"), Cost: []float64{1}}, config, planner.Base{Configuration: config}, 0, "key"},
-		"entry on no instance":     {one(func(*planner.Statistics) {}), config, planner.Base{Configuration: config, Table: table(t, planner.Entry{Key: []byte("b"), Instance: 5})}, 1, "instance"},
-		"instances out of order":   {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(1, 0)}, planner.Base{}, -1, "instances/1/id"},
-		"negative instance":        {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(-1)}, planner.Base{}, -1, "instances/0/id"},
-		"base out of order":        {one(func(*planner.Statistics) {}), config, planner.Base{Configuration: planner.Configuration{Instances: instances(1, 1)}}, -1, "base/instances/1/id"},
-		"ragged columns":           {one(func(s *planner.Statistics) { s.Cost = s.Cost[:1] }), config, planner.Base{Configuration: config}, -1, "keys"},
-		"no instances":             {one(func(*planner.Statistics) {}), planner.Configuration{}, planner.Base{}, -1, "instances"},
-		"no capacity":              {one(func(*planner.Statistics) {}), planner.Configuration{Instances: []planner.Instance{{ID: 0}}}, planner.Base{}, -1, "instances/0/capacity"},
-		"residual of nobody":       {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 4}} }), config, planner.Base{Configuration: config}, -1, "residual/0/instance"},
-		"residual twice":           {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1}, {Instance: 1}} }), config, planner.Base{Configuration: config}, -1, "residual/1/instance"},
-		"negative residual":        {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Cost: -1}} }), config, planner.Base{Configuration: config}, -1, "residual/0/cost"},
-		"residual of −1 keys":      {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: -1}} }), config, planner.Base{Configuration: config}, -1, "residual/0/keys"},
-		"residual state infinite":  {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, State: math.Inf(1)}} }), config, planner.Base{Configuration: config}, -1, "residual/0/state"},
+		"unknown instance": {one(func(s *planner.Statistics) { s.Instance = []int32{0, 7} }), config,
+			planner.Base{Configuration: config}, 1, "instance"},
+		"negative cost": {one(func(s *planner.Statistics) { s.Cost[1] = -1 }), config,
+			planner.Base{Configuration: config}, 1, "cost"},
+		"NaN": {one(func(s *planner.Statistics) { s.Cost[0] = math.NaN() }), config,
+			planner.Base{Configuration: config}, 0, "cost"},
+		"cost that overflows sums": {one(func(s *planner.Statistics) { s.Cost[1] = 2e290 }), config,
+			planner.Base{Configuration: config}, 1, "cost"},
+		"residual of too many": {one(
+			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: 1 << 53}} }), config,
+			planner.Base{Configuration: config}, -1, "residual/0/keys"},
+		"capacity out of range": {one(func(*planner.Statistics) {}),
+			planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1e7}}}, planner.Base{}, -1,
+			"instances/0/capacity"},
+		"infinite state": {one(func(s *planner.Statistics) { s.State = []float64{0, math.Inf(1)} }), config,
+			planner.Base{Configuration: config}, 1, "state"},
+		"no hash instance": {one(func(*planner.Statistics) {}), reported, planner.Base{Configuration: reported}, 0,
+			"hash_instance"},
+		"needless hash instance": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }), config,
+			planner.Base{Configuration: config}, 0, "hash_instance"},
+		"unknown hash instance": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 2} }), reported,
+			planner.Base{Configuration: reported}, 1, "hash_instance"},
+		"hash on drained": {one(func(s *planner.Statistics) {
+			s.HashInstance, s.Instance = []int32{0, 1},
+				[]int32{0, 0}
+		}), planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true}, 1,
+			"hash_instance"},
+		"place unknown": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }),
+			planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true},
+			0, "instance"},
+		"key the hash refuses": {&planner.Statistics{Keys: planner.KeysOf("x"), Cost: []float64{1}}, config,
+			planner.Base{Configuration: config}, 0, "key"},
+		"entry on no instance": {one(func(*planner.Statistics) {}), config,
+			planner.Base{Configuration: config, Table: table(t, planner.Entry{Key: []byte("b"), Instance: 5})}, 1, "instance"},
+		"instances out of order": {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(1, 0)},
+			planner.Base{}, -1, "instances/1/id"},
+		"negative instance": {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(-1)},
+			planner.Base{}, -1, "instances/0/id"},
+		"base out of order": {one(func(*planner.Statistics) {}), config,
+			planner.Base{Configuration: planner.Configuration{Instances: instances(1, 1)}}, -1, "base/instances/1/id"},
+		"ragged columns": {one(func(s *planner.Statistics) { s.Cost = s.Cost[:1] }), config,
+			planner.Base{Configuration: config}, -1, "keys"},
+		"no instances": {one(func(*planner.Statistics) {}), planner.Configuration{}, planner.Base{},
+			-1, "instances"},
+		"no capacity": {one(func(*planner.Statistics) {}),
+			planner.Configuration{Instances: []planner.Instance{{ID: 0}}}, planner.Base{}, -1, "instances/0/capacity"},
+		"residual of nobody": {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 4}} }),
+			config, planner.Base{Configuration: config}, -1, "residual/0/instance"},
+		"residual twice": {one(func(s *planner.Statistics) {
+			s.Residual = []planner.Residual{{Instance: 1},
+				{Instance: 1}}
+		}), config, planner.Base{Configuration: config}, -1, "residual/1/instance"},
+		"negative residual": {one(
+			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Cost: -1}} }), config,
+			planner.Base{Configuration: config}, -1, "residual/0/cost"},
+		"residual of −1 keys": {one(
+			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: -1}} }), config,
+			planner.Base{Configuration: config}, -1, "residual/0/keys"},
+		"residual state infinite": {one(
+			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, State: math.Inf(1)}} }), config,
+			planner.Base{Configuration: config}, -1, "residual/0/state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := planner.NewSnapshot(tt.stats, tt.target, tt.base)
@@ -202,10 +242,12 @@ func TestKeysAreInterned(t *testing.T) {
 
 func TestFingerprintIgnoresOrderOnly(t *testing.T) {
 	base := func() *planner.Statistics {
-		return &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}, State: []float64{3, 4}, Instance: []int32{0, 1}}
+		return &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}, State: []float64{3, 4},
+			Instance: []int32{0, 1}}
 	}
 	want := base().Fingerprint()
-	swapped := &planner.Statistics{Keys: planner.KeysOf("b", "a"), Cost: []float64{2, 1}, State: []float64{4, 3}, Instance: []int32{1, 0}}
+	swapped := &planner.Statistics{Keys: planner.KeysOf("b", "a"), Cost: []float64{2, 1}, State: []float64{4, 3},
+		Instance: []int32{1, 0}}
 	if swapped.Fingerprint() != want {
 		t.Error("the order of rows changes the fingerprint")
 	}

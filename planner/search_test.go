@@ -183,7 +183,8 @@ func TestSearchStops(t *testing.T) {
 	c.Options.Stop = func() bool { calls++; return calls > 1 }
 	_, stopped := improve(t, planner.LocalSearch{Start: "greedy", Effort: 2_000_000}, c)
 	if stopped.EndReason != planner.EndStopped || stopped.WorkUnits >= whole.WorkUnits {
-		t.Errorf("ended with %q after %d of %d work units, want it stopped", stopped.EndReason, stopped.WorkUnits, whole.WorkUnits)
+		t.Errorf("ended with %q after %d of %d work units, want it stopped", stopped.EndReason, stopped.WorkUnits,
+			whole.WorkUnits)
 	}
 }
 

@@ -64,12 +64,14 @@ var registry = []Info{
 		Source: "mixed-routing §III-C, Algorithm 4", Reads: []string{"table_limit", "beta"},
 		Anytime: true, Cost: CostLinear, algorithm: mixed,
 	}, {
-		Name: Optimal, Title: "Optimal", Summary: "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable",
-		Source: "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
+		Name: Optimal, Title: "Optimal",
+		Summary: "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable",
+		Source:  "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
 		Anytime: true, Cost: CostSearch, algorithm: optimal, proves: true,
 	}, {
-		Name: MixedBruteForce, Title: "Mixed, exhaustive", Summary: "mixed for every number of entries to move back; the best plan",
-		Source: "mixed-routing §III-C, MixedBF", Reads: []string{"table_limit", "beta"},
+		Name: MixedBruteForce, Title: "Mixed, exhaustive",
+		Summary: "mixed for every number of entries to move back; the best plan",
+		Source:  "mixed-routing §III-C, MixedBF", Reads: []string{"table_limit", "beta"},
 		Anytime: true, Cost: CostQuadratic, algorithm: mixedBruteForce,
 	}, {
 		Name: MinMig, Title: "MinMig", Summary: "least-load fit, keys of most cost per state first; blind to the table",

@@ -15,7 +15,8 @@ func TestObjectives(t *testing.T) {
 	c := plannertest.Medium(rand.New(rand.NewPCG(91, 91)), 60, 3)
 	for _, info := range planner.Strategies() {
 		_, err := info.Plan(c.Snapshot(), planner.Options{
-			Objective: planner.MinImbalance, MigrationLimit: &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 0.1},
+			Objective: planner.MinImbalance, MigrationLimit: &planner.MigrationLimit{Unit: planner.MigrationFraction,
+				Amount: 0.1},
 		})
 		var input *planner.InputError
 		switch {

@@ -9,7 +9,8 @@ import (
 // TestSumsBy: whole numbers add up exactly, and fractions to the same whatever their
 // order.
 func TestSumsBy(t *testing.T) {
-	if got := SumsBy(3, []int32{0, 2, 0}, []float64{1, 0.5, 3}, []int64{2, 3, 1}); !slices.Equal(got, []float64{5, 0, 1.5}) {
+	if got := SumsBy(3, []int32{0, 2, 0}, []float64{1, 0.5, 3}, []int64{2, 3, 1}); !slices.Equal(got,
+		[]float64{5, 0, 1.5}) {
 		t.Errorf("%v", got)
 	}
 	if got := SumsBy(2, nil, nil, nil); !slices.Equal(got, []float64{0, 0}) {

@@ -35,7 +35,8 @@ func TestAgainstExhaustiveSearch(t *testing.T) {
 		if want.Objective > 0 {
 			priced++
 		}
-		if got.Status != Optimal || math.Abs(got.Objective-want.Objective) > 1e-9 || math.Abs(got.Bound-want.Objective) > 1e-6 {
+		if got.Status != Optimal || math.Abs(got.Objective-want.Objective) > 1e-9 ||
+			math.Abs(got.Bound-want.Objective) > 1e-6 {
 			t.Errorf("%s: objective %v, bound %v, want %v\n%s", got.Status, got.Objective, got.Bound, want.Objective, c)
 		}
 	}

@@ -61,7 +61,8 @@ func (g *Generator) fluctuate(current []int32) error {
 
 func (g *Generator) newChange(current []int32) (*change, error) {
 	if len(current) != g.config.Keys {
-		return nil, &planner.InputError{Row: -1, Field: "current", Detail: "must name an instance for each of the " + strconv.Itoa(g.config.Keys) + " keys"}
+		return nil, &planner.InputError{Row: -1, Field: "current", Detail: "must name an instance for each of the " +
+			strconv.Itoa(g.config.Keys) + " keys"}
 	}
 	n := g.config.Instances
 	c := &change{

@@ -328,7 +328,8 @@ func TestNameDoesNotTellRank(t *testing.T) {
 }
 
 func TestAssign(t *testing.T) {
-	h, err := partitioner.New(partitioner.Config{Function: partitioner.Modulo}, []partitioner.Instance{{ID: 0}, {ID: 1}, {ID: 2}})
+	h, err := partitioner.New(partitioner.Config{Function: partitioner.Modulo},
+		[]partitioner.Instance{{ID: 0}, {ID: 1}, {ID: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,8 @@ func TestAssign(t *testing.T) {
 			t.Errorf("key %d on %d, want %d", k, d, want)
 		}
 	}
-	numbers, err := partitioner.New(partitioner.Config{Function: partitioner.Flink, KeyType: partitioner.Int}, []partitioner.Instance{{ID: 0}})
+	numbers, err := partitioner.New(partitioner.Config{Function: partitioner.Flink, KeyType: partitioner.Int},
+		[]partitioner.Instance{{ID: 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +357,8 @@ func TestAssign(t *testing.T) {
 func TestNextChecksTheAssignment(t *testing.T) {
 	g := mustNew(t, Config{Keys: 10, Instances: 2, Z: 1, Fluctuation: 0.1})
 	mustNext(t, g, nil)
-	for _, current := range [][]int32{nil, make([]int32, 9), {0, 1, 0, 1, 2, 0, 1, 0, 1, 0}, {0, 1, 0, 1, -1, 0, 1, 0, 1, 0}} {
+	for _, current := range [][]int32{nil, make([]int32, 9), {0, 1, 0, 1, 2, 0, 1, 0, 1, 0},
+		{0, 1, 0, 1, -1, 0, 1, 0, 1, 0}} {
 		var input *planner.InputError
 		if _, err := g.Next(current); !errors.As(err, &input) || input.Field != "current" {
 			t.Errorf("%v: %v", current, err)
