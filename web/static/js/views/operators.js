@@ -145,6 +145,7 @@ function OperatorRow({ operator: o, eager }) {
   const [last] = history
   const thetas = history.map((p) => p.theta.before).reverse()
   const waits = o.current_plan_status === 'proposed'
+  const runs = o.current_plan_status === 'applying' || o.current_plan_status === 'aborting'
   return html`<div role="row" ref=${place} class="operators-row ${waits ? 'waits' : ''}">
     <div role="cell" class="operators-name">
       <a href=${link(['operators', o.name])}>${o.name}</a>
@@ -210,7 +211,7 @@ function OperatorRow({ operator: o, eager }) {
       ${
         o.current_plan &&
         html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan ?? ''])}>
-          ${waits ? 'Review' : o.current_plan_status === 'applying' || o.current_plan_status === 'aborting' ? 'Watch' : 'See plan'}
+          ${waits ? 'Review' : runs ? 'Watch' : 'See plan'}
           <span class="visually-hidden"> of ${o.name}</span>
         </a>`
       }

@@ -38,7 +38,9 @@ const decisions = {
 /**
  * What is said of a verb, and the role that it takes; sent is the verb of the API, where that has another name.
  *
- * @typedef {{ sent?: string, button: string, class: string, title: string, role: string, reason: string, required?: boolean }} Saying
+ * @typedef {{
+ *   sent?: string, button: string, class: string, title: string, role: string, reason: string, required?: boolean
+ * }} Saying
  */
 
 /** @type {Record<Verb, Saying>} */

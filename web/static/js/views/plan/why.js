@@ -168,7 +168,7 @@ function Facts({ items }) {
  * @returns {(Fact | false | null | undefined)[]}
  */
 function statisticsOf(plan) {
-  const { reports, compaction } = plan
+  const { reports, compaction, idle_entries: idle = 0 } = plan
   return [
     [
       'Drifted keys',
@@ -176,10 +176,7 @@ function statisticsOf(plan) {
         ? 'none'
         : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`,
     ],
-    plan.idle_entries > 0 && [
-      'Idle table entries',
-      `${count(plan.idle_entries)} of keys that have long been absent; the next plan drops them`,
-    ],
+    idle > 0 && ['Idle table entries', `${count(idle)} of keys that have long been absent; the next plan drops them`],
     reports && [
       'Reported',
       reports.received.length === 0
