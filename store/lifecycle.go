@@ -27,7 +27,7 @@ var transitions = map[Status][]Status{
 	"":             {StatusNoAction, StatusProposed, StatusApproved, StatusCommitted},
 	StatusProposed: {StatusApproved, StatusRejected, StatusSuperseded, StatusExpired},
 	StatusApproved: {StatusApplying, StatusCommitted, StatusAborted, StatusSuperseded},
-	StatusApplying: {StatusCommitted, StatusAborting},
+	StatusApplying: {StatusAborting, StatusCommitted},
 	StatusAborting: {StatusAborted},
 }
 

@@ -10,19 +10,20 @@ import (
 func TestAllowed(t *testing.T) {
 	statuses := []store.Status{
 		"", store.StatusNoAction, store.StatusProposed, store.StatusApproved, store.StatusApplying,
-		store.StatusCommitted, store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
+		store.StatusAborting, store.StatusCommitted, store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
 	}
 	picture := []string{
-		".npa.c....", // born
-		"..........", // no action
-		"...a..r.se", // proposed
-		"....ac.as.", // approved
-		".....c.a..", // applying
-		"..........", // committed
-		"..........", // rejected
-		"..........", // aborted
-		"..........", // superseded
-		"..........", // expired
+		".npa..c....", // born
+		"...........", // no action
+		"...a...r.se", // proposed
+		"....a.c.as.", // approved
+		".....gc....", // applying
+		"........a..", // aborting
+		"...........", // committed
+		"...........", // rejected
+		"...........", // aborted
+		"...........", // superseded
+		"...........", // expired
 	}
 	for i, from := range statuses {
 		next := store.Next(from)
@@ -39,7 +40,7 @@ func TestAllowed(t *testing.T) {
 				next = next[1:]
 			}
 		}
-		if ended := i >= 6; from.Ended() != ended {
+		if ended := i >= 7; from.Ended() != ended {
 			t.Errorf("%q has ended: %v", from, from.Ended())
 		}
 	}

@@ -1890,7 +1890,7 @@ type Plan struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
@@ -1945,7 +1945,7 @@ type PlanReports struct {
 // | `no_action` | nothing to do, or something forbade it, see `causes` | |
 // | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 // | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 // | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 // | `committed` | its table became the operator's | |
 // | `rejected` | was not approved | |
@@ -2062,7 +2062,7 @@ type PlanSummary struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
@@ -2110,7 +2110,7 @@ type PlanTransition struct {
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
 	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
-	// | `applying` | its `executor` carries it out; at most one plan of an operator | `committed`, `aborting` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
