@@ -25,8 +25,11 @@ var histories = flag.Int("histories", 300, "simulated histories of engines")
 // rescaled; executors crash and are succeeded; plans are aborted half-way.
 func TestStateFollowsTheRoute(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	for seed := range *histories {
+	e, n := newEnv(t), *histories
+	if testing.Short() {
+		n = min(n, 20)
+	}
+	for seed := range n {
 		s := newSimulation(e, uint64(seed))
 		for range 40 {
 			s.step()
