@@ -10,7 +10,8 @@ import (
 func TestAllowed(t *testing.T) {
 	statuses := []store.Status{
 		"", store.StatusNoAction, store.StatusProposed, store.StatusApproved, store.StatusApplying,
-		store.StatusAborting, store.StatusCommitted, store.StatusRejected, store.StatusAborted, store.StatusSuperseded, store.StatusExpired,
+		store.StatusAborting, store.StatusCommitted, store.StatusRejected, store.StatusAborted,
+		store.StatusSuperseded, store.StatusExpired,
 	}
 	picture := []string{
 		".npa..c....", // born
