@@ -2,8 +2,7 @@ package httpkit
 
 import "testing"
 
-// TestMergePatch has the examples of RFC 7396, appendix A, but for two: members of text
-// that nothing names are not looked into here.
+// TestMergePatch has the examples of RFC 7396, appendix A.
 func TestMergePatch(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
@@ -16,6 +15,8 @@ func TestMergePatch(t *testing.T) {
 		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
 		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
 		{`{"a":"b"}`, `["c"]`, `["c"]`},
+		{`{"a":"foo"}`, `null`, `null`},
+		{`{"a":"foo"}`, `"bar"`, `"bar"`},
 		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
 		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},

@@ -39,22 +39,24 @@ var errAbsences = errors.New("stored absences are damaged")
 
 func decodeAbsences(data []byte) (absences, error) {
 	var out absences
-	number := func() (x uint64) {
+	damaged := false
+	number := func() uint64 {
 		x, n := binary.Uvarint(data)
+		damaged = damaged || n <= 0
 		data = data[max(n, 0):]
 		return x
 	}
 	for len(data) > 0 {
 		n := number()
-		if n > uint64(len(data)) {
+		if damaged || n > uint64(len(data)) {
 			return nil, errAbsences
 		}
 		x := absence{Entry: store.Entry{Key: data[:n:n]}}
 		data = data[n:]
-		if len(data) < 2 {
+		x.Instance, x.intervals = int32(number()), number()
+		if damaged {
 			return nil, errAbsences
 		}
-		x.Instance, x.intervals = int32(number()), number()
 		out = append(out, x)
 	}
 	return out, nil
@@ -76,12 +78,16 @@ func (a absences) of(e store.Entry) uint64 {
 	return a[i].intervals
 }
 
+// plansBefore is how many plans are read at once to find that of the interval before: it
+// is mostly the newest.
+const plansBefore = 2
+
 // absencesBefore reads how long keys were absent before an interval.
 func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (absences, error) {
 	if b.table.Len() == 0 {
 		return nil, nil
 	}
-	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansAtATime}
+	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
 	for {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
