@@ -41,7 +41,7 @@ var (
 	ErrPlanPending = errors.New("a plan of the operator waits for approval")
 	// ErrPlanInFlight: another plan of the operator is being applied.
 	ErrPlanInFlight = errors.New("a plan of the operator is being applied")
-	// ErrNotAwaited: the plan's migrations do not affect the instance.
+	// ErrNotAwaited: the plan does not wait for the instance.
 	ErrNotAwaited = errors.New("the plan does not wait for the instance")
 	// ErrAcksMissing: not all instances that the plan waits for have finished.
 	ErrAcksMissing = errors.New("acks of instances are missing")
@@ -156,7 +156,7 @@ type Plan struct {
 	// the time nil before it is started.
 	Executor      Executor
 	ExecutorSince *time.Time
-	// Awaited are the instances that the plan's migrations affect, ascending, and
+	// Awaited are the instances that must acknowledge the plan, ascending, and
 	// Acked those of them that are done.
 	Awaited []int32
 	Acked   []Ack
