@@ -58,8 +58,9 @@ func (p *Page) Count(selector string) int {
 	return Eval[int](p, "document.querySelectorAll("+quote(selector)+").length")
 }
 
-// Click clicks with the mouse on the first visible element, once it is enabled
-// and nothing covers its centre.
+// Click clicks with the mouse on the first visible element, once it is enabled,
+// nothing covers its centre, and it has been at its place for a tenth of a second:
+// what still arrives on the page would move it away from under the pointer.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	at := await[struct{ X, Y float64 }](p, "click "+selector, `
@@ -68,7 +69,10 @@ func (p *Page) Click(selector string) {
 		e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})
 		const r = e.getClientRects()[0], x = r.x + r.width / 2, y = r.y + r.height / 2
 		const hit = document.elementFromPoint(x, y)
-		return hit && (e.contains(hit) || hit.contains(e) && hit.matches('label, a, button')) && {X: x, Y: y}`)
+		if (!(hit && (e.contains(hit) || hit.contains(e) && hit.matches('label, a, button')))) return null
+		const last = window.clicking
+		if (last?.e !== e || last.x !== x || last.y !== y) window.clicking = {e, x, y, since: performance.now()}
+		return performance.now() - window.clicking.since >= 100 && {X: x, Y: y}`)
 	p.do("click "+selector, chromedp.MouseClickXY(at.X, at.Y))
 }
 

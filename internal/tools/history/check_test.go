@@ -50,6 +50,23 @@ func (l *teller) makes(q request, base int64, ends wire.PlanStatus) plan {
 	return p
 }
 
+// givenUp is a plan that was aborted, and the statistics that it was made of.
+func (l *teller) givenUp() (plan, request) {
+	q := l.posts(1)
+	p := l.makes(q, 0, aborted)
+	l.tells(q, shown(201, p))
+	l.tells(do(abortPlan, p), shown(200, in(p, aborted)))
+	return p, q
+}
+
+// other are different statistics for the interval of a plan, whose plan is stored.
+func (l *teller) other(p plan) request {
+	b := &statistics{interval: p.Interval, hash: "other"}
+	l.bodies = append(l.bodies, b)
+	l.makes(request{kind: createPlan, body: b}, 0, approved)
+	return request{kind: createPlan, body: b}
+}
+
 // done is a plan when it is committed.
 func done(p plan) plan {
 	version := p.BaseVersion + 1
@@ -138,6 +155,16 @@ var histories = map[string]struct {
 		p, q := l.make(1, 0, committed), l.make(2, 0, committed)
 		l.tells(do(commitPlan, p), shown(200, done(p))).end += 20
 		l.tells(do(commitPlan, q), shown(200, done(q)))
+	}},
+	"given up, another lives": {false, func(l *teller) {
+		p, again := l.givenUp()
+		l.tells(l.other(p), answer{status: 201, plan: &l.stored[1]})
+		l.tells(again, refusal(409, "interval_planned"))
+	}},
+	"given up, shown beside another": {true, func(l *teller) {
+		p, again := l.givenUp()
+		l.tells(l.other(p), answer{status: 201, plan: &l.stored[1]})
+		l.tells(again, shown(200, in(p, aborted)))
 	}},
 	"superseded": {false, func(l *teller) {
 		p, q := l.make(1, 0, superseded), l.make(2, 0, committed)

@@ -127,7 +127,7 @@ func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 	fenced := b.epoch < s.epoch
 	old := fenced || b.epoch == s.epoch && b.interval < s.interval
 	if taken || old {
-		if n, ok := m.made(s, b); ok {
+		if n, ok := m.made(s, b, taken && !fenced); ok {
 			return a.status == http.StatusOK && m.shows(s, n, a.plan), s
 		}
 	}
@@ -158,19 +158,24 @@ func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 // taken reports whether the interval has a plan that was not given up.
 func (m *model) taken(s state, b *statistics) bool {
 	for n := range len(s.plans) {
-		if p := &m.plans[n]; p.Epoch == b.epoch && p.Interval == b.interval && s.plans[n] != letters[aborted] &&
-			s.plans[n] != letters[superseded] {
+		if p := &m.plans[n]; p.Epoch == b.epoch && p.Interval == b.interval && !s.ended(n) {
 			return true
 		}
 	}
 	return false
 }
 
+// ended reports whether a plan was given up.
+func (s state) ended(n int) bool {
+	return s.plans[n] == letters[aborted] || s.plans[n] == letters[superseded]
+}
+
 // made finds the newest plan that was made of these statistics under the
-// configuration as it is.
-func (m *model) made(s state, b *statistics) (n int, ok bool) {
+// configuration as it is. living: one that was given up does not count, because the
+// interval has another one.
+func (m *model) made(s state, b *statistics, living bool) (n int, ok bool) {
 	for n = len(s.plans) - 1; n >= 0; n-- {
-		if p := &m.plans[n]; b.isOf(p) && p.ConfigVersion == s.config {
+		if p := &m.plans[n]; b.isOf(p) && p.ConfigVersion == s.config && !(living && s.ended(n)) {
 			return n, true
 		}
 	}
