@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
 	"plannerd/api/wire"
 	"plannerd/internal/access"
+	"plannerd/internal/admission"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
@@ -78,7 +80,10 @@ func (a Access) identified(next http.Handler) http.Handler {
 				return
 			}
 			httpkit.SetCaller(r.Context(), caller.Name)
-			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
+			ctx := context.WithValue(r.Context(), callerKey{}, caller)
+			r = r.WithContext(admission.WithCaller(ctx, caller.Name))
+		} else if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+			r = r.WithContext(admission.WithCaller(r.Context(), host))
 		}
 		switch {
 		case !httpkit.HostAllowed(r, a.Hosts):

@@ -114,7 +114,7 @@ func aborted(h http.Handler, w http.ResponseWriter, r *http.Request) (cut bool) 
 // TestAnalysisStops: an analysis ends when its client hangs up, and gives back its
 // slot.
 func TestAnalysisStops(t *testing.T) {
-	e := newEnv(t, hasty, func(c *api.Config) { c.Limits.Plans = 1 })
+	e := newEnv(t, hasty, func(c *api.Config) { c.Limits.Analyses = 1 })
 	ctx, hangUp := context.WithCancel(t.Context())
 	after := 0
 	w := watched{httptest.NewRecorder(), func(string) {
@@ -142,7 +142,7 @@ func TestAnalysisStops(t *testing.T) {
 // TestAnalysisOverTheWire: the client sees progress while the analysis runs, and
 // when it goes nothing is left of it.
 func TestAnalysisOverTheWire(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Plans, c.Now = 1, nil })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Analyses, c.Now = 1, nil })
 	ignored := goleak.IgnoreCurrent()
 	server := httptest.NewServer(e.handler)
 	defer func() {
@@ -189,7 +189,7 @@ func TestUnfinishedAnalysis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, err := api.New(api.Config{
 			Store: struct{ store.Store }{}, Logger: slog.New(slog.DiscardHandler),
-			Limits: api.Limits{Plans: 1, PlanTime: time.Minute},
+			Limits: api.Limits{Analyses: 1, PlanTime: time.Minute},
 		})
 		if err != nil {
 			t.Fatal(err)

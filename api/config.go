@@ -19,11 +19,16 @@ type Limits struct {
 	// Statistics bound the bodies of statistics: decoded bytes (1 GiB) and rows
 	// (20 million).
 	Statistics statsio.Limits
-	// Plans is how many plans and analyses are computed at the same time. Defaults
-	// to GOMAXPROCS.
+	// Plans is how many plans are computed at the same time. Defaults to GOMAXPROCS.
 	Plans int
-	// PlanTime is how long one plan or analysis may take, and the greatest deadline
-	// that a client may set. Defaults to 10 minutes.
+	// Analyses is how many analyses, and plans of what-ifs and replays, are besides.
+	// Defaults to half of GOMAXPROCS, at least one.
+	Analyses int
+	// Queue is how many plans may wait to be computed, and how many analyses. Defaults
+	// to 256.
+	Queue int
+	// PlanTime is how long one plan or analysis may take, its wait included, and the
+	// greatest deadline that a client may set. Defaults to 10 minutes.
 	PlanTime time.Duration
 	// Memory is how much all requests together may hold, in bytes; see package
 	// admission. Caches take up to 3/8 as much besides. Defaults to 4 GiB.
@@ -46,6 +51,7 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
+	defaultQueue           = 256
 	defaultPlanTime        = 10 * time.Minute
 	defaultMemory          = 4 << 30
 	defaultMemoryWait      = 100 * time.Millisecond
@@ -56,6 +62,8 @@ const (
 
 func (l Limits) withDefaults() Limits {
 	l.Plans = cmp.Or(max(0, l.Plans), runtime.GOMAXPROCS(0))
+	l.Analyses = cmp.Or(max(0, l.Analyses), max(1, runtime.GOMAXPROCS(0)/2))
+	l.Queue = cmp.Or(max(0, l.Queue), defaultQueue)
 	l.PlanTime = cmp.Or(max(0, l.PlanTime), defaultPlanTime)
 	l.Memory = cmp.Or(max(0, l.Memory), defaultMemory)
 	l.MemoryWait = cmp.Or(max(0, l.MemoryWait), defaultMemoryWait)

@@ -103,6 +103,9 @@ func problemOf(err error) *httpkit.Problem {
 	case errors.Is(err, admission.ErrFull): // it would fit at another time
 		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget,
 			"Other requests hold the memory that this one needs; try again.", 1)
+	case errors.Is(err, admission.ErrQueue):
+		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget,
+			"Other requests keep the processors busy, and too many wait for them, or this one too long; try again.", 1)
 	case errors.Is(err, os.ErrDeadlineExceeded): // httpkit.ErrBodyTooSlow, too
 		p := newProblem(http.StatusRequestTimeout, wire.CodeTooSlow,
 			"The body came too slowly: nothing for too long, or at too low a rate.")

@@ -66,11 +66,12 @@ func New(c Config) (*Server, error) {
 	service := planning.New(planning.Config{
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
 		Limits: planning.Limits{
-			Plans: c.Limits.Plans, PlanTime: c.Limits.PlanTime, Rows: cmp.Or(c.Limits.Statistics.Rows, statsio.DefaultRows),
+			Plans: c.Limits.Plans, Analyses: c.Limits.Analyses, Queue: c.Limits.Queue, PlanTime: c.Limits.PlanTime,
+			Rows:    cmp.Or(c.Limits.Statistics.Rows, statsio.DefaultRows),
 			Waiting: c.Limits.Waiting, SweepEvery: c.Limits.SweepEvery,
 		},
 	})
-	watching.Watch(service, c.Limits.Plans)
+	watching.Watch(service)
 	s := &shared{
 		service: service, log: log, errors: httpkit.ErrorHandler{Log: log, ProblemOf: problemOf},
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,

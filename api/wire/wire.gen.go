@@ -1063,7 +1063,7 @@ type CertificateLevel string
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 // | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 // | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
-// | `over_budget` | 429 | other requests hold the memory that this one needs |
+// | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
 // | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
@@ -2179,7 +2179,7 @@ type Problem struct {
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 	// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
 	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
-	// | `over_budget` | 429 | other requests hold the memory that this one needs |
+	// | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
 	// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |

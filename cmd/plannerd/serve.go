@@ -29,8 +29,10 @@ type serveCmd struct {
 	MaxHeaderBytes    int           `least:"1" default:"65536" group:"Tuning" help:"Greatest size of a request's head, in bytes."`
 	MaxBodyBytes      int64         `least:"1" default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
 	MaxRows           int           `least:"1" default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
-	MaxPlanTime       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan may take, and greatest deadline that a client may set."`
+	MaxPlanTime       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan or analysis may take, its wait for a slot included, and greatest deadline that a client may set."`
 	MaxPlans          int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
+	MaxAnalyses       int           `least:"0" placeholder:"N" group:"Tuning" help:"Most analyses, what-ifs and replays that are computed at the same time, besides plans (default: one for two processors)."`
+	MaxQueued         int           `least:"1" default:"256" group:"Tuning" help:"Most plans that wait to be computed, and most analyses; beyond them the caller with the most of them is refused with 429."`
 
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
@@ -155,7 +157,8 @@ func (c *serveCmd) limits(budget size) api.Limits {
 	return api.Limits{
 		OperatorMetrics: operators,
 		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
-		Plans:           c.MaxPlans, PlanTime: c.MaxPlanTime, Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		Plans:           c.MaxPlans, Analyses: c.MaxAnalyses, Queue: c.MaxQueued, PlanTime: c.MaxPlanTime,
+		Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
 		Waiting: c.MaxWaiting,
 		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout,
 			WriteTimeout: c.WriteTimeout},

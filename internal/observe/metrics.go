@@ -18,6 +18,7 @@ type Metrics struct {
 	Registry      *prometheus.Registry
 	planning      *prometheus.HistogramVec
 	analysing     *prometheus.HistogramVec
+	waiting       *prometheus.HistogramVec
 	built         prometheus.Counter
 	plans         *prometheus.CounterVec
 	causes        *prometheus.CounterVec
@@ -59,6 +60,8 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			prometheus.ExponentialBuckets(0.0001, 4, 10), "strategy"),
 		analysing: histogram("plannerd_analysis_duration_seconds", "Time that an analysis took.",
 			prometheus.ExponentialBuckets(0.0001, 4, 12), "analysis"),
+		waiting: histogram("plannerd_slot_wait_seconds", "Time that plans and analyses waited for a slot.",
+			prometheus.ExponentialBuckets(0.0001, 4, 12), "slots"),
 		built: counter("plannerd_hash_functions_built_total", "Hash functions built; those used last are kept.").
 			WithLabelValues(),
 		plans: counter("plannerd_plans_total", "Plans that requests to this process brought to a status.",
@@ -132,18 +135,51 @@ func (l *operatorLabels) forget(operator string) {
 	delete(l.known, operator)
 }
 
-// Watch adds what a service of so many slots tells when it is asked.
-func (m *Metrics) Watch(service *planning.Service, slots int) {
+// Watch adds what a service tells when it is asked.
+func (m *Metrics) Watch(service *planning.Service) {
+	m.Registry.MustRegister(slotCollector{service})
 	for _, g := range []struct {
 		name, help string
 		value      func() int
 	}{
-		{"plannerd_planning_slots", "Plans and analyses that may be computed at the same time.", func() int { return slots }},
-		{"plannerd_planning_slots_busy", "Plans and analyses that are being computed.", service.BusySlots},
+		{"plannerd_planning_slots", "Plans that may be computed at the same time.",
+			func() int { return service.PlanSlots().Size }},
+		{"plannerd_planning_slots_busy", "Plans that are being computed.",
+			func() int { return service.PlanSlots().Busy }},
+		{"plannerd_analysis_slots", "Analyses, what-ifs and replays that may be computed at the same time.",
+			func() int { return service.AnalysisSlots().Size }},
+		{"plannerd_analysis_slots_busy", "Analyses, what-ifs and replays that are being computed.",
+			func() int { return service.AnalysisSlots().Busy }},
 		{"plannerd_table_waiters", "Requests that wait for changes of routing tables.", service.Waiting},
 	} {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help},
 			func() float64 { return float64(g.value()) }))
+	}
+}
+
+// slotCollector tells who waits for slots.
+type slotCollector struct{ service *planning.Service }
+
+var (
+	slotsWaitingDesc = prometheus.NewDesc("plannerd_slots_waiting", "Plans and analyses that wait for a slot.",
+		[]string{"slots"}, nil)
+	slotRefusalsDesc = prometheus.NewDesc("plannerd_slot_rejections_total",
+		"Plans and analyses that got no slot in time, or for which the queue was too long.", []string{"slots"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (slotCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- slotsWaitingDesc
+	out <- slotRefusalsDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c slotCollector) Collect(out chan<- prometheus.Metric) {
+	for kind, u := range map[string]admission.SlotUsage{
+		"plans": c.service.PlanSlots(), "analyses": c.service.AnalysisSlots(),
+	} {
+		out <- prometheus.MustNewConstMetric(slotsWaitingDesc, prometheus.GaugeValue, float64(u.Waiting), kind)
+		out <- prometheus.MustNewConstMetric(slotRefusalsDesc, prometheus.CounterValue, float64(u.Refusals), kind)
 	}
 }
 
@@ -242,6 +278,11 @@ func (m *Metrics) HashBuilt() { m.built.Inc() }
 // Analysed records an analysis.
 func (m *Metrics) Analysed(name string, took time.Duration) {
 	m.analysing.WithLabelValues(name).Observe(took.Seconds())
+}
+
+// Waited records a wait for a slot.
+func (m *Metrics) Waited(kind string, took time.Duration) {
+	m.waiting.WithLabelValues(kind).Observe(took.Seconds())
 }
 
 // Expired records the expiry of plans.

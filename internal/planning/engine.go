@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/admission"
 	"plannerd/planner"
 )
 
-// engine computes plans: so many at the same time, each within its time.
+// engine computes plans: so many at the same time, each within its time, which begins
+// when it is asked for.
 type engine struct {
 	*reader
-	slots    slots
+	slots    *admission.Slots
 	longest  time.Duration // that a plan or an analysis may take
 	now      func() time.Time
 	observer Observer
@@ -55,12 +57,12 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Para
 // and the service allow.
 func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot,
 	p Parameters) (*planner.Plan, error) {
-	release, err := e.slots.take(ctx)
+	w, options := e.watch(ctx, p), p.Planner()
+	release, err := e.slots.Take(ctx, p.Time(e.longest))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	w, options := e.watch(ctx, p), p.Planner()
 	options.Stop = w.stop
 	plan, err := strategy(snapshot, options)
 	switch {
@@ -104,15 +106,16 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	return plan, nil
 }
 
-// Analyse runs an analysis when a slot is free, within the time of a plan.
-func (e *engine) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
-	release, err := e.slots.take(ctx)
+// Analyse runs an analysis when a slot for it is free, within the time of a plan.
+func (s *Service) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
+	e := s.trials
+	limited, cancel := context.WithTimeout(ctx, e.longest)
+	defer cancel()
+	release, err := e.slots.Take(ctx, e.longest)
 	if err != nil {
 		return err
 	}
 	defer release()
-	limited, cancel := context.WithTimeout(ctx, e.longest)
-	defer cancel()
 	begin := time.Now()
 	limited, end := e.observer.Start(limited, "analyse", "plannerd.analysis", name)
 	err = run(limited)
@@ -129,5 +132,13 @@ func (e *engine) Analyse(ctx context.Context, name string, run func(context.Cont
 	return err
 }
 
-// BusySlots is how many plans and analyses are being computed.
-func (e *engine) BusySlots() int { return len(e.slots) }
+// turn waits for a slot as long as a plan may take.
+func (e *engine) turn(ctx context.Context) (release func(), err error) {
+	return e.slots.Take(ctx, e.longest)
+}
+
+// PlanSlots tells how the slots of plans stand.
+func (s *Service) PlanSlots() admission.SlotUsage { return s.slots.Usage() }
+
+// AnalysisSlots tells how the slots of analyses, what-ifs and replays stand.
+func (s *Service) AnalysisSlots() admission.SlotUsage { return s.trials.slots.Usage() }

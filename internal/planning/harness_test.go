@@ -48,6 +48,7 @@ func (o *observed) Start(ctx context.Context, _, _, _ string) (context.Context, 
 }
 func (*observed) HashBuilt()                     {}
 func (*observed) Analysed(string, time.Duration) {}
+func (*observed) Waited(string, time.Duration)   {}
 
 func (o *observed) Planned(strategy string, _ time.Duration) {
 	o.note(func() { o.planned = append(o.planned, strategy) })
@@ -94,7 +95,8 @@ func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
 		Store: s, Measured: planning.Measurements{Registry: prometheus.NewRegistry(), Log: log},
 		Observer: e.observed, Logger: log,
 		Now: e.clock, Memory: e.budget,
-		Limits: planning.Limits{Plans: 2, PlanTime: time.Minute, Rows: 1000, Waiting: 10, SweepEvery: time.Hour},
+		Limits: planning.Limits{Plans: 2, Analyses: 2, Queue: 10, PlanTime: time.Minute, Rows: 1000, Waiting: 10,
+			SweepEvery: time.Hour},
 	}
 	for _, set := range options {
 		set(&c)

@@ -157,12 +157,12 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 			return s.unmoved(b, stay, cause)
 		}
 	}
-	release, err := e.slots.take(ctx)
+	w := e.watch(ctx, b.newest.Parameters)
+	release, err := e.slots.Take(ctx, b.newest.Time(e.longest))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	w := e.watch(ctx, b.newest.Parameters)
 	begin, strategy := e.now(), s.strategy(b.newest.Configuration)
 	_, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
 	next, err := s.replan(b, st, w.stop)

@@ -46,7 +46,7 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.slots.take(ctx)
+	release, err := s.turn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,8 @@ type Observer interface {
 	HashBuilt()
 	// Planned: a strategy took so long for a plan.
 	Planned(strategy string, took time.Duration)
+	// Waited: something of a kind, "plans" or "analyses", waited so long for a slot.
+	Waited(kind string, took time.Duration)
 	// Analysed: an analysis took so long.
 	Analysed(name string, took time.Duration)
 	// Created: a plan is new in the store.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"math"
 
 	"golang.org/x/sync/singleflight"
 
+	"plannerd/internal/admission"
 	"plannerd/planner"
 )
 
@@ -38,7 +40,7 @@ func (p *placement) size() int {
 // configurations, which never change: building a large ring takes long. However
 // many calls want a placement at the same time, it is built once.
 type placementCache struct {
-	slots    slots // a build takes one, as it keeps a processor busy
+	slots    *admission.Slots // a build takes one, as it keeps a processor busy
 	make     func(text []byte) (*placement, error)
 	building singleflight.Group
 	kept     *cache[placementKey, *placement]
@@ -46,8 +48,11 @@ type placementCache struct {
 
 type placementKey [sha256.Size]byte
 
-func newPlacementCache(limit int64, free slots, build func([]byte) (*placement, error)) *placementCache {
-	return &placementCache{slots: free, make: build, kept: newCache[placementKey](int(limit), (*placement).size)}
+func newPlacementCache(limit int64, builds int, build func([]byte) (*placement, error)) *placementCache {
+	return &placementCache{
+		slots: admission.NewSlots(builds, math.MaxInt, nil), make: build,
+		kept: newCache[placementKey](int(limit), (*placement).size),
+	}
 }
 
 // get returns the placement of a stored configuration.
@@ -75,7 +80,7 @@ func (c *placementCache) get(ctx context.Context, text []byte) (*placement, erro
 
 // build makes a placement and keeps it.
 func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*placement, error) {
-	release, err := c.slots.take(ctx)
+	release, err := c.slots.Take(ctx, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"plannerd/planner/partitioner"
 )
@@ -20,12 +21,14 @@ func ringOf(t *testing.T, tokens int) (Configuration, []byte) {
 	return c, text
 }
 
-// A build waits for a planning slot. When the request that began it gives up
+// A build waits for a slot. When the request that began it gives up
 // meanwhile, others that want the same placement are not drawn into it.
 func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
-	free := make(slots, 1)
-	free <- struct{}{}
-	c := newPlacementCache(maxPlacementBytes, free, buildPlacement)
+	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
+	release, err := c.slots.Take(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, text := ringOf(t, 8)
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
@@ -44,7 +47,7 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 		t.Fatalf("built without a slot: %v", err)
 	default:
 	}
-	<-free
+	release()
 	if err := <-second; err != nil {
 		t.Errorf("the request that waited: %v", err)
 	}
@@ -52,7 +55,7 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 
 // What was used longest ago goes first, by size and not by number.
 func TestPlacementsAreBoundedBySize(t *testing.T) {
-	c := newPlacementCache(maxPlacementBytes, make(slots, 1), buildPlacement)
+	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
 	key := func(i int) placementKey { return placementKey{byte(i)} }
 	has := func(i int) bool { _, ok := c.kept.get(key(i)); return ok }
 	add := func(i, tokens int) {

@@ -142,7 +142,7 @@ const smallReport = 1 << 14
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
 	if st.Len() > smallReport { // hashing and sorting many keys keeps a processor busy
-		release, err := s.slots.take(ctx)
+		release, err := s.turn(ctx)
 		if err != nil {
 			return nil, err
 		}

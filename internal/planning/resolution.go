@@ -113,7 +113,7 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 	for _, m := range records {
 		r.want[flow{m.Current, m.Hash, m.Planned}] += m.Count
 	}
-	release, err := s.slots.take(ctx) // hashing many keys keeps a processor busy
+	release, err := s.turn(ctx) // hashing many keys keeps a processor busy
 	if err != nil {
 		return store.Resolution{}, err
 	}

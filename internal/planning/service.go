@@ -15,8 +15,10 @@ import (
 
 // Limits bound what one call may ask for. All must be set.
 type Limits struct {
-	Plans      int           // plans and analyses that are computed at the same time
-	PlanTime   time.Duration // that one of them may take
+	Plans      int           // plans that are computed at the same time
+	Analyses   int           // analyses, plans of what-ifs and replays that are
+	Queue      int           // plans that wait to be computed, and analyses as well
+	PlanTime   time.Duration // that one of them may take, its wait included
 	Rows       int           // of all reports of an interval together
 	Waiting    int           // calls of Follow at the same time
 	SweepEvery time.Duration // between two looks for what has expired
@@ -39,6 +41,7 @@ type Config struct {
 // Service is what can be done with operators and their plans.
 type Service struct {
 	*engine
+	trials   *engine // computes what changes nothing
 	log      *slog.Logger
 	limits   Limits
 	memory   *admission.Budget
@@ -48,7 +51,7 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
-	free, room := make(slots, c.Limits.Plans), c.Memory.Usage().Budget
+	room := c.Memory.Usage().Budget
 	build := func(text []byte) (*placement, error) {
 		p, err := buildPlacement(text)
 		if err == nil {
@@ -59,13 +62,17 @@ func New(c Config) *Service {
 	measured := metered.New(c.Store, c.Measured)
 	r := &reader{
 		store:      measured,
-		placements: newPlacementCache(min(maxPlacementBytes, room/4), free, build),
+		placements: newPlacementCache(min(maxPlacementBytes, room/4), c.Limits.Plans, build),
 		tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
 		moves:      newCache[string](int(min(maxMovesBytes, room/16)), moveIndex.bytes),
 	}
+	engineOf := func(kind string, size int) *engine {
+		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })
+		return &engine{reader: r, slots: slots, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer}
+	}
 	return &Service{
-		engine: &engine{reader: r, slots: free, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer},
-		log:    c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining,
+		engine: engineOf("plans", c.Limits.Plans), trials: engineOf("analyses", c.Limits.Analyses),
+		log: c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining,
 		hub: newHub(measured.Watch, c.Limits.Waiting),
 	}
 }

@@ -63,7 +63,7 @@ func (s *Service) tryAll(
 	results = make([]*PlanResult, len(in.Trials))
 	for _, i := range byDegree(in.Trials) {
 		begin := s.now()
-		out, err := s.run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
+		out, err := s.trials.run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
 		if err != nil {
 			return nil, nil, err
 		}
