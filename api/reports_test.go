@@ -278,29 +278,57 @@ func (e *env) loads(id string) []carriedLoad {
 	return p.Instances
 }
 
-// TestKeyInTwoReports: it is one key, and drifted.
+// TestKeyInTwoReports: it is one key, and drifted. All of its state goes where it goes,
+// though nothing else is to be done.
 func TestKeyInTwoReports(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":3,"theta_max":5,"hash":{"function":"reported"}}`)
+	e.operator("clicks", `{"instances":3,"theta_max":5,"hash":{"function":"reported"},"trigger":{"cooldown_intervals":9}}`)
 	row := func(key string, cost, state, home int) string {
 		return fmt.Sprintf(`{"keys":[{"key":%q,"cost":%d,"state":%d,"hash_instance":%d}]}`, key, cost, state, home)
 	}
+	migrations := func(p plan) string {
+		return string(e.do("GET", "/v1/plans/"+p.Id+"/migrations", "", "Accept: text/csv").want(http.StatusOK).body)
+	}
+	const head = "key,from,to,cost,state,reason\n"
 	// By the hash it is on 1, whatever state is elsewhere.
 	e.report(1, 0, row("a", 1, 100, 1)).want(http.StatusCreated)
 	e.report(1, 1, row("a", 2, 1, 1)).want(http.StatusCreated)
-	e.report(1, 2, `{"keys":[]}`).want(http.StatusCreated)
+	e.report(1, 2, row("a", 1, 10, 1)).want(http.StatusCreated)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
-	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 3 ||
-		got[0].KeysBefore != 0 {
-		t.Errorf("%d drifted, %+v", p.DriftedKeys, got)
+	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[1].KeysBefore != 1 || got[1].LoadBefore != 4 ||
+		got[0].KeysBefore != 0 || p.Status != "approved" || !slices.Equal(p.Awaits, []int32{0, 1, 2}) {
+		t.Errorf("%s, awaits %v, %d drifted, %+v", p.Status, p.Awaits, p.DriftedKeys, got)
 	}
+	if m := p.Migration; m.Keys != 2 || m.State != 110 || m.Fraction != 110.0/111 || m.Objective != 0 {
+		t.Errorf("%+v", m)
+	}
+	if got := migrations(p); got != head+"a,0,1,0,100,gather\na,2,1,0,10,gather\n" {
+		t.Errorf("%s", got)
+	}
+	flows := string(e.do("GET", "/v1/plans/"+p.Id+"/flows", "").want(http.StatusOK).body)
+	if !strings.Contains(flows, `{"from":0,"to":1,"keys":1,"cost":0,"state":100},{"from":2,"to":1,"keys":1,"cost":0,"state":10}`) {
+		t.Errorf("%s", flows)
+	}
+	again := string(e.do("POST", "/v1/plans/"+p.Id+"/replay", `{}`).want(http.StatusOK).body)
+	if !strings.Contains(again, `"state":110`) {
+		t.Errorf("%s", again)
+	}
+	e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
+	table := string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body)
+	if !strings.Contains(table, `"set":[{"key":"a","instance":1}]`) {
+		t.Errorf("it is not held back, or twice: %s", table)
+	}
+	e.finish(p.Id)
 	// By the hash it is on 2, which knows nothing of it.
-	e.report(2, 0, row("a", 1, 10, 2)).want(http.StatusCreated)
-	e.report(2, 1, row("a", 2, 10, 2)).want(http.StatusCreated)
+	e.report(2, 0, row("b", 1, 10, 2)).want(http.StatusCreated)
+	e.report(2, 1, row("b", 2, 10, 2)).want(http.StatusCreated)
 	e.report(2, 2, `{"keys":[]}`).want(http.StatusCreated)
 	p = e.planOfReports(2, "").want(http.StatusCreated).plan()
 	if got := e.loads(p.Id); p.DriftedKeys != 1 || got[0].KeysBefore != 1 || got[0].LoadBefore != 3 {
 		t.Errorf("%d drifted, %+v", p.DriftedKeys, got)
+	}
+	if got := migrations(p); got != head+"b,1,0,0,10,gather\n" {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -84,6 +84,9 @@ func (c *Compression) errors(p *planner.Plan) []planner.Comparison {
 		estimated[d].After = estimated[d].Before
 	}
 	for _, m := range p.Moves {
+		if m.Reason == planner.ReasonGather {
+			continue // its cost counts where the key is
+		}
 		cost := float64(c.Records[c.ClassOf[m.Item]].Cost * c.Scales.Cost)
 		estimated[m.From].After -= cost
 		estimated[m.To].After += cost

@@ -15,8 +15,14 @@ func (p *problem) unmoved() *assignment {
 	return a
 }
 
-// finish computes the plan that an assignment stands for.
+// finish computes the plan that an assignment stands for. It brings the shares of keys
+// together.
 func (p *problem) finish(name string, a *assignment) *Plan {
+	return p.judge(name, a, a.gather(a.moves()))
+}
+
+// judge computes the plan that makes these moves, and ends with an assignment.
+func (p *problem) judge(name string, a *assignment, moves []Move) *Plan {
 	plan := &Plan{
 		Snapshot: p.s, Strategy: name, Options: p.o,
 		EndReason: cmp.Or(p.meter.reason, EndCompleted), WorkUnits: p.meter.used,
@@ -24,7 +30,7 @@ func (p *problem) finish(name string, a *assignment) *Plan {
 		score:     a.score(),
 	}
 	f := finisher{p, a, plan}
-	plan.Moves = a.moves()
+	plan.Moves = moves
 	if p.s.Count == nil {
 		f.entries()
 	}
@@ -72,6 +78,20 @@ func (a *assignment) moves() []Move {
 	}
 	// Those of an item are in ascending order of destinations already.
 	return inOrder(moves, s.Keys, func(x *Move) int32 { return x.Item })
+}
+
+// gather adds to moves those of shares that are not where their items go.
+func (a *assignment) gather(moves []Move) []Move {
+	before := len(moves)
+	for _, x := range a.p.s.Shares {
+		if to := a.at[x.Row]; to != x.Instance {
+			moves = append(moves, Move{x.Row, x.Instance, to, 1, ReasonGather})
+		}
+	}
+	if len(moves) == before {
+		return moves
+	}
+	return inOrder(moves, a.p.s.Keys, func(x *Move) int32 { return x.Item })
 }
 
 // reason says why an item goes from one instance to another.
@@ -134,13 +154,17 @@ func (f *finisher) entries() {
 func (f *finisher) migration() {
 	p, m := f.p, &f.plan.Migration
 	in, out := make([]int64, len(p.before)), make([]int64, len(p.before))
-	state := int64(0)
+	state, chosen, keys := int64(0), int64(0), int64(0)
 	for _, x := range f.plan.Moves {
-		moved := p.state.Fixed(p.s.state(int(x.Item))) * x.Count
+		moved := p.state.Fixed(p.s.StateOf(x)) * x.Count
 		m.Keys += x.Count
 		state += moved
 		out[x.From] += moved
 		in[x.To] += moved
+		if x.Reason == ReasonGather {
+			continue
+		}
+		chosen, keys = chosen+moved, keys+x.Count
 		f.plan.Instances[x.From].KeysAfter -= x.Count
 		f.plan.Instances[x.To].KeysAfter += x.Count
 	}
@@ -148,7 +172,7 @@ func (f *finisher) migration() {
 		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.state.Float(in[d]), p.state.Float(out[d])
 	}
 	m.State = p.state.Float(state)
-	m.Objective = p.objective(state, m.Keys)
+	m.Objective = p.objective(chosen, keys)
 	if p.totalState > 0 {
 		m.Fraction = float64(state) / float64(p.totalState)
 	}
@@ -204,7 +228,7 @@ func (f *finisher) table() {
 }
 
 func (f *finisher) causes() {
-	if f.p.settled() {
+	if f.p.settled() && len(f.p.s.Shares) == 0 {
 		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
 	} else {
 		f.unreached()

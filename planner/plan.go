@@ -36,9 +36,10 @@ const (
 	ReasonMoveBack               // its entry is removed: it returns to its hash instance
 	ReasonOverload               // its instance exceeded its bound
 	ReasonExchange               // it makes room for another key
+	ReasonGather                 // a share of the state of an item goes where the rest is
 )
 
-var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange"}
+var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather"}
 
 // String returns the reason as the HTTP API spells it.
 func (r Reason) String() string { return reasonNames[r] }
@@ -49,7 +50,8 @@ func ParseReason(s string) (Reason, bool) {
 	return Reason(max(i, 0)), i >= 0
 }
 
-// Move is one migration: Count units of an item change their instance.
+// Move is one migration: Count units of an item change their instance, or, with
+// [ReasonGather], one of Snapshot.Shares does.
 type Move struct {
 	Item     int32 // index into the snapshot
 	From, To int32 // indices into Snapshot.Instances
@@ -77,10 +79,10 @@ type Comparison struct {
 
 // Migration sums up what a plan moves.
 type Migration struct {
-	Keys      int64   `json:"keys"`      // |Δ(F,F')|, number of keys
+	Keys      int64   `json:"keys"`      // |Δ(F,F')|, number of keys, and of shares that are gathered
 	State     float64 `json:"state"`     // M = Σ S(k) over them, in units of state
 	Fraction  float64 `json:"fraction"`  // State over all state, residual included; 0 when there is none
-	Objective float64 `json:"objective"` // Σ (S(k)+o)
+	Objective float64 `json:"objective"` // Σ (S(k)+o) over Δ(F,F'): shares move whatever the plan
 }
 
 // Certificate is a proof of how good any plan of a snapshot under its options
@@ -172,7 +174,8 @@ type Plan struct {
 	// Certificate bounds what any plan can reach. Nil when Options turned it off.
 	Certificate *Certificate
 
-	// Moves is Δ(F,F') in canonical key order, then by destination.
+	// Moves is Δ(F,F') in canonical key order, then by destination; behind the move of
+	// an item those that gather its shares.
 	Moves []Move
 	// Set and Unset turn the committed table into the planned one, in canonical
 	// key order. Nil for items with counts, which have no entries of their own.

@@ -21,8 +21,10 @@ type problem struct {
 	unitCost   float64 // brings all costs into [0,1], exactly
 	unitState  float64 // and all states
 	totalState int64   // all state
-	mostState  float64 // no unit of an item has more
-	capacities float64 // Σκ over live instances
+	// sharedState is that of Snapshot.Shares.
+	sharedState int64
+	mostState   float64 // no unit of an item has more
+	capacities  float64 // Σκ over live instances
 
 	// Per instance:
 	isLive     []bool    // keys may be placed on it
@@ -112,6 +114,9 @@ func (p *problem) measure() {
 	for _, d := range s.Instances {
 		state.Add(d.ResidualState, 1)
 	}
+	for _, x := range s.Shares {
+		state.Add(x.State, 1)
+	}
 	p.cost, p.state = cost.Scale(), state.Scale()
 	p.costliest = p.cost.Fixed(cost.Greatest)
 	p.unitCost = evenScale(cost.Greatest)
@@ -170,6 +175,10 @@ func (p *problem) sumUp() {
 			p.capacities += x.Capacity
 		}
 	}
+	for _, x := range s.Shares {
+		p.sharedState += p.state.Fixed(x.State)
+	}
+	p.totalState += p.sharedState
 	p.retained = s.RetainedEntries()
 	p.entries += p.retained
 }

@@ -84,7 +84,7 @@ func newRelaxation(p *problem) *relaxation {
 	if x.limited {
 		x.tableExcess = float64(entries - *p.o.TableLimit)
 	}
-	state := p.totalState
+	state := p.totalState - p.sharedState
 	for _, d := range p.s.Instances {
 		state -= p.state.Fixed(d.ResidualState)
 	}

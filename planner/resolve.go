@@ -50,6 +50,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	if err := r.refuseFrozen(); err != nil {
 		return nil, err
 	}
+	if err := r.addShares(); err != nil {
+		return nil, err
+	}
 	return &r.s, nil
 }
 
@@ -78,6 +81,35 @@ func (r *resolver) rows(n int) error {
 			return err // the first row's that is wrong
 		}
 		r.s.Drifted += drifted[part]
+	}
+	return nil
+}
+
+// addShares finds the shares that are elsewhere than their keys.
+func (r *resolver) addShares() error {
+	shares := r.stats.Shares
+	if len(shares) == 0 || r.base.IgnoreInstances {
+		return nil
+	}
+	r.s.State = slices.Clone(r.s.State)
+	for i, x := range shares {
+		x.Instance = r.index.find(x.Instance)
+		switch {
+		case x.Row < 0 || int(x.Row) >= r.s.Len() || r.s.Count != nil || !isAmount(x.State) ||
+			i > 0 && shares[i-1].compare(shares[i]) >= 0:
+			return Invalid("shares", "must ascend, and have amounts of rows that count one key")
+		case x.Instance < 0 || r.s.Instances[x.Instance].Frozen:
+			return InvalidRow(int(x.Row), "instance", "is not a known instance, or a frozen one")
+		}
+		if r.s.State != nil && (i == 0 || shares[i-1].Row != x.Row) {
+			r.s.State[x.Row] = 0 // unless a share is there
+		}
+		switch {
+		case x.Instance != r.s.Current[x.Row]:
+			r.s.Shares = append(r.s.Shares, x)
+		case r.s.State != nil:
+			r.s.State[x.Row] = x.State
+		}
 	}
 	return nil
 }
@@ -340,10 +372,23 @@ func (s *Snapshot) Validate() error {
 		}
 		units += s.count(i)
 	}
+	if err := s.validateShares(); err != nil {
+		return err
+	}
 	order := s.canonicalOrder()
 	for j := 1; j < n; j++ {
 		if s.Keys.Compare(order[j-1], order[j]) == 0 {
 			return InvalidRow(int(max(order[j-1], order[j])), "key", "stands twice")
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) validateShares() error {
+	for i, x := range s.Shares {
+		if x.Row < 0 || int(x.Row) >= s.Len() || x.Instance < 0 || int(x.Instance) >= len(s.Instances) || s.Count != nil ||
+			!isAmount(x.State) || x.Instance == s.Current[x.Row] || i > 0 && s.Shares[i-1].compare(x) >= 0 {
+			return Invalid("shares", "must ascend, and be elsewhere than their items")
 		}
 	}
 	return nil
@@ -380,6 +425,9 @@ func (s *Statistics) Fingerprint() [16]byte {
 	}
 	if s.Partial {
 		sum.add(2)
+	}
+	for _, x := range s.Shares {
+		sum.add(6, s.Keys.Hash(int(x.Row)), uint64(uint32(x.Instance)), math.Float64bits(x.State))
 	}
 	for _, id := range s.PartialOn {
 		sum.add(4, uint64(uint32(id)))

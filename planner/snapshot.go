@@ -57,6 +57,10 @@ type Snapshot struct {
 	// Count is the number of equal keys that an item stands for, ≥ 1. Nil: 1
 	// each. Units of one item may go to different instances.
 	Count []int64
+	// Shares are the parts of the state of keys that are elsewhere than Current, in
+	// addition to State; rows ascending, then instances. Wherever a key goes, or stays,
+	// they go there too. Nil: there is none.
+	Shares []Share
 	// Current is F(k) and Hash is h(k), as indices into Instances. Current is
 	// not frozen; Hash is live or frozen.
 	Current, Hash []int32
@@ -88,7 +92,7 @@ func (s *Snapshot) Len() int { return len(s.Cost) }
 // stateless is the snapshot with each key counting 1, and residual ones nothing.
 func (s *Snapshot) stateless() *Snapshot {
 	t := *s
-	t.State, t.Instances = nil, slices.Clone(s.Instances)
+	t.State, t.Shares, t.Instances = nil, nil, slices.Clone(s.Instances)
 	for d := range t.Instances {
 		t.Instances[d].ResidualState = 0
 	}
@@ -96,6 +100,15 @@ func (s *Snapshot) stateless() *Snapshot {
 }
 
 func (s *Snapshot) state(i int) float64 { return at(s.State, i, 1) }
+
+// StateOf is the state that a move of one unit moves.
+func (s *Snapshot) StateOf(m Move) float64 {
+	if m.Reason != ReasonGather {
+		return s.state(int(m.Item))
+	}
+	i, _ := slices.BinarySearchFunc(s.Shares, Share{Row: m.Item, Instance: m.From}, Share.compare)
+	return s.Shares[i].State
+}
 
 func (s *Snapshot) count(i int) int64 { return at(s.Count, i, 1) }
 

@@ -1,5 +1,7 @@
 package planner
 
+import "cmp"
+
 // NoInstance stands in an instance column for a row that names none.
 const NoInstance int32 = -1
 
@@ -17,6 +19,10 @@ type Statistics struct {
 	// HashInstance is where the engine's own hash puts each key, or NoInstance.
 	// Nil: named on no row.
 	HashInstance []int32
+	// Shares tell of each key whose state is on several instances how much is where,
+	// rows ascending, then ids, each once. The state of such a key is their sum, and
+	// they need no row of their own. Nil: no key's is.
+	Shares []Share
 	// Count is how many keys a row stands for, all in the same place and of the
 	// same cost and state, ≥ 1: the row's key is then a name for them. Nil: 1 each.
 	Count []int64
@@ -32,6 +38,17 @@ type Statistics struct {
 	// neither for the mean load nor for θ. No row or residual may be on them, and
 	// the hash must be the committed one.
 	Frozen []int32
+}
+
+// Share is the part of the state of a key that is on one instance.
+type Share struct {
+	Row      int32   // of the key
+	Instance int32   // id; in a [Snapshot] an index into Instances
+	State    float64 // from 0 to MaxAmount; counts 1 where no state is reported
+}
+
+func (x Share) compare(y Share) int {
+	return cmp.Or(cmp.Compare(x.Row, y.Row), cmp.Compare(x.Instance, y.Instance))
 }
 
 // Residual sums up the keys of one instance that have no row of their own.

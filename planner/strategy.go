@@ -126,7 +126,7 @@ func Inspect(s *Snapshot, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.finish("", p.unmoved()), nil
+	return p.judge("", p.unmoved(), nil), nil
 }
 
 // Plan computes a plan from a snapshot. It is a [Strategy]: it leaves a snapshot

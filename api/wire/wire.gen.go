@@ -408,6 +408,7 @@ const (
 	Drain    MigrationReason = "drain"
 	Exchange MigrationReason = "exchange"
 	Fill     MigrationReason = "fill"
+	Gather   MigrationReason = "gather"
 	MoveBack MigrationReason = "move_back"
 	Overload MigrationReason = "overload"
 	Rehash   MigrationReason = "rehash"
@@ -421,6 +422,8 @@ func (e MigrationReason) Valid() bool {
 	case Exchange:
 		return true
 	case Fill:
+		return true
+	case Gather:
 		return true
 	case MoveBack:
 		return true
@@ -933,7 +936,8 @@ type ArcMigration struct {
 	Keys int64 `json:"keys"`
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
-	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
+	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -1339,7 +1343,8 @@ type Migration struct {
 	Key  string  `json:"key"`
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
-	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
+	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 	State  float64         `json:"state"`
 	To     int32           `json:"to"`
@@ -1350,10 +1355,10 @@ type MigrationFigures struct {
 	// Fraction Their state over all state; 0 when there is none.
 	Fraction float64 `json:"fraction"`
 
-	// Keys The number of keys.
+	// Keys The number of keys, and of shares that are gathered.
 	Keys int64 `json:"keys"`
 
-	// Objective Their state and `key_overhead` for each.
+	// Objective Their state and `key_overhead` for each, but for shares that are gathered: those move whatever the plan.
 	Objective float64 `json:"objective"`
 
 	// State Their state.
@@ -1389,7 +1394,8 @@ type MigrationList struct {
 }
 
 // MigrationReason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
-// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
+// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 type MigrationReason string
 
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
@@ -2218,7 +2224,8 @@ type RangeMigration struct {
 	Range KeyRange `json:"range"`
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
-	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key.
+	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
+	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.

@@ -64,6 +64,7 @@ type forecast struct {
 func (f *forecast) statistics(ctx context.Context) (*planner.Statistics, error) {
 	n := f.st.Len()
 	out := *f.st.Statistics
+	out.Shares = nil // the plan may know nothing of them
 	out.Instance, out.HashInstance = make([]int32, n), make([]int32, n)
 	for i := range n {
 		if i%(1<<16) == 0 && ctx.Err() != nil {

@@ -178,7 +178,7 @@ func (m keyMigrations) byKey() []int32 {
 		if a.head != b.head {
 			return cmp.Compare(a.head, b.head)
 		}
-		return bytes.Compare(m.Key(int(a.at)), m.Key(int(b.at)))
+		return cmp.Or(bytes.Compare(m.Key(int(a.at)), m.Key(int(b.at))), cmp.Compare(a.at, b.at))
 	})
 	out := make([]int32, len(all))
 	for i, x := range all {

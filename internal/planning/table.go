@@ -262,6 +262,7 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 		}
 	}
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
+	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
 	return changeParts(held), &in.target.Hash, nil
 }
 

@@ -100,6 +100,8 @@ func TestInputRoundTrip(t *testing.T) {
 	empty := &planner.Statistics{Keys: planner.NewKeys(0)}
 	for name, s := range map[string]*planner.Statistics{
 		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
+		"shares": {Keys: planner.KeysOf("a"), Cost: []float64{5}, State: []float64{3},
+			Shares: []planner.Share{{Instance: 1, State: 1}, {Instance: 4, State: 2}}},
 	} {
 		if n := InputRows(encodeInput(s)); n != s.Len() {
 			t.Errorf("%d rows of %d", n, s.Len())
@@ -115,7 +117,7 @@ func TestInputRoundTrip(t *testing.T) {
 // TestCorruption changes, cuts and extends blobs everywhere.
 func TestCorruption(t *testing.T) {
 	s := statisticsOf(zipfRows(50))
-	s.PartialOn, s.Frozen = []int32{2, 5}, []int32{3}
+	s.PartialOn, s.Frozen, s.Shares = []int32{2, 5}, []int32{3}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
 	for name, c := range map[string]struct {
 		blob   []byte
 		decode func([]byte) error

@@ -550,6 +550,7 @@ func sameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 			(got.HashInstance == nil) == (want.HashInstance == nil)},
 		{"partial", got.Partial == want.Partial},
 		{"partial_on", slices.Equal(got.PartialOn, want.PartialOn)},
+		{"shares", slices.Equal(got.Shares, want.Shares)},
 		{"frozen", slices.Equal(got.Frozen, want.Frozen)},
 	} {
 		if !same.ok {

@@ -229,7 +229,7 @@ func FuzzDecodeInput(f *testing.F) {
 	blob := encodeInput(s)
 	f.Add(blob)
 	f.Add(blob[blobHeader:])
-	s.PartialOn, s.Frozen = []int32{3}, []int32{4, 9}
+	s.PartialOn, s.Frozen, s.Shares = []int32{3}, []int32{4, 9}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
 	f.Add(encodeInput(s)[blobHeader:])
 	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
 	f.Fuzz(func(t *testing.T, data []byte) {

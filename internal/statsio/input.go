@@ -16,6 +16,7 @@ const (
 	inputHashInstance
 	inputPartialOn
 	inputFrozen
+	inputShares
 	inputFlags = 1<<iota - 1
 )
 
@@ -37,6 +38,7 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	set(inputHashInstance, s.HashInstance != nil)
 	set(inputPartialOn, len(s.PartialOn) > 0)
 	set(inputFrozen, len(s.Frozen) > 0)
+	set(inputShares, len(s.Shares) > 0)
 	w.number(flags)
 	w.number(s.Len())
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
@@ -51,6 +53,9 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 		if len(list) > 0 {
 			writeList(w, list, idPlanes)
 		}
+	}
+	if len(s.Shares) > 0 {
+		writeList(w, s.Shares, sharePlanes)
 	}
 	return w.finish()
 }
@@ -113,6 +118,9 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	if flags&inputFrozen != 0 {
 		s.Frozen = readList(r, idPlanes)
 	}
+	if flags&inputShares != 0 {
+		s.Shares = readList(r, sharePlanes)
+	}
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
@@ -140,6 +148,12 @@ var residualPlanes = []plane[planner.Residual]{
 	floatPlane(func(r *planner.Residual) *float64 { return &r.Cost }),
 	floatPlane(func(r *planner.Residual) *float64 { return &r.State }),
 	countPlane(func(r *planner.Residual) *int64 { return &r.Keys }),
+}
+
+var sharePlanes = []plane[planner.Share]{
+	idPlane(func(x *planner.Share) *int32 { return &x.Row }),
+	idPlane(func(x *planner.Share) *int32 { return &x.Instance }),
+	floatPlane(func(x *planner.Share) *float64 { return &x.State }),
 }
 
 // idPlanes are the ids of some instances.

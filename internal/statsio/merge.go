@@ -51,7 +51,7 @@ type Merged struct {
 // A row is on the instance that reports it; NoInstance if the report is outdated.
 // The costs and states of a key in several reports add up. It is where Place puts
 // it, if that is one of them, else on the one that has most of its state, the
-// lowest id among equals. A row that only the table places, on a frozen instance,
+// lowest id among equals; its Shares tell what the others have. A row that only the table places, on a frozen instance,
 // is left out, as are rows of carried reports that fresh ones make void. There may
 // be unnamed keys on instances whose reports are carried, outdated or partial: a key
 // that others name, but Place puts on one of these or on a frozen one, may have its
@@ -195,6 +195,7 @@ func (m *merger) close() error {
 		return nil
 	}
 	at := m.instance(sum.home)
+	m.addShares(at)
 	m.shares = m.shares[:0]
 	m.out.Keys.AppendUnhashed(m.key)
 	m.out.Cost, m.out.Instance = append(m.out.Cost, sum.cost), append(m.out.Instance, at)
@@ -252,6 +253,32 @@ func (m *merger) isUnsettled(home int32) bool {
 	}
 	return !slices.ContainsFunc(m.shares, func(s share) bool { return m.reports[s.report].Instance == placed }) &&
 		slices.ContainsFunc(m.shares, m.isCurrent)
+}
+
+// addShares notes how much of the state of the gathered key is where, if several
+// instances have some. What outdated reports have of it is where the key is.
+func (m *merger) addShares(at int32) {
+	row, places, rest := int32(m.out.Keys.Len()), 0, 0.0
+	for _, s := range m.shares {
+		if m.reports[s.report].Instance == at || m.isCurrent(s) {
+			places++
+		} else {
+			rest += s.state
+		}
+	}
+	if places < 2 {
+		return
+	}
+	for _, s := range m.shares {
+		x := planner.Share{Row: row, Instance: m.reports[s.report].Instance, State: s.state}
+		switch {
+		case x.Instance == at && m.out.State != nil:
+			x.State += rest
+		case x.Instance != at && !m.isCurrent(s):
+			continue
+		}
+		m.out.Shares = append(m.out.Shares, x)
+	}
 }
 
 // isCurrent reports whether a share is where its report says.

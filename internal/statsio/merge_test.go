@@ -129,6 +129,19 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		if len(lines) > 1 && (at == planner.NoInstance || placed == planner.NoInstance || at == placed) {
 			merged.Drifted++
 		}
+		shares := map[int32]float64{}
+		for _, l := range lines {
+			if l.Instance == at || !l.Outdated {
+				shares[l.Instance] += stateOf(l)
+			} else if out.State != nil {
+				shares[at] += stateOf(l)
+			}
+		}
+		if len(shares) > 1 {
+			for _, id := range slices.Sorted(maps.Keys(shares)) {
+				out.Shares = append(out.Shares, planner.Share{Row: int32(out.Keys.Len()), Instance: id, State: shares[id]})
+			}
+		}
 		out.Keys.Append([]byte(key))
 		out.Cost, out.Instance = append(out.Cost, cost), append(out.Instance, at)
 		if out.State != nil {
@@ -206,6 +219,9 @@ func checkMerge(t *testing.T, reports []naiveReport, frozen []int32, place Place
 		return
 	}
 	sameStatistics(t, "merged", got.Statistics, want.Statistics)
+	if !slices.Equal(got.Shares, want.Shares) {
+		t.Fatalf("shares %v, want %v", got.Shares, want.Shares)
+	}
 	if !slices.Equal(got.PartialOn, want.PartialOn) || !slices.Equal(got.Frozen, want.Frozen) ||
 		got.Drifted != want.Drifted {
 		t.Fatalf("partial on %v, frozen %v, %d drifted; want %v, %v, %d", got.PartialOn, got.Frozen, got.Drifted,

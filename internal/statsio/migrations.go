@@ -13,7 +13,7 @@ const migrationsMagic = "PLMG"
 type Migration struct {
 	Key      []byte
 	From, To int32   // ids of instances
-	Cost     float64 // c(k)
+	Cost     float64 // c(k); 0 where a share of the state is gathered
 	State    float64 // S(k,w); 1 when no state was reported
 	Reason   planner.Reason
 }
@@ -71,13 +71,13 @@ func MigrationsOf(p *planner.Plan) iter.Seq[Migration] {
 
 func migrationOf(p *planner.Plan, i int) Migration {
 	s, m := p.Snapshot, p.Moves[i]
-	state := 1.0
-	if s.State != nil {
-		state = s.State[m.Item]
+	cost := s.Cost[m.Item]
+	if m.Reason == planner.ReasonGather {
+		cost = 0 // it counts where the key is
 	}
 	return Migration{
 		Key: s.Keys.At(int(m.Item)), From: s.Instances[m.From].ID, To: s.Instances[m.To].ID,
-		Cost: s.Cost[m.Item], State: state, Reason: m.Reason,
+		Cost: cost, State: s.StateOf(m), Reason: m.Reason,
 	}
 }
 
@@ -118,7 +118,7 @@ func DecodeMigrations(blob []byte) (*Migrations, error) {
 		m.from, m.to = r.ints(m.from, n), r.ints(m.to, n)
 		m.cost, m.state = r.floats(m.cost, n), r.floats(m.state, n)
 		r.column(n, 1, func(bits uint64) {
-			if bits > uint64(planner.ReasonExchange) {
+			if bits > uint64(planner.ReasonGather) {
 				r.corrupt("unknown reason")
 			}
 			m.reason = append(m.reason, planner.Reason(bits))

@@ -55,6 +55,7 @@ export const reasonWords = {
   move_back: 'move back: its entry goes, it returns to its hash instance',
   overload: 'overload: its instance exceeded its bound',
   exchange: 'exchange: it makes room for another key',
+  gather: 'gather: a share of its state goes where the rest is',
 }
 
 export const reasons = Object.keys(reasonWords)
