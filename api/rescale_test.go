@@ -130,6 +130,11 @@ func TestInstancesComeAndGo(t *testing.T) {
 	if into["fill"]+into["rehash"] == 0 || len(reasons(p, func(m migration) bool { return m.From == 2 })) > 0 {
 		t.Errorf("to the new instance %v", into)
 	}
+	for _, i := range p.Instances {
+		if added := i.Added != nil && *i.Added; added != (i.Id == 2) {
+			t.Errorf("instance %d is added: %t", i.Id, added)
+		}
+	}
 	total, loads := 0.0, e.loads()
 	for _, x := range loads {
 		total += x

@@ -14,13 +14,18 @@ import (
 
 // planned is what the tests read of a plan of the API.
 type planned struct {
-	ID        string  `json:"id"`
-	Status    string  `json:"status"`
-	Interval  int64   `json:"interval"`
-	Awaited   []int32 `json:"awaits"`
-	Balanced  bool    `json:"balanced"`
+	ID       string  `json:"id"`
+	Status   string  `json:"status"`
+	Interval int64   `json:"interval"`
+	Awaited  []int32 `json:"awaits"`
+	Balanced bool    `json:"balanced"`
+	Theta    struct {
+		Before float64 `json:"before"`
+		After  float64 `json:"after"`
+	} `json:"theta"`
 	Migration struct {
-		Keys int64 `json:"keys"`
+		Keys     int64   `json:"keys"`
+		Fraction float64 `json:"fraction"`
 	} `json:"migration"`
 	Instances []struct {
 		ID         int32   `json:"id"`
@@ -224,6 +229,74 @@ func TestApprove(t *testing.T) {
 		`document.querySelector('dialog input[type="text"]').value`); got != "ann@example.org" {
 		t.Errorf("the name is remembered as %q", got)
 	}
+}
+
+// TestNewerData: a plan that waits shows what newer statistics say about it, wherever it
+// can be decided on.
+func TestNewerData(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-headline")
+	p.WaitText(".plan-headline", "within its limit of 5 %")
+	if p.Count(".newer") > 0 || strings.Contains(p.Text(".plan-headline"), "newer") {
+		t.Error("there are newer statistics before any were sent")
+	}
+	var keys []object
+	for i := range 40 {
+		keys = append(keys, object{"key": fmt.Sprintf("key %d 🦊", i), "cost": 1600 - i*i, "state": 10 + i})
+	}
+	var newer struct {
+		Pending struct {
+			Plan    string  `json:"plan"`
+			Figures planned `json:"figures"`
+		} `json:"pending"`
+	}
+	tell(t, http.MethodPost, server.URL+"/v1/operators/clicks/plans", "", object{"interval": 8, "keys": keys}, &newer)
+	after := newer.Pending.Figures.Theta.After
+	if newer.Pending.Plan != plan.ID || after <= 0.05 {
+		t.Fatalf("the newer statistics say %+v", newer)
+	}
+	said := strconv.FormatFloat(100*after, 'g', 3, 64) + " %"
+	renew(p)
+	p.WaitText(".plan-headline .bad", "newer data: "+said+", above")
+	p.WaitText(".newer.bad", said)
+	p.Axe()
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .newer.bad", said+", above its limit of 5 %")
+	p.Axe()
+	p.Press("Escape")
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".operator-does .bad", said)
+	p.WaitText(".operator-does .good", "within its limit of 5 %")
+}
+
+// TestHeadline: what a plan does is said in a sentence, and within the limit is not good
+// enough where it gets worse.
+func TestHeadline(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "wide")
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", object{}, nil)
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/commit", "", object{"stopped": true}, nil)
+	tell(t, http.MethodPut, server.URL+"/v1/operators/wide", "", object{
+		"instances": 5, "hash": object{"function": "modulo"}, "theta_max": 3, "table_limit": 0, "require_approval": true,
+	}, nil)
+	var keys []object
+	for i := range 40 {
+		keys = append(keys, object{"key": fmt.Sprintf("key %d 🦊", i), "cost": 1 + i*i, "state": 10 + i})
+	}
+	var worse planned
+	tell(t, http.MethodPost, server.URL+"/v1/operators/wide/plans", "", object{"interval": 9, "keys": keys}, &worse)
+	if worse.Theta.After <= worse.Theta.Before || worse.Theta.After > 3 || worse.Migration.Fraction == 0 {
+		t.Fatalf("the plan %+v does not make it worse within its limit", worse)
+	}
+	p := open(t, server.URL, "/#/plans/"+worse.ID, ".plan-headline")
+	p.WaitText(".plan-headline", "Adds instance 4")
+	p.WaitText(".plan-headline", fmt.Sprintf("moves %.3g %% of all state", 100*worse.Migration.Fraction))
+	p.WaitText(".plan-headline .warn", "θ was within its limit of 300 % already and gets worse")
+	p.WaitFor(".stat.warn .mark.bad")
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .plan-worse", "gets worse")
+	p.Axe()
 }
 
 // TestDecisionOnChangedPlan: what is decided holds for the plan that was looked at.

@@ -1307,6 +1307,8 @@ type KeyType string
 
 // Load What the plan does to one instance.
 type Load struct {
+	// Added The instance is not one of the committed table. Absent otherwise.
+	Added    *bool   `json:"added,omitempty"`
 	Capacity float64 `json:"capacity"`
 
 	// Drained The instance was removed; its keys leave it. Absent otherwise.

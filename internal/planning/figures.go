@@ -49,6 +49,7 @@ type Compaction struct {
 
 // Load is what an instance carries before and after a plan.
 type Load struct {
+	Added      *bool       `json:"added,omitzero"`
 	Capacity   float64     `json:"capacity"`
 	Drained    *bool       `json:"drained,omitzero"`
 	ID         int32       `json:"id"`

@@ -393,6 +393,9 @@ func (o *PlanResult) loads() []Load {
 		if d.Drained {
 			out[i].Drained = &d.Drained
 		}
+		if d.Added {
+			out[i].Added = &d.Added
+		}
 		if o.loadErrors != nil {
 			out[i].LoadError = &Comparison{Before: o.loadErrors[i].Before, After: o.loadErrors[i].After}
 		}

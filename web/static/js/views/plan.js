@@ -3,6 +3,7 @@
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
+import { useNewer } from '../newer.js'
 import { announce, Resource, Status, Time } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
@@ -14,7 +15,10 @@ import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
 import { useReasons } from './plan/why.js'
 
-/** @import { Resource as Watched } from '../api.js' */
+/**
+ * @import { Resource as Watched } from '../api.js'
+ * @import { Newer } from '../newer.js'
+ */
 
 const mostFlows = 4_000
 /** @param {Plan} plan */
@@ -30,6 +34,7 @@ export default function View({ plan: id }) {
   // What moves is decided when a plan is made, so this is asked for once.
   const flows = useList(plan && `${path}/flows`, 'flows', { limit: mostFlows })
   const reasons = useReasons(plan)
+  const newer = useNewer(plan)
   useChangesSaid(plan)
   useEffect(() => {
     document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
@@ -42,9 +47,9 @@ export default function View({ plan: id }) {
       rows=${8}
       render=${(/** @type {Plan} */ shown) => html`
         <div class="plan">
-          <${Head} plan=${shown} found=${found} />
+          <${Head} plan=${shown} found=${found} newer=${newer} />
           ${(shown.status === 'applying' || shown.status === 'aborting') && html`<${Progress} plan=${shown} />`}
-          <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
+          <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data} newer=${newer}>
             <${Scheme} plan=${shown} />
             <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${shown} /></div>
             <${History} plan=${shown} />
@@ -69,8 +74,8 @@ function useChangesSaid(plan) {
   }, [plan])
 }
 
-/** @param {{ plan: Plan, found: Watched<Plan> }} props */
-function Head({ plan, found }) {
+/** @param {{ plan: Plan, found: Watched<Plan>, newer: Newer | null }} props */
+function Head({ plan, found, newer }) {
   return html`
     <nav class="crumbs" aria-label="Breadcrumb">
       <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
@@ -85,7 +90,13 @@ function Head({ plan, found }) {
           name=${`${plan.operator}-interval-${plan.interval}`}
         />
       </div>
-      <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
+      <${Decision}
+        plan=${plan}
+        newer=${newer}
+        etag=${found.etag}
+        take=${found.take}
+        reload=${found.reload}
+      />
     </div>
     <div class="plan-under">
       <${Standing} plan=${plan} />

@@ -2,6 +2,7 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
+import { isWithin, judge, Marks } from '../../judge.js'
 import { Stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, tableOf } from '../../words.js'
@@ -46,15 +47,15 @@ function theta({ plan, any }) {
             ${percent(plan.theta.after)}
           </span>
         `
-  const [within, what] =
-    plan === null
-      ? [any.theta.before <= bound, 'before planning: its plan came to nothing']
-      : [plan.balanced, plan.balanced ? 'within' : 'above']
   return {
     label: 'θ before → after',
     value,
-    tone: within ? 'good' : 'warn',
-    note: html`${what}${plan !== null && html` θ<sub>max</sub> ${percent(bound)}`}, ${to(any)}`,
+    tone: plan !== null ? judge(plan.theta, bound).tone : isWithin(any.theta.before, bound) ? 'good' : 'bad',
+    note: html`${
+      plan === null
+        ? 'before planning: its plan came to nothing, '
+        : html`<${Marks} theta=${plan.theta} bound=${bound} />${' '}`
+    }${to(any)}`,
   }
 }
 

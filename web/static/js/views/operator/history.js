@@ -2,6 +2,7 @@
 
 import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
+import { isWithin, judge } from '../../judge.js'
 import { Card, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
@@ -135,11 +136,11 @@ const columns = [
     of: (p) =>
       html`
         <span class="nowrap">
-          ${percent(p.theta.before)} → <strong class=${p.balanced ? '' : 'operator-above'}>
+          ${percent(p.theta.before)} → <strong class="toned ${judge(p.theta, p.parameters.theta_max).tone}">
             ${percent(p.theta.after)}
           </strong>
         </span>
-        ${!p.balanced && html`<span class="visually-hidden">, above θ_max</span>`}
+        ${!isWithin(p.theta.after, p.parameters.theta_max) && html`<span class="visually-hidden">, above θ_max</span>`}
       `,
   },
   {

@@ -1,8 +1,10 @@
 // The head that the pages of an operator share.
 
 import { useResource } from '../../api.js'
-import { count, counted } from '../../format.js'
+import { count, counted, percent } from '../../format.js'
 import { html, useEffect } from '../../html.js'
+import { judge, thetaWords } from '../../judge.js'
+import { newerOf, NewerShort } from '../../newer.js'
 import { Empty, Resource, Tabs, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
@@ -56,7 +58,7 @@ export function Page({ name, tab, plans = [], render }) {
               of=${operator}
               rows=${8}
               render=${(/** @type {Operator} */ o) => html`
-                <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
+                <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} newest=${plans[0]} />
                 <${Facts} operator=${o} />
                 <${Tabs}
                   label="Operator"
@@ -96,11 +98,11 @@ const underWay = {
 }
 
 /**
- * What is under way, and where to go for it. plan is the current one, if it is known.
+ * What is under way, and where to go for it. plan is the current one, and newest the newest, if they are known.
  *
- * @param {{ operator: Operator, plan?: PlanSummary }} props
+ * @param {{ operator: Operator, plan?: PlanSummary, newest?: PlanSummary }} props
  */
-function Now({ operator: o, plan }) {
+function Now({ operator: o, plan, newest }) {
   const now = underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">
@@ -113,6 +115,7 @@ function Now({ operator: o, plan }) {
       plan?.expires_at &&
       html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`
     }
+    ${plan && html`<${Does} plan=${plan} newest=${newest} />`}
     <a
       class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}"
       href=${link(['plans', o.current_plan ?? ''])}
@@ -121,6 +124,21 @@ function Now({ operator: o, plan }) {
       <span class="visually-hidden"> the current plan</span>
     </a>
   </div>`
+}
+
+/**
+ * What a plan would do, and what newer statistics say of it.
+ *
+ * @param {{ plan: PlanSummary, newest?: PlanSummary }} props
+ */
+function Does({ plan, newest }) {
+  const bound = plan.parameters.theta_max
+  const newer = newerOf(newest, plan.id)
+  return html`<p class="operator-does">
+    <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
+    ; ${percent(plan.migration.fraction)} of all state moves
+    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}.
+  </p>`
 }
 
 /** @param {{ operator: Operator }} props */

@@ -3,10 +3,15 @@
 import { change, signedIn, useResource } from '../../api.js'
 import { count, counted, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
+import { judge } from '../../judge.js'
+import { NewerFigures } from '../../newer.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 
-/** @import { Answer, Problem, Resource } from '../../api.js' */
+/**
+ * @import { Answer, Problem, Resource } from '../../api.js'
+ * @import { Newer } from '../../newer.js'
+ */
 
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
 
@@ -74,11 +79,11 @@ const verbs = {
 /**
  * The buttons of what can be decided, and the dialog of the one that was pressed. What
  * is sent holds for the plan as it was when its dialog was opened. take is given the
- * answer, reload asks for the plan anew.
+ * answer, reload asks for the plan anew; newer is what newer statistics say of it.
  *
- * @param {{ plan: Plan, etag: string | null } & Renew} props
+ * @param {{ plan: Plan, newer: Newer | null, etag: string | null } & Renew} props
  */
-export function Decision({ plan, etag, take, reload }) {
+export function Decision({ plan, newer, etag, take, reload }) {
   const [asked, ask] = useState(/** @type {{ verb: Verb, plan: Plan, etag: string | null } | null} */ (null))
   /** @type {Resource<API['Caller']>} */
   const caller = useResource('v1/caller')
@@ -110,6 +115,7 @@ export function Decision({ plan, etag, take, reload }) {
       asked &&
       html`<${Ask}
         ...${asked}
+        newer=${newer}
         named=${known ? known.access : signedIn()}
         take=${take}
         reload=${reload}
@@ -133,8 +139,11 @@ function useTitleFocused(status) {
   }, [status])
 }
 
-/** @param {{ verb: Verb, plan: Plan, etag: string | null, named: boolean, onClose: () => void } & Renew} props */
-function Ask({ verb, plan, etag, named, take, reload, onClose }) {
+/**
+ * @param {{ verb: Verb, plan: Plan, newer: Newer | null, etag: string | null, named: boolean, onClose: () => void }
+ *   & Renew} props
+ */
+function Ask({ verb, plan, newer, etag, named, take, reload, onClose }) {
   const { sent = verb, title, button, class: look, reason: label, required } = verbs[verb]
   const draft = `${plan.id} ${verb}`
   const [reason, setReason] = useState(drafts.get(draft) ?? '')
@@ -175,6 +184,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   return html`<${Dialog} title=${`${title} of interval ${count(plan.interval)} of ${plan.operator}`} onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Consequence} verb=${verb} plan=${plan} />
+      ${sent !== 'abort' && newer && html`<${NewerFigures} newer=${newer} bound=${plan.parameters.theta_max} />`}
       ${
         verb === 'finish' &&
         html`<p>
@@ -249,14 +259,32 @@ const undecided = ({ status }) => status === 0 || status >= 500
  * @param {{ verb: Verb, plan: Plan }} props
  */
 function Consequence({ verb, plan }) {
-  const moves = `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}`
+  const moves =
+    `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}` +
+    `, ${percent(plan.migration.fraction)} of all`
+  const { within, withinBefore, course } = judge(plan.theta, plan.parameters.theta_max)
   if (verb === 'approve')
     return html`
       <p>
         The engine may then move ${moves}, and θ goes from ${percent(plan.theta.before)}
         ${' '}to ${percent(plan.theta.after)}. Nothing is computed anew: what you see is what runs.
       </p>
-      ${!plan.balanced && html`<p class="plan-broken">Some instance stays above its bound all the same.</p>`}
+      ${
+        !within &&
+        html`<p class="plan-broken">
+          ${
+            withinBefore
+              ? 'Some instance gets above its bound, where none was.'
+              : 'Some instance stays above its bound all the same.'
+          }
+        </p>`
+      }
+      ${
+        within &&
+        withinBefore &&
+        course === 'worse' &&
+        html`<p class="plan-worse">θ was within its limit already, and gets worse.</p>`
+      }
     `
   if (verb === 'reject')
     return html`<p>

@@ -2,10 +2,13 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
+import { judge, Marks } from '../../judge.js'
+import { NewerFigures } from '../../newer.js'
 import { Stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
 import { Flows, flowsOf } from './flow.js'
+import { Headline } from './headline.js'
 import { HotKeys } from './hotkeys.js'
 import { Loads } from './loads.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
@@ -13,7 +16,10 @@ import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 /**
  * @import { Stat } from '../../parts.js'
  * @import { FlowsKnown } from './flow.js'
+ * @import { Newer } from '../../newer.js'
  */
+
+/** @typedef {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} Summed */
 
 /** @typedef {AnyPlan & { plan?: { migrations: API['Migrations'] } }} Shown */
 
@@ -21,22 +27,23 @@ import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
  * The figures of a plan of the API, or of a WhatIfResult. The query of the page says how
  * they are shown: loads, by, flow, from and to. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
- * migrations that a result has in its plan, and left out where it has none. children
- * stand before the parameters.
+ * migrations that a result has in its plan, and left out where it has none. newer is what
+ * newer statistics say. children stand before the parameters.
  *
  * @param {object} props
  * @param {Shown} props.plan
  * @param {FlowsKnown} [props.flows]
  * @param {Record<string, number> | null} [props.counts]
+ * @param {Newer | null} [props.newer]
  * @param {Children} [props.children]
  */
-export function PlanFigures({ plan, flows, counts, children }) {
+export function PlanFigures({ plan, flows, counts, newer = null, children }) {
   useStateUnit()
   const { query } = useRoute()
   const own = useMemo(
     () =>
       plan.plan && !flows
-        ? /** @type {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} */ ({
+        ? /** @type {Summed} */ ({
             flows: { data: { items: flowsOf(plan), more: false }, problem: null },
             counts: reasonsOf(plan),
           })
@@ -45,6 +52,8 @@ export function PlanFigures({ plan, flows, counts, children }) {
   )
   const shownFlows = flows ?? own.flows
   return html`
+    <${Headline} plan=${plan} newer=${newer} />
+    ${newer && html`<${NewerFigures} newer=${newer} bound=${plan.parameters.theta_max} />`}
     <${PlanStats} plan=${plan} />
     <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
     <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
@@ -74,8 +83,8 @@ function PlanStats({ plan }) {
       {
         label: 'Greatest overload θ',
         value: change(percent(plan.theta.before), percent(plan.theta.after)),
-        note: html`θ<sub>max</sub> ${percent(plan.parameters.theta_max)}`,
-        tone: plan.balanced ? 'good' : 'bad',
+        note: html`<${Marks} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
+        tone: judge(plan.theta, plan.parameters.theta_max).tone,
       },
       {
         label: 'Migration',

@@ -3,6 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { amount, count, counted, duration, exactly, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
+import { Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
@@ -33,7 +34,7 @@ export function Verdict({ plan }) {
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
     ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
-    ${plan.balanced && plan.table_within_limit && html`<p>All limits hold.</p>`}
+    ${plan.balanced && plan.table_within_limit && html`<p>All limits hold under its own statistics.</p>`}
     ${plan.causes.map((code) => html`<p key=${code}>${cause(code)}</p>`)}
     ${plan.end_reason !== 'completed' && html`<p>${endWords[plan.end_reason] ?? plan.end_reason}</p>`}
   <//>`
@@ -64,9 +65,8 @@ export function InTheWay({ pending, thetaMax }) {
             <p>
               Under these statistics that plan leads from θ
               = ${percent(figures.theta.before)} to <strong>${percent(figures.theta.after)}</strong>
-              , ${figures.balanced ? `within θ_max = ${percent(thetaMax)}` : `above θ_max = ${percent(thetaMax)}`}, and
-              moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}
-              , ${percent(figures.migration.fraction)} of all.
+              , and moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}
+              , ${percent(figures.migration.fraction)} of all. <${Marks} theta=${figures.theta} bound=${thetaMax} />
             </p>
           `
     }

@@ -1,0 +1,53 @@
+// What a plan does, in one sentence.
+
+import { count, counted, percent, some, state } from '../../format.js'
+import { html } from '../../html.js'
+import { judge, thetaWords } from '../../judge.js'
+import { NewerShort } from '../../newer.js'
+import { tableOf } from '../../words.js'
+
+/** @import { Newer } from '../../newer.js' */
+
+/** @param {number[]} ids */
+const named = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
+
+/** @param {AnyPlan} plan */
+function movement({ migration: { keys, state: moved, fraction } }) {
+  if (keys === 0 && moved === 0) return 'moves nothing'
+  return moved === 0
+    ? `moves ${counted(keys, 'key')} without state`
+    : `moves ${percent(fraction)} of all state (${counted(keys, 'key')}, ${state(moved)})`
+}
+
+/**
+ * The headline of a plan: what it does to instances, state, θ and the table, and what
+ * newer statistics say of it.
+ *
+ * @param {{ plan: AnyPlan, newer: Newer | null }} props
+ */
+export function Headline({ plan, newer }) {
+  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
+  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
+  const bound = plan.parameters.theta_max
+  const does = [
+    added.length > 0 && `adds ${named(added)}`,
+    drained.length > 0 && `empties ${named(drained)}, removed`,
+    movement(plan),
+  ].filter(Boolean)
+  const table = plan.table_within_limit === false && tableOf(plan)
+  return html`<p class="plan-headline">
+    ${capital(does.join('; '))};${' '}
+    <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
+    ${
+      table &&
+      html`; <span class="toned bad">
+        the table exceeds its limit: ${counted(table.size_after, 'entry', 'entries')} of
+        ${' '}${count(plan.parameters.table_limit)}
+      </span>`
+    }
+    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}.
+  </p>`
+}
+
+/** @param {string} text */
+const capital = (text) => text[0].toUpperCase() + text.slice(1)
