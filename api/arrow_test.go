@@ -89,13 +89,13 @@ func TestRefusedArrow(t *testing.T) {
 		{"empty", "", badRequest, "malformed", ""},
 		{"negative cost", arrowOf(t, -1, columns(1, -1)), unprocessable, "invalid", "/1/cost"},
 		{"duplicate", arrowOf(t, -1, twice), unprocessable, "invalid", "/2/key"},
-		{"interval", arrowOf(t, 2, columns(1)), unprocessable, "invalid", "/interval"},
+		{"another interval", arrowOf(t, 3, columns(1)), unprocessable, "invalid", "/0/interval"},
 		{"rows", arrowOf(t, -1, columns(make([]float64, 101)...)), large, "too_large", "/100"},
 		{"bytes", arrowOf(t, -1, long), large, "too_large", ""},
 	} {
 		cases = append(cases,
 			refusal{c.name, "POST", target, c.body, []string{arrowStream}, c.status, c.code, c.where},
-			refusal{"what-if " + c.name, "POST", "/v1/what-if?instances=2", c.body, []string{arrowStream}, c.status,
+			refusal{"what-if " + c.name, "POST", "/v1/what-if?instances=2&interval=2", c.body, []string{arrowStream}, c.status,
 				c.code, c.where})
 	}
 	e.refused(t, cases)

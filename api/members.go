@@ -86,6 +86,8 @@ func queriedMembers(c *call, records bool) (*members, error) {
 			m.putDegrees(tree, c.Query.Get(name), records)
 		case name == "residual":
 			m.putResidual(tree, c.Query.Get(name))
+		case name == "instances":
+			m.putInstances(tree, c.Query.Get(name))
 		case i < 0:
 			put(tree, name, value)
 		case strings.HasPrefix(places[i].field, "parameters/"):
@@ -165,6 +167,27 @@ func (m *members) putResidual(tree map[string]any, text string) {
 		list = append(list, one)
 	}
 	tree["residual"] = list
+}
+
+// putInstances puts a number of instances, or what id:capacity says, comma-separated.
+func (m *members) putInstances(tree map[string]any, text string) {
+	if !strings.Contains(text, ":") {
+		put(tree, "operator/instances", jsontext.Value(strings.TrimLeft(text[:len(text)-1], "0")+text[len(text)-1:]))
+		return
+	}
+	list := []map[string]any{}
+	for part := range strings.SplitSeq(text, ",") {
+		id, capacity, _ := strings.Cut(part, ":")
+		n, idErr := strconv.ParseInt(id, 10, 32)
+		x, err := strconv.ParseFloat(capacity, 64)
+		if err = errors.Join(idErr, err); err != nil {
+			m.bad.AtParameter("instances", strconv.Quote(part)+" is no id:capacity such as 0:1.5")
+			put(tree, "operator/instances", 1) // they are not missing
+			return
+		}
+		list = append(list, map[string]any{"id": n, "capacity": x})
+	}
+	put(tree, "operator/instances", list)
 }
 
 // refuse adds what is wrong with a field.

@@ -139,7 +139,7 @@ func bodyProblem(e *statsio.Error) *httpkit.Problem {
 		p = httpkit.Invalid()
 	}
 	for _, one := range e.Problems {
-		p.At(one.Pointer, one.Detail)
+		p.AtLine(one.Pointer, one.Line, one.Text())
 	}
 	return p
 }

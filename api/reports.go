@@ -84,7 +84,7 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	other := "must be " + strconv.Itoa(int(by.Instance)) + ", the instance that reports"
 	for i, d := range in.Instance {
 		if d != planner.NoInstance && d != by.Instance && len(in.bad.Errors) < httpkit.MaxFieldErrors {
-			in.bad.At(in.document.Pointer(i, "instance"), other)
+			in.bad.AtLine(in.document.Pointer(i, "instance"), in.document.Location(i, "instance").Line, other)
 		}
 	}
 	in.Instance = nil

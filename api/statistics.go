@@ -58,6 +58,9 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 	if st.Statistics.Statistics = st.document.Stats; st.document.Stats == nil {
 		st.Statistics.Statistics, st.bare = &planner.Statistics{}, st.document.Records == nil
 	}
+	if err := st.readInterval(); err != nil {
+		return nil, err
+	}
 	st.readMembers()
 	st.readCompact()
 	st.Decode = s.now().Sub(begin)
@@ -90,6 +93,23 @@ func (st *statisticsRequest) needRows() {
 	if st.bare {
 		st.bad.At("/keys", "is needed, or columns, or the records of compact")
 	}
+}
+
+// readInterval has the interval that rows name stand for the member, which must not say
+// another one.
+func (st *statisticsRequest) readInterval() error {
+	named := st.document.Interval
+	switch {
+	case named == nil:
+	case !st.has("interval"):
+		st.raw["interval"] = strconv.AppendInt(nil, *named, 10)
+	case string(st.raw["interval"]) != strconv.FormatInt(*named, 10):
+		p := httpkit.Invalid()
+		p.AtLine(st.document.Pointer(0, "interval"), st.document.Location(0, "").Line,
+			"is "+strconv.FormatInt(*named, 10)+", but the request is about interval "+string(st.raw["interval"]))
+		return p
+	}
+	return nil
 }
 
 // readMembers reads what accompanies the rows of every request of statistics.
@@ -174,8 +194,12 @@ func (st *statisticsRequest) problemOf(err error) error {
 	switch {
 	case !errors.As(err, &input):
 		return err
-	case input.Row >= 0, !st.query, input.Field == "compact" && st.Compact == nil: // the records are in the body
-		return httpkit.Invalid().With(st.document.Pointer(input.Row, input.Field), input.Detail)
+	case input.Row >= 0:
+		p := httpkit.Invalid()
+		p.AtLine(st.document.Pointer(input.Row, input.Field), st.document.Location(input.Row, "").Line, input.Detail)
+		return p
+	case !st.query, input.Field == "compact" && st.Compact == nil: // the records are in the body
+		return httpkit.Invalid().With("/"+input.Field, input.Detail)
 	}
 	name, detail := parameterOf(input.Field), input.Detail
 	if !strings.HasPrefix(input.Field, "compact") {

@@ -55,16 +55,19 @@ func csvRows(rows []row) string {
 type whatIfAnswer struct {
 	InputHash string
 	Results   []struct {
-		Strategy     string
-		Parameters   struct{ ThetaMax, Beta float64 }
+		Strategy   string
+		Parameters struct {
+			ThetaMax, Beta float64
+			TableLimit     *int64
+		}
 		Pareto       bool
 		Balanced     bool
 		Theta        struct{ Before, After float64 }
 		Migration    struct{ State float64 }
 		RoutingTable wire.TableDiff
 		Instances    []struct {
-			ID        int32
-			LoadAfter float64
+			ID                  int32
+			Capacity, LoadAfter float64
 		}
 		Plan *struct {
 			RoutingTable wire.TableDiff

@@ -237,7 +237,7 @@ func TestWhatIfRefused(t *testing.T) {
 	p.Expect("422|400")
 	p.WaitText(".whatif-total", "Give a CSV")
 	for _, test := range []struct{ content, want string }{
-		{"key,cost\na,1\n\"b\nb\",2\nc,x\n", "line 5 cost must be ≥ 0 and finite: c,x"},
+		{"key,cost\na,1\n\"b\nb\",2\nc,x\n", `line 5 cost "x" is not a number; it must be ≥ 0 and finite: c,x`},
 		{"key,kost\na,1\n", "line 1 column kost: unknown column"},
 		{"key,cost\na,1\n\nb,2\n", "line 3 blank line"},
 		{"key,cost\na,1\na,2\n", "line 3 key"},

@@ -1173,6 +1173,10 @@ type ExecutorEpoch = int64
 type FieldError struct {
 	Detail string `json:"detail"`
 
+	// Line The line of the body, from 1, as an editor counts it: the header of CSV is line 1. Left out where it is not known, and for what
+	// is about the whole body.
+	Line *int `json:"line,omitempty"`
+
 	// Parameter The name of the path, query or header parameter, when it is about one.
 	Parameter *string `json:"parameter,omitempty"`
 
@@ -2600,7 +2604,8 @@ type StartRequest struct {
 
 // StatisticsArrow A stream of Arrow IPC, not a file, with its end-of-stream marker; buffers may be compressed (lz4, zstd). Its columns are the fields of a row: a
 // key is utf8 or binary, in any layout and also as a dictionary, where `key_encoding` speaks of utf8 only; a cost, frequency or state is a float of
-// 32 or 64 bits or an integer; all else is an integer. A null is a field that is left out. Columns of other names are refused.
+// 32 or 64 bits or an integer; all else is an integer. A null is a field that is left out. As in NDJSON, there may be
+// a column `interval`, and `state` may be called `state_bytes`. Columns of other names are refused.
 type StatisticsArrow = []byte
 
 // StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
@@ -2847,8 +2852,8 @@ type IfNoneMatchAnyParameter = string
 // IfNoneMatchParameter defines model for IfNoneMatchParameter.
 type IfNoneMatchParameter = string
 
-// InstancesParameter defines model for InstancesParameter.
-type InstancesParameter = int32
+// InstancesParameter Example: 8
+type InstancesParameter = string
 
 // KeyEncodingParameter defines model for KeyEncodingParameter.
 type KeyEncodingParameter string

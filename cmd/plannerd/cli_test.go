@@ -186,6 +186,14 @@ func TestFileErrors(t *testing.T) {
 			"stats.csv:1: unknown column weight; the columns are key, cost and optionally state (or state_bytes), instance, " +
 				"hash_instance and interval",
 		}},
+		"mistyped": {"plan", "key,csot\na,1\n", []string{
+			"stats.csv:1: unknown column csot (cost?); column cost (or frequency) missing; the columns are key, cost and " +
+				"optionally state (or state_bytes), instance, hash_instance and interval; no header? use --header none",
+		}},
+		"mistyped member": {"plan", "{\"key\":\"a\",\"cots\":1}\n", []string{
+			"stats.csv:1: cots of key a: unknown field; cost is known",
+			"stats.csv:1: cost of key a: is required, or frequency in its place",
+		}},
 		"NDJSON": {"plan", "{\"key\":\"a\",\"cost\":1}\n\n{\"key\":\"b\",\"cost\":\"x\"}\n",
 			[]string{`stats.csv:3: cost of key b: "x" is not a number; it must be ≥ 0 and finite`}},
 		"JSON": {"plan", "{\"keys\": [\n {\"key\":\"a\",\"cost\":1},\n {\"key\":\"b\",\"cost\":-1}]}\n",

@@ -86,6 +86,9 @@ func (in *input) headerLine(name string, problems []statsio.Problem) string {
 		line = p.Line
 		switch column := keyText([]byte(p.Column)); p.Detail {
 		case unknownColumn:
+			if p.Near != "" {
+				column += " (" + p.Near + "?)"
+			}
 			unknown = append(unknown, column)
 		case "column is required":
 			missing = append(missing, column)
@@ -143,36 +146,12 @@ func (in *input) line(name string, p statsio.Problem) string {
 	return name + ": " + problemText(p)
 }
 
-// problemText says what is wrong, and what is there.
+// problemText says what is wrong. Rows count from 1.
 func problemText(p statsio.Problem) string {
-	switch value := keyText([]byte(p.Value)); {
-	case p.TwinLine > 0:
-		return fmt.Sprintf("stands in line %d already; each key has one row", p.TwinLine)
-	case p.Twin > 0:
+	if p.Twin > 0 && p.TwinLine == 0 {
 		return fmt.Sprintf("stands in row %d already; each key has one row", p.Twin)
-	case p.Value == "":
-		return p.Detail
-	case strings.HasPrefix(p.Detail, "is "):
-		return value + " " + p.Detail
-	case isNumber(p.Value):
-		return p.Detail + ", not " + value
-	case slices.Contains([]string{"cost", "frequency", "state"}, p.Column):
-		return quoted(p.Value) + " is not a number; it " + p.Detail
 	}
-	return p.Detail + ", not " + quoted(p.Value)
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
-}
-
-// quoted quotes what is not quoted already, as values of JSON are.
-func quoted(value string) string {
-	if strings.HasPrefix(value, `"`) {
-		return clip(value)
-	}
-	return strconv.Quote(clip(value))
+	return p.Text()
 }
 
 // named is the instance that a row names, "" when it names none.

@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 		{"/things/0", media, `{}`, 422, "id", "number must be at least 1"},
 		{"/things/4294967296", media, `{}`, 422, "id", "is out of range"},
 		{"/things/1?kind=a", media, `{}`, 422, "kind", `is not a parameter of this operation; kinds is`},
-		{"/things/1?kinds=a&kinds=b", media, `{}`, 422, "kinds", "stands more than once"},
+		{"/things/1?kinds=a&kinds=b", media, `{}`, 422, "kinds", "stands more than once; separate values by commas: kinds=A,B"},
 		{"/things/1?kinds=c", media, `{}`, 422, "kinds", "must be one of a, b"},
 		{"/things/1?share=NaN", media, `{}`, 422, "share", "must be a finite number"},
 		{"/things/1?share=", media, `{}`, 422, "share", "is needed and must not be empty"},

@@ -68,10 +68,19 @@ func (o *Operation) checkNames(query url.Values) error {
 		case o.parameters.GetByInAndName(openapi3.ParameterInQuery, name) == nil:
 			p.AtParameter(name, "is not a parameter of this operation"+nearest.Suffix(name, known))
 		case len(values) > 1:
-			p.AtParameter(name, "stands more than once")
+			p.AtParameter(name, "stands more than once"+o.commas(name))
 		}
 	}
 	return p.OrNil()
+}
+
+// commas says how several values are written, where a parameter may have several.
+func (o *Operation) commas(name string) string {
+	schema := o.parameters.GetByInAndName(openapi3.ParameterInQuery, name).Schema.Value
+	if !schema.Type.Is(openapi3.TypeArray) {
+		return ""
+	}
+	return "; separate values by commas: " + name + "=A,B"
 }
 
 // pathOf returns the parameters of the path. The router takes them verbatim from a path

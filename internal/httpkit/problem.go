@@ -46,7 +46,9 @@ type FieldError struct {
 	Pointer *string `json:"pointer,omitempty"`
 	// Parameter is the name of a path, query or header parameter.
 	Parameter *string `json:"parameter,omitempty"`
-	Detail    string  `json:"detail"`
+	// Line is the line of the body, from 1; 0: it is not known, or the whole body.
+	Line   int    `json:"line,omitzero"`
+	Detail string `json:"detail"`
 }
 
 // Malformed is the problem of a request that cannot be read.
@@ -76,6 +78,11 @@ func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 // At adds what is wrong with one field of the body.
 func (p *Problem) At(pointer, detail string) {
 	p.Errors = append(p.Errors, FieldError{Pointer: &pointer, Detail: detail})
+}
+
+// AtLine adds what is wrong with one field of the body, which is on that line.
+func (p *Problem) AtLine(pointer string, line int, detail string) {
+	p.Errors = append(p.Errors, FieldError{Pointer: &pointer, Line: line, Detail: detail})
 }
 
 // AtParameter adds what is wrong with one parameter.

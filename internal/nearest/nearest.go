@@ -9,6 +9,9 @@ import "slices"
 func To(name string, known []string) string {
 	best, least := "", 1+len(name)/3
 	for _, k := range known {
+		if len(name)-len(k) > least {
+			continue // at least as many letters have to go
+		}
 		if d := distance(name, k); d < least || d == least && best == "" {
 			best, least = k, d
 		}

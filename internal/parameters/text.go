@@ -15,7 +15,7 @@ import (
 // says what it must be.
 func (p *Parameter) Parse(text string) (any, error) {
 	text = strings.TrimSpace(text)
-	if p.None != "" && strings.EqualFold(text, p.None) {
+	if p.None != "" && (strings.EqualFold(text, p.None) || text == "null") {
 		return nil, nil
 	}
 	value, err := p.parse(text)

@@ -22,9 +22,9 @@ import (
 // that all do.
 //
 // A schema with the column count, and none for the key, is that of compact
-// records, as in [DecodeCSV].
+// records, as in [DecodeCSV]; so is an interval.
 func DecodeArrow(r io.Reader, o Options) (*Document, error) {
-	p, err := newArrow(r, o, statisticsRow)
+	p, err := newArrow(r, o, statisticsRow|fieldInterval)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +188,7 @@ func (p *arrowReader) takeBatch() error {
 		if err != nil || !ok {
 			return err
 		}
+		p.checkInterval(&r)
 		if err := p.add(&r); err != nil {
 			return err
 		}
@@ -200,12 +201,15 @@ func (p *arrowReader) whole() bool {
 	if len(p.problems) > 0 || p.fields&fieldCount != 0 || p.base64 || p.size > p.options.Limits.Rows-p.rows {
 		return false
 	}
+	named := false
 	for i := range p.columns {
-		if !p.columns[i].whole() {
+		c := &p.columns[i]
+		if !c.whole() || c.field == fieldInterval && p.interval >= 0 && p.size > 0 && c.numbers[0] != p.interval {
 			return false
 		}
+		named = named || c.field == fieldInterval
 	}
-	return true
+	return !named || !p.unnamed
 }
 
 // roomFor reports whether the meter allows for keys of so many bytes together.
@@ -238,6 +242,8 @@ func (p *arrowReader) takeColumns() {
 		case fieldHashInstance:
 			p.hashInstance.fill(planner.NoInstance, p.rows)
 			p.hashInstance.addAll(c.ids)
+		case fieldInterval:
+			p.interval = c.numbers[0]
 		}
 	}
 	p.checkState(p.rows, state)

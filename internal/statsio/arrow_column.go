@@ -217,6 +217,12 @@ func (c *arrowColumn) whole() bool {
 				return false
 			}
 		}
+	case fieldInterval:
+		for _, v := range c.numbers {
+			if v != c.numbers[0] || v < 0 || v > maxInterval {
+				return false
+			}
+		}
 	default:
 		signs := int32(0)
 		for _, v := range c.ids {

@@ -49,6 +49,15 @@ var fieldNames = [...]string{"key", "cost", "frequency", "state", "instance", "h
 // String returns the field's name in bodies.
 func (f field) String() string { return fieldNames[bitOf(f)] }
 
+// names are those of a set of fields.
+func (f field) names() []string {
+	var out []string
+	for one := range f.each {
+		out = append(out, one.String())
+	}
+	return out
+}
+
 // fieldOf is the inverse of String in rows of the given fields. In files the
 // state of a key may be called state_bytes.
 func fieldOf(name []byte, fields field) field {
@@ -109,6 +118,7 @@ const (
 	detailString   = "must be a string"
 	detailRow      = "must be an object"
 	detailUnknown  = "unknown field"
+	detailColumn   = "unknown column"
 	detailRequired = "is required"
 	detailNoCost   = "is required, or frequency in its place"
 	detailBoth     = "excludes cost"
@@ -157,6 +167,9 @@ type builder struct {
 	instance, hashInstance column[int32]
 	withState, noState     int // first row with and without state, −1: none yet
 
+	interval int64 // that rows name; −1: none yet
+	unnamed  bool  // a row names none
+
 	records column[compact.Record]
 	keyed   int64 // keys that the records count
 
@@ -183,7 +196,7 @@ func (b *builder) begin(o Options, s shape, fields field) {
 		options: o, meter: &meter{reserve: o.Reserve}, shape: s, fields: fields, first: b.first + b.rows,
 		problems: b.problems,
 		line:     b.line, ragged: b.ragged, base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0),
-		withState: -1, noState: -1,
+		withState: -1, noState: -1, interval: -1,
 	}
 	for _, m := range []**meter{
 		&b.cost.meter, &b.state.meter, &b.instance.meter, &b.hashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
@@ -246,6 +259,27 @@ func (b *builder) add(r *row) error {
 		b.nameKey(n, r.key)
 	}
 	return b.full()
+}
+
+// checkInterval sees to it that the rows of a body are of one interval, if any of them
+// names one.
+func (b *builder) checkInterval(r *row) {
+	named := r.seen&fieldInterval != 0
+	switch {
+	case b.fields&fieldInterval == 0 || r.broken || named && r.interval < 0:
+	case !named && b.interval >= 0:
+		b.problem(b.rows, "interval", detailRequired)
+	case !named:
+		b.unnamed = true
+	case b.unnamed:
+		b.problem(b.rows, "interval", "other rows name no interval")
+	case b.interval >= 0 && b.interval != r.interval:
+		b.problem(b.rows, "interval", "is "+strconv.FormatInt(r.interval, 10)+", but "+
+			strconv.FormatInt(b.interval, 10)+" in the rows before: a body holds one interval")
+		fallthrough // the rows that follow are told once
+	default:
+		b.interval = r.interval
+	}
 }
 
 // addStatistics takes a row of a key.
@@ -429,6 +463,9 @@ func (b *builder) settleKeys() {
 // document returns what the rows make, or what is wrong with them.
 func (b *builder) document() (*Document, error) {
 	d := &Document{shape: b.shape, first: b.first, base64: b.base64}
+	if b.interval >= 0 {
+		d.Interval = new(b.interval)
+	}
 	if !b.ragged {
 		d.firstLine = b.firstLine
 	}

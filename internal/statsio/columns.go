@@ -24,7 +24,7 @@ func (b *builder) setColumns(names []string) ([]field, error) {
 		case name == "count" && b.fields&fieldCost != 0:
 			b.columnProblem(name, detailNoCount)
 		default:
-			b.columnProblem(name, "unknown column")
+			b.columnProblem(name, detailColumn)
 		}
 		columns = append(columns, f)
 	}

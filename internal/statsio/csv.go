@@ -20,9 +20,10 @@ import (
 // point. An empty cell means that the row lacks the field.
 //
 // A header with the column count, and none for the key, is that of compact
-// records: instance, hash_instance, cost, state and count, all of them.
+// records: instance, hash_instance, cost, state and count, all of them. Rows of
+// either kind may name their interval in a further column, all of them the same.
 func DecodeCSV(r io.Reader, o Options) (*Document, error) {
-	p, err := newCSV(r, o, statisticsRow)
+	p, err := newCSV(r, o, statisticsRow|fieldInterval)
 	defer p.close()
 	if err != nil {
 		return nil, err

@@ -63,6 +63,11 @@ func hashOf(r *Resolution, row int) int32 {
 }
 
 func describeDocument(d *Document) string {
+	if d.Interval != nil {
+		rest := *d
+		rest.Interval = nil
+		return fmt.Sprintf("interval %d\n%s", *d.Interval, describeDocument(&rest))
+	}
 	switch {
 	case d.Stats != nil && d.Records != nil:
 		return "both statistics and records"
@@ -311,7 +316,15 @@ func TestNDJSON(t *testing.T) {
 		{"no objects", "5\n[]\n\"x\"\nnull",
 			"invalid\n/0: must be an object\n/1: must be an object\n/2: must be an object\n/3: must be an object"},
 		{"wrong", "{\"key\":\"a\",\"cost\":-1}\n{\"key\":\"b\",\"cost\":2,\"interval\":1}\n",
-			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/interval: unknown field"},
+			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/interval: other rows name no interval"},
+		{"interval", "{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2,\"state_bytes\":1,\"interval\":7}\n",
+			"invalid\n/0/state: is required: other rows name their state"},
+		{"same interval", "{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2,\"interval\":7}\n",
+			"interval 7\n\"a\" 1\n\"b\" 2"},
+		{"interval on some rows", "{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2}\n",
+			"invalid\n/1/interval: is required"},
+		{"no interval", "{\"interval\":-7,\"key\":\"a\",\"cost\":1}\n{\"interval\":7,\"key\":\"b\",\"cost\":1}\n",
+			"invalid\n/0/interval: must be an integer from 0 to 9007199254740991"},
 		{"duplicate keys", "{\"key\":\"a\",\"cost\":1}\n{\"key\":\"a\",\"cost\":1}\n",
 			"invalid\n/1/key: is the same as /0/key"},
 	})
@@ -345,8 +358,13 @@ func TestCSV(t *testing.T) {
 		{"not UTF-8, quoted", "key,cost\n\"\xff\",1\n", "malformed\n/0: cell that is not UTF-8 at byte 10"},
 		{"number not UTF-8", "key,cost\na,\xff\n", "malformed\n/0: cell that is not UTF-8 at byte 11"},
 
-		{"header", "a/b,state_bytes,interval\n", "invalid\n/a~1b: unknown column\n/state_bytes: unknown column\n/interval: " +
-			"unknown column\n/key: column is required\n/cost: column is required, or frequency in its place"},
+		{"header", "a/b,state_bytes,from\n", "invalid\n/a~1b: unknown column\n/from: unknown column\n" +
+			"/key: column is required\n/cost: column is required, or frequency in its place"},
+		{"interval", "interval,key,cost,state_bytes\n7,a,1,10\n07,b,2,20\n", "interval 7\n\"a\" 1 state=10\n\"b\" 2 state=20"},
+		{"interval without rows", "interval,key,cost\n", ""},
+		{"several intervals", "interval,key,cost\n7,a,1\n8,a,1\n8,b,1\n9,a,2\n", "invalid\n" +
+			"/1/interval: is 8, but 7 in the rows before: a body holds one interval\n" +
+			"/3/interval: is 9, but 8 in the rows before: a body holds one interval"},
 		{"cost and frequency", "key,cost,frequency\n", "invalid\n/frequency: excludes cost"},
 		{"wrong", "key,cost,state,instance\n,,x,-1\nb,NaN,Inf,1.5\nc,0x1,1_0,2147483648\nd,-1,1e999,x\n",
 			"invalid\n/0/state: must be ≥ 0 and finite\n/0/instance: must be an integer from 0 to 2147483647\n/0/key: is " +

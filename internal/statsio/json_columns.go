@@ -43,7 +43,7 @@ func (c *columnsReader) column(name string) error {
 	}
 	if f == fieldUnknown {
 		c.unknown = append(c.unknown, name)
-		c.problemAt(pointer, detailUnknown)
+		c.note(Problem{pointer, detailUnknown, Location{Column: name}})
 		return c.skip()
 	}
 	c.seen |= f

@@ -1,8 +1,11 @@
 package statsio
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
+	"plannerd/internal/nearest"
 	"plannerd/planner"
 )
 
@@ -16,6 +19,45 @@ type Location struct {
 	Value  string // what is written in the column, cut if it is long
 	// Twin is the row, and TwinLine the line, where the key of this row stands already.
 	Twin, TwinLine int
+	Near           string // the known name that an unknown one may have meant
+}
+
+// Text says what is wrong, and what is there, or what may have been meant.
+func (p Problem) Text() string {
+	switch {
+	case p.TwinLine > 0:
+		return fmt.Sprintf("stands in line %d already; each key has one row", p.TwinLine)
+	case p.Near != "":
+		return p.Detail + "; " + p.Near + " is known"
+	case p.Value == "":
+		return p.Detail
+	case strings.HasPrefix(p.Detail, "is "):
+		return p.Value + " " + p.Detail
+	case isDecimal(p.Value):
+		return p.Detail + ", not " + p.Value
+	case p.Column == "cost" || p.Column == "frequency" || p.Column == "state":
+		return quoted(p.Value) + " is not a number; it " + p.Detail
+	}
+	return p.Detail + ", not " + quoted(p.Value)
+}
+
+func isDecimal(s string) bool {
+	_, ok := decimal([]byte(s))
+	return ok
+}
+
+// quotedRunes is how much of a value is quoted.
+const quotedRunes = 64
+
+// quoted quotes what is not quoted already, as texts of JSON are.
+func quoted(value string) string {
+	if runes := []rune(value); len(runes) > quotedRunes {
+		value = string(runes[:quotedRunes-1]) + "…"
+	}
+	if strings.HasPrefix(value, `"`) && strconv.CanBackquote(value) {
+		return value
+	}
+	return strconv.Quote(value)
 }
 
 // at is a problem that only a pointer locates.
@@ -49,6 +91,9 @@ func (b *builder) columnProblem(name, detail string) {
 }
 
 func (b *builder) note(p Problem) {
+	if p.Detail == detailUnknown || p.Detail == detailColumn {
+		p.Near = nearest.To(p.Column, b.fields.names())
+	}
 	if len(b.problems) < maxProblems {
 		b.problems = append(b.problems, p)
 	}

@@ -20,15 +20,17 @@ func readRows(s rowSource, b *builder) error {
 		if err != nil || !ok {
 			return err
 		}
+		b.checkInterval(&r)
 		if err := b.add(&r); err != nil {
 			return err
 		}
 	}
 }
 
-// DecodeNDJSON reads rows as JSON objects, one a line. Blank lines are skipped.
+// DecodeNDJSON reads rows as JSON objects, one a line. Blank lines are skipped. Rows may
+// name their interval, all of them the same.
 func DecodeNDJSON(r io.Reader, o Options) (*Document, error) {
-	p := newNDJSON(r, o, statisticsRow)
+	p := newNDJSON(r, o, statisticsRow|fieldInterval)
 	defer p.close()
 	if err := readRows(p, &p.builder); err != nil {
 		return nil, err

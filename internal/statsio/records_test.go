@@ -149,7 +149,8 @@ func TestRecordsCSV(t *testing.T) {
 		{"too many cells", header + "0,1,2,3,4,5\n", "malformed\n/0: more than 5 cells at byte 49"},
 
 		{"key and count", "key,cost,count\n", "invalid\n/count: excludes key"},
-		{"header", "count,frequency,interval,x\n", "invalid\n/frequency: unknown column\n/interval: unknown column\n/x: " +
+		{"interval", "interval," + header + "5,0,1,2,3,4\n", "interval 5\nrecords\n0: 0 1 2 3 4"},
+		{"header", "count,frequency,interval,x\n", "invalid\n/frequency: unknown column\n/x: " +
 			"unknown column\n/cost: column is required\n/state: column is required\n/instance: column is " +
 			"required\n/hash_instance: column is required"},
 		{"empty cells", header + ",,,,\n0,1,2,3,\"\"\n",

@@ -163,6 +163,8 @@ type Document struct {
 	// several may be of one class. d′ is d; costs and states are as in Stats, counts
 	// from 1 to 2^53−1, also in sum.
 	Records []compact.Record
+	// Interval is that which the rows of NDJSON, CSV and Arrow name; nil: they name none.
+	Interval *int64
 	// Members holds every member of a JSON body but "keys" and "columns":
 	// verbatim, syntactically valid, without duplicates at any depth. An object
 	// "compact" is here without its "records" and without white space between its

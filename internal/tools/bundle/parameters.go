@@ -164,10 +164,10 @@ func queryComponent(p *parameters.Parameter) []string {
 	switch {
 	case p.Type == parameters.Limit:
 		text += ", each `unit:amount`, for instance `fraction:0.01,fraction:0.05`"
-		item = `{type: string, maxLength: 64, pattern: "^(state|fraction|keys):[0-9.eE+-]+$", ` +
-			`x-words: "state:amount, fraction:0…1 or keys:number"}`
+		item = `{type: string, maxLength: 64, pattern: "^(state|fraction|keys):[0-9.eE+-]+$|^(null|none)$", ` +
+			`x-words: "state:amount, fraction:0…1, keys:number or none"}`
 	case p.None != "": // null has no form in a query but a word
-		text += ", null as `" + p.None + "`"
+		text += ", null as `null` or `" + p.None + "`"
 		item = "{type: string, maxLength: 64}"
 	}
 	if p.GridQueryDoc != "" {
