@@ -18,20 +18,29 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"cells": {whatIf, "key,cost\na,1\nb,x\nc,-1\n,2\n", csv,
 			"/1/cost, line 3: \"x\" is not a number; it must be ≥ 0 and finite\n" +
 				"/2/cost, line 4: must be ≥ 0 and finite, not -1\n/3/key, line 5: is required\n"},
-		"duplicate":      {plans, "key,cost\na,1\nb,1\na,1\n", csv, "/2/key, line 4: stands in line 2 already; each key has one row\n"},
-		"broken line":    {plans, "key,cost\na,1\nb\n", csv, "/1, line 3: fewer than 2 cells at byte 14\n"},
-		"mistyped":       {whatIf, "key,csot\na,1\n", csv, "/csot, line 1: unknown column; cost is known\n/cost, line 1: column is required, or frequency in its place\n"},
-		"mistyped field": {plans, `{"key":"a","cost":1,"sate":1}`, ndjson, "/0/sate, line 1: unknown field; state is known\n"},
+		"duplicate": {plans, "key,cost\na,1\nb,1\na,1\n", csv,
+			"/2/key, line 4: stands in line 2 already; each key has one row\n"},
+		"broken line": {plans, "key,cost\na,1\nb\n", csv, "/1, line 3: fewer than 2 cells at byte 14\n"},
+		"mistyped": {whatIf, "key,csot\na,1\n", csv,
+			"/csot, line 1: unknown column; cost is known\n/cost, line 1: column is required, or frequency in its place\n"},
+		"mistyped field": {plans, `{"key":"a","cost":1,"sate":1}`, ndjson,
+			"/0/sate, line 1: unknown field; state is known\n"},
 		"mistyped list": {"/v1/operators/clicks/plans", `{"interval":2,"columns":{"key":[],"cst":[]}}`, "",
 			"/columns/cst: unknown field; cost is known\n/columns/cost: is required, or frequency in its place\n"},
-		"far off":        {plans, "key,cost,colour\na,1,red\n", csv, "/colour, line 1: unknown column\n"},
-		"instance":       {plans, "key,cost,instance\na,1,0\nb,1,7\n", csv, "/1/instance, line 3: is not a known instance\n"},
-		"twice":          {whatIf + "&theta_max=1&theta_max=2", "key,cost\na,1\n", csv, "?theta_max: stands more than once; separate values by commas: theta_max=A,B\n"},
-		"twice, one":     {plans + "&interval=3", "key,cost\na,1\n", csv, "?interval: stands more than once\n"},
-		"parameter":      {whatIf + "&strategy=optimal", "key,cost\na,1\n", csv, "?strategy: is not a parameter of this operation; strategies is\n"},
-		"no instances":   {"/v1/what-if?instances=0:1,1", "key,cost\na,1\n", csv, "?instances: must be a number of instances, or id:capacity, comma-separated\n"},
-		"no capacity":    {"/v1/what-if?instances=0:1,1:1e", "key,cost\na,1\n", csv, "?instances: \"1:1e\" is no id:capacity such as 0:1.5\n"},
-		"other interval": {plans, "interval,key,cost\n3,a,1\n", csv, "/0/interval, line 2: is 3, but the request is about interval 2\n"},
+		"far off": {plans, "key,cost,colour\na,1,red\n", csv, "/colour, line 1: unknown column\n"},
+		"instance": {plans, "key,cost,instance\na,1,0\nb,1,7\n", csv,
+			"/1/instance, line 3: is not a known instance\n"},
+		"twice": {whatIf + "&theta_max=1&theta_max=2", "key,cost\na,1\n", csv,
+			"?theta_max: stands more than once; separate values by commas: theta_max=A,B\n"},
+		"twice, one": {plans + "&interval=3", "key,cost\na,1\n", csv, "?interval: stands more than once\n"},
+		"parameter": {whatIf + "&strategy=optimal", "key,cost\na,1\n", csv,
+			"?strategy: is not a parameter of this operation; strategies is\n"},
+		"no instances": {"/v1/what-if?instances=0:1,1", "key,cost\na,1\n", csv,
+			"?instances: must be a number of instances, or id:capacity, comma-separated\n"},
+		"no capacity": {"/v1/what-if?instances=0:1,1:1e", "key,cost\na,1\n", csv,
+			"?instances: \"1:1e\" is no id:capacity such as 0:1.5\n"},
+		"other interval": {plans, "interval,key,cost\n3,a,1\n", csv,
+			"/0/interval, line 2: is 3, but the request is about interval 2\n"},
 		"intervals": {whatIf, "interval,key,cost\n3,a,1\n4,a,1\n", csv,
 			"/1/interval, line 3: is 4, but 3 in the rows before: a body holds one interval\n"},
 	} {
@@ -113,11 +122,15 @@ func TestWhatIfQuery(t *testing.T) {
 	if in := out.Results[0].Instances; len(in) != 2 || in[0].Capacity != 1 || in[1].Capacity != 2.5 {
 		t.Errorf("%+v", in)
 	}
-	e.do("POST", "/v1/what-if?instances=2&strategies=optimal&objective=min_imbalance&migration_limit=keys:1,fraction:0.5",
+	e.do("POST",
+		"/v1/what-if?instances=2&strategies=optimal&objective=min_imbalance&migration_limit=keys:1,fraction:0.5",
 		rows, csv).want(http.StatusOK)
 	e.do("POST", "/v1/what-if?instances=02&strategies=optimal&migration_limit=null", rows, csv).want(http.StatusOK)
 	e.do("POST", "/v1/what-if?instances=0", rows, csv).fails(http.StatusUnprocessableEntity, "invalid", "?instances")
-	e.do("POST", "/v1/what-if?instances=99999999999", rows, csv).fails(http.StatusUnprocessableEntity, "invalid", "?instances")
-	e.do("POST", "/v1/what-if?instances=0:1,0:2", rows, csv).fails(http.StatusUnprocessableEntity, "invalid", "?instances")
-	e.do("POST", "/v1/what-if?instances=0:0,1:2", rows, csv).fails(http.StatusUnprocessableEntity, "invalid", "?instances")
+	e.do("POST", "/v1/what-if?instances=99999999999", rows, csv).fails(http.StatusUnprocessableEntity, "invalid",
+		"?instances")
+	e.do("POST", "/v1/what-if?instances=0:1,0:2", rows, csv).fails(http.StatusUnprocessableEntity, "invalid",
+		"?instances")
+	e.do("POST", "/v1/what-if?instances=0:0,1:2", rows, csv).fails(http.StatusUnprocessableEntity, "invalid",
+		"?instances")
 }

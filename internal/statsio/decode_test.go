@@ -199,10 +199,12 @@ func TestJSONRows(t *testing.T) {
 		{"control character", row("{\"key\":\"a\nb\",\"cost\":1}"),
 			"malformed\n/keys/0: control character in a string at byte 18"},
 		{"bad escape", row(`{"key":"\x","cost":1}`), "malformed\n/keys/0: unknown escape sequence at byte 18"},
-		{"bad hexadecimal", row(`{"key":"\u00g0","cost":1}`), "malformed\n/keys/0: expected a hexadecimal digit at byte 21"},
+		{"bad hexadecimal", row(`{"key":"\u00g0","cost":1}`),
+			"malformed\n/keys/0: expected a hexadecimal digit at byte 21"},
 		{"lone low surrogate", row(`{"key":"\udc00","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 22"},
 		{"lone high surrogate", row(`{"key":"\ud800x","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 23"},
-		{"two high surrogates", row(`{"key":"\ud800\ud800","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 28"},
+		{"two high surrogates", row(`{"key":"\ud800\ud800","cost":1}`),
+			"malformed\n/keys/0: unpaired surrogate at byte 28"},
 		{"not UTF-8", row("{\"key\":\"\xff\",\"cost\":1}"), "malformed\n/keys/0: string that is not UTF-8 at byte 17"},
 		{"duplicate member", row(`{"key":"a","cost":1,"cost":2}`), "malformed\n/keys/0/cost: duplicate member at byte 29"},
 		{"duplicate unknown member", row(`{"key":"a","cost":1,"x/":2,"x\/":2}`),
@@ -317,7 +319,8 @@ func TestNDJSON(t *testing.T) {
 			"invalid\n/0: must be an object\n/1: must be an object\n/2: must be an object\n/3: must be an object"},
 		{"wrong", "{\"key\":\"a\",\"cost\":-1}\n{\"key\":\"b\",\"cost\":2,\"interval\":1}\n",
 			"invalid\n/0/cost: must be ≥ 0 and finite\n/1/interval: other rows name no interval"},
-		{"interval", "{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2,\"state_bytes\":1,\"interval\":7}\n",
+		{"interval",
+			"{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2,\"state_bytes\":1,\"interval\":7}\n",
 			"invalid\n/0/state: is required: other rows name their state"},
 		{"same interval", "{\"interval\":7,\"key\":\"a\",\"cost\":1}\n{\"key\":\"b\",\"cost\":2,\"interval\":7}\n",
 			"interval 7\n\"a\" 1\n\"b\" 2"},
@@ -337,7 +340,8 @@ func TestCSV(t *testing.T) {
 		{"any order, CRLF, BOM, no line end", "\uFEFFfrequency,key\r\n1,a\r\n2,b", "\"a\" 1\n\"b\" 2"},
 		{"no rows", "key,cost", ``},
 		{"blank lines at the end", "key,cost\na,1\n\n\r\n\n", `"a" 1`},
-		{"quotes", "\"key\",\"cost\"\n\"a,\"\"b\"\"\r\nc\",\"2.5\"\n\"\"\"\",1\n", "\"a,\\\"b\\\"\\r\\nc\" 2.5\n\"\\\"\" 1"},
+		{"quotes", "\"key\",\"cost\"\n\"a,\"\"b\"\"\r\nc\",\"2.5\"\n\"\"\"\",1\n",
+			"\"a,\\\"b\\\"\\r\\nc\" 2.5\n\"\\\"\" 1"},
 		{"empty cells", "key,cost,state,instance\na,1,,\"\"\n", `"a" 1`},
 		{"numbers", "key,cost,instance\na,+1,007\nb,.5,\"3\"\nc,5.,0\nd,1e-2,0\ne,-0,0\nf,0010,0\n",
 			"\"a\" 1 at=7\n\"b\" 0.5 at=3\n\"c\" 5 at=0\n\"d\" 0.01 at=0\n\"e\" 0 at=0\n\"f\" 10 at=0"},
@@ -360,7 +364,8 @@ func TestCSV(t *testing.T) {
 
 		{"header", "a/b,state_bytes,from\n", "invalid\n/a~1b: unknown column\n/from: unknown column\n" +
 			"/key: column is required\n/cost: column is required, or frequency in its place"},
-		{"interval", "interval,key,cost,state_bytes\n7,a,1,10\n07,b,2,20\n", "interval 7\n\"a\" 1 state=10\n\"b\" 2 state=20"},
+		{"interval", "interval,key,cost,state_bytes\n7,a,1,10\n07,b,2,20\n",
+			"interval 7\n\"a\" 1 state=10\n\"b\" 2 state=20"},
 		{"interval without rows", "interval,key,cost\n", ""},
 		{"several intervals", "interval,key,cost\n7,a,1\n8,a,1\n8,b,1\n9,a,2\n", "invalid\n" +
 			"/1/interval: is 8, but 7 in the rows before: a body holds one interval\n" +
@@ -399,7 +404,8 @@ func TestBase64Keys(t *testing.T) {
 			"invalid\n/keys/0/key: must be base64 (standard alphabet, padded)\n/keys/1/key: must be base64 (standard " +
 				"alphabet, padded)\n/keys/2/key: must be base64 (standard alphabet, padded)\n/keys/3/key: must be base64 " +
 				"(standard alphabet, padded)"},
-		{"empty", `{"key_encoding":"base64","keys":[{"key":"","cost":1}]}`, "invalid\n/keys/0/key: must be 1 to 1024 bytes"},
+		{"empty", `{"key_encoding":"base64","keys":[{"key":"","cost":1}]}`,
+			"invalid\n/keys/0/key: must be 1 to 1024 bytes"},
 	})
 	o := Options{Base64Keys: true}
 	checkRules(t, DecodeJSON, o, []rule{{"option", `{"keys":` + rows + `}`, want}})
