@@ -68,7 +68,7 @@ var boundaries = []boundary{
 	{place: "internal/streams", project: []string{"planner", "internal/workload"}, reach: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/statsio/...",
-		project: []string{"planner", "compact"},
+		project: []string{"planner", "compact", "internal/nearest"},
 		reach:   []string{anyHTTP, anySQL},
 	},
 	{
