@@ -49,10 +49,12 @@ type planHead struct {
 	ExecutorEpoch *int64            `json:"executor_epoch"`
 	ExecutorSince *time.Time        `json:"executor_since"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
+	SupersededBy  *string           `json:"superseded_by"`
 	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
 	Acked         []ack             `json:"acked,omitzero"`  // like Reports
 	figures
 	Pending         jsontext.Value `json:"pending"`
+	Latest          jsontext.Value `json:"latest"`
 	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
 	InputHash       string         `json:"input_hash"`
 	PlannerRevision string         `json:"planner_revision"`
@@ -114,11 +116,14 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
-		Pending: p.Pending, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		Pending: p.Pending, Latest: p.Latest, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
 	if p.Executor.Name != "" {
 		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
+	}
+	if p.SupersededBy != "" {
+		head.SupersededBy = &p.SupersededBy
 	}
 	head.ExpiresAt, head.IdleEntries = utc(p.ExpiresAt), &p.IdleEntries
 	if p.Instances != nil {

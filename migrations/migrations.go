@@ -11,7 +11,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 7
+const Latest int64 = 8
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

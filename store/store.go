@@ -152,6 +152,17 @@ type Plan struct {
 	ResolvedKeys *int64
 	// ExpiresAt is when the plan expires if it is proposed still; nil: never.
 	ExpiresAt *time.Time
+	// WaitsFor are coded reasons why the plan was proposed, not approved.
+	WaitsFor []string
+	// LeavesOpen: the interval of a plan that is no_action takes other statistics, and
+	// has no plan before these come.
+	LeavesOpen bool
+	// SupersededBy is the plan that took the place of this one; "": none did.
+	SupersededBy string
+	// Latest is JSON: how the plan does under the newest statistics that it was evaluated
+	// on; nil: it was not. LimitsChanged: it breaks limits there that nobody has agreed to.
+	Latest        []byte
+	LimitsChanged bool
 	// Executor is who applies the plan, or did, since ExecutorSince; its name is "" and
 	// the time nil before it is started.
 	Executor      Executor
@@ -181,6 +192,8 @@ type Figures struct {
 	MigrationKeys     int64
 	MigrationState    float64
 	MigrationFraction float64
+	ForcedKeys        int64
+	ForcedState       float64
 	Objective         float64
 	Certificate       []byte // JSON; nil: none
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
@@ -207,6 +220,9 @@ type NewPlan struct {
 	Migrations, Input []byte
 	// Absences tell how long the keys of table entries have been absent. Opaque, too.
 	Absences []byte
+	// Evaluated is how another plan does under the statistics of this one; nil: it is not
+	// known, or there is none. Of a plan that has come to its end it is forgotten.
+	Evaluated *Evaluation
 	// LastReports is what Reports returned when the plan was begun, for a plan that
 	// is made of reports; nil for others.
 	LastReports []Report
@@ -214,6 +230,13 @@ type NewPlan struct {
 	OnPending PendingPolicy
 	// Retention is applied in the same transaction.
 	Retention Retention
+}
+
+// Evaluation is how a plan does under newer statistics; see the fields of [Plan].
+type Evaluation struct {
+	Plan          string // its id
+	Latest        []byte // JSON
+	LimitsChanged bool
 }
 
 // Resolution says which keys the classes of a plan are, by what that does to the
@@ -331,7 +354,8 @@ type Store interface {
 	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
 
 	// FindPlan returns the plan of this operator, epoch, interval and
-	// fingerprint, unless it has [Status.Ended]. ErrNotFound.
+	// fingerprint, unless it has [Status.Ended], or leaves an interval open that has
+	// another one now. ErrNotFound.
 	FindPlan(ctx context.Context, operator string, epoch, interval int64, fingerprint string) (Plan, error)
 	// CheckInterval reports whether a new plan of this interval may be created:
 	// ErrNotFound, ErrFenced, ErrIntervalPlanned, ErrIntervalOutdated. CreatePlan
@@ -342,11 +366,12 @@ type Store interface {
 	// operator, epoch, interval and fingerprint, that one is returned and created
 	// is false. by becomes the first transition; its From and To are set by the
 	// store, as are the plan's Version, ResolvedKeys, Executor and Acked; ExpiresAt
-	// is kept of a proposed plan only. A lower epoch than the newest is fenced, a
+	// and WaitsFor are kept of a proposed plan only, LeavesOpen of one that is no_action;
+	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
 	// higher one begins its intervals anew. Approved plans may wait side by side; of
 	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
 	// ErrFenced, ErrIntervalPlanned (unless the interval's plans have all
-	// [Status.Ended]), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
+	// [Status.Ended] or leave it open), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
 	// ErrReportsChanged (a plan made of reports, when Reports would now return
 	// others), and, unless the plan is no_action, ErrPlanInFlight and ErrPlanPending
 	// (with PendingKeep; with PendingReplace the proposed plan is superseded);
@@ -381,7 +406,8 @@ type Store interface {
 	// [Allowed], and then with what is named here, in this order. One that finds the
 	// plan where it would bring it changes nothing and succeeds.
 
-	// ApprovePlan approves a proposed plan.
+	// ApprovePlan approves a proposed plan, or agrees to the limits of an approved one
+	// that have changed.
 	ApprovePlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// RejectPlan ends a proposed plan.
 	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)

@@ -379,6 +379,21 @@ func (e KeyType) Valid() bool {
 	}
 }
 
+// Defines values for Limit.
+const (
+	ThetaWorse Limit = "theta_worse"
+)
+
+// Valid indicates whether the value is a known member of the Limit enum.
+func (e Limit) Valid() bool {
+	switch e {
+	case ThetaWorse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Migrates.
 const (
 	MigratesArcs    Migrates = "arcs"
@@ -1309,6 +1324,29 @@ type KeyRange struct {
 // KeyType The Java type of the keys under `flink`; the keys of `int` and `long` are decimal numbers.
 type KeyType string
 
+// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+// stands beside it. A plan that has come to its end keeps what was said last.
+type Latest struct {
+	// Breaks The limits that it breaks under these statistics; empty where it keeps to all, and where the figures are null.
+	Breaks []Limit `json:"breaks"`
+	Epoch  int64   `json:"epoch"`
+
+	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+	// null where its moves or these statistics are of classes, so that no keys are known.
+	Figures  *PendingFigures `json:"figures"`
+	Interval int64           `json:"interval"`
+
+	// Plan The plan that was made of these statistics, which is mostly `no_action`.
+	Plan string `json:"plan"`
+}
+
+// Limit What a plan must keep to.
+//
+// | limit | broken |
+// |---|---|
+// | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force |
+type Limit string
+
 // Load What the plan does to one instance.
 type Load struct {
 	// Added The instance is not one of the committed table. Absent otherwise.
@@ -1857,6 +1895,10 @@ type Plan struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
+	// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+	// stands beside it. A plan that has come to its end keeps what was said last.
+	Latest *Latest `json:"latest"`
+
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 	Migrates Migrates `json:"migrates"`
 
@@ -1913,6 +1955,9 @@ type Plan struct {
 
 	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
 	Strategy PlanStrategy `json:"strategy"`
+
+	// SupersededBy The plan that took the place of one that is superseded; null of others, and where an abort made the routing table another one.
+	SupersededBy *string `json:"superseded_by"`
 
 	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
 	TableWithinLimit TableWithinLimit `json:"table_within_limit"`
@@ -2042,6 +2087,10 @@ type PlanSummary struct {
 	// Interval The number of an interval. Intervals are ordered within an epoch.
 	Interval Interval `json:"interval"`
 
+	// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+	// stands beside it. A plan that has come to its end keeps what was said last.
+	Latest *Latest `json:"latest"`
+
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 	Migrates Migrates `json:"migrates"`
 
@@ -2085,6 +2134,9 @@ type PlanSummary struct {
 
 	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
 	Strategy PlanStrategy `json:"strategy"`
+
+	// SupersededBy The plan that took the place of one that is superseded; null of others, and where an abort made the routing table another one.
+	SupersededBy *string `json:"superseded_by"`
 
 	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
 	TableWithinLimit TableWithinLimit `json:"table_within_limit"`

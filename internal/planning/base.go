@@ -63,39 +63,61 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	return &p, nil
 }
 
-// computePlan plans by the operator's scheme, unless another plan is in the way.
-func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (*PlanResult, error) {
+// computePlan plans by the operator's scheme, unless another plan is in the way. It tells
+// what would come of a plan that waits or is carried out.
+func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
 	other, err := s.blocking(ctx, b)
 	switch {
 	case err != nil:
 		return nil, err
-	case other != nil:
-		return s.noActionPlan(ctx, b, st, *other)
+	case other == nil:
+		out, err = b.newest.scheme().plan(ctx, s.engine, b, st)
+	case other.Status.InFlight():
+		out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causePlanInFlight)
+	default:
+		out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causePendingApproval)
 	}
-	return b.newest.scheme().plan(ctx, s.engine, b, st)
-}
-
-// noActionPlan is the plan that leaves everything where it is because another one is in
-// the way. It tells what would come of that one.
-func (s *Service) noActionPlan(ctx context.Context, b *base, st *Statistics, other store.Plan) (*PlanResult, error) {
-	cause := causePendingApproval
-	if other.Status.InFlight() {
-		cause = causePlanInFlight
-	}
-	out, evaluated, err := b.newest.scheme().noAction(ctx, s.engine, b, st, other, cause)
 	if err != nil {
 		return nil, err
 	}
-	out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status)}
-	if evaluated != nil {
-		out.blocking.Figures = blockingFiguresOf(evaluated)
+	waiting := other
+	if waiting == nil {
+		if waiting, err = s.waiting(ctx, b, out); waiting == nil || err != nil {
+			return out, err
+		}
+	}
+	then, err := b.newest.scheme().evaluate(ctx, s.engine, b, st, out, *waiting)
+	if err != nil {
+		return nil, err
+	}
+	out.evaluated = &evaluatedPlan{id: waiting.ID}
+	if then != nil {
+		out.evaluated.figures, out.evaluated.breaks = evaluatedFiguresOf(then), b.newest.breaks(then)
+	}
+	if other != nil {
+		out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
 	}
 	return out, nil
 }
 
-func blockingFiguresOf(p *planner.Plan) *blockingFigures {
+// waiting returns the current plan if it can be carried out though another one was made.
+func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
+	switch b.op.CurrentStatus {
+	case store.StatusApproved:
+	case store.StatusProposed:
+		if made.status() != store.StatusNoAction { // it replaces the other
+			return nil, nil
+		}
+	default:
+		return nil, nil
+	}
+	p, err := s.Plan(ctx, b.op.CurrentPlan)
+	return &p, err
+}
+
+func evaluatedFiguresOf(p *planner.Plan) *evaluatedFigures {
 	between := func(c planner.Comparison) Comparison { return Comparison{Before: c.Before, After: c.After} }
-	return &blockingFigures{
+	return &evaluatedFigures{
 		Balanced: p.Balanced, Theta: between(p.Theta), Underload: between(p.Underload), Skewness: between(p.Skewness),
 		Migration: MigrationFigures{
 			Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction, Objective: p.Migration.Objective,

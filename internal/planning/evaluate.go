@@ -8,11 +8,9 @@ import (
 	"plannerd/store"
 )
 
-// evaluate works out what the moves of a plan of a routing table come to under other
-// statistics than it was made of; nil when that cannot be told.
-func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statistics,
+func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, now *PlanResult,
 	other store.Plan) (*planner.Plan, error) {
-	if other.Classes || in.classes != nil {
+	if other.Classes || now.classes != nil {
 		return nil, nil
 	}
 	config, p, err := termsOf(ctx, e.reader, other)
@@ -23,7 +21,7 @@ func evaluate(ctx context.Context, e *engine, b *base, in *planInput, st *Statis
 	if err != nil {
 		return nil, err
 	}
-	f := &forecast{planInput: in, st: st, config: config,
+	f := &forecast{Snapshot: now.Snapshot, st: st, config: config,
 		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
 		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
@@ -52,7 +50,7 @@ func routes(changes []store.Change) (*planner.RoutingTable, error) {
 
 // forecast brings statistics where a plan would have their keys go.
 type forecast struct {
-	*planInput
+	*planner.Snapshot
 	st      *Statistics
 	config  *placement            // of the plan
 	routed  *planner.RoutingTable // what it changes; NoInstance: to the hash instance

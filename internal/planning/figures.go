@@ -92,13 +92,22 @@ type carriedReport struct {
 
 // blockingPlan is a plan because of which nothing else is planned.
 type blockingPlan struct {
-	Plan    string           `json:"plan"`
-	Status  string           `json:"status"`
-	Figures *blockingFigures `json:"figures"` // nil: they cannot be told
+	Plan    string            `json:"plan"`
+	Status  string            `json:"status"`
+	Figures *evaluatedFigures `json:"figures"` // nil: they cannot be told
 }
 
-// blockingFigures are what would come of its moves.
-type blockingFigures struct {
+// latestFigures are how a plan does under newer statistics than it was made of.
+type latestFigures struct {
+	Plan     string            `json:"plan"` // that was made of them
+	Epoch    int64             `json:"epoch"`
+	Interval int64             `json:"interval"`
+	Figures  *evaluatedFigures `json:"figures"` // nil: they cannot be told
+	Breaks   []Limit           `json:"breaks"`
+}
+
+// evaluatedFigures are what would come of the moves of a plan.
+type evaluatedFigures struct {
 	Balanced  bool             `json:"balanced"`
 	Theta     Comparison       `json:"theta"`
 	Underload Comparison       `json:"underload"`

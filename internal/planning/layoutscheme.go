@@ -188,23 +188,16 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 }
 
 func (s layoutScheme) noAction(
-	ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause,
-) (*PlanResult, *planner.Plan, error) {
+	_ context.Context, _ *engine, b *base, st *Statistics, cause planner.Cause,
+) (*PlanResult, error) {
 	stay, err := anySnapshot(b, st)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out, err := s.unmoved(b, stay, cause)
-	if err != nil {
-		return nil, nil, err
-	}
-	evaluated, err := s.evaluate(ctx, e, b, st, blocking)
-	return out, evaluated, err
+	return s.unmoved(b, stay, cause)
 }
 
-// evaluate works out what a plan comes to under other statistics than it was made of;
-// nil when that cannot be told.
-func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics,
+func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, _ *PlanResult,
 	other store.Plan) (*planner.Plan, error) {
 	config, p, err := termsOf(ctx, e.reader, other)
 	if err != nil {

@@ -243,8 +243,12 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		p.Status, p.ExpiresAt = b.newest.firstStatus(at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}
+	evaluated, err := d.evaluation(p)
+	if err != nil {
+		return store.NewPlan{}, err
+	}
 	out := store.NewPlan{
-		Plan: p, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
+		Plan: p, Evaluated: evaluated, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absences(d.Statistics, d.Snapshot).encode(),
 	}

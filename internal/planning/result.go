@@ -113,6 +113,7 @@ type PlanResult struct {
 	compaction *Compaction          // nil: it was made on keys
 	loadErrors []planner.Comparison // by instance; nil: not known
 	blocking   *blockingPlan        // nil: no other plan was in the way
+	evaluated  *evaluatedPlan       // nil: no other plan waits or is carried out
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 

@@ -37,10 +37,12 @@ type scheme interface {
 	place(b *base) statsio.Place
 	// plan makes a plan that no other one is in the way of.
 	plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error)
-	// noAction is the plan that leaves everything where it is, for that cause, and what
-	// the moves of the blocking plan would come to; nil when that cannot be told.
-	noAction(ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan,
-		cause planner.Cause) (*PlanResult, *planner.Plan, error)
+	// noAction is the plan that leaves everything where it is, for that cause.
+	noAction(ctx context.Context, e *engine, b *base, st *Statistics, cause planner.Cause) (*PlanResult, error)
+	// evaluate works out what a stored plan comes to under other statistics than it was
+	// made of, those that now was made of; nil when that cannot be told.
+	evaluate(ctx context.Context, e *engine, b *base, st *Statistics, now *PlanResult,
+		other store.Plan) (*planner.Plan, error)
 
 	// migrates is what the migrations of a plan are.
 	migrates(classes bool) Migrates

@@ -104,26 +104,21 @@ func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics)
 }
 
 func (tableScheme) noAction(
-	ctx context.Context, e *engine, b *base, st *Statistics, blocking store.Plan, cause planner.Cause,
-) (*PlanResult, *planner.Plan, error) {
+	ctx context.Context, e *engine, b *base, st *Statistics, cause planner.Cause,
+) (*PlanResult, error) {
 	in, err := tableInput(b, st)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p := st.Over(b.newest.Parameters)
 	p.Certificate = planner.CertificateOff
 	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
 	plan.LeaveTable()
-	evaluated, err := evaluate(ctx, e, b, in, st, blocking)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := concluded(b, in.result(plan), nil)
-	return out, evaluated, err
+	return concluded(b, in.result(plan), nil)
 }
 
 // tableInput is what a plan of a routing table is made of.

@@ -13,6 +13,8 @@ var pendingCases = []testCase{
 	{name: "the current plan is the one that matters", run: currentPlan},
 	{name: "a plan that is not approved in time has expired", run: notApprovedInTime},
 	{name: "whatever comes next writes down what has expired", run: expiryIsWrittenDown},
+	{name: "how a plan does under newer statistics", run: underNewerStatistics},
+	{name: "statistics that are too small leave their interval open", run: leavesIntervalOpen},
 	{name: "expiry is written down without anything else", run: expiryIsSwept},
 }
 
@@ -69,9 +71,104 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	approved := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
 	proposed := f.create(t, f.proposal(t, "clicks", 7))
 	f.commitPlan(t, approved.ID)
-	if p, err := f.Plan(ctx, proposed.ID); err != nil || p.Status != store.StatusSuperseded {
-		t.Errorf("status %q, error %v", p.Status, err)
+	for id, successor := range map[string]string{
+		waiting.ID: next.ID, next.ID: last.ID, proposed.ID: approved.ID, approved.ID: "",
+	} {
+		if p := must(f.Plan(ctx, id))(t); p.SupersededBy != successor ||
+			(p.Status == store.StatusSuperseded) != (successor != "") {
+			t.Errorf("%s is %s by %q, want %q", id, p.Status, p.SupersededBy, successor)
+		}
 	}
+	// Nothing takes the place of what an abort supersedes.
+	aborted, other := f.create(t, f.plan(t, "clicks", 8, store.StatusApproved)), f.create(t, f.proposal(t, "clicks", 9))
+	f.start(t, aborted.ID)
+	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
+	must(f.AbortPlan(ctx, aborted.ID, true, f.by("x")))(t)
+	if p := must(f.Plan(ctx, other.ID))(t); p.Status != store.StatusSuperseded || p.SupersededBy != "" {
+		t.Errorf("%s by %q", p.Status, p.SupersededBy)
+	}
+}
+
+// underNewerStatistics: what is told of a plan that waits or is under way is kept, until
+// somebody agrees to it or something newer is told.
+func underNewerStatistics(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.put(t, "views", `{}`)
+	foreign := f.create(t, f.proposal(t, "views", 1))
+	interval := int64(1)
+	evaluated := func(id, latest string, changed bool) {
+		t.Helper()
+		interval++
+		in := f.plan(t, "clicks", interval, store.StatusNoAction)
+		in.Evaluated = &store.Evaluation{Plan: id, Latest: []byte(latest), LimitsChanged: changed}
+		f.create(t, in)
+	}
+	want := func(id, latest string, changed bool) {
+		t.Helper()
+		if p := must(f.Plan(ctx, id))(t); string(p.Latest) != latest || p.LimitsChanged != changed {
+			t.Errorf("%s and %v, want %s and %v", p.Latest, p.LimitsChanged, latest, changed)
+		}
+	}
+	p := f.create(t, f.proposal(t, "clicks", 1, set("a", 1)))
+	want(p.ID, "", false)
+	evaluated(p.ID, `{"n":1}`, true)
+	want(p.ID, `{"n":1}`, true)
+	must(f.ApprovePlan(ctx, p.ID, f.by("ann")))(t)
+	want(p.ID, `{"n":1}`, false)
+	evaluated(p.ID, `{"n":2}`, true)
+	for range 2 { // the second time there is nothing to agree to
+		must(f.ApprovePlan(ctx, p.ID, f.by("bob")))(t)
+		want(p.ID, `{"n":2}`, false)
+	}
+	steps := must(f.Transitions(ctx, p.ID))(t)
+	if last := steps[len(steps)-1]; len(steps) != 3 || last.From != store.StatusApproved || last.To != store.StatusApproved ||
+		last.Actor != "bob" {
+		t.Errorf("transitions %v", steps)
+	}
+	f.start(t, p.ID)
+	evaluated(p.ID, `{"n":3}`, false)
+	f.finish(t, p)
+	evaluated(p.ID, `{"n":4}`, true) // it has come to its end
+	want(p.ID, `{"n":3}`, false)
+	evaluated(foreign.ID, `{"n":5}`, true)
+	want(foreign.ID, "", false)
+}
+
+// leavesIntervalOpen: an interval takes other statistics, and the same ones have the same
+// plan as long as there are none.
+func leavesIntervalOpen(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	small := f.plan(t, "clicks", 1, store.StatusNoAction)
+	small.LeavesOpen = true
+	first := f.create(t, small)
+	if found := must(f.FindPlan(ctx, "clicks", 0, 1, small.Fingerprint))(t); found.ID != first.ID || !found.LeavesOpen {
+		t.Errorf("found %s, which leaves its interval open: %v", found.ID, found.LeavesOpen)
+	}
+	again := small
+	again.ID = "again"
+	if got, created := must2(f.CreatePlan(ctx, again, f.by("x")))(t); created || got.ID != first.ID {
+		t.Errorf("the same statistics: %s, created: %v", got.ID, created)
+	}
+	other := f.plan(t, "clicks", 1, store.StatusNoAction)
+	other.LeavesOpen = true
+	f.create(t, other)
+	if _, _, err := f.PutReport(ctx, "clicks", store.Report{Interval: 1, At: f.now()}, []byte("x"), 0); err != nil {
+		t.Errorf("a report: %v", err)
+	}
+	if err := f.CheckInterval(ctx, "clicks", 0, 1); err != nil {
+		t.Errorf("the interval: %v", err)
+	}
+	fails(t, "an older interval", f.CheckInterval(ctx, "clicks", 0, 0), store.ErrIntervalOutdated)
+	whole := f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1))
+	whole.LeavesOpen = true // which it cannot
+	if p := f.create(t, whole); p.LeavesOpen {
+		t.Error("an approved plan leaves its interval open")
+	}
+	fails(t, "small ones afterwards", errorOf(f.FindPlan(ctx, "clicks", 0, 1, small.Fingerprint)), store.ErrNotFound)
+	_, _, err := f.CreatePlan(ctx, again, f.by("x"))
+	fails(t, "a plan of small ones afterwards", err, store.ErrIntervalPlanned)
 }
 
 func oneInFlight(t *testing.T, f *fixture) {

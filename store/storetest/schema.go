@@ -78,6 +78,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
+		one.ForcedKeys, one.ForcedState = 0, 0
 		want.Plans[i].Absences = nil
 	}
 	same(t, "contents", want, read(t, f))
@@ -107,6 +108,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p := f.plan(t, "clicks", int64(i), store.StatusNoAction)
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
 		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
+		p.ForcedKeys, p.ForcedState = 0, 0
 		want = append(want, f.create(t, p))
 	}
 	for version := int64(0); version != 5; {
@@ -181,6 +183,8 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
+		want.SupersededBy = ""
+		want.WaitsFor, want.ForcedKeys, want.ForcedState = nil, 0, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps := must(f.Transitions(ctx, want.ID))(t)
 		switch status {

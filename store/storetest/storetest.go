@@ -129,6 +129,10 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
 	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
+	p.LeavesOpen, p.SupersededBy, p.Latest, p.LimitsChanged = false, "", nil, false
+	if status != store.StatusProposed {
+		p.WaitsFor = nil
+	}
 	p.CreatedAt = f.now()
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)

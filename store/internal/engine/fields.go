@@ -54,6 +54,11 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"outdated", &p.Outdated},
 		{"executor_epoch", &p.Executor.Epoch},
 		{"executor_since", at(&p.ExecutorSince)},
+		{"waits_for", list{&p.WaitsFor}},
+		{"leaves_open", &p.LeavesOpen},
+		{"superseded_by", &p.SupersededBy},
+		{"limits_changed", &p.LimitsChanged},
+		{"latest", JSON{&p.Latest}},
 	}, figureFields(&p.Figures)...)
 }
 
@@ -75,6 +80,8 @@ func figureFields(f *store.Figures) []Field {
 		{"migration_state", &f.MigrationState},
 		{"migration_fraction", &f.MigrationFraction},
 		{"objective", &f.Objective},
+		{"forced_keys", &f.ForcedKeys},
+		{"forced_state", &f.ForcedState},
 		{"drifted_keys", &f.DriftedKeys},
 		{"idle_entries", &f.IdleEntries},
 		{"input_hash", &f.InputHash},

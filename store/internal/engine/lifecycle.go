@@ -13,9 +13,11 @@ import (
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan,
 	created bool, err error) {
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
+	in.SupersededBy, in.Latest, in.LimitsChanged = "", nil, false
 	if in.Status != store.StatusProposed {
-		in.ExpiresAt = nil
+		in.ExpiresAt, in.WaitsFor = nil, nil
 	}
+	in.LeavesOpen = in.LeavesOpen && in.Status == store.StatusNoAction
 	in.Awaited = slices.Compact(slices.Sorted(slices.Values(in.Awaited)))
 	if err := checkPlan(&in); err != nil {
 		return store.Plan{}, false, err
@@ -48,11 +50,11 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	if _, err := expire(ctx, q, r, by.At); err != nil {
 		return store.Plan{}, false, err
 	}
-	live, planned, err := livePlan(ctx, q, in.Operator, in.Epoch, in.Interval, by.At)
+	live, planned, err := livePlan(ctx, q, in.Operator, in.Epoch, in.Interval, in.Fingerprint, by.At)
 	if err != nil {
 		return store.Plan{}, false, err
 	}
-	if planned && live.Fingerprint == in.Fingerprint {
+	if live.ID != "" && live.Fingerprint == in.Fingerprint {
 		live, err = whole(ctx, q, live.ID)
 		return live.Plan, false, err
 	}
@@ -69,6 +71,11 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	p, err := insert(ctx, q, r.ID, in, diff, by)
 	if err != nil {
 		return store.Plan{}, false, err
+	}
+	if in.Evaluated != nil {
+		if err := q.SetLatest(ctx, r.ID, *in.Evaluated); err != nil {
+			return store.Plan{}, false, err
+		}
 	}
 	if in.Status == store.StatusCommitted {
 		if err := commit(ctx, q, &r, p, in.Changes, by); err != nil {
@@ -174,7 +181,7 @@ func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by stor
 		if in.OnPending != store.PendingReplace {
 			return fmt.Errorf("plan %q: %w", p.ID, store.ErrPlanPending)
 		}
-		if err := setStatus(ctx, q, p, store.StatusSuperseded, by); err != nil {
+		if err := supersede(ctx, q, p, in.ID, by); err != nil {
 			return err
 		}
 	}
@@ -208,25 +215,34 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 		return err
 	}
 	by.Reason = fmt.Sprintf("plan %s was committed", p.ID)
-	if err := supersede(ctx, q, *r, by); err != nil {
+	if err := supersedeWaiting(ctx, q, *r, p.ID, by); err != nil {
 		return err
 	}
 	return q.Tell(ctx, r.Name)
 }
 
-// supersede ends the operator's plans that wait: their base is no longer the committed
-// table.
-func supersede(ctx context.Context, q Statements, r Row, by store.Transition) error {
+// supersedeWaiting ends the operator's plans that wait: their base is no longer the
+// committed table. successor is the plan that was committed, if one was.
+func supersedeWaiting(ctx context.Context, q Statements, r Row, successor string, by store.Transition) error {
 	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return err
 	}
 	for _, p := range waiting {
-		if err := setStatus(ctx, q, p, store.StatusSuperseded, by); err != nil {
+		if err := supersede(ctx, q, p, successor, by); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// supersede ends a plan whose place another one takes; successor is that one, or "".
+func supersede(ctx context.Context, q Statements, p PlanRow, successor string, by store.Transition) error {
+	by.From, by.To = p.Status, store.StatusSuperseded
+	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
+		return err
+	}
+	return q.Supersede(ctx, p.Seq, successor)
 }
 
 // retain removes what keep does not keep. Counts are of plans as created and of

@@ -14,8 +14,8 @@ func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval i
 	fingerprint string) (store.Plan, error) {
 	var live PlanRow
 	err := s.about(ctx, operator, func(q Statements) error {
-		p, found, err := livePlan(ctx, q, operator, epoch, interval, s.now())
-		if err == nil && (!found || p.Fingerprint != fingerprint) {
+		p, _, err := livePlan(ctx, q, operator, epoch, interval, fingerprint, s.now())
+		if err == nil && p.Fingerprint != fingerprint {
 			err = store.ErrNotFound
 		}
 		live = p
@@ -43,21 +43,23 @@ func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, inter
 
 // open tells whether a plan of the interval may be created.
 func open(ctx context.Context, q Statements, r Row, epoch, interval int64, at time.Time) error {
-	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval, at)
+	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval, "", at)
 	if err != nil {
 		return err
 	}
 	return checkInterval(r, epoch, interval, planned)
 }
 
+// livePlan returns the plan of an interval; none has an id of "". planned tells whether it
+// keeps others away.
 func livePlan(
-	ctx context.Context, q Statements, operator string, epoch, interval int64, at time.Time,
-) (live PlanRow, found bool, err error) {
-	live, err = q.LivePlan(ctx, operator, epoch, interval)
+	ctx context.Context, q Statements, operator string, epoch, interval int64, fingerprint string, at time.Time,
+) (live PlanRow, planned bool, err error) {
+	live, err = q.LivePlan(ctx, operator, epoch, interval, fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && lapsed(live.Plan, at) {
 		return PlanRow{}, false, nil
 	}
-	return live, err == nil, err
+	return live, err == nil && !live.LeavesOpen, err
 }
 
 // Plan implements [store.Store].

@@ -57,12 +57,15 @@ func (s Statements) Purged(ctx context.Context, id string) (bool, error) {
 	return get[bool](ctx, s, `SELECT EXISTS (SELECT 1 FROM purged_plans WHERE id = $1)`, id)
 }
 
-// LivePlan returns the interval's plan that has not ended.
-func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interval int64) (PlanRow, error) {
+// LivePlan returns the interval's plan that has not ended. Where there is none that
+// counts, it is the newest of the fingerprint that leaves the interval open.
+func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interval int64,
+	fingerprint string) (PlanRow, error) {
 	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
 		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3
-		AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')`,
-		operator, epoch, interval)
+		AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')
+		AND (NOT p.leaves_open OR p.fingerprint = $4) ORDER BY p.leaves_open, p.seq DESC LIMIT 1`,
+		operator, epoch, interval, fingerprint)
 }
 
 // Plans lists at most f.Limit plans, newest first, by their SummaryFields.
@@ -125,6 +128,22 @@ func (s Statements) SetStatus(ctx context.Context, seq int64, status store.Statu
 func (s Statements) SetExecutor(ctx context.Context, seq int64, e store.Executor, since time.Time) error {
 	return s.exec(ctx, `UPDATE plans SET executor = $2, executor_epoch = $3, executor_since = $4 WHERE seq = $1`,
 		seq, e.Name, e.Epoch, s.at(&since))
+}
+
+// Supersede ends a plan whose place another one takes.
+func (s Statements) Supersede(ctx context.Context, seq int64, by string) error {
+	return s.exec(ctx, `UPDATE plans SET status = 'superseded', superseded_by = $2 WHERE seq = $1`, seq, by)
+}
+
+// SetLatest notes how a plan that has not come to its end does under newer statistics.
+func (s Statements) SetLatest(ctx context.Context, operator int64, e store.Evaluation) error {
+	return s.exec(ctx, `UPDATE plans SET latest = $3, limits_changed = $4 WHERE id = $1 AND operator_id = $2
+		AND status IN ('proposed', 'approved', 'applying', 'aborting')`, e.Plan, operator, JSON{&e.Latest}, e.LimitsChanged)
+}
+
+// AgreeToLimits notes that somebody agrees to what newer statistics say of a plan.
+func (s Statements) AgreeToLimits(ctx context.Context, seq int64) error {
+	return s.exec(ctx, `UPDATE plans SET limits_changed = $2 WHERE seq = $1`, seq, false)
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.

@@ -13,13 +13,29 @@ import (
 // ApprovePlan implements [store.Store].
 func (s *Store) ApprovePlan(ctx context.Context, id string, by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
-	return s.move(ctx, id, store.StatusApproved, by, guards)
+	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+		done, err := step(p.Status, store.StatusApproved)
+		if err != nil || done && !p.LimitsChanged {
+			return false, err
+		}
+		if err := q.AgreeToLimits(ctx, p.Seq); err != nil {
+			return false, err
+		}
+		return true, setStatus(ctx, q, p, store.StatusApproved, by)
+	})
+	return p, err
 }
 
 // RejectPlan implements [store.Store].
 func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
-	return s.move(ctx, id, store.StatusRejected, by, guards)
+	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+		if done, err := step(p.Status, store.StatusRejected); done || err != nil {
+			return false, err
+		}
+		return true, setStatus(ctx, q, p, store.StatusRejected, by)
+	})
+	return p, err
 }
 
 // AbortPlan implements [store.Store].
@@ -58,7 +74,7 @@ func keepTable(ctx context.Context, q Statements, r Row, p PlanRow, by store.Tra
 		return err
 	}
 	by.Reason = fmt.Sprintf("plan %s was aborted", p.ID)
-	if err := supersede(ctx, q, r, by); err != nil {
+	if err := supersedeWaiting(ctx, q, r, "", by); err != nil {
 		return err
 	}
 	if err := q.Save(ctx, r); err != nil {
@@ -210,19 +226,6 @@ func noneInFlight(ctx context.Context, q Statements, r Row, but int64) error {
 		}
 	}
 	return nil
-}
-
-// move is a verb that is nothing but a transition.
-func (s *Store) move(
-	ctx context.Context, id string, status store.Status, by store.Transition, guards []store.PlanGuard,
-) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
-		if done, err := step(p.Status, status); done || err != nil {
-			return false, err
-		}
-		return true, setStatus(ctx, q, p, status, by)
-	})
-	return p, err
 }
 
 // change runs f on a plan and its locked operator and returns the plan after it,
