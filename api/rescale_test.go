@@ -173,3 +173,38 @@ func TestInstancesComeAndGo(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestRescaleWithoutHomes: when the instances change under the engine's own hash, keys of
+// which no row tells the new home stay by an entry, and one that may be anywhere is
+// refused.
+func TestRescaleWithoutHomes(t *testing.T) {
+	e := newEnv(t)
+	config := `{"instances":%s,"theta_max":9,"table_limit":1,"hash":{"function":"reported"}}`
+	e.operator("clicks", fmt.Sprintf(config, "2"))
+	e.do("PUT", "/v1/operators/clicks", fmt.Sprintf(config, `[{"id":0},{"id":2}]`)).want(http.StatusOK)
+	rows := `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":1,"instance":1},
+		{"key":"c","cost":1,"instance":0,"hash_instance":2}%s]}`
+	e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(rows, `,{"key":"d","cost":1,"hash_instance":0}`)).
+		fails(http.StatusConflict, "hash_not_known", "")
+	p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(rows, "")).want(http.StatusCreated).plan()
+	set := map[string]int32{}
+	for _, x := range p.RoutingTable.Set {
+		set[x.Key] = x.Instance
+	}
+	if _, pinned := set["c"]; set["a"] != 0 || len(set) < 2 || set["b"] == 1 || pinned {
+		t.Errorf("sets %v", set)
+	}
+	if p.TableWithinLimit || slices.Contains(p.Causes, "frozen") || len(e.loads(p.Id)) != 3 {
+		t.Errorf("within the limit %v, causes %v, loads %+v", p.TableWithinLimit, p.Causes, e.loads(p.Id))
+	}
+	if p.Status == "proposed" { // its table is beyond the limit
+		e.verb(p.Id, "approve", "").want(http.StatusOK)
+	}
+	e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(p.Id)
+	for key, at := range set {
+		if got, source := e.routed("clicks", key); got != at || source != "table" {
+			t.Errorf("%s is routed to %d by the %s", key, got, source)
+		}
+	}
+}

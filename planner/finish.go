@@ -37,6 +37,9 @@ func (p *problem) judge(name string, a *assignment, moves []Move) *Plan {
 	f.migration()
 	f.loads()
 	f.table()
+	if p.s.Homeless {
+		plan.Instances = plan.Instances[:len(plan.Instances)-1]
+	}
 	plan.HotKeys = p.hotKeys()
 	f.causes()
 	p.certify(plan)
@@ -233,7 +236,7 @@ func (f *finisher) causes() {
 	} else {
 		f.unreached()
 	}
-	if slices.ContainsFunc(f.p.s.Instances, func(d Instance) bool { return d.Frozen }) {
+	if slices.ContainsFunc(f.p.s.Instances[:len(f.plan.Instances)], func(d Instance) bool { return d.Frozen }) {
 		f.plan.Causes = append(f.plan.Causes, CauseFrozen)
 	}
 }

@@ -167,7 +167,7 @@ type Plan struct {
 	// TableBefore and TableAfter are the sizes of the table, in entries (keys).
 	TableBefore, TableAfter int64
 	Migration               Migration
-	// Instances is parallel to Snapshot.Instances; those of frozen ones are all 0.
+	// Instances is parallel to Snapshot.Instances, but for what Homeless adds; those of frozen ones are all 0.
 	Instances []Load
 	// HotKeys in descending cost.
 	HotKeys []HotKey

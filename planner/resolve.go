@@ -30,6 +30,7 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		}
 	}
 	r.mergeInstances()
+	r.addHomeless()
 	if err := r.markCoverage(); err != nil {
 		return nil, err
 	}
@@ -162,6 +163,18 @@ func (r *resolver) mergeInstances() {
 	r.index = newInstanceIndex(out)
 }
 
+// addHomeless adds what stands for the hash instance of keys of which nobody knows it.
+func (r *resolver) addHomeless() {
+	last := r.s.Instances[len(r.s.Instances)-1].ID
+	homes := r.stats.HashInstance
+	if !r.base.PinHomeless || !r.base.HashChanged || r.target.Hash != nil || last == math.MaxInt32 ||
+		homes != nil && !slices.Contains(homes, NoInstance) {
+		return
+	}
+	r.s.Homeless = true
+	r.s.Instances = append(r.s.Instances, Instance{ID: last + 1, Capacity: 1, Frozen: true, Partial: true})
+}
+
 func (r *resolver) addResiduals() error {
 	seen := make(map[int32]bool, len(r.stats.Residual))
 	for i, v := range r.stats.Residual {
@@ -219,10 +232,13 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 			return bad("key", err.Error())
 		}
 		h = id
-	} else if reported == NoInstance {
+	} else if reported == NoInstance && !r.s.Homeless {
 		return bad("hash_instance", `is needed with the hash function "reported"`)
 	}
 	home := r.index.find(h)
+	if h == NoInstance {
+		home = int32(len(r.s.Instances) - 1)
+	}
 	if home < 0 || r.s.Instances[home].Drained {
 		return bad("hash_instance", "is not an instance of the configuration")
 	}

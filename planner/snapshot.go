@@ -79,6 +79,9 @@ type Snapshot struct {
 	// is absent stay and count. Otherwise they are dropped, but for those that
 	// point to an instance that is Partial, and those that are Kept.
 	Partial bool
+	// Homeless: the last of Instances is none, but the hash instance of items of which
+	// nobody knows it. It is frozen.
+	Homeless bool
 	// HashChanged: Hash belongs to another configuration than Table.
 	HashChanged bool
 	// Drifted counts the keys that are elsewhere than the committed table or

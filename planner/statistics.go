@@ -97,6 +97,9 @@ type Base struct {
 	// HashChanged: the new configuration's instances or hash function differ
 	// from Configuration's.
 	HashChanged bool
+	// PinHomeless: when HashChanged, rows without a HashInstance that need one are of keys
+	// whose home nobody knows yet. Each has an entry wherever it is.
+	PinHomeless bool
 	// IgnoreInstances: the rows' instances are older than Table, so they say
 	// nothing.
 	IgnoreInstances bool

@@ -1069,7 +1069,7 @@ type CertificateLevel string
 // | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 // | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
 // | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
-// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
+// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 // | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 // | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
 // | `reports_differ` | 409 | some reports name the state of their keys and others do not |
@@ -2230,7 +2230,7 @@ type Problem struct {
 	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 	// | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
 	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
-	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry |
+	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 	// | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
 	// | `reports_differ` | 409 | some reports name the state of their keys and others do not |

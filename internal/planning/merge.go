@@ -89,7 +89,7 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports) err
 		return refuse(CompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
 				idsText(missing)+
-				": they alone tell what moves.")
+				": they alone tell what moves. A removed instance that cannot report has to be put back first.")
 	case mode == MissingFreeze:
 		m.frozen = missing
 	default:

@@ -57,6 +57,23 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
 				"what moves.")
 	}
+	return unplaced(b, st)
+}
+
+// unplaced refuses statistics after a change of the hash if a key of theirs may be
+// anywhere: neither its row nor the table says where it is, and the hash that was
+// committed is the engine's own.
+func unplaced(b *base, st *Statistics) error {
+	if !b.changed || b.pinned.planner.Hash != nil || st.Records != nil {
+		return nil
+	}
+	for i := range st.Len() {
+		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.outdated(b.op.TableVersion)
+		if key := st.Keys.At(i); !said && b.table.Find(key, st.Keys.Hash(i)) < 0 {
+			return refuse(HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the engine's "+
+				"own, and neither the statistics nor the routing table say where key %q is.", key))
+		}
+	}
 	return nil
 }
 
@@ -125,7 +142,7 @@ func (tableScheme) noAction(
 func tableInput(b *base, st *Statistics) (*planInput, error) {
 	from := planner.Base{
 		Configuration: b.pinned.planner, Table: b.table, Kept: b.keptEntries(st), HashChanged: b.changed,
-		IgnoreInstances: st.outdated(b.op.TableVersion), Stop: b.stop,
+		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
 	}
 	switch {
 	case st.Records != nil && !b.engineHolds():
