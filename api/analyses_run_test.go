@@ -142,7 +142,7 @@ func TestAnalysisStops(t *testing.T) {
 // TestAnalysisOverTheWire: the client sees progress while the analysis runs, and
 // when it goes nothing is left of it.
 func TestAnalysisOverTheWire(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Analyses, c.Now = 1, nil })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Analyses, c.Now = 1, time.Now })
 	ignored := goleak.IgnoreCurrent()
 	server := httptest.NewServer(e.handler)
 	defer func() {

@@ -356,11 +356,15 @@ func TestWaiting(t *testing.T) {
 		e.verb(e.plans(2).Id, "commit", stopped).want(http.StatusOK)
 		w.events <- store.Event{}
 		elapsed(a, http.StatusOK, 0)
+		// One whose event is lost while the watch goes on is seen when the time is up.
+		a = wait(feed + "?since=2&wait=20s")
+		e.verb(e.plans(3).Id, "commit", stopped).want(http.StatusOK)
+		elapsed(a, http.StatusOK, 20*time.Second)
 		// Nobody waits while the server ends.
-		a = wait(feed + "?since=2&wait=60s")
+		a = wait(feed + "?since=3&wait=60s")
 		close(draining)
 		elapsed(a, http.StatusNotModified, 0)
-		elapsed(wait(feed+"?since=2&wait=60s"), http.StatusNotModified, 0)
+		elapsed(wait(feed+"?since=3&wait=60s"), http.StatusNotModified, 0)
 		// When nobody waits, nothing is watched for long: synctest sees what is left.
 		time.Sleep(time.Minute)
 	})

@@ -135,7 +135,8 @@ func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 	if err := os.WriteFile(path, empty, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(context.Background(), path, store.WithClock(ticking.still))
+	now := ticking.still
+	s, err := sqlite.Open(context.Background(), path, store.WithClock(func() time.Time { return now() }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,9 +146,14 @@ func newEnv(t testing.TB, options ...func(*api.Config)) *env {
 		}
 	})
 	e := &env{TB: t, store: s, clock: ticking}
-	config := api.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Version: "test", Now: e.clock.Now}
+	config := api.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Version: "test"}
 	for _, o := range options {
 		o(&config)
+	}
+	if config.Now != nil { // the store's clock is the server's
+		now = config.Now
+	} else {
+		config.Now = e.clock.Now
 	}
 	if e.handler, err = api.New(config); err != nil {
 		t.Fatal(err)

@@ -291,8 +291,8 @@ type PlanFilter struct {
 }
 
 // Store is the contract. Times are kept to the microsecond, in UTC. What changes
-// something happens at the time that it is given; what only reads happens at the
-// store's clock, see [WithClock].
+// something happens at the time that it is given, which is one of Now; what only reads
+// happens about now.
 //
 // A plan that is proposed and whose ExpiresAt is not after that time has expired.
 // Whatever changes something of its operator next writes that down, as a
@@ -471,6 +471,11 @@ type Store interface {
 	// PurgeIdempotency forgets the keys whose requests began before then, and returns
 	// their number.
 	PurgeIdempotency(ctx context.Context, before time.Time) (n int, err error)
+
+	// Now is the time by the store's clock, which is the same for all processes that use
+	// the store: callers hand in times of this clock, and not of their own.
+	// ErrUnavailable.
+	Now(ctx context.Context) (time.Time, error)
 
 	// Ready reports whether the store can be reached and has the schema that
 	// this build needs. ErrUnavailable.

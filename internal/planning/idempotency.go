@@ -51,7 +51,11 @@ type Claim[T any] struct {
 // was made before the error is an [*EarlierAnswer].
 func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
 	answer func(T) (int, []byte, error)) (*Claim[T], error) {
-	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, s.now())
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return nil, aboutStore(err)
+	}
+	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, now)
 	if err != nil {
 		return nil, aboutStore(err)
 	}
@@ -83,7 +87,10 @@ func (s *Service) extending(ctx context.Context, r IdempotentRequest, token stri
 				return
 			case <-tick.C:
 			}
-			err := s.store.ExtendIdempotent(ctx, r, token, idempotencyLease, s.now())
+			now, err := s.store.Now(ctx)
+			if err == nil {
+				err = s.store.ExtendIdempotent(ctx, r, token, idempotencyLease, now)
+			}
 			if errors.Is(err, store.ErrIdempotencyLost) { // or the answer is there by now
 				return
 			}

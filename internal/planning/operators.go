@@ -57,7 +57,11 @@ func (s *Service) Configure(
 		error) {
 		return newOperator(out.Operator, out.Created)
 	})
-	op, created, err := s.store.PutOperator(ctx, name, text, s.now(), guarded, fixedChoices{c.Scheme, c.TableOwner}.guard)
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return Operator{}, aboutStore(err)
+	}
+	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, fixedChoices{c.Scheme, c.TableOwner}.guard)
 	if err != nil {
 		return Operator{}, aboutOperator(name, err)
 	}
@@ -156,7 +160,11 @@ func (s *Service) Operators(ctx context.Context, after string) iter.Seq2[Operato
 func (s *Service) Delete(ctx context.Context, name string, guard OperatorGuard, claim *Claim[struct{}]) error {
 	ctx = claim.completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
 	guarded := guard.guarding(func(store.Operator) bool { return false })
-	if err := s.store.DeleteOperator(ctx, name, s.now(), guarded); err != nil {
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return aboutStore(err)
+	}
+	if err := s.store.DeleteOperator(ctx, name, now, guarded); err != nil {
 		return aboutOperator(name, err)
 	}
 	s.observer.Deleted(name)

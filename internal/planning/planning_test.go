@@ -141,6 +141,45 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestSkewedClock: a replica whose clock is wrong lets nothing expire too early or too
+// late, and takes no idempotency key from another one: the store's clock counts.
+func TestSkewedClock(t *testing.T) {
+	for _, skew := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		var now func() time.Time
+		e := newEnv(t, func(c *planning.Config) {
+			now = c.Now
+			c.Now = func() time.Time { return now().Add(skew) }
+		})
+		c := configuration(2)
+		c.RequireApproval = true
+		e.configure("clicks", c)
+		p := e.propose("clicks", skewed(1))
+		if !p.CreatedAt.Equal(now()) || !p.ExpiresAt.Equal(now().Add(10*time.Minute)) {
+			t.Errorf("made at %v, expires at %v", p.CreatedAt, p.ExpiresAt)
+		}
+		request := planning.IdempotentRequest{Key: "key"}
+		at := now()
+		if _, err := e.store.BeginIdempotent(e.Context(), request, time.Minute, at); err != nil {
+			t.Fatal(err)
+		}
+		_, err := planning.Begin(e.Context(), e.Service, request, func(planning.Plan) (int, []byte, error) { return 0, nil, nil })
+		e.refused(err, planning.IdempotencyKeyRunning)
+		done, cancel := context.WithCancel(e.Context())
+		swept := make(chan struct{})
+		go func() {
+			e.Service.Run(done)
+			close(swept)
+		}()
+		e.want("approved")(e.Approve(e.Context(), step(p)))
+		cancel()
+		<-swept
+		_, err = e.store.BeginIdempotent(e.Context(), request, time.Minute, at)
+		if !errors.Is(err, store.ErrIdempotencyRunning) {
+			t.Errorf("the key was swept: %v", err)
+		}
+	}
+}
+
 // TestGuards: who guards a step is asked, but where it would bring the plan nowhere.
 func TestGuards(t *testing.T) {
 	e := newEnv(t)

@@ -191,14 +191,18 @@ var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", errOvertaken)
 // keep stores a plan.
 func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
 	begin := s.now()
-	record, err := b.record(d, begin)
+	at, err := s.store.Now(ctx)
+	if err != nil {
+		return nil, aboutStore(err)
+	}
+	record, err := b.record(d, at)
 	if err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil { // encoding has stopped, perhaps
 		return nil, ctx.Err()
 	}
-	d.by.At = begin
+	d.by.At = at
 	lists := d.lists(record.Changes)
 	p, created, err := s.store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
 		if !out.Created {

@@ -103,9 +103,13 @@ func (s *Service) PutReport(
 	if err != nil {
 		return ReportReceipt{}, err
 	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return ReportReceipt{}, aboutStore(err)
+	}
 	report := store.Report{
 		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion,
-		Rows: int64(st.Len()), At: s.now(),
+		Rows: int64(st.Len()), At: now,
 	}
 	if st.TableVersion != nil {
 		report.TableVersion = *st.TableVersion

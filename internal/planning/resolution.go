@@ -55,7 +55,9 @@ func (s *Service) Resolve(
 	if err != nil {
 		return p, err
 	}
-	step.By.At = s.now()
+	if step.By.At, err = s.store.Now(ctx); err != nil {
+		return Plan{}, aboutStore(err)
+	}
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
 	p, err = s.store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
 	return p, aboutPlan(step.Plan, err)

@@ -112,9 +112,12 @@ const idempotencyAge = 24 * time.Hour
 
 // sweep does once what Run does again and again.
 func (s *Service) sweep(ctx context.Context) {
-	now := s.now()
-	n, err := s.store.Expire(ctx, now)
-	s.observer.Expired(n)
+	now, err := s.store.Now(ctx)
+	if err == nil {
+		var n int
+		n, err = s.store.Expire(ctx, now)
+		s.observer.Expired(n)
+	}
 	if err == nil {
 		_, err = s.store.PurgeIdempotency(ctx, now.Add(-idempotencyAge))
 	}

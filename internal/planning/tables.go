@@ -131,15 +131,8 @@ func (s *Service) Follow(
 	}
 	defer sub.leave()
 	changed, _ := sub.mark()
-	if state, err = s.TableState(ctx, q.Operator); err != nil {
-		return state, false, err
-	}
-	if hasChanged(state) {
-		v, err := s.Table(ctx, q, memory)
-		if err != nil {
-			return state, false, err
-		}
-		return state, true, answer(v)
+	if state, answered, err = s.answerState(ctx, q, memory, hasChanged, answer); answered || err != nil {
+		return state, answered, err
 	}
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -148,8 +141,8 @@ func (s *Service) Follow(
 		case <-changed:
 		case <-ctx.Done():
 			return state, false, ctx.Err()
-		case <-late.C:
-			return state, false, nil
+		case <-late.C: // an event may have been lost
+			return s.answerState(ctx, q, memory, hasChanged, answer)
 		case <-s.draining:
 			return state, false, nil
 		}
@@ -159,6 +152,21 @@ func (s *Service) Follow(
 			return state, answered, err
 		}
 	}
+}
+
+// answerState answers if the table has changed by now.
+func (s *Service) answerState(
+	ctx context.Context, q TableQuery, memory *admission.Lease, hasChanged func(TableState) bool,
+	answer func(*TableView) error,
+) (state TableState, answered bool, err error) {
+	if state, err = s.TableState(ctx, q.Operator); err != nil || !hasChanged(state) {
+		return state, false, err
+	}
+	v, err := s.Table(ctx, q, memory)
+	if err != nil {
+		return state, false, err
+	}
+	return state, true, answer(v)
 }
 
 // answerChange answers if there is a change after an event. What all that wait for the

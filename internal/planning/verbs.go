@@ -31,7 +31,10 @@ type act = func(ctx context.Context, id string, by store.Transition, guards ...s
 func (s *Service) take(
 	ctx context.Context, step Step, happened func(store.Plan) bool, do act, held ...store.PlanGuard,
 ) (Plan, error) {
-	step.By.At = s.now()
+	var err error
+	if step.By.At, err = s.store.Now(ctx); err != nil {
+		return Plan{}, aboutStore(err)
+	}
 	var from store.Status
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
 	guard := func(p store.Plan) error {

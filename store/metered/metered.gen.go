@@ -240,6 +240,12 @@ func (s *Store) PurgeIdempotency(ctx context.Context, before time.Time) (r0 int,
 	return s.next.PurgeIdempotency(ctx, before)
 }
 
+// Now implements store.Store.
+func (s *Store) Now(ctx context.Context) (r0 time.Time, err error) {
+	defer s.timed(ctx, "now")(&err)
+	return s.next.Now(ctx)
+}
+
 // Ready implements store.Store.
 func (s *Store) Ready(ctx context.Context) (err error) {
 	defer s.timed(ctx, "ready")(&err)

@@ -7,6 +7,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -33,13 +34,22 @@ type Store struct {
 }
 
 type database struct {
-	pool *pgxpool.Pool
-	sql  *sql.DB // the same pool for goose
+	pool    *pgxpool.Pool
+	sql     *sql.DB       // the same pool for goose
+	timeout time.Duration // of one operation
+	patience
 
 	// watching ends when the store is closed, which waits for watchers.
 	watching context.Context
 	unwatch  context.CancelFunc
 	watchers sync.WaitGroup
+}
+
+// patience is how long is waited for what takes no time unless the network swallows
+// packets, which it does without a word.
+type patience struct {
+	connect   time.Duration // until there is a connection
+	heartbeat time.Duration // between two looks whether a connection that is silent lives, and for the answer
 }
 
 // Open connects to the database at url, postgres://… or key=value words. pgx's
@@ -53,17 +63,24 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "plannerd"
 	}
+	o := store.NewOptions(options...)
+	const most = 5 * time.Second
+	patience := patience{connect: min(most, o.Timeout), heartbeat: min(most, o.Timeout)}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = most
+	}
+	config.PingTimeout = patience.connect / 4 // then there is time for another connection
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, explain(ctx, err)
-	}
-	db := &database{pool: pool, sql: stdlib.OpenDBFromPool(pool)}
+	db := &database{pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: o.Timeout, patience: patience}
 	db.watching, db.unwatch = context.WithCancel(context.WithoutCancel(ctx))
-	return &Store{engine.New(db, options...), db}, nil
+	s := &Store{engine.New(db, o), db}
+	if _, err := s.Now(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // Migrator returns what changes the schema of this database. Of several that
@@ -98,7 +115,9 @@ func (d *database) Close() error {
 
 // Read implements [engine.Database].
 func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
-	return explain(ctx, f(engine.Statements{Session: session{d.pool}}))
+	return d.connected(ctx, func(conn *pgxpool.Conn) error {
+		return f(engine.Statements{Session: session{conn, d.timeout}})
+	})
 }
 
 // Snapshot implements [engine.Database].
@@ -114,13 +133,50 @@ func (d *database) Update(ctx context.Context, f func(engine.Statements) error) 
 }
 
 func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
-	for attempt := 1; ; attempt++ {
-		err := pgx.BeginTxFunc(ctx, d.pool, options,
-			func(tx pgx.Tx) error { return f(engine.Statements{Session: session{tx}}) })
-		if attempt == maxAttempts || !retryable(err) || !pause(ctx, attempt) {
-			return explain(ctx, err)
+	return d.connected(ctx, func(conn *pgxpool.Conn) error {
+		for attempt := 1; ; attempt++ {
+			err := d.try(ctx, conn, options, f)
+			if attempt == maxAttempts || !retryable(err) || !pause(ctx, attempt) {
+				return err
+			}
 		}
+	})
+}
+
+// try runs a transaction once.
+func (d *database) try(
+	ctx context.Context, conn *pgxpool.Conn, options pgx.TxOptions, f func(engine.Statements) error,
+) error {
+	bounded := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, d.timeout)
+		defer cancel()
+		return do(ctx)
 	}
+	var tx pgx.Tx
+	err := bounded(func(ctx context.Context) (err error) {
+		tx, err = conn.BeginTx(ctx, options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := f(engine.Statements{Session: session{tx, d.timeout}}); err != nil {
+		_ = bounded(tx.Rollback) // a connection that cannot even do that is not used again
+		return err
+	}
+	return bounded(tx.Commit)
+}
+
+// connected runs f on a connection.
+func (d *database) connected(ctx context.Context, f func(*pgxpool.Conn) error) error {
+	waiting, cancel := context.WithTimeout(ctx, d.connect)
+	defer cancel()
+	conn, err := d.pool.Acquire(waiting)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer conn.Release()
+	return explain(ctx, f(conn))
 }
 
 // pause waits a random while, longer with each attempt: some milliseconds at
@@ -138,9 +194,22 @@ func pause(ctx context.Context, attempt int) bool {
 
 // SchemaVersion implements [engine.Database].
 func (d *database) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = d.pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable).Scan(&version)
+	err = d.get(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable, &version)
 	if hasCode(err, undefinedTable) {
 		return 0, nil
 	}
-	return version, explain(ctx, err)
+	return version, err
+}
+
+// Now implements [engine.Database].
+func (d *database) Now(ctx context.Context) (now time.Time, err error) {
+	err = d.get(ctx, "SELECT clock_timestamp()", &now)
+	return now, err
+}
+
+// get reads the single row that a query finds.
+func (d *database) get(ctx context.Context, query string, targets ...any) error {
+	return d.connected(ctx, func(conn *pgxpool.Conn) error {
+		return session{conn, d.timeout}.QueryRow(ctx, query).Scan(targets...)
+	})
 }

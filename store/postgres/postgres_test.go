@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"plannerd/internal/pgtest"
+	"plannerd/internal/tcpproxy"
 	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/postgres"
@@ -223,5 +224,156 @@ func TestWatcherOutlivesItsConnection(t *testing.T) {
 	long := strings.Repeat("long", 3000)
 	if _, _, err := other.PutOperator(t.Context(), long, []byte(`{}`), time.Unix(0, 0)); err == nil {
 		want("") // no notification holds the name
+	}
+}
+
+// proxied returns the URL of a database behind a network that a test can break.
+func proxied(t *testing.T, database string) (through string, network *tcpproxy.Proxy) {
+	t.Helper()
+	parsed, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if network, err = tcpproxy.New(parsed.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	parsed.Host = network.Addr()
+	return parsed.String(), network
+}
+
+// hasty opens a store that gives up soon.
+func hasty(t *testing.T, url string) *postgres.Store {
+	t.Helper()
+	for {
+		s, err := postgres.Open(t.Context(), url, store.WithTimeout(time.Second))
+		if err == nil {
+			return s
+		}
+		if !errors.Is(err, store.ErrUnavailable) || t.Context().Err() != nil { // the machine may be slow
+			t.Fatal(err)
+		}
+	}
+}
+
+// The network loses the connection of a watcher without a word: the watcher looks, and says
+// that anything may have happened.
+func TestWatcherNoticesSilence(t *testing.T) {
+	direct := pgtest.NewDatabase(t)
+	other := migrated(t, direct)
+	through, network := proxied(t, direct)
+	s := hasty(t, through)
+	defer s.Close()
+	events, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	network.Forget()
+	if _, _, err := other.PutOperator(t.Context(), "unheard", []byte(`{}`), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-events:
+		if e.Operator != "" {
+			t.Errorf("an event of %q", e.Operator)
+		}
+	case <-time.After(time.Minute):
+		t.Error("no event")
+	}
+}
+
+// A network that swallows packets makes the store unavailable, wherever an operation is just
+// then, and keeps nobody for ever.
+func TestSwallowedPackets(t *testing.T) {
+	direct := pgtest.NewDatabase(t)
+	migrated(t, direct)
+	through, network := proxied(t, direct)
+	s := hasty(t, through)
+	defer s.Close()
+	at := time.Unix(0, 0)
+	swallowed := errors.New("swallowed")
+	for what, call := range map[string]func() error{
+		"within a transaction": func() error {
+			_, _, err := s.PutOperator(t.Context(), "clicks", []byte(`{"v": 2}`), at, func(*store.Operator) error {
+				network.Swallow()
+				return nil
+			})
+			return err
+		},
+		"within one that is refused": func() error {
+			_, _, err := s.PutOperator(t.Context(), "clicks", []byte(`{"v": 2}`), at, func(*store.Operator) error {
+				network.Swallow()
+				return swallowed
+			})
+			if errors.Is(err, swallowed) {
+				err = store.ErrUnavailable // it says what was refused
+			}
+			return err
+		},
+		"before a read": func() error {
+			network.Swallow()
+			_, err := s.Operator(t.Context(), "clicks")
+			return err
+		},
+		"before a transaction": func() error {
+			network.Swallow()
+			return s.DeleteOperator(t.Context(), "clicks", at)
+		},
+		"before readiness": func() error {
+			network.Swallow()
+			return s.Ready(t.Context())
+		},
+		"before a watch": func() error {
+			network.Swallow()
+			_, err := s.Watch(t.Context())
+			return err
+		},
+	} {
+		for err := s.Ready(t.Context()); err != nil; err = s.Ready(t.Context()) { // until the network is back
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := call(); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: error %v, want %v", what, err, store.ErrUnavailable)
+		}
+		network.Pass()
+	}
+}
+
+// The clock of the database is the one that counts, for what reads too.
+func TestTheDatabasesClockCounts(t *testing.T) {
+	direct := pgtest.NewDatabase(t)
+	migrated(t, direct)
+	conn := connect(t, direct)
+	execute(t, conn, `CREATE SCHEMA skewed`)
+	execute(t, conn, `CREATE FUNCTION skewed.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+		AS $$ SELECT pg_catalog.clock_timestamp() + interval '10 hours' $$`)
+	s := opener(direct + "&search_path=skewed,pg_catalog,public")(t)
+	defer s.Close()
+	now, err := s.Now(t.Context())
+	if early, late := 9*time.Hour, 11*time.Hour; err != nil || time.Until(now) < early || time.Until(now) > late {
+		t.Errorf("now is %v, error %v", now, err)
+	}
+	for id, left := range map[string]time.Duration{"lapsed": -time.Hour, "waits": time.Hour} {
+		if _, _, err := s.PutOperator(t.Context(), id, []byte(`{}`), now); err != nil {
+			t.Fatal(err)
+		}
+		p, expires := aPlan(), now.Add(left)
+		p.ID, p.Operator, p.Status, p.ExpiresAt = id, id, store.StatusProposed, &expires
+		if _, _, err := s.CreatePlan(t.Context(), p, store.Transition{At: now.Add(-2 * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := opener(direct + "&search_path=skewed,pg_catalog,public")(t) // which has not been asked for the time
+	defer again.Close()
+	for id, want := range map[string]store.Status{"lapsed": store.StatusExpired, "waits": store.StatusProposed} {
+		if p, err := again.Plan(t.Context(), id); err != nil || p.Status != want {
+			t.Errorf("plan %s is %s, error %v; want %s", id, p.Status, err, want)
+		}
 	}
 }

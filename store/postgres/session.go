@@ -14,7 +14,10 @@ import (
 )
 
 // session implements [engine.Session].
-type session struct{ db queryer }
+type session struct {
+	db      queryer
+	timeout time.Duration // of one statement
+}
 
 // queryer is what a pool and a transaction have in common.
 type queryer interface {
@@ -25,16 +28,47 @@ type queryer interface {
 }
 
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	done, err := s.db.Exec(ctx, query, args...)
 	return done.RowsAffected(), err
 }
 
+// rows are those of a statement whose time ends with them.
+type rows struct {
+	pgx.Rows
+	end context.CancelFunc
+}
+
+func (r rows) Close() {
+	r.Rows.Close()
+	r.end()
+}
+
 func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
-	return s.db.Query(ctx, query, args...) //nolint:sqlclosecheck // the engine does
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	found, err := s.db.Query(ctx, query, args...) //nolint:sqlclosecheck // the engine does
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return rows{found, cancel}, nil
+}
+
+// row is that of a statement whose time ends with it.
+type row struct {
+	pgx.Row
+	end context.CancelFunc
+}
+
+func (r row) Scan(targets ...any) error {
+	defer r.end()
+	return r.Row.Scan(targets...)
 }
 
 func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
-	return s.db.QueryRow(ctx, query, args...)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	return row{s.db.QueryRow(ctx, query, args...), cancel}
 }
 
 func (s session) ForUpdate() string { return " FOR UPDATE" }
@@ -87,6 +121,8 @@ func (s session) insertEntries(ctx context.Context, operator int64, changes []st
 	if len(changes) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance"},
 		pgx.CopyFromSlice(len(changes), func(i int) ([]any, error) {
 			return []any{operator, changes[i].Key, changes[i].New}, nil

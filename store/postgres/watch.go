@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"plannerd/store"
 	"plannerd/store/internal/engine"
@@ -40,6 +41,8 @@ func (d *database) Watch(ctx context.Context) (<-chan store.Event, error) {
 
 // listen opens a connection that is notified.
 func (d *database) listen(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.connect)
+	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, err
@@ -56,9 +59,11 @@ func (d *database) listen(ctx context.Context) (*pgx.Conn, error) {
 // be anything.
 func (d *database) follow(ctx context.Context, conn *pgx.Conn, box *engine.Mailbox) {
 	for {
-		n, err := conn.WaitForNotification(ctx)
+		n, err := d.notification(ctx, conn)
 		if err == nil {
-			box.Put(n.Payload)
+			if n != nil {
+				box.Put(n.Payload)
+			}
 			continue
 		}
 		hangUp(ctx, conn)
@@ -67,6 +72,21 @@ func (d *database) follow(ctx context.Context, conn *pgx.Conn, box *engine.Mailb
 		}
 		box.Put("")
 	}
+}
+
+// notification waits for the next notification; nil: there was none for a while, but the
+// connection lives. The network does not tell of packets that it swallows, so a connection
+// that is silent has to be asked.
+func (d *database) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	silence, cancel := context.WithTimeout(ctx, d.heartbeat)
+	defer cancel()
+	n, err := conn.WaitForNotification(silence)
+	if err == nil || ctx.Err() != nil || silence.Err() == nil {
+		return n, err
+	}
+	answer, cancel := context.WithTimeout(ctx, d.heartbeat)
+	defer cancel()
+	return nil, conn.Ping(answer)
 }
 
 // listenAgain is listen until it succeeds. It returns nil when ctx ended.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver
@@ -64,7 +65,7 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	if err := db.writer.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, db.explain(ctx, err)), db.Close())
 	}
-	return &Store{engine.New(db, options...), db}, nil
+	return &Store{engine.New(db, store.NewOptions(options...)), db}, nil
 }
 
 // Migrator returns what changes the schema of this database.
@@ -170,3 +171,6 @@ func (d *database) SchemaVersion(ctx context.Context) (int64, error) {
 	err = d.readers.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+engine.VersionTable).Scan(&version)
 	return version, mapError(ctx, err)
 }
+
+// Now implements [engine.Database]. All who use the file are on one machine.
+func (d *database) Now(ctx context.Context) (time.Time, error) { return time.Now(), ctx.Err() }

@@ -33,6 +33,8 @@ type Database interface {
 	Update(ctx context.Context, f func(Statements) error) error
 	// SchemaVersion is the newest migration applied, 0 without any.
 	SchemaVersion(ctx context.Context) (int64, error)
+	// Now is the time by the clock that all who use the database share.
+	Now(ctx context.Context) (time.Time, error)
 	// Watch implements [store.Store].
 	Watch(ctx context.Context) (<-chan store.Event, error)
 	// Close releases all resources.
@@ -104,16 +106,14 @@ const (
 
 // Store implements [store.Store] on a Database.
 type Store struct {
-	db  Database
-	now func() time.Time
+	db    Database
+	clock clock
 }
 
 var _ store.Store = (*Store)(nil)
 
 // New returns a store on db.
-func New(db Database, options ...store.Option) *Store {
-	return &Store{db, store.NewOptions(options...).Now}
-}
+func New(db Database, o store.Options) *Store { return &Store{db: db, clock: clock{given: o.Now}} }
 
 // Ready reports whether the database can be reached and is migrated. A schema
 // newer than this build's is fine: migrations keep the build before them running.
