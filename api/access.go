@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/reload"
 )
 
 // Access says who may do what. The zero value lets everybody do everything.
@@ -26,6 +27,17 @@ type Access struct {
 	Hosts []string
 	// OpenMetrics lets everybody read /metrics.
 	OpenMetrics bool
+	// Reloads counts how often tokens and certificates were read again. Nil: they never
+	// are.
+	Reloads *reload.Counts
+}
+
+// reloads are the counts, none if there are none.
+func (a Access) reloads() *reload.Counts {
+	if a.Reloads == nil {
+		return new(reload.Counts)
+	}
+	return a.Reloads
 }
 
 type callerKey struct{}

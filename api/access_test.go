@@ -180,6 +180,14 @@ func TestOperatorPatterns(t *testing.T) {
 			}
 		}
 	}
+	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().
+		Status; got != "approved" {
+		t.Errorf("the closed plan is %s", got)
+	}
+	// What a deleted operator planned is of nobody knows whom.
+	e.do("DELETE", "/v1/operators/team-b.clicks", "", root).want(http.StatusNoContent)
+	e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", bounded).fails(http.StatusNotFound, "plan_not_found", "")
 	// An encoded name is the same name.
 	e.do("GET", "/v1/operators/team-b%2eclicks", "", bounded).fails(http.StatusForbidden, "operator_forbidden", "")
 	e.do("GET", "/v1/operators/team-a%2eclicks", "", bounded).want(http.StatusOK)
@@ -192,10 +200,6 @@ func TestOperatorPatterns(t *testing.T) {
 		e.do("GET", "/v1/operators/"+name, "", bounded).want(http.StatusOK)
 		e.do("GET", "/v1/plans/"+plans[name].Id, "", bounded).want(http.StatusOK)
 		e.do("POST", "/v1/plans/"+plans[name].Id+"/commit", stopped, bounded).want(http.StatusOK)
-	}
-	if got := e.do("GET", "/v1/plans/"+plans["team-b.clicks"].Id, "", root).want(http.StatusOK).plan().
-		Status; got != "approved" {
-		t.Errorf("the closed plan is %s", got)
 	}
 }
 

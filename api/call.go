@@ -22,7 +22,7 @@ import (
 type shared struct {
 	service *planning.Service
 	log     *slog.Logger
-	errors  httpkit.ErrorHandler
+	errors  *httpkit.ErrorHandler
 	limits  Limits
 	access  Access
 	version string

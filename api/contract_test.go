@@ -268,9 +268,15 @@ func TestStoreFailures(t *testing.T) {
 			if a.header.Get("Retry-After") == "" {
 				t.Error("no Retry-After")
 			}
+			f.set(call.fault, fmt.Errorf("writing to 10.1.2.3: %w", store.ErrFull))
+			full := e.do(call.method, call.target, call.body, headers...).
+				fails(http.StatusServiceUnavailable, "storage_full", "")
+			if !strings.Contains(full.problem().Detail, "disk") {
+				t.Errorf("%s", full.body)
+			}
 			f.set(call.fault, errors.New("secret of the database"))
 			b := e.do(call.method, call.target, call.body, headers...).fails(http.StatusInternalServerError, "internal", "")
-			for _, a := range []*answer{a, b} {
+			for _, a := range []*answer{a, full, b} {
 				if strings.Contains(string(a.body), "10.1.2.3") || strings.Contains(string(a.body), "secret") {
 					t.Errorf("insides in the answer: %s", a.body)
 				}

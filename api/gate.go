@@ -21,7 +21,7 @@ func NewGate(c Config) *httpkit.Gate {
 		c.Logger = slog.Default()
 	}
 	log := httpkit.RequestLogger(c.Logger)
-	errors := httpkit.ErrorHandler{Log: log, ProblemOf: problemOf}
+	errors := &httpkit.ErrorHandler{Log: log, ProblemOf: problemOf}
 	s := &shared{log: log, errors: errors, access: c.Access, version: c.Version}
 	return httpkit.NewGate(func(draining <-chan struct{}) http.Handler {
 		refuse := func(w http.ResponseWriter, _ *http.Request) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"plannerd/api"
+	"plannerd/internal/reload"
 )
 
 // names are the distinct matches of a pattern's only group, sorted.
@@ -75,6 +76,19 @@ func TestMetricsDocumented(t *testing.T) {
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("no %s", line)
+		}
+	}
+}
+
+// A certificate that could not be read again is seen in the metrics.
+func TestMetricsOfReloads(t *testing.T) {
+	var counts reload.Counts
+	e := newEnv(t, func(c *api.Config) { c.Access.Reloads = &counts })
+	counts.OK.Add(2)
+	counts.Failed.Add(1)
+	for result, want := range map[string]string{"ok": "2", "failed": "1"} {
+		if got := e.metric(`plannerd_reloads_total{result="` + result + `"}`); got != want {
+			t.Errorf("%s %s", got, result)
 		}
 	}
 }

@@ -38,6 +38,7 @@ var notConflicts = map[planning.Reason]int{
 	planning.OperatorNotFound:     http.StatusNotFound,
 	planning.PlanNotFound:         http.StatusNotFound,
 	planning.Purged:               http.StatusGone,
+	planning.StorageFull:          http.StatusServiceUnavailable,
 	planning.TooLarge:             http.StatusRequestEntityTooLarge,
 	planning.Unavailable:          http.StatusServiceUnavailable,
 	planning.Unfinished:           http.StatusUnprocessableEntity,
@@ -45,7 +46,8 @@ var notConflicts = map[planning.Reason]int{
 }
 
 // retryAfter are the seconds after which what is refused may be tried again.
-var retryAfter = map[planning.Reason]int{planning.Busy: 1, planning.IdempotencyKeyRunning: 1, planning.Unavailable: 5}
+var retryAfter = map[planning.Reason]int{planning.Busy: 1, planning.IdempotencyKeyRunning: 1, planning.Unavailable: 5,
+	planning.StorageFull: 60}
 
 // refusalProblem is what a refusal is answered with. Reasons are codes of the contract.
 // Its problems are left to who knows where in the request they are; those that are

@@ -62,6 +62,8 @@ func New(c Config) (*Server, error) {
 	}
 	memory, log := admission.NewBudget(c.Limits.Memory, c.Limits.MemoryWait), httpkit.RequestLogger(c.Logger)
 	watching := observe.New(observe.NewMetrics(c.Version, c.Limits.OperatorMetrics, memory), c.Tracing, failed)
+	reloads := c.Access.reloads()
+	watching.WatchReloads(&reloads.OK, &reloads.Failed)
 	measured := planning.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
 	service := planning.New(planning.Config{
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
@@ -73,7 +75,7 @@ func New(c Config) (*Server, error) {
 	})
 	watching.Watch(service)
 	s := &shared{
-		service: service, log: log, errors: httpkit.ErrorHandler{Log: log, ProblemOf: problemOf},
+		service: service, log: log, errors: &httpkit.ErrorHandler{Log: log, ProblemOf: problemOf, Now: c.Now},
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
 		observer: watching, draining: c.Draining, memory: memory,
 	}

@@ -15,6 +15,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -57,6 +58,9 @@ var (
 	ErrIdempotencyLost = errors.New("another request took the idempotency key over")
 	// ErrUnavailable: the database cannot be reached or is not migrated.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrFull: the database has no room for what is to be kept. It is an
+	// ErrUnavailable as well; what was kept can still be read.
+	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 )
 
 // Operator is one balanced operator as it stands.

@@ -108,6 +108,7 @@ const (
 	CodeResolutionRequired       Code = "resolution_required"
 	CodeRoleForbidden            Code = "role_forbidden"
 	CodeSchemeFixed              Code = "scheme_fixed"
+	CodeStorageFull              Code = "storage_full"
 	CodeTableNotHeld             Code = "table_not_held"
 	CodeTableOwnerFixed          Code = "table_owner_fixed"
 	CodeTableVersionAhead        Code = "table_version_ahead"
@@ -208,6 +209,8 @@ func (e Code) Valid() bool {
 	case CodeRoleForbidden:
 		return true
 	case CodeSchemeFixed:
+		return true
+	case CodeStorageFull:
 		return true
 	case CodeTableNotHeld:
 		return true
@@ -1085,6 +1088,7 @@ type CertificateLevel string
 // | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
+// | `storage_full` | 503 | the disk of the store is full: what it has can be read, but nothing new be kept |
 // | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 type Code string
 
@@ -2246,6 +2250,7 @@ type Problem struct {
 	// | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
+	// | `storage_full` | 503 | the disk of the store is full: what it has can be read, but nothing new be kept |
 	// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 	Code Code `json:"code"`
 

@@ -93,10 +93,11 @@ func beyondLoopback(ctx context.Context, address string) (bool, error) {
 
 // credentials are what callers and the server prove themselves by.
 type credentials struct {
-	flags  *accessFlags
-	hosts  []string
-	tokens *reload.Value[*access.Tokens] // nil: everybody gets in
-	tls    *reload.Value[*tls.Config]    // nil: plain HTTP
+	flags   *accessFlags
+	hosts   []string
+	tokens  *reload.Value[*access.Tokens] // nil: everybody gets in
+	tls     *reload.Value[*tls.Config]    // nil: plain HTTP
+	reloads reload.Counts
 }
 
 // credentials reads the files that the flags name.
@@ -184,7 +185,7 @@ func (f *accessFlags) readTLS() (*tls.Config, error) {
 
 // access is what the API has to know.
 func (c *credentials) access() api.Access {
-	a := api.Access{Hosts: c.hosts, OpenMetrics: c.flags.OpenMetrics}
+	a := api.Access{Hosts: c.hosts, OpenMetrics: c.flags.OpenMetrics, Reloads: &c.reloads}
 	if c.tokens != nil {
 		a.Tokens = c.tokens.Get
 	}
@@ -230,7 +231,7 @@ func (c *credentials) watch(logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer close(done)
-		refresh(ctx, logger, hangups, files)
+		c.refresh(ctx, logger, hangups, files)
 	}()
 	return func() {
 		signal.Stop(hangups)
@@ -241,7 +242,9 @@ func (c *credentials) watch(logger *slog.Logger) (stop func()) {
 
 // refresh reads files again until ctx ends. Where that fails, what was read before
 // stands.
-func refresh(ctx context.Context, logger *slog.Logger, hangups <-chan os.Signal, files reload.Refresher) {
+func (c *credentials) refresh(
+	ctx context.Context, logger *slog.Logger, hangups <-chan os.Signal, files reload.Refresher,
+) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -255,9 +258,11 @@ func refresh(ctx context.Context, logger *slog.Logger, hangups <-chan os.Signal,
 		}
 		loaded, err := files.Refresh(force)
 		if loaded {
+			c.reloads.OK.Add(1)
 			logger.Info("tokens and certificates were read again")
 		}
 		if err != nil {
+			c.reloads.Failed.Add(1)
 			logger.Error("tokens or certificates cannot be read; those from before stand", "error", err)
 		}
 	}

@@ -457,7 +457,8 @@ func TestRefresh(t *testing.T) {
 		var log strings.Builder
 		var files refreshes
 		hangups := make(chan os.Signal)
-		go refresh(ctx, slog.New(slog.NewTextHandler(&log, nil)), hangups, &files)
+		var c credentials
+		go c.refresh(ctx, slog.New(slog.NewTextHandler(&log, nil)), hangups, &files)
 		time.Sleep(2*watchEvery + 1)
 		hangups <- syscall.SIGHUP
 		time.Sleep(watchEvery)
@@ -468,6 +469,9 @@ func TestRefresh(t *testing.T) {
 		}
 		if strings.Count(log.String(), "read again") != 4 || strings.Count(log.String(), "half of it") != 4 {
 			t.Error(log.String())
+		}
+		if ok, failed := c.reloads.OK.Load(), c.reloads.Failed.Load(); ok != 4 || failed != 4 {
+			t.Errorf("%d reloads went well, %d failed", ok, failed)
 		}
 	})
 }

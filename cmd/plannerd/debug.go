@@ -6,7 +6,21 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"time"
+
+	"plannerd/internal/httpkit"
 )
+
+// forHosts refuses requests for other hosts: the page of a stranger can have its own name
+// lead to this machine, and would read what its visitor may.
+func forHosts(next http.Handler, hosts ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !httpkit.HostAllowed(r, hosts) {
+			http.Error(w, "profiles are for this machine only: ask 127.0.0.1", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // observeFlags let one look into a running server.
 type observeFlags struct {
@@ -39,7 +53,7 @@ func (f *observeFlags) startDebugging(env *environment, logger *slog.Logger) (st
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	server := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+		Handler: forHosts(mux, address.IP.String(), "localhost", "127.0.0.1", "::1"), ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan struct{})

@@ -408,6 +408,20 @@ func TestServeProfiles(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, code, want)
 		}
 	}
+	for host, want := range map[string]int{"localhost:1": 200, "stranger.example": 403, "127.0.0.1.example": 403} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/debug/pprof/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = a.Body.Close(); a.StatusCode != want {
+			t.Errorf("for %s: %d, want %d", host, a.StatusCode, want)
+		}
+	}
 	if code, _ := status(t, s.url+"/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("profiles on the API: %d", code)
 	}

@@ -257,6 +257,83 @@ func TestErrorHandler(t *testing.T) {
 	}
 }
 
+// TestBursts: a failure that comes again and again is logged once a minute, with how
+// often it came; another one, and the same panic elsewhere, are not held back by it.
+func TestBursts(t *testing.T) {
+	var log bytes.Buffer
+	now := time.Unix(0, 0)
+	e := ErrorHandler{
+		Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
+		ProblemOf: func(error) *Problem { return &Problem{Status: 500} },
+	}
+	fail := func(err error) {
+		e.Handle(httptest.NewRecorder(), request("GET", "/"), func(http.ResponseWriter) error { return err })
+	}
+	step := func(want ...string) {
+		t.Helper()
+		lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+		if log.Len() == 0 {
+			lines = nil
+		}
+		ok := len(lines) == len(want)
+		for i := range want {
+			ok = ok && strings.HasSuffix(lines[i], want[i])
+		}
+		if !ok {
+			t.Errorf("logged %q, want %q", lines, want)
+		}
+		log.Reset()
+	}
+	full, broken := errors.New("full"), errors.New("broken")
+	fail(full)
+	step("error=full status=500")
+	for range 10 {
+		fail(full)
+	}
+	step()
+	fail(broken)
+	step("error=broken status=500")
+	now = now.Add(time.Minute)
+	fail(full)
+	step("error=full status=500 more_of_these=10")
+	now = now.Add(time.Minute)
+	fail(full)
+	step("error=full status=500")
+	for i := range 2 * maxBursts {
+		fail(fmt.Errorf("one of many: %d", i))
+	}
+	if n := len(e.bursts.since); n > maxBursts {
+		t.Errorf("%d failures are remembered", n)
+	}
+	log.Reset()
+	panics := func() {
+		e.Handle(httptest.NewRecorder(), request("GET", "/"), func(http.ResponseWriter) error { panic("of the handler") })
+	}
+	panics()
+	log.Reset()
+	func() { panics() }() // with another stack
+	step()
+}
+
+// TestStrictTransport: who came over TLS is to come over TLS again, but not to the names
+// that all servers of a machine share.
+func TestStrictTransport(t *testing.T) {
+	handler := SecureHeaders(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, c := range []struct {
+		url  string
+		told bool
+	}{
+		{"https://plans.example/", true}, {"https://plans.example:8443/", true}, {"https://192.0.2.1/", true},
+		{"http://plans.example/", false}, {"https://localhost:8443/", false}, {"https://127.0.0.1/", false},
+		{"https://[::1]:8443/", false}, {"https://LOCALHOST/", false},
+	} {
+		w := serve(handler, httptest.NewRequest(http.MethodGet, c.url, nil))
+		if got := w.Header().Get("Strict-Transport-Security"); (got == "max-age=31536000") != c.told {
+			t.Errorf("%s: %q", c.url, got)
+		}
+	}
+}
+
 // TestRequests: each request is counted, traced and logged by its route, without the
 // client's words; probes are neither traced nor logged.
 func TestRequests(t *testing.T) {

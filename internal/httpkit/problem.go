@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-json-experiment/json"
@@ -167,30 +168,54 @@ func (p *Problem) Write(w http.ResponseWriter) {
 
 // ErrorHandler answers requests whose handlers fail.
 type ErrorHandler struct {
-	// Log gets failures of the server as errors.
+	// Log gets failures of the server as errors, one that comes again and again once a
+	// minute.
 	Log *slog.Logger
 	// ProblemOf returns what an error is answered with.
 	ProblemOf func(error) *Problem
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+
+	bursts bursts
+}
+
+// logFailure logs what failed on the side of the server.
+func (e *ErrorHandler) logFailure(r *http.Request, status int, err error) {
+	now := time.Now
+	if e.Now != nil {
+		now = e.Now
+	}
+	level := slog.LevelError
+	failure, _, _ := strings.Cut(err.Error(), "\n") // without the stack of a panic
+	more, begins := e.bursts.begins(failure, now())
+	if !begins {
+		level = slog.LevelDebug
+	}
+	args := []any{"method", r.Method, "path", r.URL.Path, "error", err, "status", status}
+	if more > 0 {
+		args = append(args, "more_of_these", more)
+	}
+	e.Log.Log(r.Context(), level, "request failed", args...)
 }
 
 // Handle calls handle and answers with its error, or with its panic. An answer that
 // has begun is cut instead, so that the client sees it fail. So is the answer to a
 // client that hung up: it may have closed its side of the connection only, and must
 // not take an empty answer for success.
-func (e ErrorHandler) Handle(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter) error) {
+func (e *ErrorHandler) Handle(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter) error) {
 	wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 	fail := func(err error, gone bool) {
 		p := e.ProblemOf(err)
-		log := func(level slog.Level, message string, args ...any) {
-			e.Log.Log(r.Context(), level, message, append(args, "method", r.Method, "path", r.URL.Path, "error", err)...)
+		log := func(message string) {
+			e.Log.DebugContext(r.Context(), message, "method", r.Method, "path", r.URL.Path, "error", err)
 		}
 		switch {
 		case gone:
-			log(slog.LevelDebug, "client hung up")
+			log("client hung up")
 		case p.Logged:
-			log(slog.LevelDebug, "request failed as the log tells already")
+			log("request failed as the log tells already")
 		case p.Status >= http.StatusInternalServerError:
-			log(slog.LevelError, "request failed", "status", p.Status)
+			e.logFailure(r, p.Status, err)
 		}
 		if gone || wrapped.Status() != 0 {
 			panic(http.ErrAbortHandler)

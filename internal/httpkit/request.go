@@ -15,8 +15,27 @@ import (
 func SecureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.TLS != nil && !isThisMachine(r.Host) {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isThisMachine reports whether a host is this machine by one of its own names. To have
+// browsers ask for HTTPS there would shut out all other servers of the machine.
+func isThisMachine(host string) bool {
+	name := hostname(host)
+	return name == "localhost" || net.ParseIP(name).IsLoopback()
+}
+
+// hostname is a host without its port, in lower case.
+func hostname(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil { // no port
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	return strings.ToLower(name)
 }
 
 // BearerToken returns the token of a request's Authorization (RFC 6750), "" if
@@ -32,14 +51,7 @@ func BearerToken(r *http.Request) string {
 // HostAllowed reports whether the Host of a request is one of the names, which are
 // lower-case and have no port. Nil names allow any.
 func HostAllowed(r *http.Request, names []string) bool {
-	if names == nil {
-		return true
-	}
-	name, _, err := net.SplitHostPort(r.Host)
-	if err != nil { // no port
-		name = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
-	}
-	return slices.Contains(names, strings.ToLower(name))
+	return names == nil || slices.Contains(names, hostname(r.Host))
 }
 
 // ClientGone reports whether the client of a request no longer waits for its answer.

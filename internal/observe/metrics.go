@@ -3,6 +3,7 @@ package observe
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -154,6 +155,18 @@ func (m *Metrics) Watch(service *planning.Service) {
 	} {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help},
 			func() float64 { return float64(g.value()) }))
+	}
+}
+
+// WatchReloads adds how often tokens and certificates were read again.
+func (m *Metrics) WatchReloads(ok, failed *atomic.Int64) {
+	for result, n := range map[string]*atomic.Int64{"ok": ok, "failed": failed} {
+		m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "plannerd_reloads_total",
+			Help: "How often tokens and certificates were read again, as their files had changed (ok), or could not be " +
+				"(failed): those from before stand.",
+			ConstLabels: prometheus.Labels{"result": result},
+		}, func() float64 { return float64(n.Load()) }))
 	}
 }
 

@@ -46,6 +46,7 @@ const (
 	ResolutionNotNeeded      Reason = "resolution_not_needed"
 	ResolutionRequired       Reason = "resolution_required"
 	SchemeFixed              Reason = "scheme_fixed"
+	StorageFull              Reason = "storage_full"
 	TableNotHeld             Reason = "table_not_held"
 	TableOwnerFixed          Reason = "table_owner_fixed"
 	TableVersionAhead        Reason = "table_version_ahead"
@@ -118,6 +119,7 @@ var storeRefusals = []storeRefusal{
 		"The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
+	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
 }
 

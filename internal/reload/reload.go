@@ -83,6 +83,9 @@ type Refresher interface {
 	Refresh(force bool) (loaded bool, err error)
 }
 
+// Counts is how often something was loaded again, and how often that failed.
+type Counts struct{ OK, Failed atomic.Int64 }
+
 // All refreshes several values as one.
 type All []Refresher
 

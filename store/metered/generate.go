@@ -34,7 +34,7 @@ func main() {
 			}
 			return false
 		case *ast.ValueSpec:
-			if name := n.Names[0].Name; strings.HasPrefix(name, "Err") && name != "ErrUnavailable" {
+			if name := n.Names[0].Name; strings.HasPrefix(name, "Err") && name != "ErrUnavailable" && name != "ErrFull" {
 				fmt.Fprintf(&refusals, "store.%s,\n", name)
 			}
 			return false

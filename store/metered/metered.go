@@ -48,7 +48,7 @@ func New(next store.Store, o Options) *Store {
 		Name: "plannerd_store_duration_seconds",
 		Help: "Time that the store took for an operation: one that went well (ok), that it refused for what it " +
 			"holds (refused), that nobody waited for any more (canceled), that it was not there for (unavailable), " +
-			"or that failed (error).",
+			"that it had no room for (full), or that failed (error).",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 	}, []string{"operation", "result"})}
 	o.Registry.MustRegister(s.latency)
@@ -66,7 +66,7 @@ func (s *Store) timed(ctx context.Context, operation string) func(*error) {
 		result := s.result(*err)
 		s.latency.WithLabelValues(operation, result).Observe(time.Since(begin).Seconds())
 		if span != nil {
-			if result == resultUnavailable || result == resultError {
+			if result == resultUnavailable || result == resultFull || result == resultError {
 				span.SetStatus(codes.Error, result)
 			}
 			span.End()
@@ -81,6 +81,7 @@ const (
 	resultRefused     = "refused"
 	resultCanceled    = "canceled"
 	resultUnavailable = "unavailable"
+	resultFull        = "full"
 	resultError       = "error"
 )
 
@@ -90,6 +91,8 @@ func (s *Store) result(err error) string {
 		return resultOK
 	case slices.ContainsFunc(refusals, is):
 		return resultRefused
+	case is(store.ErrFull):
+		return resultFull
 	case is(store.ErrUnavailable):
 		return resultUnavailable
 	case is(context.Canceled), is(context.DeadlineExceeded):
@@ -103,7 +106,7 @@ func (s *Store) result(err error) string {
 // logAvailability tells the log when the store goes away and when it is back, once
 // each.
 func (s *Store) logAvailability(ctx context.Context, result string, err error) {
-	if result == resultCanceled || result == resultError {
+	if result == resultCanceled || result == resultFull || result == resultError {
 		return // which say nothing about it
 	}
 	s.mu.Lock()

@@ -44,8 +44,9 @@ func TestResults(t *testing.T) {
 			errGuard,
 		},
 		resultUnavailable: {store.ErrUnavailable},
+		resultFull:        {store.ErrFull},
 		resultCanceled:    {context.Canceled, context.DeadlineExceeded},
-		resultError:       {errors.New("disk full")},
+		resultError:       {errors.New("damaged file")},
 	} {
 		for _, err := range errs {
 			if err != nil {
@@ -96,8 +97,9 @@ func TestAvailability(t *testing.T) {
 	var log bytes.Buffer
 	next := &failing{}
 	s := New(next, Options{Registry: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
-	away, full := store.ErrUnavailable, errors.New("disk full")
-	for _, next.reason = range []error{nil, away, away, context.Canceled, full, away, store.ErrNotFound, nil, away} {
+	away, broken := store.ErrUnavailable, errors.New("damaged file")
+	for _, next.reason = range []error{nil, away, away, context.Canceled, broken, store.ErrFull,
+		away, store.ErrNotFound, nil, away} {
 		_, _ = s.Operator(t.Context(), "clicks")
 	}
 	gone, back := strings.Count(log.String(), "cannot be reached"), strings.Count(log.String(), "the store is back")

@@ -18,6 +18,7 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	undefinedTable       = "42P01"
+	diskFull             = "53100"
 )
 
 // unavailableStates are those that say that nothing is wrong with the request:
@@ -53,6 +54,8 @@ func explain(ctx context.Context, err error) error {
 			return err
 		}
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	case hasCode(err, diskFull):
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case errors.As(err, &server):
 		if unavailableStates[server.Code] || unavailableClasses[class(server.Code)] {
 			return unavailable(err)

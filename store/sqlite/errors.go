@@ -36,8 +36,10 @@ func mapError(ctx context.Context, err error) error {
 		return err
 	}
 	switch failure.Code() & 0xff { // the rest of a code says where it happened
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
