@@ -366,3 +366,21 @@ func TestStorm(t *testing.T) {
 		t.Errorf("%s bytes reserved", v)
 	}
 }
+
+// TestAnalysisParametersTakeMemory: what the parameters of an analysis make is of the
+// budget, before anything is made.
+func TestAnalysisParametersTakeMemory(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.Memory = 64 * mib })
+	for name, fields := range map[string]string{
+		"ring":    `"simulate":true,"messages":268435456`,
+		"pkg":     `"workers":65536,"sources":[256],"schemes":["pkg"]`,
+		"ranges":  `"table":true,"table_followers":500`,
+		"schemes": `"instances":32768`,
+	} {
+		e.do("POST", "/v1/analyses/"+name, `{"keys":[{"key":"a","cost":1}],`+fields+`}`).
+			fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	}
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}

@@ -142,9 +142,9 @@ func routes(s *shared) []route {
 	analysesOf, process := analysesOf{s}, process{s}
 	return []route{
 		{"POST", "/v1/what-if", whatIf{s}.post},
-		{"POST", "/v1/analyses/ring", analysed(analysesOf, "ring", analyses.RunRing, analyses.BoundRows)},
+		{"POST", "/v1/analyses/ring", analysed(analysesOf, "ring", analyses.RunRing, analyses.BoundRing)},
 		{"POST", "/v1/analyses/pkg", analysed(analysesOf, "pkg", analyses.RunPKG, analyses.BoundPKG)},
-		{"POST", "/v1/analyses/ranges", analysed(analysesOf, "ranges", analyses.RunRanges, analyses.BoundRows)},
+		{"POST", "/v1/analyses/ranges", analysed(analysesOf, "ranges", analyses.RunRanges, analyses.BoundRanges)},
 		{"POST", "/v1/analyses/schemes", analysed(analysesOf, "schemes", analyses.RunSchemes, analyses.BoundSchemes)},
 		{"GET", "/v1/caller", callers{}.get},
 		{"GET", "/v1/strategies", listStrategies},

@@ -171,7 +171,7 @@ func (a *ringJob) stream() (*ring.Stream, error) {
 			n = DefaultMessages
 		}
 	}
-	return ring.NewStream(in.Keys, apportion(in.Keys, in.Cost, n), a.r.Seed)
+	return ring.NewStream(in.Keys, apportion(in.Keys, in.Cost, n), a.r.Seed, a.stop)
 }
 
 // run describes one simulated run.

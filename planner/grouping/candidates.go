@@ -18,19 +18,24 @@ type candidates struct {
 func (c *candidates) row(k int32) []int32 { return c.workers[c.start[k]:c.start[k+1]] }
 
 // newCandidates lists the first choices(k) candidates of every key that has
-// messages; choices 0 gives an empty row.
+// messages; choices 0 gives an empty row. A run that is to stop gets no more of them.
 func newCandidates(s *Stream, o *Options, choices func(k int) int) candidates {
 	n := s.keys.Len()
 	c := candidates{start: make([]uint32, n+1), workers: make([]int32, 0, min(o.Choices, 2)*s.distinct)}
 	h := newHasher(o)
+	stopped := false
 	for k := range n {
-		if s.counts[k] > 0 {
+		stopped = stopped || k%askKeys == 0 && o.stopped()
+		if s.counts[k] > 0 && !stopped {
 			c.workers = h.append(c.workers, s.keys.At(k), choices(k))
 		}
 		c.start[k+1] = uint32(len(c.workers))
 	}
 	return c
 }
+
+// askKeys is the number of keys between two calls of Stop.
+const askKeys = 64
 
 // hasher computes candidates.
 type hasher struct {

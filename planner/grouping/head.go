@@ -3,8 +3,9 @@ package grouping
 import "math/bits"
 
 // headChoices solves the constraints of D-Choices (see [Stream.HeadKeys]) for a
-// head with these counts, in descending order, out of n messages.
-func headChoices(counts []int64, n int64, workers, choices int, epsilon float64) int {
+// head with these counts, in descending order, out of n messages. Where stop says so,
+// which may be nil, it does not look any further.
+func headChoices(counts []int64, n int64, workers, choices int, epsilon float64, stop func() bool) int {
 	if len(counts) == 0 {
 		return choices
 	}
@@ -21,7 +22,7 @@ func headChoices(counts []int64, n int64, workers, choices int, epsilon float64)
 		least++
 	}
 	for d := max(choices, int(least)); d < workers; d++ {
-		if c.satisfied(d) {
+		if c.satisfied(d) || stop != nil && stop() {
 			return d
 		}
 	}

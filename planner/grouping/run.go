@@ -72,7 +72,7 @@ func prepare(s *Stream, o Options) (*run, error) {
 	switch {
 	case o.Head != HeadExact:
 	case o.Scheme == DChoices:
-		r.head, r.choices = s.HeadKeys(o.Workers, o.Choices, *o.Epsilon)
+		r.head, r.choices = s.headKeys(o.Workers, o.Choices, *o.Epsilon, o.Stop)
 	default:
 		r.head, r.choices = s.above(s.messages/int64(5*o.Workers)), o.Workers
 	}

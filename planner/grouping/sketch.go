@@ -172,7 +172,7 @@ func (r *sketched) look(h *headOf) {
 		for i, slot := range slots {
 			counts[i] = h.sketch.count[slot]
 		}
-		d = headChoices(counts, h.sketch.n, r.o.Workers, r.o.Choices, *r.o.Epsilon)
+		d = headChoices(counts, h.sketch.n, r.o.Workers, r.o.Choices, *r.o.Epsilon, r.o.Stop)
 	}
 	if d >= r.o.Workers {
 		d = 0

@@ -257,12 +257,16 @@ func (s *Stream) P1() float64 { return float64(s.counts[s.top]) / float64(s.mess
 // ε above their fair load. If no d < W does, d = W, and the head may go to any
 // worker. Without a head d is choices.
 func (s *Stream) HeadKeys(workers, choices int, epsilon float64) (keys []int32, d int) {
+	return s.headKeys(workers, choices, epsilon, nil)
+}
+
+func (s *Stream) headKeys(workers, choices int, epsilon float64, stop func() bool) (keys []int32, d int) {
 	keys = s.above(s.messages / int64(5*workers))
 	counts := make([]int64, len(keys))
 	for i, k := range keys {
 		counts[i] = s.counts[k]
 	}
-	return keys, headChoices(counts, s.messages, workers, choices, epsilon)
+	return keys, headChoices(counts, s.messages, workers, choices, epsilon, stop)
 }
 
 // cursor reads a stream from its beginning.

@@ -28,7 +28,7 @@ func zipfCounts(n int, z float64, total float64) ([]int64, *planner.Keys) {
 // One operation is a run without and a run with balancing.
 func BenchmarkSimulate(b *testing.B) {
 	counts, keys := zipfCounts(100_000, 0.85, 1e6)
-	s, err := NewStream(keys, counts, 1)
+	s, err := NewStream(keys, counts, 1, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (row *PaperRow) simulate(w Workload, o PaperOptions) error {
 	var forwarded, split, rounds []int64
 	for seed := range uint64(o.Runs) {
 		options.Seed = seed
-		stream, err := NewStream(w.Letters, w.Counts, seed)
+		stream, err := NewStream(w.Letters, w.Counts, seed, nil)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (row *PaperRow) floor(w Workload) {
 		members = append(members, Member{ID: n.ID, Tokens: n.Tokens})
 	}
 	l, m := newLattice(row.Method, tokensOfStaying(members), limit, row.MaxRounds), measure(load)
-	s := newSpace(members, l, m)
+	s := newSpace(members, l, m, nil)
 	sets := make([]int64, 1<<len(members))
 	for i, owners := range possibleOwners(s, l) {
 		sets[owners] += int64(m.cost.Float(s.atoms[i].cost))

@@ -24,7 +24,7 @@ func TestPaperWorkloadsStartAsPublished(t *testing.T) {
 			t.Errorf("%s has %d messages", w.Name, total)
 		}
 		for m, method := range []Method{Halving, Doubling} {
-			s, err := NewStream(w.Letters, w.Counts, 1)
+			s, err := NewStream(w.Letters, w.Counts, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

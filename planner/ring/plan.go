@@ -246,8 +246,12 @@ func (p *planning) fit(nodes []Node) ([]Node, error) {
 	}
 	p.Cause = CauseNoImprovement
 	l := newLattice(Fitted, tokensOfStaying(p.Members), cmp.Or(o.TokenLimit, DefaultReachTokens), 0)
+	space := newSpace(p.Members, l, p.m, o.Stop)
+	if o.Stop != nil && o.Stop() {
+		return nil, planner.ErrStopped
+	}
 	s := &searcher{
-		space: newSpace(p.Members, l, p.m), lattice: l, budget: cmp.Or(o.MaxStates, DefaultMaxStates),
+		space: space, lattice: l, budget: cmp.Or(o.MaxStates, DefaultMaxStates),
 		stop: o.Stop, progress: o.Progress,
 	}
 	s.judge = func(x outcome, counts []int) rank {

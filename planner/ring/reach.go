@@ -245,7 +245,10 @@ type Reach struct {
 // reach looks for the best point of a lattice.
 func (o ReachOptions) reach(method Method, members []Member, m *measured) (Reach, error) {
 	l := newLattice(method, tokensOfStaying(members), o.TokenLimit, o.MaxRounds)
-	s := newSpace(members, l, m)
+	s := newSpace(members, l, m, o.Stop)
+	if o.Stop != nil && o.Stop() {
+		return Reach{}, planner.ErrStopped
+	}
 	lower := s.theta(s.lowerBound())
 	search := &searcher{
 		space: s, lattice: l, judge: byBalance, budget: o.MaxStates, stop: o.Stop, progress: o.Progress,

@@ -146,7 +146,7 @@ func TestSpaceAgreesWithTheRing(t *testing.T) {
 		limit := 1 + rng.IntN(20)
 		l := newLattice(Fitted, tokensOfStaying(members), limit, 0)
 		m := measure(load)
-		s := newSpace(members, l, m)
+		s := newSpace(members, l, m, nil)
 		lower := s.theta(s.lowerBound())
 		var before []Node
 		for _, x := range members {
@@ -185,7 +185,7 @@ func TestSweepAgreesWithEvaluation(t *testing.T) {
 		members := byID(randomMembers(rng, 2+rng.IntN(5), 12))
 		l := newLattice(Fitted, tokensOfStaying(members), 1+rng.IntN(20), 0)
 		s := &searcher{
-			space: newSpace(members, l, measure(randomLoad(rng, rng.IntN(80)))), lattice: l, budget: math.MaxInt64,
+			space: newSpace(members, l, measure(randomLoad(rng, rng.IntN(80))), nil), lattice: l, budget: math.MaxInt64,
 			judge: func(x outcome, counts []int) rank {
 				return rank{x.most, x.squares, float64(x.moved + int64(counts[0]))}
 			},

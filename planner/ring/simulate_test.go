@@ -23,7 +23,7 @@ func randomCase(rng *rand.Rand) (*Stream, SimulationOptions) {
 			counts[i] *= 8
 		}
 	}
-	s, err := NewStream(keys, counts, rng.Uint64())
+	s, err := NewStream(keys, counts, rng.Uint64(), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -221,7 +221,7 @@ func TestNodeThatJoinsTakesOver(t *testing.T) {
 		keys.Append([]byte("k" + strconv.Itoa(i)))
 		counts[i] = 10
 	}
-	s, _ := NewStream(keys, counts, 1)
+	s, _ := NewStream(keys, counts, 1, nil)
 	for _, scheme := range []StateScheme{FinalMerge, StateForwarding} {
 		o := SimulationOptions{Method: None, Nodes: EqualNodes(3, 64), Joins: []Join{{100, Node{9, 64}}}, State: scheme}
 		x, err := Simulate(s, o)
@@ -249,7 +249,7 @@ func TestSimulationWithoutMessages(t *testing.T) {
 
 func TestSimulationStopsAndTells(t *testing.T) {
 	counts, keys := zipfCounts(100, 1, 30_000)
-	s, _ := NewStream(keys, counts, 1)
+	s, _ := NewStream(keys, counts, 1, nil)
 	n := 0
 	_, err := Simulate(s, SimulationOptions{Stop: func() bool { n++; return n == 3 }})
 	if !errors.Is(err, planner.ErrStopped) {
@@ -297,7 +297,7 @@ func TestSimulationInputErrors(t *testing.T) {
 		_, err := Simulate(c.s, c.o)
 		wantInputError(t, err, c.field)
 	}
-	_, err := NewStream(planner.KeysOf("a"), []int64{-1}, 0)
+	_, err := NewStream(planner.KeysOf("a"), []int64{-1}, 0, nil)
 	wantInputError(t, err, "count")
 }
 

@@ -28,8 +28,9 @@ type space struct {
 }
 
 // newSpace prepares the rings of the members that stay, with up to as many tokens as
-// they have anywhere on the lattice. Members are in ascending order of ID.
-func newSpace(members []Member, l *lattice, m *measured) *space {
+// they have anywhere on the lattice. Members are in ascending order of ID. Where stop
+// says so, which may be nil, the space is not finished.
+func newSpace(members []Member, l *lattice, m *measured, stop func() bool) *space {
 	s := &space{total: m.total, balance: newBalance(capacities(members))}
 	var all, before []Node
 	index := make(map[int32]int32, len(members))
@@ -47,12 +48,16 @@ func newSpace(members []Member, l *lattice, m *measured) *space {
 		most := Node{x.ID, l.most(len(s.nodes))}
 		s.nodes, all = append(s.nodes, most), append(all, most)
 	}
-	s.divide(New(all), New(before), index, m)
+	s.divide(New(all), New(before), index, m, stop)
 	return s
 }
 
+// askArcs is the number of arcs between two calls of stop: each may take as many steps as
+// a node may have tokens.
+const askArcs = 64
+
 // divide finds the atoms: finest has all tokens, current those of now.
-func (s *space) divide(finest, current *Ring, index map[int32]int32, m *measured) {
+func (s *space) divide(finest, current *Ring, index map[int32]int32, m *measured, stop func() bool) {
 	tokens := finest.Tokens()
 	nodes, homes := finest.indices(index), current.indices(index)
 	at := make([]int32, len(tokens)) // the atom of each arc, +1
@@ -68,6 +73,9 @@ func (s *space) divide(finest, current *Ring, index map[int32]int32, m *measured
 	}
 	lowest := make([]int32, len(s.nodes))
 	for t := range tokens {
+		if t%askArcs == 0 && stop != nil && stop() {
+			return
+		}
 		if at[t] > 0 {
 			a := &s.atoms[at[t]-1]
 			a.first = int32(len(s.choices))

@@ -22,9 +22,10 @@ type Stream struct {
 	Cost []float64
 }
 
-// NewStream returns counts[i] messages of each key i, shuffled with the seed. The
-// error is a [planner.InputError].
-func NewStream(keys *planner.Keys, counts []int64, seed uint64) (*Stream, error) {
+// NewStream returns counts[i] messages of each key i, shuffled with the seed. Stop is
+// asked now and then; nil: never. The error is a [planner.InputError] or
+// planner.ErrStopped.
+func NewStream(keys *planner.Keys, counts []int64, seed uint64, stop func() bool) (*Stream, error) {
 	if len(counts) != keys.Len() {
 		return nil, planner.Invalid("keys", "the columns differ in length")
 	}
@@ -43,6 +44,9 @@ func NewStream(keys *planner.Keys, counts []int64, seed uint64) (*Stream, error)
 	}
 	rng := rand.NewPCG(seed, 0)
 	for i := len(s.Messages) - 1; i > 0; i-- {
+		if i%askEvery == 0 && stop != nil && stop() {
+			return nil, planner.ErrStopped
+		}
 		j := below(rng, uint64(i)+1)
 		s.Messages[i], s.Messages[j] = s.Messages[j], s.Messages[i]
 	}

@@ -128,7 +128,10 @@ func (l *ledger) ring() (best Figures, err error) {
 		tell := l.o.tell(Ring)
 		tell(int64(i), 3)
 		o := ring.PlanOptions{ThetaMax: l.o.ThetaMax, Method: method, MaxRounds: l.o.MaxRounds, Stop: l.o.Stop}
-		if method == ring.Fitted {
+		switch method {
+		case ring.Doubling:
+			o.TokenLimit = l.o.MostTokens()
+		case ring.Fitted:
 			o.MaxStates, o.TokenLimit = maxStates, max(ring.DefaultReachTokens, l.o.TokensPerInstance)
 		}
 		p, err := ring.NewPlan(l.o.members(), load, o)

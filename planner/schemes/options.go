@@ -1,6 +1,7 @@
 package schemes
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -92,6 +93,16 @@ type Options struct {
 	// Progress is told which scheme is being looked at, and how much of how much of it
 	// is done; of what cannot be told, 0 of 1. Nil: nobody.
 	Progress func(scheme Scheme, done, total int64)
+}
+
+// mostDoubled bounds how many times as many tokens a ring may have after doubling.
+const mostDoubled = 64
+
+// MostTokens is the greatest number of tokens of all instances that any ring has of those
+// that are compared, with the default of TokensPerInstance in place of 0.
+func (o Options) MostTokens() int {
+	n := len(o.Instances) * cmp.Or(o.TokensPerInstance, partitioner.DefaultTokensPerInstance)
+	return max(n, min(mostDoubled*n, ring.DefaultTokenLimit))
 }
 
 // Validate reports the first field that is out of range as a [planner.InputError].

@@ -1,0 +1,139 @@
+package analyses
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"testing"
+	"time"
+
+	"plannerd/planner/grouping"
+	"plannerd/planner/ring"
+)
+
+// peak is the most live memory while f runs, in bytes beyond what there was before, by
+// frequent collections. It is never too much.
+func peak(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	before, most := sample[0].Value.Uint64(), uint64(0)
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			metrics.Read(sample)
+			most = max(most, sample[0].Value.Uint64())
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	f()
+	close(done)
+	watching.Wait()
+	return int64(most - min(most, before))
+}
+
+// bounded runs an analysis, which may be cut short, and holds what it took against what
+// it is said to take.
+func bounded[Q, R any](
+	run func(context.Context, *Input, Q, Progress) (*R, error), bound func(*Input, *Q) (int64, error), in *Input, r Q,
+) func(*testing.T) {
+	return func(t *testing.T) {
+		said, err := bound(in, &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2) // as far as it gets
+		defer cancel()
+		took := peak(func() { _, err = run(ctx, in, r, nil) })
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		const noise = 2 << 20
+		if t.Logf("%d bytes of %d", took, said); took > said+noise {
+			t.Errorf("it takes %d bytes, and is said to take %d", took, said)
+		}
+	}
+}
+
+// TestBounds: no analysis takes more memory than it is said to, whatever its parameters.
+func TestBounds(t *testing.T) {
+	few, many := frequencies(10), frequencies(50_000)
+	nodes := func(n, tokens int) RingNodes {
+		out := Count[RingNode](n)
+		for i := range out {
+			out[i].Tokens = tokens
+		}
+		return out
+	}
+	joining := append(nodes(15, 1<<15), RingNode{ID: 99, Tokens: 1 << 15, Joins: true})
+	rings := map[string]struct {
+		in *Input
+		r  RingRequest
+	}{
+		"default":         {many, RingRequest{Plan: true, Reach: true, MaxStates: 100}},
+		"tokens":          {few, RingRequest{Nodes: nodes(16, 1<<15)}},
+		"tokens of queue": {nil, RingRequest{Nodes: nodes(16, 1<<15), Queues: append(make([]float64, 15), 9)}},
+		"joins":           {few, RingRequest{Nodes: joining}},
+		"doubling": {many, RingRequest{Nodes: nodes(16, 1<<12), Method: ring.Doubling, Plan: true, MaxRounds: 20,
+			ThetaMax: new(0.0)}},
+		"fitted": {few, RingRequest{Nodes: nodes(16, 64), Method: ring.Fitted, Plan: true, NodeTokenLimit: 1 << 15,
+			MaxStates: 10}},
+		"choices":   {many, RingRequest{Nodes: nodes(128, 8), Method: ring.Fitted, Plan: true, NodeTokenLimit: 1 << 11}},
+		"messages":  {few, RingRequest{Simulate: true, Messages: 1 << 22}},
+		"in flight": {few, RingRequest{Simulate: true, Messages: 1 << 19, Timing: RingTiming{Network: 1e7}}},
+		"reports":   {few, RingRequest{Simulate: true, Messages: 1 << 14, Timing: RingTiming{Network: 1e6, Report: 1}}},
+		"events":    {many, RingRequest{Simulate: true, Nodes: nodes(1500, 4), MaxRounds: 100, Messages: 1 << 17}},
+		"nodes":     {few, RingRequest{Nodes: nodes(1<<15, 1)}},
+	}
+	for name, c := range rings {
+		t.Run("ring/"+name, bounded(RunRing, BoundRing, c.in, c.r))
+	}
+	for name, r := range map[string]RangesRequest{
+		"default":   {},
+		"followers": {Followers: Count[RangesFollower](4096)},
+		"sketches":  {SketchK: 1 << 16, Sketches: 4096},
+		"table":     {Table: true, TableFollowers: 60},
+		"intervals": {MaxIntervals: 1_000_000, Event: EventJoin},
+	} {
+		t.Run("ranges/"+name, bounded(RunRanges, BoundRanges, many, r))
+	}
+	t.Run("ranges/messages", bounded(RunRanges, BoundRanges, streamed(many), RangesRequest{SketchK: 1 << 20}))
+	for name, r := range map[string]PKGRequest{
+		"default":  {},
+		"workers":  {Workers: 65536, Points: new(MaxPoints), Schemes: []grouping.Scheme{grouping.PKG, grouping.WChoices}},
+		"head":     {Workers: 1000, Schemes: []grouping.Scheme{grouping.DChoices}},
+		"pairs":    {Workers: 2048, Messages: 1 << 21, AggregationPeriod: 1 << 16},
+		"sources":  {Workers: 1000, Sources: []int{1000}, CompareGlobal: true, LoadInformation: PKGLoadInformation{"local"}},
+		"choices":  {Workers: 500, Choices: []int{200}},
+		"advice":   {Workers: 50, Target: new(1e-9)},
+		"counters": {Workers: 50, Head: "sketch", SketchCounters: 100_000, Sources: []int{10}},
+	} {
+		t.Run("pkg/"+name, bounded(RunPKG, BoundPKG, many, r))
+	}
+	for name, r := range map[string]SchemesRequest{
+		"default":   {},
+		"instances": {Instances: Count[SchemesInstance](2048)},
+		"tokens":    {Instances: Count[SchemesInstance](16), TokensPerInstance: 1 << 15},
+	} {
+		t.Run("schemes/"+name, bounded(RunSchemes, BoundSchemes, many, r))
+	}
+}
+
+// TestAnalysesEndInTime: what takes long before anything is told of it ends with the
+// context, too.
+func TestAnalysesEndInTime(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := ringJob{job: job{ctx: ctx, input: frequencies(10)}, r: RingRequest{Messages: 1 << 20}}
+	if _, err := j.stream(); err == nil {
+		t.Error("messages were made for nobody")
+	}
+}
