@@ -17,8 +17,9 @@ import (
 
 // databaseFlags say where the data is.
 type databaseFlags struct {
-	DatabaseURL string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
-	StoreWait   time.Duration `least:"0" default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
+	DatabaseURL  string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
+	StoreWait    time.Duration `least:"0" default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
+	StoreTimeout time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that Postgres may take for a statement, or the network for its answer, before the database counts as away."`
 }
 
 // migratedStore is a store whose schema can be changed.
@@ -38,7 +39,7 @@ func (f *databaseFlags) open(ctx context.Context) (migratedStore, error) {
 	if path, ok := strings.CutPrefix(f.DatabaseURL, "sqlite:"); ok {
 		return sqlite.Open(ctx, path)
 	}
-	return postgres.Open(ctx, f.DatabaseURL)
+	return postgres.Open(ctx, f.DatabaseURL, store.WithTimeout(f.StoreTimeout))
 }
 
 // check refuses URLs that name neither kind of database.

@@ -23,6 +23,7 @@ type process struct {
 	gate   *httpkit.Gate
 	server *http.Server
 	served chan error // why it no longer listens
+	cut    context.CancelFunc
 }
 
 // listen starts the server, before there is anything behind it: who asks learns
@@ -34,15 +35,17 @@ func (c *serveCmd) listen(env *environment, config api.Config, secrets *credenti
 		return nil, fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
 	}
 	gate := api.NewGate(config)
+	requests, cut := context.WithCancel(context.Background())
 	p := &process{
 		serveCmd: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
-		gate: gate, served: make(chan error, 1),
+		gate: gate, served: make(chan error, 1), cut: cut,
 		server: &http.Server{
 			Handler:           gate,
 			ReadHeaderTimeout: c.ReadHeaderTimeout,
 			ReadTimeout:       c.ReadTimeout,
 			IdleTimeout:       c.IdleTimeout,
 			MaxHeaderBytes:    c.MaxHeaderBytes,
+			BaseContext:       func(net.Listener) context.Context { return requests },
 			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
 		},
 	}
@@ -103,8 +106,12 @@ func beside(ctx context.Context, task func(context.Context)) (end func()) {
 	}
 }
 
+// cutTime is how long requests that were cut off may take to end.
+const cutTime = 5 * time.Second
+
 // shutdown goes on for DrainDelay but is no longer ready, then refuses new
-// requests and waits for the running ones, at most ShutdownTimeout.
+// requests and waits for the running ones, at most ShutdownTimeout. It cuts off what is
+// left: the store is closed next, and waits for those that use it.
 func (p *process) shutdown() error {
 	p.gate.Drain()
 	select {
@@ -114,18 +121,28 @@ func (p *process) shutdown() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.ShutdownTimeout)
 	defer cancel()
+	idle := p.gate.Close()
 	select {
-	case <-p.gate.Close():
+	case <-idle:
 	case <-ctx.Done():
 	}
-	if err := p.server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", p.ShutdownTimeout, err)
+	err := p.server.Shutdown(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	_ = p.close()
+	select {
+	case <-idle:
+	case <-time.After(cutTime):
+	}
+	return fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", p.ShutdownTimeout, err)
 }
 
 // close cuts off what is left.
-func (p *process) close() error { return p.server.Close() }
+func (p *process) close() error {
+	p.cut()
+	return p.server.Close()
+}
 
 // notify tells the service manager, if there is one that wants to know: a
 // datagram to the socket that it names, as sd_notify(3) has it. What cannot be

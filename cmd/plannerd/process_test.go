@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"plannerd/internal/pgtest"
+	"plannerd/internal/tcpproxy"
 )
 
 // asProgram is the variable that makes the test binary the program itself.
@@ -260,6 +261,50 @@ func TestServeWithoutStore(t *testing.T) {
 		if n := strings.Count(log, want); n != 1 {
 			t.Errorf("%s is logged %d times:\n%s", want, n, log)
 		}
+	}
+}
+
+// A network that swallows packets keeps requests waiting, but not the end of the server:
+// they are cut off, and then the store is closed.
+func TestServeEndsInASwallowingNetwork(t *testing.T) {
+	u, err := url.Parse(pgtest.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := tcpproxy.New(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = network.Addr()
+	s := serve(t, "--database-url", u.String()+"&connect_timeout=3600", "--store-timeout", "1h",
+		"--shutdown-timeout", "0s")
+	until(t, s.url+"/readyz", http.StatusOK)
+	network.Swallow()
+	cut := make(chan error, 1)
+	go func() {
+		response, err := http.Get(s.url + "/v1/operators")
+		if err == nil {
+			err = fmt.Errorf("status %s", response.Status)
+			_ = response.Body.Close()
+		}
+		cut <- err
+	}()
+	eventually(t, "the request does not come", func() bool {
+		response, err := http.Get(s.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		return strings.Contains(string(text), "\nplannerd_http_requests_in_flight 2\n")
+	})
+	s.cancel()
+	if code := <-s.exited; code != exitFailed || !strings.Contains(s.stderr.String(), "requests were cut off") {
+		t.Errorf("exit %d: %s", code, s.stderr)
+	}
+	t.Log(<-cut) // a refusal, or nothing at all
+	if err := network.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

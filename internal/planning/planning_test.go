@@ -162,7 +162,8 @@ func TestSkewedClock(t *testing.T) {
 		if _, err := e.store.BeginIdempotent(e.Context(), request, time.Minute, at); err != nil {
 			t.Fatal(err)
 		}
-		_, err := planning.Begin(e.Context(), e.Service, request, func(planning.Plan) (int, []byte, error) { return 0, nil, nil })
+		answer := func(planning.Plan) (int, []byte, error) { return 0, nil, nil }
+		_, err := planning.Begin(e.Context(), e.Service, request, answer)
 		e.refused(err, planning.IdempotencyKeyRunning)
 		done, cancel := context.WithCancel(e.Context())
 		swept := make(chan struct{})

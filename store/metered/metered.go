@@ -64,6 +64,9 @@ func (s *Store) timed(ctx context.Context, operation string) func(*error) {
 	}
 	return func(err *error) {
 		result := s.result(*err)
+		if result == resultCanceled && errors.Is(context.Cause(ctx), store.ErrUnavailable) {
+			result = resultUnavailable // who asked gave it only so much time to say that it is there
+		}
 		s.latency.WithLabelValues(operation, result).Observe(time.Since(begin).Seconds())
 		if span != nil {
 			if result == resultUnavailable || result == resultFull || result == resultError {

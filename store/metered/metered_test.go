@@ -107,3 +107,16 @@ func TestAvailability(t *testing.T) {
 		t.Errorf("%s", &log)
 	}
 }
+
+// TestTooLate: a store that does not answer whoever asks whether it is there, is not there.
+func TestTooLate(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := New(&failing{reason: context.DeadlineExceeded}, Options{Registry: registry, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, store.ErrUnavailable)
+	defer cancel()
+	_, _ = s.Operator(ctx, "clicks")
+	families, err := registry.Gather()
+	if err != nil || !strings.Contains(families[0].String(), resultUnavailable) {
+		t.Errorf("%v, %v", families, err)
+	}
+}

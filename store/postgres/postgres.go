@@ -65,9 +65,10 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 	}
 	o := store.NewOptions(options...)
 	const most = 5 * time.Second
-	patience := patience{connect: min(most, o.Timeout), heartbeat: min(most, o.Timeout)}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = most
+	patience := patience{connect: config.ConnConfig.ConnectTimeout, heartbeat: min(most, o.Timeout)}
+	if patience.connect == 0 {
+		patience.connect = min(most, o.Timeout)
+		config.ConnConfig.ConnectTimeout = patience.connect
 	}
 	config.PingTimeout = patience.connect / 4 // then there is time for another connection
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -104,13 +105,26 @@ func (s *Store) Migrator() store.Migrator {
 	}
 }
 
-// Close waits for what is running and closes all connections.
+// closing is how long Close waits.
+const closing = 5 * time.Second
+
+// Close waits for what is running and closes all connections. A network that swallows
+// packets lets neither end: what is left after some seconds ends with the process.
 func (d *database) Close() error {
 	d.unwatch()
 	d.watchers.Wait()
-	err := d.sql.Close()
-	d.pool.Close()
-	return err
+	closed := make(chan error, 1)
+	go func() {
+		err := d.sql.Close()
+		d.pool.Close()
+		closed <- err
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closing):
+		return nil
+	}
 }
 
 // Read implements [engine.Database].
@@ -127,9 +141,10 @@ func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error
 
 // Update implements [engine.Database]. Read committed is enough: once the
 // operator's row is locked, every later statement sees what was committed
-// before, and nobody else writes.
+// before, and nobody else writes. It asks for no access mode: a standby has an error
+// of its own for that.
 func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
-	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, f)
+	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, f)
 }
 
 func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
@@ -199,6 +214,16 @@ func (d *database) SchemaVersion(ctx context.Context) (version int64, err error)
 		return 0, nil
 	}
 	return version, err
+}
+
+// Check implements [engine.Database]. A standby can be read, but not written.
+func (d *database) Check(ctx context.Context) error {
+	var readOnly bool
+	err := d.get(ctx, "SELECT current_setting('transaction_read_only')::boolean", &readOnly)
+	if err == nil && readOnly {
+		err = unavailable(errors.New("the server is read-only, perhaps a standby"))
+	}
+	return err
 }
 
 // Now implements [engine.Database].

@@ -377,3 +377,20 @@ func TestTheDatabasesClockCounts(t *testing.T) {
 		}
 	}
 }
+
+// A server that only reads, as a standby does, is not ready, and takes nothing.
+func TestReadOnlyServer(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	migrated(t, url)
+	s := opener(url + "&default_transaction_read_only=on")(t)
+	defer s.Close()
+	if op, err := s.Operator(t.Context(), "clicks"); err != nil || op.Name != "clicks" {
+		t.Errorf("reading: %+v, error %v", op, err)
+	}
+	_, _, err := s.PutOperator(t.Context(), "clicks", []byte(`{"v": 2}`), time.Unix(0, 0))
+	for what, err := range map[string]error{"readiness": s.Ready(t.Context()), "writing": err} {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: error %v, want %v", what, err, store.ErrUnavailable)
+		}
+	}
+}

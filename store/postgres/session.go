@@ -47,7 +47,7 @@ func (r rows) Close() {
 
 func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	found, err := s.db.Query(ctx, query, args...) //nolint:sqlclosecheck // the engine does
+	found, err := s.db.Query(ctx, query, args...)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -174,3 +174,6 @@ func (d *database) SchemaVersion(ctx context.Context) (int64, error) {
 
 // Now implements [engine.Database]. All who use the file are on one machine.
 func (d *database) Now(ctx context.Context) (time.Time, error) { return time.Now(), ctx.Err() }
+
+// Check implements [engine.Database].
+func (d *database) Check(ctx context.Context) error { return ctx.Err() }

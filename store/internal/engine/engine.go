@@ -33,6 +33,8 @@ type Database interface {
 	Update(ctx context.Context, f func(Statements) error) error
 	// SchemaVersion is the newest migration applied, 0 without any.
 	SchemaVersion(ctx context.Context) (int64, error)
+	// Check reports whether the database can be read and written.
+	Check(ctx context.Context) error
 	// Now is the time by the clock that all who use the database share.
 	Now(ctx context.Context) (time.Time, error)
 	// Watch implements [store.Store].
@@ -126,7 +128,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		return fmt.Errorf("%w: its schema has version %d, and version %d is needed", store.ErrUnavailable, version,
 			migrations.Latest)
 	}
-	return nil
+	return s.db.Check(ctx)
 }
 
 // Watch implements [store.Store].
