@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
+	"plannerd/api/wire"
 	"plannerd/internal/access"
 )
 
@@ -242,6 +243,40 @@ func TestListsOfSome(t *testing.T) {
 		if len(names) != 25 || !slices.IsSorted(names) || names[0] != "mine-00" || names[24] != "mine-24" {
 			t.Errorf("pages of %d: %v", size, names)
 		}
+	}
+}
+
+// TestRecent: a list of operators tells how they went lately, and is not sent again as
+// long as it is the same.
+func TestRecent(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0,"require_approval":true}`)
+	e.operator("idle", `{"instances":2}`)
+	body := `{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4},{"key":"d","cost":4}]}`
+	waiting := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
+	later := strings.Replace(body, `"interval":1`, `"interval":2`, 1)
+	newest := e.do("POST", "/v1/operators/clicks/plans", later).want(http.StatusCreated).plan()
+	const target = "/v1/operators?include=recent"
+	a := e.do("GET", target, "").want(http.StatusOK)
+	var list struct {
+		Operators []wire.Operator `json:"operators"`
+	}
+	a.into(&list)
+	clicks, idle := list.Operators[0].Recent, list.Operators[1].Recent
+	if want := []float64{waiting.Theta.Before, newest.Theta.Before}; !slices.Equal(clicks.Thetas, want) {
+		t.Errorf("thetas are %v, want %v", clicks.Thetas, want)
+	}
+	if len(clicks.Plans) != 2 || clicks.Plans[0].Id != newest.Id || clicks.Plans[1].Id != waiting.Id {
+		t.Errorf("plans are %+v", clicks.Plans)
+	}
+	if idle.Thetas == nil || idle.Plans == nil || len(idle.Thetas)+len(idle.Plans) > 0 {
+		t.Errorf("of an operator without plans: %+v", idle)
+	}
+	e.do("GET", target, "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
+	e.verb(waiting.Id, "reject", "").want(http.StatusOK)
+	e.do("GET", target, "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusOK)
+	if plain := e.do("GET", "/v1/operators", "").want(http.StatusOK); strings.Contains(string(plain.body), "thetas") {
+		t.Errorf("nobody asked for %s", plain.body)
 	}
 }
 

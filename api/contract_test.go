@@ -231,6 +231,7 @@ func TestStoreFailures(t *testing.T) {
 	later := strings.Replace(body, `"interval":1`, `"interval":2`, 1)
 	for _, call := range []struct{ fault, method, target, body string }{
 		{"Operators", "GET", "/v1/operators", ""},
+		{"RecentPlans", "GET", "/v1/operators?include=recent", ""},
 		{"PutOperator", "PUT", "/v1/operators/clicks", `{"instances":3}`},
 		{"PutOperator", "PATCH", "/v1/operators/clicks", `{"instances":3}`},
 		{"Operator", "GET", "/v1/operators/clicks", ""},

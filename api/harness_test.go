@@ -365,6 +365,13 @@ func (f *faults) Operator(ctx context.Context, name string) (store.Operator, err
 	return f.Store.Operator(ctx, name)
 }
 
+func (f *faults) RecentPlans(ctx context.Context, ops []store.Operator, most int) ([]store.Recent, error) {
+	if err := f.fault("RecentPlans"); err != nil {
+		return nil, err
+	}
+	return f.Store.RecentPlans(ctx, ops, most)
+}
+
 func (f *faults) Operators(ctx context.Context, after string, limit int) ([]store.Operator, error) {
 	if err := f.fault("Operators"); err != nil {
 		return nil, err

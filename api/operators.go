@@ -196,21 +196,66 @@ func (s operators) list(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	var page struct {
-		Operators []jsontext.Value `json:"operators"`
-		Next      *string          `json:"next_page_token"`
-	}
-	if page.Operators, page.Next, err = s.page(c.Context(), token, httpkit.PageSize(c.Query)); err != nil {
+	found, next, err := s.page(c.Context(), token, httpkit.PageSize(c.Query))
+	if err != nil {
 		return err
 	}
-	return httpkit.WriteJSON(w, http.StatusOK, page)
+	page := struct {
+		Operators []jsontext.Value `json:"operators"`
+		Next      *string          `json:"next_page_token"`
+	}{make([]jsontext.Value, len(found)), next}
+	for i, op := range found {
+		page.Operators[i] = op.body
+	}
+	if c.Query.Get("include") == "recent" {
+		if err := s.appendRecent(c.Context(), found, page.Operators); err != nil {
+			return err
+		}
+	}
+	return httpkit.WriteTaggedJSON(w, c.Request, page)
+}
+
+// appendRecent adds to operators how they went lately.
+func (s operators) appendRecent(ctx context.Context, found []listedOperator, bodies []jsontext.Value) error {
+	ops := make([]planning.Operator, len(found))
+	for i, op := range found {
+		ops[i] = op.Operator
+	}
+	recent, err := s.service.Recent(ctx, ops)
+	if err != nil {
+		return err
+	}
+	for i, r := range recent {
+		out := struct {
+			Thetas []float64        `json:"thetas"`
+			Plans  []jsontext.Value `json:"plans"`
+		}{slices.Concat([]float64{}, r.Thetas), make([]jsontext.Value, len(r.Plans))}
+		for j, p := range r.Plans {
+			if out.Plans[j], err = planBody(p, keyCoder{}); err != nil {
+				return err
+			}
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return err
+		}
+		body := append(bytes.TrimSuffix(bodies[i], []byte("}")), `,"recent":`...)
+		bodies[i] = append(append(body, text...), '}')
+	}
+	return nil
+}
+
+// listedOperator is an operator and how it is shown.
+type listedOperator struct {
+	planning.Operator
+	body jsontext.Value
 }
 
 // page returns the operators after those that the token names, at most size, and the
 // token of the next page if there are more. What is closed to the caller is in neither.
 func (s operators) page(
 	ctx context.Context, token httpkit.PageToken, size int,
-) (page []jsontext.Value, next *string, err error) {
+) (page []listedOperator, next *string, err error) {
 	bytes := 0
 	for op, err := range s.service.Operators(ctx, token.After) {
 		switch {
@@ -225,7 +270,7 @@ func (s operators) page(
 		if err != nil {
 			return nil, nil, err
 		}
-		page, bytes, token.After = append(page, one), bytes+len(one), op.Name
+		page, bytes, token.After = append(page, listedOperator{op, one}), bytes+len(one), op.Name
 	}
 	return page, nil, nil
 }

@@ -285,6 +285,14 @@ type Retention struct {
 	ReportAge int64
 }
 
+// Recent is how an operator went lately.
+type Recent struct {
+	// Thetas are those before planning of its newest plans, oldest first.
+	Thetas []float64
+	// Plans are the newest one and, if that is another, the current one.
+	Plans []Plan
+}
+
 // PlanFilter selects and pages through plans, newest first.
 type PlanFilter struct {
 	Operator string
@@ -318,6 +326,9 @@ type Store interface {
 	// Operators lists operators in ascending byte order of their names, those
 	// after the name `after` only.
 	Operators(ctx context.Context, after string, limit int) ([]Operator, error)
+	// RecentPlans tells how operators went lately, in their order: the θ of at most so
+	// many of the newest plans, and the newest and the current plan as Plans lists them.
+	RecentPlans(ctx context.Context, operators []Operator, most int) ([]Recent, error)
 	// DeleteOperator removes the operator with all its history. Its version
 	// numbers are never used again. ErrNotFound.
 	DeleteOperator(ctx context.Context, name string, at time.Time, guards ...OperatorGuard) error

@@ -1536,6 +1536,9 @@ type Operator struct {
 	// Ranges The parameters of scheme `ranges`.
 	Ranges *RangesOptions `json:"ranges,omitempty"`
 
+	// Recent How an operator went lately. Only in lists that `include` it.
+	Recent *OperatorRecent `json:"recent,omitempty"`
+
 	// Reports For engines whose instances report for themselves.
 	Reports ReportOptions `json:"reports"`
 
@@ -1615,6 +1618,15 @@ type OperatorName = string
 
 // OperatorPatch Members of an `OperatorConfiguration`, each of them optional and nullable.
 type OperatorPatch map[string]interface{}
+
+// OperatorRecent How an operator went lately. Only in lists that `include` it.
+type OperatorRecent struct {
+	// Plans Its newest plan and, if that is another one, `current_plan`; newest first.
+	Plans []PlanSummary `json:"plans"`
+
+	// Thetas θ before planning of its newest plans, at most 40, oldest first.
+	Thetas []float64 `json:"thetas"`
+}
 
 // ParameterInfo defines model for ParameterInfo.
 type ParameterInfo struct {

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -154,6 +155,24 @@ func (s *Service) Operators(ctx context.Context, after string) iter.Seq2[Operato
 			}
 		}
 	}
+}
+
+// recentPlans is how many of an operator's newest plans tell how its θ went.
+const recentPlans = 40
+
+// Recent tells how operators went lately, in their order.
+func (s *Service) Recent(ctx context.Context, operators []Operator) ([]store.Recent, error) {
+	stored := make([]store.Operator, len(operators))
+	for i, op := range operators {
+		stored[i] = op.Operator
+	}
+	recent, err := s.store.RecentPlans(ctx, stored, recentPlans)
+	for _, r := range recent {
+		for _, p := range r.Plans {
+			err = cmp.Or(err, SchemeOf(p).check())
+		}
+	}
+	return recent, aboutStore(err)
 }
 
 // Delete removes an operator with all its history.

@@ -48,6 +48,12 @@ func (s *Store) Operators(ctx context.Context, after string, limit int) (r0 []st
 	return s.next.Operators(ctx, after, limit)
 }
 
+// RecentPlans implements store.Store.
+func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, most int) (r0 []store.Recent, err error) {
+	defer s.timed(ctx, "recent_plans")(&err)
+	return s.next.RecentPlans(ctx, operators, most)
+}
+
 // DeleteOperator implements store.Store.
 func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) (err error) {
 	defer s.timed(ctx, "delete_operator")(&err)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"plannerd/store"
@@ -10,6 +11,7 @@ var operatorCases = []testCase{
 	{name: "a new operator is as it was put", run: operatorIsAsPut},
 	{name: "a configuration is kept byte for byte and counted", run: configurationsAreCounted},
 	{name: "operators are listed in the order of their bytes", run: operatorsAreListed},
+	{name: "operators are listed with how they went lately", run: recentPlans},
 	{name: "operators are apart", run: operatorsAreApart},
 	{name: "deleting keeps the numbers", run: deletingKeepsNumbers},
 	{name: "what does not exist is not found", run: missingIsNotFound},
@@ -88,6 +90,34 @@ func operatorsAreListed(t *testing.T, f *fixture) {
 	}
 	page := must(f.Operators(t.Context(), "a", 2))(t)
 	same(t, "operators in a list", []store.Operator{f.operator(t, "a "), f.operator(t, "a-b")}, page)
+}
+
+func recentPlans(t *testing.T, f *fixture) {
+	for _, name := range []string{"b", "a", "none"} {
+		f.put(t, name, `{}`)
+	}
+	var thetas []float64
+	for i := range int64(5) {
+		thetas = append(thetas, f.create(t, f.plan(t, "a", i, store.StatusNoAction)).ThetaBefore)
+	}
+	waiting := f.create(t, f.proposal(t, "b", 1))
+	newest := f.create(t, f.plan(t, "b", 2, store.StatusNoAction))
+	want := func(name string, thetas []float64, plans ...string) {
+		t.Helper()
+		ops := must(f.Operators(t.Context(), "", 10))(t)
+		i := slices.IndexFunc(ops, func(op store.Operator) bool { return op.Name == name })
+		recent := must(f.RecentPlans(t.Context(), ops, 3))(t)[i]
+		same(t, "thetas of "+name, thetas, recent.Thetas)
+		page, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: name, Limit: 10}))(t)
+		page = slices.DeleteFunc(page, func(p store.Plan) bool { return !slices.Contains(plans, p.ID) })
+		same(t, "plans of "+name, page, recent.Plans)
+	}
+	want("a", thetas[2:], "plan-a-5")
+	want("b", []float64{waiting.ThetaBefore, newest.ThetaBefore}, newest.ID, waiting.ID)
+	want("none", nil)
+	f.ticks.Add(60) // what waits expires
+	want("b", []float64{waiting.ThetaBefore, newest.ThetaBefore}, newest.ID)
+	same(t, "how no operators went", []store.Recent{}, must(f.RecentPlans(t.Context(), nil, 3))(t))
 }
 
 func operatorsAreApart(t *testing.T, f *fixture) {

@@ -245,6 +245,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, _, failures["PutOperator"] = s.PutOperator(ctx, "new", []byte(`{}`), at)
 	_, failures["Operator"] = s.Operator(ctx, "clicks")
 	_, failures["Operators"] = s.Operators(ctx, "", 10)
+	_, failures["RecentPlans"] = s.RecentPlans(ctx, []store.Operator{{Name: "clicks"}}, 1)
 	_, failures["Configuration"] = s.Configuration(ctx, "clicks", 1)
 	_, failures["Table"] = s.Table(ctx, "clicks", &zero)
 	_, _, _, failures["Route"] = s.Route(ctx, "clicks", []byte("k"))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"plannerd/store"
@@ -132,6 +133,56 @@ func (s *Store) Operators(ctx context.Context, after string, limit int) (ops []s
 		return err
 	})
 	return ops, err
+}
+
+// RecentPlans implements [store.Store].
+func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]store.Recent, error) {
+	if len(operators) == 0 || most <= 0 {
+		return make([]store.Recent, len(operators)), nil
+	}
+	now := s.now()
+	var thetas []operatorTheta
+	var plans []PlanRow
+	err := s.db.Read(ctx, func(q Statements) (err error) {
+		if thetas, err = q.RecentThetas(ctx, operators, most); err != nil {
+			return err
+		}
+		plans, err = q.PlansOf(ctx, shownPlans(operators, thetas))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[string]int, len(operators))
+	for i, op := range operators {
+		places[op.Name] = i
+	}
+	out := make([]store.Recent, len(operators))
+	for _, t := range thetas {
+		r := &out[places[t.operator]]
+		r.Thetas = append(r.Thetas, t.theta)
+	}
+	for _, p := range plans {
+		r := &out[places[p.Operator]]
+		r.Plans = append(r.Plans, asOf(p.Plan, now))
+	}
+	return out, nil
+}
+
+// shownPlans are the ids of the newest and the current plan of each operator, no id twice.
+func shownPlans(operators []store.Operator, thetas []operatorTheta) (ids []string) {
+	for i, t := range thetas {
+		if i == len(thetas)-1 || thetas[i+1].operator != t.operator {
+			ids = append(ids, t.plan)
+		}
+	}
+	for _, op := range operators {
+		if op.CurrentPlan != "" {
+			ids = append(ids, op.CurrentPlan)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // DeleteOperator implements [store.Store].

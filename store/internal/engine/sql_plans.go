@@ -94,6 +94,19 @@ func (s Statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 	return collect(ctx, s, s.scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
 }
 
+// PlansOf lists plans by their ids, newest first, by their SummaryFields.
+func (s Statements) PlansOf(ctx context.Context, ids []string) ([]PlanRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return collect(ctx, s, s.scanSummary, `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.id IN (`+
+		placeholders(1, len(ids))+`) ORDER BY p.seq DESC`, args...)
+}
+
 // InStatus lists the operator's plans of some statuses, oldest first, by their
 // SummaryFields.
 func (s Statements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]PlanRow, error) {
