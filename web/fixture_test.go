@@ -57,9 +57,8 @@ func look(t *testing.T, server, place, view, ready string, prepare ...func(*brow
 	}
 }
 
-// settled says that nothing is on its way: no view, no chart. Of many operators those
-// that are out of view are not asked for.
-const settled = `[...document.querySelectorAll('.loading, .skeleton')].every((e) => e.closest('.operators-row')?.getBoundingClientRect().top > innerHeight + 200) && [...document.querySelectorAll('.chart-place')].every((c) => c.querySelector('canvas'))`
+// settled says that nothing is on its way: no view, no chart.
+const settled = `!document.querySelector('.loading, .skeleton') && [...document.querySelectorAll('.chart-place')].every((c) => c.querySelector('canvas'))`
 
 // open opens a place of the dashboard at the width of a desk, and waits until ready is there.
 func open(t *testing.T, server, place, ready string) *browsertest.Page {

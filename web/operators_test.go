@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -57,11 +59,70 @@ func TestOperators(t *testing.T) {
 	if got := names(p); !slices.Equal(got, []string{"clicks"}) {
 		t.Errorf("the link does not hold the search: it finds %v", got)
 	}
-	p.WaitText(".operators-row.waits .status-no_action", "no action") // of the newest interval
-	p.WaitText(".operators-row.waits .status-proposed", "waits for approval")
+	p.WaitText(".operators-plan .status-proposed", "waits for approval")
+	p.WaitText(".operators-plan", "interval 24")
+	p.WaitText(".operators-plan", "expires in")
+	p.WaitText(".operators-plan .toned.good", "1.97 %")
+	p.WaitText(".operators-plan .toned.bad", "newer data: 18.1 %, above") // of the interval after it
+	p.WaitText(".operators-now .toned.bad", "42.2 %")
+	p.WaitFor(".bars rect.bad")
 	p.Click(".operators-do a")
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)
 	p.WaitFor("main h1")
+}
+
+// TestManyOperators: of many operators only those in view are drawn, one request brings
+// them, and it is answered with nothing while they stay as they are.
+func TestManyOperators(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	const n = 500
+	for i := range n {
+		tell(t, http.MethodPut, fmt.Sprintf("%s/v1/operators/op-%03d", server.URL, i), "",
+			object{"instances": 2, "theta_max": 0.5, "require_approval": true}, nil)
+	}
+	for i, cost := range map[int]int{7: 1, 300: 9} { // θ is at most 0.5 only of the first
+		keys := []object{{"key": "a", "cost": 1, "instance": 0}, {"key": "b", "cost": cost, "instance": 1}}
+		tell(t, http.MethodPost, fmt.Sprintf("%s/v1/operators/op-%03d/plans", server.URL, i), "",
+			object{"interval": 1, "keys": keys}, nil)
+	}
+	p := open(t, server.URL, "/", ".operators")
+	p.WaitUntil(`document.querySelector('[aria-label="Operators"]').getAttribute('aria-rowcount') === '501'`)
+	if rows := p.Count(".operators .vrow"); rows > 120 {
+		t.Errorf("%d rows are drawn", rows)
+	}
+	if height := browsertest.Eval[int](p, `document.documentElement.scrollHeight`); height > 1500 {
+		t.Errorf("the page is %d pixels high", height)
+	}
+	asked := func(status int) int {
+		return browsertest.Eval[int](p, fmt.Sprintf(`performance.getEntriesByType('resource').filter(
+			(r) => r.name.includes('/v1/operators') && r.responseStatus === %d).length`, status))
+	}
+	if got := asked(http.StatusOK); got != 1 {
+		t.Errorf("%d requests brought the list", got)
+	}
+	renew(p)
+	p.WaitUntil(`performance.getEntriesByType('resource').some((r) => r.responseStatus === 304)`)
+	if got := asked(http.StatusOK); got != 1 {
+		t.Errorf("the list was sent again: %d times", got)
+	}
+
+	first := func(want string) {
+		t.Helper()
+		p.WaitUntil(`document.querySelector('.operators-name a').textContent === '` + want + `'`)
+	}
+	first("op-000")
+	p.Click(`.operators [role="columnheader"]:nth-child(2) .sort`)
+	first("op-300")
+	p.Reload()
+	p.WaitFor(".operators")
+	first("op-300")
+	p.Fill(`.operators-filters label:nth-of-type(2) select`, "within")
+	p.WaitUntil(`document.querySelectorAll('.operators-name').length === 1`)
+	first("op-007")
+	p.Fill(`.operators-filters label:nth-of-type(1) select`, "applying")
+	p.WaitText(".operators", "No operator is like that")
+	p.Click(".operators .empty button")
+	first("op-300")
 }
 
 // TestEmptyServer: what the first page says is what fills the server.
@@ -91,8 +152,10 @@ func TestKeyboard(t *testing.T) {
 	}
 	p.Press("Enter")
 	p.WaitUntil(`document.activeElement.id === 'main'`)
-	for range 3 { // the search, an operator, its last plan
-		p.Press("Tab")
+	for range 12 { // filters, heads that sort, an operator, its last plan
+		if p.Press("Tab"); browsertest.Eval[bool](p, "document.activeElement.matches('.operators-plan a')") {
+			break
+		}
 	}
 	href := browsertest.Eval[string](p, "document.activeElement.closest('a').hash")
 	p.Press("Enter")

@@ -88,7 +88,7 @@ func TestOffline(t *testing.T) {
 	renew(p)
 	p.WaitText(".offline", "does not answer")
 	p.WaitText(".stale", "Not renewed")
-	if p.Count(".operators-row") == 0 {
+	if p.Count(".operators-name") == 0 {
 		t.Error("what was known is gone")
 	}
 	p.Axe()

@@ -376,29 +376,41 @@ export const change = (path, body, options = {}) =>
   })
 
 /**
- * All items of a list, page by page, at most limit: {items, more}.
+ * The pages of a list that are known, by their addresses.
+ *
+ * @typedef {Map<string, Answer<any>>} Known
+ */
+
+/**
+ * All items of a list, page by page, at most limit: {items, more}. Pages that are known
+ * are not sent again; status is 304 if all are. known is brought up to date.
  *
  * @template T
  * @param {string} path
  * @param {string} member
- * @param {{ query?: Record<string, unknown>, limit?: number, signal?: AbortSignal }} [options]
- * @returns {Promise<Items<T>>}
+ * @param {{ query?: Record<string, unknown>, limit: number, signal: AbortSignal, known: Known }} options
+ * @returns {Promise<Answer<Items<T>>>}
  */
-async function list(path, member, { query = {}, limit = 10_000, signal } = {}) {
+async function list(path, member, { query, limit, signal, known }) {
   /** @type {T[]} */
   const items = []
-  /** @type {string | null} */
-  let page_token = null
-  for (;;) {
-    /** @type {Answer<any>} */
-    const { data } = await request('GET', path, {
-      query: { page_size: Math.min(1000, limit - items.length), ...query, page_token },
-      signal,
-    })
-    items.push(...data[member])
-    page_token = data.next_page_token
-    if (page_token === null || items.length >= limit)
-      return { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
+  /** @type {Known} */
+  const pages = new Map()
+  let status = 304
+  for (let page_token = null; ;) {
+    const url = address(path, { page_size: Math.min(1000, limit - items.length), ...query, page_token })
+    const old = known.get(url)
+    const answer = await request('GET', url, { etag: old?.etag, signal })
+    const page = answer.status === 304 && old ? old : answer
+    if (page !== old) status = 200
+    pages.set(url, page)
+    items.push(...page.data[member])
+    page_token = page.data.next_page_token
+    if (page_token !== null && items.length < limit) continue
+    known.clear()
+    pages.forEach((kept, name) => known.set(name, kept))
+    const data = { items: items.slice(0, limit), more: page_token !== null || items.length > limit }
+    return { status, data, etag: 'pages' }
   }
 }
 
@@ -497,11 +509,20 @@ export function useResource(path, { query, every = 0, load } = {}) {
  * @template [T=any]
  * @param {string | null} path
  * @param {string} member
- * @param {{ limit?: number, every?: number | ((data: Items<T>) => number) }} [options]
+ * @param {{ query?: Record<string, unknown>, limit?: number, every?: number | ((data: Items<T>) => number) }} [options]
  * @returns {Resource<Items<T>>}
  */
-export const useList = (path, member, { limit = 5_000, every } = {}) =>
-  useResource(path, { every, load: async (signal) => ({ data: await list(path ?? '', member, { limit, signal }) }) })
+export function useList(path, member, { query, limit = 5_000, every } = {}) {
+  const [known] = useState(() => /** @type {Known} */ (new Map()))
+  return useResource(path, {
+    query,
+    every,
+    load: (signal, etag) => {
+      if (etag === null) known.clear() // nothing of it is shown
+      return list(path ?? '', member, { query, limit, signal, known })
+    },
+  })
+}
 
 /**
  * Whether asking again may help.

@@ -1,49 +1,20 @@
 // What newer statistics say about a plan that is not committed yet.
 
-import { useResource } from './api.js'
 import { count, percent } from './format.js'
 import { html } from './html.js'
 import { judge } from './judge.js'
 import { link } from './route.js'
 
-/**
- * The figures that a plan has under newer statistics; figures are null where they cannot
- * be known, as of classes. plan is the record of these statistics.
- *
- * @typedef {object} Newer
- * @property {string} plan
- * @property {number} interval
- * @property {string} at
- * @property {API['PendingFigures'] | null} figures
- */
+/** @typedef {NonNullable<API['Latest']>} Newer */
 
 /**
- * What the newest plan of an operator says about another one.
+ * What the newest statistics say of a plan, as long as that may still matter.
  *
- * @param {PlanSummary | undefined} newest
- * @param {string | null} id
+ * @param {Pick<AnyPlan, 'status' | 'latest'>} plan
  * @returns {Newer | null}
  */
-export const newerOf = (newest, id) =>
-  newest?.pending && newest.pending.plan === id
-    ? { plan: newest.id, interval: newest.interval, at: newest.created_at, figures: newest.pending.figures }
-    : null
-
-/**
- * The same, asked for as long as the plan is on its way.
- *
- * @param {Plan | null} plan
- * @returns {Newer | null}
- */
-export function useNewer(plan) {
-  const open = plan && ['proposed', 'applying', 'aborting'].includes(plan.status)
-  /** @type {import('./api.js').Resource<API['PlanList']>} */
-  const newest = useResource(open ? `v1/operators/${encodeURIComponent(plan.operator)}/plans` : null, {
-    query: { page_size: 1 },
-    every: 5_000,
-  })
-  return plan && newerOf(/** @type {PlanSummary | undefined} */ (newest.data?.plans[0]), plan.id)
-}
+export const newerOf = ({ status, latest }) =>
+  latest && ['proposed', 'approved', 'applying', 'aborting'].includes(status ?? '') ? latest : null
 
 /**
  * In a few words: "newer data: 16.9 %, above".

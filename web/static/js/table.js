@@ -11,7 +11,7 @@ const behind = 12 // rows drawn on its other side
 const guard = 24 // rows that are left ahead when more are drawn: browsers scroll before they tell
 const least = 3 // rows that there is always room for
 
-const rowHeight = 34
+const usualHeight = 34 // pixels of a row
 
 const narrow = matchMedia('(max-width: 639px)')
 
@@ -60,12 +60,15 @@ function useRows({ source, load, rows, onNew }) {
   const [tries, again] = useTurns()
   const shown = useRef(/** @type {Rows<T> | null} */ (null))
   const next = useRef(/** @type {Rows<T> | null} */ (null))
+  const begun = useRef(/** @type {string | undefined} */ (undefined))
   useLayoutEffect(() => {
     const arrived = () => {
       if (next.current !== fresh) return
       if (shown.current !== fresh && (fresh.total !== null || fresh.problem)) {
         shown.current = fresh
-        onNew()
+        // Rows that are renewed do not take the reader away from where he is.
+        if (!rows || source === undefined || source !== begun.current) onNew()
+        begun.current = source
       }
       turn()
     }
@@ -83,9 +86,9 @@ function useRows({ source, load, rows, onNew }) {
  * A table that loads what is scrolled to.
  *
  * columns is the same array as long as they are the same; onSort gets by and order anew.
- * The rows are rows, or load gives them; source names what is loaded, and another name
- * starts anew. There is room for as many rows as room says, by default for
- * those that there are. On narrow screens a row is a card, cardHeight high: its first
+ * The rows are rows, or load gives them; source names what is shown, and another name
+ * starts anew. keyOf names a row, by default its place does. There is room for as many
+ * rows as room says, by default for those that there are. On narrow screens a row is a card, cardHeight high: its first
  * column above, the others below it with their heads, unless they are bare.
  *
  * @template T
@@ -101,7 +104,9 @@ function useRows({ source, load, rows, onNew }) {
  * @param {(total: number) => void} [props.onTotal]
  * @param {Children} [props.empty]
  * @param {number} [props.height] in pixels
+ * @param {number} [props.rowHeight] in pixels
  * @param {number} [props.cardHeight] in pixels
+ * @param {(row: T) => string} [props.keyOf]
  */
 export function VirtualTable({
   label,
@@ -115,7 +120,9 @@ export function VirtualTable({
   onTotal,
   empty,
   height = 612,
+  rowHeight = usualHeight,
   cardHeight = 64,
+  keyOf,
 }) {
   const cards = useNarrow()
   const each = cards ? cardHeight : rowHeight
@@ -131,8 +138,10 @@ export function VirtualTable({
   }, [total, busy, source])
 
   const drawn = []
-  for (let i = first; i < last; i++)
-    drawn.push(html`<${Row} key=${i} index=${i} row=${/** @type {any} */ (of?.row(i))} columns=${columns} />`)
+  for (let i = first; i < last; i++) {
+    const row = /** @type {any} */ (of?.row(i))
+    drawn.push(html`<${Row} key=${keyOf?.(row) ?? i} index=${i} row=${row} columns=${columns} />`)
+  }
   const failed = problem !== null && total === null
 
   return html`<div
@@ -232,7 +241,7 @@ function useViewport(each) {
 
 class Viewport {
   track = new Track()
-  each = rowHeight
+  each = usualHeight
   size = { height: 600, bar: 0 }
   /** @type {{ want: (first: number, last: number) => void } | null} */
   rows = null

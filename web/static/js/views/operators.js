@@ -1,33 +1,60 @@
 // All operators, those with something to decide first.
 
-import { request, useList, useResource } from '../api.js'
-import { Sparkline } from '../chart.js'
+import { useList } from '../api.js'
+import { Bars } from '../bars.js'
 import { count, counted, percent } from '../format.js'
-import { html, useEffect, useRef, useState } from '../html.js'
+import { html, useEffect, useMemo } from '../html.js'
+import { Course, isWithin } from '../judge.js'
+import { newerOf, NewerShort } from '../newer.js'
 import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
+import { VirtualTable } from '../table.js'
 import { firstStatistics } from './operator/first.js'
 
-/** @import { Items, Resource as Watched } from '../api.js' */
+/**
+ * @import { Items, Resource as Watched } from '../api.js'
+ * @import { TableColumn } from '../table.js'
+ */
 
-/** @typedef {API['Operator']} Operator */
+/** @typedef {API['Operator'] & { recent: API['OperatorRecent'] }} Operator */
 
 const most = 5_000 // operators on one page
-const shown = 40 // intervals of a sparkline
-const eagerly = 25 // operators whose plans are asked for at once, the others when they come into view
 
 /** What needs somebody comes first: approval, then what is on its way, then by name. */
 /** @type {Record<string, number>} */
 const urgency = { proposed: 0, approved: 1, applying: 1, aborting: 1 }
-/**
- * @param {Operator} a
- * @param {Operator} b
- */
-const order = (a, b) =>
-  (urgency[a.current_plan_status ?? ''] ?? 2) - (urgency[b.current_plan_status ?? ''] ?? 2) ||
-  (a.name < b.name ? -1 : 1)
+
+/** @param {Operator} o */
+const thetaOf = (o) => o.recent.thetas.at(-1) ?? -1
+
+/** @param {Operator} o */
+const isOver = (o) => !isWithin(thetaOf(o), o.theta_max)
+
+/** @type {Record<string, (a: Operator, b: Operator) => number>} */
+const orders = {
+  name: (a, b) => (a.name < b.name ? -1 : 1),
+  theta: (a, b) => thetaOf(a) - thetaOf(b),
+  plan: (a, b) => (urgency[a.current_plan_status ?? ''] ?? 2) - (urgency[b.current_plan_status ?? ''] ?? 2),
+}
+
+/** @type {Record<string, [words: string, keep: (o: Operator) => boolean]>} */
+const statuses = {
+  '': ['Any plan', () => true],
+  proposed: ['Waits for approval', (o) => o.current_plan_status === 'proposed'],
+  approved: ['Approved', (o) => o.current_plan_status === 'approved'],
+  applying: ['Being applied', (o) => o.current_plan_status === 'applying'],
+  aborting: ['Being aborted', (o) => o.current_plan_status === 'aborting'],
+  none: ['No plan under way', (o) => o.current_plan === null],
+}
+
+/** @type {Record<string, [words: string, keep: (o: Operator) => boolean]>} */
+const thetas = {
+  '': ['Any θ', () => true],
+  above: ['θ above its limit', isOver],
+  within: ['θ within its limit', (o) => o.recent.thetas.length > 0 && !isOver(o)],
+}
 
 /** @param {{ query: Query }} props */
 export default function Operators({ query }) {
@@ -35,201 +62,243 @@ export default function Operators({ query }) {
     document.title = 'Operators · plannerd'
   }, [])
   /** @type {Watched<Items<Operator>>} */
-  const operators = useList('v1/operators', 'operators', { every: 10_000, limit: most })
+  const operators = useList('v1/operators', 'operators', { query: recent, every: 10_000, limit: most })
   return html`
     <h1>Operators</h1>
     <${Resource}
       of=${operators}
       rows=${6}
       render=${(/** @type {Items<Operator>} */ data) =>
-        data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} search=${query.search ?? ''} />`}
+        data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`}
     />
   `
 }
 
-/** @param {{ items: Operator[], more: boolean, search: string }} props */
-function List({ items, more, search }) {
-  const found = items.filter((o) => o.name.toLowerCase().includes(search.toLowerCase())).sort(order)
-  const waiting = items.filter((o) => o.current_plan_status === 'proposed').length
+const recent = { include: 'recent' }
+
+/**
+ * What the address asks for, of what there is.
+ *
+ * @template T
+ * @param {Record<string, T>} choices
+ * @param {string | undefined} asked
+ * @param {string} otherwise
+ */
+const chosen = (choices, asked, otherwise) => (asked !== undefined && Object.hasOwn(choices, asked) ? asked : otherwise)
+
+/** @param {{ items: Operator[], more: boolean, query: Query }} props */
+function List({ items, more, query }) {
+  const { search = '' } = query
+  const status = chosen(statuses, query.status, '')
+  const theta = chosen(thetas, query.theta, '')
+  const by = chosen(orders, query.sort, 'plan')
+  const order = query.order === 'asc' || query.order === 'desc' ? query.order : firstOrder(by)
+  const found = useMemo(() => {
+    const sign = order === 'desc' ? -1 : 1
+    return items
+      .filter(
+        (o) => o.name.toLowerCase().includes(search.toLowerCase()) && statuses[status][1](o) && thetas[theta][1](o),
+      )
+      .sort((a, b) => sign * orders[by](a, b) || orders.name(a, b))
+  }, [items, search, status, theta, by, order])
   return html`
     <div class="bar">
-      <p class=${waiting > 0 ? 'waiting' : 'muted'} role="status">
-        ${
-          waiting > 0
-            ? `${counted(waiting, 'plan')} wait${waiting === 1 ? 's' : ''} for approval`
-            : 'Nothing waits for approval'
-        }
-      </p>
-      <label class="search">
-        <span class="visually-hidden">Search operators</span>
-        <input
-          type="search"
-          placeholder="Search operators"
-          value=${search}
-          onInput=${(e) => setQuery({ search: e.currentTarget.value })}
-        />
-      </label>
+      <${Summary} items=${items} />
+      <div class="operators-filters">
+        <${Select} label="Plan" name="status" value=${status} choices=${statuses} />
+        <${Select} label="θ" name="theta" value=${theta} choices=${thetas} />
+        <label class="search">
+          <span class="visually-hidden">Search operators</span>
+          <input
+            type="search"
+            placeholder="Search operators"
+            value=${search}
+            onInput=${(e) => setQuery({ search: e.currentTarget.value })}
+          />
+        </label>
+      </div>
     </div>
     ${more && html`<p class="stale">Only the first ${count(most)} operators are shown.</p>`}
-    ${
-      found.length === 0
-        ? html`<${Empty} title="No operator has such a name" />`
-        : html`
-            <div class="operators" role="table" aria-label="Operators">
-              <div role="rowgroup">
-                <div role="row" class="operators-head">
-                  ${['Operator', 'θ over the last intervals', 'Table', 'Last plan', ''].map(
-                    (head) =>
-                      html`<div role="columnheader" key=${head}>
-                        ${head || html`<span class="visually-hidden">What to do</span>`}
-                      </div>`,
-                  )}
-                </div>
-              </div>
-              <div role="rowgroup">
-                ${found.map((o, i) => html`<${OperatorRow} key=${o.name} operator=${o} eager=${i < eagerly} />`)}
-              </div>
-            </div>
-          `
-    }
+    <div class="operators">
+      <${VirtualTable}
+        label="Operators"
+        columns=${columns}
+        rows=${found}
+        keyOf=${(/** @type {Operator | undefined} */ o) => o?.name}
+        source=${JSON.stringify([search, status, theta, by, order])}
+        room=${found.length}
+        rowHeight=${66}
+        cardHeight=${212}
+        height=${2_000}
+        sorted=${{ by, order }}
+        onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
+          setQuery({ sort: sort === 'plan' ? null : sort, order: way === firstOrder(sort) ? null : way })}
+        empty=${html`<${Empty} title="No operator is like that">
+          <button type="button" onClick=${() => setQuery({ search: null, status: null, theta: null })}>Show all</button>
+        <//>`}
+      />
+    </div>
   `
 }
 
-/**
- * Whether an element has been in view.
- *
- * @returns {[{ current: HTMLElement | null }, boolean]}
- */
-function useSeen() {
-  const place = useRef(/** @type {HTMLElement | null} */ (null))
-  const [seen, setSeen] = useState(false)
-  useEffect(() => {
-    const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true), {
-      rootMargin: '200px',
-    })
-    if (place.current) observer.observe(place.current)
-    return () => observer.disconnect()
-  }, [])
-  return [place, seen]
+/** @param {string} by */
+const firstOrder = (by) => columns.find((c) => c.id === by)?.sort ?? 'asc'
+
+/** @param {{ items: Operator[] }} props */
+function Summary({ items }) {
+  const waiting = items.filter(statuses.proposed[1]).length
+  const over = items.filter(isOver).length
+  return html`<p role="status">
+    <span class=${waiting > 0 ? 'waiting' : 'muted'}>
+      ${
+        waiting > 0
+          ? `${counted(waiting, 'plan')} wait${waiting === 1 ? 's' : ''} for approval`
+          : 'Nothing waits for approval'
+      }
+    </span>
+    <span class="muted"> · </span>
+    <span class=${over > 0 ? 'toned bad' : 'muted'}>
+      ${
+        over > 0 ? `${counted(over, 'operator')} above ${over === 1 ? 'its' : 'their'} θ limit` : 'no θ above its limit'
+      }
+    </span>
+  </p>`
 }
+
+/**
+ * Chooses what the query says under a name.
+ *
+ * @param {{ label: string, name: string, value: string, choices: Record<string, [string, unknown]> }} props
+ */
+const Select = ({ label, name, value, choices }) => html`<label>
+  <span class="visually-hidden">${label}</span>
+  <select
+    value=${value}
+    onChange=${(/** @type {{ currentTarget: HTMLSelectElement }} */ e) => setQuery({ [name]: e.currentTarget.value })}
+  >
+    ${Object.entries(choices).map(([id, [words]]) => html`<option key=${id} value=${id}>${words}</option>`)}
+  </select>
+</label>`
 
 /** @type {Record<string, [one: string, many: string]>} */
 const sizeUnit = { table: ['entry', 'entries'], ring: ['instance', 'instances'], ranges: ['range', 'ranges'] }
 
+/** @param {{ of: Operator }} props */
+function Name({ of: o }) {
+  const limit = o.table_limit ?? null
+  return html`<div class="operators-name">
+    <a href=${link(['operators', o.name])}>${o.name}</a>
+    <span class="muted">
+      ${counted(o.instances.length, 'instance')} · ${o.scheme === 'table' ? strategyTitle(o.strategy ?? '') : o.scheme}
+    </span>
+    <span class="muted">
+      ${o.scheme === 'ring' ? '' : counted(o.table_size, ...sizeUnit[o.scheme])}
+      ${
+        limit !== null &&
+        html` <span class=${o.table_size > limit ? 'toned bad' : ''}>of ${count(limit)} allowed</span>`
+      }
+    </span>
+  </div>`
+}
+
 /**
- * The sparkline in a sentence.
+ * The bars in a sentence.
  *
- * @param {number[]} thetas
- * @param {number} bound
+ * @param {Operator} o
  */
-function thetaWords(thetas, bound) {
-  const over = thetas.length === 1 ? 'one interval' : `the last ${counted(thetas.length, 'interval')}`
+function thetaWords({ recent: { thetas: values }, theta_max: bound }) {
+  const over = values.length === 1 ? 'one interval' : `the last ${counted(values.length, 'interval')}`
   return (
-    `θ before planning over ${over}: ${percent(thetas.at(-1))} in the newest,` +
-    ` ${percent(Math.max(...thetas))} at most; θ_max is ${percent(bound)}`
+    `θ before planning over ${over}: ${percent(values.at(-1))} in the newest,` +
+    ` ${percent(Math.max(...values))} at most; θ_max is ${percent(bound)}`
   )
 }
 
-/** @param {{ operator: Operator, eager: boolean }} props */
-function OperatorRow({ operator: o, eager }) {
-  const [place, came] = useSeen()
-  const seen = eager || came
-  // Asked for again when the operator has changed, not before.
-  const stamp = `${o.last_epoch}.${o.last_interval}.${o.table_version}.${o.current_plan}.${o.current_plan_status}`
-  const path = `v1/operators/${encodeURIComponent(o.name)}/plans`
-  /** @type {Watched<API['PlanList']>} */
-  const plans = useResource(seen ? `${path}#${stamp}` : null, {
-    load: (signal) => request('GET', path, { query: { page_size: shown }, signal }),
-  })
-  const history = plans.data?.plans ?? []
-  const [last] = history
-  const thetas = history.map((p) => p.theta.before).reverse()
-  const waits = o.current_plan_status === 'proposed'
-  const runs = o.current_plan_status === 'applying' || o.current_plan_status === 'aborting'
-  return html`<div role="row" ref=${place} class="operators-row ${waits ? 'waits' : ''}">
-    <div role="cell" class="operators-name">
-      <a href=${link(['operators', o.name])}>${o.name}</a>
+/** @param {{ of: Operator }} props */
+const Theta = ({ of: o }) =>
+  o.recent.thetas.length === 0
+    ? html`<span class="muted">no interval yet</span>`
+    : html`<div class="operators-theta">
+        <${Bars} thetas=${o.recent.thetas} bound=${o.theta_max} label=${thetaWords(o)} />
+        <span class="operators-now">
+          <strong class="toned ${isOver(o) ? 'bad' : 'good'}">${percent(thetaOf(o))}</strong>
+          <span class="muted nowrap">${isOver(o) ? 'above' : 'within'} ${percent(o.theta_max)}</span>
+        </span>
+      </div>`
+
+/**
+ * The plan that is under way, or else the newest.
+ *
+ * @param {{ of: Operator }} props
+ */
+function LastPlan({ of: o }) {
+  const plans = /** @type {PlanSummary[]} */ (o.recent.plans)
+  const plan = plans.find((p) => p.id === o.current_plan) ?? plans[0]
+  if (!plan) return html`<span class="muted">none yet</span>`
+  const bound = plan.parameters.theta_max
+  const newer = newerOf(plan)
+  return html`<div class="operators-plan">
+    <div>
+      <a href=${link(['plans', plan.id])}>interval ${count(plan.interval)}</a>
+      ${' '}<${Status} status=${plan.status} />${' '}
       <span class="muted">
-        ${counted(o.instances.length, 'instance')} ·
-        ${o.scheme === 'table' ? strategyTitle(o.strategy ?? '') : o.scheme}
+        ${
+          plan.status === 'proposed' && plan.expires_at
+            ? html`expires <${Time} at=${plan.expires_at} brief />`
+            : html`<${Time} at=${plan.created_at} brief />`
+        }
       </span>
     </div>
-    <div role="cell" class="operators-theta">
-      ${
-        plans.loading || !seen
-          ? html`<span class="skeleton"></span>`
-          : history.length === 0
-            ? html`<span class="muted">no interval yet</span>`
-            : html`
-                <${Sparkline}
-                  values=${thetas}
-                  bound=${o.theta_max}
-                  label=${thetaWords(thetas, o.theta_max)}
-                  format=${(/** @type {number} */ i) =>
-                    `interval ${history[history.length - 1 - i].interval}: θ ${percent(thetas[i])}`}
-                />
-                <span class="operators-now">
-                  <strong>${percent(last.theta.before)}</strong> <span class="muted">
-                    <span class="nowrap">→ ${percent(last.theta.after)},</span> <span class="nowrap">
-                      θ<sub>max</sub> ${percent(o.theta_max)}
-                    </span>
-                  </span>
-                </span>
-              `
-      }
-    </div>
-    <div role="cell">
-      <span class="cell-head">Table </span>
-      ${counted(o.table_size, ...sizeUnit[o.scheme])}
-      ${
-        o.table_limit !== null &&
-        o.table_limit !== undefined &&
-        html`<span class="muted"> of ${count(o.table_limit)}</span>`
-      }
-    </div>
-    <div role="cell">
-      <span class="cell-head">Last plan </span>
-      ${
-        history.length === 0 && !plans.data
-          ? html`<span class="skeleton"></span>`
-          : last
-            ? html`
-                <a href=${link(['plans', last.id])}>interval ${count(last.interval)}</a> <${Status}
-                  status=${last.status}
-                />
-                <div class="muted"><${Time} at=${last.created_at} /></div>
-                ${
-                  o.current_plan &&
-                  o.current_plan !== last.id &&
-                  html`<${Current} operator=${o} plan=${history.find((p) => p.id === o.current_plan)} />`
-                }
-              `
-            : html`<span class="muted">none yet</span>`
-      }
-    </div>
-    <div role="cell" class="operators-do">
-      ${
-        o.current_plan &&
-        html`<a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan ?? ''])}>
-          ${waits ? 'Review' : runs ? 'Watch' : 'See plan'}
-          <span class="visually-hidden"> of ${o.name}</span>
-        </a>`
-      }
+    <div>
+      θ <${Course} theta=${plan.theta} bound=${bound} />
+      <span class="muted">
+        ${' '}· ${plan.migration.keys === 0 ? 'moves nothing' : `${percent(plan.migration.fraction)} of state`}
+      </span>
+      ${newer && html`${' '}· <${NewerShort} newer=${newer} bound=${bound} />`}
     </div>
   </div>`
 }
 
-/**
- * The plan that is under way, where a newer interval has one that came to nothing.
- *
- * @param {{ operator: Operator, plan?: PlanSummary }} props
- */
-const Current = ({ operator: o, plan }) =>
-  html`<div>
-    <a href=${link(['plans', o.current_plan ?? ''])}>
-      ${plan ? `interval ${count(plan.interval)}` : 'an earlier plan'}
-    </a> <${Status} status=${o.current_plan_status} />
+/** @param {{ of: Operator }} props */
+function Do({ of: o }) {
+  if (!o.current_plan) return null
+  const waits = o.current_plan_status === 'proposed'
+  const runs = o.current_plan_status === 'applying' || o.current_plan_status === 'aborting'
+  return html`<div class="operators-do">
+    <a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>
+      ${waits ? 'Review' : runs ? 'Watch' : 'See plan'}
+      <span class="visually-hidden"> of ${o.name}</span>
+    </a>
   </div>`
+}
+
+/** @type {TableColumn<Operator>[]} */
+const columns = [
+  { id: 'name', head: 'Operator', sort: 'asc', width: 'minmax(130px, 1.2fr)', of: (o) => html`<${Name} of=${o} />` },
+  {
+    id: 'theta',
+    head: 'θ',
+    sort: 'desc',
+    width: 'minmax(150px, 1.3fr)',
+    bare: true,
+    of: (o) => html`<${Theta} of=${o} />`,
+  },
+  {
+    id: 'plan',
+    head: 'Plan',
+    sort: 'asc',
+    width: 'minmax(230px, 2.4fr)',
+    bare: true,
+    of: (o) => html`<${LastPlan} of=${o} />`,
+  },
+  {
+    id: 'do',
+    head: html`<span class="visually-hidden">What to do</span>`,
+    width: '92px',
+    bare: true,
+    of: (o) => html`<${Do} of=${o} />`,
+  },
+]
 
 /** What fills an empty server. */
 function FirstSteps() {

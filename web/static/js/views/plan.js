@@ -3,7 +3,6 @@
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
-import { useNewer } from '../newer.js'
 import { announce, Resource, Status, Time } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
@@ -17,7 +16,6 @@ import { useReasons } from './plan/why.js'
 
 /**
  * @import { Resource as Watched } from '../api.js'
- * @import { Newer } from '../newer.js'
  */
 
 const mostFlows = 4_000
@@ -34,7 +32,6 @@ export default function View({ plan: id }) {
   // What moves is decided when a plan is made, so this is asked for once.
   const flows = useList(plan && `${path}/flows`, 'flows', { limit: mostFlows })
   const reasons = useReasons(plan)
-  const newer = useNewer(plan)
   useChangesSaid(plan)
   useEffect(() => {
     document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
@@ -47,9 +44,9 @@ export default function View({ plan: id }) {
       rows=${8}
       render=${(/** @type {Plan} */ shown) => html`
         <div class="plan">
-          <${Head} plan=${shown} found=${found} newer=${newer} />
+          <${Head} plan=${shown} found=${found} />
           ${(shown.status === 'applying' || shown.status === 'aborting') && html`<${Progress} plan=${shown} />`}
-          <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data} newer=${newer}>
+          <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
             <${Scheme} plan=${shown} />
             <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${shown} /></div>
             <${History} plan=${shown} />
@@ -74,8 +71,8 @@ function useChangesSaid(plan) {
   }, [plan])
 }
 
-/** @param {{ plan: Plan, found: Watched<Plan>, newer: Newer | null }} props */
-function Head({ plan, found, newer }) {
+/** @param {{ plan: Plan, found: Watched<Plan> }} props */
+function Head({ plan, found }) {
   return html`
     <nav class="crumbs" aria-label="Breadcrumb">
       <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
@@ -90,13 +87,7 @@ function Head({ plan, found, newer }) {
           name=${`${plan.operator}-interval-${plan.interval}`}
         />
       </div>
-      <${Decision}
-        plan=${plan}
-        newer=${newer}
-        etag=${found.etag}
-        take=${found.take}
-        reload=${found.reload}
-      />
+      <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
     <div class="plan-under">
       <${Standing} plan=${plan} />

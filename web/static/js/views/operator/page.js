@@ -58,7 +58,7 @@ export function Page({ name, tab, plans = [], render }) {
               of=${operator}
               rows=${8}
               render=${(/** @type {Operator} */ o) => html`
-                <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} newest=${plans[0]} />
+                <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
                 <${Tabs}
                   label="Operator"
@@ -98,11 +98,11 @@ const underWay = {
 }
 
 /**
- * What is under way, and where to go for it. plan is the current one, and newest the newest, if they are known.
+ * What is under way, and where to go for it. plan is the current one, if it is known.
  *
- * @param {{ operator: Operator, plan?: PlanSummary, newest?: PlanSummary }} props
+ * @param {{ operator: Operator, plan?: PlanSummary }} props
  */
-function Now({ operator: o, plan, newest }) {
+function Now({ operator: o, plan }) {
   const now = underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">
@@ -115,7 +115,7 @@ function Now({ operator: o, plan, newest }) {
       plan?.expires_at &&
       html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`
     }
-    ${plan && html`<${Does} plan=${plan} newest=${newest} />`}
+    ${plan && html`<${Does} plan=${plan} />`}
     <a
       class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}"
       href=${link(['plans', o.current_plan ?? ''])}
@@ -129,11 +129,11 @@ function Now({ operator: o, plan, newest }) {
 /**
  * What a plan would do, and what newer statistics say of it.
  *
- * @param {{ plan: PlanSummary, newest?: PlanSummary }} props
+ * @param {{ plan: PlanSummary }} props
  */
-function Does({ plan, newest }) {
+function Does({ plan }) {
   const bound = plan.parameters.theta_max
-  const newer = newerOf(newest, plan.id)
+  const newer = newerOf(plan)
   return html`<p class="operator-does">
     <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
     ; ${percent(plan.migration.fraction)} of all state moves

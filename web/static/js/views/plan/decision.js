@@ -4,13 +4,12 @@ import { change, signedIn, useResource } from '../../api.js'
 import { count, counted, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { judge } from '../../judge.js'
-import { NewerFigures } from '../../newer.js'
+import { newerOf, NewerFigures } from '../../newer.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 
 /**
  * @import { Answer, Problem, Resource } from '../../api.js'
- * @import { Newer } from '../../newer.js'
  */
 
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
@@ -79,11 +78,11 @@ const verbs = {
 /**
  * The buttons of what can be decided, and the dialog of the one that was pressed. What
  * is sent holds for the plan as it was when its dialog was opened. take is given the
- * answer, reload asks for the plan anew; newer is what newer statistics say of it.
+ * answer, reload asks for the plan anew.
  *
- * @param {{ plan: Plan, newer: Newer | null, etag: string | null } & Renew} props
+ * @param {{ plan: Plan, etag: string | null } & Renew} props
  */
-export function Decision({ plan, newer, etag, take, reload }) {
+export function Decision({ plan, etag, take, reload }) {
   const [asked, ask] = useState(/** @type {{ verb: Verb, plan: Plan, etag: string | null } | null} */ (null))
   /** @type {Resource<API['Caller']>} */
   const caller = useResource('v1/caller')
@@ -115,7 +114,6 @@ export function Decision({ plan, newer, etag, take, reload }) {
       asked &&
       html`<${Ask}
         ...${asked}
-        newer=${newer}
         named=${known ? known.access : signedIn()}
         take=${take}
         reload=${reload}
@@ -140,12 +138,12 @@ function useTitleFocused(status) {
 }
 
 /**
- * @param {{ verb: Verb, plan: Plan, newer: Newer | null, etag: string | null, named: boolean, onClose: () => void }
- *   & Renew} props
+ * @param {{ verb: Verb, plan: Plan, etag: string | null, named: boolean, onClose: () => void } & Renew} props
  */
-function Ask({ verb, plan, newer, etag, named, take, reload, onClose }) {
+function Ask({ verb, plan, etag, named, take, reload, onClose }) {
   const { sent = verb, title, button, class: look, reason: label, required } = verbs[verb]
   const draft = `${plan.id} ${verb}`
+  const newer = newerOf(plan)
   const [reason, setReason] = useState(drafts.get(draft) ?? '')
   const [actor, setActor] = useState(forGood.get(actorKey) ?? '')
   const [rolledBack, setRolledBack] = useState(false)

@@ -3,7 +3,7 @@
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { judge, Marks } from '../../judge.js'
-import { NewerFigures } from '../../newer.js'
+import { newerOf, NewerFigures } from '../../newer.js'
 import { Stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
@@ -16,7 +16,6 @@ import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 /**
  * @import { Stat } from '../../parts.js'
  * @import { FlowsKnown } from './flow.js'
- * @import { Newer } from '../../newer.js'
  */
 
 /** @typedef {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} Summed */
@@ -27,17 +26,16 @@ import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
  * The figures of a plan of the API, or of a WhatIfResult. The query of the page says how
  * they are shown: loads, by, flow, from and to. flows is a resource of {items,
  * more} and counts are migrations by reason; without them both are summed from the
- * migrations that a result has in its plan, and left out where it has none. newer is what
- * newer statistics say. children stand before the parameters.
+ * migrations that a result has in its plan, and left out where it has none. children
+ * stand before the parameters.
  *
  * @param {object} props
  * @param {Shown} props.plan
  * @param {FlowsKnown} [props.flows]
  * @param {Record<string, number> | null} [props.counts]
- * @param {Newer | null} [props.newer]
  * @param {Children} [props.children]
  */
-export function PlanFigures({ plan, flows, counts, newer = null, children }) {
+export function PlanFigures({ plan, flows, counts, children }) {
   useStateUnit()
   const { query } = useRoute()
   const own = useMemo(
@@ -50,9 +48,10 @@ export function PlanFigures({ plan, flows, counts, newer = null, children }) {
         : {},
     [plan, flows],
   )
+  const newer = newerOf(plan)
   const shownFlows = flows ?? own.flows
   return html`
-    <${Headline} plan=${plan} newer=${newer} />
+    <${Headline} plan=${plan} />
     ${newer && html`<${NewerFigures} newer=${newer} bound=${plan.parameters.theta_max} />`}
     <${PlanStats} plan=${plan} />
     <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />

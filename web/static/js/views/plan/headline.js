@@ -3,10 +3,8 @@
 import { count, counted, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
-import { NewerShort } from '../../newer.js'
+import { newerOf, NewerShort } from '../../newer.js'
 import { tableOf } from '../../words.js'
-
-/** @import { Newer } from '../../newer.js' */
 
 /** @param {number[]} ids */
 const named = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
@@ -23,9 +21,10 @@ function movement({ migration: { keys, state: moved, fraction } }) {
  * The headline of a plan: what it does to instances, state, θ and the table, and what
  * newer statistics say of it.
  *
- * @param {{ plan: AnyPlan, newer: Newer | null }} props
+ * @param {{ plan: AnyPlan }} props
  */
-export function Headline({ plan, newer }) {
+export function Headline({ plan }) {
+  const newer = newerOf(plan)
   const added = plan.instances.filter((i) => i.added).map((i) => i.id)
   const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
   const bound = plan.parameters.theta_max
