@@ -332,6 +332,40 @@ func TestKeyInTwoReports(t *testing.T) {
 	}
 }
 
+// TestShareAcrossARescale: a key is held back while a share of its state moves to where
+// the hash puts it before and afterwards; one that the hash moves routers find themselves.
+func TestShareAcrossARescale(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":3,"hash":{"function":"modulo"}}`)
+	var stays, goes string // by the hash
+	for i := 0; stays == "" || goes == ""; i++ {
+		key := fmt.Sprint("k", i)
+		switch h := planner.KeyHash([]byte(key)); {
+		case h%3 == 0 && h%2 == 0:
+			stays = key
+		case h%3 == 2:
+			goes = key
+		}
+	}
+	named := func(keys ...string) string {
+		var rows []string
+		for _, key := range keys {
+			rows = append(rows, fmt.Sprintf(`{"key":%q,"cost":1,"state":5}`, key))
+		}
+		return `{"keys":[` + strings.Join(rows, ",") + `]}`
+	}
+	e.report(1, 0, named(stays)).want(http.StatusCreated)
+	e.report(1, 1, named(stays)).want(http.StatusCreated)
+	e.report(1, 2, named(goes)).want(http.StatusCreated)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"theta_max":9,"hash":{"function":"modulo"}}`).want(http.StatusOK)
+	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
+	e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
+	table := string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body)
+	if !strings.Contains(table, `"set":[{"key":"`+stays+`","instance":0}]`) {
+		t.Errorf("%s stays, %s goes: %s", stays, goes, table)
+	}
+}
+
 // TestReportsOfAnOlderTable: keys are where the committed table puts them.
 func TestReportsOfAnOlderTable(t *testing.T) {
 	e := newEnv(t)

@@ -65,6 +65,19 @@ func (r *reader) placement(ctx context.Context, operator string, version int64) 
 	return r.placements.get(ctx, c.Config)
 }
 
+// hash is the hash function of a configuration; nil: the engine has its own.
+func (r *reader) hash(ctx context.Context, c Configuration) (planner.HashFunction, error) {
+	text, err := c.Encode()
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.placements.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return p.planner.Hash, nil
+}
+
 // newest is the placement of an operator's newest configuration.
 func (r *reader) newest(ctx context.Context, op store.Operator) (*placement, error) {
 	return r.placements.get(ctx, op.Config)

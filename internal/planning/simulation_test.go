@@ -1,77 +1,116 @@
 package planning_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
 
-var histories = flag.Int("histories", 300, "simulated histories of engines")
+var (
+	histories = flag.Int("histories", 300, "simulated histories of engines")
+	first     = flag.Uint64("first-history", 0, "the seed of the first one")
+)
 
 // TestStateFollowsTheRoute: after every commit, and after every plan that was given up,
-// the state of every key is where the committed table routes the key. Engines are
-// simulated with exact places of state: keys come and go between any two steps, statistics
-// are complete or partial, whole or in reports, of now or of an older table; operators are
-// rescaled; executors crash and are succeeded; plans are aborted half-way.
+// the state of every key is where the committed table, ring or ranges route the key.
+// Engines are simulated with exact places of state: keys come and go between any two
+// steps; statistics are complete or partial, whole or in reports, of now or of an older
+// table, late or sent twice; state is found where no table puts it; operators are
+// rescaled at any time; plans wait, expire, are replayed, rejected, carried out step by
+// step or with the engine at rest, and aborted half-way; executors crash and are
+// succeeded; instances crash and repeat what they did.
 func TestStateFollowsTheRoute(t *testing.T) {
 	t.Parallel()
-	e, n := newEnv(t), *histories
+	n := *histories
 	if testing.Short() {
 		n = min(n, 20)
 	}
-	for seed := range n {
-		s := newSimulation(e, uint64(seed))
-		for range 40 {
-			s.step()
+	var mu sync.Mutex
+	committed := map[planning.SchemeName]int{}
+	t.Run("histories", func(t *testing.T) {
+		const perStore = 100 // so that it stays small
+		for from := 0; from < n; from += perStore {
+			t.Run(fmt.Sprint(from), func(t *testing.T) {
+				t.Parallel()
+				e := newEnv(t)
+				for i := from; i < min(n, from+perStore) && !t.Failed(); i++ {
+					s := newSimulation(e, *first+uint64(i))
+					s.run()
+					mu.Lock()
+					committed[s.config.Scheme] += s.committed
+					mu.Unlock()
+				}
+			})
 		}
-		if t.Failed() {
-			t.Fatalf("history %d:\n%s", seed, strings.Join(s.log, "\n"))
+	})
+	t.Logf("%d histories, commits by scheme: %v", n, committed)
+	for _, scheme := range []planning.SchemeName{planning.SchemeTable, planning.SchemeRing, planning.SchemeRanges} {
+		if n > 10 && committed[scheme] == 0 {
+			t.Errorf("no plan under %s was committed", scheme)
 		}
 	}
 }
 
-// simulation is an engine with its operator, and all that is true of it.
+// simulation is the history of an operator and its engine.
 type simulation struct {
 	*env
-	random *rand.Rand
-	name   string
-	config planning.Configuration
-	// at is where the state of keys is. cost is their traffic in this interval.
-	at       map[string]int32
-	cost     map[string]float64
+	*engine
+	name     string
+	config   planning.Configuration
 	interval int64
-	seen     int64 // the table version that was committed throughout this interval
-	epoch    int64 // of the executor
-	log      []string
+	executor int64 // the epoch of the newest
+	flight   *flight
+	late     *closed // statistics that arrive later
+	// known are the faults that the statistics of plans told of.
+	known     map[string]map[string]int
+	configs   map[int64]planning.Configuration // by version
+	committed int
+	log       []string
 }
 
 func newSimulation(e *env, seed uint64) *simulation {
+	random := rand.New(rand.NewPCG(seed, 17))
 	s := &simulation{
-		env: e, random: rand.New(rand.NewPCG(seed, 17)), name: fmt.Sprintf("engine-%d", seed),
-		at: map[string]int32{}, cost: map[string]float64{},
+		env: e, engine: newEngine(random), name: fmt.Sprintf("engine-%d", seed), known: map[string]map[string]int{},
+		configs: map[int64]planning.Configuration{},
 	}
-	s.config = configuration(2 + s.random.IntN(3))
-	s.config.EntryGrace = s.random.IntN(3)
+	s.config = configuration(2 + random.IntN(3))
+	s.config.EntryGrace = random.IntN(3)
 	s.config.ThetaMax = 0.05
-	if s.random.IntN(2) == 0 {
+	s.config.RequireApproval = random.IntN(3) == 0
+	ttl := parameters.Duration(2 * time.Minute)
+	s.config.Approval.TTL = &ttl
+	if random.IntN(3) == 0 {
+		s.config.Approval.OnPending = "replace"
+	}
+	switch random.IntN(6) {
+	case 0:
+		s.config.Scheme, s.config.Hash = planning.SchemeRing, planning.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
+		s.config.Strategy = ""
+	case 1:
+		s.config.Scheme, s.config.Hash = planning.SchemeRanges, planning.Hash{}
+		s.config.Strategy = ""
+	case 2:
+		s.config.Hash = planning.Hash{Function: partitioner.Reported} // it is modulo
+	case 3:
 		s.config.Hash = planning.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
 	}
-	if s.random.IntN(3) == 0 {
-		limit := int64(s.random.IntN(4))
+	if s.config.Scheme == planning.SchemeTable && random.IntN(3) == 0 {
+		limit := int64(random.IntN(4))
 		s.config.TableLimit = &limit
 	}
-	s.config.RequireApproval = s.random.IntN(3) == 0
-	s.configure(s.name, s.config)
+	s.configs[s.configure(s.name, s.config).ConfigVersion] = s.config
 	return s
 }
 
@@ -79,175 +118,137 @@ func (s *simulation) note(format string, args ...any) {
 	s.log = append(s.log, fmt.Sprintf(format, args...))
 }
 
-// router sends keys by a table.
-type router struct {
-	entries map[string]int32
-	hash    planner.HashFunction
-}
-
-func newRouter(instances []planning.Instance, h planning.Hash, entries map[string]int32) router {
-	nodes := make([]partitioner.Instance, len(instances))
-	for i, d := range instances {
-		nodes[i] = partitioner.Instance{ID: d.ID, Tokens: d.Tokens}
-	}
-	hash, err := partitioner.New(partitioner.Config{Function: h.Function, TokensPerInstance: h.TokensPerInstance}, nodes)
-	if err != nil {
-		panic(err)
-	}
-	return router{entries, hash}
-}
-
-func (r router) route(key string) int32 {
-	if id, ok := r.entries[key]; ok {
-		return id
-	}
-	id, err := r.hash.Instance([]byte(key), planner.KeyHash([]byte(key)))
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
-// routers are those of the committed table, and of the one that is pending if there is
-// one.
-func (s *simulation) routers() (now router, next *router, view *planning.TableView) {
+// run lets a history take its course.
+func (s *simulation) run() {
 	s.Helper()
-	memory := s.budget.Lease(s.Context())
-	defer memory.Release()
-	view, err := s.Table(s.Context(), planning.TableQuery{Operator: s.name, Version: planning.NotAsked,
-		Since: planning.NotAsked}, memory)
-	if err != nil {
-		s.Fatal(err)
+	for range 45 {
+		s.step()
 	}
-	entries := map[string]int32{}
-	set, _ := partEntries(s.T, view.Parts)
-	maps.Copy(entries, set)
-	now = newRouter(view.Instances, *view.Hash, entries)
-	if view.NextPlan == nil {
-		return now, nil, view
-	}
-	after := maps.Clone(entries)
-	set, unset := partEntries(s.T, view.NextPlan.Parts)
-	maps.Copy(after, set)
-	for _, key := range unset {
-		delete(after, key)
-	}
-	pending := newRouter(view.NextPlan.Instances, *view.NextPlan.Hash, after)
-	return now, &pending, view
-}
-
-// traffic sends tuples; those of keys that are on their way are held back.
-func (s *simulation) traffic(now router, next *router) {
-	for range 1 + s.random.IntN(6) {
-		key := fmt.Sprint("k", s.random.IntN(14))
-		to := now.route(key)
-		if next != nil && next.route(key) != to {
-			continue
-		}
-		if at, ok := s.at[key]; ok && at != to {
-			continue // a drifted key on its way to where it is routed
-		}
-		s.at[key] = to
-		s.cost[key] += float64(1 + s.random.IntN(9))
+	if s.Failed() {
+		s.Errorf("%s:\n%s", s.name, strings.Join(s.log, "\n"))
 	}
 }
 
 // step lets something happen.
 func (s *simulation) step() {
 	s.Helper()
-	now, next, view := s.routers()
-	s.traffic(now, next)
-	switch s.random.IntN(10) {
+	view := s.look()
+	s.traffic()
+	switch s.random.IntN(16) {
 	case 0:
 		s.rescale()
-	case 1: // state that was not used for long goes
-		for _, key := range slices.Sorted(maps.Keys(s.at)) {
-			if s.random.IntN(4) == 0 && (next == nil || next.route(key) == now.route(key)) {
-				delete(s.at, key)
-				delete(s.cost, key)
-				s.note("the state of %s is gone", key)
-			}
+	case 1:
+		for _, key := range s.forget() {
+			s.note("the state of %s is gone", key)
 		}
-	default:
+	case 2:
+		s.pass(time.Minute)
+		s.note("a minute passes")
+	case 3:
+		s.replay()
+	case 4:
+		s.resume()
+	case 5, 6:
 		s.plan(view)
+	default:
+		if s.flight == nil {
+			s.plan(view)
+		} else {
+			s.progress()
+		}
 	}
-	if !s.Failed() {
+	if s.flight == nil && !s.Failed() {
+		s.look()
 		s.check()
 	}
 }
 
 func (s *simulation) rescale() {
 	n := 1 + s.random.IntN(4)
-	if op, err := s.Operator(s.Context(), s.name); err != nil || op.CurrentPlan != "" && op.CurrentStatus.InFlight() {
-		return
-	}
 	s.config.Instances = configuration(n).Instances
-	s.configure(s.name, s.config)
-	s.note("%d instances", n)
+	complete, err := planning.NewConfiguration(s.config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	op, err := s.Configure(s.Context(), s.name, complete, anyway, true, nil)
+	if err == nil {
+		s.configs[op.ConfigVersion] = s.config
+	}
+	s.note("%d instances (%v)", n, err)
 }
 
-// plan closes the interval and carries out what is planned, or another plan that waits.
+// plan closes the interval, and decides on what is planned.
 func (s *simulation) plan(view *planning.TableView) {
 	s.Helper()
-	st := s.statistics(view.Version)
+	fault := ""
+	if s.flight == nil && s.config.Scheme == planning.SchemeTable && s.random.IntN(4) == 0 {
+		fault = s.fault(instancesOf(view))
+	}
+	st := s.close(view.Version, s.config)
+	st.Interval = s.interval
 	s.interval++
-	now, next, _ := s.routers()
-	s.traffic(now, next) // before the statistics arrive
-	p, err := s.propose(st, view)
+	if fault != "" {
+		s.note("state of %s is found at %d, and more at %d", fault, s.at[fault], s.strays[fault])
+	}
+	s.traffic() // before the statistics arrive
+	if s.late != nil {
+		late := s.late
+		s.late = nil
+		s.propose(late, view)
+	} else if s.random.IntN(6) == 0 {
+		s.late = st
+		return
+	}
+	s.propose(st, view)
+}
+
+// propose posts the statistics whole, or what of them each instance reports.
+func (s *simulation) propose(st *closed, view *planning.TableView) {
+	s.Helper()
+	var in planning.Proposal
+	tells := !st.Partial && st.Instance != nil && (st.TableVersion == nil || *st.TableVersion == view.Version)
+	if st.Partial || st.Instance == nil || s.random.IntN(3) > 0 {
+		in.Statistics, tells = st.Statistics, tells && len(st.strays) == 0 // rows name each key once
+	} else {
+		missing, err := s.report(st, view)
+		if err != nil {
+			s.note("report of interval %d: %v", st.Interval, err)
+			return
+		}
+		tells = tells && missing == planning.MissingFail
+		for _, at := range st.strays { // one that was removed says nothing
+			tells = tells && slices.Contains(instancesOf(view), at)
+		}
+		in.Statistics = &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
+			Interval: st.Interval}
+		in.Reports = &planning.ReportsQuery{Missing: missing}
+	}
+	p, err := s.post(in)
 	if err != nil {
 		s.note("interval %d: %v", st.Interval, err)
 		return
 	}
-	s.note("interval %d of %d keys (partial %v, version %v): %s %s %v, awaits %v, %d keys move, table %d→%d\n%s",
-		st.Interval, st.Len(), st.Partial, st.TableVersion, p.ID, p.Status, p.Causes, p.Awaited, p.MigrationKeys,
-		p.TableBefore, p.TableAfter,
-		text(s.T, p.Lists.Change...))
-	now, next, _ = s.routers()
-	s.traffic(now, next) // before the plan is approved
-	if p.Status == "proposed" {
-		if s.random.IntN(4) == 0 {
-			return // it goes on waiting
+	s.note("interval %d of %d keys (partial %v, version %v, reports %v, tells %v): %s %s %v, awaits %v, %d keys move, "+
+		"table %d→%d\n%s", st.Interval, st.Len(), st.Partial, st.TableVersion, in.Reports != nil, tells, p.ID, p.Status,
+		p.Causes, p.Awaited, p.MigrationKeys, p.TableBefore, p.TableAfter, changeText(s.T, p))
+	if _, again := s.known[p.ID]; tells && !again {
+		s.known[p.ID] = st.faults
+	}
+	if s.random.IntN(8) == 0 {
+		if again, err := s.post(in); err == nil && again.ID != p.ID {
+			s.Errorf("the same statistics make plan %s, and then %s", p.ID, again.ID)
 		}
-		s.took(s.Approve(s.Context(), step(p)))
-		p.Status = "approved"
 	}
-	if p.Status == "approved" && s.random.IntN(6) > 0 {
-		s.handOver(p)
-	}
-	s.seen = -1
-	clear(s.cost)
-	for key := range s.at {
-		s.cost[key] = 0
-	}
+	s.look()
+	s.traffic() // before the plan is approved
+	s.decide(p.ID, p.Status)
 }
 
-// propose posts the statistics whole, or what of them each instance reports.
-func (s *simulation) propose(st *planning.Statistics, view *planning.TableView) (*planning.StoredPlan, error) {
-	if st.Partial || st.Instance == nil || s.random.IntN(3) > 0 {
-		return s.post(planning.Proposal{Statistics: st})
+func changeText(t *testing.T, p *planning.StoredPlan) string {
+	if len(p.Lists.Change) == 2 {
+		return text(t, p.Lists.Change...)
 	}
-	missing := planning.MissingFail
-	for _, d := range view.Instances {
-		if s.random.IntN(6) == 0 {
-			missing = []planning.MissingReports{planning.MissingFreeze, planning.MissingCarry}[s.random.IntN(2)]
-			continue
-		}
-		share := &planner.Statistics{Keys: planner.NewKeys(st.Len()), Cost: []float64{}, State: []float64{}}
-		for i, id := range st.Instance {
-			if id == d.ID {
-				share.Keys.Append(st.Keys.At(i))
-				share.Cost, share.State = append(share.Cost, st.Cost[i]), append(share.State, st.State[i])
-			}
-		}
-		report := &planning.Statistics{Statistics: share, Interval: st.Interval, TableVersion: st.TableVersion}
-		if _, err := s.PutReport(s.Context(), s.name, d.ID, report, nil); err != nil {
-			return nil, err
-		}
-	}
-	return s.post(planning.Proposal{
-		Statistics: &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: st.Interval},
-		Reports:    &planning.ReportsQuery{Missing: missing},
-	})
+	return ""
 }
 
 func (s *simulation) post(in planning.Proposal) (*planning.StoredPlan, error) {
@@ -256,162 +257,164 @@ func (s *simulation) post(in planning.Proposal) (*planning.StoredPlan, error) {
 	return s.Propose(s.Context(), s.name, in)
 }
 
-// statistics says what is known of the interval.
-func (s *simulation) statistics(version int64) *planning.Statistics {
-	if s.seen < 0 {
-		s.seen = version
-	}
-	keys := slices.SortedFunc(maps.Keys(s.at),
-		func(a, b string) int { return cmp.Or(cmp.Compare(s.cost[b], s.cost[a]), strings.Compare(a, b)) })
-	st := &planner.Statistics{Keys: planner.NewKeys(len(keys))}
-	heavy := len(keys)
-	if len(keys) > 3 && s.random.IntN(3) == 0 {
-		st.Partial, heavy = true, 3
-	}
-	rest := map[int32]*planner.Residual{}
-	for i, key := range keys {
-		if i < heavy {
-			st.Keys.Append([]byte(key))
-			st.Cost, st.State, st.Instance = append(st.Cost, s.cost[key]), append(st.State, 1), append(st.Instance, s.at[key])
+// report has instances report their shares, and says what is asked to become of missing
+// ones.
+func (s *simulation) report(st *closed, view *planning.TableView) (planning.MissingReports, error) {
+	missing := planning.MissingFail
+	for _, id := range instancesOf(view) {
+		if s.random.IntN(8) == 0 {
+			missing = []planning.MissingReports{planning.MissingFreeze, planning.MissingCarry}[s.random.IntN(2)]
 			continue
 		}
-		r := rest[s.at[key]]
-		if r == nil {
-			r = &planner.Residual{Instance: s.at[key]}
-			rest[s.at[key]] = r
+		share := &planner.Statistics{Keys: planner.NewKeys(st.Len()), Cost: []float64{}, State: []float64{}}
+		if st.HashInstance != nil {
+			share.HashInstance = []int32{}
 		}
-		r.Cost, r.State, r.Keys = r.Cost+s.cost[key], r.State+1, r.Keys+1
+		for i, at := range st.Instance {
+			if stray, has := st.strays[string(st.Keys.At(i))]; at != id && !(has && stray == id) {
+				continue
+			}
+			share.Keys.Append(st.Keys.At(i))
+			share.Cost, share.State = append(share.Cost, st.Cost[i]), append(share.State, st.State[i])
+			if st.HashInstance != nil {
+				share.HashInstance = append(share.HashInstance, st.HashInstance[i])
+			}
+		}
+		report := &planning.Statistics{Statistics: share, Interval: st.Interval, TableVersion: st.TableVersion}
+		if missing == planning.MissingFail && s.random.IntN(10) == 0 {
+			missing = planning.MissingFreeze // some are partial
+			share.Partial = true
+			last := share.Len() - 1
+			if last >= 0 {
+				share.Residual = []planner.Residual{{Instance: id, Cost: share.Cost[last], State: share.State[last], Keys: 1}}
+				share.Keys = head(share.Keys, last)
+				share.Cost, share.State = share.Cost[:last], share.State[:last]
+				if share.HashInstance != nil {
+					share.HashInstance = share.HashInstance[:last]
+				}
+			}
+		}
+		if _, err := s.PutReport(s.Context(), s.name, id, report, nil); err != nil {
+			return missing, err
+		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(rest)) {
-		st.Residual = append(st.Residual, *rest[id])
-	}
-	out := &planning.Statistics{Statistics: st, Interval: s.interval, TableVersion: &s.seen}
-	seen := s.seen
-	out.TableVersion = &seen
-	if s.random.IntN(4) == 0 {
-		st.Instance, out.TableVersion = nil, nil // the engine does not say where keys are
+	return missing, nil
+}
+
+func head(keys *planner.Keys, n int) *planner.Keys {
+	out := planner.NewKeys(n)
+	for i := range n {
+		out.Append(keys.At(i))
 	}
 	return out
+}
+
+// replay proposes another plan of earlier statistics.
+func (s *simulation) replay() {
+	s.Helper()
+	plans, _, err := s.Plans(s.Context(), planning.PlanFilter{Operator: s.name, Limit: 3})
+	if err != nil || len(plans) == 0 {
+		return
+	}
+	memory := s.budget.Lease(s.Context())
+	defer memory.Release()
+	of := plans[s.random.IntN(len(plans))].ID
+	r, err := s.Replay(s.Context(), of, memory)
+	if err != nil {
+		s.note("replay of %s: %v", of, err)
+		return
+	}
+	p, err := r.Parameters()
+	if err != nil {
+		s.Fatal(err)
+	}
+	strategy := []string{"mintable", "minmig", "llfd", "optimal"}[s.random.IntN(4)]
+	q, err := r.Propose(s.Context(), planning.Trial{Strategy: strategy, Parameters: p}, planning.Transition{}, nil)
+	if err != nil {
+		s.note("replay of %s: %v", of, err)
+		return
+	}
+	s.note("replay of %s: %s %s awaits %v\n%s", of, q.ID, q.Status, q.Awaited, changeText(s.T, q))
+	if _, again := s.known[q.ID]; !again {
+		s.known[q.ID] = s.known[of]
+	}
+	s.decide(q.ID, q.Status)
+}
+
+// resume takes up a plan that was left waiting.
+func (s *simulation) resume() {
+	s.Helper()
+	op, err := s.Operator(s.Context(), s.name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if op.CurrentPlan != "" {
+		s.decide(op.CurrentPlan, op.CurrentStatus)
+	}
+}
+
+// on is a step on a plan that nothing guards.
+func on(id string) planning.Step {
+	return planning.Step{Plan: id, Guard: func(planning.Plan) error { return nil }}
+}
+
+// decide approves or rejects a plan, and has it carried out, if it is not left alone.
+func (s *simulation) decide(id string, status planning.Status) {
+	s.Helper()
+	if status == "proposed" {
+		switch s.random.IntN(6) {
+		case 0:
+			return // it goes on waiting
+		case 1:
+			s.took(s.Reject(s.Context(), on(id)))
+			return
+		}
+		status = s.took(s.Approve(s.Context(), on(id))).Status
+	}
+	if status != "approved" || s.flight != nil {
+		return
+	}
+	switch s.random.IntN(6) {
+	case 0:
+	case 1:
+		s.stopTheWorld(id)
+	default:
+		s.start(id)
+	}
 }
 
 func (s *simulation) took(p planning.Plan, err error) planning.Plan {
 	s.Helper()
 	if err != nil {
 		s.note("refused: %v", err)
-	} else {
-		s.note("%s is %s", p.ID, p.Status)
+		return planning.Plan{}
 	}
+	s.note("%s is %s", p.ID, p.Status)
 	return p
 }
 
-// handOver carries a plan out by what routers are told, not by the list of migrations.
-func (s *simulation) handOver(p *planning.StoredPlan) {
-	s.Helper()
-	s.epoch++
-	executor := planning.Executor{Name: "first", Epoch: s.epoch}
-	if started := s.took(s.Start(s.Context(), step(p), executor)); started.Status != "applying" {
-		return
+// instancesOf are the ids of the instances that the committed table pins.
+func instancesOf(view *planning.TableView) []int32 {
+	out := make([]int32, len(view.Instances))
+	for i, d := range view.Instances {
+		out[i] = d.ID
 	}
-	before := maps.Clone(s.at)
-	now, next, view := s.routers()
-	s.traffic(now, next)
-	awaits := slices.Clone(view.NextPlan.Plan.Awaited)
-	s.random.Shuffle(len(awaits), func(i, j int) { awaits[i], awaits[j] = awaits[j], awaits[i] })
-	moved := map[string]int32{} // from where
-	for i, id := range awaits {
-		for _, key := range slices.Sorted(maps.Keys(s.at)) {
-			if to := next.route(key); s.at[key] == id && to != id && slices.Contains(awaits, to) {
-				if _, again := moved[key]; !again {
-					moved[key], s.at[key] = id, to
-				}
-			}
-		}
-		s.traffic(now, next)
-		switch s.random.IntN(12) {
-		case 0:
-			s.epoch++
-			executor = planning.Executor{Name: "successor", Epoch: s.epoch}
-			s.took(s.Start(s.Context(), step(p), executor))
-		case 1:
-			s.giveUp(p, executor, moved)
-			return
-		case 2: // an older executor is heard no more
-			if _, err := s.Acknowledge(s.Context(), step(p), executor.Epoch-1, []int32{id}); err == nil {
-				s.Errorf("an ack with the epoch before %d was taken", executor.Epoch)
-			}
-		}
-		if i+1 == len(awaits) {
-			s.note("moved %v, state was at %v", moved, before)
-		}
-		s.took(s.Acknowledge(s.Context(), step(p), executor.Epoch, []int32{id}))
-	}
-	if len(awaits) == 0 {
-		s.took(s.Commit(s.Context(), step(p), false))
-	}
+	return out
 }
 
-// giveUp takes all state back.
-func (s *simulation) giveUp(p *planning.StoredPlan, executor planning.Executor, moved map[string]int32) {
-	s.Helper()
-	s.took(s.Abort(s.Context(), step(p), executor.Epoch, false))
-	if s.random.IntN(2) == 0 {
-		// Statistics are taken while state is on its way; they arrive later.
-		st := s.statistics(s.seen)
-		defer func() {
-			s.interval++
-			if q, err := s.post(planning.Proposal{Statistics: st}); err == nil {
-				s.note("late: %s of %d drifted keys", q.Status, q.DriftedKeys)
-				if q.DriftedKeys > 0 {
-					s.Errorf("%d keys are believed to be where they were on their way", q.DriftedKeys)
-				}
-				if q.Status == "approved" || q.Status == "proposed" {
-					if q.Status == "proposed" {
-						s.took(s.Approve(s.Context(), step(q)))
-					}
-					s.handOver(q)
-				}
-			}
-		}()
-	}
-	for key, from := range moved {
-		if _, ok := s.at[key]; ok {
-			s.at[key] = from
-		}
-	}
-	s.took(s.Abort(s.Context(), step(p), executor.Epoch, true))
-}
-
-// check fails unless the state of every key is where the committed table routes the key.
+// check fails unless the state of every key is where the committed table routes the key,
+// but for what a fault put elsewhere and no committed plan knew of.
 func (s *simulation) check() {
 	s.Helper()
-	now, next, _ := s.routers()
-	if next != nil {
-		return
-	}
 	for _, key := range slices.Sorted(maps.Keys(s.at)) {
-		if to := now.route(key); to != s.at[key] {
+		if _, faulty := s.faults[key]; faulty {
+			continue
+		}
+		if to := s.routes.route(key); to != s.at[key] {
 			s.Errorf("%s is routed to %d, and its state is at %d", key, to, s.at[key])
 		}
-	}
-}
-
-// partEntries reads the entries and the removed keys of parts.
-func partEntries(t *testing.T, parts []planning.Part) (set map[string]int32, unset []string) {
-	t.Helper()
-	set = map[string]int32{}
-	for _, part := range parts {
-		switch list := part.List.(type) {
-		case statsio.Records[statsio.Entry]:
-			for e := range list {
-				set[string(e.Key)] = e.Instance
-			}
-		case statsio.Records[statsio.UnsetKey]:
-			for key := range list {
-				unset = append(unset, string(key))
-			}
-		default:
-			t.Fatalf("a part of %T", list)
+		if at, has := s.strays[key]; has {
+			s.Errorf("%s is routed to %d, and a part of its state is at %d", key, s.routes.route(key), at)
 		}
 	}
-	return set, unset
 }

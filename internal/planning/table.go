@@ -70,8 +70,8 @@ func unplaced(b *base, st *Statistics) error {
 	for i := range st.Len() {
 		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.outdated(b.op.TableVersion)
 		if key := st.Keys.At(i); !said && b.table.Find(key, st.Keys.Hash(i)) < 0 {
-			return refuse(HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the engine's "+
-				"own, and neither the statistics nor the routing table say where key %q is.", key))
+			return refuse(HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the "+
+				"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
 		}
 	}
 	return nil
@@ -255,27 +255,54 @@ func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, 
 
 // pending names every key that must be held back while its state moves: those whose
 // route changes, and drifted ones that move to where they are routed already. After a
-// change of the hash routers compare the routes themselves.
+// change of the hash routers compare the routes themselves, so that only the latter count
+// beside the entries.
 func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error) {
-	if in.Plan.DriftedKeys == 0 || in.Plan.Classes || !samePlacement(in.now, in.target) {
+	if in.Plan.DriftedKeys == 0 || in.Plan.Classes {
 		return changeParts(in.Changes), &in.target.Hash, nil
 	}
 	moved, err := s.migrations(ctx, r, in.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
+	mayStay, err := in.mayStay(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	held, all := slices.Clone(in.Changes), moved.(keyMigrations)
 	for i := range all.Len() {
-		key := all.Key(i)
+		key, to := all.Key(i), all.Keyless(i).To
 		_, changes := slices.BinarySearchFunc(in.Changes, key,
 			func(c store.Change, k []byte) int { return bytes.Compare(c.Key, k) })
-		if !changes {
-			held = append(held, store.Change{Key: key, Old: store.NoInstance, New: all.Keyless(i).To})
+		if !changes && mayStay(key, to) {
+			held = append(held, store.Change{Key: key, Old: store.NoInstance, New: to})
 		}
 	}
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
 	return changeParts(held), &in.target.Hash, nil
+}
+
+// mayStay tells of keys without a change of their entry that go to an instance whether
+// they may be routed there already. The engine's own hash leaves that open.
+func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, to int32) bool, error) {
+	anyway := func([]byte, int32) bool { return true }
+	if samePlacement(in.now, in.target) {
+		return anyway, nil
+	}
+	now, err := r.hash(ctx, in.now)
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.hash(ctx, in.target)
+	if now == nil || next == nil || err != nil {
+		return anyway, err
+	}
+	return func(key []byte, to int32) bool {
+		hash := planner.KeyHash(key)
+		return instanceBy(next, key, hash) != to || // it has an entry
+			instanceBy(now, key, hash) == to
+	}, nil
 }
 
 func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }
