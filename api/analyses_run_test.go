@@ -73,7 +73,7 @@ func TestProgress(t *testing.T) {
 				done[p.Phase] = p.Done
 			}
 			begin := bytes.LastIndex(bytes.TrimSuffix(a.body, []byte("\n")), []byte("\n")) + 1
-			equalText(t, "the last line", string(a.body[begin:]), `{"result":`+string(alone.body)+"}\n")
+			equalText(t, "the last line", string(a.body[begin:]), `{"result":`+string(bytes.TrimSpace(alone.body))+"}\n")
 		})
 	}
 }

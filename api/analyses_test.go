@@ -97,9 +97,10 @@ func (k kind) expect(t testing.TB, in *analyses.Input) string {
 	return string(out)
 }
 
+// equalText compares texts, which may end with their line or not.
 func equalText(t testing.TB, what, got, want string) {
 	t.Helper()
-	if got != want {
+	if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
 		t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
 	}
 }

@@ -3,6 +3,8 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -133,4 +135,60 @@ func TestWhatIfQuery(t *testing.T) {
 		"?instances")
 	e.do("POST", "/v1/what-if?instances=0:0,1:2", rows, csv).fails(http.StatusUnprocessableEntity, "invalid",
 		"?instances")
+}
+
+// TestWhatIfLines: the results as NDJSON are those of JSON, and as CSV a table whose
+// parameters can be asked for again.
+func TestWhatIfLines(t *testing.T) {
+	e := newEnv(t)
+	const rows = "key,cost,state,hash_instance\na,6,10,0\nb,3,20,0\nc,3,30,1\n"
+	const query = "/v1/what-if?instances=2&theta_max=0,0.5&table_limit=0,null&strategies=optimal,lpt"
+	accept := func(media, more string) string {
+		a := e.do("POST", query+more, rows, csv, "Accept: "+media).want(http.StatusOK)
+		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, media) {
+			t.Errorf("%s is answered with %s", media, got)
+		}
+		return string(a.body)
+	}
+	whole := accept("application/json", "&plans=true")
+	_, list, _ := strings.Cut(whole, `"results":[`)
+	lines := strings.TrimSuffix(accept("application/x-ndjson", "&plans=true"), "\n")
+	timing := regexp.MustCompile(`"timing":{[^}]*}`)
+	if got, want := timing.ReplaceAllString(strings.ReplaceAll(lines, "\n", ","), ""),
+		timing.ReplaceAllString(strings.TrimSuffix(strings.TrimSpace(list), "]}"), ""); got != want {
+		t.Errorf("lines\n%s\nresults\n%s", got, want)
+	}
+	table := strings.Split(strings.TrimSuffix(accept("text/csv", ""), "\n"), "\n")
+	if len(table) != 1+8 {
+		t.Fatalf("%q", table)
+	}
+	var out whatIfAnswer
+	e.do("POST", query, rows, csv).want(http.StatusOK).into(&out)
+	names := strings.Split(table[0], ",")
+	for i, line := range table[1:] {
+		cells, r := strings.Split(line, ","), out.Results[i]
+		cell := func(name string) string { return cells[slices.Index(names, name)] }
+		limit := "none"
+		if r.Parameters.TableLimit != nil {
+			limit = fmt.Sprint(*r.Parameters.TableLimit)
+		}
+		for name, want := range map[string]any{
+			"strategy": r.Strategy, "theta_max": r.Parameters.ThetaMax, "table_limit": limit, "sigma": "auto",
+			"pareto": r.Pareto, "balanced": r.Balanced, "theta_after": r.Theta.After, "migrated_state": r.Migration.State,
+			"table_size_after": r.RoutingTable.SizeAfter,
+		} {
+			if got := cell(name); got != fmt.Sprint(want) {
+				t.Errorf("%s of result %d is %s, want %v", name, i, got, want)
+			}
+		}
+	}
+	e.do("POST", query+"&plans=true", rows, csv, "Accept: text/csv").fails(unprocessable, "invalid", "?plans")
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":2},"keys":[],"plans":true}`, "Accept: text/csv").
+		fails(unprocessable, "invalid", "/plans")
+	e.do("POST", query, rows, csv, "Accept: text/html").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	binary := e.do("POST", "/v1/what-if?instances=2&hash_function=reported&key_encoding=base64&plans=true",
+		"key,cost,hash_instance\n/w==,3,0\nYQ==,3,0\n", csv, "Accept: application/x-ndjson").want(http.StatusOK)
+	if binary.header.Get("Plannerd-Key-Encoding") != "base64" {
+		t.Errorf("%v", binary.header)
+	}
 }

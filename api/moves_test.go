@@ -490,12 +490,12 @@ func TestCaller(t *testing.T) {
 		alice: `{"access":true,"name":"alice","role":"approver","operators":["clicks*","share?"]}`,
 		root:  `{"access":true,"name":"root","role":"admin","operators":null}`,
 	} {
-		if got := string(e.do("GET", "/v1/caller", "", header).want(http.StatusOK).body); got != want {
+		if got := string(e.do("GET", "/v1/caller", "", header).want(http.StatusOK).body); got != want+"\n" {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	const anybody = `{"access":false,"name":null,"role":"admin","operators":null}`
-	if got := string(newEnv(t).do("GET", "/v1/caller", "").want(http.StatusOK).body); got != anybody {
+	if got := string(newEnv(t).do("GET", "/v1/caller", "").want(http.StatusOK).body); got != anybody+"\n" {
 		t.Errorf("without tokens: %s", got)
 	}
 }

@@ -474,7 +474,7 @@ func TestRefusedWhatIf(t *testing.T) {
 		post("malformed", `{"operator"`, badRequest, "malformed", ""),
 		post("content type", `a`, http.StatusUnsupportedMediaType, "unsupported_media_type", "",
 			"Content-Type: application/octet-stream"),
-		post("accept", `{}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
+		post("accept", `{}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/html"),
 		{"no instances", "POST", "/v1/what-if", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid", "?instances"},
 		{"NaN", "POST", "/v1/what-if?instances=2&theta_max=NaN", "key,cost\na,1\n", []string{csv}, unprocessable, "invalid",
 			"?theta_max"},

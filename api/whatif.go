@@ -43,6 +43,10 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	if in.Lists && c.media == mediaCSV {
+		st.refuse("plans", "has lists, for which there is no place in CSV: ask for application/x-ndjson")
+		return st.problem()
+	}
 	in.Memory = c.memory
 	results, front, err := s.service.WhatIf(c.Context(), in)
 	if err != nil {
@@ -157,9 +161,11 @@ type whatIfText struct {
 
 // resultText is one result.
 type resultText struct {
-	head  []byte               // open
-	sizes []byte               // a member of the head, open
-	plan  *planning.PlanResult // nil: its lists are not asked for
+	figures       whatIfResult
+	before, after int64                // entries of the table
+	head          []byte               // open
+	sizes         []byte               // a member of the head, open
+	plan          *planning.PlanResult // nil: its lists are not asked for
 }
 
 // writeTrials answers with results, which are in the order of the trials.
@@ -170,7 +176,14 @@ func writeTrials(
 	if err != nil {
 		return err
 	}
-	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, answer.write)
+	write, media := answer.write, mediaJSON
+	switch c.media {
+	case mediaNDJSON:
+		write, media = answer.writeLines, streamType(w, mediaNDJSON, answer.keys)
+	case mediaCSV:
+		write, media = answer.writeCSV, streamType(w, mediaCSV, keyCoder{})
+	}
+	return httpkit.WriteStream(w, c.Request, http.StatusOK, media, write)
 }
 
 // renderTrials renders the answer up to its lists.
@@ -204,11 +217,13 @@ func renderTrials(
 			return nil, err
 		}
 		r := &out.results[i]
+		r.before, r.after = p.TableBefore, p.TableAfter
 		r.sizes = appendSizes(nil, planning.SchemeTable, p.TableBefore, p.TableAfter)
-		if r.head, err = openObject(whatIfResult{
+		r.figures = whatIfResult{
 			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Pareto: front[i], Migrates: p.Migrates(),
 			figures: figuresOut(f, p.HotKeyList(), out.keys), WorkUnits: p.WorkUnits, Timing: timing(p.Took),
-		}); err != nil {
+		}
+		if r.head, err = openObject(r.figures); err != nil {
 			return nil, err
 		}
 	}
@@ -223,16 +238,21 @@ func (t *whatIfText) write(out *bufio.Writer) error {
 			return err
 		}
 		separator = ","
-		a.text(r.head)
-		a.text(r.sizes)
-		a.text([]byte("}"))
-		if r.plan != nil {
-			a.text([]byte(`,"plan":{`))
-			a.text(r.sizes[1:])
-			a.plan(r.plan.Lists()) // those of one plan at a time are in memory
-			a.text([]byte("}"))
-		}
-		a.text([]byte("}"))
+		a.result(&r)
 	}
 	return a.end("]}")
+}
+
+// result writes a result as an object.
+func (a answer) result(r *resultText) {
+	a.text(r.head)
+	a.text(r.sizes)
+	a.text([]byte("}"))
+	if r.plan != nil {
+		a.text([]byte(`,"plan":{`))
+		a.text(r.sizes[1:])
+		a.plan(r.plan.Lists()) // those of one plan at a time are in memory
+		a.text([]byte("}"))
+	}
+	a.text([]byte("}"))
 }

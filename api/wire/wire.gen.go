@@ -2866,6 +2866,14 @@ type UnmetConstraint string
 // Version A version of the routing table. 0 is the empty table of a new operator.
 type Version = int64
 
+// WhatIfCSV A header line with the names of the columns, then one line per result: `strategy`, the parameters of a grid as a query writes them,
+// and the figures that are single values, such as `theta_after`, `migrated_state`, `lower_bound` and `gap`, where an empty field is
+// null. `causes` are separated by spaces. There is no place for lists: `plans` is refused.
+type WhatIfCSV = string
+
+// WhatIfNDJSON A `WhatIfResult` per line.
+type WhatIfNDJSON = string
+
 // WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 // by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
 // cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a

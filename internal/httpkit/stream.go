@@ -56,6 +56,9 @@ func WriteStream(
 		streamBuffers.Put(out)
 	}()
 	err := body(out)
+	if err == nil && isJSON(contentType) {
+		err = out.WriteByte('\n')
+	}
 	if err == nil {
 		if !to.begun {
 			w.Header().Set("Content-Length", strconv.Itoa(out.Buffered()))

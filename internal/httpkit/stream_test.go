@@ -153,6 +153,9 @@ func streamed(t *testing.T, media string, n int) []byte {
 	if err := writeAs(&b, media, numbered(n, false)); err != nil {
 		t.Fatal(err)
 	}
+	if media == "application/json" {
+		b.WriteByte('\n')
+	}
 	return b.Bytes()
 }
 

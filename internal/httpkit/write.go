@@ -7,13 +7,22 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// WriteBody answers with a whole body.
+// WriteBody answers with a whole body. JSON ends with its line, so that the next prompt of
+// a terminal has its own.
 func WriteBody(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
+	if isJSON(contentType) {
+		body = append(body[:len(body):len(body)], '\n')
+	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // an error here means that the client is gone
+}
+
+// isJSON reports whether a body is one value of JSON.
+func isJSON(contentType string) bool {
+	return contentType == "application/json" || contentType == "application/problem+json"
 }
 
 // WriteJSON answers with v.
