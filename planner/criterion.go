@@ -1,34 +1,48 @@
 package planner
 
-import "math"
+import (
+	"math"
 
-// criterion is ψ: which key to take off an instance first. It returns the rank
-// of an item; items of equal rank are in canonical key order.
-type criterion func(p *problem) func(item int32) uint64
+	"plannerd/planner/internal/assign"
+)
 
-// highestCost is ψ of llfd and mintable.
-func highestCost(p *problem) func(int32) uint64 {
-	return func(item int32) uint64 { return descending(p.s.Cost[item]) }
+// criterion is ψ: which key to take off an instance first.
+type criterion struct {
+	// rank makes the ranks of the items of a problem, the first one least. Items of
+	// equal rank are in canonical key order.
+	rank func(p *assign.Problem) func(item int32) uint64
+	// byCost: the order is that of descending cost, in which candidates are placed.
+	byCost bool
 }
 
+// highestCost is ψ of llfd and mintable.
+var highestCost = criterion{byCost: true, rank: func(p *assign.Problem) func(int32) uint64 {
+	return func(item int32) uint64 { return assign.Descending(p.Items.Cost[item]) }
+}}
+
 // largestGamma is ψ of minmig and mixed: γ(k) = c(k)^β / S(k), the migration
-// priority index of mixed-routing §III-B. Costs and states are scaled first, so
-// that γ overflows only where the greatest is 10^300 times the least.
-func largestGamma(p *problem) func(int32) uint64 {
-	power := simplePower(p.o.beta())
+// priority index of mixed-routing §III-B.
+func largestGamma(o Options) criterion {
+	return criterion{rank: func(p *assign.Problem) func(int32) uint64 { return gammaRank(p, o.beta()) }}
+}
+
+// gammaRank scales costs and states first, so that γ overflows only where the
+// greatest is 10^300 times the least.
+func gammaRank(p *assign.Problem, beta float64) func(item int32) uint64 {
+	power := simplePower(beta)
 	if power == nil {
-		return largestLogGamma(p)
+		return logGammaRank(p, beta)
 	}
 	return func(item int32) uint64 {
-		c, s := p.s.Cost[item]*p.unitCost, p.s.state(int(item))*p.unitState
+		c, s := p.Items.Cost[item]*p.UnitCost, p.Items.StateOf(int(item))*p.UnitState
 		switch {
-		case p.s.Cost[item] == 0:
-			return descending(0)
+		case p.Items.Cost[item] == 0:
+			return assign.Descending(0)
 		case s == 0:
-			return descending(math.Inf(1))
+			return assign.Descending(math.Inf(1))
 		}
 		// A γ that underflows still precedes that of no cost.
-		return descending(max(power(c)/s, math.SmallestNonzeroFloat64))
+		return assign.Descending(max(power(c)/s, math.SmallestNonzeroFloat64))
 	}
 }
 
@@ -50,11 +64,10 @@ func simplePower(beta float64) func(float64) float64 {
 	return nil
 }
 
-// largestLogGamma ranks by log γ = β·log c − log S.
-func largestLogGamma(p *problem) func(int32) uint64 {
-	beta := p.o.beta()
+// logGammaRank ranks by log γ = β·log c − log S.
+func logGammaRank(p *assign.Problem, beta float64) func(item int32) uint64 {
 	return func(item int32) uint64 {
-		c, s := p.s.Cost[item], p.s.state(int(item))
+		c, s := p.Items.Cost[item], p.Items.StateOf(int(item))
 		switch {
 		case c == 0:
 			return math.MaxUint64
@@ -65,7 +78,7 @@ func largestLogGamma(p *problem) func(int32) uint64 {
 		if gamma < 0 {
 			return math.Float64bits(gamma) // a greater magnitude comes later
 		}
-		return descending(gamma) &^ (1 << 63)
+		return assign.Descending(gamma) &^ (1 << 63)
 	}
 }
 
@@ -84,14 +97,4 @@ func log2(x float64) float64 {
 		sum = float64(sum*square) + 1/float64(k)
 	}
 	return float64(e) + float64(2*math.Log2E*float64(s*sum))
-}
-
-// evenScale is the power of four that brings x, and all below, into [0,1].
-func evenScale(x float64) float64 {
-	if x == 0 {
-		return 1
-	}
-	_, e := math.Frexp(x)
-	e += e & 1
-	return math.Ldexp(1, -max(min(e, 1000), -1000))
 }

@@ -4,102 +4,78 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
 )
 
-// unmoved is the assignment F itself, hot keys included.
-func (p *problem) unmoved() *assignment {
-	a := &assignment{p: p, at: p.s.Current, load: p.before}
-	if p.s.Count != nil {
-		a.units, a.items = p.s.Count, upTo(p.s.Len())
-	}
-	return a
-}
-
-// finish computes the plan that an assignment stands for. It brings the shares of keys
-// together.
-func (p *problem) finish(name string, a *assignment) *Plan {
-	return p.judge(name, a, a.gather(a.moves()))
+// finish computes the plan that an assignment stands for, with what is known of it. It
+// brings the shares of keys together.
+func (x *planning) finish(name string, a *assign.Assignment, known bound.Evidence) *Plan {
+	return x.judge(name, a, x.gather(a, x.moves(a)), known)
 }
 
 // judge computes the plan that makes these moves, and ends with an assignment.
-func (p *problem) judge(name string, a *assignment, moves []Move) *Plan {
+func (x *planning) judge(name string, a *assign.Assignment, moves []Move, known bound.Evidence) *Plan {
+	p := x.p
 	plan := &Plan{
-		Snapshot: p.s, Strategy: name, Options: p.o,
-		EndReason: cmp.Or(p.meter.reason, EndCompleted), WorkUnits: p.meter.used,
-		Instances: make([]Load, len(p.s.Instances)),
-		score:     a.score(),
+		Snapshot: x.s, Strategy: name, Options: x.o, EndReason: endReasons[p.Meter.End], WorkUnits: p.Meter.Used,
+		Instances: make([]Load, len(p.Instances)),
+		score:     a.Score(),
 	}
-	f := finisher{p, a, plan}
+	f := finisher{x, a, plan}
 	plan.Moves = moves
-	if p.s.Count == nil {
+	if x.s.Count == nil {
 		f.entries()
 	}
 	f.migration()
 	f.loads()
 	f.table()
-	if p.s.Homeless {
+	if x.s.Homeless {
 		plan.Instances = plan.Instances[:len(plan.Instances)-1]
 	}
-	plan.HotKeys = p.hotKeys()
+	plan.HotKeys = hotKeys(p)
 	f.causes()
-	p.certify(plan)
+	f.certify(known)
 	return plan
 }
 
+var endReasons = [...]EndReason{
+	assign.Running: EndCompleted, assign.OutOfWork: EndWorkBudget, assign.Stopped: EndStopped,
+}
+
 type finisher struct {
-	p    *problem
-	a    *assignment
+	*planning
+	a    *assign.Assignment
 	plan *Plan
 }
 
 // moves is Δ(F,F') in canonical key order, then by destination.
-func (a *assignment) moves() []Move {
-	s := a.p.s
-	add := func(moves []Move, item, to int32, units int64) []Move {
-		if from := s.Current[item]; from != to {
-			moves = append(moves, Move{item, from, to, units, a.p.reason(item, from, to)})
-		}
-		return moves
-	}
+func (x *planning) moves(a *assign.Assignment) []Move {
 	var moves []Move
-	if s.Count == nil {
-		moves = collect(len(a.at), func(from, to int) (moves []Move) {
-			for i := from; i < to; i++ {
-				if a.at[i] != s.Current[i] {
-					moves = add(moves, int32(i), a.at[i], 1)
-				}
-			}
-			return moves
-		})
-	} else {
-		for _, x := range a.places() {
-			moves = add(moves, x.item, x.to, x.count)
-		}
+	for _, m := range a.Moves() {
+		moves = append(moves, Move{m.Item, m.From, m.To, m.Units, x.reason(m.Item, m.From, m.To)})
 	}
-	if len(moves) == 0 {
-		return nil
-	}
-	// Those of an item are in ascending order of destinations already.
-	return inOrder(moves, s.Keys, func(x *Move) int32 { return x.Item })
+	return moves
 }
 
 // gather adds to moves those of shares that are not where their items go.
-func (a *assignment) gather(moves []Move) []Move {
+func (x *planning) gather(a *assign.Assignment, moves []Move) []Move {
 	before := len(moves)
-	for _, x := range a.p.s.Shares {
-		if to := a.at[x.Row]; to != x.Instance {
-			moves = append(moves, Move{x.Row, x.Instance, to, 1, ReasonGather})
+	for _, y := range x.s.Shares {
+		if to := a.At[y.Row]; to != y.Instance {
+			moves = append(moves, Move{y.Row, y.Instance, to, 1, ReasonGather})
 		}
 	}
 	if len(moves) == before {
 		return moves
 	}
-	return inOrder(moves, a.p.s.Keys, func(x *Move) int32 { return x.Item })
+	return assign.InOrder(moves, x.p.Items, func(m *Move) int32 { return m.Item })
 }
 
 // reason says why an item goes from one instance to another.
-func (p *problem) reason(item, from, to int32) Reason {
-	s := p.s
+func (x *planning) reason(item, from, to int32) Reason {
+	s := x.s
 	home := to == s.Hash[item]
 	switch {
 	case s.Instances[from].Drained:
@@ -110,7 +86,7 @@ func (p *problem) reason(item, from, to int32) Reason {
 		return ReasonFill
 	case home:
 		return ReasonMoveBack
-	case p.before[from] > p.limit[from]:
+	case x.p.Before[from] > x.p.Limit[from]:
 		return ReasonOverload
 	}
 	return ReasonExchange
@@ -118,8 +94,8 @@ func (p *problem) reason(item, from, to int32) Reason {
 
 // entries collects how the table changes.
 func (f *finisher) entries() {
-	s, plan := f.p.s, f.plan
-	for i, d := range f.a.at {
+	s, plan := f.s, f.plan
+	for i, d := range f.a.At {
 		entry, old := int32(-1), NoInstance // the committed entry's index and instance
 		switch {
 		case s.Table == nil:
@@ -145,7 +121,7 @@ func (f *finisher) entries() {
 		}
 	}
 	if len(plan.Set) > 0 {
-		plan.Set = inOrder(plan.Set, s.Keys, func(x *Setting) int32 { return x.Item })
+		plan.Set = assign.InOrder(plan.Set, f.p.Items, func(x *Setting) int32 { return x.Item })
 	}
 	slices.SortFunc(plan.Unset, func(x, y Removal) int {
 		a, i := x.list(s)
@@ -156,10 +132,10 @@ func (f *finisher) entries() {
 
 func (f *finisher) migration() {
 	p, m := f.p, &f.plan.Migration
-	in, out := make([]int64, len(p.before)), make([]int64, len(p.before))
+	in, out := make([]int64, len(p.Before)), make([]int64, len(p.Before))
 	state, chosen, keys := int64(0), int64(0), int64(0)
 	for _, x := range f.plan.Moves {
-		moved := p.state.Fixed(p.s.StateOf(x)) * x.Count
+		moved := p.State.Fixed(f.s.StateOf(x)) * x.Count
 		m.Keys += x.Count
 		state += moved
 		out[x.From] += moved
@@ -172,43 +148,43 @@ func (f *finisher) migration() {
 		f.plan.Instances[x.To].KeysAfter += x.Count
 	}
 	for d := range in {
-		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.state.Float(in[d]), p.state.Float(out[d])
+		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.State.Float(in[d]), p.State.Float(out[d])
 	}
-	m.State = p.state.Float(state)
-	m.Objective = p.objective(chosen, keys)
-	if p.totalState > 0 {
-		m.Fraction = float64(state) / float64(p.totalState)
+	m.State = p.State.Float(state)
+	m.Objective = p.Objective(chosen, keys)
+	if p.TotalState > 0 {
+		m.Fraction = float64(state) / float64(p.TotalState)
 	}
 }
 
 // loads fills in the figures of the instances and those that follow from them.
 func (f *finisher) loads() {
 	p, plan := f.p, f.plan
-	scale := p.cost.Float(1)
-	for d := range p.s.Instances {
+	scale := p.Cost.Float(1)
+	for d, y := range f.s.Instances {
 		x := &plan.Instances[d]
-		x.Before, x.After = p.cost.Float(p.before[d]), p.cost.Float(f.a.load[d])
-		x.KeysBefore = p.keysBefore[d]
+		x.Before, x.After = p.Cost.Float(p.Before[d]), p.Cost.Float(f.a.Load[d])
+		x.KeysBefore = p.NamedOn[d] + y.ResidualKeys
 		x.KeysAfter += x.KeysBefore
-		x.Fair = p.fair[d] * scale
-		x.Max = (1 + p.o.ThetaMax) * p.fair[d] * scale
-		x.Bound = p.bound[d] * scale
+		x.Fair = p.Fair[d] * scale
+		x.Max = (1 + f.o.ThetaMax) * p.Fair[d] * scale
+		x.Bound = p.Bound[d] * scale
 	}
-	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = p.imbalance(p.before)
-	plan.Theta.After, plan.Underload.After, plan.Skewness.After = p.imbalance(f.a.load)
+	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(p, p.Before)
+	plan.Theta.After, plan.Underload.After, plan.Skewness.After = imbalance(p, f.a.Load)
 	plan.Balanced = true
-	for _, d := range p.live {
-		plan.Balanced = plan.Balanced && f.a.load[d] <= p.maximum[d]
+	for _, d := range p.Live {
+		plan.Balanced = plan.Balanced && f.a.Load[d] <= p.Maximum[d]
 	}
 }
 
 // imbalance returns the largest over- and underload relative to the fair load,
 // and the workload skewness max L / mean L, over the live instances.
-func (p *problem) imbalance(load []int64) (theta, underload, skewness float64) {
+func imbalance(p *assign.Problem, load []int64) (theta, underload, skewness float64) {
 	sum, greatest := 0.0, 0.0
-	for _, d := range p.live {
-		if p.fair[d] > 0 {
-			x := float64(load[d]) / p.fair[d]
+	for _, d := range p.Live {
+		if p.Fair[d] > 0 {
+			x := float64(load[d]) / p.Fair[d]
 			theta, underload = max(theta, x-1), max(underload, 1-x)
 		}
 		sum += float64(load[d])
@@ -217,26 +193,26 @@ func (p *problem) imbalance(load []int64) (theta, underload, skewness float64) {
 	if sum == 0 {
 		return theta, underload, 1
 	}
-	return theta, underload, greatest / (sum / float64(len(p.live)))
+	return theta, underload, greatest / (sum / float64(len(p.Live)))
 }
 
 func (f *finisher) table() {
 	p, plan := f.p, f.plan
-	plan.TableBefore = int64(p.s.Table.Len())
-	if p.s.Table == nil {
-		plan.TableBefore = p.entries
+	plan.TableBefore = int64(f.s.Table.Len())
+	if f.s.Table == nil {
+		plan.TableBefore = p.Entries
 	}
-	plan.TableAfter = f.plan.score.table
-	plan.TableWithinLimit = p.tableExcess(plan.TableAfter) == 0
+	plan.TableAfter = f.plan.score.Table
+	plan.TableWithinLimit = p.TableExcess(plan.TableAfter) == 0
 }
 
 func (f *finisher) causes() {
-	if f.p.settled() && len(f.p.s.Shares) == 0 {
+	if f.p.Settled() && len(f.s.Shares) == 0 {
 		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
 	} else {
 		f.unreached()
 	}
-	if slices.ContainsFunc(f.p.s.Instances[:len(f.plan.Instances)], func(d Instance) bool { return d.Frozen }) {
+	if slices.ContainsFunc(f.s.Instances[:len(f.plan.Instances)], func(d Instance) bool { return d.Frozen }) {
 		f.plan.Causes = append(f.plan.Causes, CauseFrozen)
 	}
 }
@@ -250,7 +226,7 @@ func (f *finisher) unreached() {
 	if !plan.TableWithinLimit {
 		plan.Causes = append(plan.Causes, CauseTableLimit)
 	}
-	if !f.a.withinLimits() {
+	if !f.a.WithinLimits() {
 		plan.Causes = append(plan.Causes, CauseNothingMovable)
 	}
 }

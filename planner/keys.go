@@ -1,10 +1,14 @@
 package planner
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"sort"
 
 	"github.com/twmb/murmur3"
+
+	"plannerd/planner/internal/assign"
 )
 
 // MaxKeyBytes is the greatest length of a key, in bytes.
@@ -71,7 +75,7 @@ func (k *Keys) HashAppended() {
 	done := len(k.hashes)
 	more := len(k.refs) - done
 	k.hashes = slices.Grow(k.hashes, more)[:done+more]
-	inParts(more, func(_, from, to int) {
+	assign.InParts(more, func(_, from, to int) {
 		for i := done + from; i < done+to; i++ {
 			k.hashes[i] = KeyHash(k.At(i))
 		}
@@ -157,3 +161,12 @@ func (k *Keys) Hash(i int) uint64 { return k.hashes[i] }
 // orders ties, places keys under the modulo hash and indexes
 // routing tables.
 func KeyHash(key []byte) uint64 { return murmur3.Sum64(key) }
+
+// Compare orders keys i and j canonically: ascending hash, then bytes. It is
+// how all ties are broken, so that the order of the rows never matters.
+func (k *Keys) Compare(i, j int32) int {
+	if c := cmp.Compare(k.hashes[i], k.hashes[j]); c != 0 {
+		return c
+	}
+	return bytes.Compare(k.At(int(i)), k.At(int(j)))
+}

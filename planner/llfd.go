@@ -1,308 +1,140 @@
 package planner
 
 import (
-	"runtime"
+	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"plannerd/internal/exact"
+	"plannerd/planner/internal/assign"
 )
 
 // llfd is one run of Phases II and III on an assignment: Least-Load Fit
-// Decreasing, mixed-routing §III-A, Algorithm 1.
+// Decreasing, mixed-routing §III-A, Algorithm 1. Lines are those of its pseudo-code;
+// planner/plannertest holds a second implementation of it, word for word.
+//
+// Where an item stands for many equal keys, "k" is one of them, and as many follow
+// it to the same place at once as would if they came one after the other.
 type llfd struct {
-	*assignment
-	rank    func(item int32) uint64
-	byCost  bool // ψ is highestCost
-	list    []int32
-	start   []int32  // list[start[d]:start[d+1]]: the movable pieces on d after Phase I
-	gone    []bool   // by piece of list: it entered C. Each does at most once.
-	sources []source // by instance
-	queue   candidates
+	*placer
+	*sources
+	queue   candidates      // C
 	waiting map[int32]int32 // item → the piece of it in queue that exchanges add to
-	byLoad
-	*parts
 }
 
-// parts are the pieces of a candidate that were placed already, by instance, so
-// that there is one for each at most, however many units it has.
-type parts struct {
-	on     []int32 // piece, or nowhere
-	placed []int32 // the instances that have one
+// llfdAlone starts from where the keys are: Algorithm 1 without a Phase I.
+func llfdAlone(p *assign.Problem, _ Options) *assign.Assignment {
+	return leastLoadFit(assign.NewAssignment(p), highestCost)
 }
 
-func newParts(instances int) *parts {
-	return &parts{on: slices.Repeat([]int32{nowhere}, instances)}
-}
-
-// forget is for the next candidate.
-func (p *parts) forget() {
-	for _, d := range p.placed {
-		p.on[d] = nowhere
-	}
-	p.placed = p.placed[:0]
-}
-
-// byLoad yields the live instances in ascending L̂/κ, ties by id.
-type byLoad struct {
-	tried   exact.Heap[int32] // those that have not refused the candidate at hand
-	refused []int32           // those that have, in that order
-	rate    []float64         // by instance: L̂/κ
-}
-
-// source is one instance as a source of keys.
-type source struct {
-	ready bool
-	psi   lazyOrder // its keys in the order ψ; those behind the cursor are out of the question
-	// What follows serves to know whether an exchange can succeed before any key
-	// is taken. It is set up at the first exchange.
-	summed   bool
-	costs    lazyOrder // the eligible keys by descending cost; unused if that is ψ
-	eligible int64     // Σ cost of the keys not gone that cost less than the last candidate
-}
-
-// complete runs Phases II and III on a; nil when the meter ran out: a is then
-// incomplete.
-func (a *assignment) complete(psi criterion, byCost bool) *assignment {
-	r := &llfd{
-		assignment: a, rank: psi(a.p), byCost: byCost,
-		gone:    make([]bool, len(a.at)),
-		sources: make([]source, len(a.load)),
-		waiting: make(map[int32]int32), parts: newParts(len(a.load)),
-	}
-	r.list, r.start = a.movable()
-	r.prepare()
-	r.byLoad = a.instancesByLoad()
+// leastLoadFit runs Phases II and III, with the keys in the order ψ. It returns nil
+// when the meter ran out: a is then incomplete.
+func leastLoadFit(a *assign.Assignment, psi criterion) *assign.Assignment {
+	r := &llfd{sources: newSources(a, psi), waiting: make(map[int32]int32)}
+	r.prepare(a)
+	r.placer = newPlacer(a) // lines 1 and 2
 	if !r.assign() {
 		return nil
 	}
-	return a
-}
-
-// instancesByLoad returns the live instances, none of which has refused yet.
-func (a *assignment) instancesByLoad() byLoad {
-	b := byLoad{rate: make([]float64, len(a.load))}
-	b.tried.Before = func(x, y int32) bool { return b.rate[x] < b.rate[y] || b.rate[x] == b.rate[y] && x < y }
-	for _, d := range a.p.live {
-		b.rate[d] = a.p.rate(d, a.load[d])
-		b.tried.Push(d)
-	}
-	return b
+	return a // line 9
 }
 
 // prepare is Phase II: it takes keys off overloaded instances in the order ψ
 // until the rest fits, and all off those that are not live.
-func (r *llfd) prepare() {
+func (r *llfd) prepare(a *assign.Assignment) {
+	p := a.Problem
 	r.prepareSources()
-	var taken []ranked
-	for d := range r.p.s.Instances {
-		if !r.p.isLive[d] {
-			for _, piece := range r.list[r.start[d]:r.start[d+1]] {
-				r.move(piece, nowhere)
+	var taken []assign.Ranked
+	for d := range int32(len(p.Instances)) {
+		if !p.IsLive[d] {
+			for _, piece := range r.movableOn(d) {
+				a.Move(piece, assign.Nowhere)
 				r.gone[piece] = true
-				taken = append(taken, r.byCostRank(piece))
+				taken = append(taken, byCostRank(a, piece))
 			}
 			continue
 		}
-		for excess := r.load[d] - r.p.limit[d]; excess > 0; excess = r.load[d] - r.p.limit[d] {
-			e, ok := r.source(d).psi.peek()
+		for excess := a.Load[d] - p.Limit[d]; excess > 0; excess = a.Load[d] - p.Limit[d] {
+			e, ok := r.source(d).psi.Peek()
 			if !ok {
 				break
 			}
-			piece, _ := r.displace(&r.sources[d], e.piece, excess)
-			taken = append(taken, r.byCostRank(piece))
+			piece, _ := r.displace(r.source(d), e.Piece, excess)
+			taken = append(taken, byCostRank(a, piece))
 		}
 	}
-	r.queue = newCandidates(taken, r.assignment)
+	r.queue = newCandidates(taken, a)
 }
 
-// prepareSources gets the overloaded instances ready as sources, at the same time
-// where there are many keys.
-func (r *llfd) prepareSources() {
-	if len(r.list) < partItems {
-		return
-	}
-	var overloaded []int
-	for _, d := range r.p.live {
-		if r.load[d] > r.p.limit[d] {
-			overloaded = append(overloaded, int(d))
-		}
-	}
-	var next atomic.Int64
-	var others sync.WaitGroup
-	work := func() {
-		for i := next.Add(1); int(i) <= len(overloaded); i = next.Add(1) {
-			r.source(overloaded[i-1]).psi.peek()
-		}
-	}
-	for range min(runtime.GOMAXPROCS(0), len(overloaded)) - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
-}
-
-// byCostRank ranks a piece for C: the costliest first.
-func (a *assignment) byCostRank(piece int32) ranked {
-	return a.rankedPiece(piece, descending(a.p.s.Cost[a.item(piece)]))
-}
-
-// source returns d's source with ψ ready.
-func (r *llfd) source(d int) *source {
-	s := &r.sources[d]
-	if !s.ready {
-		s.ready = true
-		group := r.list[r.start[d]:r.start[d+1]]
-		e := make([]ranked, len(group))
-		for i, piece := range group {
-			e[i] = r.rankedPiece(piece, r.rank(r.item(piece)))
-		}
-		s.psi = newLazyOrder(e, r.p.s.Keys, r.items)
-	}
-	return s
-}
-
-// displace moves as many units of the first piece of s's order ψ to nowhere as
-// it takes for their cost to reach need, or all. It returns them as a piece and
-// their cost.
-func (r *llfd) displace(s *source, piece int32, need int64) (taken int32, cost int64) {
-	units, unit := r.count(piece), r.unitCost(piece)
-	if unit > 0 {
-		units = min(units, (need+unit-1)/unit)
-	}
-	if units == r.count(piece) {
-		r.gone[piece] = true
-		s.psi.skip()
-	} else {
-		piece = r.split(piece, units)
-	}
-	r.move(piece, nowhere)
-	return piece, units * unit
-}
-
-// assign is Phase III: every candidate, the costliest first, goes to the first
-// instance that accepts it.
+// assign is Phase III. It reports false when the meter ran out.
 func (r *llfd) assign() bool {
 	for {
-		piece, ok := r.queue.pop()
+		k, ok := r.queue.pop() // line 3
 		if !ok {
 			return true
 		}
-		if r.units != nil && r.waiting[r.items[piece]] == piece {
-			delete(r.waiting, r.items[piece])
+		if r.Units != nil && r.waiting[r.ItemOf[k]] == k {
+			delete(r.waiting, r.ItemOf[k])
 		}
-		if !r.place(piece) {
+		if !r.assignKey(k) {
 			return false
 		}
 	}
 }
 
-// place finds a place for all units of a candidate. An instance that refused one
-// unit refuses the others too: neither its load nor what it could exchange
+// assignKey is lines 4 to 8 for all units of one candidate. An instance that refused
+// one unit refuses the others too: neither its load nor what it could exchange
 // changes in between.
-func (r *llfd) place(piece int32) bool {
-	cost := r.unitCost(piece)
-	defer r.forgive()
-	defer r.forget()
-	for pourable := true; len(r.tried.E) > 0; {
-		if !r.p.meter.spend(1) {
+func (r *llfd) assignKey(k int32) bool {
+	defer r.next()
+	for fillable := true; len(r.tried.E) > 0; { // line 4
+		if !r.Problem.Meter.Spend(1) {
 			return false
 		}
-		if pourable {
-			r.pour(piece, cost)
-			pourable = false
+		if fillable {
+			r.fill(k, r.fitting)
+			fillable = false
 		}
-		d, units := r.tried.E[0], int64(0)
-		if room := r.p.limit[d] - r.load[d]; cost <= room {
-			units = r.count(piece)
-			if cost > 0 {
-				units = min(units, room/cost)
-			}
-			units = r.unitsUntilNext(cost, units)
-		} else if r.exchange(int(d), piece, cost-room) {
-			units = 1
-		}
-		if units == 0 {
-			r.refused = append(r.refused, r.tried.Pop())
-			pourable = true
+		d := r.tried.E[0]
+		n := r.adjust(k, d) // line 5
+		if n == 0 {
+			r.refuse()
+			fillable = true
 			continue
 		}
-		done := r.put(piece, d, units)
+		done := r.place(k, d, n) // lines 6 to 8; the table follows from the places
 		r.tried.Sink(0)
 		if done {
 			return true
 		}
 	}
-	return r.placeAnyway(piece, cost)
+	return r.placeAnyway(k)
 }
 
-// pour places most units of a candidate that has many.
-func (r *llfd) pour(piece int32, cost int64) {
-	room := func(d int32) int64 { return max(0, (r.p.limit[d]-r.load[d])/cost) }
-	if r.pourInto(r.tried.E, piece, room, 0, func(d int32, units int64) { r.put(piece, d, units) }) {
-		r.tried.Heapify()
+// adjust is lines 10 to 20. It returns how many units of k instance d accepts; 0: none.
+func (r *llfd) adjust(k, d int32) int64 {
+	room := r.Problem.Limit[d] - r.Load[d] // line 11
+	switch cost := r.UnitCost(k); {
+	case cost <= room: // lines 12 and 13; "<" is a slip there: the text has "≤", and Fig. 4 needs it
+		return r.unitsUntilNext(cost, min(r.Count(k), r.fitting(d, cost)))
+	case r.exchange(d, k, cost-room): // lines 14 to 18
+		return 1
 	}
+	return 0 // lines 19 and 20
 }
 
-// forgive makes the instances that refused a candidate available to the next.
-func (r *llfd) forgive() {
-	for _, d := range r.refused {
-		r.tried.Push(d)
+// fitting is how many units of a cost d has room for.
+func (r *llfd) fitting(d int32, cost int64) int64 {
+	if cost == 0 {
+		return math.MaxInt64
 	}
-	r.refused = r.refused[:0]
-}
-
-// put places units of a candidate on d and reports whether these were all.
-func (r *llfd) put(piece, d int32, units int64) bool {
-	done := units == r.count(piece)
-	switch part := r.on[d]; {
-	case done:
-		r.move(piece, d)
-	case part != nowhere:
-		r.join(piece, part, units)
-	default:
-		part = r.split(piece, units)
-		r.move(part, d)
-		r.on[d], r.placed = part, append(r.placed, d)
-	}
-	r.rate[d] = r.p.rate(d, r.load[d])
-	return done
-}
-
-// unitsUntilNext is how many of n units the least loaded instance, which accepts
-// one, takes before another one that has not refused is the least loaded.
-func (r *llfd) unitsUntilNext(cost, n int64) int64 {
-	if n == 1 || cost == 0 {
-		return n
-	}
-	other, ok := r.tried.Second()
-	if !ok {
-		return n
-	}
-	d := r.tried.E[0]
-	level := r.rate[other]
-	first := func(k int64) bool { // is d still tried first when it holds k units more?
-		x := r.p.rate(d, r.load[d]+k*cost)
-		return x < level || x == level && d < other
-	}
-	estimate := (float64(level*r.p.s.Instances[d].Capacity) - float64(r.load[d])) / float64(cost)
-	units := min(n, max(1, int64(estimate)))
-	// Rounding can put the estimate off, either way.
-	for units > 1 && !first(units-1) {
-		units--
-	}
-	for units < n && first(units) {
-		units++
-	}
-	return units
+	return max(0, (r.Problem.Limit[d]-r.Load[d])/cost)
 }
 
 // exchange makes room for one unit of a candidate on d, whose load would exceed
-// its limit by need: it takes cheaper keys off d in the order ψ, or none if all
-// of them do not suffice.
-func (r *llfd) exchange(d int, candidate int32, need int64) bool {
-	s, rank := r.source(d), descending(r.p.s.Cost[r.item(candidate)])
+// its limit by need. It moves the exchangeable set E into C: cheaper keys on d in the
+// order ψ, as many as it takes, or none if all of them do not suffice.
+func (r *llfd) exchange(d, candidate int32, need int64) bool {
+	s, rank := r.source(d), assign.Descending(r.Problem.Items.Cost[r.Item(candidate)])
 	if !s.summed {
 		r.sum(s, rank)
 	}
@@ -311,12 +143,12 @@ func (r *llfd) exchange(d int, candidate int32, need int64) bool {
 		return false
 	}
 	for need > 0 {
-		e, _ := s.psi.peek()
-		if r.gone[e.piece] || r.byCostRank(e.piece).rank <= rank {
-			s.psi.skip()
+		e, _ := s.psi.Peek()
+		if r.gone[e.Piece] || byCostRank(r.Assignment, e.Piece).Rank <= rank {
+			s.psi.Skip()
 			continue
 		}
-		cost := r.add(s, e.piece, need)
+		cost := r.add(s, e.Piece, need)
 		need -= cost
 		s.eligible -= cost
 	}
@@ -326,83 +158,42 @@ func (r *llfd) exchange(d int, candidate int32, need int64) bool {
 // add displaces units of a piece into C, and returns their cost. Those of an item
 // that waits there already join it.
 func (r *llfd) add(s *source, piece int32, need int64) int64 {
-	if r.units == nil {
+	if r.Units == nil {
 		piece, cost := r.displace(s, piece, need)
-		r.queue.added.Push(r.byCostRank(piece))
+		r.queue.added.Push(byCostRank(r.Assignment, piece))
 		return cost
 	}
-	item, known := r.items[piece], int32(len(r.at))
+	item, known := r.ItemOf[piece], int32(len(r.At))
 	taken, cost := r.displace(s, piece, need)
 	other, ok := r.waiting[item]
 	if !ok || taken < known { // else it was just split off
 		r.waiting[item] = taken
-		r.queue.added.Push(r.byCostRank(taken))
+		r.queue.added.Push(byCostRank(r.Assignment, taken))
 		return cost
 	}
-	r.join(taken, other, r.units[taken])
-	r.dropLast()
+	r.Join(taken, other, r.Units[taken])
+	r.DropLast()
 	return cost
-}
-
-// sum sets up what exchange needs to know: the keys that cost less than rank.
-func (r *llfd) sum(s *source, rank uint64) {
-	s.summed = true
-	if r.byCost {
-		for e, ok := s.psi.peek(); ok && e.rank <= rank; e, ok = s.psi.peek() {
-			s.psi.skip()
-		}
-	}
-	var cheaper []ranked
-	for _, e := range s.psi.E[s.psi.next:] {
-		if r.gone[e.piece] {
-			continue
-		}
-		if c := r.byCostRank(e.piece); c.rank > rank {
-			s.eligible += r.unitCost(e.piece) * r.count(e.piece)
-			cheaper = append(cheaper, c)
-		}
-	}
-	if !r.byCost {
-		s.costs = newLazyOrder(cheaper, r.p.s.Keys, r.items)
-	}
-}
-
-// forgetCostly strikes out the keys that do not cost less than rank. Candidates
-// only get cheaper, so they are out of the question for good.
-func (r *llfd) forgetCostly(s *source, rank uint64) {
-	order := &s.costs
-	if r.byCost {
-		order = &s.psi
-	}
-	for {
-		e, ok := order.peek()
-		if !ok || e.rank > rank {
-			return
-		}
-		order.skip()
-		if !r.gone[e.piece] {
-			s.eligible -= r.unitCost(e.piece) * r.count(e.piece)
-		}
-	}
 }
 
 // placeAnyway places the units of a candidate that every instance refused where
 // the resulting relative load is least.
-func (r *llfd) placeAnyway(piece int32, cost int64) bool {
-	if r.count(piece) == 1 {
-		return r.p.meter.spend(1) && r.put(piece, r.leastLoadedWith(cost), 1)
+func (r *llfd) placeAnyway(piece int32) bool {
+	cost := r.UnitCost(piece)
+	if r.Count(piece) == 1 {
+		return r.Problem.Meter.Spend(1) && r.place(piece, r.LeastLoadedWith(cost), 1)
 	}
-	r.pourInto(r.p.live, piece, unlimited, 1, func(d int32, units int64) { r.put(piece, d, units) })
-	with := exact.Heap[int32]{E: slices.Clone(r.p.live), Before: func(x, y int32) bool {
-		a, b := r.p.rate(x, r.load[x]+cost), r.p.rate(y, r.load[y]+cost)
+	r.FillBins(r.Problem.Live, piece, assign.Unlimited, 1, func(d int32, units int64) { r.place(piece, d, units) })
+	with := exact.Heap[int32]{E: slices.Clone(r.Problem.Live), Before: func(x, y int32) bool {
+		a, b := r.Problem.Rate(x, r.Load[x]+cost), r.Problem.Rate(y, r.Load[y]+cost)
 		return a < b || a == b && x < y
 	}}
 	with.Heapify()
 	for done := false; !done; with.Sink(0) {
-		if !r.p.meter.spend(1) {
+		if !r.Problem.Meter.Spend(1) {
 			return false
 		}
-		done = r.put(piece, with.E[0], 1)
+		done = r.place(piece, with.E[0], 1)
 	}
 	return true
 }
@@ -410,27 +201,27 @@ func (r *llfd) placeAnyway(piece int32, cost int64) bool {
 // candidates is C: pieces by descending cost. Those of Phase II are sorted as
 // they are asked for, those that exchanges add go into a heap.
 type candidates struct {
-	sorted lazyOrder
-	added  exact.Heap[ranked]
+	sorted assign.LazyOrder
+	added  exact.Heap[assign.Ranked]
 }
 
-func newCandidates(taken []ranked, a *assignment) candidates {
-	c := candidates{sorted: newLazyOrder(taken, a.p.s.Keys, a.items)}
-	c.added.Before = func(x, y ranked) bool {
-		order := pieceOrder{a.p.s.Keys, a.items} // items grows
-		return order.compare(x, y) < 0
+func newCandidates(taken []assign.Ranked, a *assign.Assignment) candidates {
+	c := candidates{sorted: assign.NewLazyOrder(taken, a.Problem.Items, a.ItemOf)}
+	c.added.Before = func(x, y assign.Ranked) bool {
+		order := assign.PieceOrder{Items: a.Problem.Items, ItemOf: a.ItemOf} // items grows
+		return order.Compare(x, y) < 0
 	}
 	return c
 }
 
 // pop takes the costliest piece out of C.
 func (c *candidates) pop() (int32, bool) {
-	e, ok := c.sorted.peek()
+	e, ok := c.sorted.Peek()
 	if len(c.added.E) > 0 && (!ok || c.added.Before(c.added.E[0], e)) {
-		return c.added.Pop().piece, true
+		return c.added.Pop().Piece, true
 	}
 	if ok {
-		c.sorted.skip()
+		c.sorted.Skip()
 	}
-	return e.piece, ok
+	return e.Piece, ok
 }

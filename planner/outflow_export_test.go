@@ -4,6 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/optimal"
 )
 
 // Outflow is what the search over whole keys says under some prices.
@@ -18,66 +22,68 @@ type Outflow struct {
 // RandomOutflow draws prices around those of the relaxation, some of them 0, and
 // searches with them.
 func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, error) {
-	p, err := newProblem(s, o)
+	o.Certificate = CertificateOff
+	e, err := prepare(s, o)
 	if err != nil {
 		return Outflow{}, err
 	}
-	if p.settled() {
+	p := e.p
+	if p.Settled() {
 		return Outflow{}, nil
 	}
-	p.o.Certificate = CertificateOff
-	f := p.newProof(CertificateFast)
-	y := prices{load: make([]float64, len(s.Instances))}
-	if f.root.y.load != nil {
-		y = f.root.y.clone()
+	f := bound.NewProof(p, false)
+	y := bound.Prices{Load: make([]float64, len(s.Instances))}
+	if f.Root.Y.Load != nil {
+		y = f.Root.Y.Clone()
 	}
-	least := f.x.leastPrice()
-	for d := range y.load {
-		y.load[d] = randomPrice(r, y.load[d], least)
+	least := leastPrice(f.Relaxation)
+	for d := range y.Load {
+		y.Load[d] = randomPrice(r, y.Load[d], least)
 		if s.Instances[d].Drained {
-			y.load[d] = 0
+			y.Load[d] = 0
 		}
 	}
-	if f.x.limited {
-		y.table = randomPrice(r, y.table, least)
+	if f.Relaxation.Limited {
+		y.Table = randomPrice(r, y.Table, least)
 	}
-	flow := f.x.newOutflow(&y, work)
+	flow := f.Relaxation.NewCovering(&y, work)
 	if flow == nil {
 		return Outflow{Infeasible: true}, nil
 	}
-	root := flow.root()
-	got := Outflow{TooRough: flow.tooRough(root)}
-	leaf, bound := flow.search(root)
-	got.Placed = leaf.depth
-	if got.Infeasible = bound > f.x.surely(); !got.Infeasible {
-		got.Bound, got.Plan = bound/f.x.unitWeight, p.finish("outflow", flow.assemble(leaf))
+	root := flow.Root()
+	got := Outflow{TooRough: tooRough(flow, root)}
+	leaf, lowest := flow.Search(root)
+	got.Placed = leaf.Depth
+	if got.Infeasible = lowest > f.Relaxation.Surely(); !got.Infeasible {
+		got.Bound = lowest / f.Relaxation.UnitWeight
+		got.Plan = e.finish("outflow", optimal.Assemble(p, flow, leaf), bound.Evidence{})
 	}
 	return got, nil
 }
 
 // tooRough places every key everywhere.
-func (o *outflow) tooRough(root *outflowNode) bool {
-	if o.item != nil {
+func tooRough(o *bound.CoveringRelaxation, root *bound.CoveringNode) bool {
+	if o.Item != nil {
 		return false
 	}
-	for i := range int32(o.x.p.s.Len()) {
-		if o.x.p.isHot(int(i)) || slices.Contains(o.gone, i) {
+	for i := range int32(o.X.Problem.Items.Len()) {
+		if o.X.Problem.IsHot(int(i)) || slices.Contains(o.Gone, i) {
 			continue
 		}
-		for _, d := range o.x.p.live {
-			o.show(root)
-			c := o.place(root, i, d)
+		for _, d := range o.X.Problem.Live {
+			o.Show(root)
+			c := o.Place(root, i, d)
 			if c == nil {
 				continue
 			}
-			o.show(c)
-			for _, a := range c.adjusted {
-				if a.at == none {
+			o.Show(c)
+			for _, a := range c.Adjusted {
+				if a.At == assign.None {
 					continue
 				}
-				o.look(a.at)
-				if x := o.covers.cover(o.without(a.at, o.decided(a.at)), a.need); x.feasible && a.bound > x.weight+
-					0x1p-48*math.Abs(x.weight) {
+				o.Look(a.At)
+				if x := o.Covers.Solve(o.Without(a.At, o.Decided(a.At)), a.Need); x.Feasible && a.Bound > x.Weight+
+					0x1p-48*math.Abs(x.Weight) {
 					return true
 				}
 			}
@@ -87,8 +93,8 @@ func (o *outflow) tooRough(root *outflowNode) bool {
 }
 
 // leastPrice is a price of the order of weights per cost.
-func (x *relaxation) leastPrice() float64 {
-	return x.everything / (1 + x.unitCost*float64(x.p.total)*float64(x.p.s.Len()))
+func leastPrice(x *bound.Relaxation) float64 {
+	return x.Everything / (1 + x.UnitCost*float64(x.Problem.Total)*float64(x.Problem.Items.Len()))
 }
 
 func randomPrice(r *rand.Rand, price, least float64) float64 {

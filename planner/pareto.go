@@ -14,7 +14,7 @@ type Outcome struct {
 func (p *Plan) Outcome() Outcome {
 	o := Outcome{Objective: p.Migration.Objective, Table: p.TableAfter, Theta: p.Theta.After}
 	if p.Options.Objective == MinImbalance { // θ_max is no constraint then
-		o.Violations = p.score.violated
+		o.Violations = p.score.Violated
 		return o
 	}
 	if !p.Balanced {

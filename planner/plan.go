@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"plannerd/planner/internal/assign"
+)
 
 // EndReason says why planning ended.
 type EndReason string
@@ -182,7 +186,7 @@ type Plan struct {
 	Set   []Setting
 	Unset []Removal
 
-	score score
+	score assign.Score
 }
 
 // UnsetKey returns the key of Unset[i]. The slice is shared.

@@ -1,6 +1,11 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+)
 
 // Rehash is the plan that the hash alone makes: every key goes to its hash
 // instance, hot ones too, and no entry stays in the table. A key whose hash
@@ -11,28 +16,29 @@ import "slices"
 // [InputError].
 func Rehash(s *Snapshot, o Options) (*Plan, error) {
 	o.Certificate = CertificateOff
-	p, err := newProblem(s, o)
+	x, err := prepare(s, o)
 	if err != nil {
 		return nil, err
 	}
-	a := p.unmoved()
-	a.at, a.load = slices.Clone(a.at), slices.Clone(a.load)
-	var homeless []ranked
+	p := x.p
+	a := p.Unmoved()
+	a.At, a.Load = slices.Clone(a.At), slices.Clone(a.Load)
+	var homeless []assign.Ranked
 	for i, home := range s.Hash {
 		switch {
-		case p.isLive[home]:
-			a.move(int32(i), home)
-		case !p.isLive[s.Current[i]]:
-			homeless = append(homeless, a.byCostRank(int32(i)))
+		case p.IsLive[home]:
+			a.Move(int32(i), home)
+		case !p.IsLive[s.Current[i]]:
+			homeless = append(homeless, byCostRank(a, int32(i)))
 		}
 	}
-	order := newLazyOrder(homeless, s.Keys, a.items)
-	for e := range order.all() {
-		a.move(e.piece, a.leastLoadedWith(a.unitCost(e.piece)*a.count(e.piece)))
+	order := assign.NewLazyOrder(homeless, p.Items, a.ItemOf)
+	for e := range order.All() {
+		a.Move(e.Piece, a.LeastLoadedWith(a.UnitCost(e.Piece)*a.Count(e.Piece)))
 	}
-	plan := p.finish("", a)
+	plan := x.finish("", a, bound.Evidence{})
 	for i := range plan.HotKeys {
-		plan.HotKeys[i].Instance = a.at[plan.HotKeys[i].Item]
+		plan.HotKeys[i].Instance = a.At[plan.HotKeys[i].Item]
 	}
 	return plan, nil
 }

@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+
+	"plannerd/planner/internal/assign"
 )
 
 // NewSnapshot resolves the statistics of an interval: where each key is (F) and
@@ -62,9 +64,9 @@ const rowsPerStop = 1 << 16
 
 // rows resolves F and h of all rows.
 func (r *resolver) rows(n int) error {
-	var drifted [mostParts]int64
-	var failed [mostParts]error
-	inParts(n, func(part, from, to int) {
+	var drifted [assign.MostParts]int64
+	var failed [assign.MostParts]error
+	assign.InParts(n, func(part, from, to int) {
 		for i := from; i < to && failed[part] == nil; i++ {
 			if (i-from)%rowsPerStop == 0 && r.base.Stop != nil && r.base.Stop() {
 				failed[part] = ErrStopped
@@ -386,12 +388,13 @@ func (s *Snapshot) Validate() error {
 			!bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
 			return bad("key", "names an entry of the routing table that is not its own")
 		}
-		units += s.count(i)
+		units += at(s.Count, i, 1)
 	}
 	if err := s.validateShares(); err != nil {
 		return err
 	}
-	order := s.canonicalOrder()
+	order := assign.UpTo(s.Len())
+	slices.SortFunc(order, s.Keys.Compare)
 	for j := 1; j < n; j++ {
 		if s.Keys.Compare(order[j-1], order[j]) == 0 {
 			return InvalidRow(int(max(order[j-1], order[j])), "key", "stands twice")
@@ -429,8 +432,8 @@ func (sum *fingerprint) add(words ...uint64) {
 // Fingerprint identifies the statistics whatever the order of their rows: a
 // commutative sum of row hashes.
 func (s *Statistics) Fingerprint() [16]byte {
-	var parts [mostParts]fingerprint
-	inParts(s.Len(), func(part, from, to int) { parts[part] = s.fingerprintRows(from, to) })
+	var parts [assign.MostParts]fingerprint
+	assign.InParts(s.Len(), func(part, from, to int) { parts[part] = s.fingerprintRows(from, to) })
 	var sum fingerprint
 	for _, x := range parts {
 		sum[0] += x[0]

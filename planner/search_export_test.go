@@ -3,6 +3,11 @@ package planner
 import (
 	"cmp"
 	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/optimal"
+	"plannerd/planner/internal/search"
 )
 
 // LocalSearch is a run of the local search alone.
@@ -20,55 +25,56 @@ type LocalSearch struct {
 // Run returns the plans before and after, which are the same where there is
 // nothing to do. Work is counted in between only.
 func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error) {
-	p, err := newProblem(s, o)
+	o.Certificate = CertificateOff
+	x, err := prepare(s, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.o.Certificate = CertificateOff
-	if p.settled() {
-		before = p.finish("start", p.unmoved())
+	p := x.p
+	if p.Settled() {
+		before = x.unmoved("start")
 		return before, before, nil
 	}
-	p.meter = meter{}
-	var a *assignment
-	var y *prices
-	if f := p.prove(CertificateFast); !f.infeasible() {
+	*p.Meter = assign.Meter{}
+	var a *assign.Assignment
+	var y *bound.Prices
+	if f := bound.Prove(p, false); !f.Infeasible() {
 		if l.Priced {
-			y = &f.nodes[0].y
+			y = &f.Open[0].Y
 		}
 		if l.Start == "round" {
-			a = p.round(f.x, &f.nodes[0])
+			a = optimal.Round(p, f.Relaxation, &f.Open[0])
 		}
 	}
 	if a == nil {
-		a = p.searchStart(l.Start)
+		a = searchStart(p, o, l.Start)
 	}
-	before = p.finish("start", a)
-	p.meter = meter{budget: o.WorkBudget, stop: o.Stop}
-	p.improve(a, l.Core, y, l.Effort)
-	return before, p.finish("search", a), nil
+	before = x.finish("start", a, bound.Evidence{})
+	*p.Meter = assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
+	search.Improve(p, a, l.Core, y, l.Effort, 0)
+	return before, x.finish("search", a, bound.Evidence{}), nil
 }
 
-func (p *problem) searchStart(name string) *assignment {
+func searchStart(p *assign.Problem, o Options, name string) *assign.Assignment {
 	if name == "mixed" {
-		return mixed(p)
+		return mixed(p, o)
 	}
-	a := newAssignment(p)
-	list, _ := a.movable()
+	a := assign.NewAssignment(p)
+	list, _ := a.Movable()
 	slices.SortFunc(list, func(x, y int32) int {
-		wx, wy := p.weight(a.item(x)), p.weight(a.item(y))
-		cx, cy := float64(a.unitCost(x)), float64(a.unitCost(y))
-		return cmp.Or(cmp.Compare(wx*cy, wy*cx), p.s.Keys.Compare(a.item(x), a.item(y)))
+		wx, wy := p.Weight(a.Item(x)), p.Weight(a.Item(y))
+		cx, cy := float64(a.UnitCost(x)), float64(a.UnitCost(y))
+		return cmp.Or(cmp.Compare(wx*cy, wy*cx), p.Items.Compare(a.Item(x), a.Item(y)))
 	})
 	for _, k := range list {
-		switch d := a.at[k]; {
-		case !p.isLive[d] && !p.isLive[a.hash(k)]:
-			a.move(k, p.live[0])
-		case (name == "home" || !p.isLive[d]) && p.isLive[a.hash(k)]:
-			a.move(k, a.hash(k))
-		case name == "greedy" && a.load[d] > p.limit[d]:
-			a.move(k, slices.MaxFunc(p.live, func(x, y int32) int {
-				return cmp.Or(cmp.Compare(p.limit[x]-a.load[x], p.limit[y]-a.load[y]), cmp.Compare(y, x))
+		switch d := a.At[k]; {
+		case !p.IsLive[d] && !p.IsLive[a.Hash(k)]:
+			a.Move(k, p.Live[0])
+		case (name == "home" || !p.IsLive[d]) && p.IsLive[a.Hash(k)]:
+			a.Move(k, a.Hash(k))
+		case name == "greedy" && a.Load[d] > p.Limit[d]:
+			a.Move(k, slices.MaxFunc(p.Live, func(x, y int32) int {
+				return cmp.Or(cmp.Compare(p.Limit[x]-a.Load[x], p.Limit[y]-a.Load[y]), cmp.Compare(y, x))
 			}))
 		}
 	}

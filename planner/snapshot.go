@@ -92,28 +92,14 @@ type Snapshot struct {
 // Len is the number of items.
 func (s *Snapshot) Len() int { return len(s.Cost) }
 
-// stateless is the snapshot with each key counting 1, and residual ones nothing.
-func (s *Snapshot) stateless() *Snapshot {
-	t := *s
-	t.State, t.Shares, t.Instances = nil, nil, slices.Clone(s.Instances)
-	for d := range t.Instances {
-		t.Instances[d].ResidualState = 0
-	}
-	return &t
-}
-
-func (s *Snapshot) state(i int) float64 { return at(s.State, i, 1) }
-
 // StateOf is the state that a move of one unit moves.
 func (s *Snapshot) StateOf(m Move) float64 {
 	if m.Reason != ReasonGather {
-		return s.state(int(m.Item))
+		return at(s.State, int(m.Item), 1)
 	}
 	i, _ := slices.BinarySearchFunc(s.Shares, Share{Row: m.Item, Instance: m.From}, Share.compare)
 	return s.Shares[i].State
 }
-
-func (s *Snapshot) count(i int) int64 { return at(s.Count, i, 1) }
 
 // at is a row's value, or what counts where the column is missing.
 func at[T any](column []T, i int, otherwise T) T {

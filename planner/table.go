@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/bits"
 	"slices"
+
+	"plannerd/planner/internal/assign"
 )
 
 // Entry is one line of a routing table: key goes to the instance with that id.
@@ -25,7 +27,7 @@ type RoutingTable struct {
 // stands twice or is too long is an [InputError] whose Row is the index of its
 // (second) entry.
 func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
-	order := upTo(len(entries))
+	order := assign.UpTo(len(entries))
 	slices.SortStableFunc(order, func(a, b int32) int { return bytes.Compare(entries[a].Key, entries[b].Key) })
 	t := &RoutingTable{keys: NewKeys(len(entries)), instances: make([]int32, 0, len(entries))}
 	t.keys.reserve(entries)

@@ -1,0 +1,77 @@
+package assign
+
+import "cmp"
+
+// Items are what is placed: keys, or classes of equal keys, in columns. Nothing
+// changes them.
+type Items struct {
+	Cost          []float64 // of one unit
+	State         []float64 // of one unit; nil: 1 each
+	Units         []int64   // how many equal keys an item stands for; nil: 1 each
+	Current, Home []int32   // F(k) and h(k), as indices of instances
+	Hashes        []uint64  // of the keys
+	// compare orders items canonically: by the hashes of their keys, then by bytes.
+	// It breaks all ties, so that the order of the rows never matters.
+	Compare func(i, j int32) int
+}
+
+// Instance is an instance as far as it decides where items go.
+type Instance struct {
+	Capacity    float64 // κ
+	Live        bool    // items may be placed on it
+	Cost, State float64 // of the keys there that no item stands for; they stay
+}
+
+// Goal is what is asked for.
+type Goal struct {
+	ThetaMax    float64
+	TableLimit  *int64 // nil: none
+	KeyOverhead float64
+	// imbalance: least θ within the allowance; else least migration with all loads within
+	// their bounds.
+	Imbalance bool
+	Allowance Allowance
+}
+
+// Allowance bounds what may be moved.
+type Allowance struct {
+	Unit   AllowanceUnit
+	Amount float64
+}
+
+// AllowanceUnit is what an allowance counts.
+type AllowanceUnit uint8
+
+// The units.
+const (
+	OfState    AllowanceUnit = iota // Σ S(k) of what moves
+	OfFraction                      // of all state
+	OfKeys                          // their number
+)
+
+// None stands for no item and for no instance.
+const None int32 = -1
+
+// Len is the number of items.
+func (s *Items) Len() int { return len(s.Cost) }
+
+// StateOf is the state of one unit.
+func (s *Items) StateOf(i int) float64 {
+	if s.State == nil {
+		return 1
+	}
+	return s.State[i]
+}
+
+// UnitsOf is how many keys an item stands for.
+func (s *Items) UnitsOf(i int) int64 {
+	if s.Units == nil {
+		return 1
+	}
+	return s.Units[i]
+}
+
+// HeavierFirst orders items by descending cost.
+func (s *Items) HeavierFirst(a, b int32) int {
+	return cmp.Or(cmp.Compare(s.Cost[b], s.Cost[a]), s.Compare(a, b))
+}

@@ -1,0 +1,326 @@
+package bound
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/knapsack"
+)
+
+// CoveringRelaxation strengthens the relaxation by constraints that follow from the priced
+// ones and stay demanded: from each instance, whole keys have to leave whose
+// costs make up for what it has too much. Under given prices every instance is a
+// covering knapsack of its own. The bound is
+//
+//	base(u,λ) + Σ_d min { Σ r_k z_k : Σ c_k z_k ≥ need_d, z binary },
+//
+// r_k being what the key's best way to leave costs beyond staying. As long as the
+// keys that leave do not find room, the costliest of them is branched on: it stays,
+// or it goes to one of the instances, from which others may have to leave then.
+type CoveringRelaxation struct {
+	X         *Relaxation
+	y         Prices
+	receivers CheapestReceiver
+	fixed     float64           // the part that no cover changes, rounded down
+	need      []int64           // by instance, in fixed point: what has to leave; negative: what has room
+	leavers   [][]knapsack.Item // by instance
+	looked    []bool            // by instance: whether its leavers are known
+	ratio     []float64         // by instance: none of its leavers has a lesser one; 0: some do
+	forced    []int32           // keys that cannot stay, the costliest
+	Gone      []int32           // items that leave in any case, those of the covers aside
+	Item      []int32           // by the id of a leaver, if items have counts
+
+	Covers  knapsack.Solver
+	scratch []knapsack.Item
+	known   map[string]covered
+	initial []covered // of the root
+	view    coveringView
+	work    int // leavers that may still be looked at
+}
+
+const (
+	coverStates = 1 << 12 // partial covers to look at for an instance
+	coverSplits = 2
+	mostTaken   = 32 // costliest items of a cover that may be branched on
+	mostForced  = 64 // costliest ones of the keys that cannot stay
+	// To look at a node takes the time of so many leavers, and some for each instance; to make one less.
+	nodeWork, workPerInstance, childWork = 400, 4, 40
+)
+
+// NewCovering sets up the knapsacks under prices, to be searched with that much
+// work. The keys of instances from which none has to leave are looked at later.
+// It returns nil if some key fits nowhere.
+func (x *Relaxation) NewCovering(y *Prices, work int) *CoveringRelaxation {
+	p := x.Problem
+	o := &CoveringRelaxation{
+		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, work: work,
+		need: make([]int64, len(x.excess)), leavers: make([][]knapsack.Item, len(x.excess)),
+	}
+	o.Covers = knapsack.Solver{States: coverStates, Splits: coverSplits, Canonical: o.canonical}
+	o.looked, o.ratio = make([]bool, len(x.excess)), slices.Repeat([]float64{math.MaxFloat64}, len(x.excess))
+	for _, d := range p.Live {
+		o.need[d] = x.load[d] - p.Limit[d]
+		o.looked[d] = o.need[d] > 0
+	}
+	free := x.base(&o.y)
+	if p.Items.Units != nil {
+		o.Item = []int32{}
+	}
+	parts := make([]coveringPart, assign.MostParts)
+	assign.InParts(p.Items.Len(), func(part, from, to int) { parts[part] = o.part(from, to) })
+	for i := range parts {
+		switch {
+		case parts[i].barred:
+			return nil
+		case parts[i].leaving == nil:
+			continue
+		}
+		free.merge(&parts[i].free)
+		o.take(&parts[i])
+		for _, d := range p.Live {
+			o.need[d] -= parts[i].leaving[d]
+			o.ratio[d] = min(o.ratio[d], parts[i].ratio[d])
+		}
+	}
+	slices.SortFunc(o.forced, p.Items.HeavierFirst)
+	o.forced = o.forced[:min(len(o.forced), mostForced)]
+	o.fixed = free.floor()
+	return o
+}
+
+// coveringPart is what some of the items add to a covering relaxation.
+type coveringPart struct {
+	free    sum
+	leaving []int64   // by instance: what goes in any case
+	ratio   []float64 // by instance: the least of its leavers, 0 if one is negative
+	leavers [][]knapsack.Item
+	forced  []int32
+	gone    []int32
+	barred  bool // some key fits nowhere
+}
+
+// part goes through a range of items.
+func (o *CoveringRelaxation) part(first, end int) coveringPart {
+	p, s := o.X.Problem, o.X.Problem.Items
+	n := len(o.need)
+	q := coveringPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n),
+		leavers: make([][]knapsack.Item, n)}
+	for i := first; i < end; i++ {
+		cost, units, d := p.Cost.Fixed(s.Cost[i]), s.UnitsOf(i), s.Current[i]
+		if !o.looked[d] && d == s.Home[i] && p.IsLive[d] && cost <= o.X.least && o.y.Load[d] == 0 {
+			if cost > 0 && !p.IsHot(i) { // then leaving costs at least what it weighs
+				q.ratio[d] = min(q.ratio[d], o.X.UnitWeight*p.Weight(int32(i))/float64(cost))
+			}
+			continue
+		}
+		if p.IsHot(i) {
+			continue
+		}
+		k := o.X.ChoiceOf(i)
+		r := o.toLeave(&k)
+		switch {
+		case k.must && math.IsInf(r, 1):
+			q.barred = true
+		case k.must:
+			q.free.add(k.units*r, k.units*math.Abs(r))
+			q.leaving[k.from] += cost * units
+			q.gone = append(q.gone, k.item)
+			if s.Units == nil && cost > 0 {
+				q.forced = append(q.forced, k.item)
+			}
+		case r < 0 && (cost == 0 || !o.looked[k.from]): // it leaves in any case
+			q.free.add(k.units*r, k.units*-r)
+			q.leaving[k.from] += cost * units
+			q.gone = append(q.gone, k.item)
+		case cost > 0 && !math.IsInf(r, 1):
+			q.ratio[k.from] = min(q.ratio[k.from], max(0, r/float64(cost)))
+			if o.looked[k.from] {
+				q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], &k, cost, r)
+			}
+		}
+	}
+	return q
+}
+
+// take adds a part. Leavers of items with counts get their ids here.
+func (o *CoveringRelaxation) take(q *coveringPart) {
+	o.forced, o.Gone = append(o.forced, q.forced...), append(o.Gone, q.gone...)
+	for d, list := range q.leavers {
+		if o.Item != nil {
+			for i := range list {
+				o.Item = append(o.Item, list[i].ID)
+				list[i].ID = int32(len(o.Item) - 1)
+			}
+		}
+		if o.leavers[d] == nil {
+			o.leavers[d] = list
+		} else {
+			o.leavers[d] = append(o.leavers[d], list...)
+		}
+	}
+}
+
+// toLeave is what the best way to leave costs a unit beyond staying, rounded
+// down.
+func (o *CoveringRelaxation) toLeave(k *Choice) float64 {
+	_, home, away := k.Costs(&o.y, o.receivers)
+	return o.below(k, min(home, away))
+}
+
+// below is less than r, which k costs somewhere, by more than rounding can have
+// added to it.
+func (o *CoveringRelaxation) below(k *Choice, r float64) float64 {
+	if math.IsInf(r, 1) || r == k.Weight && o.y.Table == 0 && o.y.Load[k.from] == 0 {
+		return r
+	}
+	return r - float64(0x1p-48*(math.Abs(r)+k.Weight+o.y.Table+float64(o.y.Load[k.from]*k.Cost)))
+}
+
+// appendLeaver appends the units of an item in chunks of 1, 2, 4, … and a rest,
+// which sum to every number of them. Their id is the item.
+func (o *CoveringRelaxation) appendLeaver(e []knapsack.Item, k *Choice, cost int64, r float64) []knapsack.Item {
+	s := o.X.Problem.Items
+	tie := uint32(s.Hashes[k.item] >> 32)
+	if s.Units == nil {
+		return append(e, knapsack.Item{Cost: cost, Weight: r, Tie: tie, ID: k.item})
+	}
+	left := s.Units[k.item]
+	for n := int64(1); left > 0; n *= 2 {
+		n = min(n, left)
+		left -= n
+		weight := float64(float64(n) * r)
+		if n&(n-1) != 0 {
+			weight -= float64(0x1p-52 * math.Abs(weight))
+		}
+		e = append(e, knapsack.Item{Cost: cost * n, Weight: weight, Tie: tie, ID: k.item})
+	}
+	return e
+}
+
+// itemOf is the item that a leaver is, or is a part of.
+func (o *CoveringRelaxation) itemOf(id int32) int32 {
+	if o.Item != nil {
+		return o.Item[id]
+	}
+	return id
+}
+
+func (o *CoveringRelaxation) canonical(a, b int32) int {
+	return o.X.Problem.Items.Compare(o.itemOf(a), o.itemOf(b))
+}
+
+// cover solves the knapsack of an instance in the node on view.
+func (o *CoveringRelaxation) cover(d int32) covered {
+	need, left := o.view.need[d], o.Decided(d)
+	name := make([]byte, 0, 64)
+	name = binary.LittleEndian.AppendUint32(name, uint32(d))
+	name = binary.LittleEndian.AppendUint64(name, uint64(need))
+	for _, i := range left {
+		name = binary.LittleEndian.AppendUint32(name, uint32(i))
+	}
+	if c, ok := o.known[string(name)]; ok {
+		return c
+	}
+	o.Look(d)
+	got := o.Covers.Solve(o.Without(d, left), need)
+	o.work -= len(o.leavers[d]) + o.Covers.Used
+	c := covered{Bound: got.Bound, taken: slices.Clone(got.Taken)}
+	o.known[string(name)] = c
+	return c
+}
+
+// Without copies the leavers of an instance but for some.
+func (o *CoveringRelaxation) Without(d int32, items []int32) []knapsack.Item {
+	o.scratch = o.scratch[:0]
+	for _, x := range o.leavers[d] {
+		if len(items) == 0 || !slices.Contains(items, o.itemOf(x.ID)) {
+			o.scratch = append(o.scratch, x)
+		}
+	}
+	return o.scratch
+}
+
+// Decided returns the placed items of an instance.
+func (o *CoveringRelaxation) Decided(d int32) []int32 {
+	var items []int32
+	for _, x := range o.view.placed {
+		if o.X.Problem.Items.Current[x.Item] == d {
+			items = append(items, x.Item)
+		}
+	}
+	slices.Sort(items)
+	return items
+}
+
+// Decisions are what a node stands for: the keys that were placed, and by item how
+// many units leave.
+func (o *CoveringRelaxation) Decisions(n *CoveringNode) (placed []Placement, leaving []int64) {
+	o.Show(n)
+	return o.view.placed, o.leaving()
+}
+
+// GoesHome reports whether a key that leaves does best by going home, and where that
+// is.
+func (o *CoveringRelaxation) GoesHome(item int32) (home int32, cheaper bool) {
+	k := o.X.ChoiceOf(int(item))
+	_, atHome, away := k.Costs(&o.y, o.receivers)
+	return k.Home, atHome < away
+}
+
+// leaving returns by item how many units leave in the node on view: those that
+// leave in any case, and what the covers take.
+func (o *CoveringRelaxation) leaving() []int64 {
+	s, cost := o.X.Problem.Items, o.X.Problem.Cost
+	units := make([]int64, s.Len())
+	for _, i := range o.Gone {
+		units[i] = s.UnitsOf(int(i))
+	}
+	for _, d := range o.X.Problem.Live {
+		for _, x := range o.view.covered[d].taken {
+			if item := o.itemOf(x.ID); o.Item == nil {
+				units[item] = 1
+			} else {
+				units[item] += x.Cost / cost.Fixed(s.Cost[item])
+			}
+		}
+	}
+	return units
+}
+
+// Look makes sure that the leavers of an instance are known.
+func (o *CoveringRelaxation) Look(d int32) {
+	if o.looked[d] {
+		return
+	}
+	s := o.X.Problem.Items
+	o.looked[d] = true
+	list := assign.Collect(s.Len(), func(from, to int) (e []knapsack.Item) {
+		for i, at := range s.Current[from:to] {
+			if i += from; at != d || s.Cost[i] == 0 || o.X.Problem.IsHot(i) {
+				continue
+			}
+			k := o.X.ChoiceOf(i)
+			if r := o.toLeave(&k); !k.must && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
+				e = o.appendLeaver(e, &k, o.X.Problem.Cost.Fixed(s.Cost[i]), r)
+			}
+		}
+		return e
+	})
+	q := coveringPart{leavers: make([][]knapsack.Item, d+1)}
+	q.leavers[d] = list
+	o.take(&q)
+}
+
+// at is what going to an instance costs a key beyond staying, rounded down.
+func (o *CoveringRelaxation) at(k *Choice, d int32) float64 {
+	r := k.Weight - float64(o.y.Load[k.from]*k.Cost) + float64(o.y.Load[d]*k.Cost)
+	if k.entry {
+		r -= o.y.Table
+	}
+	if d != k.Home {
+		r += o.y.Table
+	}
+	return o.below(k, r)
+}

@@ -1,0 +1,233 @@
+package bound
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/knapsack"
+)
+
+// covered is what is known about one instance.
+type covered struct {
+	Bound float64
+	taken []knapsack.Item // nil when rough
+	rough bool            // it was not solved: the bound is one by the least ratio
+}
+
+// CoveringNode is a part of the problem: one more key is placed than in its parent.
+type CoveringNode struct {
+	parent   *CoveringNode // nil for the root
+	placed   Placement
+	Adjusted [2]adjustment // against the parent: where the key was, and where it is
+	sum      float64       // of the fixed part and what the instances cost at least, rounded down
+	bound    float64
+	Depth    int
+}
+
+// adjustment is what placing a key changes about an instance; none if at is none.
+type adjustment struct {
+	At   int32
+	Need int64
+	covered
+}
+
+// coveringView is a node spelled out by instance.
+type coveringView struct {
+	need    []int64
+	covered []covered
+	placed  []Placement
+}
+
+// Placement puts an item on an instance, maybe the one it is on.
+type Placement struct{ Item, At int32 }
+
+// Root is the whole problem.
+func (o *CoveringRelaxation) Root() *CoveringNode {
+	n := &CoveringNode{placed: Placement{assign.None, assign.None}, sum: o.fixed}
+	o.view = coveringView{need: slices.Clone(o.need), covered: make([]covered, len(o.need))}
+	o.initial = make([]covered, len(o.need))
+	for _, d := range o.X.Problem.Live {
+		if o.looked[d] {
+			o.initial[d] = o.cover(d)
+			n.sum = knapsack.AddDown(n.sum, o.initial[d].Bound)
+		}
+	}
+	n.bound = max(0, n.sum)
+	return n
+}
+
+// Show spells a node out in o.view.
+func (o *CoveringRelaxation) Show(n *CoveringNode) {
+	v := &o.view
+	copy(v.need, o.need)
+	copy(v.covered, o.initial)
+	v.placed = v.placed[:0]
+	chain := make([]*CoveringNode, n.Depth)
+	for ; n.parent != nil; n = n.parent {
+		chain[n.Depth-1] = n
+	}
+	for _, n := range chain {
+		v.placed = append(v.placed, n.placed)
+		for _, c := range n.Adjusted {
+			if c.At != assign.None {
+				v.need[c.At], v.covered[c.At] = c.Need, c.covered
+			}
+		}
+	}
+}
+
+// Search divides the part of least bound until the keys that leave there find
+// room, or the work is used up. It returns that part, and a bound on the whole.
+func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bound float64) {
+	open := exact.Heap[*CoveringNode]{Before: func(a, b *CoveringNode) bool {
+		return a.bound < b.bound || a.bound == b.bound && a.Depth > b.Depth
+	}}
+	open.Push(root)
+	for {
+		n := open.E[0]
+		bound = n.bound
+		o.Show(n)
+		o.work -= nodeWork + workPerInstance*len(o.need)
+		refined := o.refine(n)
+		switch {
+		case math.IsInf(bound, 1) || o.work <= 0 || o.X.Problem.Stopped():
+			return n, bound
+		case refined:
+			open.Sink(0)
+			continue
+		}
+		item, ok := o.branchingKey()
+		if !ok {
+			return n, bound
+		}
+		open.Pop()
+		for _, d := range o.X.Problem.Live {
+			if c := o.Place(n, item, d); c != nil {
+				o.work -= childWork
+				open.Push(c)
+			}
+		}
+	}
+}
+
+// refine solves what is rough about the node on view. It reports whether there
+// was anything.
+func (o *CoveringRelaxation) refine(n *CoveringNode) bool {
+	refined := false
+	for i := range n.Adjusted {
+		if c := &n.Adjusted[i]; n.parent != nil && c.At != assign.None && c.rough {
+			solved := o.cover(c.At)
+			solved.Bound = max(solved.Bound, c.Bound)
+			n.replace(c.Bound, solved.Bound)
+			c.covered, refined = solved, true
+		}
+	}
+	n.bound = max(n.bound, n.sum)
+	return refined
+}
+
+// replace changes a term of the sum.
+func (n *CoveringNode) replace(old, bound float64) {
+	if math.IsInf(bound, 1) {
+		n.sum = bound
+		return
+	}
+	n.sum = knapsack.AddDown(knapsack.AddDown(n.sum, -old), bound)
+}
+
+// Place makes a child of the node on view, in which an item is on an instance;
+// nil if it cannot be there.
+func (o *CoveringRelaxation) Place(n *CoveringNode, item, d int32) *CoveringNode {
+	p := o.X.Problem
+	k, cost := o.X.ChoiceOf(int(item)), p.Cost.Fixed(p.Items.Cost[item])
+	if cost > o.X.room[d] || d == k.from && k.must {
+		return nil
+	}
+	c := &CoveringNode{parent: n, placed: Placement{item, d}, sum: n.sum, Depth: n.Depth + 1}
+	was := adjustment{At: assign.None}
+	c.Adjusted = [2]adjustment{was, was}
+	here := o.view.covered[k.from].Bound
+	if !k.must {
+		c.Adjusted[0] = adjustment{k.from, o.view.need[k.from], covered{Bound: here, rough: true}}
+	}
+	if d != k.from {
+		r, least := o.at(&k, d), o.toLeave(&k)
+		there := o.view.covered[d].Bound
+		x := adjustment{d, o.view.need[d] + cost, covered{Bound: there, rough: true}}
+		if o.ratio[d] > 0 { // else keys that leave for less than nothing are on it
+			x.Bound = max(there, o.roughly(d, x.Need))
+		}
+		c.Adjusted[1] = x
+		c.replace(there, x.Bound)
+		if k.must {
+			c.sum = knapsack.AddDown(knapsack.AddDown(c.sum, r), -least)
+		} else {
+			// Together with the key, what covers the rest covers all.
+			c.Adjusted[0].Need -= cost
+			c.Adjusted[0].Bound = knapsack.AddDown(here, -least)
+			c.replace(here, c.Adjusted[0].Bound)
+			c.sum = knapsack.AddDown(c.sum, r)
+		}
+	}
+	c.bound = max(n.bound, c.sum)
+	return c
+}
+
+// roughly is a bound on what it costs, scaled, to reach a need. It holds where
+// no key leaves for less than nothing.
+func (o *CoveringRelaxation) roughly(d int32, need int64) float64 {
+	return float64(float64(max(0, need))*o.ratio[d]) * (1 - 0x1p-40)
+}
+
+// branchingKey is, in the node on view, the costliest key that leaves and is not
+// placed yet, if the keys that leave do not all find room as they come, the
+// costliest first.
+func (o *CoveringRelaxation) branchingKey() (int32, bool) {
+	s, cost, v := o.X.Problem.Items, o.X.Problem.Cost, &o.view
+	if o.Item != nil {
+		return assign.None, false
+	}
+	var leaving []int32
+	for _, item := range o.forced {
+		if !slices.ContainsFunc(v.placed, func(x Placement) bool { return x.Item == item }) {
+			leaving = append(leaving, item)
+		}
+	}
+	rooms := make([]int64, len(v.need))
+	for _, d := range o.X.Problem.Live {
+		rooms[d] = -v.need[d]
+		for _, x := range o.costliest(v.covered[d].taken) {
+			leaving = append(leaving, x.ID)
+			rooms[d] += x.Cost
+		}
+	}
+	slices.SortFunc(leaving, s.HeavierFirst)
+	for _, item := range leaving {
+		k := o.X.ChoiceOf(int(item))
+		r, best := o.toLeave(&k), assign.None
+		for _, d := range o.X.Problem.Live {
+			if d != k.from && (best == assign.None || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
+				best = d
+			}
+		}
+		if best == assign.None || rooms[best] < cost.Fixed(s.Cost[item]) {
+			return leaving[0], true
+		}
+		rooms[best] -= cost.Fixed(s.Cost[item])
+	}
+	return assign.None, false
+}
+
+// costliest are the first of the costliest items.
+func (o *CoveringRelaxation) costliest(e []knapsack.Item) []knapsack.Item {
+	if len(e) > mostTaken {
+		slices.SortFunc(e, func(a, b knapsack.Item) int {
+			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.Tie, b.Tie), o.canonical(a.ID, b.ID))
+		})
+		e = e[:mostTaken]
+	}
+	return e
+}

@@ -1,0 +1,32 @@
+package bound
+
+import (
+	"math"
+
+	"plannerd/planner/internal/assign"
+)
+
+// otherEntries are those of hot keys and of keys that the statistics do not name.
+func otherEntries(p *assign.Problem) int64 {
+	n := p.Retained
+	for _, h := range p.Hot {
+		if h.To != p.Items.Home[h.Item] {
+			n += h.Count
+		}
+	}
+	return n
+}
+
+// leastEntries is a table size that no plan stays below which keeps to the load
+// limits; +∞ if none does.
+func leastEntries(p *assign.Problem, tight bool) float64 {
+	q := p.CountingEntries()
+	if q == nil {
+		return 0
+	}
+	f := Prove(q, tight)
+	if f.Infeasible() {
+		return math.Inf(1)
+	}
+	return f.LowerBound() + float64(otherEntries(p))
+}

@@ -1,0 +1,326 @@
+package bound
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+)
+
+// Proof is what the relaxation tells about a problem.
+type Proof struct {
+	Relaxation *Relaxation
+	Tight      bool // it branches more, and looks at whole keys on larger inputs too
+	core       []Choice
+	member     []bool
+	Bound      float64 // scaled; a lower bound on the objective of every plan that meets all constraints
+	Root       Node
+	Open       []Node // the open ones of the branching, those of least bound first
+
+	Entries  float64             // no plan has fewer; 0 where that was not looked at
+	integral bool                // every objective is a whole number
+	Covering *CoveringRelaxation // nil where whole keys were not looked at
+	Leaf     *CoveringNode       // of its search: the part of least bound
+}
+
+// Evidence is what a strategy proved on its way.
+type Evidence struct {
+	Proof      *Proof  // of the bound on the migration; nil: none was tried
+	LeastTheta float64 // no plan within the limits has a smaller θ
+}
+
+// Node is a part of the problem: some heavy keys are told to stay or to leave.
+type Node struct {
+	Fixed []Fixing
+	Y     Prices
+	bound float64
+}
+
+// Fixing tells a key to leave its instance, or to stay.
+type Fixing struct {
+	Item  int32
+	leave bool
+}
+
+// Infeasible reports whether no plan meets all constraints.
+func (f *Proof) Infeasible() bool { return len(f.Open) == 0 }
+
+// FewItems is up to how many items everything is looked at.
+const FewItems = 20_000
+
+// ManyItems is from how many items on as little as possible is looked at.
+const ManyItems = 200_000
+
+const (
+	// They bound the rounds in which the core takes in what it missed.
+	corePasses, childPasses = 4, 2
+	// mostSplits bounds the branching; on large inputs the work does, in members
+	// of the core times splits.
+	mostSplits     = 16
+	branchWork     = 300_000
+	itemsPerMember = 16 // items that are gone through in the time of a member of the core
+)
+
+// Prove bounds the objective as well as the level allows.
+func Prove(p *assign.Problem, tight bool) *Proof {
+	f := NewProof(p, tight)
+	if tight {
+		f.Branch()
+	}
+	return f
+}
+
+// NewProof finds good prices and evaluates them over all items. It starts with a
+// core of the items that are likely to move, and adds those that turn out to.
+// Then it looks at what whole keys cost.
+func NewProof(p *assign.Problem, tight bool) *Proof {
+	x := newRelaxation(p)
+	f := &Proof{Relaxation: x, Tight: tight, member: make([]bool, p.Items.Len()), integral: wholeWeights(p)}
+	f.firstCore()
+	f.solve(&f.Root, nil, corePasses)
+	if f.Root.bound <= x.Surely() {
+		f.Open, f.Bound = []Node{f.Root}, f.Root.bound
+	}
+	if p.Items.Len() <= FewItems || tight {
+		f.DemandWhole()
+	}
+	return f
+}
+
+// DemandWhole raises the bound by what whole keys cost that leave overloaded
+// instances.
+func (f *Proof) DemandWhole() {
+	x, items := f.Relaxation, f.Relaxation.Problem.Items.Len()
+	if f.Covering != nil || f.Infeasible() || x.Problem.Stopped() {
+		return
+	}
+	if x.Limited && f.Root.Y.Table > 0 && items <= ManyItems {
+		if f.Entries = leastEntries(x.Problem, f.Tight); f.Entries > float64(*x.Problem.Goal.TableLimit) {
+			f.disprove()
+			return
+		}
+	}
+	free := make([]float64, len(x.excess))
+	candidates := []Prices{{free, f.Root.Y.Table}}
+	if items <= FewItems {
+		candidates = append(candidates, f.Root.Y)
+		if f.Root.Y.Table > 0 {
+			candidates = append(candidates, Prices{free, 0})
+		}
+	}
+	for _, y := range candidates {
+		o := x.NewCovering(&y, f.wholeWork())
+		if o == nil {
+			f.disprove()
+			return
+		}
+		if root := o.Root(); f.Covering == nil || root.bound > f.Leaf.bound {
+			f.Covering, f.Leaf = o, root
+		}
+	}
+	leaf, bound := f.Covering.Search(f.Leaf)
+	if bound > x.Surely() {
+		f.disprove()
+		return
+	}
+	f.Leaf, f.Bound = leaf, max(f.Bound, bound)
+}
+
+// disprove notes that no plan meets all constraints.
+func (f *Proof) disprove() { f.Open, f.Bound = nil, 0 }
+
+// wholeWork is how much the search for whole keys may look at; see CoveringRelaxation.work.
+func (f *Proof) wholeWork() int {
+	items := f.Relaxation.Problem.Items.Len()
+	switch {
+	case items > ManyItems:
+		return items
+	case f.Tight:
+		return min(1_000_000+600*items, 20_000_000)
+	}
+	return 50_000 + 30*items
+}
+
+// Surely is what no plan's objective exceeds.
+func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)) }
+
+// solve finds prices for a node, beginning with the given ones, if any, and the
+// node's bound. It adds to the core the items that it missed and tries again, as
+// often as it may and as it is worth while.
+func (f *Proof) solve(n *Node, start *Prices, passes int) {
+	for pass := range passes {
+		if pass > 0 && f.Relaxation.Problem.Stopped() {
+			return
+		}
+		added, reached := f.ascend(n, start)
+		if added == 0 || n.bound >= reached*(1-1e-4) || n.bound > f.Relaxation.Surely() {
+			return
+		}
+		if start = &n.Y; n.bound < reached/2 {
+			start = nil // they rest on what the core lacked
+		}
+	}
+}
+
+// ascend is one pass of solve. It returns how many items it added to the core
+// and the value over the core alone.
+func (f *Proof) ascend(n *Node, start *Prices) (added int, reached float64) {
+	d := f.Relaxation.newDual(f.applied(n.Fixed))
+	if start == nil {
+		d.start()
+	} else {
+		d.resume(start)
+	}
+	d.maximize()
+	var missed []Choice
+	value := f.Relaxation.evaluate(&d.best, n.Fixed, f.member, func(k Choice) { missed = append(missed, k) })
+	f.extend(missed)
+	if n.Y.Load == nil || value > n.bound {
+		n.bound, n.Y = value, d.best
+	}
+	return len(missed), d.bestValue
+}
+
+// applied returns the core as the fixings leave it.
+func (f *Proof) applied(fixed []Fixing) []Choice {
+	if len(fixed) == 0 {
+		return f.core
+	}
+	core := slices.Clone(f.core)
+	for i := range core {
+		core[i].Apply(fixed)
+	}
+	return core
+}
+
+// Apply takes away the options that a fixing forbids.
+func (k *Choice) Apply(fixed []Fixing) {
+	for _, x := range fixed {
+		switch {
+		case x.Item != k.item:
+		case x.leave:
+			k.must = true
+		default:
+			k.Home, k.fitting = -1, 0
+		}
+	}
+}
+
+// Branch splits the node of least bound in two, by a heavy key that stays or
+// leaves, as often as it is worth while. The least bound of the nodes that are
+// left holds for all plans.
+func (f *Proof) Branch() {
+	for range min(mostSplits, branchWork/(len(f.core)+f.Relaxation.Problem.Items.Len()/itemsPerMember+1)) {
+		if len(f.Open) == 0 || f.Relaxation.Problem.Stopped() {
+			break
+		}
+		parent := f.Open[0]
+		k, ok := f.branchingKey(&parent)
+		if !ok {
+			break
+		}
+		f.Open = f.Open[1:]
+		for _, leave := range []bool{false, true} {
+			child := Node{Fixed: append(slices.Clone(parent.Fixed), Fixing{k.item, leave})}
+			f.solve(&child, &parent.Y, childPasses)
+			child.bound = max(child.bound, parent.bound)
+			if child.bound <= f.Relaxation.Surely() {
+				f.Open = append(f.Open, child)
+			}
+		}
+		slices.SortStableFunc(f.Open, func(a, b Node) int { return cmp.Compare(a.bound, b.bound) })
+	}
+	if len(f.Open) == 0 {
+		f.disprove()
+		return
+	}
+	f.Bound = max(f.Bound, f.Open[0].bound)
+}
+
+const (
+	tied  = 1e-2 // options that differ by less, of what is at stake, count as tied
+	heavy = 2e-3 // of the bound: a key of less weight is not worth branching
+)
+
+// branchingKey is the heaviest key whose staying and leaving cost about the same.
+func (f *Proof) branchingKey(n *Node) (heaviest Choice, ok bool) {
+	m := f.Relaxation.CheapestReceivers(&n.Y)
+	for _, k := range f.applied(n.Fixed) {
+		if k.must || k.units > 1 || k.Weight <= max(heaviest.Weight, heavy*n.bound) {
+			continue
+		}
+		stays, home, away := k.Costs(&n.Y, m)
+		stake := k.Weight + n.Y.Table + float64(n.Y.Load[k.from]*k.Cost)
+		if math.Abs(stays-min(home, away)) <= tied*stake {
+			heaviest, ok = k, true
+		}
+	}
+	return heaviest, ok
+}
+
+// Tightened is a proof of the level that is asked for, which rests on one that
+// exists, if any does.
+func Tightened(p *assign.Problem, f *Proof, tight bool) *Proof {
+	if f == nil {
+		return Prove(p, tight)
+	}
+	if !tight || f.Tight || f.Infeasible() {
+		return f
+	}
+	g := Prove(p, true)
+	if !g.Infeasible() {
+		g.Bound = max(g.Bound, f.Bound)
+	}
+	return g
+}
+
+// LowerBound is in units of the objective.
+func (f *Proof) LowerBound() float64 {
+	b := max(0, f.Bound/f.Relaxation.UnitWeight)
+	if b < 1<<53 && f.integral {
+		return math.Ceil(b)
+	}
+	return b
+}
+
+// wholeWeights reports whether every objective is a whole number.
+func wholeWeights(p *assign.Problem) bool {
+	if p.Goal.KeyOverhead != math.Trunc(p.Goal.KeyOverhead) {
+		return false
+	}
+	return !slices.ContainsFunc(p.Items.State, func(v float64) bool { return v != math.Trunc(v) })
+}
+
+// ray scales prices until the weights hardly count beside them.
+const ray = 1 << 20
+
+// Shortfall returns, for a problem that is infeasible, a table size and a θ that
+// no plan stays below which meets the other constraint: every plan's objective,
+// at most that of moving everything, is at least g − λ·(entries above the limit),
+// and at least g − Σ u_d·(load above the limit) where no key is barred.
+func (f *Proof) Shortfall() (table, theta float64) {
+	x, p := f.Relaxation, f.Relaxation.Problem
+	y := f.Root.Y.Clone()
+	y.Table *= ray
+	priced := 0.0
+	for d := range y.Load {
+		y.Load[d] *= ray
+		priced += float64(y.Load[d] * (x.UnitCost * p.Fair[d]))
+	}
+	ignore := func(Choice) {}
+	theta = p.Goal.ThetaMax
+	if p.Goal.TableLimit != nil {
+		table = float64(*p.Goal.TableLimit) + 1
+		table = max(table, f.Entries)
+		if over := x.evaluate(&y, nil, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
+			table = max(table, math.Ceil(float64(*p.Goal.TableLimit)+float64(over/y.Table*(1-1e-9))))
+		}
+	}
+	free := *x
+	free.least = math.MaxInt64
+	if over := free.evaluate(&y, nil, f.member, ignore) - x.Surely(); over > 0 && priced > 0 {
+		theta = max(theta, p.Goal.ThetaMax+float64(over/priced*(1-1e-9)))
+	}
+	return table, theta
+}

@@ -1,0 +1,301 @@
+package bound
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+)
+
+// Relaxation is the problem with its coupling constraints, the loads and the
+// table limit, priced instead of demanded. What is left is one choice per key:
+// stay, go home to the hash instance, or go to the cheapest instance on which
+// the key fits. Costs and weights are scaled to at most 1.
+type Relaxation struct {
+	Problem    *assign.Problem
+	UnitCost   float64 // fixed-point cost → scaled
+	UnitWeight float64 // weight → scaled, a power of two
+
+	load        []int64   // by instance, in fixed point, if nothing but hot keys moves
+	excess      []float64 // by instance: load above the limit then; 0 when not live
+	room        []int64   // by instance: the costliest key that fits beside the background
+	tableExcess float64   // likewise, entries above the limit
+	Limited     bool      // there is a table limit
+	hot         float64   // weight of the hot keys that move
+	Everything  float64   // weight of all keys: more than any plan costs
+
+	byRoom []int32 // live instances by descending room
+	least  int64   // the smallest room: what costs no more fits everywhere
+}
+
+// Choice is a key, or the equal units of an item, with its options.
+type Choice struct {
+	Cost, Weight float64 // of one unit, scaled
+	units        float64
+	from, Home   int32 // home is −1 when the key is there, it is not live, or the key does not fit
+	item         int32
+	fitting      int32 // to how many of byRoom it fits
+	entry        bool  // it has a table entry if it stays
+	must         bool  // it may not stay
+}
+
+// Option is what becomes of a key.
+type Option uint8
+
+const (
+	Stay         Option = iota // where it is
+	GoHome                     // to the hash instance
+	GoToCheapest               // of the instances on which it fits
+)
+
+func newRelaxation(p *assign.Problem) *Relaxation {
+	x := &Relaxation{
+		Problem: p, UnitCost: math.Ldexp(1, -62), Limited: p.Goal.TableLimit != nil,
+		excess: make([]float64, len(p.Before)), room: make([]int64, len(p.Before)),
+	}
+	x.UnitWeight = p.UnitWeight()
+	x.load = slices.Clone(p.Before)
+	background, entries := slices.Clone(p.Residual), p.Entries
+	for _, h := range p.Hot {
+		cost := p.Cost.Fixed(p.Items.Cost[h.Item]) * h.Count
+		from := p.Items.Current[h.Item]
+		background[h.To] += cost
+		if from == h.To {
+			continue
+		}
+		x.load[from] -= cost
+		x.load[h.To] += cost
+		x.hot += float64(x.UnitWeight * p.Weight(h.Item) * float64(h.Count))
+		if from != p.Items.Home[h.Item] {
+			entries -= h.Count
+		}
+		if h.To != p.Items.Home[h.Item] {
+			entries += h.Count
+		}
+	}
+	for _, d := range p.Live {
+		x.excess[d] = x.UnitCost * float64(x.load[d]-p.Limit[d])
+		x.room[d] = p.Limit[d] - background[d]
+	}
+	x.byRoom = slices.Clone(p.Live)
+	slices.SortFunc(x.byRoom, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(x.room[b], x.room[a]), cmp.Compare(a, b))
+	})
+	x.least = x.room[x.byRoom[len(x.byRoom)-1]]
+	if x.Limited {
+		x.tableExcess = float64(entries - *p.Goal.TableLimit)
+	}
+	state := p.TotalState
+	for _, d := range p.Instances {
+		state -= p.State.Fixed(d.State)
+	}
+	x.Everything = x.UnitWeight * p.Objective(state, p.Named())
+	return x
+}
+
+// ChoiceOf describes a key that is not hot.
+func (x *Relaxation) ChoiceOf(item int) Choice {
+	p := x.Problem
+	cost := p.Cost.Fixed(p.Items.Cost[item])
+	from, home := p.Items.Current[item], p.Items.Home[item]
+	k := Choice{
+		Cost: x.UnitCost * float64(cost), Weight: x.UnitWeight * p.Weight(int32(item)), units: float64(p.Items.UnitsOf(item)),
+		from: from, Home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
+	}
+	k.must = !p.IsLive[from]
+	if cost > x.least {
+		k.fitting = int32(x.fitting(cost))
+		k.must = k.must || cost > x.room[from]
+	}
+	if home == from || !p.IsLive[home] || cost > x.least && cost > x.room[home] {
+		k.Home = -1
+	}
+	return k
+}
+
+// fitting counts the instances that have room for the cost.
+func (x *Relaxation) fitting(cost int64) int {
+	n, _ := slices.BinarySearchFunc(x.byRoom, cost, func(d int32, cost int64) int {
+		if x.room[d] >= cost {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// CheapestReceiver tells which instance takes a key at the least price: for a key that
+// fits on the first n of ByRoom it is instance[n-1], at price[n-1] per cost.
+type CheapestReceiver struct {
+	price    []float64
+	instance []int32
+}
+
+// CheapestReceivers tells the cheapest receivers under given prices.
+func (x *Relaxation) CheapestReceivers(y *Prices) CheapestReceiver {
+	m := CheapestReceiver{make([]float64, len(x.byRoom)), make([]int32, len(x.byRoom))}
+	x.setCheapestReceivers(&m, y)
+	return m
+}
+
+func (x *Relaxation) setCheapestReceivers(m *CheapestReceiver, y *Prices) {
+	best := x.byRoom[0]
+	for i, d := range x.byRoom {
+		if y.Load[d] < y.Load[best] {
+			best = d
+		}
+		m.price[i], m.instance[i] = y.Load[best], best
+	}
+}
+
+// Costs returns what the options cost beyond what the key pays now: its price
+// there and that of its entry. An option that is not open costs +∞.
+func (k *Choice) Costs(y *Prices, m CheapestReceiver) (stay, home, away float64) {
+	here, now := float64(y.Load[k.from]*k.Cost), 0.0
+	if k.entry {
+		now = y.Table
+	}
+	stay, home, away = 0, math.Inf(1), math.Inf(1)
+	if k.must {
+		stay = math.Inf(1)
+	}
+	if k.Home >= 0 {
+		home = k.Weight - here - now + float64(y.Load[k.Home]*k.Cost)
+	}
+	if k.fitting > 0 {
+		away = k.Weight - here - now + y.Table + float64(m.price[k.fitting-1]*k.Cost)
+	}
+	return stay, home, away
+}
+
+// Best is the cheapest option; on a tie the one that moves less and needs no
+// entry.
+func (k *Choice) Best(y *Prices, m CheapestReceiver) (Option, float64) {
+	stays, home, away := k.Costs(y, m)
+	switch {
+	case stays <= home && stays <= away:
+		return Stay, stays
+	case home <= away:
+		return GoHome, home
+	}
+	return GoToCheapest, away
+}
+
+// sum adds up floats with a bound on the rounding error. Neither depends on the
+// order of the terms.
+type sum struct {
+	values     []float64
+	magnitudes uint64 // sum of the terms' magnitudes, rounded up, in units of 2^−20
+	huge       float64
+}
+
+// largest is above all magnitudes whose sum fits in units of 2^−20.
+const largest = 1 << 12
+
+func (s *sum) add(v, magnitude float64) {
+	s.values = append(s.values, v)
+	if magnitude < largest {
+		s.magnitudes += uint64(float64(magnitude*(1<<20))) + 1
+	} else {
+		s.huge = max(s.huge, magnitude)
+	}
+}
+
+// merge adds the terms of t.
+func (s *sum) merge(t *sum) {
+	s.values = append(s.values, t.values...)
+	s.magnitudes += t.magnitudes
+	s.huge = max(s.huge, t.huge)
+}
+
+// floor is a value that the exact sum is not below.
+func (s *sum) floor() float64 {
+	slices.Sort(s.values)
+	total, n := 0.0, float64(len(s.values))
+	for _, v := range s.values {
+		total += v
+	}
+	magnitude := float64(float64(s.magnitudes)*0x1p-20) + float64(n*s.huge)
+	return total - float64((n+32)*0x1p-51*magnitude)
+}
+
+// total is about the sum.
+func (s *sum) total() float64 {
+	total := 0.0
+	for _, v := range s.values {
+		total += v
+	}
+	return total
+}
+
+// base is the part of the Lagrangian that no choice changes.
+func (x *Relaxation) base(y *Prices) sum {
+	var s sum
+	s.add(x.hot, x.hot)
+	for _, d := range x.Problem.Live {
+		if u := y.Load[d]; u > 0 {
+			v := float64(u * x.excess[d])
+			s.add(v, math.Abs(v))
+		}
+	}
+	s.add(float64(y.Table*x.tableExcess), math.Abs(y.Table*x.tableExcess))
+	return s
+}
+
+// evaluate is g(u,λ), a lower bound on the scaled objective of every plan that
+// satisfies the constraints and keeps to what is fixed. It calls missed for
+// every item that would move and is not a member of the core. +∞: some key fits nowhere.
+func (x *Relaxation) evaluate(y *Prices, fixed []Fixing, member []bool, missed func(k Choice)) float64 {
+	at, m := x.FilterAt(y), x.CheapestReceivers(y)
+	parts := make([]leaving, assign.MostParts)
+	assign.InParts(x.Problem.Items.Len(), func(part, from, to int) {
+		l := &parts[part]
+		for i := range at.Candidates(from, to) {
+			l.add(x, i, y, m, fixed, member)
+		}
+	})
+	for _, f := range fixed {
+		if i := int(f.Item); at.Stays(i) {
+			parts[0].add(x, i, y, m, fixed, member)
+		}
+	}
+	if slices.ContainsFunc(parts, func(l leaving) bool { return l.barred }) {
+		return math.Inf(1)
+	}
+	total := x.base(y)
+	for i := range parts {
+		total.merge(&parts[i].sum)
+		for _, k := range parts[i].missed {
+			missed(k)
+		}
+	}
+	return total.floor()
+}
+
+// leaving is what some of the items add to the Lagrangian.
+type leaving struct {
+	sum    sum
+	missed []Choice // those that are not members of the core
+	barred bool     // some key fits nowhere
+}
+
+func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, fixed []Fixing, member []bool) {
+	if x.Problem.IsHot(i) {
+		return
+	}
+	k := x.ChoiceOf(i)
+	k.Apply(fixed)
+	o, v := k.Best(y, m)
+	switch {
+	case o == Stay:
+		return
+	case math.IsInf(v, 1):
+		l.barred = true
+		return
+	}
+	l.sum.add(k.units*v, k.units*(k.Weight+float64(y.Load[k.from]*k.Cost)+y.Table+math.Abs(v)))
+	if !member[i] && v < 0 {
+		l.missed = append(l.missed, k)
+	}
+}

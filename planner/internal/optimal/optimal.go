@@ -1,0 +1,260 @@
+package optimal
+
+import (
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/search"
+)
+
+// Rivals are the strategies that optimal compares with; each returns nil when the
+// meter ran out.
+type Rivals struct {
+	Mixed, MinTable, MinMig func(*assign.Problem) *assign.Assignment
+}
+
+// Optimal makes assignments of what the proof of the bound came to, of the keys
+// that have to leave and of the prices that maximise the Lagrangian, and improves
+// them by local search until there is hardly a gap. It compares with the
+// strategies that it must never be worse than.
+func Optimal(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
+	if p.Goal.Imbalance {
+		return minImbalance(p, r)
+	}
+	a, f := minMigration(p, r, 0, p.Items.Len() <= bound.FewItems)
+	return a, bound.Evidence{Proof: f}
+}
+
+// minMigration rests on a proof, which branches only if it is to be tight and that is
+// needed. enough is an objective that is asked for, no less; 0: the least.
+func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*assign.Assignment, *bound.Proof) {
+	b := &primal{p: p, effort: effortFor(p), enough: enough}
+	found := start(p, r.Mixed, r.MinTable)
+	if !p.Concurrent() {
+		b.compete(found(), r.MinMig) // so that there is a plan when time runs out
+	}
+	b.proof = bound.NewProof(p, tight)
+	f := b.proof
+	if f.Root.Y.Table == 0 {
+		f.DemandWhole() // the instances are knapsacks of their own
+	}
+	if !b.closed() {
+		b.try(whole(f), &f.Root.Y)
+	}
+	for i := range b.effort.roundings {
+		if i == 0 && f.Covering != nil && p.Items.Len() > bound.ManyItems {
+			continue // without a price of entries it could only do worse
+		}
+		if i == 1 && tight && !b.closed() {
+			f.Branch()
+		}
+		at := max(0, i-1) // the root first, then its parts
+		if at >= len(f.Open) || b.closed() {
+			break
+		}
+		n := &f.Open[at]
+		b.try(Round(p, f.Relaxation, n), &n.Y)
+	}
+	if f.Covering == nil && !b.closed() {
+		f.DemandWhole()
+		b.try(whole(f), &f.Root.Y)
+	}
+	if !b.closed() && b.justAboveTable() {
+		b.Offer(b.undershoot(b.Score.TableExcess))
+	}
+	if p.Concurrent() {
+		b.compete(found(), r.MinMig)
+	}
+	if b.Best == nil {
+		return nil, f
+	}
+	if !b.closed() && f.Root.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
+		b.Offer(b.smallTable(r))
+	}
+	if b.Score.Violated == 0 {
+		saveEntries(b.Best)
+	}
+	return b.Best, f
+}
+
+// primal looks for assignments, led by a proof.
+type primal struct {
+	assign.Incumbent
+	p      *assign.Problem
+	effort effort
+	enough float64      // an objective that is asked for, no less; 0: the least
+	proof  *bound.Proof // nil at first
+}
+
+// closed reports whether there is hardly a gap left, or what is asked for is
+// decided.
+func (b *primal) closed() bool {
+	if b.Best != nil && b.enough > 0 && b.proof != nil && b.proof.LowerBound() > b.enough*(1+2*exact.Tolerance) {
+		return true
+	}
+	return b.Best != nil && b.good(b.Score)
+}
+
+func (b *primal) good(sc assign.Score) bool {
+	return sc.Violated == 0 && sc.Objective <= b.closeEnough()
+}
+
+// justAboveTable reports whether nothing but the table limit is violated, by little.
+func (b *primal) justAboveTable() bool {
+	return b.Best != nil && b.Score.Violated == 1 && 0 < b.Score.TableExcess &&
+		b.Score.TableExcess < 1+*b.p.Goal.TableLimit/justAbove
+}
+
+// try improves an assignment by local search, if that is needed.
+func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
+	if a == nil {
+		return
+	}
+	if !b.good(a.Score()) {
+		b.improve(a, b.proof.Relaxation, y)
+	}
+	b.Offer(a)
+}
+
+// improve searches around an assignment.
+func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
+	search.Improve(a.Problem, a, searchCore(a, x, y), y, b.effort.evaluations, b.closeEnough())
+}
+
+// compete compares with what mixed and mintable found, and with minmig.
+func (b *primal) compete(found []rival, minMig func(*assign.Problem) *assign.Assignment) {
+	for _, r := range found {
+		b.Keep(r.a, r.score)
+	}
+	if p := b.p; b.Best != nil && b.Score.Violated > 0 && found[0].score.TableExcess == 0 && p.Entries > p.Retained {
+		// Else minmig is worse than a plan that meets the limits, or mixed compared with it.
+		r := start(p, minMig)()[0]
+		b.Keep(r.a, r.score)
+	}
+}
+
+// rival is what another algorithm came to; a is nil when the meter ran out.
+type rival struct {
+	a     *assign.Assignment
+	score assign.Score
+}
+
+// start starts other algorithms; the function that it returns waits for them.
+func start(p *assign.Problem, algorithms ...func(*assign.Problem) *assign.Assignment) func() []rival {
+	found, waits := make([]rival, len(algorithms)), make([]func() *assign.Problem, len(algorithms))
+	for i, algorithm := range algorithms {
+		waits[i] = p.Fork(func(q *assign.Problem) {
+			if a := algorithm(q); a != nil {
+				found[i] = rival{a, a.Score()}
+				a.Problem = p
+			}
+		})
+	}
+	return func() []rival {
+		for _, wait := range waits {
+			if q := wait(); q != p {
+				p.Meter.Include(q.Meter)
+			}
+		}
+		return found
+	}
+}
+
+// undershoot plans for a table limit that is lower by a few entries more than a
+// plan had too many, and improves that plan under the true one.
+func (b *primal) undershoot(excess int64) *assign.Assignment {
+	q := *b.p
+	q.Goal.TableLimit = new(max(0, *b.p.Goal.TableLimit-2*excess))
+	f := bound.NewProof(&q, false)
+	if f.Infeasible() {
+		return nil
+	}
+	a := Round(&q, f.Relaxation, &f.Root)
+	if a == nil {
+		return nil
+	}
+	b.improve(a, f.Relaxation, &f.Root.Y)
+	a = adopt(b.p, a)
+	b.improve(a, b.proof.Relaxation, &b.proof.Root.Y)
+	return a
+}
+
+// saveEntries sends pieces that move anyway to their hash instances, if there is
+// room, the lightest first.
+func saveEntries(a *assign.Assignment) {
+	var guests []assign.Ranked
+	for piece, d := range a.At {
+		piece := int32(piece)
+		h := a.Hash(piece)
+		item := a.Item(piece)
+		if d == h || d == a.Problem.Items.Current[item] || !a.Problem.IsLive[h] || a.Problem.IsHot(int(item)) {
+			continue
+		}
+		guests = append(guests, a.RankedPiece(piece, uint64(a.UnitCost(piece)*a.Count(piece))))
+	}
+	slices.SortFunc(guests, a.CompareChunks)
+	for _, x := range guests {
+		if h := a.Hash(x.Piece); a.Load[h]+int64(x.Rank) <= a.Problem.Limit[h] {
+			a.Move(x.Piece, h)
+		}
+	}
+}
+
+const (
+	wholeSearch = bound.FewItems // items up to which it looks at all that may move
+	certainly   = 2              // times the price of its load is no reason for a key to leave, then it stays
+	searchSize  = 4096           // pieces that the local search looks at
+	wideGap     = 1.1            // times the bound: worth another start
+	justAbove   = 50             // a table that is above its limit by less than such a part of it is worth another start
+	// Gaps that end the search, the latter on inputs of few keys.
+	gapClosed, smallGapClosed = 1e-4, 1e-7
+)
+
+// closeEnough is an objective that is not worth improving.
+func (b *primal) closeEnough() float64 {
+	switch {
+	case b.proof == nil:
+		return b.enough
+	case b.p.Named() <= bound.FewItems:
+		return max(b.enough, b.proof.LowerBound()*(1+smallGapClosed))
+	}
+	return max(b.enough, b.proof.LowerBound()*(1+gapClosed))
+}
+
+// effort is how much work goes into the primal: nodes whose prices are rounded,
+// and evaluations of the local search after each.
+type effort struct {
+	roundings   int
+	evaluations int64
+}
+
+// effortFor falls with the number of items, as the gap of the first rounding does.
+func effortFor(p *assign.Problem) effort {
+	switch {
+	case p.Items.Len() <= bound.FewItems:
+		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len()))}
+	case p.Items.Len() <= bound.ManyItems:
+		return effort{2, 500_000}
+	}
+	return effort{1, 100_000}
+}
+
+// smallTable is an assignment of about the fewest table entries, improved where
+// it meets the table limit; nil if there is none.
+func (b *primal) smallTable(r Rivals) *assign.Assignment {
+	q := b.p.CountingEntries()
+	if q == nil || b.p.Meter.End != assign.Running {
+		return nil
+	}
+	a, _ := minMigration(q, r, 0, b.proof.Tight)
+	if a == nil {
+		return nil
+	}
+	a = adopt(b.p, a)
+	if a.Score().TableExcess == 0 && !b.proof.Infeasible() {
+		b.improve(a, b.proof.Relaxation, &b.proof.Open[0].Y)
+	}
+	return a
+}

@@ -1,0 +1,318 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+)
+
+// search is a local search with ejection chains and adaptive penalties, after
+// Yagiura, Ibaraki and Glover's for the generalised assignment problem (2004).
+// It walks through assignments that may violate limits. What it lowers is the
+// objective plus a penalty per unit of load above a limit and per entry above
+// the table limit; penalties grow where a limit stays violated, else they decay.
+//
+// Its keys are those of the core in ascending order of cost, ties in canonical
+// key order; they are named by their position in it. An item with a count has a
+// key for each chunk of its units. Weights are scaled as in the relaxation.
+type search struct {
+	p *assign.Problem
+	a *assign.Assignment
+
+	// By key.
+	piece      []int32
+	cost       []int64
+	weight     []float64
+	state      []int64
+	units      []int64
+	from, home []int32
+	at         []int32
+	bestAt     []int32
+	changed    []bool  // at may differ from bestAt
+	changes    []int32 // the keys that are changed
+
+	load      []int64 // by instance, that of a
+	over      []int32 // instances above their limit
+	overIndex []int32 // by instance: where it is in over, or −1
+	now, best assign.Tally
+
+	penalties
+	neighbourhood
+	chain  []step // shifts that are being tried
+	random *rand.Rand
+	effort int64   // evaluations left
+	enough float64 // an objective that ends the search
+	owed   int64   // evaluations that the meter has not been told of
+}
+
+// step is the shift of a key from an instance to another.
+type step struct{ key, at, to int32 }
+
+// Improve searches the neighbourhood of a complete assignment, which may violate
+// limits, and changes it into the best one that it meets. It moves no other
+// pieces than those of the core; nil stands for all that are not hot. y are
+// prices of the relaxation; without them it estimates some. effort bounds the
+// number of shifts evaluated, but for a last look at the keys that moved. An
+// objective of enough ends it.
+func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort int64, enough float64) {
+	if len(p.Live) < 2 {
+		return
+	}
+	s := newSearch(a, core)
+	if len(s.piece) == 0 {
+		return
+	}
+	s.effort, s.enough = effort, enough
+	s.tallyUp()
+	s.leaveClosed()
+	s.setPenalties(y)
+	s.run()
+	s.restore()
+	for k, d := range s.at {
+		a.At[s.piece[k]] = d
+	}
+}
+
+const evaluationsPerUnit = 64 // evaluations of a shift that count as one work unit
+
+// spend counts evaluations. It reports false when the search is to end.
+func (s *search) spend(n int64) bool {
+	s.effort -= n
+	s.owed += n
+	if s.owed >= evaluationsPerUnit {
+		units := s.owed / evaluationsPerUnit
+		s.owed %= evaluationsPerUnit
+		if !s.p.Meter.Spend(units) {
+			s.effort = 0
+		}
+	}
+	return s.effort > 0
+}
+
+// newSearch lays out the core in columns.
+func newSearch(a *assign.Assignment, core []int32) *search {
+	p := a.Problem
+	s := &search{p: p, a: a, load: a.Load, random: rand.New(rand.NewPCG(1, 1))}
+	if core == nil {
+		core, _ = a.Movable()
+	}
+	if a.Units != nil {
+		core = chunks(a, core)
+	}
+	e := make([]assign.Ranked, len(core))
+	for i, piece := range core {
+		e[i] = a.RankedPiece(piece, uint64(a.UnitCost(piece)*a.Count(piece)))
+	}
+	slices.SortFunc(e, a.CompareChunks)
+	n := len(e)
+	s.piece, s.cost, s.weight = make([]int32, n), make([]int64, n), make([]float64, n)
+	s.state, s.units = make([]int64, n), make([]int64, n)
+	s.from, s.home, s.at = make([]int32, n), make([]int32, n), make([]int32, n)
+	s.changed = make([]bool, n)
+	scale := p.UnitWeight()
+	for k, x := range e {
+		item := a.Item(x.Piece)
+		s.piece[k], s.cost[k], s.units[k] = x.Piece, int64(x.Rank), a.Count(x.Piece)
+		s.weight[k] = scale * float64(p.Weight(item)*float64(s.units[k]))
+		s.state[k] = p.State.Fixed(p.Items.StateOf(int(item))) * s.units[k]
+		s.from[k], s.home[k], s.at[k] = p.Items.Current[item], p.Items.Home[item], a.At[x.Piece]
+	}
+	s.bestAt = slices.Clone(s.at)
+	return s
+}
+
+const chunksOfSize = 4 // so that the units of an item can go to several instances
+
+// chunks splits pieces into units, pairs, fours, …, a few of each, and a rest.
+func chunks(a *assign.Assignment, pieces []int32) []int32 {
+	out := make([]int32, 0, 2*len(pieces))
+	for _, piece := range pieces {
+		for n := int64(1); n < a.Units[piece]; n *= 2 {
+			for i := 0; i < chunksOfSize && n < a.Units[piece]; i++ {
+				out = append(out, a.Split(piece, n))
+			}
+		}
+		if a.Units[piece] > 0 {
+			out = append(out, piece)
+		}
+	}
+	return out
+}
+
+// tallyUp counts the given assignment.
+func (s *search) tallyUp() {
+	a, p := s.a, s.p
+	s.now.Score, s.now.State = a.Score(), a.Tally().State
+	s.overIndex = slices.Repeat([]int32{assign.None}, len(s.load))
+	for _, d := range p.Live {
+		s.watch(d)
+	}
+	s.best = s.now
+	s.best.Theta = s.theta()
+}
+
+// leaveClosed sends home what is still on an instance that is not live, or, where
+// that is not live either, to the least loaded one. That is part of the assignment
+// to improve.
+func (s *search) leaveClosed() {
+	left := false
+	for k, d := range s.at {
+		if s.p.IsLive[d] {
+			continue
+		}
+		to := s.home[k]
+		if !s.p.IsLive[to] {
+			to = s.a.LeastLoadedWith(s.cost[k])
+		}
+		s.shift(int32(k), to)
+		left = true
+	}
+	if left {
+		s.note()
+		s.chain = s.chain[:0]
+		s.surpasses()
+		s.settle()
+	}
+}
+
+// shift puts a key somewhere else, for a try.
+func (s *search) shift(k, to int32) {
+	at := s.at[k]
+	s.chain = append(s.chain, step{k, at, to})
+	s.displace(k, at, to)
+}
+
+// unshift takes the last shift back.
+func (s *search) unshift() {
+	last := len(s.chain) - 1
+	x := s.chain[last]
+	s.chain = s.chain[:last]
+	s.displace(x.key, x.to, x.at)
+}
+
+func (s *search) displace(k, at, to int32) {
+	s.load[at] -= s.cost[k]
+	s.load[to] += s.cost[k]
+	switch s.home[k] {
+	case at:
+		s.now.Table += s.units[k]
+	case to:
+		s.now.Table -= s.units[k]
+	}
+	s.at[k] = to
+}
+
+// commit makes the shifts of the chain last.
+func (s *search) commit() {
+	s.note()
+	s.relist()
+	s.chain = s.chain[:0]
+	if s.surpasses() {
+		s.settle()
+	}
+}
+
+// note counts the shifts of the chain.
+func (s *search) note() {
+	for _, x := range s.chain {
+		k := x.key
+		if !s.changed[k] {
+			s.changed[k] = true
+			s.changes = append(s.changes, k)
+		}
+		switch s.from[k] {
+		case x.to:
+			s.now.State -= s.state[k]
+			s.now.Moves -= s.units[k]
+		case x.at:
+			s.now.State += s.state[k]
+			s.now.Moves += s.units[k]
+		}
+		s.watch(x.at)
+		s.watch(x.to)
+	}
+}
+
+// watch keeps the list of instances above their limit.
+func (s *search) watch(d int32) {
+	i, above := s.overIndex[d], s.load[d] > s.p.Limit[d] && s.p.Fair[d] > 0
+	switch {
+	case above && i < 0:
+		s.overIndex[d] = int32(len(s.over))
+		s.over = append(s.over, d)
+	case !above && i >= 0:
+		last := len(s.over) - 1
+		s.over[i] = s.over[last]
+		s.overIndex[s.over[i]] = i
+		s.over = s.over[:last]
+		s.overIndex[d] = -1
+	}
+}
+
+// surpasses completes the tally, as far as it takes to know whether the present
+// assignment is better than the best.
+func (s *search) surpasses() bool {
+	x, best := &s.now, &s.best
+	x.TableExcess = s.p.TableExcess(x.Table)
+	x.Violated = len(s.over)
+	if x.TableExcess > 0 {
+		x.Violated++
+	}
+	if x.Violated > best.Violated {
+		return false
+	}
+	x.Excess = 0
+	for _, d := range s.over {
+		x.Excess = max(x.Excess, assign.Relative(float64(s.load[d]), s.p.Bound[d]))
+	}
+	x.Objective = s.p.Objective(x.State, x.Moves)
+	x.Theta = best.Theta
+	if c := x.Compare(best.Score); c != 0 {
+		return c < 0
+	}
+	return s.theta() < best.Theta
+}
+
+// settle makes the present assignment the best.
+func (s *search) settle() {
+	s.best = s.now
+	s.best.Theta = s.theta()
+	for _, k := range s.changes {
+		s.bestAt[k] = s.at[k]
+		s.changed[k] = false
+	}
+	s.changes = s.changes[:0]
+	if s.best.Violated == 0 && s.best.Objective <= s.enough {
+		s.effort = 0
+	}
+}
+
+// restore returns to the best assignment.
+func (s *search) restore() {
+	for _, k := range s.changes {
+		if s.at[k] != s.bestAt[k] {
+			s.shift(k, s.bestAt[k])
+		}
+	}
+	s.note()
+	s.relist()
+	s.chain = s.chain[:0]
+	for _, k := range s.changes {
+		s.changed[k] = false
+	}
+	s.changes = s.changes[:0]
+}
+
+const fewInstances = 1024 // up to here, θ decides between plans that are otherwise equal
+
+func (s *search) theta() float64 {
+	theta := 0.0
+	if len(s.p.Live) <= fewInstances {
+		for _, d := range s.p.Live {
+			theta = max(theta, assign.Relative(float64(s.load[d]), s.p.Fair[d]))
+		}
+	}
+	return theta
+}

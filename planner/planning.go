@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+)
+
+// planning is a snapshot under options, and the problem that strategies solve.
+type planning struct {
+	s *Snapshot
+	o Options
+	p *assign.Problem
+}
+
+// prepare checks the options and makes a problem of a snapshot.
+func prepare(s *Snapshot, o Options) (*planning, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := validateInstances("instances", s.Instances); err != nil {
+		return nil, err
+	}
+	e := &assign.Items{
+		Cost: s.Cost, State: s.State, Units: s.Count, Current: s.Current, Home: s.Hash,
+		Hashes: s.Keys.hashes, Compare: s.Keys.Compare,
+	}
+	instances := make([]assign.Instance, len(s.Instances))
+	for d, x := range s.Instances {
+		instances[d] = assign.Instance{
+			Capacity: x.Capacity, Live: x.Live(), Cost: x.ResidualCost, State: x.ResidualState,
+		}
+	}
+	for _, x := range s.Shares { // they move whatever the plan
+		instances[x.Instance].State += x.State
+	}
+	m := &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
+	return &planning{s, o, assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
+}
+
+// goal is what the options ask for.
+func (o Options) goal() assign.Goal {
+	g := assign.Goal{ThetaMax: o.ThetaMax, TableLimit: o.TableLimit, KeyOverhead: o.KeyOverhead}
+	if g.Imbalance = o.Objective == MinImbalance; g.Imbalance {
+		g.Allowance = assign.Allowance{Unit: allowanceUnits[o.MigrationLimit.Unit], Amount: o.MigrationLimit.Amount}
+	}
+	return g
+}
+
+var allowanceUnits = map[MigrationUnit]assign.AllowanceUnit{
+	MigrationState: assign.OfState, MigrationFraction: assign.OfFraction, MigrationKeys: assign.OfKeys,
+}
+
+// unmoved is the plan that moves nothing.
+func (x *planning) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
+
+// run runs an algorithm, and meanwhile proves what the certificate rests on, unless
+// the algorithm does that itself or takes so little that it can wait. The assignment
+// is nil when the meter ran out before the algorithm had a complete one.
+func (x *planning) run(proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
+	if proves || x.o.Certificate == CertificateOff || x.p.Goal.Imbalance || !x.p.Concurrent() {
+		return a(x.p, x.o)
+	}
+	var known bound.Evidence
+	wait := x.p.Fork(func(q *assign.Problem) { known.Proof = bound.Prove(q, x.o.Certificate == CertificateTight) })
+	found, _ := a(x.p, x.o)
+	wait()
+	return found, known
+}
