@@ -19,6 +19,7 @@ import (
 // engine is a simulated engine: its routers, and where state is.
 type engine struct {
 	random *rand.Rand
+	keys   int // that there are
 	// routes and pending are by the committed table and by the pending one, which is nil
 	// where none is.
 	routes, pending *router
@@ -33,7 +34,7 @@ type engine struct {
 }
 
 func newEngine(random *rand.Rand) *engine {
-	return &engine{random: random, at: map[string]int32{}, strays: map[string]int32{}, cost: map[string]float64{},
+	return &engine{random: random, keys: 3 + random.IntN(14), at: map[string]int32{}, strays: map[string]int32{}, cost: map[string]float64{},
 		faults: map[string]int{}}
 }
 
@@ -143,7 +144,7 @@ func (e *engine) isHeld(key string) bool {
 // traffic sends tuples; those of keys that are on their way are held back.
 func (e *engine) traffic() {
 	for range 1 + e.random.IntN(6) {
-		key := fmt.Sprint("k", e.random.IntN(14))
+		key := fmt.Sprint("k", e.random.IntN(e.keys))
 		to := e.routes.route(key)
 		if at, ok := e.at[key]; to == planner.NoInstance || e.isHeld(key) || ok && at != to {
 			continue // what a fault put elsewhere is not made worse

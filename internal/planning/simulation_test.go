@@ -85,7 +85,7 @@ func newSimulation(e *env, seed uint64) *simulation {
 		env: e, engine: newEngine(random), name: fmt.Sprintf("engine-%d", seed), known: map[string]map[string]int{},
 		configs: map[int64]planning.Configuration{},
 	}
-	s.config = configuration(2 + random.IntN(3))
+	s.config = configuration(2 + random.IntN(5))
 	s.config.EntryGrace = random.IntN(3)
 	s.config.ThetaMax = 0.05
 	s.config.RequireApproval = random.IntN(3) == 0
@@ -164,7 +164,7 @@ func (s *simulation) step() {
 }
 
 func (s *simulation) rescale() {
-	n := 1 + s.random.IntN(4)
+	n := 1 + s.random.IntN(6)
 	s.config.Instances = configuration(n).Instances
 	complete, err := planning.NewConfiguration(s.config)
 	if err != nil {

@@ -258,7 +258,7 @@ func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, 
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
 func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error) {
-	if in.Plan.DriftedKeys == 0 || in.Plan.Classes {
+	if in.Plan.Classes || in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
 		return changeParts(in.Changes), &in.target.Hash, nil
 	}
 	moved, err := s.migrations(ctx, r, in.Plan)
@@ -281,6 +281,12 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
 	return changeParts(held), &in.target.Hash, nil
+}
+
+// hidesDrift reports whether nobody knows which keys are drifted: under the engine's own
+// hash that shows only while the rows tell what it says.
+func (in pendingPlan) hidesDrift() bool {
+	return in.now.Hash.Function == partitioner.Reported && !samePlacement(in.now, in.target)
 }
 
 // mayStay tells of keys without a change of their entry that go to an instance whether

@@ -40,7 +40,7 @@ func (s *Service) Table(ctx context.Context, q TableQuery, memory *admission.Lea
 	}
 	length := len(feed.Entries) + len(feed.Changes)
 	if feed.Pending != nil {
-		length += len(feed.Pending.Changes)
+		length += len(feed.Pending.Changes) + int(feed.Pending.Plan.MigrationKeys)
 	}
 	if err := memory.Settle(int64(length) * entryBytes); err != nil {
 		return nil, err
