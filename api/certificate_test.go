@@ -79,7 +79,7 @@ func TestParametersOfPlans(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	e := newEnv(t)
 	for level, there := range map[string]bool{"off": false, "fast": true, "tight": true} {
-		e.operator(level, `{"instances":2,"theta_max":0,"certificate":"`+level+`"}`)
+		e.operator(level, `{"instances":2,"theta_max":0,"certificate":"`+level+`",`+anySize+`}`)
 		made := e.do("POST", "/v1/operators/"+level+"/plans", `{"interval":1,`+skewed).want(http.StatusCreated).proven()
 		var list struct{ Plans []proven }
 		e.do("GET", "/v1/operators/"+level+"/plans", "").want(http.StatusOK).into(&list)

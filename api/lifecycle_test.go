@@ -249,7 +249,7 @@ func TestAbsentKeys(t *testing.T) {
 				p.RoutingTable.SizeAfter, p.RoutingTable.Unset, p.BaseVersion)
 		}
 	}
-	e.operator("clicks", reported)
+	e.operator("clicks", strings.Replace(reported, "{", "{"+anySize+",", 1))
 	p := post(interval(1, ""))
 	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
 	leaves(post(gone(2, "")), 0, 4)
@@ -263,7 +263,7 @@ func TestAbsentKeys(t *testing.T) {
 	leaves(post(at), 3, 4)
 	leaves(post(gone(8, "")), 3, 4)
 	// What the limit demands is a plan that is handed over like any other.
-	limited := strings.Replace(reported, "{", `{"table_limit":2,`, 1)
+	limited := strings.Replace(reported, "{", `{"table_limit":2,`+anySize+",", 1)
 	e.do("PUT", "/v1/operators/clicks", limited).want(http.StatusOK)
 	q := post(gone(9, ""))
 	if q.Status != "approved" || len(q.RoutingTable.Unset) != 4 || q.RoutingTable.SizeAfter != 0 ||
@@ -383,7 +383,7 @@ func TestOperators(t *testing.T) {
 	}
 	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"mixed","theta_max":0.08,"table_limit":null,` +
 		`"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
-		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
+		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"auto":"within_limits","max_migration":null,"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {
 		t.Errorf("%s", a.body)

@@ -114,7 +114,10 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	change := func(was []byte) (out planning.Configuration, err error) {
-		text, err := httpkit.MergePatch(was, patch)
+		text, err := planning.PatchedFrom(was, patch)
+		if err == nil {
+			text, err = httpkit.MergePatch(text, patch)
+		}
 		if err == nil {
 			err = contract.Decode(text, new(jsontext.Value), "", s.configuration)
 		}

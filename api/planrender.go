@@ -49,6 +49,7 @@ type planHead struct {
 	ExecutorEpoch *int64            `json:"executor_epoch"`
 	ExecutorSince *time.Time        `json:"executor_since"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
+	WaitsFor      []string          `json:"waits_for"`
 	SupersededBy  *string           `json:"superseded_by"`
 	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
 	Acked         []ack             `json:"acked,omitzero"`  // like Reports
@@ -80,6 +81,7 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figure
 		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
 		Migration: wire.MigrationFigures{
 			Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective,
+			Forced: &wire.ForcedMigration{Keys: f.ForcedKeys, State: f.ForcedState},
 		},
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 	}
@@ -116,7 +118,7 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
-		Pending: p.Pending, Latest: p.Latest, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		WaitsFor: p.WaitsFor, Pending: p.Pending, Latest: p.Latest, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
 	if p.Executor.Name != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -708,7 +709,7 @@ func TestReportsTogether(t *testing.T) {
 	if slices.ContainsFunc(ids, func(id string) bool { return id != ids[0] }) {
 		t.Errorf("plans %v", ids)
 	}
-	if got.InputHash != want.InputHash || got.Theta != want.Theta || got.Migration != want.Migration ||
+	if got.InputHash != want.InputHash || got.Theta != want.Theta || !reflect.DeepEqual(got.Migration, want.Migration) ||
 		got.DriftedKeys != want.DriftedKeys ||
 		!slices.Equal(got.Migrations, want.Migrations) || !slices.Equal(got.RoutingTable.Set, want.RoutingTable.Set) {
 		t.Errorf("%+v, want %+v", got.Migration, want.Migration)

@@ -322,7 +322,7 @@ func TestResolutionOfAnOldBase(t *testing.T) {
 		f.set("ResolvePlan", nil)
 	}
 	later := e.do("POST", "/v1/operators/homed/plans",
-		`{"interval":2,"keys":[{"key":"a","cost":1},{"key":"b","cost":1}]}`).want(http.StatusCreated).plan()
+		`{"interval":2,"keys":[{"key":"a","cost":4},{"key":"b","cost":4}]}`).want(http.StatusCreated).plan()
 	e.do("POST", "/v1/plans/"+later.Id+"/commit", stopped).want(http.StatusOK)
 	e.do("PUT", "/v1/plans/"+homed.ID+"/resolution", rows, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 }

@@ -659,7 +659,7 @@ func TestSchemeCauses(t *testing.T) {
 		{`"instances":2,"scheme":"ranges","theta_max":0`, load(1, 3, 3, 3), "approved", "granularity"},
 	} {
 		name := fmt.Sprint("op", i)
-		e.operator(name, "{"+c.config+"}")
+		e.operator(name, "{"+c.config+","+anySize+"}")
 		p := e.do("POST", "/v1/operators/"+name+"/plans", c.body).want(http.StatusCreated).shifted()
 		if p.Status != c.status || c.cause != "" && !slices.Contains(p.Causes, c.cause) || c.cause == "" &&
 			len(p.Causes) > 0 {

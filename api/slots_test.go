@@ -50,7 +50,7 @@ const (
 // TestAnalysesHaveTheirOwnSlots: no analysis, what-if or replay keeps a plan waiting.
 func TestAnalysesHaveTheirOwnSlots(t *testing.T) {
 	e := newEnv(t, hasty, func(c *api.Config) { c.Limits.Plans, c.Limits.Analyses = 1, 1 })
-	e.operator("clicks", `{"instances":2}`)
+	e.operator("clicks", `{"instances":2,"approval":{"auto":"always"}}`)
 	leave := e.occupy()
 	id := e.do("POST", "/v1/operators/clicks/plans", fiveKeys).want(http.StatusCreated).plan().Id
 	done := make(chan *answer, 2)

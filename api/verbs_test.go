@@ -324,8 +324,8 @@ func TestForEver(t *testing.T) {
 	}
 }
 
-// TestOlderConfiguration: an operator that was stored before there was approval
-// needs none.
+// TestOlderConfiguration: the plans of an operator that was stored before there was
+// approval wait if they break limits, and all of them if it said no more than that.
 func TestOlderConfiguration(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
@@ -333,7 +333,8 @@ func TestOlderConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const since = `"require_approval":false,"approval":{"on_pending":"keep","ttl":"10m0s"},`
+	const since = `"require_approval":false,"approval":{"auto":"within_limits","max_migration":null,` +
+		`"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},`
 	older := strings.Replace(string(op.Config), since, "", 1)
 	if older == string(op.Config) {
 		t.Fatalf("%s", older)
@@ -346,6 +347,14 @@ func TestOlderConfiguration(t *testing.T) {
 	}
 	if p := e.planned(1); p.Status != "approved" {
 		t.Errorf("%+v", p)
+	}
+	older = strings.Replace(string(op.Config), since, `"require_approval":true,"approval":{"on_pending":"keep"},`, 1)
+	if _, _, err := e.store.PutOperator(t.Context(), "clicks", []byte(older), e.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if a := e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK); !strings.Contains(string(a.body),
+		`"require_approval":true,"approval":{"auto":"never",`) {
+		t.Errorf("%s", a.body)
 	}
 }
 

@@ -22,6 +22,27 @@ func (e AnswerKeyEncoding) Valid() bool {
 	}
 }
 
+// Defines values for ApprovalAuto.
+const (
+	Always       ApprovalAuto = "always"
+	Never        ApprovalAuto = "never"
+	WithinLimits ApprovalAuto = "within_limits"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalAuto enum.
+func (e ApprovalAuto) Valid() bool {
+	switch e {
+	case Always:
+		return true
+	case Never:
+		return true
+	case WithinLimits:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CertificateScope.
 const (
 	CertificateScopeClasses CertificateScope = "classes"
@@ -84,6 +105,7 @@ const (
 	CodeInvalid                  Code = "invalid"
 	CodeInvalidPageToken         Code = "invalid_page_token"
 	CodeKeysNotKnown             Code = "keys_not_known"
+	CodeLimitsChanged            Code = "limits_changed"
 	CodeMalformed                Code = "malformed"
 	CodeMethodNotAllowed         Code = "method_not_allowed"
 	CodeNoRoutingTable           Code = "no_routing_table"
@@ -161,6 +183,8 @@ func (e Code) Valid() bool {
 	case CodeInvalidPageToken:
 		return true
 	case CodeKeysNotKnown:
+		return true
+	case CodeLimitsChanged:
 		return true
 	case CodeMalformed:
 		return true
@@ -376,21 +400,6 @@ func (e KeyType) Valid() bool {
 	case Long:
 		return true
 	case String:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for Limit.
-const (
-	ThetaWorse Limit = "theta_worse"
-)
-
-// Valid indicates whether the value is a known member of the Limit enum.
-func (e Limit) Valid() bool {
-	switch e {
-	case ThetaWorse:
 		return true
 	default:
 		return false
@@ -853,6 +862,33 @@ func (e UnmetConstraint) Valid() bool {
 	}
 }
 
+// Defines values for WaitReason.
+const (
+	WaitReasonApprovalRequired   WaitReason = "approval_required"
+	WaitReasonMaxMigration       WaitReason = "max_migration"
+	WaitReasonStatisticsTooSmall WaitReason = "statistics_too_small"
+	WaitReasonTableLimit         WaitReason = "table_limit"
+	WaitReasonThetaWorse         WaitReason = "theta_worse"
+)
+
+// Valid indicates whether the value is a known member of the WaitReason enum.
+func (e WaitReason) Valid() bool {
+	switch e {
+	case WaitReasonApprovalRequired:
+		return true
+	case WaitReasonMaxMigration:
+		return true
+	case WaitReasonStatisticsTooSmall:
+		return true
+	case WaitReasonTableLimit:
+		return true
+	case WaitReasonThetaWorse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for KeyEncodingParameter.
 const (
 	KeyEncodingParameterBase64 KeyEncodingParameter = "base64"
@@ -919,17 +955,46 @@ type AnswerKeyEncoding string
 
 // Approval defines model for Approval.
 type Approval struct {
+	// Auto Which plans are `approved` when they are made. `within_limits`: those whose table is within its limit or smaller than before, whose θ is within `theta_max` or no worse than before under the new configuration
+	// and than hot keys force, and that move no more than `max_migration`. `always`: all but those of too small statistics. `never`: none. The others are `proposed`, and `waits_for` says why.
+	Auto ApprovalAuto `json:"auto"`
+
+	// MaxMigration What a plan may move without approval, exactly one of the three; null is no such limit. What has to move counts, such as keys of removed instances. With objective `min_imbalance` and a `migration_limit` of the same
+	// kind plans are made under the smaller of both.
+	MaxMigration *MaxMigration `json:"max_migration"`
+
+	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+	MinStatistics MinStatistics `json:"min_statistics"`
+
 	// OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
 	// `replace`: they are planned on, and a plan that changes something supersedes it.
 	OnPending OnPending `json:"on_pending"`
+
+	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
+	SmallIntervals SmallIntervals `json:"small_intervals"`
 
 	// Ttl How long a plan waits before it expires; `0s` stands for ever.
 	Ttl string `json:"ttl"`
 }
 
-// ApprovalOptions For operators whose plans are approved.
+// ApprovalAuto Which plans are `approved` when they are made. `within_limits`: those whose table is within its limit or smaller than before, whose θ is within `theta_max` or no worse than before under the new configuration
+// and than hot keys force, and that move no more than `max_migration`. `always`: all but those of too small statistics. `never`: none. The others are `proposed`, and `waits_for` says why.
+type ApprovalAuto string
+
+// ApprovalOptions Which plans wait for a person's approval, and how.
 type ApprovalOptions struct {
-	OnPending *OnPending `json:"on_pending,omitempty"`
+	Auto *ApprovalAuto `json:"auto,omitempty"`
+
+	// MaxMigration What a plan may move without approval, exactly one of the three; null is no such limit. What has to move counts, such as keys of removed instances. With objective `min_imbalance` and a `migration_limit` of the same
+	// kind plans are made under the smaller of both.
+	MaxMigration *MaxMigration `json:"max_migration,omitempty"`
+
+	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+	MinStatistics *MinStatistics `json:"min_statistics,omitempty"`
+	OnPending     *OnPending     `json:"on_pending,omitempty"`
+
+	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
+	SmallIntervals *SmallIntervals `json:"small_intervals,omitempty"`
 
 	// Ttl How long a plan waits before it expires, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
 	Ttl *string `json:"ttl,omitempty"`
@@ -986,6 +1051,7 @@ type CarriedReport struct {
 // | `cooldown` | too soon after the last plan that migrated keys | all |
 // | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 // | `hot_key` | a single key exceeds what any instance may carry | all |
 // | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
 // | `table_limit` | no plan was found within the table limit | `table` |
@@ -1066,6 +1132,7 @@ type CertificateLevel string
 // | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
 // | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
+// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
@@ -1232,6 +1299,15 @@ type FlowList struct {
 	TotalSize TotalSize `json:"total_size"`
 }
 
+// ForcedMigration What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances. Absent of figures under newer statistics.
+type ForcedMigration struct {
+	// Keys The number of keys.
+	Keys int64 `json:"keys"`
+
+	// State Their state.
+	State float64 `json:"state"`
+}
+
 // Hash The hash function, which places every key without an entry in the routing table.
 type Hash struct {
 	// Assignment The instance of each partition. Only with `kafka`. Defaults to partition p on the instance p modulo their number, in id order.
@@ -1331,9 +1407,9 @@ type KeyType string
 // Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
 // stands beside it. A plan that has come to its end keeps what was said last.
 type Latest struct {
-	// Breaks The limits that it breaks under these statistics; empty where it keeps to all, and where the figures are null.
-	Breaks []Limit `json:"breaks"`
-	Epoch  int64   `json:"epoch"`
+	// Breaks The limits that it breaks under these statistics, of `theta_worse` and `max_migration`; empty where it keeps to both, and where the figures are null.
+	Breaks []WaitReason `json:"breaks"`
+	Epoch  int64        `json:"epoch"`
 
 	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 	// null where its moves or these statistics are of classes, so that no keys are known.
@@ -1343,13 +1419,6 @@ type Latest struct {
 	// Plan The plan that was made of these statistics, which is mostly `no_action`.
 	Plan string `json:"plan"`
 }
-
-// Limit What a plan must keep to.
-//
-// | limit | broken |
-// |---|---|
-// | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force |
-type Limit string
 
 // Load What the plan does to one instance.
 type Load struct {
@@ -1381,6 +1450,19 @@ type Load struct {
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
 type Loads = []Load
 
+// MaxMigration What a plan may move without approval, exactly one of the three; null is no such limit. What has to move counts, such as keys of removed instances. With objective `min_imbalance` and a `migration_limit` of the same
+// kind plans are made under the smaller of both.
+type MaxMigration struct {
+	// Fraction So much of all state, from 0 to 1; where there is no state, 0 is moved.
+	Fraction *float64 `json:"fraction,omitempty"`
+
+	// Keys So many keys.
+	Keys *int64 `json:"keys,omitempty"`
+
+	// State So much state, in its unit.
+	State *float64 `json:"state,omitempty"`
+}
+
 // Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 type Migrates string
 
@@ -1400,6 +1482,9 @@ type Migration struct {
 
 // MigrationFigures What the plan moves.
 type MigrationFigures struct {
+	// Forced What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances. Absent of figures under newer statistics.
+	Forced *ForcedMigration `json:"forced,omitempty"`
+
 	// Fraction Their state over all state; 0 when there is none.
 	Fraction float64 `json:"fraction"`
 
@@ -1448,6 +1533,15 @@ type MigrationReason string
 
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
 type Migrations = []PlanMigration
+
+// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+type MinStatistics struct {
+	// CostShare All cost, that of residuals included, is at least this share of the cost of the newest interval before whose statistics were not too small, or whose plan somebody approved. Where there is none it holds.
+	CostShare *float64 `json:"cost_share,omitempty"`
+
+	// Keys So many keys are named, or counted by records and residuals.
+	Keys *int64 `json:"keys,omitempty"`
+}
 
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
@@ -1542,7 +1636,8 @@ type Operator struct {
 	// Reports For engines whose instances report for themselves.
 	Reports ReportOptions `json:"reports"`
 
-	// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
+	// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+	// false sets `never` to `within_limits`, and leaves `always`.
 	RequireApproval RequireApproval `json:"require_approval"`
 
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
@@ -1845,6 +1940,7 @@ type Plan struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
@@ -1990,6 +2086,9 @@ type Plan struct {
 	// Version The table version that it became; null before commit.
 	Version *int64 `json:"version"`
 
+	// WaitsFor Why the plan waits for approval, or waited; empty where it was approved when it was made, and with `no_action`.
+	WaitsFor []WaitReason `json:"waits_for"`
+
 	// WorkUnits The work that planning took; the same input always takes the same.
 	WorkUnits WorkUnits `json:"work_units"`
 }
@@ -2046,6 +2145,7 @@ type PlanSummary struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
@@ -2169,6 +2269,9 @@ type PlanSummary struct {
 	// Version The table version that it became; null before commit.
 	Version *int64 `json:"version"`
 
+	// WaitsFor Why the plan waits for approval, or waited; empty where it was approved when it was made, and with `no_action`.
+	WaitsFor []WaitReason `json:"waits_for"`
+
 	// WorkUnits The work that planning took; the same input always takes the same.
 	WorkUnits WorkUnits `json:"work_units"`
 }
@@ -2240,6 +2343,7 @@ type Problem struct {
 	// | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
 	// | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
+	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
@@ -2460,7 +2564,8 @@ type ReportOptions struct {
 // keys yet; they may report.
 type ReportsMissing = []int32
 
-// RequireApproval Plans are `proposed` and wait until they are approved. Those that only drop entries of absent keys do not.
+// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+// false sets `never` to `within_limits`, and leaves `always`.
 type RequireApproval = bool
 
 // Residual The keys of one instance that have no row, summed up.
@@ -2655,6 +2760,9 @@ type Sigma = float64
 
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
+
+// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
+type SmallIntervals = int32
 
 // StartRequest defines model for StartRequest.
 type StartRequest struct {
@@ -2865,6 +2973,17 @@ type UnmetConstraint string
 
 // Version A version of the routing table. 0 is the empty table of a new operator.
 type Version = int64
+
+// WaitReason Why a plan waits for a person. With `auto: always` none does; the others wait under `within_limits` for a limit that they break, and all under `never`.
+//
+// | reason | meaning |
+// |---|---|
+// | `statistics_too_small` | it was made of statistics below `min_statistics`, after `small_intervals` of them; it waits whatever `auto` says |
+// | `approval_required` | every plan of the operator waits |
+// | `table_limit` | the table would be larger than its limit, and no smaller than it is |
+// | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force |
+// | `max_migration` | it moves more than `max_migration` of the operator's `approval`; what has to move counts |
+type WaitReason string
 
 // WhatIfCSV A header line with the names of the columns, then one line per result: `strategy`, the parameters of a grid as a query writes them,
 // and the figures that are single values, such as `theta_after`, `migrated_state`, `lower_bound` and `gap`, where an empty field is

@@ -205,7 +205,7 @@ func (d *shifting) path(rest string) string { return "/v1/operators/" + d.operat
 
 func (d *shifting) put(live []int32) {
 	d.t.Helper()
-	config := map[string]any{"scheme": d.scheme, "theta_max": driveThetaMax}
+	config := map[string]any{"scheme": d.scheme, "theta_max": driveThetaMax, "approval": map[string]any{"auto": "always"}}
 	var list []map[string]any
 	for _, id := range live {
 		list = append(list, map[string]any{"id": id})

@@ -63,9 +63,32 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	return &p, nil
 }
 
-// computePlan plans by the operator's scheme, unless another plan is in the way. It tells
-// what would come of a plan that waits or is carried out.
+// computePlan plans by the operator's scheme, unless the statistics are too small for it or
+// another plan is in the way. It tells what would come of a plan that waits or is carried
+// out.
 func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
+	small, others, err := s.tooSmall(ctx, b, st)
+	if err != nil {
+		return nil, err
+	}
+	b.absent.counted = small // they do not tell which keys are absent
+	if small && others < b.newest.Approval.SmallIntervals {
+		if out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causeSmall); err == nil {
+			out.small = true
+		}
+		return out, err
+	}
+	out, err = s.computeOrWait(ctx, b, st)
+	if err == nil && small {
+		if out.small = true; out.status() == store.StatusNoAction {
+			out.Causes = append(out.Causes, causeSmall)
+		}
+	}
+	return out, err
+}
+
+// computeOrWait plans by the operator's scheme, unless another plan is in the way.
+func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
 	other, err := s.blocking(ctx, b)
 	switch {
 	case err != nil:
@@ -93,6 +116,7 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out
 	out.evaluated = &evaluatedPlan{id: waiting.ID}
 	if then != nil {
 		out.evaluated.figures, out.evaluated.breaks = evaluatedFiguresOf(then), b.newest.breaks(then)
+		out.evaluated.changed = b.newest.limitsChanged(*waiting, then, out.evaluated.breaks)
 	}
 	if other != nil {
 		out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
@@ -104,6 +128,9 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out
 func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
 	switch b.op.CurrentStatus {
 	case store.StatusApproved:
+		if b.newest.Approval.Auto == AutoAlways { // nobody asks how it does
+			return nil, nil
+		}
 	case store.StatusProposed:
 		if made.status() != store.StatusNoAction { // it replaces the other
 			return nil, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -145,17 +146,42 @@ type Trigger struct {
 	CooldownIntervals int64   `json:"cooldown_intervals"`
 }
 
-// ApprovalRule says whether plans wait for approval, and how long.
+// ApprovalRule says which plans wait for a person's approval, and how long.
 type ApprovalRule struct {
-	RequireApproval bool            `json:"require_approval"`
+	// RequireApproval is short for [AutoNever]. It follows from Approval, where that says
+	// which plans wait; nil: nobody has said it.
+	RequireApproval *bool           `json:"require_approval"`
 	Approval        ApprovalOptions `json:"approval"`
 }
 
-// ApprovalOptions say how plans wait for approval.
+// Auto says which plans nobody has to approve.
+type Auto string
+
+// The choices of Auto.
+const (
+	AutoWithinLimits Auto = "within_limits"
+	AutoAlways       Auto = "always"
+	AutoNever        Auto = "never"
+)
+
+// ApprovalOptions say which plans wait for approval, and how.
 type ApprovalOptions struct {
-	OnPending OnPending            `json:"on_pending"`
-	TTL       *parameters.Duration `json:"ttl"` // 0: for ever
+	Auto           Auto                       `json:"auto"`          // "": nobody has said it
+	MaxMigration   *parameters.MigrationLimit `json:"max_migration"` // that needs no approval; nil: any
+	MinStatistics  MinStatistics              `json:"min_statistics"`
+	SmallIntervals int                        `json:"small_intervals"` // in a row that are not planned on
+	OnPending      OnPending                  `json:"on_pending"`
+	TTL            *parameters.Duration       `json:"ttl"` // 0: for ever
 }
+
+// MinStatistics are the least statistics that are acted upon.
+type MinStatistics struct {
+	Keys      int64   `json:"keys"`
+	CostShare float64 `json:"cost_share"` // of the cost of the interval before
+}
+
+// defaultApproval is what nobody has said otherwise.
+var defaultApproval = ApprovalOptions{MinStatistics: MinStatistics{Keys: 1, CostShare: 0.2}, SmallIntervals: 3}
 
 // ReportOptions say what a plan made of reports does about missing ones.
 type ReportOptions struct {
@@ -177,7 +203,8 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 	c := Configuration{
 		Scheme: SchemeTable, Strategy: planner.DefaultStrategy, Parameters: Parameters{Values: parameters.Defaults()},
 		Hash: Hash{Function: hash}, TableOwner: OwnerPlanner, Reports: defaultReports,
-		Retention: Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, EntryGrace: defaultEntryGrace, StoreInputs: true,
+		ApprovalRule: ApprovalRule{Approval: defaultApproval},
+		Retention:    Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, EntryGrace: defaultEntryGrace, StoreInputs: true,
 	}
 	err := json.Unmarshal(text, &c.Parameters)
 	if c.Trigger.Theta = c.ThetaMax; err == nil {
@@ -188,6 +215,9 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 
 // checkTTL finds what is wrong with how long a plan may wait for approval.
 func (a ApprovalRule) checkTTL() error {
+	if a.Approval.TTL == nil {
+		return nil
+	}
 	ttl := time.Duration(*a.Approval.TTL)
 	if ttl == 0 || shortestTTL <= ttl && ttl <= longestTTL {
 		return nil
@@ -195,9 +225,26 @@ func (a ApprovalRule) checkTTL() error {
 	return inputError("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
 }
 
+// check finds what contradicts itself, or is out of range.
+func (a ApprovalRule) check() error {
+	if said := a.RequireApproval; said != nil && a.Approval.Auto != "" && *said != (a.Approval.Auto == AutoNever) {
+		return inputError("require_approval", fmt.Sprintf("contradicts approval/auto, which is %s: it is short for %s",
+			a.Approval.Auto, AutoNever))
+	}
+	return a.checkTTL()
+}
+
 // withDefaults fills in what nobody has said: a stored configuration may be older
 // than the choice.
 func (a ApprovalRule) withDefaults() ApprovalRule {
+	if a.Approval.Auto == "" {
+		a.Approval.Auto = AutoWithinLimits
+		if a.RequireApproval != nil && *a.RequireApproval {
+			a.Approval.Auto = AutoNever
+		}
+	}
+	never := a.Approval.Auto == AutoNever
+	a.RequireApproval = &never
 	a.Approval.OnPending = cmp.Or(a.Approval.OnPending, PendingKeep)
 	if a.Approval.TTL == nil {
 		ttl := parameters.Duration(defaultTTL)
@@ -207,8 +254,8 @@ func (a ApprovalRule) withDefaults() ApprovalRule {
 }
 
 // firstStatus is the status and the end of a plan that is to be carried out.
-func (a ApprovalRule) firstStatus(at time.Time) (store.Status, *time.Time) {
-	if !a.RequireApproval {
+func (a ApprovalRule) firstStatus(waits bool, at time.Time) (store.Status, *time.Time) {
+	if !waits {
 		return store.StatusApproved, nil
 	}
 	if *a.Approval.TTL == 0 {
@@ -300,7 +347,9 @@ func (c Configuration) keptReports() int {
 
 // decodeConfiguration reads a stored configuration.
 func decodeConfiguration(text []byte) (Configuration, error) {
-	c := Configuration{StoreInputs: true, EntryGrace: defaultEntryGrace} // it is older than the choices
+	c := Configuration{ // it is older than the choices
+		StoreInputs: true, EntryGrace: defaultEntryGrace, ApprovalRule: ApprovalRule{Approval: defaultApproval},
+	}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
@@ -314,6 +363,40 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),
 	}
 	return c, nil
+}
+
+// PatchedFrom returns the JSON of a configuration that a merge patch changes. Of the two
+// members that say whether plans wait for a person, the one that follows from what the
+// patch names is left out.
+func PatchedFrom(was, patch []byte) ([]byte, error) {
+	var base, said map[string]jsontext.Value
+	if err := json.Unmarshal(was, &base); err != nil {
+		return nil, err
+	}
+	delete(base, "require_approval")
+	if json.Unmarshal(patch, &said) != nil || said["approval"].Kind() == 'n' {
+		return json.Marshal(base, json.Deterministic(true)) // whoever reads the patch refuses it
+	}
+	var rule, named map[string]jsontext.Value
+	if said["approval"].Kind() == '{' {
+		if err := json.Unmarshal(said["approval"], &named); err != nil {
+			return nil, err
+		}
+	}
+	if err := json.Unmarshal(base["approval"], &rule); err != nil {
+		return nil, err
+	}
+	_, auto := named["auto"]
+	never := string(rule["auto"]) == strconv.Quote(string(AutoNever))
+	if k := said["require_approval"].Kind(); !auto && (k == 't' || k == 'f' && never) {
+		delete(rule, "auto")
+	}
+	text, err := json.Marshal(rule, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	base["approval"] = text
+	return json.Marshal(base, json.Deterministic(true))
 }
 
 // fixedChoices are decided about an operator when it is created.

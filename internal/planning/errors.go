@@ -30,6 +30,7 @@ const (
 	IntervalPlanned          Reason = "interval_planned"
 	Invalid                  Reason = "invalid"
 	KeysNotKnown             Reason = "keys_not_known"
+	LimitsChanged            Reason = "limits_changed"
 	NoRoutingTable           Reason = "no_routing_table"
 	NobodyOwns               Reason = "nobody_owns"
 	NotAwaited               Reason = "not_awaited"

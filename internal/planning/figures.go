@@ -103,7 +103,7 @@ type latestFigures struct {
 	Epoch    int64             `json:"epoch"`
 	Interval int64             `json:"interval"`
 	Figures  *evaluatedFigures `json:"figures"` // nil: they cannot be told
-	Breaks   []Limit           `json:"breaks"`
+	Breaks   []string          `json:"breaks"`
 }
 
 // evaluatedFigures are what would come of the moves of a plan.

@@ -2,30 +2,153 @@ package planning
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/exact"
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
-// Limit is what a plan must keep to that is carried out without a person's approval.
-type Limit string
+// WaitReason is why a plan waits for a person's approval.
+type WaitReason string
 
-// The limits.
+// The reasons. Those of limits stand for a limit that the plan breaks.
 const (
-	LimitTheta Limit = "theta_worse" // θ is above θ_max afterwards, and no better than without the plan
+	WaitApproval     WaitReason = "approval_required" // every plan of its operator waits
+	WaitTableLimit   WaitReason = "table_limit"       // the table is over its limit, and no smaller than before
+	WaitThetaWorse   WaitReason = "theta_worse"       // θ gets worse, and is above θ_max
+	WaitMaxMigration WaitReason = "max_migration"     // it moves more than needs no approval
+	WaitSmall        WaitReason = "statistics_too_small"
 )
 
+// waitsFor tells why a plan that is to be carried out waits for approval; nil: it is
+// approved.
+func (c Configuration) waitsFor(o *PlanResult) []WaitReason {
+	var out []WaitReason
+	if o.small {
+		out = append(out, WaitSmall)
+	}
+	switch c.Approval.Auto {
+	case AutoAlways:
+		return out
+	case AutoNever:
+		out = append(out, WaitApproval)
+	}
+	if !o.TableWithinLimit && o.TableAfter >= o.TableBefore {
+		out = append(out, WaitTableLimit)
+	}
+	return append(out, c.breaks(o.Plan)...)
+}
+
 // breaks tells which limits a plan breaks, as far as its statistics tell.
-func (c Configuration) breaks(p *planner.Plan) []Limit {
-	out := []Limit{}
+func (c Configuration) breaks(p *planner.Plan) []WaitReason {
+	out := []WaitReason{}
 	allowed := p.Theta.Before
 	for _, h := range p.HotKeys {
 		allowed = max(allowed, h.ForcedTheta)
 	}
-	if !p.Balanced && p.Theta.After > allowed {
-		out = append(out, LimitTheta)
+	// Where nobody carried anything before there is nothing that could get worse.
+	carried := slices.ContainsFunc(p.Instances, func(l planner.Load) bool { return l.Before > 0 })
+	if !p.Balanced && carried && p.Theta.After > allowed {
+		out = append(out, WaitThetaWorse)
+	}
+	if m := c.Approval.MaxMigration; m != nil && moreThan(*m, p.Migration) {
+		out = append(out, WaitMaxMigration)
+	}
+	return out
+}
+
+// moreThan tells whether a plan moves more than a limit.
+func moreThan(limit parameters.MigrationLimit, m planner.Migration) bool {
+	return limit.State != nil && m.State > *limit.State || limit.Fraction != nil && m.Fraction > *limit.Fraction ||
+		limit.Keys != nil && m.Keys > *limit.Keys
+}
+
+// planned are the parameters that plans are made under. One that may move as much as a
+// migration limit says moves no more than needs no approval, if that is counted alike.
+func (c Configuration) planned() Parameters {
+	p, most := c.Parameters, c.Approval.MaxMigration
+	if p.MigrationLimit == nil || most == nil || c.Approval.Auto == AutoAlways {
+		return p
+	}
+	limit := *p.MigrationLimit
+	switch {
+	case limit.State != nil && most.State != nil:
+		limit.State = new(min(*limit.State, *most.State))
+	case limit.Fraction != nil && most.Fraction != nil:
+		limit.Fraction = new(min(*limit.Fraction, *most.Fraction))
+	case limit.Keys != nil && most.Keys != nil:
+		limit.Keys = new(min(*limit.Keys, *most.Keys))
+	}
+	p.MigrationLimit = &limit
+	return p
+}
+
+// forced sums up what a plan has to move: off instances that were removed, after a
+// changed hash, and where the state of a key is on several instances.
+func (o *PlanResult) forced() (keys int64, state float64) {
+	var states []float64
+	var times []int64
+	add := func(reason planner.Reason, n int64, amount float64, count int64) {
+		switch reason {
+		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather:
+			keys, states, times = keys+n, append(states, amount), append(times, count)
+		}
+	}
+	switch d := o.diff.(type) {
+	case ringDiff:
+		for _, m := range d.Arcs {
+			add(m.Reason, m.Keys, m.State, 1)
+		}
+	case rangesDiff:
+		for _, m := range d.Moves {
+			add(m.Reason, m.Keys, m.State, 1)
+		}
+	default:
+		for _, m := range o.Moves {
+			add(m.Reason, m.Count, o.Snapshot.StateOf(m), m.Count)
+		}
+	}
+	if keys == 0 {
+		return 0, 0
+	}
+	return keys, exact.SumsBy(1, make([]int32, len(states)), states, times)[0]
+}
+
+// limitsChanged tells whether a plan breaks limits under newer statistics, as breaks says
+// of what it comes to then, that nobody has agreed to: whoever approves a plan agrees to
+// what it waited for.
+func (c Configuration) limitsChanged(p store.Plan, then *planner.Plan, breaks []WaitReason) bool {
+	return c.Approval.Auto != AutoAlways && slices.ContainsFunc(breaks, func(r WaitReason) bool {
+		agreed := slices.Contains(p.WaitsFor, string(r))
+		return !agreed || r == WaitThetaWorse && then.Theta.After > p.ThetaAfter
+	})
+}
+
+// limitsHold refuses to carry out an approved plan of which newer statistics say that it
+// breaks limits which nobody has agreed to.
+func limitsHold(p store.Plan) error {
+	if p.Status != store.StatusApproved || !p.LimitsChanged {
+		return nil
+	}
+	var latest latestFigures
+	if err := json.Unmarshal(p.Latest, &latest); err != nil {
+		return fmt.Errorf("reading how plan %s does: %w", p.ID, err)
+	}
+	return refuse(LimitsChanged, fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
+		"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
+		latest.Interval, strings.Join(latest.Breaks, ", ")))
+}
+
+// reasons are waiting reasons as the store keeps them.
+func reasons(all []WaitReason) []string {
+	out := make([]string, len(all))
+	for i, r := range all {
+		out[i] = string(r)
 	}
 	return out
 }
@@ -34,7 +157,8 @@ func (c Configuration) breaks(p *planner.Plan) []Limit {
 type evaluatedPlan struct {
 	id      string
 	figures *evaluatedFigures // nil: they cannot be told
-	breaks  []Limit
+	breaks  []WaitReason
+	changed bool // there are limits among these that nobody has agreed to
 }
 
 // evaluation is what the store keeps of how another plan does under the statistics of p.
@@ -43,10 +167,10 @@ func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
 	if e == nil {
 		return nil, nil
 	}
-	latest := latestFigures{Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: e.breaks}
+	latest := latestFigures{Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks)}
 	text, err := json.Marshal(latest)
 	if err != nil {
 		return nil, fmt.Errorf("encoding how plan %s does: %w", e.id, err)
 	}
-	return &store.Evaluation{Plan: e.id, Latest: text, LimitsChanged: len(e.breaks) > 0}, nil
+	return &store.Evaluation{Plan: e.id, Latest: text, LimitsChanged: e.changed}, nil
 }

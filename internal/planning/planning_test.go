@@ -112,7 +112,7 @@ func TestLifeOfAPlan(t *testing.T) {
 func TestApproval(t *testing.T) {
 	e := newEnv(t)
 	c := configuration(2)
-	c.RequireApproval = true
+	c.Approval.Auto = planning.AutoNever
 	e.configure("clicks", c)
 	p := e.propose("clicks", skewed(1))
 	if p.Status != "proposed" || p.ExpiresAt == nil || !p.ExpiresAt.Equal(e.clock().Add(10*time.Minute)) {
@@ -151,7 +151,7 @@ func TestSkewedClock(t *testing.T) {
 			c.Now = func() time.Time { return now().Add(skew) }
 		})
 		c := configuration(2)
-		c.RequireApproval = true
+		c.Approval.Auto = planning.AutoNever
 		e.configure("clicks", c)
 		p := e.propose("clicks", skewed(1))
 		if !p.CreatedAt.Equal(now()) || !p.ExpiresAt.Equal(now().Add(10*time.Minute)) {

@@ -88,8 +88,12 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 	if err := in.Memory.Reserve(out.answerBytes()); err != nil {
 		return nil, err
 	}
+	if out.small && in.Reports != nil { // others may come, so it is identified by these
+		d.source = in.identity(d.hash, b.op.ConfigVersion, b.op.TableVersion)
+		d.fingerprint = d.source
+	}
 	out.Took = s.now().Sub(begin)
-	d.PlanResult, d.parameters = out, d.Over(b.newest.Parameters)
+	d.PlanResult, d.parameters = out, d.Over(b.newest.planned())
 	return s.keep(ctx, b, d)
 }
 
@@ -243,8 +247,10 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.outdated(b.op.TableVersion), CreatedAt: at, Figures: f,
 		Classes: d.classes != nil, EngineTable: b.engineHolds(),
 	}
+	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
-		p.Status, p.ExpiresAt = b.newest.firstStatus(at)
+		p.WaitsFor = reasons(b.newest.waitsFor(d.PlanResult))
+		p.Status, p.ExpiresAt = b.newest.firstStatus(len(p.WaitsFor) > 0, at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}
 	evaluated, err := d.evaluation(p)

@@ -186,7 +186,7 @@ func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Cla
 	if err := r.memory.Reserve(out.answerBytes()); err != nil {
 		return nil, err
 	}
-	out.Took = s.now().Sub(begin)
+	out.Took, out.small = s.now().Sub(begin), isSmall(r.Plan)
 	return s.keep(ctx, r.base, draft{
 		PlanResult: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
 		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: by, claim: claim,

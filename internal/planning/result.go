@@ -22,15 +22,16 @@ const (
 	causeUnfinished      planner.Cause = "unfinished"       // no plan was complete in time
 	causePendingApproval planner.Cause = "pending_approval" // another plan waits for approval
 	causePlanInFlight    planner.Cause = "plan_in_flight"   // another plan is being carried out
-	causeCarried         planner.Cause = "carried"          // earlier reports stood in for missing ones
-	causeGranularity     planner.Cause = "granularity"      // of whole keys, and of the number of ranges
+	causeSmall           planner.Cause = "statistics_too_small"
+	causeCarried         planner.Cause = "carried"     // earlier reports stood in for missing ones
+	causeGranularity     planner.Cause = "granularity" // of whole keys, and of the number of ranges
 )
 
 // leavesAll reports whether a plan leaves everything alone, whatever there would be
 // to do.
 func leavesAll(causes []planner.Cause) bool {
 	return slices.ContainsFunc(causes, func(c planner.Cause) bool {
-		return c == causeUnfinished || c == causePendingApproval || c == causePlanInFlight
+		return c == causeUnfinished || c == causePendingApproval || c == causePlanInFlight || c == causeSmall
 	})
 }
 
@@ -114,6 +115,7 @@ type PlanResult struct {
 	loadErrors []planner.Comparison // by instance; nil: not known
 	blocking   *blockingPlan        // nil: no other plan was in the way
 	evaluated  *evaluatedPlan       // nil: no other plan waits or is carried out
+	small      bool                 // its statistics are too small to be acted upon
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
@@ -338,6 +340,7 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 	for i, c := range o.Causes {
 		causes[i] = string(c)
 	}
+	forcedKeys, forcedState := o.forced()
 	f := store.Figures{
 		EndReason: string(o.EndReason), Causes: causes, Balanced: o.Balanced, TableWithinLimit: o.TableWithinLimit,
 		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before,
@@ -345,6 +348,7 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore,
 		TableAfter:    o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
+		ForcedKeys: forcedKeys, ForcedState: forcedState,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
 	}

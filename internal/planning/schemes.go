@@ -38,10 +38,10 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 			return Configuration{}, inputError("instances", "must have distinct ids")
 		}
 	}
-	c.ApprovalRule = c.ApprovalRule.withDefaults()
-	if err := c.checkTTL(); err != nil {
+	if err := c.ApprovalRule.check(); err != nil {
 		return Configuration{}, err
 	}
+	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c = c.scheme().restrict(c)
 	if err := c.scheme().check(c); err != nil {
 		return Configuration{}, inOrder(err, order)

@@ -88,7 +88,9 @@ func newSimulation(e *env, seed uint64) *simulation {
 	s.config = configuration(2 + random.IntN(5))
 	s.config.EntryGrace = random.IntN(3)
 	s.config.ThetaMax = 0.05
-	s.config.RequireApproval = random.IntN(3) == 0
+	if random.IntN(3) == 0 {
+		s.config.Approval.Auto = planning.AutoNever
+	}
 	ttl := parameters.Duration(2 * time.Minute)
 	s.config.Approval.TTL = &ttl
 	if random.IntN(3) == 0 {

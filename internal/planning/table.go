@@ -109,7 +109,7 @@ func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics)
 		return nil, err
 	}
 	if cause == "" {
-		out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.Parameters))
+		out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.planned()))
 		return concluded(b, out, err)
 	}
 	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, b.newest.Parameters)

