@@ -8,12 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
 )
 
 const howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 	"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
+
+// smallBody is how much of a body is read before anything is reserved for it, in bytes:
+// whoever sends nothing holds nothing that others need. A small body is whole by then.
+const smallBody = 64 << 10
 
 // What reading bodies takes, in bytes, by the measure of package planning.
 const (
@@ -39,9 +44,21 @@ const compressedTimes = 4
 // contentEncoding is the content encoding of a request, in lower case.
 func (c *call) contentEncoding() string { return strings.ToLower(c.Header.Get("Content-Encoding")) }
 
-// expect has a request hold what its body will probably take, before anything is
-// read of it. A body of unknown length starts with little.
+// expect has a request hold what its body will probably take, before more than its
+// beginning is read. A body of unknown length starts with little.
 func (c *call) expect(media string) error {
+	least, probably := c.forecast(media)
+	if c.ContentLength < 0 {
+		c.memory.Open()
+	}
+	if err := c.memory.Expect(probably); err != nil {
+		return err
+	}
+	return c.memory.Reserve(least)
+}
+
+// forecast is what a body takes while it is read, and what it will probably take.
+func (c *call) forecast(media string) (least, probably int64) {
 	least, times := int64(readBytes), textTimes[media]
 	switch c.contentEncoding() {
 	case "gzip":
@@ -49,16 +66,64 @@ func (c *call) expect(media string) error {
 	case "zstd":
 		least, times = least+zstdBytes, times*compressedTimes
 	}
-	probably := least
-	if c.ContentLength < 0 {
-		c.memory.Open()
-	} else {
-		probably += min(c.ContentLength, 1<<40) * times
+	return least, least + min(max(0, c.ContentLength), 1<<40)*times
+}
+
+// begin reads the beginning of a body, which is all of a small one. A client that waits
+// for 100 Continue with a longer one is only told to go on if there is room just now.
+func (c *call) begin(media string) error {
+	if c.ContentLength > smallBody && c.Header.Get("Expect") != "" {
+		_, probably := c.forecast(media)
+		if err := c.memory.Expect(probably); err != nil {
+			return err
+		}
+		c.memory.Release()
 	}
-	if err := c.memory.Expect(probably); err != nil {
+	head, err := io.ReadAll(io.LimitReader(c.Body, smallBody))
+	if err != nil && refuses(err) {
 		return err
 	}
-	return c.memory.Reserve(least)
+	if err == nil && len(head) < smallBody {
+		err, c.ContentLength = io.EOF, int64(len(head))
+	}
+	c.Body = &begunBody{c.Body, head, err}
+	return nil
+}
+
+// readJSON reads and checks a JSON body, if there is one. What is not small is paid for.
+func (c *call) readJSON(w http.ResponseWriter, into any) error {
+	if err := c.begin(mediaJSON); err != nil {
+		return err
+	}
+	if length := min(c.ContentLength, contract.MaxBody); length < 0 || length > smallBody {
+		if length < 0 {
+			length = contract.MaxBody
+		}
+		if err := c.memory.Reserve(length * memberBytes); err != nil {
+			return err
+		}
+	}
+	_, err := c.op.Read(w, c.Request, into)
+	return err
+}
+
+// begunBody is a body of which the beginning was read, and perhaps its end or an error.
+type begunBody struct {
+	io.ReadCloser
+	head []byte
+	err  error // that follows the beginning; nil: there may be more
+}
+
+func (b *begunBody) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(p)
 }
 
 // decoded says that the body was read, and what is left of it.
@@ -79,8 +144,8 @@ func (c *call) inBodyOnly() error {
 }
 
 // bulkBody returns the body of a request with many rows, and how to decode them,
-// once there is memory for what it probably takes: until then nothing of it is
-// read.
+// once there is memory for what it probably takes: until then no more than the
+// beginning of it is read.
 func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
 	hint, err := strconv.Atoi(c.Header.Get("Plannerd-Row-Count"))
 	if err != nil {
@@ -89,23 +154,25 @@ func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.Read
 	options := statsio.Options{
 		Limits: s.limits.Statistics, Base64Keys: c.keys().base64, RowHint: hint, Reserve: c.memory.Reserve,
 	}
+	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), statsio.DefaultBytes)
+	if c.ContentLength > limit {
+		return nil, options, &http.MaxBytesError{Limit: limit}
+	}
+	if err := c.begin(media); err != nil {
+		return nil, options, err
+	}
 	if c.Header.Get("Content-Encoding") == "" {
 		options.Size = max(0, c.ContentLength)
 	}
 	if err := c.expect(media); err != nil {
 		return nil, options, err
 	}
-	body, err := s.decompressed(w, c)
+	body, err := c.decompressed(http.MaxBytesReader(w, c.Body, limit))
 	return body, options, err
 }
 
 // decompressed returns the body of a request without its Content-Encoding.
-func (s *shared) decompressed(w http.ResponseWriter, c *call) (io.ReadCloser, error) {
-	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), statsio.DefaultBytes)
-	if c.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
-	body := http.MaxBytesReader(w, c.Body, limit)
+func (c *call) decompressed(body io.ReadCloser) (io.ReadCloser, error) {
 	switch encoding := c.contentEncoding(); encoding {
 	case "", "identity":
 		return body, nil

@@ -63,7 +63,8 @@ func (e *env) hold() (release func()) {
 		e.handler.ServeHTTP(w, r)
 		done <- w.Code
 	}()
-	if _, err := io.WriteString(writer, "key,cost\na,1\n"); err != nil { // it reads, so it holds
+	rows := "key,cost\na,1\n" + strings.Repeat("\n", 1<<17)
+	if _, err := io.WriteString(writer, rows); err != nil { // it reads more than the beginning, so it holds
 		e.Fatal(err)
 	}
 	return func() {
@@ -234,6 +235,13 @@ func TestAllBodies(t *testing.T) {
 		method, path, _ := strings.Cut(target, " ")
 		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")
 		slow[target] = csv
+	}
+	for target, media := range slow {
+		if media != csv {
+			method, path, _ := strings.Cut(target, " ")
+			long := "{" + strings.Repeat(" ", 900<<10) + "}"
+			e.do(method, path, long).fails(http.StatusTooManyRequests, "over_budget", "")
+		}
 	}
 	release()
 	for target, media := range slow {

@@ -86,7 +86,7 @@ func operatorGuard(c *call) planning.OperatorGuard {
 
 func (s operators) put(w http.ResponseWriter, c *call) error {
 	var text jsontext.Value
-	if _, err := c.op.Read(w, c.Request, &text); err != nil {
+	if err := c.readJSON(w, &text); err != nil {
 		return err
 	}
 	text, err := s.writable(c, text)
@@ -106,7 +106,7 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 // patch changes what a JSON Merge Patch names of a configuration.
 func (s operators) patch(w http.ResponseWriter, c *call) error {
 	var patch jsontext.Value
-	if _, err := c.op.Read(w, c.Request, &patch); err != nil {
+	if err := c.readJSON(w, &patch); err != nil {
 		return err
 	}
 	patch, err := s.writable(c, patch)

@@ -47,7 +47,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 // readReplay reads the members of a request to replay a plan; it may have no body.
 func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 	said := map[string]jsontext.Value{}
-	if _, err := c.op.Read(w, c.Request, &said); err != nil {
+	if err := c.readJSON(w, &said); err != nil {
 		return nil, err
 	}
 	raw := make(map[string][]byte, len(said))

@@ -60,7 +60,7 @@ func TestAnalysesHaveTheirOwnSlots(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans", strings.Replace(fiveKeys, "1", "2", 1)).want(http.StatusCreated)
 	for name, want := range map[string]string{
 		"plannerd_planning_slots_busy": "0", "plannerd_analysis_slots": "1", "plannerd_analysis_slots_busy": "1",
-		`plannerd_slots_waiting{slots="plans"}`: "0", `plannerd_slot_wait_seconds_count{slots="plans"}`: "2",
+		`plannerd_slots_waiting{slots="plans"}`: "0", `plannerd_slot_wait_seconds_count{slots="analyses"}`: "1",
 	} {
 		if v := e.metric(name); v != want {
 			t.Errorf("%s %s, want %s", name, v, want)

@@ -23,7 +23,7 @@ type verbRequest struct {
 func (s plans) verb(do func(context.Context, planning.Step, verbRequest) (planning.Plan, error)) handler {
 	return func(w http.ResponseWriter, c *call) error {
 		var in verbRequest
-		if _, err := c.op.Read(w, c.Request, &in); err != nil {
+		if err := c.readJSON(w, &in); err != nil {
 			return err
 		}
 		by := attributed(c.Context(), planning.Transition{Actor: in.Actor, Reason: in.Reason})

@@ -52,6 +52,9 @@ func (p Pace) Enforce(next http.Handler) http.Handler {
 			r.Body = body
 		}
 		out := &pacedWriter{ResponseWriter: w, control: control, timeout: p.WriteTimeout}
+		if body, ok := r.Body.(*pacedBody); ok && r.ProtoMajor == 1 {
+			defer func() { body.linger(out) }()
+		}
 		// The deadline of the previous request on the connection may still stand, and
 		// what is buffered is written after the handler has returned.
 		out.extendDeadline()
@@ -68,7 +71,25 @@ type pacedBody struct {
 	end     time.Time
 	waited  time.Duration // for the client
 	read    int64
+	ended   bool // there is no more to read, or no way to
 }
+
+// lingerTime is how long a client may send nothing of a body that was refused.
+const lingerTime = 5 * time.Second
+
+// linger reads what is left of a body that was refused, and drops it. A connection that is
+// closed while its client still sends is reset, and the client never sees the answer.
+func (b *pacedBody) linger(out *pacedWriter) {
+	if b.ended || out.status < http.StatusBadRequest || b.control.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	out.Flush()
+	b.pace.BodyTimeout, b.waited, b.read = min(b.pace.BodyTimeout, lingerTime), 0, 0
+	_, _ = io.Copy(io.Discard, b)
+}
+
+// Close leaves the body open for [pacedBody.linger]; the server closes it.
+func (b *pacedBody) Close() error { return nil }
 
 // Read waits until the client has been silent for too long, its average rate is
 // too low, or its time is up, whichever comes first. Only the time spent in Read
@@ -85,6 +106,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.waited += time.Since(begin)
 	b.read += int64(n)
+	b.ended = err != nil
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, ErrBodyTooSlow
@@ -109,6 +131,13 @@ type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	status  int
+}
+
+// WriteHeader begins the answer.
+func (w *pacedWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *pacedWriter) Write(p []byte) (n int, err error) {
