@@ -88,12 +88,13 @@ var registry = []Info{
 		Anytime: true, Cost: CostLinear, algorithm: placing(mixed),
 	}, {
 		Name: Optimal, Title: "Optimal",
-		Summary: "Lagrangian relaxation with primal repair: never worse than mixed, minmig and mintable",
+		Summary: "Lagrangian relaxation with primal repair: for min_migration, and run to its end, never worse than " +
+			"mixed, minmig and mintable",
 		Source:  "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
 		Anytime: true, Cost: CostSearch, algorithm: optimally, proves: true,
 	}, {
 		Name: MixedBruteForce, Title: "Mixed, exhaustive",
-		Summary: "mixed for every number of entries to move back; the best plan",
+		Summary: "mixed for every number of entries to move back; the best of these plans",
 		Source:  "mixed-routing §III-C, MixedBF", Reads: []string{"table_limit", "beta"},
 		Anytime: true, Cost: CostQuadratic, algorithm: placing(mixedBruteForce),
 	}, {

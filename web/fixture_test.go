@@ -95,6 +95,9 @@ func column(p *browsertest.Page, caption string, n int) []string {
 // object is a JSON object.
 type object = map[string]any
 
+// patch is a JSON Merge Patch.
+type patch map[string]any
+
 // rows is a table of statistics in CSV.
 type rows string
 
@@ -109,9 +112,13 @@ func ask(t *testing.T, url, token string, out any) {
 func tell(t *testing.T, method, url, token string, in, out any) {
 	t.Helper()
 	kind, body := "text/csv", []byte(nil)
-	if table, ok := in.(rows); ok {
-		body = []byte(table)
-	} else if in != nil {
+	switch in := in.(type) {
+	case nil:
+	case rows:
+		body = []byte(in)
+	case patch:
+		kind, body = "application/merge-patch+json", []byte(jsonOf(t, in))
+	default:
 		kind, body = "application/json", []byte(jsonOf(t, in))
 	}
 	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))

@@ -129,7 +129,7 @@ func TestMigrationsFiltered(t *testing.T) {
 	all := migrationsOf(t, site, plan, "page_size=1").Total
 	p := openMigrations(t, site, plan, "")
 	p.WaitText(".migrations-count", fmt.Sprintf("%d migrations", all))
-	equalRows(t, p, site, plan, "sort=key")
+	equalRows(t, p, site, plan, "sort=state") // the heaviest first
 	height := browsertest.Eval[float64](p, "document.documentElement.scrollHeight")
 
 	matches := func(query string) {
@@ -141,14 +141,14 @@ func TestMigrationsFiltered(t *testing.T) {
 	}
 	p.Fill(".migrations-bytes input", "k1")
 	p.WaitUntil(`location.hash.endsWith('?key_prefix=k1')`)
-	matches("key_prefix=k1")
+	matches("key_prefix=k1&sort=state")
 	if h := browsertest.Eval[float64](p, "document.documentElement.scrollHeight"); h != height {
 		t.Errorf("with a filter the page is %v pixels high, without %v", h, height)
 	}
 	p.Fill(".migrations-choice select", "drain")
-	matches("key_prefix=k1&reason=drain")
+	matches("key_prefix=k1&reason=drain&sort=state")
 	p.Fill(".migrations-decimal input", "2")
-	matches("key_prefix=k1&reason=drain&min_cost=2")
+	matches("key_prefix=k1&reason=drain&min_cost=2&sort=state")
 	p.Click("[role=columnheader]:nth-child(4) button")
 	p.WaitUntil(`document.querySelector('[aria-sort=descending]')?.textContent.startsWith('Cost')`)
 	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost")
@@ -224,10 +224,10 @@ func TestMigrationsKeyboard(t *testing.T) {
 	}
 	p.Press("End")
 	p.WaitUntil(filled(total - 18))
-	equalRows(t, p, site, plan, "")
+	equalRows(t, p, site, plan, "sort=state")
 	p.Press("Home")
 	p.WaitUntil(filled(0))
-	equalRows(t, p, site, plan, "")
+	equalRows(t, p, site, plan, "sort=state")
 }
 
 // scrolling scrolls the table by so many pixels in each of so many frames and counts,
@@ -275,7 +275,7 @@ func TestMigrationsScrolled(t *testing.T) {
 			t.Errorf("by %d pixels a frame: %+v", step, s)
 		}
 	}
-	equalRows(t, p, site, plan, "")
+	equalRows(t, p, site, plan, "sort=state")
 	if asked := countMigrations(p); asked > 6 {
 		t.Errorf("the first pages took %d requests", asked)
 	}
@@ -285,7 +285,7 @@ func TestMigrationsScrolled(t *testing.T) {
 		at := random.IntN(total - 20)
 		browsertest.Eval[int](p, fmt.Sprintf("document.querySelector('.vtable-view').scrollTop = %d", 34*at))
 		p.WaitUntil(filled(at))
-		equalRows(t, p, site, plan, "")
+		equalRows(t, p, site, plan, "sort=state")
 	}
 	if asked := countMigrations(p); asked > 6+12*5 {
 		t.Errorf("12 jumps took %d requests", asked)
@@ -388,7 +388,7 @@ func TestMigrationsSaved(t *testing.T) {
 	p.Press("Enter")
 	p.WaitFor(".operators")
 	for _, c := range []struct{ query, end, accept, button string }{
-		{"sort=cost&from=3", "csv", "text/csv", "CSV"}, {"", "ndjson", "application/x-ndjson", "NDJSON"},
+		{"sort=cost&from=3", "csv", "text/csv", "CSV"}, {"sort=state", "ndjson", "application/x-ndjson", "NDJSON"},
 	} {
 		p.Goto("/#/plans/" + site.Plans.Big + "?" + c.query)
 		p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
@@ -488,11 +488,11 @@ func TestMigrationsOfWhatIf(t *testing.T) {
 	p.WaitFor(".migrations .vtable-rows .vrow")
 	list := migrationsOf(t, site, plan, "from=3")
 	p.WaitText(".migrations-count", fmt.Sprintf("%d of", list.Total))
-	equalRows(t, p, site, plan, "from=3")
-	p.Click("[role=columnheader]:nth-child(5) button")
-	p.WaitUntil(`document.querySelector('[aria-sort=descending]')?.textContent.startsWith('State')`)
 	equalRows(t, p, site, plan, "from=3&sort=state")
-	if place := browsertest.Eval[string](p, "location.hash"); place != "#/none?from=3&sort=theta&migrations_sort=state" {
+	p.Click("[role=columnheader]:nth-child(4) button")
+	p.WaitUntil(`document.querySelector('[aria-sort=descending]')?.textContent.startsWith('Cost')`)
+	equalRows(t, p, site, plan, "from=3&sort=cost")
+	if place := browsertest.Eval[string](p, "location.hash"); place != "#/none?from=3&sort=theta&migrations_sort=cost" {
 		t.Errorf("the address is %s", place)
 	}
 }

@@ -92,6 +92,8 @@ func TestOperator(t *testing.T) {
 	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+
 		strconv.FormatInt(plans[0].Interval, 10) {
 		t.Errorf("the table of the chart says %q", got)
+	} else if waits := got[1]; !slices.Equal(waits[3:5], []string{"1.97 %", "no"}) || got[0][3] != "–" || got[25][4] != "yes" {
+		t.Errorf("what was planned and what came true is not told apart: %q", got)
 	}
 
 	p.Click(".operator-now a")

@@ -360,7 +360,44 @@ func TestProgress(t *testing.T) {
 	do("acks", object{"instances": plan.Awaited[1:]})
 	p.WaitText(".plan-head .status", "committed")
 	p.WaitText(".announcements", "is committed: routing table version 1")
-	p.WaitGone(".plan-progress")
+	p.WaitText(".plan-progress", fmt.Sprintf("%d of %d instances have acknowledged, ", n, n))
+	p.WaitText(".plan-progress", "after the start it was committed")
+	if got := column(p, "Instances that", 2); len(got) != n || slices.Contains(got, "–") {
+		t.Errorf("how long the instances took is lost: %v", got)
+	}
+}
+
+// TestSuperseded: a plan that another took the place of leads to it.
+func TestSuperseded(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	tell(t, http.MethodPatch, server.URL+"/v1/operators/clicks", "",
+		patch{"approval": object{"on_pending": "replace"}}, nil)
+	var next planned
+	keys := []object{{"key": "key 1 🦊", "cost": 5}, {"key": "key 2 🦊", "cost": 5}, {"key": "key 3 🦊", "cost": 5}}
+	tell(t, http.MethodPost, server.URL+"/v1/operators/clicks/plans", "", object{"interval": 8, "keys": keys}, &next)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-standing a")
+	p.Click(".plan-standing a")
+	p.WaitUntil(`location.hash === '#/plans/` + next.ID + `'`)
+}
+
+// TestTerms: what a term means is told where the pointer rests on it, and the objective
+// of a strategy that has none is not shown.
+func TestTerms(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/plans/"+site.Plans.Proposed, ".plan-facts")
+	p.WaitFor(`.stat .term[title*="fair share"]`)
+	p.WaitFor(`.vtable-head .term[title*="copied"]`)
+	facts := browsertest.Eval[[]string](p, `[...document.querySelectorAll('.plan-facts dt')].map((e) => e.textContent)`)
+	if !slices.Contains(facts, "Objective") {
+		t.Errorf("of optimal there are %v", facts)
+	}
+	p.Goto("/#/plans/" + site.Plans.Rescaled)
+	p.WaitText("h1", "interval 5")
+	p.WaitText(".plan-facts", "Mixed")
+	if text := p.Text("main"); strings.Contains(text, "least migration") {
+		t.Error("a plan of mixed seems to be one of least migration")
+	}
 }
 
 // TestAbort gives up a plan that is being applied: first no ack counts any more, then the

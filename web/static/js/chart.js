@@ -21,7 +21,8 @@ const echarts = () =>
 /**
  * The colours that options are made with.
  *
- * @typedef {Record<'text' | 'muted' | 'line' | 'surface' | 'accent' | 'before' | 'after' | 'good' | 'warn' | 'bad',
+ * @typedef {Record<'text' | 'muted' | 'line' | 'surface' | 'accent' | 'before' | 'after' | 'realised' | 'bound' |
+ *   'good' | 'warn' | 'bad',
  *   string> & { series: string[] }} Palette
  */
 
@@ -32,7 +33,20 @@ const echarts = () =>
  */
 
 function palette() {
-  const names = ['text', 'muted', 'line', 'surface', 'accent', 'before', 'after', 'good', 'warn', 'bad']
+  const names = [
+    'text',
+    'muted',
+    'line',
+    'surface',
+    'accent',
+    'before',
+    'after',
+    'realised',
+    'bound',
+    'good',
+    'warn',
+    'bad',
+  ]
   return /** @type {Palette} */ ({
     ...Object.fromEntries(names.map((name) => [name, colour(name)])),
     series: Array.from({ length: 10 }, (_, i) => colour(`series-${i}`)),
@@ -57,6 +71,9 @@ const base = (p) => ({
   },
   legend: { textStyle: { color: p.text }, inactiveColor: p.muted, icon: 'roundRect', itemWidth: 12, itemHeight: 8 },
 })
+
+/** How every bound is drawn, in the colour of bounds. */
+export const boundLine = { width: 1.5, type: 'dashed' }
 
 /**
  * An axis in the colours of the page; more is what ECharts takes for one.

@@ -48,6 +48,6 @@ export function NewerFigures({ newer: { plan, interval, figures }, bound }) {
     <strong>Newer data</strong>, of ${of}: with this plan θ would go from ${percent(figures.theta.before)}
     ${' '}to <strong class="toned ${tone}">${percent(figures.theta.after)}</strong>
     , ${within ? 'within' : 'above'} its limit of ${percent(bound)}
-    and ${than} without it; it would move ${percent(figures.migration.fraction)} of all state.
+    ${' '}and ${than} without it; it would move ${percent(figures.migration.fraction)} of all state.
   </p>`
 }

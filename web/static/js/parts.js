@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
 import { absolute, clock, relative } from './format.js'
 import { html } from './html.js'
+import { explained } from './terms.js'
 import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
@@ -40,7 +41,7 @@ export function Stats({ items }) {
     ${items.filter(Boolean).map(
       ({ label, value, note, tone }) => html`
         <div class="stat ${tone ?? ''}" key=${label}>
-          <dt>${label}</dt>
+          <dt>${explained(label)}</dt>
           <dd><span class="stat-value">${value}</span>${note && html`<span class="stat-note">${note}</span>`}</dd>
         </div>
       `,
@@ -369,7 +370,12 @@ export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class
       <caption class="visually-hidden">${caption}</caption>
       <thead>
         <tr>
-          ${columns.map((c) => html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`)}
+          ${columns.map(
+            (c) =>
+              html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>
+                ${explained(c.head)}
+              </th>`,
+          )}
         </tr>
       </thead>
       <tbody>

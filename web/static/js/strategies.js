@@ -57,6 +57,14 @@ export const knows = (strategy, objective) =>
   known.strategies.some((s) => s.name === strategy && s.objectives.some((o) => o === objective))
 
 /**
+ * Whether a strategy minds a parameter; one that the server does not list may.
+ *
+ * @param {string} strategy
+ * @param {string} name
+ */
+export const minds = (strategy, name) => known.strategies.find((s) => s.name === strategy)?.reads.includes(name) ?? true
+
+/**
  * What an object has under the name of a parameter: null is none, undefined nothing.
  *
  * @param {object | undefined} of

@@ -3,6 +3,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { Held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
+import { explained } from './terms.js'
 import { useTurns } from './topic.js'
 import { Track } from './track.js'
 
@@ -389,10 +390,10 @@ function Head({ columns, sorted, onSort }) {
           ${
             c.sort
               ? html`<button type="button" class="sort" onClick=${() => sort(c)}>
-                  ${c.head}
+                  ${explained(c.head)}
                   <span aria-hidden="true" class="arrow">${order === 'asc' ? '▲' : order === 'desc' ? '▼' : ''}</span>
                 </button>`
-              : c.head
+              : explained(c.head)
           }
         </div>`
       })}

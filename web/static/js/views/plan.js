@@ -9,7 +9,7 @@ import { AsJSON } from '../save.js'
 import { strategyTitle } from '../strategies.js'
 import { Decision } from './plan/decision.js'
 import { PlanFigures } from './plan/figures.js'
-import { became, History, movesOn, Progress, Standing } from './plan/lifecycle.js'
+import { became, History, movesOn, Progress, Standing, useSteps } from './plan/lifecycle.js'
 import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
 import { useReasons } from './plan/why.js'
@@ -32,6 +32,7 @@ export default function View({ plan: id }) {
   // What moves is decided when a plan is made, so this is asked for once.
   const flows = useList(plan && `${path}/flows`, 'flows', { limit: mostFlows })
   const reasons = useReasons(plan)
+  const steps = useSteps(plan)
   useChangesSaid(plan)
   useEffect(() => {
     document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
@@ -45,11 +46,12 @@ export default function View({ plan: id }) {
       render=${(/** @type {Plan} */ shown) => html`
         <div class="plan">
           <${Head} plan=${shown} found=${found} />
-          ${(shown.status === 'applying' || shown.status === 'aborting') && html`<${Progress} plan=${shown} />`}
+          ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
           <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
             <${Scheme} plan=${shown} />
             <div id="plan-migrations" tabindex="-1"><${Migrations} plan=${shown} /></div>
-            <${History} plan=${shown} />
+            ${!movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
+            <${History} steps=${steps} />
           <//>
         </div>
       `}

@@ -1,6 +1,6 @@
 // What the drawings of rings and of key spaces share.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 
@@ -182,7 +182,7 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
                       borderRadius: 3,
                       position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop',
                     },
-                    lineStyle: { color: p.bad, type: i % 2 === 0 ? 'dashed' : 'dotted', width: 1.5 },
+                    lineStyle: { color: p.bound, ...boundLine, ...(i % 2 && { type: 'dotted' }) },
                   })),
                 },
         },
@@ -195,7 +195,7 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
                 data: rows.map((r) => r.bound ?? null),
                 symbol: 'rect',
                 symbolSize: [18, 2],
-                color: p.bad,
+                color: p.bound,
               },
             ]),
       ],

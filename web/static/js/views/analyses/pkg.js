@@ -1,6 +1,6 @@
 // The answer to an analysis of partial key grouping.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
@@ -240,12 +240,12 @@ function OverTime({ runs, fraction }) {
             name: 'proven bound',
             type: 'line',
             data: [],
-            color: p.bad,
+            color: p.bound,
             markLine: {
               silent: true,
               symbol: 'none',
               animation: false,
-              lineStyle: { color: p.bad, type: 'dashed', width: 1.2 },
+              lineStyle: { color: p.bound, ...boundLine },
               label: {
                 position: 'insideEndTop',
                 color: p.text,
@@ -358,7 +358,7 @@ function OverChoices({ runs, advice }) {
           symbol: symbols[i % symbols.length],
           symbolSize: 8,
           data: l.values.map((v) => (v === null || v <= least ? null : v)),
-          color: l.bound ? p.bad : p.series[i % 10],
+          color: l.bound ? p.bound : p.series[i % 10],
           lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : lineTypes[i % 3] },
           connectNulls: true,
           markLine:
@@ -366,7 +366,7 @@ function OverChoices({ runs, advice }) {
               ? {
                   silent: true,
                   symbol: 'none',
-                  lineStyle: { color: p.good, type: 'dashed' },
+                  lineStyle: { color: p.bound, ...boundLine },
                   label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text },
                   data: [{ yAxis: advice.target }],
                 }

@@ -1,6 +1,6 @@
 // The answer to a comparison of all schemes.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
@@ -176,7 +176,7 @@ function Bars({ schemes, of, format, line, words, best }) {
               silent: true,
               symbol: 'none',
               animation: false,
-              lineStyle: { color: p.bad, type: 'dashed' },
+              lineStyle: { color: p.bound, ...boundLine },
               label: { formatter: line.words, color: p.text, position: 'start' },
               data: [{ xAxis: line.at }],
             },

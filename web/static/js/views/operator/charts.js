@@ -1,8 +1,9 @@
 // How the intervals of an operator went: four charts that share cursor and zoom.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
+import { isWithin } from '../../judge.js'
 import { Card, Empty, Status } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, statusWords, tableOf } from '../../words.js'
@@ -257,7 +258,7 @@ const at = (x) => x ?? null
 const bound = (name, p, data) => ({
   name,
   type: 'line',
-  color: p.warn,
+  color: p.bound,
   data,
   step: 'middle',
   silent: true,
@@ -265,7 +266,7 @@ const bound = (name, p, data) => ({
   // A single point makes no line.
   symbol: data.length === 1 ? 'rect' : 'none',
   symbolSize: [80, 2],
-  lineStyle: { width: 1.5, type: 'dashed' },
+  lineStyle: boundLine,
   emphasis: { disabled: true },
 })
 
@@ -303,6 +304,48 @@ function nothing(p, intervals, of, unnamed = true) {
 const cameToNothing = ({ ended: plans }, words) => plans.map((plan) => `${statusWords[plan.status]}: ${words(plan)}`)
 
 /**
+ * What was planned, as points beside the line of what came true: filled if it was carried
+ * out, hollow as long as it was not.
+ *
+ * @param {Palette} p
+ * @param {Interval[]} intervals
+ * @param {(plan: PlanSummary) => number} of
+ */
+function planned(p, intervals, of) {
+  /** @param {boolean} committed */
+  const points = (committed) =>
+    intervals.flatMap(({ plan }, i) =>
+      plan !== null && plan.status !== 'no_action' && (plan.status === 'committed') === committed
+        ? [{ value: [i, of(plan)], plan: plan.id }]
+        : [],
+    )
+  const common = {
+    type: 'scatter',
+    symbol: 'circle',
+    icon: 'circle',
+    symbolSize: intervals.length > many ? 5 : 8,
+    z: 4,
+  }
+  const [done, waiting] = [points(true), points(false)]
+  return [
+    done.length > 0 && { ...common, name: 'Planned and committed', color: p.after, data: done },
+    waiting.length > 0 && {
+      ...common,
+      name: 'Planned, not committed yet',
+      color: p.after,
+      itemStyle: { color: p.surface, borderColor: p.after, borderWidth: 2 },
+      data: waiting,
+    },
+  ]
+}
+
+/** @param {Interval} of */
+const isDone = ({ plan }) => plan?.status === 'committed'
+
+/** @param {Interval} of */
+const isPlanned = ({ plan }) => plan !== null && plan.status !== 'no_action'
+
+/**
  * A bound far above everything else would press it flat: it is told instead.
  *
  * @param {Values} bounds
@@ -321,20 +364,20 @@ const far = (bounds, values) => {
 function theta(shared) {
   const { intervals } = shared
   const bounds = intervals.map((of) => of.any.parameters.theta_max)
-  const above = intervals.filter(({ plan }) => plan !== null && plan.theta.after > plan.parameters.theta_max).length
+  const above = intervals.filter(({ any }) => !isWithin(any.theta.before, any.parameters.theta_max)).length
   const newest = newestOf(intervals)
   return {
     id: 'theta',
     title: 'Imbalance θ',
     wide: true,
     label:
-      `θ before and after planning over ${counted(intervals.length, 'interval')}, against θ_max.` +
-      ` In the newest ${percent(newest.theta.before)} before, ${percent(newest.theta.after)} after,` +
-      ` θ_max is ${percent(newest.parameters.theta_max)};` +
-      ` after planning θ is above θ_max in ${counted(above, 'interval')}.`,
+      `θ as it was measured over ${counted(intervals.length, 'interval')}, beside what was planned, against θ_max.` +
+      ` In the newest ${percent(newest.theta.before)}, θ_max is ${percent(newest.parameters.theta_max)};` +
+      ` it was above θ_max in ${counted(above, 'interval')}.`,
     columns: [
-      { head: 'θ before', number: true, of: ({ any }) => percent(any.theta.before) },
-      { head: 'θ after', number: true, of: ({ any }) => percent(any.theta.after) },
+      { head: 'θ measured', number: true, of: ({ any }) => percent(any.theta.before) },
+      { head: 'θ planned', number: true, of: (of) => (isPlanned(of) ? percent(of.any.theta.after) : '–') },
+      { head: 'Carried out', of: (of) => (isDone(of) ? 'yes' : 'no') },
       { head: 'θ_max', number: true, of: ({ any }) => percent(any.parameters.theta_max) },
     ],
     option: (p) =>
@@ -344,21 +387,19 @@ function theta(shared) {
         axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent } }),
         [
           line(
-            'θ before',
-            p.before,
+            'θ measured',
+            p.realised,
             intervals.map(({ any }) => any.theta.before),
           ),
-          line(
-            'θ after',
-            p.after,
-            intervals.map(({ plan }) => plan?.theta.after ?? null),
-          ),
           bound('θ_max', p, bounds),
+          ...planned(p, intervals, (plan) => plan.theta.after),
           nothing(p, intervals, (plan) => plan.theta.after, false),
         ],
         (of) => [
-          `θ before: ${percent(of.any.theta.before)}`,
-          ...(of.plan ? [`θ after: ${percent(of.plan.theta.after)}`] : []),
+          `θ measured: ${percent(of.any.theta.before)}`,
+          ...(isPlanned(of)
+            ? [`planned: ${percent(of.any.theta.after)}${isDone(of) ? '' : ', not committed yet'}`]
+            : []),
           `θ_max: ${percent(of.any.parameters.theta_max)}`,
           ...cameToNothing(of, (plan) => `θ ${percent(plan.theta.after)}`),
         ],
@@ -535,8 +576,8 @@ const wrapped = (text) => text.replace(/(.{24,40}?)\s/g, '$1\n')
 function table(shared) {
   const { intervals } = shared
   const newest = tableOf(newestOf(intervals))
-  // Where a plan came to nothing the table stays what it was.
-  const sizes = intervals.map(({ plan, any }) => (plan === null ? tableOf(any).size_before : sizeOf(plan)))
+  // As long as a plan is not committed the table stays what it was.
+  const sizes = intervals.map((of) => (isDone(of) ? sizeOf(of.any) : tableOf(of.any).size_before))
   const limits = intervals.map(({ any }) => any.parameters.table_limit ?? null)
   const limit = limits.at(-1) ?? null
   const away = far(limits, sizes)
@@ -545,7 +586,7 @@ function table(shared) {
     title: newest.name,
     note: limit !== null && away && `The limit of ${counted(limit, 'entry', 'entries')} is far above.`,
     label:
-      `${newest.name}: ${newest.unit} after planning over ${counted(intervals.length, 'interval')};` +
+      `${newest.name}: ${newest.unit} that were in force over ${counted(intervals.length, 'interval')};` +
       ` ${count(sizes.at(-1))} in the newest, ${count(Math.max(...sizes))} at most` +
       `${limit === null ? '' : `; the limit is ${count(limit)}`}.`,
     columns: [
@@ -568,11 +609,16 @@ function table(shared) {
             areaStyle: { opacity: 0.12 },
           }),
           !away && limits.some((x) => x !== null) && bound('Limit', p, limits),
+          ...planned(
+            p,
+            intervals.map((of) => (isDone(of) ? { ...of, plan: null } : of)),
+            sizeOf,
+          ).map((series) => series && { ...series, unnamed: true }),
           nothing(p, intervals, sizeOf),
         ],
         (of) => [
           `${count(tableOf(of.any).size_before)} → ${count(sizeOf(of.any))} ${newest.unit}` +
-            (of.plan === null ? ' (not carried out)' : ''),
+            (isPlanned(of) && !isDone(of) ? ' (not committed yet)' : of.plan === null ? ' (not carried out)' : ''),
           ...(of.any.parameters.table_limit === null || of.any.parameters.table_limit === undefined
             ? []
             : [`limit ${count(of.any.parameters.table_limit)}`]),

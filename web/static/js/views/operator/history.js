@@ -6,6 +6,7 @@ import { isWithin, judge } from '../../judge.js'
 import { Card, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
+import { explained } from '../../terms.js'
 import { cause, statuses, statusWords, tableOf } from '../../words.js'
 import { usePlans } from './plans.js'
 
@@ -203,7 +204,9 @@ function Table({ rows }) {
         <tr role="row">
           ${columns.map(
             (c) =>
-              html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>${c.head}</th>`,
+              html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>
+                ${explained(c.head)}
+              </th>`,
           )}
         </tr>
       </thead>

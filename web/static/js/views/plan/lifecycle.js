@@ -1,12 +1,18 @@
 // The life of a plan: what can be done with it, how far it is, and what became of it.
 
 import { useResource } from '../../api.js'
-import { count, counted, some } from '../../format.js'
+import { count, counted, duration, some } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
+import { link } from '../../route.js'
 import { statusWords, tableOf } from '../../words.js'
 
-/** @import { Column } from '../../parts.js' */
+/**
+ * @import { Resource as Watched } from '../../api.js'
+ * @import { Column } from '../../parts.js'
+ */
+
+/** @typedef {Watched<API['TransitionList']>} Steps */
 
 const quietly = 10_000 // milliseconds between two reports of progress that are read out
 
@@ -45,7 +51,10 @@ const standings = {
   rejected: (plan) =>
     `Rejected: table version ${count(plan.base_version)} stayed, and its interval may have another plan.`,
   aborted: (plan) => `Given up: the entries of table version ${count(plan.base_version)} stayed.`,
-  superseded: () => 'A newer plan took its place.',
+  superseded: (plan) =>
+    plan.superseded_by
+      ? html`<a href=${link(['plans', plan.superseded_by])}>A newer plan</a> took its place.`
+      : 'The routing table became another one, so it was given up.',
   expired: (plan) => html`Nobody approved it before <${Time} at=${plan.expires_at} />.`,
 }
 
@@ -73,29 +82,49 @@ function remaining(seconds) {
 }
 
 /**
- * How far a plan that is being applied is, and whom it waits for.
+ * When a plan became something, in milliseconds; null if it did not.
  *
- * @param {{ plan: Plan }} props
+ * @param {Steps} steps
+ * @param {(to: string) => boolean} what
  */
-export function Progress({ plan }) {
+function timeOf({ data }, what) {
+  const step = data?.transitions.find((t) => what(t.to))
+  return step ? Number(new Date(step.at)) : null
+}
+
+/**
+ * How far a plan that is being applied is, whom it waits for, and how long it took.
+ *
+ * @param {{ plan: Plan, steps: Steps }} props
+ */
+export function Progress({ plan, steps }) {
+  const begun = timeOf(steps, (to) => to === 'applying')
+  if (begun === null && !plan.executor) return null
+  const ended = timeOf(steps, (to) => to === 'committed' || to === 'aborted')
+  /** @param {string | number} at */
+  const took = (at) => (begun === null ? '–' : duration(Math.max(0, Number(new Date(at)) - begun)))
   const acked = new Map(plan.acked.map((a) => [a.instance, a]))
   const missing = plan.awaits.filter((id) => !acked.has(id))
   const done = plan.awaits.length - missing.length
   const words =
     plan.awaits.length === 0
       ? 'It moves nothing and waits for nobody: the engine commits it.'
-      : `${count(done)} of ${counted(plan.awaits.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged`
+      : `${count(done)} of ${counted(plan.awaits.length, 'instance')} ${done === 1 ? 'has' : 'have'} acknowledged` +
+        (ended === null ? '' : `, ${took(ended)} after the start it was ${plan.status}`)
   /** @type {(Partial<API['Ack']> & { instance: number })[]} */
   const rows = [
     ...missing.map((instance) => ({ instance })),
     ...[...acked.values()].sort((a, b) => (a.at < b.at ? 1 : -1)),
   ]
-  return html`<${Card} title="Progress" aside=${missing.length > 0 && `waits for ${some(missing, 6)}`}>
+  return html`<${Card}
+    title=${movesOn(plan.status) ? 'Progress' : 'Hand-over'}
+    aside=${plan.status === 'applying' && missing.length > 0 && `waits for ${some(missing, 6)}`}
+  >
     <div class="plan-progress">
       <progress max=${plan.awaits.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
       <strong>${words}</strong>
     </div>
-    <${Aloud} words=${words} />
+    ${movesOn(plan.status) && html`<${Aloud} words=${words} />`}
     ${
       rows.length > 0 &&
       html`<details class="plan-acks" open=${rows.length <= 12}>
@@ -111,6 +140,7 @@ export function Progress({ plan }) {
                 head: 'Acknowledged',
                 of: (r) => (r.at ? html`<${Time} at=${r.at} />` : html`<span class="waiting">awaited</span>`),
               },
+              { head: 'After the start', of: (r) => (r.at ? took(r.at) : '–') },
               { head: 'By', of: (r) => r.actor || '–' },
             ])
           }
@@ -139,11 +169,14 @@ function Aloud({ words }) {
 /**
  * Who did what to the plan, oldest first. It is asked for anew when the plan has changed.
  *
- * @param {{ plan: Plan }} props
+ * @param {Plan | null} plan
+ * @returns {Steps}
  */
-export function History({ plan }) {
-  const path = `v1/plans/${encodeURIComponent(plan.id)}/transitions`
-  const steps = useResource(`${path}#${plan.status}.${plan.resolved_keys}`)
+export const useSteps = (plan) =>
+  useResource(plan && `v1/plans/${encodeURIComponent(plan.id)}/transitions#${plan.status}.${plan.resolved_keys}`)
+
+/** @param {{ steps: Steps }} props */
+export function History({ steps }) {
   return html`<${Card} title="History">
     <${Resource}
       of=${steps}

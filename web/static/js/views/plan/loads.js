@@ -1,6 +1,6 @@
 // What each instance carries before and after a plan, against what it may carry.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Card } from '../../parts.js'
@@ -313,7 +313,7 @@ function tolerance(p, fair, bounds, rows, top) {
     silent: true,
     z: 3,
     clip: true,
-    color: p.good,
+    color: p.bound,
     encode: { x: 0, y: [1, 2] },
     data: rows.map((_, i) => [i, fair[i], Math.min(bounds[i], 2 * top)]),
     renderItem: (/** @type {unknown} */ _, /** @type {Drawn} */ api) => {
@@ -332,10 +332,10 @@ function tolerance(p, fair, bounds, rows, top) {
           {
             type: 'rect',
             shape: { x: x - size / 2, y: high, width: size, height: Math.max(0, low - high) },
-            style: { fill: p.good, opacity: 0.16 },
+            style: { fill: p.bound, opacity: 0.12 },
           },
-          line(low, { stroke: p.good, lineWidth: 1, lineDash: [3, 3] }),
-          line(high, { stroke: p.good, lineWidth: 2 }),
+          line(low, { stroke: p.muted, lineWidth: 1 }),
+          line(high, { stroke: p.bound, lineWidth: boundLine.width, lineDash: boundLine.type }),
         ],
       }
     },

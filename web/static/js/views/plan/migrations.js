@@ -75,11 +75,11 @@ const localSorting = { sort: 'migrations_sort', order: 'migrations_order' }
  * @returns {Sorted}
  */
 function sortedBy(query, kind, names) {
-  const column = kind.columns.find((c) => c.sort && c.id === (query[names.sort] ?? kind.natural))
+  const column = kind.columns.find((c) => c.sort && c.id === (query[names.sort] ?? kind.first))
   const order = query[names.order]
   return {
-    by: column?.id ?? kind.natural,
-    order: order === 'asc' || order === 'desc' ? order : (column?.sort ?? 'asc'),
+    by: column?.id ?? kind.first,
+    order: order === 'asc' || order === 'desc' ? order : (column?.sort ?? 'desc'),
   }
 }
 
@@ -91,7 +91,7 @@ function sortedBy(query, kind, names) {
  */
 function sortBy(by, order, kind, names) {
   const first = kind.columns.find((c) => c.id === by)?.sort
-  setQuery({ [names.sort]: by === kind.natural ? null : by, [names.order]: order === first ? null : order })
+  setQuery({ [names.sort]: by === kind.first ? null : by, [names.order]: order === first ? null : order })
 }
 
 /**

@@ -6,7 +6,8 @@ import { html } from '../../html.js'
 import { Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
-import { strategyTitle } from '../../strategies.js'
+import { minds, strategyTitle } from '../../strategies.js'
+import { explained } from '../../terms.js'
 import { cause, certificate, endWords, reasonWords, reasons, tableOf } from '../../words.js'
 
 /** @import { Resource } from '../../api.js' */
@@ -159,7 +160,13 @@ function Reasons({ counts, what }) {
  */
 function Facts({ items }) {
   return html`<dl class="plan-facts">
-    ${items.filter(Boolean).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${items.filter(Boolean).map(
+      ([name, value]) =>
+        html`<div key=${name}>
+          <dt>${explained(name)}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
   </dl>`
 }
 
@@ -243,19 +250,20 @@ function parametersOf(plan) {
       'Ranges per instance',
       q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`,
     ])
-  if ('table_limit' in q) out.push(...tableParameters(q))
+  if ('table_limit' in q) out.push(...tableParameters(q, plan.strategy))
   out.push(['Deadline', q.deadline ?? 'that of the server'])
   return out.filter(([, value]) => value !== false)
 }
 
 /**
  * @param {PlanParameters} q
- * @returns {Fact[]}
+ * @param {string} strategy
+ * @returns {[name: string, value: Children | false][]}
  */
-function tableParameters(q) {
+function tableParameters(q, strategy) {
   return [
     ['Table limit', q.table_limit === null ? 'none' : counted(q.table_limit, 'entry', 'entries')],
-    ['Objective', objectiveWords[q.objective ?? ''] ?? q.objective],
+    ['Objective', minds(strategy, 'objective') && (objectiveWords[q.objective ?? ''] ?? q.objective)],
     ['Migration limit', limitOf(q.migration_limit)],
     ['β', `${exactly(q.beta)}: keys move by cost^β over state`],
     ['Overhead per key', q.key_overhead === 0 ? 'none' : state(q.key_overhead)],

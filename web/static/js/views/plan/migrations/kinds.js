@@ -31,13 +31,15 @@ import { bytesOf, Key, keyOf } from './key.js'
 /** @typedef {TableColumn<Row>} Column */
 
 /**
- * A kind of migrations: natural is the column of the order that they come in, filters are
+ * A kind of migrations: natural is the column of the order that they come in where no other is
+ * asked for, first that which they are shown in, filters are
  * the names of those that there are, of makes a row of what the API writes, order
  * compares rows for the natural order.
  *
  * @typedef {object} Kind
  * @property {Column[]} columns
  * @property {string} natural
+ * @property {string} first
  * @property {string[]} filters
  * @property {(m: any, encoding?: string) => Row} of
  * @property {(a: Row, b: Row) => number} order
@@ -185,6 +187,7 @@ export const kinds = {
       reason,
     ],
     natural: 'key',
+    first: 'state',
     filters: ['key_prefix', 'key_contains', ...moved],
     of: (m, encoding) => ({ ...common(m), key: keyOf(m.key, encoding) }),
     order: (a, b) => compareKeys(a.key, b.key),
@@ -192,6 +195,7 @@ export const kinds = {
   classes: {
     columns: [from, to, hash, keys, { ...cost, head: 'Cost of a key' }, { ...state, head: 'State of a key' }],
     natural: '',
+    first: 'state',
     filters: moved.filter((name) => name !== 'reason'),
     of: ([planned, instance, hashed, c, s, n]) => ({
       ...common({ from: instance, to: planned, cost: c, state: s, reason: '' }),
@@ -217,6 +221,7 @@ export const kinds = {
       reason,
     ],
     natural: 'arc',
+    first: 'state',
     filters: moved,
     of: (m) => ({ ...common(m), arc: m.arc, count: m.keys }),
     order: tuple((m) => m.arc.end),
@@ -238,6 +243,7 @@ export const kinds = {
       reason,
     ],
     natural: 'range',
+    first: 'state',
     filters: moved,
     of: (m, encoding) => ({
       ...common(m),
