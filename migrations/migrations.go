@@ -2,7 +2,9 @@
 // up and down, in one folder per dialect. Both folders have the same numbers.
 //
 // A migration must leave the schema usable by the build before it: while
-// several replicas are being replaced, old and new ones share one database.
+// several replicas are being replaced, old and new ones share one database. One under
+// which programs before some version would do wrong says so in the table
+// oldest_program: they refuse to serve then.
 package migrations
 
 import (
@@ -11,7 +13,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 8
+const Latest int64 = 9
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

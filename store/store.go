@@ -58,6 +58,9 @@ var (
 	ErrIdempotencyLost = errors.New("another request took the idempotency key over")
 	// ErrUnavailable: the database cannot be reached or is not migrated.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrOutdated: the database is of a newer program, and this one would do wrong on
+	// it. It is ErrUnavailable, too.
+	ErrOutdated = fmt.Errorf("%w: this program is too old for its database", ErrUnavailable)
 	// ErrFull: the database has no room for what is to be kept. It is an
 	// ErrUnavailable as well; what was kept can still be read.
 	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
@@ -90,6 +93,9 @@ type Operator struct {
 	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }
+
+// KeptConfigurations is how many versions of a configuration are kept in any case.
+const KeptConfigurations = 100
 
 // Configuration is one version of an operator's configuration.
 type Configuration struct {
@@ -293,6 +299,17 @@ type Recent struct {
 	Plans []Plan
 }
 
+// Keep says how much is kept of what no operator's [Retention] bounds.
+type Keep struct {
+	// Keys is for how long idempotency keys are kept, from the begin of their requests.
+	Keys time.Duration
+	// MostKeys is how many idempotency keys are kept of requests that are done, the newest.
+	MostKeys int
+	// Purged is for how long it is known of a purged plan that it existed: ErrPurged
+	// instead of ErrNotFound.
+	Purged time.Duration
+}
+
 // PlanFilter selects and pages through plans, newest first.
 type PlanFilter struct {
 	Operator string
@@ -316,7 +333,9 @@ type PlanFilter struct {
 type Store interface {
 	// PutOperator creates the operator, or gives it a new configuration version.
 	// config must be JSON; it is kept byte for byte.
-	// A config that equals the newest version's, byte for byte, changes nothing.
+	// A config that equals the newest version's, byte for byte, changes nothing. Of the
+	// versions before the newest [KeptConfigurations] those are kept that a plan or a
+	// version of the table is of.
 	// created tells whether the operator is new. The first configuration is the
 	// one that the empty first table pins.
 	PutOperator(ctx context.Context, name string, config []byte, at time.Time, guards ...OperatorGuard) (op Operator,
@@ -483,17 +502,17 @@ type Store interface {
 	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
 	// the caller no longer holds it, or the request is done.
 	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error
-	// PurgeIdempotency forgets the keys whose requests began before then, and returns
-	// their number.
-	PurgeIdempotency(ctx context.Context, before time.Time) (n int, err error)
+	// Tidy removes what need not be kept any longer, and gives the space of what was
+	// removed back to the system.
+	Tidy(ctx context.Context, at time.Time, keep Keep) error
 
 	// Now is the time by the store's clock, which is the same for all processes that use
 	// the store: callers hand in times of this clock, and not of their own.
 	// ErrUnavailable.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Ready reports whether the store can be reached and has the schema that
-	// this build needs. ErrUnavailable.
+	// Ready reports whether the store can be reached and written, and has a schema that
+	// this program may serve. ErrUnavailable, ErrOutdated.
 	Ready(ctx context.Context) error
 	// Close releases all resources.
 	Close() error

@@ -89,7 +89,8 @@ func (f *databaseFlags) shown() string {
 // passing tells whether waiting may help: a database can come up, but the path
 // of a file does not become right.
 func passing(err error) bool {
-	return errors.Is(err, store.ErrUnavailable) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
+	is := func(target error) bool { return errors.Is(err, target) }
+	return is(store.ErrUnavailable) && !is(store.ErrOutdated) && !is(fs.ErrNotExist) && !is(fs.ErrPermission)
 }
 
 // wait opens the store and calls use with it until that succeeds, for at most

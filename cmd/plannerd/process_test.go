@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"crypto/x509"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -305,6 +307,27 @@ func TestServeEndsInASwallowingNetwork(t *testing.T) {
 	t.Log(<-cut) // a refusal, or nothing at all
 	if err := network.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A program that is too old for its database says so at once, and does not serve it.
+func TestServeIsTooOld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	succeed(t, "", "migrate", "up", "--database-url", "sqlite:"+path)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "UPDATE oldest_program SET version = 1000")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var log lockedBuffer
+	code := run(t.Context(), []string{"serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:" + path}, nil, nil,
+		io.Discard, &log)
+	if text := log.String(); code != exitFailed || !strings.Contains(text, "too old for its database") ||
+		strings.Contains(text, "retry_in") {
+		t.Errorf("exit %d: %s", code, text)
 	}
 }
 

@@ -121,6 +121,7 @@ var storeRefusals = []storeRefusal{
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},
+	{store.ErrOutdated, Unavailable, "The database needs a newer plannerd than this one."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
 }
 

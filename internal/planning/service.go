@@ -93,7 +93,7 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 }
 
 // Run does until ctx ends what no call does: it writes down what has expired and
-// forgets idempotency keys that are too old. Any number of processes may.
+// removes what is too old. Any number of processes may.
 func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(s.limits.SweepEvery)
 	defer tick.Stop()
@@ -107,8 +107,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// idempotencyAge is how long an idempotency key is kept.
-const idempotencyAge = 24 * time.Hour
+// keep is how long idempotency keys are kept, and it is known of plans that they were
+// purged.
+var keep = store.Keep{Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour}
 
 // sweep does once what Run does again and again.
 func (s *Service) sweep(ctx context.Context) {
@@ -119,7 +120,7 @@ func (s *Service) sweep(ctx context.Context) {
 		s.observer.Expired(n)
 	}
 	if err == nil {
-		_, err = s.store.PurgeIdempotency(ctx, now.Add(-idempotencyAge))
+		err = s.store.Tidy(ctx, now, keep)
 	}
 	// of that the log has it from when it began
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) {

@@ -14,8 +14,12 @@ import (
 	"go/token"
 	"log"
 	"os"
+	"slices"
 	"strings"
 )
+
+// outages are the errors that say that the store does not work.
+var outages = []string{"ErrUnavailable", "ErrOutdated", "ErrFull"}
 
 func main() {
 	fset := token.NewFileSet()
@@ -34,7 +38,7 @@ func main() {
 			}
 			return false
 		case *ast.ValueSpec:
-			if name := n.Names[0].Name; strings.HasPrefix(name, "Err") && name != "ErrUnavailable" && name != "ErrFull" {
+			if name := n.Names[0].Name; strings.HasPrefix(name, "Err") && !slices.Contains(outages, name) {
 				fmt.Fprintf(&refusals, "store.%s,\n", name)
 			}
 			return false

@@ -240,10 +240,10 @@ func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, toke
 	return s.next.ReleaseIdempotent(ctx, i, token)
 }
 
-// PurgeIdempotency implements store.Store.
-func (s *Store) PurgeIdempotency(ctx context.Context, before time.Time) (r0 int, err error) {
-	defer s.timed(ctx, "purge_idempotency")(&err)
-	return s.next.PurgeIdempotency(ctx, before)
+// Tidy implements store.Store.
+func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) (err error) {
+	defer s.timed(ctx, "tidy")(&err)
+	return s.next.Tidy(ctx, at, keep)
 }
 
 // Now implements store.Store.

@@ -216,6 +216,9 @@ func (d *database) SchemaVersion(ctx context.Context) (version int64, err error)
 	return version, err
 }
 
+// Compact implements [engine.Database]. The server does it by itself.
+func (d *database) Compact(ctx context.Context) error { return ctx.Err() }
+
 // Check implements [engine.Database]. A standby can be read, but not written.
 func (d *database) Check(ctx context.Context) error {
 	var readOnly bool

@@ -16,6 +16,7 @@ import (
 // all that is wrong with a statement, a missing table among it: whether the
 // schema is the reason can only be asked.
 func (d *database) explain(ctx context.Context, err error) error {
+	d.file.notice(err)
 	var failure *sqlite.Error
 	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_ERROR {
 		if version, e := d.SchemaVersion(ctx); e == nil && version < migrations.Latest {
@@ -39,7 +40,7 @@ func mapError(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err

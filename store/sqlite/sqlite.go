@@ -35,6 +35,7 @@ type Store struct {
 // database is the file, open twice: SQLite has one writer at a time, and readers
 // that do not wait for it.
 type database struct {
+	file            file
 	writer, readers *sql.DB
 	watchers        watchers
 }
@@ -49,10 +50,14 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	db := &database{}
+	opened, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	db := &database{file: file{path: path, opened: opened}}
 	// The writer takes the lock as its transaction begins: one that read first
 	// and wanted the lock then could only fail.
-	if db.writer, err = sql.Open("sqlite", source(path, writerCache, "_journal_mode=WAL",
+	if db.writer, err = sql.Open("sqlite", source(path, writerCache, autoVacuum, "_pragma=journal_mode(WAL)",
 		"_txlock=immediate")); err != nil {
 		return nil, err
 	}
@@ -63,7 +68,10 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
 	db.readers.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
 	if err := db.writer.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, db.explain(ctx, err)), db.Close())
+		if explained := db.explain(ctx, err); !db.file.damaged.Load() { // waiting does not mend that
+			err = explained
+		}
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), db.Close())
 	}
 	return &Store{engine.New(db, store.NewOptions(options...)), db}, nil
 }
@@ -86,6 +94,10 @@ const (
 	writerCache = "_pragma=cache_size(-8000)"
 	readerCache = "_pragma=cache_size(-2000)"
 )
+
+// autoVacuum lets free pages be given back one by one. A file gets it before anything else
+// is in it.
+const autoVacuum = "_pragma=auto_vacuum(2)"
 
 // source is the driver's name of the file. FULL syncs the log at every commit.
 func source(path string, options ...string) string {
@@ -127,20 +139,30 @@ func (d *database) Close() error {
 
 // Read implements [engine.Database].
 func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
+	if err := d.file.check(); err != nil {
+		return err
+	}
 	return d.explain(ctx, f(engine.Statements{Session: session{db: d.readers}}))
 }
 
 // Snapshot implements [engine.Database].
 func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
+	if err := d.file.check(); err != nil {
+		return err
+	}
 	return d.transact(ctx, d.readers, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{db: tx}}) })
 }
 
 // Update implements [engine.Database].
 func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
+	if err := d.file.checkWritable(); err != nil {
+		return err
+	}
 	var told []string
 	err := d.transact(ctx, d.writer, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{tx, &told}}) })
 	if err == nil {
 		d.watchers.tell(told)
+		err = d.file.check() // or else what was committed is lost
 	}
 	return err
 }
@@ -174,6 +196,3 @@ func (d *database) SchemaVersion(ctx context.Context) (int64, error) {
 
 // Now implements [engine.Database]. All who use the file are on one machine.
 func (d *database) Now(ctx context.Context) (time.Time, error) { return time.Now(), ctx.Err() }
-
-// Check implements [engine.Database].
-func (d *database) Check(ctx context.Context) error { return ctx.Err() }

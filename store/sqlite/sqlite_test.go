@@ -3,12 +3,14 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -251,5 +253,164 @@ func commitUntilKilled(path string) error {
 			return err
 		}
 		fmt.Println(*committed.Version)
+	}
+}
+
+// raw opens the file beside the store.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// A program that is too old for the schema does not serve it.
+func TestTooOldForTheSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	s := migrated(t, path)
+	if _, err := raw(t, path).ExecContext(t.Context(), "UPDATE oldest_program SET version = 1000"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); !errors.Is(err, store.ErrOutdated) || !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("error %v, want %v", err, store.ErrOutdated)
+	}
+}
+
+// To SQLite before 3.42, that of Debian 12 among them, NULL is no valid JSON: a column that
+// may be NULL says so.
+func TestOlderSQLiteTakesNulls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	migrated(t, path)
+	var schema string
+	err := raw(t, path).QueryRowContext(t.Context(), "SELECT group_concat(sql, ';') FROM sqlite_schema").Scan(&schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := regexp.MustCompile(`(\w+) +TEXT([^,]*) CHECK \((.*?)json_valid\((\w+)\)\)`).FindAllStringSubmatch(schema, -1)
+	if len(checked) < 10 || len(checked) != strings.Count(schema, "json_valid(") {
+		t.Fatalf("%d columns of %d", len(checked), strings.Count(schema, "json_valid("))
+	}
+	for _, c := range checked {
+		if !strings.Contains(c[2], "NOT NULL") && c[3] != c[1]+" IS NULL OR " || c[1] != c[4] {
+			t.Error(c[0])
+		}
+	}
+}
+
+// A file that was deleted, replaced or damaged is noticed: what would be lost is not taken.
+func TestDamagedFile(t *testing.T) {
+	for what, damage := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"overwritten": func(path string) error {
+			return os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)), 0o600)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plannerd.db")
+			s := migrated(t, path)
+			other := raw(t, path)
+			var busy, pages, moved int
+			err := other.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+			if err != nil || busy != 0 {
+				t.Fatalf("busy %d, error %v", busy, err)
+			}
+			_ = other.Close()
+			if err := s.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := s.Ready(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("readiness: error %v", err)
+				}
+				_, _, err := s.PutOperator(t.Context(), "late", []byte(`{}`), time.Unix(0, 0))
+				if !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("writing: error %v", err)
+				}
+			}
+		})
+	}
+}
+
+// A damaged page is met sooner or later, and from then on nothing is written.
+func TestDamagedPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	s := migrated(t, path)
+	long := []byte(`{"long":"` + strings.Repeat("x", 1<<20) + `"}`)
+	if _, _, err := s.PutOperator(t.Context(), "long", long, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := info.Size() / 2; at < info.Size(); at += 4096 { // pages of the long one, or what names them
+		if _, err := file.WriteAt([]byte(strings.Repeat("\xff", 64)), at/4096*4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := opener(path)(t)
+	defer again.Close()
+	if _, err := again.Operator(t.Context(), "long"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("reading: error %v, want %v", err, store.ErrUnavailable)
+	}
+	if err := again.Ready(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("readiness: error %v, want %v", err, store.ErrUnavailable)
+	}
+	_, _, err = again.PutOperator(t.Context(), "late", []byte(`{}`), time.Unix(0, 0))
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("writing: error %v, want %v", err, store.ErrUnavailable)
+	}
+}
+
+// What was removed gives its space back.
+func TestCompact(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plannerd.db")
+	s := migrated(t, path)
+	size := func() int64 {
+		t.Helper()
+		_, err := raw(t, path).ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+		info, e := os.Stat(path)
+		if err := errors.Join(err, e); err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	const large = 20 << 20
+	long := []byte(`{"long":"` + strings.Repeat("x", large) + `"}`)
+	if _, _, err := s.PutOperator(t.Context(), "long", long, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteOperator(t.Context(), "long", time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if before := size(); before < large {
+		t.Fatalf("%d bytes", before)
+	}
+	if err := s.Tidy(t.Context(), time.Unix(0, 0), store.Keep{}); err != nil {
+		t.Fatal(err)
+	}
+	if after := size(); after > large/2 {
+		t.Errorf("%d bytes are left", after)
 	}
 }

@@ -21,6 +21,7 @@ var idempotencyCases = []testCase{
 	{name: "a request that changes nothing is answered once, too", run: nothingToChange},
 	{name: "a key whose request failed is given back", run: keyIsGivenBack},
 	{name: "old keys are forgotten", run: oldKeysAreForgotten},
+	{name: "keys have a quota", run: keysHaveAQuota},
 	{name: "every change finishes its request", run: everyChangeFinishes},
 	{name: "an answer that fails takes the effect back", run: failingAnswer},
 	{name: "one of the requests under a key is made", run: oneRequestIsMade},
@@ -212,14 +213,31 @@ func oldKeysAreForgotten(t *testing.T, f *fixture) {
 	f.begin(t, running)
 	at := f.now()
 	must(f.BeginIdempotent(ctx, recent, lease, at))(t)
-	for _, want := range []int{2, 0} {
-		if n, err := f.PurgeIdempotency(ctx, at); err != nil || n != want {
-			t.Errorf("%d were forgotten, error %v; want %d", n, err, want)
-		}
-	}
+	later := at.Add(time.Hour)
+	ok(t, f.Tidy(ctx, later, store.Keep{Keys: time.Hour, MostKeys: 100}))
 	f.begin(t, old)
 	f.begin(t, running)
 	fails(t, "the recent key", errorOf(f.BeginIdempotent(ctx, recent, lease, at)), store.ErrIdempotencyRunning)
+}
+
+// keysHaveAQuota: of requests that are done the newest keys are kept, of others all.
+func keysHaveAQuota(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	running, done := request("running"), []store.Idempotency{request("1"), request("2"), request("3"), request("4")}
+	f.begin(t, running)
+	for _, i := range done {
+		c := must(f.BeginIdempotent(ctx, i, lease, f.now()))(t)
+		ok(t, f.FinishIdempotent(ctx, i, c.Token, 200, nil))
+	}
+	at := f.now()
+	ok(t, f.Tidy(ctx, at, store.Keep{Keys: time.Hour, MostKeys: 2}))
+	for n, i := range done {
+		c := must(f.BeginIdempotent(ctx, i, lease, at))(t)
+		if want := n >= 2; c.Done != want {
+			t.Errorf("request %s is done: %t, want %t", i.Key, c.Done, want)
+		}
+	}
+	fails(t, "a running request", errorOf(f.BeginIdempotent(ctx, running, lease, at)), store.ErrIdempotencyRunning)
 }
 
 // everyChangeFinishes goes through all methods that change something. What they

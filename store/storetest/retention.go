@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"plannerd/store"
 )
@@ -17,6 +18,8 @@ var retentionCases = []testCase{
 	{name: "the plan of the committed table is kept", run: currentPlanIsKept},
 	{name: "plans that wait in vain are not kept", run: waitingPlansAreNotKept},
 	{name: "a plan that is being applied is kept", run: applyingPlanIsKept},
+	{name: "configurations that nothing is of are not kept", run: configurationsAreKept},
+	{name: "purged plans are forgotten in the end", run: purgedPlansAreForgotten},
 	{name: "retention does not reach over to other operators", run: retentionIsPerOperator},
 }
 
@@ -225,4 +228,45 @@ func retentionIsPerOperator(t *testing.T, f *fixture) {
 	}
 	f.wantTable(t, "other", 1, "a=1")
 	f.wantTable(t, "other", 2, "a=1", "b=1")
+}
+
+func configurationsAreKept(t *testing.T, f *fixture) {
+	put := func(times int) {
+		for range times {
+			next := int64(1)
+			if op, err := f.Operator(t.Context(), "clicks"); err == nil {
+				next = op.ConfigVersion + 1
+			}
+			f.put(t, "clicks", fmt.Sprintf(`{"v":%d}`, next))
+		}
+	}
+	put(2)
+	f.create(t, f.plan(t, "clicks", 1, store.StatusApproved)) // of version 2; the table is of version 1
+	put(store.KeptConfigurations + 2)
+	for version := range f.operator(t, "clicks").ConfigVersion {
+		_, err := f.Configuration(t.Context(), "clicks", version+1)
+		if gone := errors.Is(err, store.ErrNotFound); gone != (version+1 == 3 || version+1 == 4) {
+			t.Errorf("configuration %d: error %v", version+1, err)
+		}
+	}
+}
+
+func purgedPlansAreForgotten(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.put(t, "gone", `{}`)
+	first := f.keeping(t, store.Retention{Plans: 1}, 3)[0]
+	early := f.now()
+	with := f.create(t, f.plan(t, "gone", 1, store.StatusNoAction))
+	ok(t, f.DeleteOperator(ctx, "gone", f.now()))
+	want := func(purged, deleted error) {
+		t.Helper()
+		fails(t, "a purged plan", errorOf(f.Plan(ctx, first.ID)), purged)
+		fails(t, "a plan of a deleted operator", errorOf(f.Plan(ctx, with.ID)), deleted)
+	}
+	want(store.ErrPurged, store.ErrPurged)
+	ok(t, f.Tidy(ctx, early.Add(time.Hour), store.Keep{Keys: time.Hour, Purged: time.Hour}))
+	want(store.ErrNotFound, store.ErrPurged)
+	ok(t, f.Tidy(ctx, f.now().Add(time.Hour), store.Keep{Keys: time.Hour, Purged: time.Hour}))
+	want(store.ErrNotFound, store.ErrNotFound)
 }

@@ -277,7 +277,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	failures["ExtendIdempotent"] = s.ExtendIdempotent(ctx, i, "token", lease, at)
 	failures["FinishIdempotent"] = s.FinishIdempotent(ctx, i, "token", 200, nil)
 	failures["ReleaseIdempotent"] = s.ReleaseIdempotent(ctx, i, "token")
-	_, failures["PurgeIdempotency"] = s.PurgeIdempotency(ctx, at)
+	failures["Tidy"] = s.Tidy(ctx, at, store.Keep{})
 	failures["DeleteOperator"] = s.DeleteOperator(ctx, "clicks", at)
 	return failures
 }

@@ -33,6 +33,8 @@ type Database interface {
 	Update(ctx context.Context, f func(Statements) error) error
 	// SchemaVersion is the newest migration applied, 0 without any.
 	SchemaVersion(ctx context.Context) (int64, error)
+	// Compact gives space that is free back to the system.
+	Compact(ctx context.Context) error
 	// Check reports whether the database can be read and written.
 	Check(ctx context.Context) error
 	// Now is the time by the clock that all who use the database share.
@@ -117,8 +119,8 @@ var _ store.Store = (*Store)(nil)
 // New returns a store on db.
 func New(db Database, o store.Options) *Store { return &Store{db: db, clock: clock{given: o.Now}} }
 
-// Ready reports whether the database can be reached and is migrated. A schema
-// newer than this build's is fine: migrations keep the build before them running.
+// Ready reports whether the database can be reached and is migrated. A schema newer than
+// this build's is fine unless it says otherwise.
 func (s *Store) Ready(ctx context.Context) error {
 	version, err := s.db.SchemaVersion(ctx)
 	if err != nil {
@@ -127,6 +129,18 @@ func (s *Store) Ready(ctx context.Context) error {
 	if version < migrations.Latest {
 		return fmt.Errorf("%w: its schema has version %d, and version %d is needed", store.ErrUnavailable, version,
 			migrations.Latest)
+	}
+	var oldest int64
+	err = s.db.Read(ctx, func(q Statements) error {
+		oldest, err = q.OldestProgram(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if oldest > migrations.Latest {
+		return fmt.Errorf("%w: that needs one that knows version %d of the schema, and this one knows %d",
+			store.ErrOutdated, oldest, migrations.Latest)
 	}
 	return s.db.Check(ctx)
 }

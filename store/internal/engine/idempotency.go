@@ -74,18 +74,6 @@ func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, toke
 	return nil
 }
 
-// PurgeIdempotency implements [store.Store].
-func (s *Store) PurgeIdempotency(ctx context.Context, before time.Time) (n int, err error) {
-	err = s.db.Update(ctx, func(q Statements) error {
-		n, err = q.PurgeKeys(ctx, before)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("purging idempotency keys: %w", err)
-	}
-	return n, nil
-}
-
 // nameOf names a key within its scope, whatever bytes they are and however many.
 func nameOf(i store.Idempotency) []byte {
 	name := binary.AppendUvarint(nil, uint64(len(i.Scope)))

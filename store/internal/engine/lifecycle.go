@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"plannerd/store"
 )
@@ -85,7 +86,7 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	if err := q.Save(ctx, r); err != nil {
 		return store.Plan{}, false, err
 	}
-	if err := retain(ctx, q, r, in.Retention); err != nil {
+	if err := retain(ctx, q, r, in.Retention, by.At); err != nil {
 		return store.Plan{}, false, err
 	}
 	if err := retainReports(ctx, q, r, in.Retention); err != nil {
@@ -248,12 +249,12 @@ func supersede(ctx context.Context, q Statements, p PlanRow, successor string, b
 // retain removes what keep does not keep. Counts are of plans as created and of
 // table versions as numbered, the committed one included. The plan of the
 // committed table and one that is being applied stay in any case.
-func retain(ctx context.Context, q Statements, r Row, keep store.Retention) error {
+func retain(ctx context.Context, q Statements, r Row, keep store.Retention, at time.Time) error {
 	err := older(ctx, q, r, keep.Inputs, func(upTo int64) error { return q.PurgeInputs(ctx, r.ID, upTo) })
 	if err != nil {
 		return err
 	}
-	err = older(ctx, q, r, keep.Plans, func(upTo int64) error { return q.PurgePlans(ctx, r.ID, upTo, r.TableVersion) })
+	err = older(ctx, q, r, keep.Plans, func(upTo int64) error { return q.PurgePlans(ctx, r.ID, upTo, r.TableVersion, at) })
 	if err != nil {
 		return err
 	}

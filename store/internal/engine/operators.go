@@ -111,7 +111,10 @@ func configure(ctx context.Context, q Statements, row Row, config []byte, at tim
 		CreatedAt: at}); err != nil {
 		return err
 	}
-	return q.Save(ctx, row)
+	if err := q.Save(ctx, row); err != nil {
+		return err
+	}
+	return q.PurgeConfigurations(ctx, row.ID, row.ConfigVersion-store.KeptConfigurations)
 }
 
 // Operator implements [store.Store].
@@ -207,7 +210,7 @@ func deleteOperator(ctx context.Context, q Statements, name string, at time.Time
 	if err := guardOperator(ctx, q, row, at, guards); err != nil {
 		return err
 	}
-	if err := q.DeleteHistory(ctx, row.ID); err != nil {
+	if err := q.DeleteHistory(ctx, row.ID, at); err != nil {
 		return err
 	}
 	row.TableSize, row.Epoch, row.Interval = 0, nil, nil

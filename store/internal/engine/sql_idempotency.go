@@ -47,8 +47,13 @@ func (s Statements) DeleteKey(ctx context.Context, name []byte, token string) er
 	return s.exec(ctx, `DELETE FROM idempotency_keys`+held, name, token)
 }
 
-// PurgeKeys removes the keys of requests that began before then.
-func (s Statements) PurgeKeys(ctx context.Context, before time.Time) (int, error) {
-	n, err := s.Exec(ctx, `DELETE FROM idempotency_keys WHERE began_at < $1`, s.at(&before))
-	return int(n), err
+// PurgeKeys removes the keys of requests that began before then, and of those that are
+// done all but about the newest so many.
+func (s Statements) PurgeKeys(ctx context.Context, before time.Time, most int) error {
+	if err := s.exec(ctx, `DELETE FROM idempotency_keys WHERE began_at < $1`, s.at(&before)); err != nil {
+		return err
+	}
+	return s.exec(ctx,
+		`DELETE FROM idempotency_keys WHERE status IS NOT NULL AND began_at <= (
+			SELECT began_at FROM idempotency_keys ORDER BY began_at DESC LIMIT 1 OFFSET $1)`, most)
 }

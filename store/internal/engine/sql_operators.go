@@ -137,11 +137,29 @@ func (s Statements) InsertConfiguration(ctx context.Context, operator int64, c s
 		operator, c.Version, string(c.Config), s.at(&c.CreatedAt))
 }
 
+// PurgeConfigurations removes the versions up to the given one that no plan and no version
+// of the table is of.
+func (s Statements) PurgeConfigurations(ctx context.Context, operator, upTo int64) error {
+	return s.exec(ctx,
+		`DELETE FROM configurations WHERE operator_id = $1 AND version <= $2
+		AND version NOT IN (SELECT config_version FROM plans WHERE operator_id = $1)
+		AND version NOT IN (SELECT config_version FROM table_versions WHERE operator_id = $1)`, operator, upTo)
+}
+
+// OldestProgram returns the oldest version of the schema that a program must know.
+func (s Statements) OldestProgram(ctx context.Context) (int64, error) {
+	return get[int64](ctx, s, `SELECT coalesce(max(version), 0) FROM oldest_program`)
+}
+
 // DeleteHistory removes all that belongs to the operator but its row, and notes its
 // plans as purged.
-func (s Statements) DeleteHistory(ctx context.Context, operator int64) error {
+func (s Statements) DeleteHistory(ctx context.Context, operator int64, at time.Time) error {
+	err := s.exec(ctx, `INSERT INTO purged_plans (id, purged_at) SELECT id, $2 FROM plans WHERE operator_id = $1`,
+		operator, s.at(&at))
+	if err != nil {
+		return err
+	}
 	for _, query := range []string{
-		`INSERT INTO purged_plans (id) SELECT id FROM plans WHERE operator_id = $1`,
 		`DELETE FROM plans WHERE operator_id = $1`, // with their transitions and blobs
 		`DELETE FROM table_versions WHERE operator_id = $1`,
 		`DELETE FROM reports WHERE operator_id = $1`,

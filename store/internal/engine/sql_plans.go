@@ -224,13 +224,19 @@ func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 
 // PurgePlans removes plans up to the given one and notes them as purged. It keeps the
 // one that became table version current and one that an engine is at work on.
-func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int64) error {
+func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int64, at time.Time) error {
 	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status NOT IN ('applying', 'aborting')`
-	err := s.exec(ctx, `INSERT INTO purged_plans (id) SELECT id FROM plans WHERE `+old, operator, upTo, current)
+	err := s.exec(ctx, `INSERT INTO purged_plans (id, purged_at) SELECT id, $4 FROM plans WHERE `+old,
+		operator, upTo, current, s.at(&at))
 	if err != nil {
 		return err
 	}
 	return s.purge(ctx, `DELETE FROM plans WHERE `+old, operator, upTo, current)
+}
+
+// ForgetPurged forgets the plans that were purged before then.
+func (s Statements) ForgetPurged(ctx context.Context, before time.Time) error {
+	return s.exec(ctx, `DELETE FROM purged_plans WHERE purged_at < $1`, s.at(&before))
 }
 
 // purge runs a DELETE and removes the diffs that nothing else needs.

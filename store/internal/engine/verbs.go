@@ -199,7 +199,7 @@ func commitPlan(ctx context.Context, q Statements, r Row, p PlanRow, to store.Tr
 	if err := q.Save(ctx, r); err != nil {
 		return err
 	}
-	return retain(ctx, q, r, keep)
+	return retain(ctx, q, r, keep, to.At)
 }
 
 // ready tells whether a plan can be started or committed, as far as its status

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plannerd/store"
+)
+
+// Tidy implements [store.Store].
+func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) error {
+	err := s.db.Update(ctx, func(q Statements) error {
+		if err := q.PurgeKeys(ctx, at.Add(-keep.Keys), keep.MostKeys); err != nil {
+			return err
+		}
+		return q.ForgetPurged(ctx, at.Add(-keep.Purged))
+	})
+	if err == nil {
+		err = s.db.Compact(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("tidying up: %w", err)
+	}
+	return nil
+}
