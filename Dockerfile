@@ -16,6 +16,7 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags=-w -o /out/plannerd ./cmd/plannerd
 # Certificates of public authorities and a user without rights; no shell.
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/plannerd /usr/local/bin/plannerd
+COPY --from=build /src/LICENSE /src/THIRD_PARTY_NOTICES.txt /usr/share/doc/plannerd/
 COPY --from=build --chown=nonroot:nonroot /out/data /data
 WORKDIR /data
 VOLUME /data

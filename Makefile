@@ -1,5 +1,5 @@
 # Short names for the commands that one types most; none is needed.
-.PHONY: build test lint generate check
+.PHONY: build test lint generate check release
 
 build:
 	go build -o plannerd ./cmd/plannerd
@@ -15,3 +15,6 @@ generate:
 
 check:
 	.ci/run
+
+release:
+	.ci/release
