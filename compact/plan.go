@@ -2,6 +2,7 @@ package compact
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 
@@ -20,9 +21,10 @@ type Plan struct {
 
 // Plan plans with the strategy of that name on the classes, and brings the
 // result back to keys: figures and certificate are those of the real problem. A
-// plan that violates what the one of the classes met is mended; if that does not
-// help, the strategy plans on the keys themselves. The error is a
-// [planner.InputError] or [planner.ErrStopped].
+// plan that violates what the one of the classes met is repaired; if that does not
+// help, the strategy plans on the keys themselves. All of this shares the work budget,
+// and whatever is cut short ends it: a plan with the work units of this one as its
+// budget is the same. The error is a [planner.InputError] or [planner.ErrStopped].
 func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 	coarse := o
 	coarse.Certificate = planner.CertificateOff
@@ -30,23 +32,59 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.WorkBudget = 0 // what mends a plan bounds itself
+	w := work{budget: o.WorkBudget}
+	w.include(classes)
 	goals := goalsMet(classes)
-	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), goals...)
+	repairs, repair := w.goesOn(), goals
+	if !repairs {
+		repair = nil // then it does no work
+	}
+	o.WorkBudget = w.left()
+	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), repair...)
 	if err != nil {
 		return nil, err
 	}
-	if proven := plan.Certificate != nil && plan.Certificate.Infeasible; !proven && len(goalsMet(plan)) < len(goals) {
-		if own, err := planner.Run(strategy, c.Keys, o); err == nil && planner.Better(own, plan) {
-			plan = own
+	if repairs {
+		w.include(plan)
+	}
+	proven := plan.Certificate != nil && plan.Certificate.Infeasible
+	if !proven && len(goalsMet(plan)) < len(goals) && w.goesOn() {
+		o.WorkBudget = w.left()
+		if own, err := planner.Run(strategy, c.Keys, o); err == nil {
+			w.include(own)
+			if planner.Better(own, plan) {
+				plan = own
+			}
+		} else if errors.Is(err, planner.ErrStopped) {
+			w.end = planner.EndWorkBudget
 		}
 	}
-	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, classes.WorkUnits
-	if classes.EndReason != planner.EndCompleted {
-		plan.EndReason = classes.EndReason
-	}
+	plan.Options.WorkBudget, plan.WorkUnits, plan.EndReason = coarse.WorkBudget, w.used, cmp.Or(w.end, planner.EndCompleted)
 	return &Plan{plan, classes, c.errors(plan)}, nil
 }
+
+// work is what was done under a budget.
+type work struct {
+	budget, used int64
+	end          planner.EndReason // of what was cut short; empty: nothing was
+}
+
+// include counts what a plan took. What ran to its end took a unit at least: so a budget
+// tells whether it ran.
+func (w *work) include(p *planner.Plan) {
+	if p.EndReason == planner.EndCompleted {
+		w.used += max(1, p.WorkUnits)
+		return
+	}
+	w.used += p.WorkUnits
+	w.end = p.EndReason
+}
+
+// goesOn reports whether more may be done.
+func (w *work) goesOn() bool { return w.end == "" && (w.budget == 0 || w.used < w.budget) }
+
+// left is the budget of what comes next; 0: no bound, or it does no work.
+func (w *work) left() int64 { return max(0, w.budget-w.used) }
 
 // goalsMet are the constraints that a plan meets, as far as its strategy could do
 // anything about them. Whoever knows a migration limit keeps to it.

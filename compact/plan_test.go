@@ -314,5 +314,50 @@ func TestPlansWithWorkBudgets(t *testing.T) {
 		if err := check(z.Keys, o, q.Plan); err != nil {
 			t.Fatalf("%s, %d units: %v\n%s", strategy, o.WorkBudget, err, c)
 		}
+		if q.WorkUnits > o.WorkBudget {
+			t.Fatalf("%s: %d units of a budget of %d\n%s", strategy, q.WorkUnits, o.WorkBudget, c)
+		}
+		repeats(t, z, strategy, o, q)
+	}
+}
+
+// repeats checks that the work units of a plan that was cut short repeat it.
+func repeats(t *testing.T, z *compact.Compression, strategy string, o planner.Options, p *compact.Plan) {
+	t.Helper()
+	o.WorkBudget, o.Stop = max(1, p.WorkUnits), nil
+	again, err := z.Plan(strategy, o)
+	if err != nil {
+		t.Fatalf("%s, again with %d units: %v", strategy, p.WorkUnits, err)
+	}
+	if !reflect.DeepEqual(again.Moves, p.Moves) || again.WorkUnits != p.WorkUnits {
+		t.Fatalf("%s: %d moves with %d units, again %d with %d", strategy, len(p.Moves), p.WorkUnits, len(again.Moves),
+			again.WorkUnits)
+	}
+}
+
+// A plan that was stopped at any moment is repeated by its work units.
+func TestStoppedPlansRepeat(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(12, 12))
+	stopped := 0
+	for range cases(300) {
+		c, strategy := keyCase(r)
+		z := compress(t, c.Snapshot(), 1<<r.IntN(9))
+		o, left := c.Options, r.IntN(12)
+		o.Stop = func() bool { left--; return left < 0 }
+		p, err := z.Plan(strategy, o)
+		if errors.Is(err, planner.ErrStopped) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.EndReason == planner.EndStopped {
+			stopped++
+			repeats(t, z, strategy, o, p)
+		}
+	}
+	if stopped == 0 {
+		t.Error("no plan was stopped")
 	}
 }

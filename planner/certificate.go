@@ -21,8 +21,9 @@ func (f *finisher) certify(known bound.Evidence) {
 	} else {
 		f.certifyMigration(known.Proof)
 	}
+	c.proven = c.LowerBound
 	if plan.score.Violated == 0 {
-		c.LowerBound = min(c.LowerBound, reached) // which sums up in another order
+		c.LowerBound = min(c.LowerBound, reached)
 	}
 	switch {
 	case plan.score.Violated > 0 || c.Infeasible:

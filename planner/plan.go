@@ -105,6 +105,10 @@ type Certificate struct {
 	// for each that could give way to let the others hold. Empty when some plan may
 	// meet them all and no key is hot.
 	Unmet []Unmet
+
+	// proven is the bound as the proof has it; LowerBound is at most what the plan
+	// reaches, which sums up in another order.
+	proven float64
 }
 
 // Unmet is a constraint that no plan meets which meets all others.

@@ -266,15 +266,6 @@ func (p *Problem) Stopped() bool {
 	return m.End == Stopped
 }
 
-// Rest is a meter for a part of the work: it has what is left of the budget.
-func (m *Meter) Rest() *Meter {
-	r := &Meter{Budget: m.Budget, Stop: m.Stop}
-	if m.Budget > 0 {
-		r.Budget = max(1, m.Budget-m.Used)
-	}
-	return r
-}
-
 func (m *Meter) asksToStop() bool {
 	m.asked = m.Used
 	return m.Stop()

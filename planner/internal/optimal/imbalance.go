@@ -100,8 +100,6 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 		return b.offer(q.Unmoved())
 	}
 	a, f := minMigration(q, r, b.budget, false)
-	p.Meter.Used += q.Meter.Used
-	p.Meter.End = q.Meter.End
 	if b.disproves(f) {
 		b.proven = max(b.proven, theta)
 	}
@@ -143,7 +141,7 @@ func underTheta(p *assign.Problem, theta float64) *assign.Problem {
 		s, sites = p.Stateless()
 	}
 	g := assign.Goal{ThetaMax: theta, TableLimit: p.Goal.TableLimit}
-	return assign.NewProblem(s, sites, p.Retained, g, p.Meter.Rest())
+	return assign.NewProblem(s, sites, p.Retained, g, p.Meter)
 }
 
 // forcedTheta is a θ that no assignment stays below: the costliest key has to be
