@@ -15,9 +15,14 @@ import (
 	"plannerd/store/sqlite"
 )
 
-// databaseFlags say where the data is.
+// databaseURL says where the data is.
+type databaseURL struct {
+	DatabaseURL string `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
+}
+
+// databaseFlags say where the data is, and how long to wait for it.
 type databaseFlags struct {
-	DatabaseURL  string        `name:"database-url" default:"sqlite:plannerd.db" placeholder:"URL" help:"Where the data is kept: postgres://user@host/db or sqlite:path (default sqlite:plannerd.db)."`
+	databaseURL
 	StoreWait    time.Duration `least:"0" default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
 	StoreTimeout time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that Postgres may take for a statement, or the network for its answer, before the database counts as away."`
 }
@@ -43,7 +48,7 @@ func (f *databaseFlags) open(ctx context.Context) (migratedStore, error) {
 }
 
 // check refuses URLs that name neither kind of database.
-func (f *databaseFlags) check() error {
+func (f *databaseURL) check() error {
 	scheme, path, _ := strings.Cut(f.DatabaseURL, ":")
 	switch {
 	case (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(path, "//"),
@@ -55,7 +60,7 @@ func (f *databaseFlags) check() error {
 
 // exists refuses the path of a SQLite file that is not there, which open would
 // create. Whether a server has a database is seen on opening it.
-func (f *databaseFlags) exists() error {
+func (f *databaseURL) exists() error {
 	path, file := strings.CutPrefix(f.DatabaseURL, "sqlite:")
 	if !file {
 		return nil
@@ -68,7 +73,7 @@ func (f *databaseFlags) exists() error {
 }
 
 // shown is the URL without its password.
-func (f *databaseFlags) shown() string {
+func (f *databaseURL) shown() string {
 	if !strings.Contains(f.DatabaseURL, "://") {
 		return f.DatabaseURL
 	}

@@ -56,6 +56,8 @@ type cli struct {
 	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
+	Backup   backupCmd   `cmd:"" help:"Copy a SQLite database while it is served."`
+	Restore  restoreCmd  `cmd:"" help:"Make a SQLite database of a backup."`
 	Token    tokenCmd    `cmd:"" help:"Make tokens that let callers of the service in."`
 
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`

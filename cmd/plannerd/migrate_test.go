@@ -13,7 +13,7 @@ import (
 func migrate(t *testing.T, database string, args ...string) string {
 	t.Helper()
 	out := succeed(t, "", append(append([]string{"migrate"}, args...), "--database-url", database)...)
-	shown := (&databaseFlags{DatabaseURL: database}).shown()
+	shown := (&databaseURL{DatabaseURL: database}).shown()
 	text, named := strings.CutPrefix(strings.TrimSpace(out), shown+": ")
 	if !named {
 		t.Errorf("migrate %v does not name %s: %q", args, shown, out)

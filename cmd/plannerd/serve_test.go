@@ -130,7 +130,7 @@ func testServe(t *testing.T, database string) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	defer http.DefaultClient.CloseIdleConnections()
 	s := serve(t, "--database-url", database)
-	if shown := (&databaseFlags{DatabaseURL: database}).shown(); !strings.Contains(s.line, "data in "+shown) {
+	if shown := (&databaseURL{DatabaseURL: database}).shown(); !strings.Contains(s.line, "data in "+shown) {
 		t.Errorf("the first line does not tell %s: %q", shown, s.line)
 	}
 	s.call(t, "PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}}`, http.StatusCreated)
@@ -276,7 +276,7 @@ func TestDatabaseURLShown(t *testing.T) {
 		"postgres://db/plannerd?password=secret&a=b": "postgres://db/plannerd?a=b&password=xxxxx",
 		"postgres://me:sec%ret@db/plannerd":          "(not a URL)",
 	} {
-		if got := (&databaseFlags{DatabaseURL: given}).shown(); got != want {
+		if got := (&databaseURL{DatabaseURL: given}).shown(); got != want {
 			t.Errorf("%s is shown as %s, want %s", given, got, want)
 		}
 	}
