@@ -20,6 +20,7 @@ type bound[Q any] func(in *analyses.Input, request *Q) (bytes int64, err error)
 // analysed returns the handler of an analysis. name is that of its metrics.
 func analysed[Q, R any](s analysesOf, name string, run analysis[Q, R], check bound[Q]) handler {
 	return func(w http.ResponseWriter, c *call) error {
+		c.memory.Open() // it may take long, and what is for small plans is not for it
 		r, err := s.readAnalysis(w, c)
 		if err != nil {
 			return err

@@ -401,3 +401,41 @@ func TestWaitingGone(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// gated is a store whose routing tables are read when the gate is open.
+type gated struct {
+	store.Store
+	gate chan struct{}
+}
+
+func (g gated) TableChanges(ctx context.Context, operator string, since int64) (store.Feed, error) {
+	<-g.gate
+	return g.Store.TableChanges(ctx, operator, since)
+}
+
+// TestManyLateRouters: of routers that come at once after a commit none is refused for want
+// of memory: what they are answered is read, and written, once.
+func TestManyLateRouters(t *testing.T) {
+	long, gate := &vast{}, make(chan struct{})
+	e := newEnv(t, little, func(c *api.Config) {
+		long.Store = gated{c.Store, gate}
+		c.Store = long
+	})
+	e.operator("clicks", reported)
+	e.verb(e.plans(1).Id, "commit", stopped).want(http.StatusOK)
+	long.say(20_000) // 5 MB to read, of 14
+	const routers = 50
+	answers := make(chan *answer, routers)
+	for range routers {
+		go func() { answers <- e.do("GET", feed+"?since=0&wait=60s", "") }()
+	}
+	for e.metric("plannerd_table_waiters") != fmt.Sprint(routers) && len(answers) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	close(gate)
+	for range routers {
+		if f := (<-answers).feed(); f.Version != 1 || len(f.Set) == 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+}

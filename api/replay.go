@@ -19,6 +19,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.memory.Open() // as of an analysis
 	if string(m.raw["propose"]) == "true" {
 		return once(s.shared, w, c, planReply, func(claim *planning.Claim[storedPlan]) (storedPlan, error) {
 			r, asked, err := s.readReplayed(c, m)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -91,4 +92,30 @@ func TestQueueOfSlots(t *testing.T) {
 	}
 	leave()
 	(<-waiting).want(http.StatusOK)
+}
+
+// TestSmallPlansKeepTheirShare: analyses that wait or run hold nothing of what is kept for
+// small plans.
+func TestSmallPlansKeepTheirShare(t *testing.T) {
+	e := newEnv(t, little, hasty, func(c *api.Config) { c.Limits.Analyses, c.Limits.Queue = 1, 100 })
+	e.operator("clicks", `{"instances":2}`)
+	leave := e.occupy()
+	rows := longKeys(50) // half of the share of small ones, with what is made of them
+	answers := make(chan *answer, 8)
+	for range cap(answers) {
+		go func() { answers <- e.do("POST", pkg, rows, csv) }()
+	}
+	waits := func() bool {
+		return e.metric(`plannerd_slots_waiting{slots="analyses"}`) == fmt.Sprint(cap(answers)-len(answers))
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
+	}
+	e.do("POST", "/v1/operators/clicks/plans?interval=1", rows, csv).want(http.StatusCreated)
+	leave()
+	for range cap(answers) {
+		if a := <-answers; a.status != http.StatusOK {
+			a.fails(http.StatusTooManyRequests, "over_budget", "")
+		}
+	}
 }

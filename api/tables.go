@@ -2,6 +2,8 @@ package api
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -98,7 +100,7 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return q.write(w, c, view)
+	return q.write(w, c, view, writeOnce)
 }
 
 // follow answers as soon as there are changes.
@@ -106,7 +108,7 @@ func (s tables) follow(w http.ResponseWriter, c *call, q tableRequest) error {
 	// The answer comes late, and not because the client is slow.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.wait + s.limits.Pace.WriteTimeout))
 	now, answered, err := s.service.Follow(c.Context(), q.TableQuery, q.wait, c.memory, q.hasChanges(c.Request),
-		func(view *planning.TableView) error { return q.write(w, c, view) })
+		func(view *planning.TableView) error { return q.write(w, c, view, q.writeShared) })
 	if answered || err != nil {
 		return err
 	}
@@ -152,8 +154,33 @@ func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 	return out
 }
 
+// writeTable answers with a view that encode writes.
+type writeTable func(w http.ResponseWriter, c *call, v *planning.TableView, encode func(*bufio.Writer) error) error
+
+// writeOnce sends a view while it is written.
+func writeOnce(w http.ResponseWriter, c *call, _ *planning.TableView, encode func(*bufio.Writer) error) error {
+	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, encode)
+}
+
+// writeShared sends what was written once for all who share the view.
+func (q tableRequest) writeShared(
+	w http.ResponseWriter, _ *call, v *planning.TableView, encode func(*bufio.Writer) error,
+) error {
+	text, err := v.Text(q.keys.base64, func() ([]byte, error) {
+		var text bytes.Buffer
+		out := bufio.NewWriter(&text)
+		err := errors.Join(encode(out), out.Flush())
+		return text.Bytes(), err
+	})
+	if err != nil {
+		return err
+	}
+	httpkit.WriteText(w, http.StatusOK, mediaJSON, text)
+	return nil
+}
+
 // write answers with what there is to say about a table.
-func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableView) error {
+func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableView, send writeTable) error {
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
 		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
@@ -178,7 +205,7 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 		}
 		end = "}}"
 	}
-	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, func(out *bufio.Writer) error {
+	return send(w, c, v, func(out *bufio.Writer) error {
 		a := answer{out, keys}
 		a.text(opened)
 		a.lists(v.Parts...)

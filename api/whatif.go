@@ -35,6 +35,7 @@ type whatIfResult struct {
 }
 
 func (s whatIf) post(w http.ResponseWriter, c *call) error {
+	c.memory.Open() // as of an analysis
 	st, err := s.readStatistics(w, c)
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ func (b *Budget) Lease(ctx context.Context) *Lease {
 	return &Lease{budget: b, ctx: ctx, born: b.born}
 }
 
-// Open says that nobody can tell how large the lease will be, before it holds
-// anything.
+// Open says that what is kept for small leases is not for this one, before it holds
+// anything: nobody can tell how large it will be, or how long it will last.
 func (l *Lease) Open() { l.open = true }
 
 // Used is how much of the lease is in use, in bytes.

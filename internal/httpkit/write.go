@@ -10,10 +10,15 @@ import (
 // WriteBody answers with a whole body. JSON ends with its line, so that the next prompt of
 // a terminal has its own.
 func WriteBody(w http.ResponseWriter, status int, contentType string, body []byte) {
-	h := w.Header()
 	if isJSON(contentType) {
 		body = append(body[:len(body):len(body)], '\n')
 	}
+	WriteText(w, status, contentType, body)
+}
+
+// WriteText answers with a whole body as it is, which others may write at the same time.
+func WriteText(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

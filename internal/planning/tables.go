@@ -130,8 +130,9 @@ func (s *Service) Follow(
 		return state, false, aboutStore(err)
 	}
 	defer sub.leave()
-	changed, _ := sub.mark()
-	if state, answered, err = s.answerState(ctx, q, memory, hasChanged, answer); answered || err != nil {
+	changed, generation := sub.mark()
+	key := viewKey{q, generation}
+	if state, answered, err = s.answerState(ctx, sub, key, memory, hasChanged, answer); answered || err != nil {
 		return state, answered, err
 	}
 	late := time.NewTimer(wait)
@@ -142,35 +143,39 @@ func (s *Service) Follow(
 		case <-ctx.Done():
 			return state, false, ctx.Err()
 		case <-late.C: // an event may have been lost
-			return s.answerState(ctx, q, memory, hasChanged, answer)
+			return s.answerState(ctx, sub, key, memory, hasChanged, answer)
 		case <-s.draining:
 			return state, false, nil
 		}
-		var generation uint64
-		changed, generation = sub.mark()
-		if answered, err := s.answerChange(ctx, sub, viewKey{q, generation}, hasChanged, answer); answered || err != nil {
+		changed, key.generation = sub.mark()
+		if answered, err := s.answerChange(ctx, sub, key, hasChanged, answer); answered || err != nil {
 			return state, answered, err
 		}
 	}
 }
 
-// answerState answers if the table has changed by now.
+// answerState answers if the table has changed by now. Many come at once, as after a
+// commit, so that what others read will do if it is as new.
 func (s *Service) answerState(
-	ctx context.Context, q TableQuery, memory *admission.Lease, hasChanged func(TableState) bool,
+	ctx context.Context, sub *subscription, key viewKey, memory *admission.Lease, hasChanged func(TableState) bool,
 	answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
-	if state, err = s.TableState(ctx, q.Operator); err != nil || !hasChanged(state) {
+	if state, err = s.TableState(ctx, key.Operator); err != nil || !hasChanged(state) {
 		return state, false, err
 	}
-	v, err := s.Table(ctx, q, memory)
+	asNew := func(other TableState) bool { return other == state }
+	if answered, err = s.answerChange(ctx, sub, key, asNew, answer); answered || err != nil {
+		return state, answered, err
+	}
+	v, err := s.Table(ctx, key.TableQuery, memory)
 	if err != nil {
 		return state, false, err
 	}
 	return state, true, answer(v)
 }
 
-// answerChange answers if there is a change after an event. What all that wait for the
-// same see is read once.
+// answerChange answers if there is a change after an event. What all that want the same
+// see is read once.
 func (s *Service) answerChange(
 	ctx context.Context, sub *subscription, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (answered bool, err error) {

@@ -1,6 +1,10 @@
 package planning
 
-import "plannerd/store"
+import (
+	"sync"
+
+	"plannerd/store"
+)
 
 // NotAsked stands for a version that a query does not name.
 const NotAsked int64 = -1
@@ -46,6 +50,27 @@ type TableView struct {
 	NextPlan *PendingTable
 	// Base64: some key is not valid UTF-8.
 	Base64 bool
+
+	mu    sync.Mutex
+	texts map[bool][]byte
+}
+
+// Text is the view as encode writes it, for keys in base64 or not. Those who share the
+// view share the text, which must not be changed.
+func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byte, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if text = v.texts[base64]; text != nil {
+		return text, nil
+	}
+	if text, err = encode(); err != nil {
+		return nil, err
+	}
+	if v.texts == nil {
+		v.texts = map[bool][]byte{}
+	}
+	v.texts[base64] = text
+	return text, nil
 }
 
 // PendingTable is what a plan that is being carried out will make of a table.
