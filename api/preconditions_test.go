@@ -69,6 +69,17 @@ func TestVerbsIfMatch(t *testing.T) {
 	}
 }
 
+// TestReportsHaveNoETag: a precondition on a report is refused, not passed over.
+func TestReportsHaveNoETag(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	const body = `{"keys":[{"key":"a","cost":1,"hash_instance":0}]}`
+	for _, header := range []string{`If-Match: "seen"`, "If-Match: *", "If-None-Match: *"} {
+		e.do("PUT", reportTarget(1, 0), body, header).fails(http.StatusPreconditionFailed, "precondition_failed", "")
+	}
+	e.do("PUT", reportTarget(1, 0), body).want(http.StatusCreated) // none of them was taken
+}
+
 // TestFenced: once a higher epoch has planned, a lower one does nothing any more.
 func TestFenced(t *testing.T) {
 	e := newEnv(t)

@@ -28,6 +28,10 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 	check := func() error {
 		return aboutParameter(s.service.CheckReporter(c.Context(), by.Operator, by.Instance), "instance")
 	}
+	if c.Header.Get("If-Match") != "" || c.Header.Get("If-None-Match") != "" {
+		return &httpkit.PreconditionError{Detail: "A report has no ETag, as the last one that an instance sends counts: " +
+			"send it without If-Match and If-None-Match."}
+	}
 	if c.idempotent == nil { // else an earlier answer comes first
 		if err := check(); err != nil { // before a large body is read
 			return err
