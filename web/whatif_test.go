@@ -37,7 +37,7 @@ func whatIfTable(t *testing.T, p *browsertest.Page) []whatIfOutcome {
 	rows := browsertest.Eval[[]map[string]string](p, `(() => {
 		const heads = [...document.querySelectorAll('.whatif-table th')].map((th) => th.innerText.replace(/[▲▼]/, '').trim())
 		return [...document.querySelectorAll('`+whatIfRows+
-		`')].map((tr) => Object.fromEntries([...tr.cells].map((td, i) => [heads[i], td.textContent])))
+		`')].map((tr) => Object.fromEntries([...tr.cells].map((td, i) => [heads[i], (td.querySelector('a') ?? td).textContent.trim()])))
 	})()`)
 	var out []whatIfOutcome
 	for _, r := range rows {
@@ -105,7 +105,7 @@ func whatIfGive(p *browsertest.Page, name, content string) {
 // TestWhatIfSample: one click shows something, and the copied command shows the same.
 func TestWhatIfSample(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := open(t, site.URL, whatIfCSV, "h1")
+	p := open(t, site.URL, whatIfCSV+"&equal=1", "h1")
 	p.Click(".whatif-give .primary")
 	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 40`)
 	shown := whatIfTable(t, p)
@@ -123,7 +123,7 @@ func TestWhatIfSample(t *testing.T) {
 		t.Errorf("not sorted by keys: %v", got)
 	}
 	best := slices.DeleteFunc(slices.Clone(shown), func(o whatIfOutcome) bool { return !o.Pareto })
-	p.Click(".whatif-filters label:last-child")
+	p.Click(".whatif-filters label:nth-last-of-type(3)")
 	p.WaitUntil(fmt.Sprintf(`document.querySelectorAll('%s').length === %d`, whatIfRows, len(best)))
 	best = slices.DeleteFunc(best, func(o whatIfOutcome) bool { return o.Strategy == "Mixed" })
 	p.Click(".whatif-filters label:first-of-type")
@@ -135,10 +135,36 @@ func TestWhatIfSample(t *testing.T) {
 	p.WaitFor(".whatif-pointed")
 }
 
+// TestWhatIfEqual: equal outcomes are one row, and only those of small θ are shown if one likes.
+func TestWhatIfEqual(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, whatIfCSV, "h1")
+	p.Click(".whatif-give .primary")
+	p.WaitFor(whatIfRows)
+	all := browsertest.Eval[int](p, `[...document.querySelectorAll('`+whatIfRows+
+		`')].reduce((n, row) => n + 1 + Number(/and (\d+) equal/.exec(row.cells[1].textContent)?.[1] ?? 0), 0)`)
+	if rows := p.Count(whatIfRows); all != 40 || rows >= all {
+		t.Errorf("%d rows stand for %d plans", rows, all)
+	}
+	if axes := browsertest.Eval[[]string](p,
+		`[...document.querySelectorAll('.whatif-axis select')].map((s) => s.value)`); !slices.Equal(axes,
+		[]string{"migration", "theta", "table"}) {
+		t.Errorf("the axes are %v", axes)
+	}
+	p.Fill(".whatif-most input", "3")
+	p.WaitUntil(`[...document.querySelectorAll('.whatif-table th')].some((th) => th.innerText.startsWith('θ after'))`)
+	p.WaitText(".card-aside", "40 plans shown")
+	for _, row := range whatIfTable(t, p) {
+		if percentOf(t, row.Theta) > 0.03 {
+			t.Errorf("shown is %+v", row)
+		}
+	}
+}
+
 // TestWhatIfLink: the link of an opened plan shows it to somebody else.
 func TestWhatIfLink(t *testing.T) {
 	site := browsertest.Filled(t)
-	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected, "h1")
+	p := open(t, site.URL, "/#/what-if?equal=1&plan="+site.Plans.Rejected, "h1")
 	p.WaitFor(".whatif-note a[href='#/plans/" + site.Plans.Rejected + "']")
 	p.Fill("#app input[placeholder='as it was: 400']", "none, 30")
 	p.WaitText(".whatif-total", "4 strategies × 3 θ_max × 2 table limits = 24 plans, at most 256")
@@ -300,6 +326,41 @@ func TestWhatIfEmpty(t *testing.T) {
 	p.WaitFor(".whatif-csv")
 }
 
+// TestWhatIfReplace: a result takes the place of a plan that waits in one step, as long as
+// no newer interval has come.
+func TestWhatIfReplace(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	waiting := propose(t, server.URL, "", "clicks")
+	address := "/#/what-if?run=1&strategies=mixed,optimal&theta_max=5%25,8%25&equal=1&plan=" + waiting.ID
+	p := open(t, server.URL, address, "h1")
+	p.WaitFor(".whatif-own")
+	if own := p.Count(".whatif-own"); own != 1 {
+		t.Errorf("%d results are the plan as it is", own)
+	}
+	p.Click(whatIfRows + ":nth-child(4) a")
+	p.WaitText(".whatif-open", "Against the plan as it was made")
+	p.Click(".whatif-open .primary")
+	p.WaitText("dialog", "Replace the waiting plan")
+	p.Axe()
+	p.Click("dialog .primary")
+	p.WaitUntil(`location.hash.startsWith('#/plans/')`)
+	id := strings.TrimPrefix(browsertest.Eval[string](p, "location.hash"), "#/plans/")
+	var old, next planned
+	ask(t, server.URL+"/v1/plans/"+waiting.ID, "", &old)
+	ask(t, server.URL+"/v1/plans/"+id, "", &next)
+	if old.Status != "rejected" || next.Status != "proposed" || next.Interval != waiting.Interval {
+		t.Errorf("the plan is %s, and the new one is %s, of interval %d", old.Status, next.Status, next.Interval)
+	}
+	tell(t, http.MethodPost, server.URL+"/v1/operators/clicks/plans", "",
+		object{"interval": 8, "keys": []object{{"key": "a", "cost": 1}}}, nil)
+	p = open(t, server.URL, strings.Replace(address, waiting.ID, id, 1), "h1")
+	p.Click(whatIfRows + ":nth-child(1) a")
+	p.WaitText(".whatif-open", "A newer interval has come")
+	if p.Count(".whatif-open .title .primary") > 0 {
+		t.Error("the plan can be replaced by one of an older interval")
+	}
+}
+
 // TestWhatIfPropose: a result becomes a plan of the operator, in place of a rejected one.
 func TestWhatIfPropose(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
@@ -364,7 +425,7 @@ func TestWhatIfValues(t *testing.T) {
 		}
 	}
 	// Objectives belong to strategies, as the API has it.
-	p.Goto(whatIfCSV +
+	p.Goto(whatIfCSV + "&equal=1" +
 		"&instances=2&strategies=mixed,optimal&theta_max=5%25,9%25&objective=min_migration,min_imbalance" +
 		"&migration_limit=10%25,20%25,30%25")
 	p.Fill(".whatif-csv", "key,cost\na,1\nb,2\nc,3\nd,4\n")

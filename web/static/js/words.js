@@ -25,6 +25,7 @@ const causeWords = {
   cooldown: 'Too soon after the last plan that moved keys.',
   pending_approval: 'Another plan waited for approval, so nothing was planned.',
   plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
+  statistics_too_small: 'Too little was reported to act upon: a source of statistics may have failed.',
   hot_key: 'A single key costs more than any instance may carry.',
   nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
   table_limit: 'No plan was found within the table limit.',
@@ -46,6 +47,22 @@ const causeWords = {
  * @param {string} code
  */
 export const cause = (code) => causeWords[code] ?? `Cause: ${code}.`
+
+/** @type {Record<string, string>} */
+const waitWords = {
+  statistics_too_small: 'it was made of suspiciously small statistics',
+  approval_required: 'every plan of this operator does',
+  table_limit: 'its table exceeds the limit',
+  theta_worse: 'it leaves θ above its limit, and worse than it was',
+  max_migration: 'it moves more than may move without approval',
+}
+
+/**
+ * Why plans wait for a person, or which limits they break, within a sentence.
+ *
+ * @param {string[]} codes
+ */
+export const waitReasons = (codes) => codes.map((code) => waitWords[code] ?? code.replaceAll('_', ' ')).join('; ')
 
 /** @type {Record<string, string>} */
 export const reasonWords = {

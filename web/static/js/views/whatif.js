@@ -131,7 +131,7 @@ export default function WhatIf({ query }) {
             These are the results of an earlier question: what is asked above has changed since.
           </p>`
         }
-        <${Results} answer=${run.answer} query=${query} />
+        <${Results} answer=${run.answer} source=${run.source} query=${query} />
         ${query.open && html`<${Opened} answer=${run.answer} source=${run.source} query=${query} />`}
       `
     }

@@ -1,6 +1,6 @@
 // The settings of an operator in words, by what they are for.
 
-import { count, counted, exactly } from '../../format.js'
+import { count, counted, exactly, percent } from '../../format.js'
 import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strategies.js'
 import { schemeWords } from '../operator/page.js'
 
@@ -33,7 +33,11 @@ const defaults = /** @type {Record<string, unknown>} */ ({
   'hash.max_parallelism': 128,
   'hash.key_type': 'string',
   'trigger.cooldown_intervals': 0,
-  require_approval: false,
+  'approval.auto': 'within_limits',
+  'approval.max_migration': null,
+  'approval.min_statistics.keys': 1,
+  'approval.min_statistics.cost_share': 0.2,
+  'approval.small_intervals': 3,
   'approval.on_pending': 'keep',
   'approval.ttl': '10m0s',
   table_owner: 'planner',
@@ -220,6 +224,15 @@ const trigger = (setting, o) => ({
 /** @type {Record<string, string>} */
 const pendingWords = { keep: 'The waiting plan stays', replace: 'A plan that changes something replaces it' }
 
+/** @type {Record<string, string>} */
+const autoWords = {
+  within_limits: 'Wait for approval if they break a limit',
+  always: 'Need no approval',
+  never: 'Wait until somebody approves them',
+}
+
+const migrationLimit = /** @type {Parameter} */ ({ type: 'migration_limit' })
+
 /**
  * @param {Say} setting
  * @returns {Group}
@@ -227,7 +240,13 @@ const pendingWords = { keep: 'The waiting plan stays', replace: 'A plan that cha
 const approval = (setting) => ({
   title: 'Approval',
   rows: [
-    setting('require_approval', 'Plans', (x) => (x ? 'Wait until somebody approves them' : 'Need no approval')),
+    setting('approval.auto', 'Plans', (x) => autoWords[x] ?? x),
+    setting('approval.max_migration', 'Without approval a plan moves', (x) =>
+      x === null ? 'Any amount' : `At most ${textOf(migrationLimit, x)}`,
+    ),
+    setting('approval.min_statistics.keys', 'Statistics name at least', (x) => counted(x, 'key')),
+    setting('approval.min_statistics.cost_share', 'Their cost is at least', (x) => `${percent(x)} of the last`),
+    setting('approval.small_intervals', 'Smaller ones are acted upon after', (x) => counted(x, 'interval')),
     setting('approval.on_pending', 'New statistics while one waits', (x) => pendingWords[x] ?? x),
     setting('approval.ttl', 'A plan waits', (x) => (x === '0s' ? 'For ever' : `${span(x)}, then it expires`)),
   ],

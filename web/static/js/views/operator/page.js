@@ -141,6 +141,13 @@ function Does({ plan }) {
   </p>`
 }
 
+/** @type {Record<string, string>} */
+const approvalWords = {
+  within_limits: 'plans within their limits need no approval',
+  always: 'plans need no approval',
+  never: 'plans need approval',
+}
+
 /** @param {{ operator: Operator }} props */
 function Facts({ operator: o }) {
   const facts = [
@@ -150,7 +157,7 @@ function Facts({ operator: o }) {
     o.last_interval === null
       ? 'no interval yet'
       : `newest interval ${count(o.last_interval)}, epoch ${count(o.last_epoch)}`,
-    o.require_approval ? 'plans need approval' : 'plans need no approval',
+    approvalWords[o.approval.auto],
   ]
   return html`<ul class="operator-facts" aria-label="The operator in short">
     ${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}

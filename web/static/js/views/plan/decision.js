@@ -7,6 +7,7 @@ import { judge } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
+import { waitReasons } from '../../words.js'
 
 /**
  * @import { Answer, Problem, Resource } from '../../api.js'
@@ -76,6 +77,13 @@ const verbs = {
 }
 
 /**
+ * Whether newer statistics let an approved plan break limits, which takes another approval.
+ *
+ * @param {Plan} plan
+ */
+const limitsChanged = ({ status, latest }) => status === 'approved' && (latest?.breaks.length ?? 0) > 0
+
+/**
  * The buttons of what can be decided, and the dialog of the one that was pressed. What
  * is sent holds for the plan as it was when its dialog was opened. take is given the
  * answer, reload asks for the plan anew.
@@ -89,7 +97,9 @@ export function Decision({ plan, etag, take, reload }) {
   const known = caller.data
   /** @param {Verb} verb */
   const may = (verb) => !known?.access || known.role === 'admin' || known.role === verbs[verb].role
-  const allowed = (decisions[plan.status] ?? []).filter(may)
+  /** @type {Verb[]} */
+  const again = limitsChanged(plan) ? ['approve'] : []
+  const allowed = [...(decisions[plan.status] ?? []), ...again].filter(may)
   const refused = plan.status === 'proposed' && allowed.length === 0
   useTitleFocused(plan.status)
   return html`
@@ -261,6 +271,11 @@ function Consequence({ verb, plan }) {
     `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}` +
     `, ${percent(plan.migration.fraction)} of all`
   const { within, withinBefore, course } = judge(plan.theta, plan.parameters.theta_max)
+  if (verb === 'approve' && plan.status === 'approved')
+    return html`<p>
+      The plan is approved already. Under newer statistics ${waitReasons(plan.latest?.breaks ?? [])}. Approving it
+      agrees to that, and the engine may then move ${moves}.
+    </p>`
   if (verb === 'approve')
     return html`
       <p>

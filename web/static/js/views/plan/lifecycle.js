@@ -5,7 +5,7 @@ import { count, counted, duration, some } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
-import { statusWords, tableOf } from '../../words.js'
+import { statusWords, tableOf, waitReasons } from '../../words.js'
 
 /**
  * @import { Resource as Watched } from '../../api.js'
@@ -43,8 +43,22 @@ const whenResolved = ', after it has said which keys its classes are, unless it 
 const standings = {
   no_action: (plan) => `Nothing moves, and table version ${count(plan.base_version)} stays. It is kept as history.`,
   proposed: (plan) =>
-    html`Waits for somebody to approve it${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.`,
-  approved: (plan) => `Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`,
+    html`
+      Waits for somebody to approve it${
+        plan.waits_for.length > 0 && `, as ${waitReasons(plan.waits_for)}`
+      }${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.
+    `,
+  approved: (plan) => html`
+    ${`Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`}
+    ${
+      plan.latest &&
+      plan.latest.breaks.length > 0 &&
+      html`<span class="toned bad">
+        ${' '}Under newer statistics ${waitReasons(plan.latest.breaks)}: it cannot be started before somebody approves
+        that.
+      </span>`
+    }
+  `,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,
   aborting: (plan) => html`<strong>${plan.executor}</strong> takes the state back. ${runsOn(plan)}`,
   committed: (plan) => (plan.version === null ? 'Committed.' : `Committed as table version ${count(plan.version)}.`),

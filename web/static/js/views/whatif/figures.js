@@ -113,6 +113,47 @@ export function titleOf(r, names = ['theta_max', 'table_limit']) {
   ].join(', ')
 }
 
+/**
+ * Whether a result is planned as a plan was, so that it is that plan again.
+ *
+ * @param {Result} r
+ * @param {Pick<Plan, 'strategy' | 'parameters'>} plan
+ */
+export const isPlan = (r, plan) =>
+  r.strategy === plan.strategy &&
+  varied().every((p) => JSON.stringify(valueOf(r.parameters, p)) === JSON.stringify(valueOf(plan.parameters, p)))
+
+/**
+ * What a result comes to: two of the same outcome differ only in how they were found.
+ *
+ * @param {Result} r
+ */
+const outcomeOf = (r) =>
+  JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit])
+
+/**
+ * The results of different outcomes, the first of each, with the others of the same outcome.
+ *
+ * @param {Result[]} results
+ * @returns {Map<Result, Result[]>}
+ */
+export function merged(results) {
+  /** @type {Map<string, Result>} */
+  const firsts = new Map()
+  /** @type {Map<Result, Result[]>} */
+  const out = new Map()
+  for (const r of results) {
+    const first = firsts.get(outcomeOf(r))
+    if (first) {
+      out.get(first)?.push(r)
+      continue
+    }
+    firsts.set(outcomeOf(r), r)
+    out.set(r, [])
+  }
+  return out
+}
+
 /** @param {Result} r */
 export const keeps = (r) => r.balanced && r.table_within_limit
 

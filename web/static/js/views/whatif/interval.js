@@ -103,7 +103,7 @@ function Choice({ items, operator, plans, plan }) {
                 from before that can be planned again.
               </p>`
             }
-            <${Intervals} plans=${plans} plan=${plan} />
+            <${Intervals} plans=${plans} plan=${plan} kept=${chosen?.retention.inputs || Infinity} />
             <${OwnPlan} plan=${plan} />
           `)
     }
@@ -124,13 +124,18 @@ function NoTable({ operator: o }) {
   </div>`
 }
 
-/** @param {Pick<Chosen, 'plans' | 'plan'>} props */
-function Intervals({ plans, plan }) {
+/**
+ * Those whose statistics are kept: those of so many of the newest plans.
+ *
+ * @param {Pick<Chosen, 'plans' | 'plan'> & { kept: number }} props
+ */
+function Intervals({ plans, plan, kept }) {
   if (plans.data === null)
     return plans.problem
       ? html`<${Trouble} problem=${plans.problem} retry=${plans.reload} />`
       : html`<${Loading} rows=${1} />`
-  const { items, more } = plans.data
+  const items = plans.data.items.slice(0, kept)
+  const more = plans.data.more && items.length === mostPlans
   if (items.length === 0)
     return html`<${Empty} title="It has no interval yet">
       <p>Its intervals can be planned again once it was sent statistics.</p>
@@ -139,7 +144,12 @@ function Intervals({ plans, plan }) {
   const id = plan.data?.id ?? ''
   return html`<${Field}
     label="Interval"
-    hint=${more && `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`}
+    hint=${
+      more
+        ? `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`
+        : plans.data.items.length > items.length &&
+          `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`
+    }
   >
     ${(field) => html`<select
       id=${field}

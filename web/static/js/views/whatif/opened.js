@@ -1,7 +1,7 @@
 // One result, planned again with all its lists, and what can be done with it.
 
 import { change, useResource } from '../../api.js'
-import { count } from '../../format.js'
+import { count, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
@@ -9,7 +9,7 @@ import { commandOf } from '../../shell.js'
 import { PlanFigures } from '../plan/figures.js'
 import { Migrations } from '../plan/migrations.js'
 import { gridOf, nameOf, planOf, requestOf } from './ask.js'
-import { differences, titleOf } from './figures.js'
+import { differences, isPlan, titleOf } from './figures.js'
 
 /** @import { Answer, OfInterval, Result, Source } from './ask.js' */
 
@@ -22,7 +22,13 @@ const ended = ['rejected', 'aborted', 'superseded', 'expired']
  */
 function Propose({ result, source, title, onClose }) {
   const [reason, setReason] = useState('')
-  const { send, busy, problem } = useSend((key) => {
+  const { plan } = source
+  const waits = plan.status === 'proposed'
+  const { send, busy, problem } = useSend(async (key) => {
+    if (waits) {
+      const why = [`Replaced by ${title}.`, reason.trim()].filter(Boolean).join(' ')
+      await change(`v1/plans/${encodeURIComponent(plan.id)}/reject`, { reason: why }, { key: `${key}-reject` })
+    }
     const { path, body } = requestOf(source, gridOf(result, source))
     const said = reason.trim() && { reason: reason.trim() }
     return change(path, { .../** @type {object} */ (body), propose: true, ...said }, { key })
@@ -35,13 +41,12 @@ function Propose({ result, source, title, onClose }) {
     announce('The plan is proposed.')
     location.hash = link(['plans', answer.data.id])
   }
-  const { plan } = source
-  return html`<${Dialog} title="Propose this plan" onClose=${onClose}>
+  return html`<${Dialog} title=${waits ? 'Replace the waiting plan' : 'Propose this plan'} onClose=${onClose}>
     <form onSubmit=${submit}>
       <p>
         ${title} becomes a plan of <strong>${plan.operator}</strong> for interval ${count(plan.interval)}, in place of
-        the one that was ${plan.status}. It needs the role <code>approver</code>, and is approved or rejected as any
-        other plan.
+        the one that ${waits ? 'waits, which is rejected' : `was ${plan.status}`}. It needs the
+        role <code>approver</code>, and is approved or rejected as any other plan.
       </p>
       <div class="field">
         <label for="whatif-reason">Reason</label>
@@ -57,7 +62,9 @@ function Propose({ result, source, title, onClose }) {
       ${problem && html`<${Trouble} problem=${problem} />`}
       <footer class="form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
-        <button type="submit" class="primary" disabled=${busy}>Propose</button>
+        <button type="submit" class="primary" disabled=${busy}>
+          ${waits ? 'Reject and propose' : 'Propose'}
+        </button>
       </footer>
     </form>
   <//>`
@@ -98,21 +105,64 @@ export function Opened({ answer, source, query }) {
   </div>`
 }
 
+/**
+ * Whether a plan is of the newest interval of its operator: only that may have another plan.
+ *
+ * @param {string | null} operator
+ * @param {Plan | null} plan
+ */
+function useNewest(operator, plan) {
+  /** @type {import('../../api.js').Resource<API['Operator']>} */
+  const found = useResource(operator && `v1/operators/${encodeURIComponent(operator)}`)
+  return found.data !== null && found.data.last_epoch === plan?.epoch && found.data.last_interval === plan?.interval
+}
+
+/**
+ * A result beside the plan as it was made.
+ *
+ * @param {{ result: Result, plan: Plan, newest: boolean }} props
+ */
+function Against({ result, plan, newest }) {
+  if (isPlan(result, plan)) return html`<p class="muted">This is the plan of the interval as it was made.</p>`
+  const size = plan.routing_table?.size_after
+  return html`<p>
+    Against the plan as it was made: θ ${percent(result.theta.after)} instead of ${percent(plan.theta.after)}
+    , ${state(result.migration.state)} moved instead of ${state(plan.migration.state)}
+    , ${count(result.routing_table?.size_after)} table entries instead of ${count(size)}.
+    ${
+      !newest &&
+      html` <span class="muted">
+        A newer interval has come, so it cannot replace the plan that waits: reject that, and the next interval is
+        planned anew.
+      </span>`
+    }
+  </p>`
+}
+
 /** @param {{ result: Result, answer: Answer, source: Source }} props */
 function One({ result, answer, source }) {
   const [proposing, propose] = useState(false)
   const name = nameOf(result)
   const found = useResource(name, { load: async (signal) => ({ data: await planOf(result, source, signal) }) })
   const title = titleOf(result, [...new Set(['theta_max', 'table_limit', ...differences(answer.results).differ])])
-  const may = source.kind === 'interval' && ended.includes(source.plan.status)
+  const plan = source.kind === 'interval' ? source.plan : null
+  const waits = plan?.status === 'proposed'
+  const newest = useNewest(waits ? plan.operator : null, plan)
+  const may = plan !== null && (waits ? newest : ended.includes(plan.status)) && !isPlan(result, plan)
   return html`
     <header class="title">
       <h2 class="whatif-title">${title}</h2>
       <div class="title-aside">
-        ${may && html`<button type="button" class="primary" onClick=${() => propose(true)}>Propose this plan</button>`}
+        ${
+          may &&
+          html`<button type="button" class="primary" onClick=${() => propose(true)}>
+          ${waits ? 'Replace the waiting plan' : 'Propose this plan'}
+        </button>`
+        }
         <button type="button" onClick=${close}>Close</button>
       </div>
     </header>
+    ${plan && html`<${Against} result=${result} plan=${plan} newest=${!waits || newest} />`}
     ${
       found.data
         ? html`

@@ -94,7 +94,7 @@ const axesOf = (query) => {
     const wanted = query[name] ?? ''
     return Object.hasOwn(measures, wanted) ? wanted : otherwise
   }
-  return { x: said('x', 'table'), y: said('y', 'migration'), colour: said('colour', 'theta') }
+  return { x: said('x', 'theta'), y: said('y', 'migration'), colour: said('colour', 'table') }
 }
 
 /**
@@ -178,23 +178,44 @@ function scatter(results, axes, p) {
  */
 const lowest = ({ min, max }) => (min - 0.04 * (max - min) <= 0 ? Math.min(0, min) : null)
 
+const wide = 100 // times the least: so far apart, values of one scale would press each other flat
+
+/**
+ * Whether values are so far apart that only a logarithmic axis tells them apart.
+ *
+ * @param {number[]} values
+ */
+const spread = (values) => {
+  const least = Math.min(...values)
+  return least > 0 && Math.max(...values) > wide * least
+}
+
 /**
  * @param {Palette} p
  * @param {Measure} measure
+ * @param {Result[]} results
  * @param {Option} more
  */
-const valueAxis = (p, { head, cell, whole }, more) =>
-  axis(p, {
-    type: 'value',
-    scale: true,
-    boundaryGap: ['4%', '4%'],
-    min: lowest,
-    minInterval: whole ? 1 : 0,
-    name: head,
-    nameLocation: 'middle',
-    ...more,
-    axisLabel: { formatter: cell },
-  })
+const valueAxis = (p, { head, cell, whole, of }, results, more) =>
+  spread(results.map(of))
+    ? axis(p, {
+        type: 'log',
+        name: `${head} (logarithmic)`,
+        nameLocation: 'middle',
+        ...more,
+        axisLabel: { formatter: cell },
+      })
+    : axis(p, {
+        type: 'value',
+        scale: true,
+        boundaryGap: ['4%', '4%'],
+        min: lowest,
+        minInterval: whole ? 1 : 0,
+        name: head,
+        nameLocation: 'middle',
+        ...more,
+        axisLabel: { formatter: cell },
+      })
 
 /**
  * @param {Palette} p
@@ -207,10 +228,10 @@ function option(p, width, results, axes) {
   const { head, cell, of } = measures[axes.colour]
   const third = results.map(of).filter((v) => v !== null)
   const [least, most] = [Math.min(...third), Math.max(...third)]
-  const wide = width >= 640
+  const roomy = width >= 640
   const series = scatter(results, axes, p)
   return {
-    grid: { left: 8, right: wide ? 110 : 14, top: 46, bottom: wide ? 34 : 92, containLabel: true },
+    grid: { left: 8, right: roomy ? 110 : 14, top: 46, bottom: roomy ? 34 : 92, containLabel: true },
     legend: {
       top: 0,
       left: 0,
@@ -222,8 +243,12 @@ function option(p, width, results, axes) {
       data: series.map((s) => ({ name: s.name, icon: s.symbol })),
       selectedMode: false,
     },
-    xAxis: valueAxis(p, x, { nameGap: 26 }),
-    yAxis: valueAxis(p, y, { nameLocation: 'end', nameGap: 10, nameTextStyle: { color: p.muted, align: 'left' } }),
+    xAxis: valueAxis(p, x, results, { nameGap: 26 }),
+    yAxis: valueAxis(p, y, results, {
+      nameLocation: 'end',
+      nameGap: 10,
+      nameTextStyle: { color: p.muted, align: 'left' },
+    }),
     visualMap: {
       type: 'continuous',
       dimension: 2,
@@ -233,11 +258,11 @@ function option(p, width, results, axes) {
       calculable: false,
       hoverLink: false,
       inRange: { color: [0, 1, 2, 3].map((i) => colour(`whatif-ramp-${i}`)) },
-      text: [cell(most), wide ? cell(least) : `${head}  ${cell(least)}`],
+      text: [cell(most), roomy ? cell(least) : `${head}  ${cell(least)}`],
       textStyle: { color: p.muted },
       itemWidth: 10,
-      itemHeight: wide ? 140 : 120,
-      ...(wide ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
+      itemHeight: roomy ? 140 : 120,
+      ...(roomy ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
     },
     graphic: wide
       ? [

@@ -1,29 +1,59 @@
 // The results: filtered, as points and as a table, each a link to its plan.
 
-import { counted } from '../../format.js'
+import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
 import { Card, Empty } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
-import { differences, keeps, measures, settings, settingText, strategiesIn, titleOf, verdict } from './figures.js'
+import {
+  differences,
+  isPlan,
+  keeps,
+  measures,
+  merged,
+  settings,
+  settingText,
+  strategiesIn,
+  titleOf,
+  verdict,
+} from './figures.js'
 import { Plot, pointAt } from './plot.js'
 
-/** @import { Answer, Result } from './ask.js' */
+/** @import { Answer, Result, Source } from './ask.js' */
 
 /** @param {Result} result */
 const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(result) })
 
 /**
- * What is shown of the results.
+ * What is shown of the results, with those of the same outcome.
  *
  * @param {Result[]} results
  * @param {Query} query
  */
 function filtered(results, query) {
   const show = query.show?.split(',')
-  return results.filter((r) => (show?.includes(r.strategy) ?? true) && (query.pareto !== '1' || r.pareto))
+  const most = thetaMost(query)
+  const kept = results.filter(
+    (r) => (show?.includes(r.strategy) ?? true) && (query.pareto !== '1' || r.pareto) && r.theta.after <= most,
+  )
+  /** @type {Map<Result, Result[]>} */
+  const apart = new Map(kept.map((r) => [r, []]))
+  return query.equal === '1' ? apart : merged(kept)
 }
+
+/**
+ * The greatest θ that is shown.
+ *
+ * @param {Query} query
+ */
+function thetaMost({ theta_most: text = '' }) {
+  const most = parseFloat(text.replace(',', '.'))
+  return Number.isNaN(most) ? Infinity : most / 100 + 1e-9
+}
+
+/** What shows all results. */
+const everything = { show: null, pareto: null, theta_most: null }
 
 /** @param {{ results: Result[], query: Query }} props */
 function Filters({ results, query }) {
@@ -56,6 +86,25 @@ function Filters({ results, query }) {
         onChange=${(e) => setQuery({ pareto: e.currentTarget.checked ? '1' : null })}
       />
       Pareto front only
+    </label>
+    <label class="check">
+      <input
+        type="checkbox"
+        checked=${query.equal !== '1'}
+        onChange=${(e) => setQuery({ equal: e.currentTarget.checked ? null : '1' })}
+      />
+      Equal outcomes as one
+    </label>
+    <label class="whatif-most">
+      θ at most${' '}
+      <input
+        type="text"
+        inputmode="decimal"
+        size="5"
+        value=${query.theta_most ?? ''}
+        onInput=${(e) => setQuery({ theta_most: e.currentTarget.value })}
+      />
+      ${' '}%
     </label>
   </fieldset>`
 }
@@ -160,8 +209,10 @@ function Head({ column: c, by, direction }) {
  * @param {Result | null} props.pointed
  * @param {(result: Result | null) => void} props.onHover
  * @param {Map<string, HTMLElement>} props.rows
+ * @param {Map<Result, Result[]>} props.equal those of the same outcome
+ * @param {Plan | null} props.plan as it was made
  */
-function Table({ results, differ, query, pointed, onHover, rows }) {
+function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
   const columns = columnsOf(differ)
   const by = [...columns.map((c) => c.id), 'pareto'].find((id) => id === query.rank) ?? null
   const list = by ? sorted(results, by, query.ranked) : results
@@ -196,6 +247,7 @@ function Table({ results, differ, query, pointed, onHover, rows }) {
               >
                 ${strategyTitle(r.strategy)}
               </a>
+              <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
             </td>
             ${columns
               .slice(1)
@@ -208,13 +260,36 @@ function Table({ results, differ, query, pointed, onHover, rows }) {
 }
 
 /**
- * All results of an answer.
+ * What is to be said of the results of one outcome.
  *
- * @param {{ answer: Answer, query: Query }} props
+ * @param {{ of: Result[], differ: string[], plan: Plan | null }} props
  */
-export function Results({ answer, query }) {
+function Tags({ of: [first, ...others], differ, plan }) {
+  const own = plan !== null && [first, ...others].some((r) => isPlan(r, plan))
+  return html`
+    ${own && html`<span class="whatif-own" title="This is the plan of the interval as it was made">as it is</span>`}
+    ${
+      others.length > 0 &&
+      html`<span class="muted" title=${others.map((r) => titleOf(r, differ)).join('\n')}>
+        ${' '}and ${count(others.length)} equal
+      </span>`
+    }
+  `
+}
+
+/**
+ * All results of an answer. source is what they were planned on.
+ *
+ * @param {{ answer: Answer, source: Source | null, query: Query }} props
+ */
+export function Results({ answer, source, query }) {
   const { results } = answer
-  const shown = useMemo(() => filtered(results, query), [results, query.show, query.pareto])
+  const plan = source?.kind === 'interval' ? source.plan : null
+  const equal = useMemo(
+    () => filtered(results, query),
+    [results, query.show, query.pareto, query.equal, query.theta_most],
+  )
+  const shown = useMemo(() => [...equal.keys()], [equal])
   const { differ, same } = useMemo(() => differences(results), [results])
   const [pointed, point] = useState(/** @type {Result | null} */ (null))
   const chart = useRef(/** @type {import('echarts').ECharts | null} */ (null))
@@ -245,7 +320,7 @@ export function Results({ answer, query }) {
       ${
         shown.length === 0
           ? html`<${Empty} title="No result is shown">
-              <p><button type="button" onClick=${() => setQuery({ show: null, pareto: null })}>Show all</button></p>
+              <p><button type="button" onClick=${() => setQuery(everything)}>Show all</button></p>
             <//>`
           : html`<${Plot} results=${shown} query=${query} handle=${chart} onHover=${fromChart} onOpen=${open} />`
       }
@@ -257,7 +332,7 @@ export function Results({ answer, query }) {
         aside=${
           shown.length === results.length
             ? counted(results.length, 'plan')
-            : `${shown.length} of ${counted(results.length, 'plan')}`
+            : `${shown.length} of ${counted(results.length, 'plan')} shown`
         }
       >
         ${
@@ -274,6 +349,8 @@ export function Results({ answer, query }) {
           pointed=${pointed}
           onHover=${fromTable}
           rows=${rows}
+          equal=${equal}
+          plan=${plan}
         />
       <//>`
     }
