@@ -207,7 +207,8 @@ func TestEmptyInterval(t *testing.T) {
 		held(e.do("POST", plans, skewedKeys(n, 38, 100)).want(http.StatusCreated))
 	}
 	q := e.do("POST", plans, skewedKeys(5, 38, 100)).want(http.StatusCreated).plan()
-	if q.Status != "proposed" || !slices.Equal(q.WaitsFor, []wire.WaitReason{"statistics_too_small", "approval_required"}) {
+	if q.Status != "proposed" ||
+		!slices.Equal(q.WaitsFor, []wire.WaitReason{"statistics_too_small", "approval_required"}) {
 		t.Errorf("%s, waits for %q", q.Status, q.WaitsFor)
 	}
 }
@@ -263,7 +264,12 @@ func TestLimitsChanged(t *testing.T) {
 		t.Error(detail)
 	}
 	e.verb(p.ID, "commit", stopped).fails(http.StatusConflict, "limits_changed", "")
-	e.verb(p.ID, "approve", `{"actor":"ann"}`).want(http.StatusOK)
+	if q := e.do("GET", "/v1/plans/"+p.ID, "").plan(); !q.LimitsChanged {
+		t.Errorf("%+v", q.Latest)
+	}
+	if q := e.verb(p.ID, "approve", `{"actor":"ann"}`).want(http.StatusOK).plan(); q.LimitsChanged {
+		t.Errorf("%+v", q.Latest)
+	}
 	if steps := e.trail(p.ID); len(steps) != 2 || !strings.Contains(steps[1], "approved") {
 		t.Errorf("%q", steps)
 	}

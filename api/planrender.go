@@ -50,6 +50,7 @@ type planHead struct {
 	ExecutorSince *time.Time        `json:"executor_since"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
 	WaitsFor      []string          `json:"waits_for"`
+	LimitsChanged bool              `json:"limits_changed"`
 	SupersededBy  *string           `json:"superseded_by"`
 	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
 	Acked         []ack             `json:"acked,omitzero"`  // like Reports
@@ -118,12 +119,14 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
-		WaitsFor: p.WaitsFor, Pending: p.Pending, Latest: p.Latest, InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
+		WaitsFor: p.WaitsFor, Pending: p.Pending, Latest: p.Latest,
+		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}
 	if p.Executor.Name != "" {
 		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
 	}
+	head.LimitsChanged = planning.LimitsHaveChanged(p)
 	if p.SupersededBy != "" {
 		head.SupersededBy = &p.SupersededBy
 	}

@@ -2011,6 +2011,9 @@ type Plan struct {
 	// stands beside it. A plan that has come to its end keeps what was said last.
 	Latest *Latest `json:"latest"`
 
+	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
+	LimitsChanged bool `json:"limits_changed"`
+
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 	Migrates Migrates `json:"migrates"`
 
@@ -2206,6 +2209,9 @@ type PlanSummary struct {
 	// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
 	// stands beside it. A plan that has come to its end keeps what was said last.
 	Latest *Latest `json:"latest"`
+
+	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
+	LimitsChanged bool `json:"limits_changed"`
 
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
 	Migrates Migrates `json:"migrates"`

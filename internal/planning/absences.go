@@ -94,7 +94,7 @@ func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (
 			return nil, aboutOperator(b.op.Name, err)
 		}
 		for _, p := range plans {
-			if !p.LeavesOpen && (p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval) {
+			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
 				return s.absencesAfter(ctx, p)
 			}
 		}

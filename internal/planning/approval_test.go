@@ -1,6 +1,7 @@
 package planning_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,7 +96,8 @@ func TestForcedMigration(t *testing.T) {
 	st := costing(1, 3, []float64{3, 3}, []float64{3, 3}, []float64{2, 2, 2, 2})
 	st.State = []float64{1, 1, 1, 1, 1, 1, 1, 1}
 	p := e.propose("clicks", st)
-	if p.ForcedKeys != 4 || p.ForcedState != float64(p.ForcedKeys) || !slices.Equal(p.WaitsFor, []string{"max_migration"}) {
+	if p.ForcedKeys != 4 || p.ForcedState != float64(p.ForcedKeys) ||
+		!slices.Equal(p.WaitsFor, []string{"max_migration"}) {
 		t.Errorf("%d of %d keys have to move, state %v; it waits for %q", p.ForcedKeys, p.MigrationKeys, p.ForcedState,
 			p.WaitsFor)
 	}
@@ -146,6 +148,11 @@ func TestLimitsAtStart(t *testing.T) {
 	}
 	_, err = e.Commit(e.Context(), step(p), true)
 	e.refused(err, planning.LimitsChanged)
+	guarded, stale := step(p), errors.New("read again")
+	guarded.Guard = func(planning.Plan) error { return stale }
+	if _, err := e.Approve(e.Context(), guarded); !errors.Is(err, stale) {
+		t.Errorf("approved again: %v", err)
+	}
 	e.want("approved")(e.Approve(e.Context(), step(p)))
 	worse(3) // what was agreed to is older
 	_, err = start()
@@ -217,6 +224,31 @@ func TestSmallStatistics(t *testing.T) {
 	e.want("approved")(e.Approve(e.Context(), step(p)))
 	e.want("committed")(e.Commit(e.Context(), step(p), true))
 	if p := e.propose("clicks", costing(8, 2, []float64{.3, .3})); p.Status == "proposed" || p.LeavesOpen {
+		t.Errorf("%s with %q", p.Status, p.Causes)
+	}
+}
+
+// TestWhatIsAccepted: statistics are compared with those of another interval, also of one
+// before which nobody carried anything.
+func TestWhatIsAccepted(t *testing.T) {
+	e := newEnv(t)
+	c := careful(2)
+	c.Approval.Auto = planning.AutoNever
+	e.configure("clicks", c)
+	e.want("rejected")(e.Reject(e.Context(), step(e.propose("clicks", skewed(1)))))
+	wrong := e.propose("clicks", costing(2, 2, []float64{500, 500, 500}))
+	e.want("rejected")(e.Reject(e.Context(), step(wrong)))
+	if p := e.propose("clicks", skewed(2)); p.LeavesOpen {
+		t.Errorf("%s with %q", p.Status, p.Causes)
+	}
+
+	c = careful(2)
+	c.Scheme, c.Strategy, c.Hash = planning.SchemeRanges, "", planning.Hash{}
+	e.configure("views", c)
+	if p := e.propose("views", skewed(1)); p.Status != "approved" {
+		t.Fatalf("%s waits for %q", p.Status, p.WaitsFor)
+	}
+	if p := e.propose("views", costing(2, 2, []float64{1, 1})); !p.LeavesOpen {
 		t.Errorf("%s with %q", p.Status, p.Causes)
 	}
 }
@@ -293,25 +325,20 @@ func TestSmallReports(t *testing.T) {
 func TestSmallStatisticsAndGrace(t *testing.T) {
 	e := newEnv(t)
 	c := careful(2)
-	c.EntryGrace, c.Approval.SmallIntervals = 2, 100
+	c.EntryGrace, c.Approval.SmallIntervals = 3, 100
 	e.configure("clicks", c)
 	p := e.propose("clicks", skewed(1))
 	e.want("committed")(e.Commit(e.Context(), step(p), true))
 	c.Trigger.Theta = 5 // nothing else is to be done
 	e.configure("clicks", c)
-	named := func(interval int64, cost float64) *planning.StoredPlan {
-		return e.propose("clicks", costing(interval, 2, []float64{cost}, []float64{cost}))
-	}
-	if p := named(2, 10); p.IdleEntries != 0 {
-		t.Errorf("%d idle entries after one interval", p.IdleEntries)
-	}
-	for i := range int64(3) {
-		if p := named(3+i, .1); p.IdleEntries != 0 || !p.LeavesOpen {
-			t.Errorf("%d idle entries after one that was too small", p.IdleEntries)
+	for i, x := range []struct {
+		cost float64
+		idle bool
+	}{{10, false}, {.1, false}, {.1, false}, {.1, false}, {10, false}, {.1, false}, {10, true}} {
+		p := e.propose("clicks", costing(int64(2+i), 2, []float64{x.cost}, []float64{x.cost}))
+		if p.LeavesOpen != (x.cost < 1) || (p.IdleEntries > 0) != x.idle {
+			t.Errorf("interval %d: %d idle entries, left open: %v", p.Interval, p.IdleEntries, p.LeavesOpen)
 		}
-	}
-	if p := named(6, 10); p.IdleEntries == 0 {
-		t.Error("no idle entries after two intervals")
 	}
 }
 

@@ -368,35 +368,28 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 // PatchedFrom returns the JSON of a configuration that a merge patch changes. Of the two
 // members that say whether plans wait for a person, the one that follows from what the
 // patch names is left out.
-func PatchedFrom(was, patch []byte) ([]byte, error) {
-	var base, said map[string]jsontext.Value
-	if err := json.Unmarshal(was, &base); err != nil {
-		return nil, err
-	}
-	delete(base, "require_approval")
-	if json.Unmarshal(patch, &said) != nil || said["approval"].Kind() == 'n' {
-		return json.Marshal(base, json.Deterministic(true)) // whoever reads the patch refuses it
-	}
-	var rule, named map[string]jsontext.Value
-	if said["approval"].Kind() == '{' {
-		if err := json.Unmarshal(said["approval"], &named); err != nil {
-			return nil, err
-		}
-	}
-	if err := json.Unmarshal(base["approval"], &rule); err != nil {
-		return nil, err
-	}
-	_, auto := named["auto"]
+func PatchedFrom(was, patch []byte) (_ []byte, err error) {
+	base, said := membersOf(was), membersOf(patch)
+	rule := membersOf(base["approval"])
+	_, named := membersOf(said["approval"])["auto"]
 	never := string(rule["auto"]) == strconv.Quote(string(AutoNever))
-	if k := said["require_approval"].Kind(); !auto && (k == 't' || k == 'f' && never) {
+	if say := string(said["require_approval"]); !named && (say == "true" || say == "false" && never) {
 		delete(rule, "auto")
 	}
-	text, err := json.Marshal(rule, json.Deterministic(true))
-	if err != nil {
+	delete(base, "require_approval")
+	if base["approval"], err = json.Marshal(rule, json.Deterministic(true)); err != nil {
 		return nil, err
 	}
-	base["approval"] = text
 	return json.Marshal(base, json.Deterministic(true))
+}
+
+// membersOf are those of an object; what is none has none.
+func membersOf(text jsontext.Value) map[string]jsontext.Value {
+	members := map[string]jsontext.Value{}
+	if text.Kind() != '{' || json.Unmarshal(text, &members) != nil {
+		return map[string]jsontext.Value{}
+	}
+	return members
 }
 
 // fixedChoices are decided about an operator when it is created.

@@ -129,10 +129,13 @@ func (c Configuration) limitsChanged(p store.Plan, then *planner.Plan, breaks []
 	})
 }
 
-// limitsHold refuses to carry out an approved plan of which newer statistics say that it
+// LimitsHaveChanged tells whether a plan is approved, and newer statistics say that it
 // breaks limits which nobody has agreed to.
+func LimitsHaveChanged(p Plan) bool { return p.Status == store.StatusApproved && p.LimitsChanged }
+
+// limitsHold refuses to carry such a plan out.
 func limitsHold(p store.Plan) error {
-	if p.Status != store.StatusApproved || !p.LimitsChanged {
+	if !LimitsHaveChanged(p) {
 		return nil
 	}
 	var latest latestFigures
@@ -167,8 +170,9 @@ func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
 	if e == nil {
 		return nil, nil
 	}
-	latest := latestFigures{Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks)}
-	text, err := json.Marshal(latest)
+	text, err := json.Marshal(latestFigures{
+		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding how plan %s does: %w", e.id, err)
 	}

@@ -45,40 +45,47 @@ func (st *Statistics) size() size {
 // intervals in a row others were: so is what a pipeline reports that broke.
 func (s *Service) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
 	least, is := b.newest.Approval.MinStatistics, st.size()
-	if is.keys >= least.Keys && least.CostShare == 0 {
+	few := is.keys < least.Keys
+	if !few && least.CostShare == 0 {
 		return false, 0, nil
 	}
-	intervals := map[[2]int64]bool{}
-	var accepted *store.Plan
+	accepted, others, err := s.lastAccepted(ctx, b, st)
+	if few || accepted == nil || err != nil {
+		return few || others == mostSmall, others, err
+	}
+	before, err := s.costOf(ctx, accepted.ID)
+	return is.cost < least.CostShare*before, others, err
+}
+
+// mostSmall is how many intervals are looked back for one that was accepted: after so many
+// that were not, the next ones are too small as well.
+const mostSmall = 1000
+
+// lastAccepted returns the newest plan of another interval whose statistics were not too
+// small, and how many intervals there were since; nil: there is none, or they are too many.
+func (s *Service) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *store.Plan, since int, err error) {
+	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
-	for first := true; accepted == nil && (first || filter.Before != 0); first = false {
+	for {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return false, 0, aboutOperator(b.op.Name, err)
+			return nil, 0, aboutOperator(b.op.Name, err)
+		}
+		for _, p := range plans {
+			at := [2]int64{p.Epoch, p.Interval}
+			switch {
+			case at == [2]int64{st.Epoch, st.Interval}:
+			case !isSmall(p):
+				return &p, len(small), nil
+			case len(small) < mostSmall:
+				small[at] = true
+			}
+		}
+		if next == 0 || len(small) == mostSmall {
+			return nil, len(small), nil
 		}
 		filter.Before, filter.Limit = next, plansAtATime
-		for _, p := range plans {
-			switch {
-			case p.Epoch == st.Epoch && p.Interval == st.Interval:
-			case isSmall(p):
-				intervals[[2]int64{p.Epoch, p.Interval}] = true
-			default:
-				accepted = &p
-			}
-			if accepted != nil {
-				break
-			}
-		}
 	}
-	small = is.keys < least.Keys
-	if accepted != nil && !small {
-		before, err := s.costOf(ctx, accepted.ID)
-		if err != nil {
-			return false, 0, err
-		}
-		small = is.cost < least.CostShare*before
-	}
-	return small, len(intervals), nil
 }
 
 // isSmall tells whether a plan was made of statistics that are too small to be acted upon,

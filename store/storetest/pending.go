@@ -122,8 +122,8 @@ func underNewerStatistics(t *testing.T, f *fixture) {
 		want(p.ID, `{"n":2}`, false)
 	}
 	steps := must(f.Transitions(ctx, p.ID))(t)
-	if last := steps[len(steps)-1]; len(steps) != 3 || last.From != store.StatusApproved || last.To != store.StatusApproved ||
-		last.Actor != "bob" {
+	if last := steps[len(steps)-1]; len(steps) != 3 || last.From != store.StatusApproved ||
+		last.To != store.StatusApproved || last.Actor != "bob" {
 		t.Errorf("transitions %v", steps)
 	}
 	f.start(t, p.ID)
