@@ -2,14 +2,17 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -18,6 +21,7 @@ import (
 	"plannerd/api"
 	"plannerd/api/wire"
 	"plannerd/internal/access"
+	"plannerd/store"
 )
 
 // callers are tokens by names, and the server's option to know them.
@@ -350,6 +354,51 @@ func TestForeignPages(t *testing.T) {
 	} {
 		e.do("DELETE", "http://localhost:8080/v1/operators/clicks", "", c.headers...).want(c.status)
 		e.do("PATCH", "http://localhost:8080/v1/operators/clicks", "", c.headers...)
+	}
+}
+
+// counting is a store that counts how often it is asked for operators.
+type counting struct {
+	store.Store
+	asked atomic.Int32
+}
+
+func (c *counting) Operators(ctx context.Context, after string, limit int) ([]store.Operator, error) {
+	c.asked.Add(1)
+	return c.Store.Operators(ctx, after, limit)
+}
+
+// TestNarrowViewer: who sees few of very many operators waits for those few.
+func TestNarrowViewer(t *testing.T) {
+	known := newCallers(t)
+	root, viewer := known.add("root", access.Admin, access.Everywhere), known.add("viewer", access.Viewer, "m-*", "t-1")
+	counted := &counting{}
+	e := newEnv(t, known.option, func(c *api.Config) { counted.Store, c.Store = c.Store, counted })
+	for i := range 100 {
+		e.do("PUT", fmt.Sprintf("/v1/operators/a-%d", i), `{"instances":1}`, root).want(http.StatusCreated)
+		e.do("PUT", fmt.Sprintf("/v1/operators/z-%d", i), `{"instances":1}`, root).want(http.StatusCreated)
+	}
+	for _, name := range []string{"m-1", "m-2", "t-1"} {
+		e.do("PUT", "/v1/operators/"+name, `{"instances":1}`, root).want(http.StatusCreated)
+	}
+	var page struct {
+		Operators []struct{ Name string }
+		Next      string `json:"next_page_token"`
+	}
+	for _, want := range []string{"m-1", "m-2", "t-1"} {
+		counted.asked.Store(0)
+		path := "/v1/operators?page_size=1"
+		if page.Next != "" {
+			path += "&page_token=" + url.QueryEscape(page.Next)
+		}
+		page.Operators, page.Next = nil, ""
+		e.do("GET", path, "", viewer).want(http.StatusOK).into(&page)
+		if len(page.Operators) != 1 || page.Operators[0].Name != want || (page.Next == "") != (want == "t-1") {
+			t.Errorf("%+v, want %s", page, want)
+		}
+		if asked := counted.asked.Load(); asked > 3 {
+			t.Errorf("%s: %d looks", want, asked)
+		}
 	}
 }
 

@@ -260,7 +260,11 @@ func (s operators) page(
 	ctx context.Context, token httpkit.PageToken, size int,
 ) (page []listedOperator, next *string, err error) {
 	bytes := 0
-	for op, err := range s.service.Operators(ctx, token.After) {
+	var ahead func(string) (string, bool)
+	if caller := callerOf(ctx); caller != nil {
+		ahead = caller.Ahead
+	}
+	for op, err := range s.service.Operators(ctx, token.After, ahead) {
 		switch {
 		case err != nil:
 			return nil, nil, err

@@ -64,6 +64,40 @@ func TestSees(t *testing.T) {
 	}
 }
 
+// TestAhead: no operator that the caller sees is passed over, and those between are.
+func TestAhead(t *testing.T) {
+	names := []string{"A", "a", "team", "team-", "team-a", "team-a.", "team-a.clicks", "team-a.z", "team-a0", "team-b.x",
+		"v", "v1", "v10", "z", "zz"}
+	for _, list := range []string{"*", "team-a.*", "team-a.*,z", "z,team-a.*", "v?", "*.clicks", "team-a", "A", "v1,v",
+		"team-b.?"} {
+		patterns, err := ParseOperators(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Caller{Operators: patterns}
+		for _, after := range append([]string{""}, names...) {
+			ahead, more := c.Ahead(after)
+			if more && ahead < after {
+				t.Errorf("%s after %q: back to %q", list, after, ahead)
+			}
+			for _, name := range names {
+				if name > after && c.Sees(name) && (!more || name <= ahead) {
+					t.Errorf("%s after %q: %q is passed over by %q, %t", list, after, name, ahead, more)
+				}
+			}
+		}
+	}
+	c := &Caller{Operators: []string{"team-a.*"}}
+	for after, next := range map[string]string{
+		"": "team-a.", "team-a-z": "team-a.", "team-a.q": "team-a.r", "team-a/": "",
+	} {
+		ahead, more := c.Ahead(after)
+		if more != (next != "") || more && (ahead >= next || ahead < "team-a-zzz") {
+			t.Errorf("after %q: %q, %t; want what is right before %q", after, ahead, more, next)
+		}
+	}
+}
+
 // TestRead: what Line writes is what Read reads, and Find finds who it was for.
 func TestRead(t *testing.T) {
 	engine := Caller{"job-manager", Engine, []string{"team-a.*", "shared"}}

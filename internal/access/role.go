@@ -90,3 +90,26 @@ func (c *Caller) Sees(operator string) bool {
 		return err == nil && matched
 	})
 }
+
+// Ahead returns a text such that the caller sees no operator whose name is after the given
+// one but not after the text; false: the caller sees none after the given one at all. The
+// operators of a caller are often few of very many, side by side.
+func (c *Caller) Ahead(after string) (text string, more bool) {
+	for _, pattern := range c.Operators {
+		prefix, wildcard := pattern, false
+		if i := strings.IndexAny(pattern, "*?"); i >= 0 {
+			prefix, wildcard = pattern[:i], true
+		}
+		switch {
+		case wildcard && strings.HasPrefix(after, prefix):
+			return after, true
+		case after < prefix:
+			// No name has a rune as high as that: names with the prefix come next.
+			before := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]-1)) + "\x7f"
+			if before = max(before, after); !more || before < text {
+				text, more = before, true
+			}
+		}
+	}
+	return text, more
+}

@@ -135,10 +135,19 @@ func (s *Service) CheckOperator(ctx context.Context, name string) error {
 const operatorsAtATime = 10
 
 // Operators yields the operators after a name, in ascending order of their names, up to
-// the first error.
-func (s *Service) Operators(ctx context.Context, after string) iter.Seq2[Operator, error] {
+// the first error. Unless ahead is nil it returns after which name there may be one that is
+// wanted, from a name on, and whether there may be one at all; not all others are left out.
+func (s *Service) Operators(
+	ctx context.Context, after string, ahead func(after string) (string, bool),
+) iter.Seq2[Operator, error] {
 	return func(yield func(Operator, error) bool) {
 		for {
+			if ahead != nil {
+				var more bool
+				if after, more = ahead(after); !more {
+					return
+				}
+			}
 			ops, err := s.store.Operators(ctx, after, operatorsAtATime)
 			if err != nil {
 				yield(Operator{}, aboutStore(err))

@@ -638,7 +638,7 @@ func TestUnknownScheme(t *testing.T) {
 func TestStoreIsGone(t *testing.T) {
 	e := newEnv(t, func(c *planning.Config) { c.Store = gone{c.Store} })
 	e.refused(e.Ready(e.Context(), time.Millisecond), planning.Unavailable)
-	for _, err := range e.Operators(e.Context(), "") {
+	for _, err := range e.Operators(e.Context(), "", nil) {
 		e.refused(err, planning.Unavailable)
 	}
 }
