@@ -31,7 +31,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			"/columns/cst: unknown field; cost is known\n/columns/cost: is required, or frequency in its place\n"},
 		"far off": {plans, "key,cost,colour\na,1,red\n", csv, "/colour, line 1: unknown column\n"},
 		"instance": {plans, "key,cost,instance\na,1,0\nb,1,7\n", csv,
-			"/1/instance, line 3: is not a known instance\n"},
+			"/1/instance, line 3: 7 is not a known instance\n"},
 		"twice": {whatIf + "&theta_max=1&theta_max=2", "key,cost\na,1\n", csv,
 			"?theta_max: stands more than once; separate values by commas: theta_max=A,B\n"},
 		"twice, one": {plans + "&interval=3", "key,cost\na,1\n", csv, "?interval: stands more than once\n"},

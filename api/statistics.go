@@ -187,6 +187,15 @@ func (st *statisticsRequest) readCompact() {
 	}
 }
 
+// instanceIn is the instance that a row names in a field, "" where it names none.
+func (st *statisticsRequest) instanceIn(row int, field string) string {
+	ids := map[string][]int32{"instance": st.Instance, "hash_instance": st.HashInstance}[field]
+	if row >= len(ids) || ids[row] == planner.NoInstance {
+		return ""
+	}
+	return strconv.Itoa(int(ids[row]))
+}
+
 // problemOf points an error of the planner at the row or member of the request that it
 // is about.
 func (st *statisticsRequest) problemOf(err error) error {
@@ -195,8 +204,10 @@ func (st *statisticsRequest) problemOf(err error) error {
 	case !errors.As(err, &input):
 		return err
 	case input.Row >= 0:
+		at := statsio.Problem{Detail: input.Detail, Location: st.document.Location(input.Row, input.Field)}
+		at.Value = st.instanceIn(input.Row, input.Field)
 		p := httpkit.Invalid()
-		p.AtLine(st.document.Pointer(input.Row, input.Field), st.document.Location(input.Row, "").Line, input.Detail)
+		p.AtLine(st.document.Pointer(input.Row, input.Field), at.Line, at.Text())
 		return p
 	case !st.query, input.Field == "compact" && st.Compact == nil: // the records are in the body
 		return httpkit.Invalid().With("/"+input.Field, input.Detail)
