@@ -87,7 +87,7 @@ func newSimulation(e *env, seed uint64) *simulation {
 	}
 	s.config = configuration(2 + random.IntN(5))
 	s.config.EntryGrace = random.IntN(3)
-	s.config.ThetaMax = 0.05
+	s.config.ThetaMax = []float64{0.05, 0.3, 1}[random.IntN(3)] // the greater, the fewer keys move
 	if random.IntN(3) == 0 {
 		s.config.Approval.Auto = planning.AutoNever
 	}
@@ -139,7 +139,7 @@ func (s *simulation) step() {
 	switch s.random.IntN(16) {
 	case 0:
 		s.rescale()
-	case 1:
+	case 1, 7:
 		for _, key := range s.forget() {
 			s.note("the state of %s is gone", key)
 		}
