@@ -198,7 +198,7 @@ type closed struct {
 }
 
 // close says what is known of the interval, and begins the next one.
-func (e *engine) close(version int64, config planning.Configuration) *closed {
+func (e *engine) close(version int64) *closed {
 	keys := slices.SortedFunc(maps.Keys(e.at),
 		func(a, b string) int { return cmp.Or(cmp.Compare(e.cost[b], e.cost[a]), strings.Compare(a, b)) })
 	st := &planner.Statistics{Keys: planner.NewKeys(len(keys))}
@@ -223,9 +223,6 @@ func (e *engine) close(version int64, config planning.Configuration) *closed {
 	for _, id := range slices.Sorted(maps.Keys(rest)) {
 		st.Residual = append(st.Residual, *rest[id])
 	}
-	if config.Hash.Function == partitioner.Reported {
-		e.tellHomes(st, hashOf(config.Instances, &config.Hash))
-	}
 	seen := e.seen
 	out := &closed{&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults)}
 	if e.random.IntN(4) == 0 {
@@ -238,7 +235,8 @@ func (e *engine) close(version int64, config planning.Configuration) *closed {
 	return out
 }
 
-// tellHomes adds the hash instances of keys, now and then but for one.
+// tellHomes adds the hash instances of keys under the newest configuration, now and then
+// but for one.
 func (e *engine) tellHomes(st *planner.Statistics, hash planner.HashFunction) {
 	st.HashInstance = make([]int32, st.Len())
 	for i := range st.HashInstance {

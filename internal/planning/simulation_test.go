@@ -186,7 +186,7 @@ func (s *simulation) plan(view *planning.TableView) {
 	if s.flight == nil && s.config.Scheme == planning.SchemeTable && s.random.IntN(4) == 0 {
 		fault = s.fault(instancesOf(view))
 	}
-	st := s.close(view.Version, s.config)
+	st := s.close(view.Version)
 	st.Interval = s.interval
 	s.interval++
 	if fault != "" {
@@ -207,6 +207,9 @@ func (s *simulation) plan(view *planning.TableView) {
 // propose posts the statistics whole, or what of them each instance reports.
 func (s *simulation) propose(st *closed, view *planning.TableView) {
 	s.Helper()
+	if s.config.Hash.Function == partitioner.Reported {
+		s.tellHomes(st.Statistics.Statistics, hashOf(s.config.Instances, &s.config.Hash))
+	}
 	var in planning.Proposal
 	tells := !st.Partial && st.Instance != nil && (st.TableVersion == nil || *st.TableVersion == view.Version)
 	if st.Partial || st.Instance == nil || s.random.IntN(3) > 0 {

@@ -27,10 +27,10 @@ func (x *run) read(ctx context.Context, o *operator, r *rand.Rand) (s stored, er
 	if err != nil {
 		return s, err
 	}
-	versions := int64(0)
-	for _, p := range s.plans {
-		if p.Version != nil {
-			versions = max(versions, *p.Version)
+	versions := 0
+	for i := range s.plans {
+		if p := &s.plans[i]; p.Version != nil || p.rolledBack() {
+			versions++
 		}
 	}
 	s.tables = make([]table, versions+1)
@@ -112,13 +112,20 @@ func (r *record) contradictions(found map[string]*plan) (faults []string) {
 	return faults
 }
 
+// rolledBack reports whether a plan made a version of the table without a change, when it
+// was given up.
+func (p *plan) rolledBack() bool { return p.Status == aborted && p.Executor != nil }
+
 // fold: each version of the table is the one before it with the changes of the
-// one plan that made it.
+// one plan that made it, or the same after a plan was rolled back.
 func (s *stored) fold() (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	makers := map[int64]*plan{}
+	makers, rolledBack := map[int64]*plan{}, 0
 	for i := range s.plans {
 		p := &s.plans[i]
+		if p.rolledBack() {
+			rolledBack++
+		}
 		if int64(len(p.Migrations)) != p.Migration.Keys {
 			fault("plan %v says %d migrations and has %d", p, p.Migration.Keys, len(p.Migrations))
 		}
@@ -136,11 +143,17 @@ func (s *stored) fold() (faults []string) {
 	folded := initial().table
 	for v := range s.tables {
 		t, p := &s.tables[v], makers[int64(v)]
-		if v > 0 {
-			if p == nil {
-				fault("version %d was made by no plan", v)
-				continue
+		switch {
+		case v == 0:
+		case p == nil && rolledBack > 0:
+			rolledBack--
+			if t.ConfigVersion != s.tables[v-1].ConfigVersion {
+				fault("version %d pins configuration %d, the one before it %d", v, t.ConfigVersion, s.tables[v-1].ConfigVersion)
 			}
+		case p == nil:
+			fault("version %d was made by no plan", v)
+			continue
+		default:
 			after, ok := changed(folded, p)
 			if folded = after; !ok {
 				fault("plan %v changes what is not in version %d", p, v-1)

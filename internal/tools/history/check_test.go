@@ -238,7 +238,7 @@ var histories = map[string]struct {
 		l.tells(l.posts(2), refusal(409, "base_changed"))
 	}},
 	"lost configuration": {false, func(l *teller) {
-		l.tells(request{kind: configure, config: &configuration{3, 0.25}}, lost)
+		l.tells(request{kind: configure, config: &configuration{3, 0.25, false}}, lost)
 		l.tells(request{kind: readOperator}, answer{status: 200,
 			operator: &standing{ConfigVersion: 1, TableConfigVersion: 1, ThetaMax: 0.5}})
 		l.tells(request{kind: readOperator}, answer{status: 200,
@@ -293,7 +293,7 @@ func TestHistories(t *testing.T) {
 func TestBrokenModel(t *testing.T) {
 	right := verbs[abortPlan]
 	defer func() { verbs[abortPlan] = right }()
-	verbs[abortPlan] = verb{from: []wire.PlanStatus{approved}, to: superseded}
+	verbs[abortPlan] = func(_ *model, s state, _ request, n int) (string, state) { return "", s.with(n, superseded) }
 	l := newTeller()
 	p := l.make(1, 0, aborted)
 	l.tells(do(abortPlan, p), shown(200, in(p, aborted)))

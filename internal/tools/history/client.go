@@ -58,6 +58,12 @@ func (q request) content() ([]byte, error) {
 		}{*q.config, json.RawMessage(`{"auto":"always","min_statistics":{"keys":0,"cost_share":0}}`)})
 	case q.kind == commitPlan:
 		return []byte(`{"stopped":true}`), nil
+	case q.kind == startPlan:
+		return json.Marshal(map[string]any{"executor": q.executor, "executor_epoch": q.epoch})
+	case q.kind == ackPlan:
+		return json.Marshal(map[string]any{"instances": q.instances, "executor_epoch": q.epoch})
+	case q.kind == abortPlan:
+		return json.Marshal(map[string]any{"executor_epoch": q.epoch, "rolled_back": q.rolledBack})
 	}
 	return nil, nil
 }

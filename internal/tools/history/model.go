@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -24,32 +23,196 @@ type state struct {
 	epoch      int64  // the newest with a plan; -1 before the first
 	interval   int64  // the newest of that epoch
 	plans      string // for each plan the letter of its status, in the order of creation
+	// Who carries out the plan that is in flight, and who has acknowledged it.
+	executor      string
+	executorEpoch int64
+	acked         uint64
 }
 
 // nowhere is the instance of a key without an entry.
 const nowhere = '-'
 
 // letters stand for the status of a plan.
-var letters = map[wire.PlanStatus]byte{noAction: 'n', approved: 'a', committed: 'c', aborted: 'x', superseded: 's'}
-
-// verb is a step in the life of a plan. Where the plan is there already, nothing
-// changes.
-type verb struct {
-	from    []wire.PlanStatus
-	to      wire.PlanStatus
-	commits bool // it makes the plan's table the operator's
+var letters = map[wire.PlanStatus]byte{
+	noAction: 'n', proposed: 'p', approved: 'a', applying: 'g', aborting: 'b', committed: 'c', aborted: 'x', superseded: 's',
+	rejected: 'r',
 }
 
-// takes reports whether a plan of that status can take the step.
-func (v verb) takes(letter byte) bool {
-	return slices.ContainsFunc(v.from, func(status wire.PlanStatus) bool { return letters[status] == letter })
-}
+// inFlight reports whether an executor is at work on a plan of that letter.
+func inFlight(letter byte) bool { return letter == letters[applying] || letter == letters[aborting] }
+
+// verb is a step in the life of a plan: the code of its refusal, or the state after it.
+// Where the plan is there already, nothing changes.
+type verb func(m *model, s state, q request, n int) (code string, after state)
+
+// The codes of refusals that several verbs have.
+const (
+	notAllowed  = "transition_not_allowed"
+	baseChanged = "base_changed"
+	isInFlight  = "plan_in_flight"
+	fenced      = "fenced"
+)
 
 // verbs are those that clients know. Another one needs a line here and in
 // choices, a new status one in letters and, if it is a last one, in over.
 var verbs = map[kind]verb{
-	commitPlan: {from: []wire.PlanStatus{approved}, to: committed, commits: true},
-	abortPlan:  {from: []wire.PlanStatus{approved}, to: aborted},
+	approvePlan: decided(approved),
+	rejectPlan:  decided(rejected),
+	startPlan:   (*model).start,
+	ackPlan:     (*model).acknowledge,
+	commitPlan:  (*model).carryOut,
+	abortPlan:   (*model).abort,
+}
+
+// decided is a decision about a proposed plan.
+func decided(to wire.PlanStatus) verb {
+	return func(_ *model, s state, _ request, n int) (string, state) {
+		switch s.plans[n] {
+		case letters[to]:
+		case letters[proposed]:
+			s = s.with(n, to)
+		default:
+			return notAllowed, s
+		}
+		return "", s
+	}
+}
+
+// with is the state with a plan in another status.
+func (s state) with(n int, status wire.PlanStatus) state {
+	s.plans = s.plans[:n] + string(letters[status]) + s.plans[n+1:]
+	return s
+}
+
+// start: an approved plan gets an executor; one that is in flight a successor with a
+// higher epoch.
+func (m *model) start(s state, q request, n int) (string, state) {
+	switch {
+	case inFlight(s.plans[n]) && s.executor == q.executor && s.executorEpoch == q.epoch:
+		return "", s
+	case inFlight(s.plans[n]) && q.epoch < s.executorEpoch:
+		return fenced, s
+	case inFlight(s.plans[n]) && q.epoch == s.executorEpoch:
+		return "other_executor", s
+	case inFlight(s.plans[n]):
+	case s.plans[n] != letters[approved]:
+		return notAllowed, s
+	default:
+		if code := m.ready(s, n); code != "" {
+			return code, s
+		}
+		s = s.with(n, applying)
+		s.acked = 0
+	}
+	s.executor, s.executorEpoch = q.executor, q.epoch
+	return "", s
+}
+
+// ready reports why a plan can be neither started nor committed, whatever its status.
+func (m *model) ready(s state, n int) string {
+	switch {
+	case m.plans[n].BaseVersion != s.version:
+		return baseChanged
+	case !inFlight(s.plans[n]) && strings.ContainsFunc(s.plans, func(r rune) bool { return inFlight(byte(r)) }):
+		return isInFlight
+	}
+	return ""
+}
+
+// held reports why an executor with an epoch may not touch a plan.
+func (s state) held(n int, epoch int64) string {
+	switch {
+	case !inFlight(s.plans[n]) || epoch == s.executorEpoch:
+		return ""
+	case epoch < s.executorEpoch:
+		return fenced
+	}
+	return "other_executor"
+}
+
+// acknowledge: once all that are awaited have acknowledged the plan is committed.
+func (m *model) acknowledge(s state, q request, n int) (string, state) {
+	if code := s.held(n, q.epoch); code != "" {
+		return code, s
+	}
+	if s.plans[n] != letters[applying] && s.plans[n] != letters[committed] {
+		return notAllowed, s
+	}
+	awaited, acked := setOf(m.plans[n].Awaits), setOf(q.instances)
+	switch {
+	case acked&^awaited != 0:
+		return "not_awaited", s
+	case s.plans[n] == letters[committed]:
+		return "", s
+	}
+	if s.acked |= acked; s.acked == awaited {
+		s = m.commit(s, n)
+	}
+	return "", s
+}
+
+// setOf is a set of instances as bits.
+func setOf(ids []int32) (bits uint64) {
+	for _, id := range ids {
+		bits |= 1 << id
+	}
+	return bits
+}
+
+// acked are the instances that have acknowledged, as an answer has them.
+func (p *plan) acked() (bits uint64) {
+	for _, a := range p.Acked {
+		bits |= 1 << a.Instance
+	}
+	return bits
+}
+
+// carryOut commits a plan that was approved, by an engine that has stopped, or one that
+// nobody has to acknowledge any more.
+func (m *model) carryOut(s state, _ request, n int) (string, state) {
+	switch s.plans[n] {
+	case letters[committed]:
+		return "", s
+	case letters[approved]:
+	case letters[applying]:
+		if s.acked != setOf(m.plans[n].Awaits) {
+			return "acks_missing", s
+		}
+	default:
+		return notAllowed, s
+	}
+	if code := m.ready(s, n); code != "" {
+		return code, s
+	}
+	return "", m.commit(s, n)
+}
+
+// abort: a plan in flight is given up in two steps, of which the second makes a table
+// version.
+func (m *model) abort(s state, q request, n int) (string, state) {
+	if code := s.held(n, q.epoch); code != "" {
+		return code, s
+	}
+	switch letter := s.plans[n]; {
+	case letter == letters[aborted], letter == letters[aborting] && !q.rolledBack:
+	case letter == letters[approved]:
+		s = s.with(n, aborted)
+	case letter == letters[applying] && !q.rolledBack:
+		s = s.with(n, aborting)
+	case letter == letters[aborting]:
+		s = s.supersede().with(n, aborted)
+		s.version++
+	default:
+		return notAllowed, s
+	}
+	return "", s
+}
+
+// supersede ends the plans that wait.
+func (s state) supersede() state {
+	s.plans = strings.NewReplacer(string(letters[approved]), string(letters[superseded]),
+		string(letters[proposed]), string(letters[superseded])).Replace(s.plans)
+	return s
 }
 
 // model is the contract of one operator whose plans are known from what the
@@ -96,7 +259,7 @@ func (m *model) porcupine() porcupine.Model {
 // returns the state after it.
 func (m *model) step(s state, q request, a *answer) (bool, state) {
 	if v, ok := verbs[q.kind]; ok {
-		return m.change(s, v, q.plan, a)
+		return m.change(s, v, q, a)
 	}
 	switch q.kind {
 	case createPlan:
@@ -167,7 +330,7 @@ func (m *model) taken(s state, b *statistics) bool {
 
 // ended reports whether a plan was given up.
 func (s state) ended(n int) bool {
-	return s.plans[n] == letters[aborted] || s.plans[n] == letters[superseded]
+	return strings.ContainsRune("xsr", rune(s.plans[n]))
 }
 
 // made finds the newest plan that was made of these statistics under the
@@ -195,6 +358,7 @@ func (m *model) fits(s state, b *statistics, p *plan) bool {
 	}
 	after, ok := changed(s.table, p)
 	changes := len(p.RoutingTable.Set) + len(p.RoutingTable.Unset)
+	blocked := strings.ContainsAny(s.plans, "pgb") // one waits for approval, or is in flight
 	switch {
 	case !ok || p.RoutingTable.SizeBefore != size(s.table) || p.RoutingTable.SizeAfter != size(after):
 		return false
@@ -203,7 +367,7 @@ func (m *model) fits(s state, b *statistics, p *plan) bool {
 	case p.Status == committed:
 		return changes > 0 && p.Migration.Keys == 0
 	}
-	return p.Status == approved
+	return !blocked && (p.Status == approved || p.Status == proposed)
 }
 
 // changed is a table after a plan; ok: the plan changes what there is.
@@ -229,22 +393,17 @@ func changed(before string, p *plan) (after string, ok bool) {
 func size(table string) int64 { return int64(keyCount - strings.Count(table, string(nowhere))) }
 
 // change takes a plan a step on. Of an unknown outcome it may have done so.
-func (m *model) change(s state, v verb, id string, a *answer) (bool, state) {
-	n, ok := m.number[id]
+func (m *model) change(s state, v verb, q request, a *answer) (bool, state) {
+	n, ok := m.number[q.plan]
 	if !ok || n >= len(s.plans) {
 		return a.outcome == unknown || a.refused(http.StatusNotFound, "plan_not_found"), s
 	}
-	switch {
-	case s.plans[n] == letters[v.to]:
-		return a.outcome == unknown || a.status == http.StatusOK && m.shows(s, n, a.plan), s
-	case !v.takes(s.plans[n]):
-		return a.outcome == unknown || a.refused(http.StatusConflict, "transition_not_allowed"), s
-	case v.commits && m.plans[n].BaseVersion != s.version:
-		return a.outcome == unknown || a.refused(http.StatusConflict, "base_changed"), s
-	case v.commits:
-		s = m.commit(s, n)
-	default:
-		s.plans = s.plans[:n] + string(letters[v.to]) + s.plans[n+1:]
+	if q.kind == startPlan && s.plans[n] == letters[approved] && a.refused(http.StatusConflict, "limits_changed") {
+		return true, s // newer statistics say so, which the model does not read
+	}
+	code, s := v(m, s, q, n)
+	if code != "" {
+		return a.outcome == unknown || a.refused(http.StatusConflict, code), s
 	}
 	return a.outcome == unknown || a.status == http.StatusOK && m.shows(s, n, a.plan), s
 }
@@ -254,10 +413,7 @@ func (m *model) commit(s state, n int) state {
 	s.table, _ = changed(s.table, &m.plans[n]) // fits has looked
 	s.version++
 	s.pinned = m.plans[n].ConfigVersion
-	plans := []byte(strings.ReplaceAll(s.plans, string(letters[approved]), string(letters[superseded])))
-	plans[n] = letters[committed]
-	s.plans = string(plans)
-	return s
+	return s.supersede().with(n, committed)
 }
 
 // configure: what differs from the newest configuration is a new version.
@@ -271,13 +427,18 @@ func (s state) configure(q request, a *answer) (bool, state) {
 
 // String describes a state.
 func (s state) String() string {
-	return fmt.Sprintf("table %d %s of configuration %d, configuration %d (%s), interval %d of epoch %d, plans %s",
-		s.version, s.table, s.pinned, s.config, s.configured, s.interval, s.epoch, s.plans)
+	return fmt.Sprintf("table %d %s of configuration %d, configuration %d (%s), interval %d of epoch %d, plans %s, "+
+		"executor %s of epoch %d, acked %b", s.version, s.table, s.pinned, s.config, s.configured, s.interval, s.epoch,
+		s.plans, s.executor, s.executorEpoch, s.acked)
 }
 
 // shows reports whether a plan is answered as it is.
 func (m *model) shows(s state, n int, p *plan) bool {
 	if p.Id != m.plans[n].Id || letters[p.Status] != s.plans[n] {
+		return false
+	}
+	if inFlight(s.plans[n]) && p.Executor != nil && (*p.Executor != s.executor || *p.ExecutorEpoch != s.executorEpoch ||
+		p.Acked != nil && p.acked() != s.acked) {
 		return false
 	}
 	if p.Status == committed {
@@ -319,7 +480,10 @@ func (m *model) stands(s state, o *standing) bool {
 		o.TableSize != size(s.table) {
 		return false
 	}
-	current := strings.LastIndexByte(s.plans, letters[approved])
+	current := strings.IndexFunc(s.plans, func(r rune) bool { return inFlight(byte(r)) })
+	if current < 0 {
+		current = strings.LastIndexAny(s.plans, "ap")
+	}
 	if (o.CurrentPlan == nil) != (current < 0) || current >= 0 && *o.CurrentPlan != m.plans[current].Id {
 		return false
 	}

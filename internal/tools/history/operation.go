@@ -18,6 +18,10 @@ const (
 	readTable    kind = "read table"
 	readOperator kind = "read operator"
 	configure    kind = "configure"
+	approvePlan  kind = "approve"
+	rejectPlan   kind = "reject"
+	startPlan    kind = "start"
+	ackPlan      kind = "acks"
 	commitPlan   kind = "commit"
 	abortPlan    kind = "abort"
 )
@@ -28,6 +32,12 @@ type request struct {
 	plan   string         // its id, of readPlan and verbs
 	body   *statistics    // of createPlan
 	config *configuration // of configure
+	// executor and its epoch are those of startPlan; the epoch is that of ackPlan and of
+	// abortPlan, too.
+	executor   string
+	epoch      int64
+	instances  []int32 // of ackPlan
+	rolledBack bool    // of abortPlan
 	// made are the configuration versions that this request, without an answer, may
 	// have made. The check fills it in.
 	made map[int64]bool
@@ -71,6 +81,10 @@ type plan wire.Plan
 // The status of plans.
 const (
 	noAction   = "no_action"
+	proposed   = "proposed"
+	rejected   = "rejected"
+	applying   = "applying"
+	aborting   = "aborting"
 	approved   = "approved"
 	committed  = "committed"
 	aborted    = "aborted"
@@ -78,7 +92,7 @@ const (
 )
 
 // over are those that a plan keeps.
-var over = map[wire.PlanStatus]bool{noAction: true, committed: true, aborted: true, superseded: true}
+var over = map[wire.PlanStatus]bool{noAction: true, committed: true, aborted: true, superseded: true, rejected: true}
 
 // head is what never changes about a plan, without its lists.
 func (p *plan) head() string {
@@ -119,6 +133,12 @@ func (q request) String() string {
 		return fmt.Sprintf("%s %v", q.kind, q.body)
 	case q.config != nil:
 		return fmt.Sprintf("%s %v", q.kind, *q.config)
+	case q.kind == startPlan:
+		return fmt.Sprintf("%s %s as %s, epoch %d", q.kind, short(q.plan), q.executor, q.epoch)
+	case q.kind == ackPlan:
+		return fmt.Sprintf("%s %s of %v, epoch %d", q.kind, short(q.plan), q.instances, q.epoch)
+	case q.kind == abortPlan:
+		return fmt.Sprintf("%s %s, epoch %d, rolled back %v", q.kind, short(q.plan), q.epoch, q.rolledBack)
 	case q.plan != "":
 		return fmt.Sprintf("%s %s", q.kind, short(q.plan))
 	}
@@ -164,6 +184,9 @@ func (a answer) String() string {
 // String names a plan and says where it is in its life.
 func (p *plan) String() string {
 	text := fmt.Sprintf("%s %s on %d", short(p.Id), p.Status, p.BaseVersion)
+	if inFlight(letters[p.Status]) && p.Executor != nil {
+		text += fmt.Sprintf(" by %s, epoch %s, acked %b", *p.Executor, show(p.ExecutorEpoch), p.acked())
+	}
 	if p.Version != nil {
 		text += fmt.Sprintf(" as %d", *p.Version)
 	}

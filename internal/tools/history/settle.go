@@ -222,11 +222,14 @@ func (h *history) unanswered() (operations []porcupine.Operation, faults []strin
 // it so. Whom no answer told of a plan cannot have changed it.
 func (h *history) atBirth(p *plan) *plan {
 	first := *p
-	waited := h.seen(func(s sight) bool { return s.id == p.Id && s.status == approved }) < never
-	if p.Status == noAction || p.Status == committed && !waited {
-		return &first
+	first.Version = nil
+	switch {
+	case p.Status == noAction:
+	case p.Status == rejected || h.seen(func(s sight) bool { return s.id == p.Id && s.status == proposed }) < never:
+		first.Status = proposed
+	default:
+		first.Status = approved
 	}
-	first.Status, first.Version = approved, nil
 	return &first
 }
 
@@ -237,13 +240,11 @@ func (h *history) latest(q request) int64 {
 	if !ok {
 		return -1
 	}
-	v, p := verbs[q.kind], &h.model.plans[n]
-	if p.Status != v.to && over[v.to] {
+	p := &h.model.plans[n]
+	if q.kind == commitPlan && p.Status != committed || q.kind == rejectPlan && p.Status != rejected {
 		return -1
 	}
-	return h.seen(func(s sight) bool {
-		return s.id == p.Id && s.status == v.to || v.commits && s.version > p.BaseVersion
-	})
+	return h.seen(func(s sight) bool { return s.id == p.Id && over[s.status] || s.version > p.BaseVersion })
 }
 
 // overtaken: the service gave up because others were faster each time.

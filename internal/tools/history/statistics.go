@@ -81,14 +81,16 @@ func (b *statistics) String() string {
 type configuration struct {
 	Instances int     `json:"instances"`
 	ThetaMax  float64 `json:"theta_max"`
+	// RequireApproval: plans are born proposed.
+	RequireApproval bool `json:"require_approval"`
 }
 
 // firstConfiguration is that of a new operator.
-var firstConfiguration = configuration{4, 0.5}
+var firstConfiguration = configuration{4, 0.5, false}
 
 // newConfiguration draws one; n tells it from others.
 func newConfiguration(r *rand.Rand, n int) configuration {
-	return configuration{3 + r.IntN(4), 0.3 + float64(n)/1e6}
+	return configuration{3 + r.IntN(4), 0.3 + float64(n)/1e6, r.IntN(2) == 0}
 }
 
 // String is the configuration as a state has it.

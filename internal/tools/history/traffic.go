@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"plannerd/api/wire"
 )
 
 // operator is one that clients share, with all that they did and know.
@@ -18,7 +20,8 @@ type operator struct {
 
 	mu              sync.Mutex
 	records         []record
-	plans           []string // ids, as they became known
+	plans           []string                  // ids, as they became known
+	latest          map[wire.PlanStatus]*plan // that were seen in a status
 	known           map[string]bool
 	bodies          []*statistics
 	epoch, interval int64 // the newest that was tried
@@ -27,7 +30,7 @@ type operator struct {
 }
 
 func newOperator(name string) *operator {
-	return &operator{name: name, known: map[string]bool{}, interval: 10}
+	return &operator{name: name, known: map[string]bool{}, latest: map[wire.PlanStatus]*plan{}, interval: 10}
 }
 
 // worker is one client of some operators.
@@ -115,6 +118,9 @@ func (o *operator) learn(r record) {
 }
 
 func (o *operator) meet(p *plan) {
+	if was := o.latest[p.Status]; p.Awaits != nil || was == nil || was.Id != p.Id { // lists do not say what is awaited
+		o.latest[p.Status] = p
+	}
 	if !o.known[p.Id] {
 		o.known[p.Id] = true
 		o.plans = append(o.plans, p.Id)
@@ -128,8 +134,12 @@ var choices = []struct {
 }{
 	{26, (*worker).newPlan},
 	{8, (*worker).repeated},
-	{18, onPlan(commitPlan)},
-	{7, onPlan(abortPlan)},
+	{8, onPlan(commitPlan)},
+	{8, onPlan(abortPlan)},
+	{10, onPlan(approvePlan)},
+	{3, onPlan(rejectPlan)},
+	{14, onPlan(startPlan)},
+	{24, onPlan(ackPlan)},
 	{9, onPlan(readPlan)},
 	{8, plainly(listPlans)},
 	{13, plainly(readTable)},
@@ -164,14 +174,57 @@ func onPlan(k kind) func(*worker, *operator) (request, error) {
 	return func(w *worker, o *operator) (request, error) {
 		n := len(o.plans)
 		if n == 0 || w.random.IntN(50) == 0 {
-			return request{kind: k, plan: uuid.UUID{15: byte(w.random.IntN(256))}.String()}, nil
+			return w.stepOn(k, &plan{Id: uuid.UUID{15: byte(w.random.IntN(256))}.String()}), nil
+		}
+		if p := o.latest[takes[k][w.random.IntN(len(takes[k]))]]; p != nil && w.random.IntN(4) > 0 {
+			return w.stepOn(k, p), nil
 		}
 		back := w.random.IntN(min(n, 4))
 		if w.random.IntN(8) == 0 {
 			back = w.random.IntN(n)
 		}
-		return request{kind: k, plan: o.plans[n-1-back]}, nil
+		return w.stepOn(k, &plan{Id: o.plans[n-1-back]}), nil
 	}
+}
+
+// takes are the statuses in which plans mostly are that a request is about.
+var takes = map[kind][]wire.PlanStatus{
+	readPlan: {noAction, proposed, approved, applying, aborting}, approvePlan: {proposed}, rejectPlan: {proposed},
+	startPlan: {approved, approved, applying}, ackPlan: {applying}, commitPlan: {approved, applying},
+	abortPlan: {approved, applying, aborting, aborting},
+}
+
+// executorEpochs are how many epochs executors have: few, so that they meet.
+const executorEpochs = 4
+
+// mostInstances is one above the greatest instance that is ever configured.
+const mostInstances = 7
+
+// stepOn is a request about a plan as it was seen, mostly by who carried it out then.
+func (w *worker) stepOn(k kind, p *plan) request {
+	q := request{kind: k, plan: p.Id, epoch: int64(w.random.IntN(executorEpochs))}
+	if p.ExecutorEpoch != nil && w.random.IntN(4) > 0 {
+		q.epoch = *p.ExecutorEpoch
+	}
+	switch k {
+	case startPlan:
+		q.executor = fmt.Sprint("executor-", w.random.IntN(2))
+	case abortPlan:
+		q.rolledBack = p.Status == aborting || w.random.IntN(4) == 0
+	case ackPlan:
+		n := w.random.IntN(len(p.Awaits) + 1)
+		for _, i := range w.random.Perm(len(p.Awaits))[:n] {
+			q.instances = append(q.instances, p.Awaits[i])
+		}
+		if n > 0 {
+			break
+		}
+		n = 1 + w.random.IntN(3)
+		for _, id := range w.random.Perm(mostInstances)[:n] {
+			q.instances = append(q.instances, int32(id))
+		}
+	}
+	return q
 }
 
 // newPlan posts new statistics: mostly of the next interval, else of one that
