@@ -238,7 +238,7 @@ var histories = map[string]struct {
 		l.tells(l.posts(2), refusal(409, "base_changed"))
 	}},
 	"lost configuration": {false, func(l *teller) {
-		l.tells(request{kind: configure, config: &configuration{3, 0.25, false}}, lost)
+		l.tells(request{kind: configure, config: &configuration{3, 0.25, approvals[0]}}, lost)
 		l.tells(request{kind: readOperator}, answer{status: 200,
 			operator: &standing{ConfigVersion: 1, TableConfigVersion: 1, ThetaMax: 0.5}})
 		l.tells(request{kind: readOperator}, answer{status: 200,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,26 +14,31 @@ import (
 
 	"plannerd/internal/pgserver"
 	"plannerd/internal/service"
+	"plannerd/internal/tcpproxy"
 )
 
 // cluster is the service under fire: its replicas, and their store.
 type cluster struct {
-	program  string
-	database string
-	folder   string // for all files
+	programs []string // of the replicas in turn
+	folder   string   // for all files
 	postgres *pgserver.Server
 
 	replicas []*replica
 	kills    trigger
 	restarts trigger
+	swallows trigger
 
 	mu        sync.Mutex
 	killed    int            // replicas
+	swallowed int            // times that a network swallowed
 	restarted map[string]int // restarts of PostgreSQL by mode
 }
 
 // replica is a place for a process.
 type replica struct {
+	program, database string
+	network           *tcpproxy.Proxy // to PostgreSQL; nil: there is none
+
 	mu      sync.Mutex
 	process *service.Process // nil: none runs
 }
@@ -96,23 +102,25 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 	if c.folder, err = os.MkdirTemp("", "plannerd-history-"); err != nil {
 		return err
 	}
-	if c.program = o.program; c.program == "" {
-		if c.program, err = service.Build(ctx, c.folder); err != nil {
+	if c.programs = o.programs; c.programs == nil {
+		if c.programs, err = build(ctx, c.folder, o.replicas); err != nil {
 			return err
 		}
 	}
+	c.swallows.prepare(o.swallowEvery, rand.New(rand.NewPCG(o.seed, 5)))
 	c.restarts.prepare(o.restartEvery, rand.New(rand.NewPCG(o.seed, 2)))
 	if o.store == onSQLite {
-		c.restarts.mean = 0
-		c.database = "sqlite:" + filepath.Join(c.folder, "plannerd.db")
-	} else {
-		if c.postgres, err = pgserver.Start(o.postgresSettings...); err != nil {
-			return err
-		}
-		c.database = c.postgres.URL()
+		c.restarts.mean, c.swallows.mean = 0, 0
+	} else if c.postgres, err = pgserver.Start(o.postgresSettings...); err != nil {
+		return err
 	}
-	for range o.replicas {
-		r := new(replica)
+	for i := range o.replicas {
+		r := &replica{program: c.programs[i%len(c.programs)], database: "sqlite:" + filepath.Join(c.folder, "plannerd.db")}
+		if c.postgres != nil {
+			if err := r.connect(c.postgres.URL()); err != nil {
+				return err
+			}
+		}
 		if err := c.run(ctx, r); err != nil {
 			return err
 		}
@@ -121,11 +129,40 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 	return nil
 }
 
+// skew is how far the clocks of replicas are apart.
+const skew = 10 * time.Minute
+
+// build makes the programs of replicas, whose clocks disagree.
+func build(ctx context.Context, folder string, replicas int) (programs []string, err error) {
+	for i := range min(replicas, 3) {
+		path, err := service.BuildSkewed(ctx, folder, []time.Duration{0, skew, -skew}[i])
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, path)
+	}
+	return programs, nil
+}
+
+// connect puts a network of its own between the replica and PostgreSQL.
+func (r *replica) connect(database string) error {
+	address, err := url.Parse(database)
+	if err != nil {
+		return err
+	}
+	if r.network, err = tcpproxy.New(address.Host); err != nil {
+		return err
+	}
+	address.Host = r.network.Addr()
+	r.database = address.String()
+	return nil
+}
+
 // run starts a process in a replica's place. It is stop that ends it, not the
 // context.
 func (c *cluster) run(ctx context.Context, r *replica) error {
 	p, err := service.Start(context.WithoutCancel(ctx),
-		service.Config{Program: []string{c.program}, Database: c.database, LogFolder: c.folder})
+		service.Config{Program: []string{r.program}, Database: r.database, LogFolder: c.folder})
 	if err == nil {
 		r.put(p)
 	}
@@ -141,6 +178,9 @@ func (c *cluster) stop() error {
 			if err := p.Stop(); err != nil {
 				errs = append(errs, err, p.Said())
 			}
+		}
+		if r.network != nil {
+			errs = append(errs, r.network.Close())
 		}
 	}
 	if c.postgres != nil {
@@ -219,12 +259,35 @@ func (c *cluster) shake(ctx context.Context, r *rand.Rand) error {
 	}
 }
 
-// faults are how many replicas were killed, and the restarts of PostgreSQL by
+// disturb has the network of a replica swallow packets whenever it is time, until the
+// context ends. Some of the times it forgets the connections that there are.
+func (c *cluster) disturb(ctx context.Context, r *rand.Rand, longest time.Duration) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.swallows.fired:
+		}
+		network := c.replicas[r.IntN(len(c.replicas))].network
+		c.mu.Lock()
+		c.swallowed++
+		c.mu.Unlock()
+		if r.IntN(3) == 0 {
+			network.Forget()
+			continue
+		}
+		network.Swallow()
+		pause(ctx, time.Duration(r.Float64()*r.Float64()*float64(longest)))
+		network.Pass()
+	}
+}
+
+// faults are how many replicas were killed, how often a network swallowed, and the restarts of PostgreSQL by
 // mode.
-func (c *cluster) faults() (killed int, restarts map[string]int) {
+func (c *cluster) faults() (killed, swallowed int, restarts map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.killed, maps.Clone(c.restarted)
+	return c.killed, c.swallowed, maps.Clone(c.restarted)
 }
 
 // pick returns where a replica listens, whichever it is. It waits until there is

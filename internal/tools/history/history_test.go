@@ -12,24 +12,24 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"plannerd/internal/pgserver"
-	"plannerd/internal/service"
 )
 
-// program is plannerd, built once for all tests.
-var program = sync.OnceValues(func() (string, error) {
+// programs are plannerd, built once for all tests.
+var programs = sync.OnceValues(func() ([]string, error) {
 	folder, err := os.MkdirTemp("", "plannerd-history-test-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return service.Build(context.Background(), folder)
+	return build(context.Background(), folder, 3)
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if paths, err := programs(); err == nil {
+		os.RemoveAll(filepath.Dir(paths[0]))
 	}
 	os.Exit(code)
 }
@@ -37,15 +37,16 @@ func TestMain(m *testing.M) {
 // tiny is a run that takes a second or two.
 func tiny(t *testing.T, store string) options {
 	t.Helper()
-	path, err := program()
+	paths, err := programs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--store", store, "--plannerd", path, "--operations", "320", "--per-operator", "80",
+	o, err := parse([]string{"--store", store, "--operations", "320", "--per-operator", "80",
 		"--kill-every", "50"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.programs = paths
 	return o
 }
 
@@ -65,7 +66,7 @@ func TestSQLite(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	o := tiny(t, onPostgres)
-	o.restartEvery = 120
+	o.restartEvery, o.swallowEvery, o.swallowTime = 120, 60, time.Second
 	o.postgresSettings = []string{"fsync=off", "full_page_writes=off"} // the machine stays up
 	r, err := execute(t.Context(), o, t.Output())
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("PLANNERD_REQUIRE_POSTGRES") != "1" &&
@@ -75,7 +76,7 @@ func TestPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.faults) > 0 || r.killed == 0 || len(r.restarts) == 0 || r.operations < 320 || r.versions == 0 {
+	if len(r.faults) > 0 || r.killed == 0 || r.swallowed == 0 || len(r.restarts) == 0 || r.operations < 320 || r.versions == 0 {
 		var text strings.Builder
 		r.write(&text)
 		t.Error(text.String())
@@ -151,7 +152,7 @@ func TestLies(t *testing.T) {
 // oldTable answers now and then with the table that was the committed one some
 // time before.
 func oldTable() between {
-	old, reads := map[string][]byte{}, 0
+	old, news := map[string][]byte{}, 0
 	return func(r *http.Request, forward func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		response, err := forward(r)
 		if err != nil || !strings.HasSuffix(r.URL.Path, "/routing-table") || r.URL.RawQuery != "" {
@@ -161,11 +162,13 @@ func oldTable() between {
 		if err != nil {
 			return nil, err
 		}
-		if reads++; reads%10 == 0 && old[r.URL.Path] != nil {
-			return saying(response, old[r.URL.Path]), nil
-		}
-		if old[r.URL.Path] == nil {
+		switch was := old[r.URL.Path]; {
+		case was == nil:
 			old[r.URL.Path] = body
+		case !bytes.Equal(was, body):
+			if news++; news%2 == 0 {
+				return saying(response, was), nil
+			}
 		}
 		return saying(response, body), nil
 	}

@@ -7,10 +7,12 @@
 //	go run ./internal/tools/history --operations 1000 --kill-every 20 --visualization violation.html
 //
 // Clients share a few operators. At random they post statistics, repeat those of
-// others, commit and abort plans, configure, and read tables, plans, lists and
-// operators, each time from another replica. After an unknown outcome they send
-// the same again. Meanwhile replicas are killed by SIGKILL and started again, and
-// PostgreSQL is restarted, half of the times as after a crash.
+// others, approve, reject, start, take over, acknowledge, commit and abort plans,
+// configure, and read tables, plans, lists and operators, each time from another
+// replica. After an unknown outcome they send the same again. Meanwhile replicas are
+// killed by SIGKILL and started again, PostgreSQL is restarted, half of the times as
+// after a crash, and the network between a replica and PostgreSQL swallows packets for a
+// while, or forgets connections. The clocks of the replicas are ten minutes apart.
 //
 // Every operation is recorded with the times of its call and its answer. When
 // the clients of a round have stopped, porcupine looks, for each operator, for an
@@ -58,7 +60,9 @@ type options struct {
 	killEvery     int
 	restartEvery  int
 	seed          uint64
-	program       string
+	swallowEvery  int
+	swallowTime   time.Duration
+	programs      []string // of the replicas in turn; nil: they are built
 	visualization string
 	checkTime     time.Duration
 
@@ -92,8 +96,11 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		"operations until an operator's history is checked and another one takes its place")
 	f.IntVar(&o.killEvery, "kill-every", 120, "operations, in the mean, until replicas are killed; 0: never")
 	f.IntVar(&o.restartEvery, "restart-every", 1200, "operations, in the mean, until PostgreSQL is restarted; 0: never")
+	f.IntVar(&o.swallowEvery, "swallow-every", 300,
+		"operations, in the mean, until the network swallows what a replica and PostgreSQL say; 0: never")
+	f.DurationVar(&o.swallowTime, "swallow-time", 8*time.Second, "longest time that the network swallows for")
 	f.Uint64Var(&o.seed, "seed", 1, "of what clients ask for and when faults come")
-	f.StringVar(&o.program, "plannerd", "", "program to check (default: go build ./cmd/plannerd)")
+	program := f.String("plannerd", "", "program to check (default: go build ./cmd/plannerd, with clocks that disagree)")
 	f.StringVar(&o.visualization, "visualization", "", "file for a page that shows the first violation")
 	f.DurationVar(&o.checkTime, "check-time", time.Minute, "time that the check of an operator's history may take")
 	if err := f.Parse(args); err != nil {
@@ -106,8 +113,11 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("--store is postgres or sqlite, not %q", o.store)
 	case min(o.replicas, o.clients, o.operators, o.operations, o.perOperator) < 1:
 		return o, errors.New("--replicas, --clients, --operators, --operations and --per-operator are at least 1")
-	case min(o.killEvery, o.restartEvery) < 0:
-		return o, errors.New("--kill-every and --restart-every are not negative")
+	case min(o.killEvery, o.restartEvery, o.swallowEvery) < 0:
+		return o, errors.New("--kill-every, --restart-every and --swallow-every are not negative")
+	}
+	if *program != "" {
+		o.programs = []string{*program}
 	}
 	if o.store == onSQLite {
 		o.replicas = 1

@@ -21,6 +21,7 @@ type report struct {
 	versions   int
 	operators  int
 	killed     int
+	swallowed  int
 	restarts   map[string]int
 	checking   time.Duration // of all histories together
 	longest    time.Duration // of one
@@ -81,8 +82,8 @@ func (r *report) write(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\n%d operations by %d clients on %d operators in %v, seed %d; %d replicas on %s.\n",
 		r.operations, o.clients, r.operators, r.took.Round(time.Second/10), o.seed, o.replicas, o.store)
-	fmt.Fprintf(out, "%d kills of replicas; %d fast and %d immediate restarts of PostgreSQL.\n",
-		r.killed, r.restarts[pgserver.Fast], r.restarts[pgserver.Immediate])
+	fmt.Fprintf(out, "%d kills of replicas; %d times their network swallowed; %d fast and %d immediate restarts of "+
+		"PostgreSQL.\n", r.killed, r.swallowed, r.restarts[pgserver.Fast], r.restarts[pgserver.Immediate])
 	fmt.Fprintf(out, "%d plans and %d table versions compared with the answers. Checked in %v, at most %v for an "+
 		"operator.\n",
 		r.plans, r.versions, r.checking.Round(time.Millisecond), r.longest.Round(time.Millisecond))

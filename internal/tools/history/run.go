@@ -46,6 +46,7 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 	defer cease()
 	group.Go(func() error { return x.cluster.fire(firing, rand.New(rand.NewPCG(o.seed, 3))) })
 	group.Go(func() error { return x.cluster.shake(firing, rand.New(rand.NewPCG(o.seed, 4))) })
+	group.Go(func() error { return x.cluster.disturb(firing, rand.New(rand.NewPCG(o.seed, 6)), o.swallowTime) })
 	group.Go(func() error {
 		defer cease()
 		return x.rounds(faulty)
@@ -53,7 +54,7 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	x.report.killed, x.report.restarts = x.cluster.faults()
+	x.report.killed, x.report.swallowed, x.report.restarts = x.cluster.faults()
 	x.report.took = time.Since(x.begin)
 	return &x.report, nil
 }
@@ -67,7 +68,7 @@ func (x *run) rounds(ctx context.Context) error {
 		if err := x.round(ctx, round, budget); err != nil {
 			return err
 		}
-		killed, _ := x.cluster.faults()
+		killed, _, _ := x.cluster.faults()
 		fmt.Fprintf(x.log, "round %d: %d operations, %d plans, %d kills so far\n", round, x.report.operations,
 			x.report.plans, killed)
 	}

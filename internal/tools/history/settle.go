@@ -225,7 +225,7 @@ func (h *history) atBirth(p *plan) *plan {
 	first.Version = nil
 	switch {
 	case p.Status == noAction:
-	case p.Status == rejected || h.seen(func(s sight) bool { return s.id == p.Id && s.status == proposed }) < never:
+	case len(p.WaitsFor) > 0 || h.seen(func(s sight) bool { return s.id == p.Id && s.status == proposed }) < never:
 		first.Status = proposed
 	default:
 		first.Status = approved

@@ -79,18 +79,25 @@ func (b *statistics) String() string {
 
 // configuration is what a client configures. No two of an operator are equal.
 type configuration struct {
-	Instances int     `json:"instances"`
-	ThetaMax  float64 `json:"theta_max"`
-	// RequireApproval: plans are born proposed.
-	RequireApproval bool `json:"require_approval"`
+	Instances int      `json:"instances"`
+	ThetaMax  float64  `json:"theta_max"`
+	Approval  approval `json:"approval"`
 }
 
+// approval says which plans wait for a person.
+type approval struct {
+	Auto string `json:"auto"`
+}
+
+// approvals are what it may say: only plans that break limits wait, none, or all.
+var approvals = []approval{{"within_limits"}, {"always"}, {"never"}}
+
 // firstConfiguration is that of a new operator.
-var firstConfiguration = configuration{4, 0.5, false}
+var firstConfiguration = configuration{4, 0.5, approvals[0]}
 
 // newConfiguration draws one; n tells it from others.
 func newConfiguration(r *rand.Rand, n int) configuration {
-	return configuration{3 + r.IntN(4), 0.3 + float64(n)/1e6, r.IntN(2) == 0}
+	return configuration{3 + r.IntN(4), 0.3 + float64(n)/1e6, approvals[r.IntN(3)]}
 }
 
 // String is the configuration as a state has it.

@@ -95,6 +95,7 @@ func (x *run) perform(ctx context.Context, o *operator, client int, r *rand.Rand
 	if a.outcome == answered {
 		x.cluster.kills.count()
 		x.cluster.restarts.count()
+		x.cluster.swallows.count()
 	}
 	return &a, nil
 }
