@@ -9,7 +9,8 @@
 //     waits for its last megabyte queue behind bodies of which nothing was read.
 //   - A share of the budget is for small leases alone, with a queue of its own, and
 //     another one for the beginnings of those that cannot tell how large they will
-//     be: else these would fill the first one, on their way to more.
+//     be: else these would fill the first one, on their way to more. Both take of the
+//     rest what nobody else wants.
 //   - Where every large lease waits to grow, none would ever be given back. Then
 //     the youngest is refused at once, and the next youngest when that was not
 //     enough, until one can go on.
@@ -35,7 +36,8 @@ const (
 	// smallShare is the part of the budget that is for small leases, and that for
 	// open ones.
 	smallShare = 16
-	// step is the least by which a lease grows, so that small growth is cheap.
+	// step is the least by which a lease grows that is not shorter itself, so that small
+	// growth is cheap.
 	step = 1 << 20
 )
 
@@ -148,6 +150,9 @@ func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
 		b.mu.Unlock()
 		return &ExceededError{Need: bytes, Limit: p.size}
 	}
+	if p != &b.large && !p.fits(bytes) && b.large.fits(bytes) {
+		p = &b.large // where nobody wants it
+	}
 	more := bytes
 	if l.pool == p {
 		more -= l.held
@@ -247,6 +252,10 @@ func (b *Budget) shrink(l *Lease, bytes int64) {
 		l.pool = nil
 	}
 }
+
+// fits reports whether there is room for a new lease of that many bytes, and nobody else
+// wants it.
+func (p *pool) fits(bytes int64) bool { return p.next() == nil && p.used+bytes <= p.size }
 
 // next is the waiter whose turn it is.
 func (p *pool) next() *waiter {

@@ -281,3 +281,26 @@ func TestStorm(t *testing.T) {
 		lease(t, b, b.Most()).Release()
 	})
 }
+
+// TestSmallTakeWhatIsLeft: small leases share what large ones leave, and take no more of
+// it than they need.
+func TestSmallTakeWhatIsLeft(t *testing.T) {
+	b := NewBudget(16*mib, time.Nanosecond)
+	var all []*Lease
+	for range 32 {
+		all = append(all, lease(t, b, mib/4))
+	}
+	b.stands(t, 8*mib, 0)
+	for _, l := range all {
+		l.Release()
+	}
+	full := lease(t, b, b.Most())
+	for range 4 {
+		all = append(all, lease(t, b, mib/4))
+	}
+	if err := b.Lease(t.Context()).Reserve(mib / 4); !errors.Is(err, ErrFull) {
+		t.Error(err)
+	}
+	full.Release()
+	lease(t, b, mib/4).Release()
+}

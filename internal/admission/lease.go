@@ -45,9 +45,9 @@ func (l *Lease) Expect(bytes int64) error {
 func (l *Lease) Reserve(bytes int64) error {
 	need := l.used + bytes
 	if need > l.held {
-		// A whole step, unless that makes a small lease a large one, or is more than
-		// there is.
-		ask := min(max(need, l.held+step), l.budget.poolOf(l, need).most)
+		// Twice as much, or a whole step, unless that makes a small lease a large one, or is
+		// more than there is.
+		ask := min(max(need, l.held+min(step, l.held)), l.budget.poolOf(l, need).most)
 		if err := l.budget.grow(l.ctx, l, max(need, ask)); err != nil {
 			return err
 		}

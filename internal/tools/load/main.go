@@ -7,6 +7,7 @@
 //	go run ./internal/tools/load million --keys 1e6,1e7 --limit 8GiB  # ten million keys against one
 //	go run ./internal/tools/load clients --duration 60s           # 32 engines at the same time
 //	go run ./internal/tools/load overload --memory-budget 256MiB  # four times what the budget admits
+//	go run ./internal/tools/load hostile --duration 60s           # 32 engines beside clients that want everything
 //	go run ./internal/tools/load persist                          # a plan of 100 000 table changes
 //
 // Each experiment has its own flags: go run ./internal/tools/load million -h. Results
@@ -55,6 +56,7 @@ var experiments = map[string]func() experiment{
 	"million":  func() experiment { return &million{} },
 	"clients":  func() experiment { return &clients{} },
 	"overload": func() experiment { return &overload{} },
+	"hostile":  func() experiment { return &hostile{} },
 	"persist":  func() experiment { return &persist{} },
 }
 
