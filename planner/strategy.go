@@ -88,7 +88,7 @@ var registry = []Info{
 		Anytime: true, Cost: CostLinear, algorithm: placing(mixed),
 	}, {
 		Name: Optimal, Title: "Optimal",
-		Summary: "Lagrangian relaxation; for min_migration, unless cut short, never worse than mixed, minmig and mintable",
+		Summary: "Lagrangian relaxation; for min_migration, uncut, no worse than mixed, minmig, mintable",
 		Source:  "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
 		Anytime: true, Cost: CostSearch, algorithm: optimally, proves: true,
 	}, {
