@@ -195,6 +195,7 @@ type closed struct {
 	*planning.Statistics
 	strays map[string]int32
 	faults map[string]int
+	moving bool // state was on its way
 }
 
 // close says what is known of the interval, and begins the next one.
@@ -224,7 +225,7 @@ func (e *engine) close(version int64) *closed {
 		st.Residual = append(st.Residual, *rest[id])
 	}
 	seen := e.seen
-	out := &closed{&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults)}
+	out := &closed{&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults), e.pending != nil}
 	if e.random.IntN(4) == 0 {
 		st.Instance, out.TableVersion = nil, nil // the engine does not say where keys are
 	}
