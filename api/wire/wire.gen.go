@@ -1662,14 +1662,14 @@ type Operator struct {
 	StoreInputs StoreInputs `json:"store_inputs"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, unless cut short, never worse
-	// than mixed, minmig and mintable (this project); `mixed_bf`: mixed for every number of entries to move back;
-	// the best of these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per
-	// state first; blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back,
-	// then least-load fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit,
-	// costliest keys first, from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps
-	// of single heavy keys (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each
-	// to the least loaded instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
+	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
+	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
+	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
+	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
+	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Strategy *Strategy `json:"strategy,omitempty"`
 
 	// TableConfigVersion The configuration version that the committed routing table pins.
@@ -2795,14 +2795,14 @@ type StatisticsArrow = []byte
 type StoreInputs = bool
 
 // Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, unless cut short, never worse
-// than mixed, minmig and mintable (this project); `mixed_bf`: mixed for every number of entries to move back;
-// the best of these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per
-// state first; blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back,
-// then least-load fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit,
-// costliest keys first, from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps
-// of single heavy keys (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each
-// to the least loaded instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
+// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
+// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
+// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
+// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
+// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 type Strategy string
 
 // StrategyInfo defines model for StrategyInfo.
@@ -2816,14 +2816,14 @@ type StrategyInfo struct {
 	Cost CostClass `json:"cost"`
 
 	// Name How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, unless cut short, never worse
-	// than mixed, minmig and mintable (this project); `mixed_bf`: mixed for every number of entries to move back;
-	// the best of these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per
-	// state first; blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back,
-	// then least-load fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit,
-	// costliest keys first, from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps
-	// of single heavy keys (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each
-	// to the least loaded instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
+	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
+	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
+	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
+	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
+	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Name Strategy `json:"name"`
 
 	// Objectives Those that it knows.
