@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,8 @@ import (
 
 func TestConfiguration(t *testing.T) {
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/clicks/configuration?key=user%3A1", "configuration", ".operator-key")
+	look(t, site.URL, "/#/operators/clicks/configuration", "configuration", ".operator-settings")
+	look(t, site.URL, "/#/operators/clicks/key?key=asia%2Farticle-0000", "key", ".operator-story")
 	look(t, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
 }
 
@@ -98,10 +100,16 @@ func TestConfigurationRoute(t *testing.T) {
 	}
 	ask(t, site.URL+"/v1/operators/clicks/routing-table", "", &table)
 	p := browsertest.Start(t).Page(t, site.URL)
-	p.Goto("/#/operators/clicks/configuration")
+	p.Goto("/#/operators/clicks/key")
 	p.Fill("#operator-key", table.Entries[0].Key)
 	p.Press("Enter")
 	p.WaitText("[aria-live]", "an entry of the routing table")
+	p.WaitText(".operator-story", "By the plan of interval")
+	p.WaitText(".operator-story .status-committed", "committed")
+	moved := migrationsOf(t, site, site.Plans.Proposed, "page_size=1").Migrations[0]
+	p.Goto("/#/operators/clicks/key?key=" + url.QueryEscape(moved.Key))
+	p.WaitText(".operator-story", fmt.Sprintf("would move it from instance %d to instance %d", moved.From, moved.To))
+	p.WaitText(".operator-story .status-proposed", "waits for approval")
 	for _, c := range []struct{ operator, key, words string }{
 		{"clicks", " a key & more? 🙂+/#", "its hash function decides"},
 		{"products", strings.Repeat("k", 1024), "on the ring"},
@@ -111,7 +119,7 @@ func TestConfigurationRoute(t *testing.T) {
 			Instance int `json:"instance"`
 		}
 		ask(t, site.URL+"/v1/operators/"+c.operator+"/route?key="+url.QueryEscape(c.key), "", &route)
-		p.Goto("/#/operators/" + c.operator + "/configuration")
+		p.Goto("/#/operators/" + c.operator + "/key")
 		p.WaitText("main h1", c.operator)
 		p.Fill("#operator-key", c.key)
 		p.Click(".operator-route button")
@@ -128,7 +136,7 @@ func TestConfigurationRoute(t *testing.T) {
 
 	p.Expect(`status of 409`)
 	tell(t, http.MethodPut, site.URL+"/v1/operators/held", "", object{"instances": 2, "table_owner": "engine"}, nil)
-	p.Goto("/#/operators/held/configuration?key=a")
+	p.Goto("/#/operators/held/key?key=a")
 	p.WaitText("[aria-live]", "only the engine knows")
 }
 

@@ -72,7 +72,7 @@ func TestPlanLooks(t *testing.T) {
 func TestPicture(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
-	p.Viewport(1280, 1032, false)
+	p.Viewport(1280, 772, false)
 	p.Goto("/#/plans/" + site.Plans.Proposed)
 	p.WaitFor(".plan-row canvas")
 	p.WaitUntil(settled)

@@ -1,5 +1,5 @@
-// How an operator is configured, and what follows from it: where a key goes, who has
-// reported, and the request that would configure another one alike.
+// How an operator is configured, and what follows from it: who has reported, and the
+// request that would configure another one alike.
 
 import { count } from '../format.js'
 import { html } from '../html.js'
@@ -9,19 +9,17 @@ import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
 import { Reports } from './configuration/reports.js'
-import { Route } from './configuration/route.js'
 import { Page } from './operator/page.js'
 
 /** @import { Operator, Setting } from './configuration/groups.js' */
 
-/** @param {{ operator: string, query: Query }} props */
-export default function View({ operator: name, query }) {
+/** @param {{ operator: string }} props */
+export default function View({ operator: name }) {
   return html`<${Page}
     name=${name}
     tab="configuration"
     render=${(/** @type {Operator} */ operator) => html`
       ${operator.table_config_version !== operator.config_version && html`<${Pinned} operator=${operator} />`}
-      <${Route} operator=${operator} asked=${query.key ?? ''} encoding=${query.key_encoding ?? ''} />
       <div class="operator-groups">
         <${Instances} operator=${operator} />
         ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}

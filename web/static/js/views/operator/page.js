@@ -65,6 +65,11 @@ export function Page({ name, tab, plans = [], render }) {
                   items=${[
                     { href: link(['operators', name]), text: 'Plans', here: tab === 'plans' },
                     {
+                      href: link(['operators', name, 'key']),
+                      text: 'Where does a key go?',
+                      here: tab === 'key',
+                    },
+                    {
                       href: link(['operators', name, 'configuration']),
                       text: 'Configuration',
                       here: tab === 'configuration',
@@ -102,7 +107,10 @@ const underWay = {
  *
  * @param {{ operator: Operator, plan?: PlanSummary }} props
  */
-function Now({ operator: o, plan }) {
+function Now({ operator: o, plan: known }) {
+  /** @type {import('../../api.js').Resource<Plan>} */
+  const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
+  const plan = known ?? asked.data ?? undefined
   const now = underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">

@@ -5,6 +5,7 @@ import { count } from '../../format.js'
 import { html, useLayoutEffect, useRef, useState } from '../../html.js'
 import { Card, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
+import { Story } from './story.js'
 
 const longest = 1024 // bytes of a key
 const encodings = [
@@ -100,9 +101,10 @@ function Answer({ operator, asked, encoding }) {
   })
   if (route.data !== null)
     return html`<p>
-      The key <code class="operator-key">${asked}</code> goes to${' '}
-      <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}
-    </p>`
+        The key <code class="operator-key">${asked}</code> goes to${' '}
+        <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}
+      </p>
+      ${operator.scheme === 'table' && html`<${Story} operator=${operator} asked=${asked} encoding=${encoding} />`}`
   if (route.problem?.code === 'table_not_held')
     return html`<p>The engine holds the table of this operator, so only the engine knows where a key goes.</p>`
   return route.problem
