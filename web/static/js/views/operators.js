@@ -128,7 +128,7 @@ function List({ items, more, query }) {
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
         rowHeight=${66}
-        cardHeight=${212}
+        cardHeight=${196}
         height=${2_000}
         sorted=${{ by, order }}
         onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
