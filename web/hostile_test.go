@@ -57,7 +57,7 @@ func TestHostileLinks(t *testing.T) {
 	p.WaitFor(".whatif-axes select")
 	if got := browsertest.Eval[[]string](p,
 		`[...document.querySelectorAll('.whatif-axes select')].map((s) => s.value)`); strings.Join(got,
-		" ") != "migration table theta" {
+		" ") != "migration theta table" {
 		t.Errorf("the axes are %v", got)
 	}
 }

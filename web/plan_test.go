@@ -374,7 +374,7 @@ func TestSuperseded(t *testing.T) {
 	tell(t, http.MethodPatch, server.URL+"/v1/operators/clicks", "",
 		patch{"approval": object{"on_pending": "replace"}}, nil)
 	var next planned
-	keys := []object{{"key": "key 1 🦊", "cost": 5}, {"key": "key 2 🦊", "cost": 5}, {"key": "key 3 🦊", "cost": 5}}
+	keys := []object{{"key": "key 1 🦊", "cost": 9000}, {"key": "key 2 🦊", "cost": 9000}, {"key": "key 3 🦊", "cost": 9000}}
 	tell(t, http.MethodPost, server.URL+"/v1/operators/clicks/plans", "", object{"interval": 8, "keys": keys}, &next)
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-standing a")
 	p.Click(".plan-standing a")

@@ -193,7 +193,7 @@ func TestWhatIfLink(t *testing.T) {
 func TestWhatIfPlot(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+
-		"&run=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
+		"&run=1&equal=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
 	p.WaitUntil(settled)
 	type point struct {
 		Strategy string
