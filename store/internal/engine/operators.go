@@ -144,7 +144,7 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 		return make([]store.Recent, len(operators)), nil
 	}
 	now := s.now()
-	var thetas []operatorTheta
+	var thetas []OperatorTheta
 	var plans []PlanRow
 	err := s.db.Read(ctx, func(q Statements) (err error) {
 		if thetas, err = q.RecentThetas(ctx, operators, most); err != nil {
@@ -173,7 +173,7 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 }
 
 // shownPlans are the ids of the newest and the current plan of each operator, no id twice.
-func shownPlans(operators []store.Operator, thetas []operatorTheta) (ids []string) {
+func shownPlans(operators []store.Operator, thetas []OperatorTheta) (ids []string) {
 	for i, t := range thetas {
 		if i == len(thetas)-1 || thetas[i+1].operator != t.operator {
 			ids = append(ids, t.plan)

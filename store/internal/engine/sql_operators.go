@@ -46,20 +46,20 @@ func (s Statements) Operators(ctx context.Context, after string, limit int, now 
 		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
 }
 
-// operatorTheta is the θ before a plan of an operator.
-type operatorTheta struct {
+// OperatorTheta is the θ before a plan of an operator.
+type OperatorTheta struct {
 	operator, plan string
 	theta          float64
 }
 
 // RecentThetas lists the θ of the newest plans of each operator, at most so many of each,
 // those of an operator together and the oldest first.
-func (s Statements) RecentThetas(ctx context.Context, operators []store.Operator, most int) ([]operatorTheta, error) {
+func (s Statements) RecentThetas(ctx context.Context, operators []store.Operator, most int) ([]OperatorTheta, error) {
 	args := []any{most - 1}
 	for _, op := range operators {
 		args = append(args, op.Name)
 	}
-	return collect(ctx, s, func(row Scanner) (t operatorTheta, err error) {
+	return collect(ctx, s, func(row Scanner) (t OperatorTheta, err error) {
 		err = row.Scan(&t.operator, &t.plan, &t.theta)
 		return t, err
 	}, `SELECT o.name, p.id, p.theta_before FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
