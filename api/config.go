@@ -90,6 +90,8 @@ type Config struct {
 	Draining <-chan struct{}
 	// Tracing takes the spans of requests. Nil: there are none.
 	Tracing trace.TracerProvider
+	// Connections are those of the server, for its metrics. Nil: none are counted.
+	Connections *httpkit.Connections
 	// Dashboard answers "/" and what is below "/dashboard/", for everybody: it holds no
 	// data. Nil: there is none.
 	Dashboard http.Handler

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"plannerd/api"
+	"plannerd/internal/httpkit"
 	"plannerd/internal/reload"
 )
 
@@ -89,6 +92,22 @@ func TestMetricsOfReloads(t *testing.T) {
 	for result, want := range map[string]string{"ok": "2", "failed": "1"} {
 		if got := e.metric(`plannerd_reloads_total{result="` + result + `"}`); got != want {
 			t.Errorf("%s %s", got, result)
+		}
+	}
+}
+
+// Connections are seen in the metrics.
+func TestMetricsOfConnections(t *testing.T) {
+	connections := httpkit.NewConnections(1, time.Now)
+	e := newEnv(t, func(c *api.Config) { c.Connections = connections })
+	for range 2 {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { theirs.Close() })
+		connections.State(ours, http.StateNew)
+	}
+	for metric, want := range map[string]string{"plannerd_connections": "1", "plannerd_connections_closed_total": "1"} {
+		if got := e.metric(metric); got != want {
+			t.Errorf("%s %s, want %s", metric, got, want)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Connections == nil {
+		c.Connections = httpkit.NewConnections(0, c.Now)
+	}
 	c.Limits = c.Limits.withDefaults()
 	spec, err := loadContract()
 	if err != nil {
@@ -64,6 +67,7 @@ func New(c Config) (*Server, error) {
 	watching := observe.New(observe.NewMetrics(c.Version, c.Limits.OperatorMetrics, memory), c.Tracing, failed)
 	reloads := c.Access.reloads()
 	watching.WatchReloads(&reloads.OK, &reloads.Failed)
+	watching.WatchConnections(c.Connections.Usage)
 	measured := planning.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
 	service := planning.New(planning.Config{
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,

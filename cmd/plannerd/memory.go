@@ -67,6 +67,22 @@ func (c *serveCmd) budget() size {
 	return max(leastBudget, total/100*budgetShare)
 }
 
+// connectionMemory is what a connection takes at the least, and connectionShare the part
+// of a budget that connections may take by default, in percent.
+const (
+	connectionMemory size = 16 << 10
+	connectionShare       = 12
+	leastConnections      = 256
+)
+
+// connections is how many connections may be open under a budget.
+func (c *serveCmd) connections(budget size) int {
+	if c.MaxConnections > 0 {
+		return c.MaxConnections
+	}
+	return max(leastConnections, int((budget-ownMemory)/100*connectionShare/connectionMemory))
+}
+
 // forRequests is what all requests together may reserve under a budget.
 func forRequests(budget size) size { return (budget - ownMemory) / 100 * requestShare }
 

@@ -45,6 +45,7 @@ func (c *serveCmd) listen(env *environment, config api.Config, secrets *credenti
 			ReadTimeout:       c.ReadTimeout,
 			IdleTimeout:       c.IdleTimeout,
 			MaxHeaderBytes:    c.MaxHeaderBytes,
+			ConnState:         config.Connections.State,
 			BaseContext:       func(net.Listener) context.Context { return requests },
 			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
 		},

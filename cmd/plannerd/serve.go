@@ -32,6 +32,7 @@ type serveCmd struct {
 	MaxPlanTime       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan or analysis may take, its wait for a slot included, and greatest deadline that a client may set."`
 	MaxPlans          int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
 	MaxAnalyses       int           `least:"0" placeholder:"N" group:"Tuning" help:"Most analyses, what-ifs and replays that are computed at the same time, besides plans (default: one for two processors)."`
+	MaxConnections    int           `least:"0" placeholder:"N" group:"Tuning" help:"Most connections; beyond them one of the address with the most is closed, one that waits for a request first (default: what 12 % of the memory budget are good for, 16 KiB each)."`
 	MaxQueued         int           `least:"1" default:"256" group:"Tuning" help:"Most plans that wait to be computed, and most analyses; beyond them the caller with the most of them is refused with 429."`
 
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
@@ -115,6 +116,7 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.now, Limits: c.limits(budget),
 		Access: secrets.access(), Tracing: tracing.provider,
 	}
+	config.Connections = httpkit.NewConnections(c.connections(budget), env.now)
 	defer secrets.watch(logger)()
 	p, err := c.listen(env, config, secrets)
 	if err != nil {

@@ -170,6 +170,18 @@ func (m *Metrics) WatchReloads(ok, failed *atomic.Int64) {
 	}
 }
 
+// WatchConnections adds how many connections are open, and how many were closed because
+// there were too many.
+func (m *Metrics) WatchConnections(usage func() (open int, closed int64)) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plannerd_connections", Help: "Connections that are open.",
+	}, func() float64 { open, _ := usage(); return float64(open) }))
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "plannerd_connections_closed_total",
+		Help: "Connections that were closed because more than --max-connections were open.",
+	}, func() float64 { _, closed := usage(); return float64(closed) }))
+}
+
 // slotCollector tells who waits for slots.
 type slotCollector struct{ service *planning.Service }
 
