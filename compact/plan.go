@@ -59,7 +59,8 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 			w.end = planner.EndWorkBudget
 		}
 	}
-	plan.Options.WorkBudget, plan.WorkUnits, plan.EndReason = coarse.WorkBudget, w.used, cmp.Or(w.end, planner.EndCompleted)
+	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, w.used
+	plan.EndReason = cmp.Or(w.end, planner.EndCompleted)
 	return &Plan{plan, classes, c.errors(plan)}, nil
 }
 

@@ -393,9 +393,14 @@ func (s *Snapshot) Validate() error {
 	if err := s.validateShares(); err != nil {
 		return err
 	}
+	return s.validateKeys()
+}
+
+// validateKeys refuses a key that stands twice.
+func (s *Snapshot) validateKeys() error {
 	order := assign.UpTo(s.Len())
 	slices.SortFunc(order, s.Keys.Compare)
-	for j := 1; j < n; j++ {
+	for j := 1; j < len(order); j++ {
 		if s.Keys.Compare(order[j-1], order[j]) == 0 {
 			return InvalidRow(int(max(order[j-1], order[j])), "key", "stands twice")
 		}

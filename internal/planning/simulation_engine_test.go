@@ -34,8 +34,10 @@ type engine struct {
 }
 
 func newEngine(random *rand.Rand) *engine {
-	return &engine{random: random, keys: 3 + random.IntN(14), at: map[string]int32{}, strays: map[string]int32{}, cost: map[string]float64{},
-		faults: map[string]int{}}
+	return &engine{
+		random: random, keys: 3 + random.IntN(14), at: map[string]int32{}, strays: map[string]int32{},
+		cost: map[string]float64{}, faults: map[string]int{},
+	}
 }
 
 // router sends keys by a table, a ring or ranges.
@@ -225,7 +227,10 @@ func (e *engine) close(version int64) *closed {
 		st.Residual = append(st.Residual, *rest[id])
 	}
 	seen := e.seen
-	out := &closed{&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults), e.pending != nil}
+	out := &closed{
+		&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults),
+		e.pending != nil,
+	}
 	if e.random.IntN(4) == 0 {
 		st.Instance, out.TableVersion = nil, nil // the engine does not say where keys are
 	}

@@ -60,8 +60,8 @@ type TableView struct {
 func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byte, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if text = v.texts[base64]; text != nil {
-		return text, nil
+	if known := v.texts[base64]; known != nil {
+		return known, nil
 	}
 	if text, err = encode(); err != nil {
 		return nil, err

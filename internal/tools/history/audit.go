@@ -116,11 +116,10 @@ func (r *record) contradictions(found map[string]*plan) (faults []string) {
 // was given up.
 func (p *plan) rolledBack() bool { return p.Status == aborted && p.Executor != nil }
 
-// fold: each version of the table is the one before it with the changes of the
-// one plan that made it, or the same after a plan was rolled back.
-func (s *stored) fold() (faults []string) {
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	makers, rolledBack := map[int64]*plan{}, 0
+// makers finds the plan that made each version of the table, and how many versions were
+// made because a plan was rolled back.
+func (s *stored) makers(fault func(format string, args ...any)) (by map[int64]*plan, rolledBack int) {
+	by = map[int64]*plan{}
 	for i := range s.plans {
 		p := &s.plans[i]
 		if p.rolledBack() {
@@ -135,11 +134,19 @@ func (s *stored) fold() (faults []string) {
 		if p.Version == nil {
 			continue
 		}
-		if makers[*p.Version] != nil {
-			fault("version %d was made by plan %s and by plan %s", *p.Version, makers[*p.Version].Id, p.Id)
+		if by[*p.Version] != nil {
+			fault("version %d was made by plan %s and by plan %s", *p.Version, by[*p.Version].Id, p.Id)
 		}
-		makers[*p.Version] = p
+		by[*p.Version] = p
 	}
+	return by, rolledBack
+}
+
+// fold: each version of the table is the one before it with the changes of the
+// one plan that made it, or the same after a plan was rolled back.
+func (s *stored) fold() (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	makers, rolledBack := s.makers(fault)
 	folded := initial().table
 	for v := range s.tables {
 		t, p := &s.tables[v], makers[int64(v)]

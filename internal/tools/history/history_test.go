@@ -76,7 +76,8 @@ func TestPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.faults) > 0 || r.killed == 0 || r.swallowed == 0 || len(r.restarts) == 0 || r.operations < 320 || r.versions == 0 {
+	if len(r.faults) > 0 || r.killed == 0 || r.swallowed == 0 || len(r.restarts) == 0 || r.operations < 320 ||
+		r.versions == 0 {
 		var text strings.Builder
 		r.write(&text)
 		t.Error(text.String())

@@ -34,8 +34,9 @@ const nowhere = '-'
 
 // letters stand for the status of a plan.
 var letters = map[wire.PlanStatus]byte{
-	noAction: 'n', proposed: 'p', approved: 'a', applying: 'g', aborting: 'b', committed: 'c', aborted: 'x', superseded: 's',
-	rejected: 'r',
+	noAction: 'n', proposed: 'p', approved: 'a', applying: 'g', aborting: 'b', committed: 'c', aborted: 'x',
+	superseded: 's',
+	rejected:   'r',
 }
 
 // inFlight reports whether an executor is at work on a plan of that letter.

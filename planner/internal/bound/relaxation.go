@@ -43,6 +43,7 @@ type Choice struct {
 // Option is what becomes of a key.
 type Option uint8
 
+// The options: where a key goes.
 const (
 	Stay         Option = iota // where it is
 	GoHome                     // to the hash instance
