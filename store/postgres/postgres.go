@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -64,6 +65,10 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 		config.ConnConfig.RuntimeParams["application_name"] = "plannerd"
 	}
 	o := store.NewOptions(options...)
+	if idle := "idle_in_transaction_session_timeout"; config.ConnConfig.RuntimeParams[idle] == "" {
+		// A transaction whose packets are swallowed would keep its locks for hours.
+		config.ConnConfig.RuntimeParams[idle] = strconv.FormatInt(max(1, o.Timeout.Milliseconds()), 10)
+	}
 	const most = 5 * time.Second
 	patience := patience{connect: config.ConnConfig.ConnectTimeout, heartbeat: min(most, o.Timeout)}
 	if patience.connect == 0 {

@@ -345,6 +345,29 @@ func TestSwallowedPackets(t *testing.T) {
 	}
 }
 
+// A transaction whose connection is lost without a word does not keep an operator from others.
+func TestForgottenTransaction(t *testing.T) {
+	direct := pgtest.NewDatabase(t)
+	other := migrated(t, direct)
+	through, network := proxied(t, direct)
+	s := hasty(t, through)
+	defer s.Close()
+	put := func(s store.Store, guards ...store.OperatorGuard) error {
+		_, _, err := s.PutOperator(t.Context(), "clicks", []byte(`{"v": 2}`), time.Unix(0, 0), guards...)
+		return err
+	}
+	lost := func(*store.Operator) error {
+		network.Forget()
+		return nil
+	}
+	if err := put(s, lost); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("error %v, want %v", err, store.ErrUnavailable)
+	}
+	if err := put(other); err != nil {
+		t.Error(err)
+	}
+}
+
 // The clock of the database is the one that counts, for what reads too.
 func TestTheDatabasesClockCounts(t *testing.T) {
 	direct := pgtest.NewDatabase(t)
