@@ -21,7 +21,7 @@ func (f *finisher) certify(known bound.Evidence) {
 	} else {
 		f.certifyMigration(known.Proof)
 	}
-	c.proven = c.LowerBound
+	plan.proven = c.LowerBound
 	if plan.score.Violated == 0 {
 		c.LowerBound = min(c.LowerBound, reached)
 	}

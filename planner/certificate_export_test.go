@@ -1,4 +1,4 @@
 package planner
 
-// Proven is the bound as the proof has it, which no plan has made less.
-func (c *Certificate) Proven() float64 { return c.proven }
+// Proven is the bound of the certificate as the proof has it, which no plan has made less.
+func (p *Plan) Proven() float64 { return p.proven }

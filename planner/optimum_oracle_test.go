@@ -84,9 +84,9 @@ func (y *truth) judgePlan(p *planner.Plan) error {
 		return fmt.Errorf("called infeasible, but an assignment of objective %v meets all constraints", y.best.Objective)
 	case c.Infeasible && c.LowerBound != 0:
 		return fmt.Errorf("lower bound %v though infeasible", c.LowerBound)
-	case y.feasible() && above(c.Proven(), y.best.Objective, y.noise):
-		return fmt.Errorf("lower bound %v above the optimum %v by %v", c.Proven(), y.best.Objective,
-			c.Proven()-y.best.Objective)
+	case y.feasible() && above(p.Proven(), y.best.Objective, y.noise):
+		return fmt.Errorf("lower bound %v above the optimum %v by %v", p.Proven(), y.best.Objective,
+			p.Proven()-y.best.Objective)
 	case score.Violated == 0 && above(c.LowerBound, p.Migration.Objective, 0):
 		return fmt.Errorf("lower bound %v above the plan's objective %v", c.LowerBound, p.Migration.Objective)
 	}
@@ -411,8 +411,8 @@ func judgeBalance(c *plannertest.Case, level planner.CertificateLevel) (*planner
 		return p, nil, fmt.Errorf("lower bound %v", x.LowerBound)
 	case x.Infeasible && (ok || x.LowerBound != 0):
 		return p, nil, fmt.Errorf("called infeasible with lower bound %v; the best is %+v (%t)", x.LowerBound, best, ok)
-	case ok && x.Proven() > best.Theta+noise*(1+best.Theta):
-		return p, nil, fmt.Errorf("lower bound %v above the optimum %v", x.Proven(), best.Theta)
+	case ok && p.Proven() > best.Theta+noise*(1+best.Theta):
+		return p, nil, fmt.Errorf("lower bound %v above the optimum %v", p.Proven(), best.Theta)
 	case ok && !met:
 		return p, nil, fmt.Errorf("the plan does not meet the limits, but θ = %v is possible", best.Theta)
 	case x.Infeasible != (len(x.Unmet) > 0):

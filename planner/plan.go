@@ -105,10 +105,6 @@ type Certificate struct {
 	// for each that could give way to let the others hold. Empty when some plan may
 	// meet them all and no key is hot.
 	Unmet []Unmet
-
-	// proven is the bound as the proof has it; LowerBound is at most what the plan
-	// reaches, which sums up in another order.
-	proven float64
 }
 
 // Unmet is a constraint that no plan meets which meets all others.
@@ -191,6 +187,9 @@ type Plan struct {
 	Unset []Removal
 
 	score assign.Score
+	// proven is the certificate's bound as the proof has it; LowerBound is at most what
+	// the plan reaches, which sums up in another order.
+	proven float64
 }
 
 // UnsetKey returns the key of Unset[i]. The slice is shared.

@@ -207,7 +207,10 @@ func (d *drive) configure(instances []int32) {
 		ID       int32   `json:"id"`
 		Capacity float64 `json:"capacity"`
 	}
-	config := map[string]any{"theta_max": driveThetaMax, "table_limit": driveTable, "strategy": d.strategy}
+	config := map[string]any{
+		"theta_max": driveThetaMax, "table_limit": driveTable, "strategy": d.strategy,
+		"approval": map[string]any{"auto": "always"}, // some strategies break limits, and drives commit every plan
+	}
 	var list []instance
 	var nodes []partitioner.Instance
 	for _, id := range instances {
