@@ -7,11 +7,11 @@ import (
 	"plannerd/planner/internal/optimal"
 )
 
-// Complete makes a plan of moves that were decided on elsewhere, on a likeness
-// of s: they are carried out, but for those of hot keys, which go where every
-// strategy puts them. met are the constraints that the moves meet there. Where
-// they do not meet one here, or leave keys on instances that are not live, the plan is
-// mended, as far as least-load fit and a local search around the moves and the
+// Complete makes a plan of moves that were decided on for another snapshot, which is
+// like s: for classes of its keys, for example. The moves are carried out, but for those
+// of hot keys, which go where every strategy puts them. met are the constraints that the
+// moves meet there. Where they do not meet one here, or leave keys on instances that are
+// not live, the plan is repaired, as far as least-load fit and a local search around the moves and the
 // instances above their limits can. Only Item, To and Count of a move matter.
 // name is what the plan says about its strategy. The error is an [InputError] or
 // [ErrStopped].

@@ -52,8 +52,12 @@ type finisher struct {
 
 // moves is Δ(F,F') in canonical key order, then by destination.
 func (x *planning) moves(a *assign.Assignment) []Move {
-	var moves []Move
-	for _, m := range a.Moves() {
+	changes := a.Moves()
+	if len(changes) == 0 {
+		return nil
+	}
+	moves := make([]Move, 0, len(changes))
+	for _, m := range changes {
 		moves = append(moves, Move{m.Item, m.From, m.To, m.Units, x.reason(m.Item, m.From, m.To)})
 	}
 	return moves

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// bin is an instance into which many equal units are filled.
+// bin is an instance that takes many equal units.
 type bin struct {
 	instance int32
 	base     int64   // its level before is base/weight
@@ -18,10 +18,10 @@ type bin struct {
 // manyUnits is from how many units per instance on it pays to fill bins.
 const manyUnits = 32
 
-// waterFill gives each bin units of that cost, at most n together, so that placing
-// n one after the other, each into a bin of the lowest level, would give it no
-// fewer before any bin refuses one: what is left is a few units per bin, or
-// what comes after the first refusal. So the effort does not grow with n.
+// waterFill gives each bin units of that cost, at most n together. No bin gets more than
+// it would if n units came one after the other, each into a bin of the lowest level,
+// until a bin refuses one. What is left over is a few units per bin, and what comes
+// after that refusal. So the effort does not grow with n.
 func waterFill(bins []bin, n, cost int64) {
 	slices.SortFunc(bins, func(x, y bin) int {
 		return cmp.Or(cmp.Compare(x.level(), y.level()), cmp.Compare(x.instance, y.instance))
@@ -54,7 +54,7 @@ func waterFill(bins []bin, n, cost int64) {
 
 func (v *bin) level() float64 { return float64(v.base) / v.weight }
 
-// FillBins fills units of a piece that is nowhere into instances; see
+// FillBins fills instances with units of a piece that is nowhere; see
 // Problem.fillBins.
 func (a *Assignment) FillBins(
 	instances []int32, piece int32, most func(d int32) int64, ahead int64, put func(d int32, units int64),
@@ -62,7 +62,7 @@ func (a *Assignment) FillBins(
 	return a.Problem.fillBins(instances, a.Load, a.Count(piece), a.UnitCost(piece), most, ahead, put)
 }
 
-// fillBins fills n units into instances whose loads are their levels, relative to
+// fillBins fills instances with n units. Their loads are their levels, relative to
 // capacities. A unit counts as placed ahead of time: levels are those with it. It
 // returns whether any found a place; some units are always left.
 func (p *Problem) fillBins(

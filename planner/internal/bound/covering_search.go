@@ -182,9 +182,9 @@ func (o *CoveringRelaxation) roughly(d int32, need int64) float64 {
 	return float64(float64(max(0, need))*o.ratio[d]) * (1 - 0x1p-40)
 }
 
-// branchingKey is, in the node on view, the costliest key that leaves and is not
-// placed yet, if the keys that leave do not all find room as they come, the
-// costliest first.
+// branchingKey is the key to branch on in the node on view: the costliest one that
+// leaves and is not placed yet. There is none if all keys that leave find room when they
+// are placed one after the other, the costliest first.
 func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 	s, cost, v := o.X.Problem.Items, o.X.Problem.Cost, &o.view
 	if o.Item != nil {

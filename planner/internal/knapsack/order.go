@@ -84,7 +84,7 @@ func (o *ratioOrder) sample(e []Item, room *[maxSample]Item) []Item {
 
 const (
 	maxSample  = 255
-	passes     = 8 // over all items: whoever needs more has met bad samples, and sorts
+	passes     = 8 // over all items; where the samples were so bad that these do not do, it sorts
 	sampleBias = 1.5
 )
 

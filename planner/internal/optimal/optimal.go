@@ -28,7 +28,7 @@ func Optimal(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 }
 
 // minMigration rests on a proof, which branches only if it is to be tight and that is
-// needed. enough is an objective that is asked for, no less; 0: the least.
+// needed. An objective of enough or less will do; 0: the least is asked for.
 func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*assign.Assignment, *bound.Proof) {
 	b := &primal{p: p, effort: effortFor(p), enough: enough}
 	found := start(p, r.Mixed, r.MinTable)
@@ -84,7 +84,7 @@ type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
 	effort effort
-	enough float64      // an objective that is asked for, no less; 0: the least
+	enough float64      // an objective of that or less will do; 0: the least is asked for
 	proof  *bound.Proof // nil at first
 }
 
@@ -207,7 +207,7 @@ const (
 	certainly   = 2              // times the price of its load is no reason for a key to leave, then it stays
 	searchSize  = 4096           // pieces that the local search looks at
 	wideGap     = 1.1            // times the bound: worth another start
-	justAbove   = 50             // a table that is above its limit by less than such a part of it is worth another start
+	justAbove   = 50             // a table above its limit by less than a 50th of it is worth another start
 	// Gaps that end the search, the latter on inputs of few keys.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 )
