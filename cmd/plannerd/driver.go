@@ -107,6 +107,7 @@ type driveFlags struct {
 	operatorFlags
 	strategyFlags
 	formFlags
+	EntryGrace int `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 }
 
 // drivers returns a driver for each trial, with the bounds on time of like; needKeys
@@ -120,6 +121,7 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	if err != nil {
 		return nil, err
 	}
+	op.EntryGrace = f.EntryGrace
 	op.PlanTimeout, op.TotalTimeout, op.Now = like.PlanTimeout, like.TotalTimeout, like.Now
 	drivers := make([]*driver, len(trials))
 	for i, t := range trials {

@@ -59,7 +59,8 @@ Examples:
     plannerd plan stats.csv --instances 16 --theta-max 0.05
     plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
     plannerd generate --keys 10000 | plannerd plan - --instances 15
-    plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv
+    plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv \
+        --entry-grace 0
     plannerd plan stats.csv --strategy optimal --certificate tight --timeout 10s
     plannerd plan stats.csv --strategy optimal --objective min_imbalance --migration-limit 5%
     plannerd plan stats.csv --instances 16 --compact 8

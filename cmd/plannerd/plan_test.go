@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/absence"
 	"plannerd/planner"
 )
 
@@ -27,7 +29,7 @@ func TestPlanTables(t *testing.T) {
 		"plan_interval.txt":   {intervalFile, "--instances", "4"},
 		"plan_all.txt":        {intervalFile, "--instances", "4", "--theta-max", "0", "--all", "--strategy", "mintable"},
 		"plan_top.txt":        {intervalFile, "--instances", "4", "--theta-max", "0", "--top", "2"},
-		"plan_table.txt":      {intervalFile, "--instances", "4", "--routing-table", tableFile},
+		"plan_table.txt":      {intervalFile, "--instances", "4", "--routing-table", tableFile, "--entry-grace", "1"},
 		"plan_capacities.txt": {intervalFile, "--instances", "0:1,1:2,5:1", "--hash", "modulo"},
 		"plan_rescale.txt": {intervalFile, "--instances", "3", "--base-instances", "0:1,1:1,2:1,3:1", "--routing-table",
 			tableFile, "--all"},
@@ -52,9 +54,17 @@ func TestPlanTables(t *testing.T) {
 	}
 }
 
+// The command line gives entries the grace that the service gives them.
+func TestEntryGraceOfTheService(t *testing.T) {
+	help, want := succeed(t, "", "plan", "--help"), fmt.Sprintf("--entry-grace=%d ", absence.DefaultGrace)
+	if !strings.Contains(help, want) {
+		t.Errorf("no %q in\n%s", want, help)
+	}
+}
+
 // The table, JSON and CSV of one plan tell the same.
 func TestPlanForPrograms(t *testing.T) {
-	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile}
+	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile, "--entry-grace", "0"}
 	var d planDocument
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()

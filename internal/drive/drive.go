@@ -1,17 +1,20 @@
 // Package drive plans a stream of intervals, each on the routing table that the
 // plan before it left, as an engine that applies every plan would.
 //
-// It is what the commands and the simulations in tests share. Statistics are
-// complete: a key that an interval does not name has neither cost nor state, so
-// its table entry is dropped and it starts afresh at its hash when it comes back.
+// It is what the commands and the simulations in tests share. A key that complete
+// statistics do not name has neither cost nor state. Its table entry stays for a
+// while; then a plan that does something else drops it, and the key starts afresh at
+// its hash when it comes back.
 package drive
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"plannerd/internal/absence"
 	"plannerd/planner"
 )
 
@@ -28,6 +31,9 @@ type Operator struct {
 	Plan planner.Strategy
 	// Options are its parameters. Stop is set by the driver.
 	Options planner.Options
+	// EntryGrace is for how many intervals in a row a key must be absent before its table
+	// entry may be dropped.
+	EntryGrace int
 	// PlanTimeout bounds the time of each plan, TotalTimeout that of all plans
 	// together. 0: no bound.
 	PlanTimeout, TotalTimeout time.Duration
@@ -37,10 +43,11 @@ type Operator struct {
 
 // Driver carries one operator through a stream. It is not safe for concurrent use.
 type Driver struct {
-	op    Operator
-	base  planner.Base
-	spent time.Duration
-	done  bool
+	op     Operator
+	base   planner.Base
+	absent absence.Counts // of entries of the table of base
+	spent  time.Duration
+	done   bool
 }
 
 // Step is what became of one interval.
@@ -83,15 +90,29 @@ func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statis
 	if d.done {
 		return Step{Interval: interval}, nil
 	}
-	snapshot, err := planner.NewSnapshot(stats, d.op.Target, d.base)
+	absent := absence.Interval{Before: d.absent, Table: d.base.Table, Statistics: stats}
+	base := d.base
+	base.Kept = absent.Kept(d.op.EntryGrace)
+	snapshot, err := planner.NewSnapshot(stats, d.op.Target, base)
 	if err != nil {
 		return Step{Interval: interval}, err
 	}
+	d.absent = absent.After(snapshot.Entry)
 	step, err := d.On(ctx, interval, snapshot)
 	if err != nil || step.Plan == nil {
 		return step, err
 	}
+	if onlyDrops(step.Plan) {
+		step.Plan.LeaveTable()
+	}
 	return step, d.apply(step.Plan)
+}
+
+// onlyDrops reports whether all that a plan does is to drop entries of absent keys, which is
+// no reason for another table.
+func onlyDrops(p *planner.Plan) bool {
+	return !p.Acts() && len(p.Set) == 0 &&
+		!slices.ContainsFunc(p.Unset, func(u planner.Removal) bool { return u.Item >= 0 })
 }
 
 // On plans on a snapshot and leaves the routing table as it is. Its errors are

@@ -65,14 +65,59 @@ func TestTableCarriesOver(t *testing.T) {
 	if !again.Plan.Empty() || entries(d.Table()) != table {
 		t.Errorf("the same interval again: %d moves, table %s, was %s", len(again.Plan.Moves), entries(d.Table()), table)
 	}
-	// An idle key loses its entry, and with it its place.
-	kept := string(d.Table().At(0).Key)
-	idle, err := d.Step(ctx, 2, skewed(kept, "eeee"))
+}
+
+// An entry stays while its key is absent for less than the grace, in intervals that say so,
+// and goes with a plan that does something else, or that the limit of the table demands.
+func TestEntryGrace(t *testing.T) {
+	first, balanced := skewed("aa", "bb", "cc", "dd"), skewed("ee", "f") // aa and bb, or others, go to 1
+	partial, overloaded := skewed("ee", "f"), skewed("gg", "hh")
+	partial.Partial = true
+	for name, c := range map[string]struct {
+		grace int
+		limit *int64
+		then  []*planner.Statistics
+		want  []int // entries after each interval
+	}{
+		"none":              {0, nil, []*planner.Statistics{balanced, overloaded}, []int{2, 1}},
+		"one":               {1, nil, []*planner.Statistics{overloaded}, []int{1}},
+		"two":               {2, nil, []*planner.Statistics{balanced, overloaded}, []int{2, 1}},
+		"not yet":           {2, nil, []*planner.Statistics{overloaded, balanced}, []int{3, 3}},
+		"named in between":  {2, nil, []*planner.Statistics{balanced, first, overloaded}, []int{2, 2, 3}},
+		"partial":           {2, nil, []*planner.Statistics{balanced, partial, overloaded}, []int{2, 2, 1}},
+		"partial tells not": {2, nil, []*planner.Statistics{partial, overloaded}, []int{2, 3}},
+		"only drops":        {1, nil, []*planner.Statistics{balanced, balanced, balanced}, []int{2, 2, 2}},
+		"limit":             {1, new(int64(1)), []*planner.Statistics{balanced}, []int{0}},
+	} {
+		d := New(Operator{Target: two(), Strategy: "llfd", EntryGrace: c.grace})
+		if _, err := d.Step(context.Background(), 0, first); err != nil {
+			t.Fatal(err)
+		}
+		d.op.Options.TableLimit = c.limit
+		for i, stats := range c.then {
+			step, err := d.Step(context.Background(), int64(i+1), stats)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := d.Table().Len(); n != c.want[i] || int64(n) != step.Plan.TableAfter {
+				t.Errorf("%s, interval %d: table %s, %d by the plan, want %d entries",
+					name, i+1, entries(d.Table()), step.Plan.TableAfter, c.want[i])
+			}
+		}
+	}
+}
+
+// A plan that only says where drifted keys are does something.
+func TestDriftIsCarriedOn(t *testing.T) {
+	table, err := planner.NewRoutingTable([]planner.Entry{{Key: []byte("gone"), Instance: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(idle.Plan.Unset) != 1 || entries(d.Table()) != kept+"→1 " {
-		t.Errorf("after an idle interval: %d dropped, table %s", len(idle.Plan.Unset), entries(d.Table()))
+	d := New(Operator{Target: two(), Strategy: "llfd", Base: planner.Base{Configuration: two(), Table: table}})
+	stats := skewed("aa", "bb")
+	stats.Instance = []int32{1, 0}
+	if _, err := d.Step(context.Background(), 0, stats); err != nil || entries(d.Table()) != "aa→1 " {
+		t.Errorf("table %s: %v", entries(d.Table()), err)
 	}
 }
 

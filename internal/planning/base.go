@@ -71,7 +71,7 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out
 	if err != nil {
 		return nil, err
 	}
-	b.absent.counted = small // they do not tell which keys are absent
+	b.absences.counted = small // they do not tell which keys are absent
 	if small && others < b.newest.Approval.SmallIntervals {
 		if out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causeSmall); err == nil {
 			out.small = true

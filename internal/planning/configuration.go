@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/absence"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -67,10 +68,6 @@ const (
 )
 
 // defaultTTL is how long plans wait for approval unless their operator says otherwise.
-// defaultEntryGrace is for how many intervals in a row a key must be absent before its
-// entry may be dropped.
-const defaultEntryGrace = 2
-
 const defaultTTL = 10 * time.Minute
 
 var defaultReports = ReportOptions{Missing: MissingFail, MaxAge: 3}
@@ -204,7 +201,8 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 		Scheme: SchemeTable, Strategy: planner.DefaultStrategy, Parameters: Parameters{Values: parameters.Defaults()},
 		Hash: Hash{Function: hash}, TableOwner: OwnerPlanner, Reports: defaultReports,
 		ApprovalRule: ApprovalRule{Approval: defaultApproval},
-		Retention:    Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, EntryGrace: defaultEntryGrace, StoreInputs: true,
+		Retention:    Retention{Inputs: 20, Plans: 10_000, Versions: 1000}, StoreInputs: true,
+		EntryGrace: absence.DefaultGrace,
 	}
 	err := json.Unmarshal(text, &c.Parameters)
 	if c.Trigger.Theta = c.ThetaMax; err == nil {
@@ -348,7 +346,7 @@ func (c Configuration) keptReports() int {
 // decodeConfiguration reads a stored configuration.
 func decodeConfiguration(text []byte) (Configuration, error) {
 	c := Configuration{ // it is older than the choices
-		StoreInputs: true, EntryGrace: defaultEntryGrace, ApprovalRule: ApprovalRule{Approval: defaultApproval},
+		StoreInputs: true, EntryGrace: absence.DefaultGrace, ApprovalRule: ApprovalRule{Approval: defaultApproval},
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)

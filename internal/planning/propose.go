@@ -70,7 +70,7 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 	if err := b.admit(d.Statistics); err != nil {
 		return nil, s.unlessStale(ctx, b, err)
 	}
-	if b.absent.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
+	if b.absences.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
 		return nil, err
 	}
 	begin := s.now()
@@ -260,7 +260,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	out := store.NewPlan{
 		Plan: p, Evaluated: evaluated, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
-		Absences: b.absences(d.Statistics, d.Snapshot).encode(),
+		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
 	}
 	if d.merged != nil {
 		out.LastReports = d.merged.last

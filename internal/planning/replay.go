@@ -77,8 +77,8 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 	if b.table, err = plannerTable(table.Entries); err != nil {
 		return nil, err
 	}
-	b.absent.before, err = s.absencesAfter(ctx, p)
-	b.absent.counted = true
+	b.absences.before, err = s.absencesAfter(ctx, p)
+	b.absences.counted = true
 	return b, err
 }
 

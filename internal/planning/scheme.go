@@ -90,12 +90,12 @@ type Route struct {
 
 // base is what a plan of an operator starts from.
 type base struct {
-	op      store.Operator
-	newest  *placement            // what is planned for
-	pinned  *placement            // what the committed table was committed under
-	table   *planner.RoutingTable // nil: the engine holds it, or the scheme has none
-	absent  absentKeys
-	changed bool // pinned and newest place some key differently
+	op       store.Operator
+	newest   *placement            // what is planned for
+	pinned   *placement            // what the committed table was committed under
+	table    *planner.RoutingTable // nil: the engine holds it, or the scheme has none
+	absences absentKeys
+	changed  bool // pinned and newest place some key differently
 	// Under the schemes ring and ranges the layout is what the entries that the store
 	// holds say.
 	layout layout

@@ -141,7 +141,7 @@ func (tableScheme) noAction(
 // tableInput is what a plan of a routing table is made of.
 func tableInput(b *base, st *Statistics) (*planInput, error) {
 	from := planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, Kept: b.keptEntries(st), HashChanged: b.changed,
+		Configuration: b.pinned.planner, Table: b.table, Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
 		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
 	}
 	switch {

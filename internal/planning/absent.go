@@ -1,0 +1,79 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plannerd/internal/absence"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// absentKeys are the absences that a plan starts from. counted: they include those of its
+// interval.
+type absentKeys struct {
+	before  absence.Counts
+	counted bool
+}
+
+// plansBefore is how many plans are read at once to find that of the interval before: it
+// is mostly the newest.
+const plansBefore = 2
+
+// absencesBefore reads how long keys were absent before an interval.
+func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (absence.Counts, error) {
+	if b.table.Len() == 0 {
+		return nil, nil
+	}
+	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+	for {
+		plans, next, err := s.store.Plans(ctx, filter)
+		if err != nil {
+			return nil, aboutOperator(b.op.Name, err)
+		}
+		for _, p := range plans {
+			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
+				return s.absencesAfter(ctx, p)
+			}
+		}
+		if next == 0 {
+			return nil, nil
+		}
+		filter.Before = next
+	}
+}
+
+// absencesAfter reads how long keys were absent when a plan was made, its own interval
+// included.
+func (r *reader) absencesAfter(ctx context.Context, p store.Plan) (absence.Counts, error) {
+	data, err := r.store.Absences(ctx, p.ID)
+	if errors.Is(err, store.ErrPurged) {
+		return nil, nil // it begins anew
+	}
+	if err != nil {
+		return nil, aboutPlan(p.ID, err)
+	}
+	counts, err := absence.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading what plan %s keeps: %w", p.ID, err)
+	}
+	return counts, nil
+}
+
+// absent is what the statistics say about the keys of the table that they do not name.
+func (b *base) absent(st *Statistics) absence.Interval {
+	i := absence.Interval{Before: b.absences.before, Table: b.table}
+	if !b.absences.counted && st.Records == nil && !st.outdated(b.op.TableVersion) {
+		i.Statistics = st.Statistics
+	}
+	return i
+}
+
+// absencesIn counts those of an interval for the next one. Records name no keys.
+func (b *base) absencesIn(st *Statistics, s *planner.Snapshot) absence.Counts {
+	if st.Records != nil {
+		return b.absent(st).After(nil)
+	}
+	return b.absent(st).After(s.Entry)
+}
