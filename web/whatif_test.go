@@ -264,7 +264,7 @@ func TestWhatIfRefused(t *testing.T) {
 	p.WaitText(".whatif-total", "Give a CSV")
 	for _, test := range []struct{ content, want string }{
 		{"key,cost\na,1\n\"b\nb\",2\nc,x\n", `line 5 cost "x" is not a number; it must be ≥ 0 and finite: c,x`},
-		{"key,kost\na,1\n", "line 1 column kost: unknown column"},
+		{"key,cost,cost\na,1,2\n", "line 1 column cost: column stands twice"},
 		{"key,cost\na,1\n\nb,2\n", "line 3 blank line"},
 		{"key,cost\na,1\na,2\n", "line 3 key"},
 	} {
@@ -278,6 +278,92 @@ func TestWhatIfRefused(t *testing.T) {
 	p.Click(whatIfRun)
 	p.WaitFor(whatIfRows)
 	p.WaitGone(".trouble")
+}
+
+// TestWhatIfColumns: where columns have other names, or none, the visitor says which is
+// what, and what is planned on is what the API documents.
+func TestWhatIfColumns(t *testing.T) {
+	site := browsertest.Filled(t)
+	const place = whatIfCSV + "&instances=2&hash_function=modulo&strategies=mixed&theta_max=5%25"
+	p := open(t, site.URL, place, "h1")
+	p.Expect("422")
+	for _, test := range []struct{ name, content, delimiter, header, columns, want string }{
+		{"semicolons, the nearest names", "Bytes;Usr;Kost;note\n10;\"a;1\"; 4;x\n20;b,2;3;y\n5;\"c \"\"3\";2;z\n", ";", "names",
+			"1 2 0  ", "key,cost,state\na;1,4,10\n\"b,2\",3,20\n\"c \"\"3\",2,5\n"},
+		{"tabs, no header", "9\ta\t1\n8\tb\t0\n", "\t", "row", "1 0   ", "key,cost\na,9\nb,8\n"},
+		{"a name that the API does not know", "key,kost,shard\na,1,0\nb,2,1\n", ",", "names", "0 1  2 ",
+			"key,cost,instance\na,1,0\nb,2,1\n"},
+	} {
+		p.Fill(".whatif-csv", test.content)
+		p.WaitFor(".whatif-columns")
+		p.WaitFor(whatIfRun + ":disabled")
+		got := browsertest.Eval[[]string](p, `(() => {
+			const [delimiter, header, ...fields] = [...document.querySelectorAll('.whatif-columns select')].map((s) => s.value)
+			return [delimiter, header, fields.join(' ')]
+		})()`)
+		if want := []string{test.delimiter, test.header, test.columns}; !slices.Equal(got, want) {
+			t.Errorf("%s: guessed %q, want %q", test.name, got, want)
+		}
+		p.Click(".whatif-columns .primary")
+		p.WaitGone(".whatif-columns")
+		if got := browsertest.Eval[string](p, `document.querySelector('.whatif-csv').value`); got != test.want {
+			t.Errorf("%s became %q, want %q", test.name, got, test.want)
+		}
+		p.WaitUntil(`document.activeElement.textContent === 'Choose the columns again'`)
+	}
+	p.WaitFor(whatIfRun + ":not(:disabled)")
+	p.Click(whatIfRun)
+	p.WaitFor(whatIfRows)
+
+	// A guess that is wrong is mended by keys alone, and a line that is wrong is told.
+	p.Click(".whatif-preview button")
+	p.WaitFor(".whatif-columns")
+	p.Fill(".whatif-csv", "who,n,m\na,1,7\nb,x,8\n")
+	p.WaitText(".whatif-columns", "who")
+	p.Fill(".whatif-columns select[name=cost]", "0")
+	p.WaitText(".whatif-columns .whatif-wrong", "One column cannot be two things")
+	p.Fill(".whatif-columns select[name=cost]", "1")
+	browsertest.Eval[any](p, `document.querySelector('.whatif-columns select[name=hash_instance]').focus()`)
+	p.Press("Tab")
+	p.Press("Tab")
+	p.Press("Enter")
+	p.WaitGone(".whatif-columns")
+	p.Click(whatIfRun)
+	p.WaitText(".trouble", `line 3 cost "x" is not a number`)
+}
+
+// TestWhatIfColumnsFile: a file too large to be edited is asked about, too, and a wrong
+// line is that of the file.
+func TestWhatIfColumnsFile(t *testing.T) {
+	site := browsertest.Filled(t)
+	const place = whatIfCSV + "&instances=2&strategies=mixed&theta_max=5%25"
+	p := open(t, site.URL, place, "h1")
+	p.Expect("422")
+	var content strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&content, "key-%d;%d\n", i, i%100)
+	}
+	whatIfGive(p, "keys.txt", content.String()+"last;none\n")
+	p.WaitFor(".whatif-columns")
+	p.Click(".whatif-columns .primary")
+	p.WaitText(".whatif-preview", "keys.mapped.csv · 30,001 rows")
+	p.Click(whatIfRun)
+	p.WaitText(".trouble", `line 30001 cost "none" is not a number`)
+	whatIfGive(p, "keys.txt", content.String())
+	p.WaitFor(".whatif-columns")
+	p.Click(".whatif-columns .primary")
+	p.WaitText(".whatif-preview", "Save as keys.mapped.csv")
+	p.WaitFor(whatIfRun + ":not(:disabled)")
+	p.Click(whatIfRun)
+	p.WaitFor(whatIfRows)
+	if command := whatIfCurl(p); !strings.Contains(command, "@keys.mapped.csv") {
+		t.Errorf("the command is %s", command)
+	}
+
+	other := open(t, site.URL, place, "h1")
+	other.Fill(".whatif-csv", "user_id;number of events;size in bytes;comment\nu1;5;100;none\nu2;4;2000;a long one\n")
+	other.WaitFor(".whatif-columns")
+	look(t, site.URL, "/"+browsertest.Eval[string](other, "location.hash"), "what-if-columns", ".whatif-columns")
 }
 
 // TestWhatIfTrouble: what cannot be planned again is said before or after, in words.

@@ -10,6 +10,11 @@ const longestRecord = 1 << 20 // characters of a record that are looked at
 
 /** Records of CSV as its text comes. */
 export class Records {
+  /** @param {string} [delimiter] the character between cells */
+  constructor(delimiter = ',') {
+    this.delimiter = delimiter
+  }
+
   begun = ''
   quoted = false
   line = 1
@@ -44,7 +49,7 @@ export class Records {
 
   /** @param {string} text */
   end(text) {
-    const cells = cellsOf((this.begun + text).slice(0, longestRecord).replace(/\r$/, ''))
+    const cells = cellsOf((this.begun + text).slice(0, longestRecord).replace(/\r$/, ''), this.delimiter)
     const { line } = this
     this.line += this.lines
     this.begun = ''
@@ -57,16 +62,17 @@ export class Records {
  * The cells of a record; quotes of one that are not closed close at its end.
  *
  * @param {string} record
+ * @param {string} delimiter
  */
-function cellsOf(record) {
-  if (!record.includes('"')) return record.split(',')
+function cellsOf(record, delimiter) {
+  if (!record.includes('"')) return record.split(delimiter)
   /** @type {string[]} */
   const cells = []
   for (let at = 0; at <= record.length;) {
     const quoted = record[at] === '"'
     const end = quoted ? closing(record, at + 1) : at
-    const comma = record.indexOf(',', end)
-    const next = comma < 0 ? record.length : comma
+    const stop = record.indexOf(delimiter, end)
+    const next = stop < 0 ? record.length : stop
     cells.push(quoted ? record.slice(at + 1, end).replaceAll('""', '"') : record.slice(at, next))
     at = next + 1
   }

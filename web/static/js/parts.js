@@ -371,8 +371,8 @@ export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class
       <thead>
         <tr>
           ${columns.map(
-            (c) =>
-              html`<th scope="col" class=${c.number ? 'number' : ''} key=${c.head}>
+            (c, at) =>
+              html`<th scope="col" class=${c.number ? 'number' : ''} key=${at}>
                 ${explained(c.head)}
               </th>`,
           )}
@@ -382,7 +382,7 @@ export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class
         ${rows.map(
           (row, i) =>
             html`<tr key=${rowKey(row, i)}>
-              ${columns.map((c) => html`<td class=${c.number ? 'number' : ''} key=${c.head}>${c.of(row)}</td>`)}
+              ${columns.map((c, at) => html`<td class=${c.number ? 'number' : ''} key=${at}>${c.of(row)}</td>`)}
             </tr>`,
         )}
       </tbody>

@@ -24,10 +24,10 @@ import { rowsAt } from './csv.js'
  */
 
 /**
- * What is planned on: a stored interval, by its plan, or a CSV.
+ * What is planned on: a stored interval, by its plan, or a CSV, with so many lines added before it.
  *
  * @typedef {{ kind: 'interval', plan: Plan, name?: undefined }} OfInterval
- * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, query: Query }} OfCSV
+ * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, added: number, query: Query }} OfCSV
  * @typedef {OfInterval | OfCSV} Source
  */
 
@@ -175,7 +175,7 @@ async function explain(problem, source) {
     const said = error.detail.replace(/ at byte \d+$/, '')
     if (row)
       return {
-        pointer: `line ${row.line}`,
+        pointer: `line ${row.line - (source.kind === 'csv' ? source.added : 0)}`,
         detail: `${column}${said}: ${shorten(row.cells.join(',')) || 'an empty line'}`,
       }
     if (source.kind === 'csv' && error.pointer)

@@ -4,7 +4,7 @@ import { Records } from '../../csv.js'
 
 /**
  * What is in a body. rows and cost, the sum of the costs, tell a reader whether it is the
- * same as another one, hash the page; first are its first rows.
+ * same as another one, hash the page; first are its first rows, head its first characters.
  *
  * @typedef {object} Survey
  * @property {number} bytes
@@ -12,6 +12,7 @@ import { Records } from '../../csv.js'
  * @property {number} rows
  * @property {number} cost
  * @property {string[][]} first
+ * @property {string} head
  * @property {number} hash
  */
 
@@ -19,10 +20,10 @@ import { Records } from '../../csv.js'
  * All records of a text or a file, as it is read; hear is given all of it in pieces.
  *
  * @param {string | Blob} body
- * @param {{ signal?: AbortSignal, hear?: (text: string) => void }} [options]
+ * @param {{ signal?: AbortSignal, hear?: (text: string) => void, delimiter?: string }} [options]
  */
-async function* recordsOf(body, { signal, hear } = {}) {
-  const records = new Records()
+export async function* recordsOf(body, { signal, hear, delimiter } = {}) {
+  const records = new Records(delimiter)
   const reader = new Blob([body]).stream().pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {
     const { value, done } = await reader.read()
@@ -44,6 +45,8 @@ function hashed(text, hash) {
   return hash >>> 0
 }
 
+const headLength = 4_000
+
 /**
  * Looks through a body.
  * @param {string | Blob} body
@@ -58,6 +61,7 @@ export async function survey(body, signal) {
     rows: 0,
     cost: 0,
     first: [],
+    head: '',
     hash: 2_166_136_261,
   }
   let column = -1
@@ -65,6 +69,7 @@ export async function survey(body, signal) {
     signal,
     hear: (text) => {
       out.hash = hashed(text, out.hash)
+      out.head += text.slice(0, headLength - out.head.length)
     },
   })) {
     if (out.header === null) {

@@ -4,7 +4,9 @@ import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Field, PlainTable } from '../../parts.js'
 import { setQuery } from '../../route.js'
+import { save } from '../../save.js'
 import { hashFields } from './ask.js'
+import { Columns, fits } from './columns.js'
 import { pack, sample, survey, unpack } from './csv.js'
 
 /**
@@ -13,6 +15,7 @@ import { pack, sample, survey, unpack } from './csv.js'
  */
 
 const editable = 256 * 1024 // bytes of a file that are shown to be edited
+const pasted = 'pasted.csv'
 const pause = 300 // milliseconds of not typing before a text is read
 
 /**
@@ -23,7 +26,8 @@ const pause = 300 // milliseconds of not typing before a text is read
 
 /**
  * Statistics: body is a text or a file, text null where that is too large to be edited,
- * survey what is in it, packed a part of a link that stands for all of it.
+ * survey what is in it, packed a part of a link that stands for all of it, original what it
+ * was made of when its columns were chosen, added the lines before it that nobody sees.
  *
  * @typedef {object} Held
  * @property {string | File | null} body
@@ -32,6 +36,8 @@ const pause = 300 // milliseconds of not typing before a text is read
  * @property {Survey | null} survey
  * @property {string | null} packed
  * @property {boolean} damaged
+ * @property {Held | null} original
+ * @property {number} added
  */
 
 /** @typedef {ReturnType<typeof useStatistics>} Given */
@@ -44,7 +50,7 @@ const pause = 300 // milliseconds of not typing before a text is read
 let held = null
 
 /** @type {Held} */
-const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false }
+const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false, original: null, added: 0 }
 
 /**
  * What a link says of a file that it does not carry.
@@ -100,8 +106,9 @@ export function useStatistics(query) {
    * @param {string | null} text
    * @param {string} name
    * @param {Record<string, unknown>} [more]
+   * @param {Partial<Held>} [made] from what it was made
    */
-  const read = async (body, text, name, more) => {
+  const read = async (body, text, name, more, made) => {
     const signal = begin()
     give({ ...blank, body, text, name })
     const found = await survey(body, signal)
@@ -109,7 +116,7 @@ export function useStatistics(query) {
     const part = text ? await pack(text) : null
     if (signal.aborted) return
     packed.current = part
-    held = { ...blank, body, text, name, survey: found, packed: part }
+    held = { ...blank, body, text, name, survey: found, packed: part, ...made }
     give(held)
     if (body === '') setQuery({ csv: null, file: null, bytes: null, rows: null, cost: null })
     else
@@ -128,15 +135,15 @@ export function useStatistics(query) {
     if (!query.csv || query.csv === packed.current) return
     packed.current = query.csv
     unpack(query.csv).then((text) =>
-      text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || 'pasted.csv'),
+      text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || pasted),
     )
   }, [query.csv])
 
   /** @param {string} text */
   const type = (text) => {
     const signal = begin()
-    give({ ...blank, text, name: 'pasted.csv' })
-    timer.current = setTimeout(() => !signal.aborted && read(text, text, 'pasted.csv'), pause)
+    give({ ...blank, text, name: pasted })
+    timer.current = setTimeout(() => !signal.aborted && read(text, text, pasted), pause)
   }
   /** @param {File} file */
   const take = async (file) => {
@@ -148,9 +155,25 @@ export function useStatistics(query) {
     const text = sample()
     return read(text, text, 'sample.csv', more)
   }
-  const other = wanted && given.survey && !same(wanted, given.survey) ? wanted : null
+  /**
+   * @param {string[]} parts
+   * @param {number} added
+   */
+  const use = (parts, added) => {
+    const { text, name } = given
+    const own = name === pasted ? name : `${name.replace(/\.\w+$/, '')}.mapped.csv`
+    const made = text === null ? null : parts.join('')
+    const from = { original: given, added: text === null ? added : 0 }
+    return read(made ?? new File(parts, own, { type: 'text/csv' }), made, own, {}, from)
+  }
+  const again = () => given.original?.body && read(given.original.body, given.original.text, given.original.name)
+  const unfit = given.survey !== null && given.survey.rows > 0 && !fits(given.survey)
+  const other = wanted && given.survey && !unfit && !same(wanted, given.survey) ? wanted : null
   return {
     ...given,
+    unfit,
+    use,
+    again,
     missing: given.body === null && !given.text ? wanted : null,
     other,
     accept: () => want(null),
@@ -165,7 +188,8 @@ const told = (f) =>
   `${f.name || 'a file'}, ${counted(f.rows, 'row')} (${counted(f.bytes, 'byte')}), total cost ${exactly(f.cost)}`
 
 const csvHint =
-  'A header, then a row for each key: key, cost (or frequency), and if known state, instance, hash_instance.'
+  'A header, then a row for each key: key, cost (or frequency), and if known state, instance, hash_instance. ' +
+  'Of columns with other names, or without a header, you are asked which is what.'
 
 /**
  * Where statistics come in.
@@ -247,16 +271,21 @@ export function Statistics({ csv, query, busy, onSample }) {
     <div role="status">
       ${
         csv.survey
-          ? html`<${Preview} ...${csv} />`
+          ? !csv.unfit && html`<${Preview} ...${csv} />`
           : csv.body !== null && html`<p class="muted">Reading ${csv.name}…</p>`
       }
     </div>
+    ${
+      csv.unfit &&
+      csv.survey &&
+      html`<${Columns} body=${csv.body} head=${csv.survey.head} use=${csv.use} key=${csv.survey.hash} />`
+    }
     <${Placement} query=${query} />
   `
 }
 
-/** @param {Pick<Given, 'name' | 'packed'> & { survey: Survey }} props */
-function Preview({ name, survey: s, packed }) {
+/** @param {Pick<Given, 'name' | 'packed' | 'original' | 'body' | 'again'> & { survey: Survey }} props */
+function Preview({ name, survey: s, packed, original, body, again }) {
   if (s.header === null) return null
   const rows = s.first.map((cells, i) => ({ cells, i }))
   return html`<div class="whatif-preview">
@@ -278,11 +307,35 @@ function Preview({ name, survey: s, packed }) {
       />`
     }
     ${s.rows > rows.length && html`<p class="hint">… and ${counted(s.rows - rows.length, 'more row', 'more rows')}</p>`}
+    ${original && html`<${Made} of=${original.name} name=${name} body=${body} again=${again} />`}
     ${
       packed === null &&
       html`<p class="hint">
         The file is too large for a link: whoever opens yours is asked for it, and told how to know that it is the same.
       </p>`
+    }
+  </div>`
+}
+
+/**
+ * Where statistics came from whose columns were chosen.
+ *
+ * @param {{ of: string, name: string, body: string | File, again: () => unknown }} props
+ */
+function Made({ of, name, body, again }) {
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null))
+  useEffect(() => {
+    // The form that was left had the focus.
+    if (document.activeElement === document.body) button.current?.focus()
+  }, [])
+  return html`<div class="whatif-buttons">
+    <button type="button" ref=${button} onClick=${again}>Choose the columns again</button>
+    ${
+      of !== name &&
+      html`
+        <button type="button" onClick=${() => save(new Blob([body]), name)}>Save as ${name}</button>
+        <span class="hint">is what a copied command reads in place of ${of}.</span>
+      `
     }
   </div>`
 }
@@ -383,15 +436,17 @@ export function sourceOf(csv, query) {
         ? 'The CSV is being read.'
         : csv.survey.rows === 0
           ? 'The CSV has no rows yet.'
-          : !within(query.instances ?? '', 65_536)
-            ? 'Say how many instances there are, from 1 to 65,536.'
-            : query.hash_function === 'kafka' && !within(query.partitions ?? '', 1_000_000)
-              ? 'Say how many partitions the topic has.'
-              : ''
+          : csv.unfit
+            ? 'Say which column is what, and use these columns.'
+            : !within(query.instances ?? '', 65_536)
+              ? 'Say how many instances there are, from 1 to 65,536.'
+              : query.hash_function === 'kafka' && !within(query.partitions ?? '', 1_000_000)
+                ? 'Say how many partitions the topic has.'
+                : ''
   return problem || csv.body === null || csv.survey === null
     ? { source: null, problem }
     : {
-        source: { kind: 'csv', body: csv.body, name: csv.name, survey: csv.survey, query: said },
+        source: { kind: 'csv', body: csv.body, name: csv.name, survey: csv.survey, added: csv.added, query: said },
         problem,
       }
 }

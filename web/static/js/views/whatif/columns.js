@@ -1,0 +1,297 @@
+// Statistics whose columns have other names, or none: the visitor says which is what.
+
+import { Records } from '../../csv.js'
+import { html, useId, useMemo, useState } from '../../html.js'
+import { Field, PlainTable } from '../../parts.js'
+import { recordsOf } from './csv.js'
+
+/** @import { Survey } from './csv.js' */
+
+/** The fields of statistics; other names that columns of them often have, and whether a cell is a number. */
+const fields = [
+  { name: 'key', also: ['id', 'user', 'name', 'path'], number: false },
+  { name: 'cost', also: ['frequency', 'count', 'load', 'events', 'requests', 'hits', 'weight', 'time'], number: true },
+  { name: 'state', also: ['state_bytes', 'bytes', 'size', 'memory'], number: true },
+  { name: 'instance', also: ['node', 'server', 'worker', 'shard', 'task'], number: true },
+  { name: 'hash_instance', also: ['home'], number: true },
+]
+
+/** @type {Record<string, string>} */
+const labels = {
+  key: 'Key',
+  cost: 'Cost, or number of events',
+  state: 'State (optional)',
+  instance: 'Instance that has it (optional)',
+  hash_instance: 'Instance of its hash (optional)',
+}
+
+const delimiters = { '\t': 'tab', ';': 'semicolon', ',': 'comma' }
+const shown = 4 // rows of the sample
+
+/**
+ * How a text is read: what is between cells, whether its first record has names, and the column of each field.
+ *
+ * @typedef {{ delimiter: string, named: boolean, columns: Record<string, number> }} Reading
+ */
+
+/**
+ * Whether a header is one that the API takes, or complains about in words of its own.
+ *
+ * @param {Survey} survey
+ */
+export function fits({ header }) {
+  if (header === null) return true
+  const known = ['key', 'cost', 'frequency', 'state', 'state_bytes', 'instance', 'hash_instance', 'interval', 'count']
+  /** @param {string} name */
+  const has = (name) => header.includes(name)
+  return (
+    header.every((name) => known.includes(name)) && (has('count') || (has('key') && (has('cost') || has('frequency'))))
+  )
+}
+
+/** @param {string} text */
+const numeric = (text) => text.trim() !== '' && Number.isFinite(Number(text))
+
+/**
+ * The first records of a text.
+ *
+ * @param {string} head
+ * @param {string} delimiter
+ */
+const firstOf = (head, delimiter) =>
+  [...new Records(delimiter).take(head, true)].slice(0, shown + 1).map(({ cells }) => cells)
+
+/**
+ * The delimiter that makes the most columns, alike in all records.
+ *
+ * @param {string} head
+ */
+function delimiterOf(head) {
+  /** @param {string} delimiter */
+  const width = (delimiter) => {
+    const [first, ...more] = firstOf(head, delimiter)
+    return more.every(({ length }) => length === first.length) ? first.length : 0
+  }
+  return Object.keys(delimiters).reduce((best, next) => (width(next) > width(best) ? next : best))
+}
+
+/**
+ * How alike two words are, from 0 to 1: the share of pairs of letters that they have in common.
+ *
+ * @param {string} a
+ * @param {string} b
+ */
+function likeness(a, b) {
+  /** @param {string} name */
+  const pairs = (name) => {
+    const plain = ` ${name.toLowerCase()} `
+    return Array.from({ length: plain.length - 1 }, (_, i) => plain.slice(i, i + 2))
+  }
+  const [one, other] = [pairs(a), pairs(b)]
+  return (2 * one.filter((pair) => other.includes(pair)).length) / (one.length + other.length)
+}
+
+const alike = 0.5
+
+/**
+ * How near the name of a column is to that of a field, as a whole or in one of its words.
+ *
+ * @param {string} name
+ * @param {(typeof fields)[number]} field
+ */
+const nearness = (name, field) =>
+  Math.max(
+    likeness(name, field.name),
+    ...name
+      .split(/[^\p{L}\p{N}]+/u)
+      .flatMap((word) => [field.name, ...field.also].map((other) => 0.9 * likeness(word, other))),
+  )
+
+/**
+ * The column that each field likely is: that of the nearest name, if its cells are numbers
+ * where they must be. A key and a cost there must be.
+ *
+ * @param {string[]} names
+ * @param {string[][]} rows
+ */
+function columnsOf(names, rows) {
+  /** @param {number} column */
+  const isNumeric = (column) => rows.every((cells) => !cells[column] || numeric(cells[column]))
+  const near = fields.flatMap((field) =>
+    names
+      .map((name, column) => ({ name: field.name, column, by: nearness(name, field) }))
+      .filter(({ column, by }) => by >= alike && (!field.number || isNumeric(column))),
+  )
+  /** @type {Record<string, number>} */
+  const found = {}
+  const free = new Set(names.keys())
+  for (const { name, column } of near.sort((a, b) => b.by - a.by))
+    if (!(name in found) && free.delete(column)) found[name] = column
+  for (const { name, number } of fields.slice(0, 2)) {
+    if (name in found) continue
+    const column = [...free].find((c) => isNumeric(c) === number) ?? [...free][0]
+    if (column !== undefined) found[name] = column
+    free.delete(column)
+  }
+  return found
+}
+
+/**
+ * Names for the columns, and the rows below them.
+ *
+ * @param {string} head
+ * @param {Pick<Reading, 'delimiter' | 'named'>} reading
+ */
+function sampleOf(head, { delimiter, named }) {
+  const records = firstOf(head, delimiter)
+  const rows = records.slice(named ? 1 : 0, named ? shown + 1 : shown)
+  const width = Math.max(...records.map(({ length }) => length))
+  const names = Array.from({ length: width }, (_, c) => (named && records[0][c]) || `Column ${c + 1}`)
+  return { names, rows, columns: columnsOf(named ? names : names.map(() => ''), rows) }
+}
+
+/**
+ * @param {string} head
+ * @returns {Reading}
+ */
+function guess(head) {
+  const delimiter = delimiterOf(head)
+  const named = !firstOf(head, delimiter)[0].some(numeric)
+  return { delimiter, named, columns: sampleOf(head, { delimiter, named }).columns }
+}
+
+/**
+ * The same statistics as the API reads them, as parts of a text. Each record keeps its
+ * line, or is on the next one where a header had to be added.
+ *
+ * @param {string | File} body
+ * @param {Reading} reading
+ */
+async function documented(body, { delimiter, named, columns }) {
+  const taken = fields.filter(({ name }) => name in columns)
+  /**
+   * @param {string[]} cells
+   * @param {(typeof fields)[number]} field
+   */
+  const cell = (cells, { name, number }) => {
+    const text = cells[columns[name]] ?? ''
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : number ? text.trim() : text
+  }
+  const parts = [`${taken.map(({ name }) => name).join()}\n`]
+  let begun = ''
+  let header = named
+  for await (const { cells } of recordsOf(body, { delimiter })) {
+    if (!header) begun += cells.join('') === '' ? '\n' : `${taken.map((field) => cell(cells, field)).join()}\n`
+    header = false
+    if (begun.length < 1 << 16) continue
+    parts.push(begun)
+    begun = ''
+  }
+  return [...parts, begun]
+}
+
+/** @param {{ of: string | undefined }} props */
+const Use = ({ of }) => html`<span class=${of ? 'whatif-own' : 'whatif-unused'}>${of ?? 'left out'}</span>`
+
+/**
+ * Asks which column is what. use is given the same statistics in the form of the API, and
+ * how many lines were added before them.
+ *
+ * @param {object} props
+ * @param {string | File} props.body
+ * @param {string} props.head
+ * @param {(parts: string[], added: number) => unknown} props.use
+ */
+export function Columns({ body, head, use }) {
+  const [reading, read] = useState(() => guess(head))
+  const [busy, setBusy] = useState(false)
+  const { names, rows } = useMemo(() => sampleOf(head, reading), [head, reading.delimiter, reading.named])
+  const title = useId()
+  /** @param {Partial<Reading>} change */
+  const reread = (change) => {
+    const next = { ...reading, ...change }
+    read({ ...next, columns: sampleOf(head, next).columns })
+  }
+  /**
+   * @param {string} name
+   * @param {string} value
+   */
+  const choose = (name, value) => {
+    const columns = { ...reading.columns, [name]: Number(value) }
+    if (value === '') delete columns[name]
+    read({ ...reading, columns })
+  }
+  const { key, cost } = reading.columns
+  const wrong =
+    key === undefined || cost === undefined
+      ? 'Key and cost need a column each.'
+      : new Set(Object.values(reading.columns)).size < Object.keys(reading.columns).length
+        ? 'One column cannot be two things.'
+        : ''
+  const submit = async (/** @type {Event} */ e) => {
+    e.preventDefault()
+    if (wrong || busy) return
+    setBusy(true)
+    await use(await documented(body, reading), reading.named ? 0 : 1)
+  }
+  return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
+    <h3 id=${title}>Which column is what?</h3>
+    <div class="whatif-fields">
+      <${Field} label="Between cells">
+        ${(id) =>
+          html`<select
+            id=${id}
+            name="delimiter"
+            value=${reading.delimiter}
+            onChange=${(e) => reread({ delimiter: e.currentTarget.value })}
+          >
+            ${Object.entries(delimiters).map(
+              ([char, word]) => html`<option value=${char} key=${word}>${word}</option>`,
+            )}
+          </select>`}
+      <//>
+      <${Field} label="First line">
+        ${(id) =>
+          html`<select
+            id=${id}
+            name="header"
+            value=${reading.named ? 'names' : 'row'}
+            onChange=${(e) => reread({ named: e.currentTarget.value === 'names' })}
+          >
+            <option value="names">names of the columns</option>
+            <option value="row">a row already</option>
+          </select>`}
+      <//>
+      ${fields.map(
+        ({ name }) => html`<${Field} label=${labels[name]} key=${name}>
+          ${(id) =>
+            html`<select
+              id=${id}
+              name=${name}
+              value=${reading.columns[name] ?? ''}
+              onChange=${(e) => choose(name, e.currentTarget.value)}
+            >
+              <option value="">none</option>
+              ${names.map((column, c) => html`<option value=${c} key=${c}>${column}</option>`)}
+            </select>`}
+        <//>`,
+      )}
+    </div>
+    <${PlainTable}
+      caption="The first rows as they are read"
+      class="whatif-rows"
+      columns=${names.map((name, c) => ({
+        head: html`${name}<${Use} of=${fields.find((f) => reading.columns[f.name] === c)?.name} />`,
+        of: (/** @type {string[]} */ cells) =>
+          html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
+      }))}
+      rows=${rows}
+    />
+    <div class="bar">
+      <p class=${wrong ? 'whatif-wrong' : 'hint'} role="status">
+        ${wrong || 'Columns that are left out are not sent.'}
+      </p>
+      <button type="submit" class="primary" disabled=${wrong !== '' || busy}>Use these columns</button>
+    </div>
+  </form>`
+}
