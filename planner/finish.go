@@ -11,17 +11,17 @@ import (
 
 // finish computes the plan that an assignment stands for, with what is known of it. It
 // brings the shares of keys together.
-func (x *planning) finish(name string, a *assign.Assignment, known bound.Evidence) *Plan {
+func (x *prepared) finish(name string, a *assign.Assignment, known bound.Evidence) *Plan {
 	return x.judge(name, a, x.gather(a, x.moves(a)), known)
 }
 
 // judge computes the plan that makes these moves, and ends with an assignment.
-func (x *planning) judge(name string, a *assign.Assignment, moves []Move, known bound.Evidence) *Plan {
+func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known bound.Evidence) *Plan {
 	p := x.p
 	plan := &Plan{
 		Snapshot: x.s, Strategy: name, Options: x.o, EndReason: endReasons[p.Meter.End], WorkUnits: p.Meter.Used,
 		Instances: make([]Load, len(p.Instances)),
-		score:     a.Score(),
+		made:      true, score: a.Score(),
 	}
 	f := finisher{x, a, plan}
 	plan.Moves = moves
@@ -45,13 +45,13 @@ var endReasons = [...]EndReason{
 }
 
 type finisher struct {
-	*planning
+	*prepared
 	a    *assign.Assignment
 	plan *Plan
 }
 
 // moves is Δ(F,F') in canonical key order, then by destination.
-func (x *planning) moves(a *assign.Assignment) []Move {
+func (x *prepared) moves(a *assign.Assignment) []Move {
 	changes := a.Moves()
 	if len(changes) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (x *planning) moves(a *assign.Assignment) []Move {
 }
 
 // gather adds to moves those of shares that are not where their items go.
-func (x *planning) gather(a *assign.Assignment, moves []Move) []Move {
+func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	before := len(moves)
 	for _, y := range x.s.Shares {
 		if to := a.At[y.Row]; to != y.Instance {
@@ -78,7 +78,7 @@ func (x *planning) gather(a *assign.Assignment, moves []Move) []Move {
 }
 
 // reason says why an item goes from one instance to another.
-func (x *planning) reason(item, from, to int32) Reason {
+func (x *prepared) reason(item, from, to int32) Reason {
 	s := x.s
 	home := to == s.Hash[item]
 	switch {

@@ -186,6 +186,7 @@ type Plan struct {
 	Set   []Setting
 	Unset []Removal
 
+	made  bool // by a function of this package: then score is set
 	score assign.Score
 	// proven is the certificate's bound as the proof has it; LowerBound is at most what
 	// the plan reaches, which sums up in another order.

@@ -5,15 +5,15 @@ import (
 	"plannerd/planner/internal/bound"
 )
 
-// planning is a snapshot under options, and the problem that strategies solve.
-type planning struct {
+// prepared is a snapshot under options, and the problem that strategies solve.
+type prepared struct {
 	s *Snapshot
 	o Options
 	p *assign.Problem
 }
 
 // prepare checks the options and makes a problem of a snapshot.
-func prepare(s *Snapshot, o Options) (*planning, error) {
+func prepare(s *Snapshot, o Options) (*prepared, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func prepare(s *Snapshot, o Options) (*planning, error) {
 		instances[x.Instance].State += x.State
 	}
 	m := &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
-	return &planning{s, o, assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
+	return &prepared{s, o, assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
 }
 
 // goal is what the options ask for.
@@ -51,12 +51,12 @@ var allowanceUnits = map[MigrationUnit]assign.AllowanceUnit{
 }
 
 // unmoved is the plan that moves nothing.
-func (x *planning) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
+func (x *prepared) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
 
 // run runs an algorithm, and meanwhile proves what the certificate rests on, unless
 // the algorithm does that itself or takes so little that it can wait. The assignment
 // is nil when the meter ran out before the algorithm had a complete one.
-func (x *planning) run(proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
+func (x *prepared) run(proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
 	if proves || x.o.Certificate == CertificateOff || x.p.Goal.Imbalance || !x.p.Concurrent() {
 		return a(x.p, x.o)
 	}
