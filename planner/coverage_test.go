@@ -164,12 +164,12 @@ func TestFrozenExample(t *testing.T) {
 		state    float64
 		table    int64
 	}{
-		{"optimal", map[string]int32{"b": 1}, 1, 3},
-		{"mixed", map[string]int32{"b": 1}, 1, 3},
-		{"mixed_bf", map[string]int32{"b": 1}, 1, 3},
-		{"minmig", map[string]int32{"b": 1}, 1, 3},
-		{"mintable", map[string]int32{"a": 1, "c": 0}, 10, 5}, // b is not moved back first
-		{"llfd", map[string]int32{"a": 1, "c": 0}, 10, 5},
+		{planner.Optimal, map[string]int32{"b": 1}, 1, 3},
+		{planner.Mixed, map[string]int32{"b": 1}, 1, 3},
+		{planner.MixedBruteForce, map[string]int32{"b": 1}, 1, 3},
+		{planner.MinMig, map[string]int32{"b": 1}, 1, 3},
+		{planner.MinTable, map[string]int32{"a": 1, "c": 0}, 10, 5}, // b is not moved back first
+		{planner.LLFD, map[string]int32{"a": 1, "c": 0}, 10, 5},
 	} {
 		stats, config, base := littleKnown(t)
 		s, err := planner.NewSnapshot(stats, config, base)
@@ -213,7 +213,7 @@ func TestFrozenForcesEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit := range int64(4) {
-		p := run(t, "optimal", s, planner.Options{TableLimit: &limit})
+		p := run(t, planner.Optimal, s, planner.Options{TableLimit: &limit})
 		c := p.Certificate
 		if p.TableWithinLimit != (limit == 3) || c.Infeasible != (limit < 3) {
 			t.Errorf("limit %d: within it %t, infeasible %t", limit, p.TableWithinLimit, c.Infeasible)
@@ -265,7 +265,7 @@ func TestCheckNoticesFrozen(t *testing.T) {
 		"entry retained": func(p *planner.Plan) { p.Unset = nil },
 		"table":          func(p *planner.Plan) { p.TableAfter-- },
 	} {
-		p := run(t, "mixed", s, planner.Options{})
+		p := run(t, planner.Mixed, s, planner.Options{})
 		if change(p); plannertest.Check(s, planner.Options{}, p) == nil {
 			t.Errorf("%s: unnoticed", what)
 		}
@@ -304,6 +304,40 @@ func spread(c *plannertest.Case) {
 	}
 	for i := range c.Absent {
 		c.Absent[i].Instance = 2*c.Absent[i].Instance + 1
+	}
+}
+
+// hardToProve is a case whose proof uses up its work.
+func hardToProve() *plannertest.Case {
+	item := func(key string, cost, state float64, current, hash int32) plannertest.Item {
+		return plannertest.Item{Key: key, Cost: cost, State: state, Count: 1, Current: current, Hash: hash,
+			Entry: planner.NoInstance}
+	}
+	return &plannertest.Case{
+		Options: planner.Options{KeyOverhead: 2.5, Beta: new(float64)},
+		Instances: []planner.Instance{
+			{ID: 0, Capacity: 3}, {ID: 2, Capacity: 2},
+			{ID: 5, Capacity: 1.5, Drained: true, Partial: true, Frozen: true},
+			{ID: 8, Capacity: 0.5, Drained: true}, {ID: 9, Capacity: 1},
+		},
+		Items: []plannertest.Item{
+			item("k0", 9, 5, 4, 4), item("k1", 7, 2, 0, 0), item("k2", 9, 3, 1, 1), item("k3", 9, 5, 4, 4),
+			item("k4", 3, 0, 1, 4), item("k5", 7, 7, 1, 1), item("k6", 7, 1, 1, 1),
+		},
+	}
+}
+
+// The work of a proof is that of the live instances.
+func TestFrozenTakesNoWorkFromTheProof(t *testing.T) {
+	c := hardToProve()
+	spread(c)
+	r := rand.New(rand.NewPCG(49, 49))
+	want := run(t, planner.Mixed, c.Snapshot(), c.Options).Certificate
+	for range 20 {
+		d, _ := withFrozen(r, c)
+		if diff := cmp.Diff(want, run(t, planner.Mixed, d.Snapshot(), d.Options).Certificate); diff != "" {
+			t.Fatalf("certificate: %s%s", diff, d)
+		}
 	}
 }
 

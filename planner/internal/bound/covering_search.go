@@ -90,7 +90,7 @@ func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bou
 		n := open.E[0]
 		bound = n.bound
 		o.Show(n)
-		o.work -= nodeWork + workPerInstance*len(o.need)
+		o.work -= nodeWork + workPerInstance*len(o.X.Problem.Live)
 		refined := o.refine(n)
 		switch {
 		case math.IsInf(bound, 1) || o.work <= 0 || o.X.Problem.Stopped():

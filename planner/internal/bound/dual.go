@@ -482,7 +482,10 @@ func (d *dual) diagonal() []float64 {
 		}
 	}
 	for i, slope := range d.slope.Load {
-		diagonal[i] = float64(max(diagonal[i], math.Abs(slope)/(d.y.Load[i]+d.loadUnit))*(1+ridge)) + 1e-300
+		if slope != 0 { // also where no load has a price
+			diagonal[i] = max(diagonal[i], math.Abs(slope)/(d.y.Load[i]+d.loadUnit))
+		}
+		diagonal[i] = float64(diagonal[i]*(1+ridge)) + 1e-300
 	}
 	table := d.y.Table + float64(1e-3*d.leastTable())
 	diagonal[n] = float64(max(diagonal[n], math.Abs(d.slope.Table)/table)*(1+ridge)) + 1e-300
