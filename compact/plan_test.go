@@ -60,7 +60,7 @@ func keyCase(r *rand.Rand) (c *plannertest.Case, strategy string) {
 	uncount(c)
 	if len(c.Items) < 50 && r.IntN(6) == 0 {
 		plannertest.LimitMigration(r, c)
-		strategy = "optimal"
+		strategy = planner.Optimal
 	}
 	return c, strategy
 }
@@ -157,7 +157,7 @@ func TestCertificatesOfTinyCases(t *testing.T) {
 		strategy := strategies[r.IntN(len(strategies))]
 		if n%5 == 0 {
 			plannertest.LimitMigration(r, c)
-			strategy = "optimal"
+			strategy = planner.Optimal
 		}
 		c.Options.Certificate = []planner.CertificateLevel{planner.CertificateFast, planner.CertificateTight}[r.IntN(2)]
 		s, o := c.Snapshot(), c.Options
@@ -234,7 +234,7 @@ func TestPlansDoNotDependOnProcessors(t *testing.T) {
 	s := zipfSnapshot(140_000, 9)
 	limit := int64(2000)
 	for _, degree := range []int{1, 64} {
-		for _, strategy := range []string{"mixed", "optimal"} {
+		for _, strategy := range []string{planner.Mixed, planner.Optimal} {
 			plan := func(processors int) []string {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				p, err := compress(t, s, degree).Plan(strategy, planner.Options{ThetaMax: 0.05, TableLimit: &limit})
@@ -275,9 +275,9 @@ func TestPlanErrors(t *testing.T) {
 	c := compress(t, onOne(1, 2, 3), 4)
 	_, err := c.Plan("no such", planner.Options{})
 	wantInputError(t, "strategy", err, -1, "strategy")
-	_, err = c.Plan("mixed", planner.Options{ThetaMax: -1})
+	_, err = c.Plan(planner.Mixed, planner.Options{ThetaMax: -1})
 	wantInputError(t, "θ_max", err, -1, "theta_max")
-	_, err = c.Plan("mixed", planner.Options{Stop: func() bool { return true }})
+	_, err = c.Plan(planner.Mixed, planner.Options{Stop: func() bool { return true }})
 	if err != nil && !errors.Is(err, planner.ErrStopped) {
 		t.Errorf("stopped: %v", err)
 	}

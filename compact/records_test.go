@@ -78,7 +78,7 @@ func TestPapersRecord(t *testing.T) {
 	if got := loads(c.Items); !slices.Equal(got, []float64{0, 16}) {
 		t.Errorf("loads %v, want 0 and 16", got)
 	}
-	for _, strategy := range []string{"mintable", "mixed", "optimal"} {
+	for _, strategy := range []string{planner.MinTable, planner.Mixed, planner.Optimal} {
 		p, err := planner.Run(strategy, c.Items, planner.Options{TableLimit: new(int64(0))})
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +293,7 @@ func checkExploded(r *rand.Rand, c *compact.Classes, o planner.Options, p *plann
 // in the same order, and with its plan of the exploded keys, whose ties are in
 // another order where classes are not distinct.
 func checkOneByOne(c *compact.Classes, strategy string, o planner.Options, p *planner.Plan, distinct bool) error {
-	if strategy == "optimal" || strategy == "readj" {
+	if strategy == planner.Optimal || strategy == planner.Readj {
 		return nil // which may take other ways to where it gets, where steps look alike
 	}
 	if c.Items.Retained == 0 { // which the oracle knows nothing of

@@ -63,7 +63,7 @@ func drifted(t testing.TB, keys, instances int) *planner.Snapshot {
 		if interval == 1 {
 			break
 		}
-		p, err := planner.Run("mixed", s, planner.Options{ThetaMax: 0.08, Certificate: planner.CertificateOff})
+		p, err := planner.Run(planner.Mixed, s, planner.Options{ThetaMax: 0.08, Certificate: planner.CertificateOff})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,9 +95,11 @@ func TestFinestPlansAreAsGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, strategy := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt"} {
+			for _, strategy := range []string{
+				planner.Mixed, planner.Optimal, planner.MinMig, planner.MinTable, planner.LLFD, planner.LPT,
+			} {
 				o := planner.Options{ThetaMax: 0.08, Certificate: planner.CertificateOff}
-				if strategy != "lpt" { // which fills any table
+				if strategy != planner.LPT { // which fills any table
 					o.TableLimit = new(int64(3000))
 				}
 				want, err := planner.Run(strategy, s, o)
@@ -148,7 +150,7 @@ func TestErrorOfZipf(t *testing.T) {
 		load := loads(s)
 		for _, degree := range []int{1, 16, 256} {
 			c := compress(t, s, degree)
-			p, err := c.Plan("mixed", planner.Options{ThetaMax: 0.08})
+			p, err := c.Plan(planner.Mixed, planner.Options{ThetaMax: 0.08})
 			if err != nil {
 				t.Fatal(err)
 			}

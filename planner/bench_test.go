@@ -39,7 +39,9 @@ var planSizes = []struct{ keys, instances int }{
 
 func BenchmarkPlan(b *testing.B) {
 	limit := int64(3000)
-	for _, name := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt"} {
+	for _, name := range []string{
+		planner.Mixed, planner.Optimal, planner.MinMig, planner.MinTable, planner.LLFD, planner.LPT,
+	} {
 		for _, size := range planSizes {
 			b.Run(fmt.Sprintf("strategy=%s/keys=%.0e/instances=%d", name, float64(size.keys), size.instances),
 				func(b *testing.B) {
@@ -66,7 +68,7 @@ func BenchmarkPlan(b *testing.B) {
 func BenchmarkMillion(b *testing.B) {
 	s := zipfSnapshot(1e6, 40)
 	for _, limit := range []int64{3_000, 30_000} {
-		for _, name := range []string{"mixed", "optimal"} {
+		for _, name := range []string{planner.Mixed, planner.Optimal} {
 			for _, level := range []planner.CertificateLevel{planner.CertificateOff, planner.CertificateFast} {
 				b.Run(fmt.Sprintf("limit=%d/strategy=%s/certificate=%s", limit, name, level), func(b *testing.B) {
 					var plan *planner.Plan
@@ -97,7 +99,7 @@ func BenchmarkCertificate(b *testing.B) {
 			b.Run(fmt.Sprintf("keys=%.0e/instances=%d/certificate=%s", float64(size.keys), size.instances, level),
 				func(b *testing.B) {
 					for b.Loop() {
-						if _, err := planner.Run("mixed", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
+						if _, err := planner.Run(planner.Mixed, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
 							Certificate: level}); err != nil {
 							b.Fatal(err)
 						}

@@ -32,9 +32,9 @@ var figure4Results = []struct {
 	first, second []string // keys on d1 and d2
 	table         map[string]int32
 }{
-	{"llfd", []string{"k2", "k4", "k5"}, []string{"k1", "k3", "k6"},
+	{planner.LLFD, []string{"k2", "k4", "k5"}, []string{"k1", "k3", "k6"},
 		map[string]int32{"k1": 2, "k3": 2, "k4": 1, "k5": 1}},
-	{"mintable", []string{"k1", "k3", "k4"}, []string{"k2", "k5", "k6"},
+	{planner.MinTable, []string{"k1", "k3", "k4"}, []string{"k2", "k5", "k6"},
 		map[string]int32{"k2": 2, "k4": 1}},
 }
 

@@ -80,7 +80,7 @@ func TestStopIsAsked(t *testing.T) {
 		s.Current[i], s.Hash[i] = int32(i%4), int32((i+1)%4)
 	}
 	limit, asked := int64(0), 0
-	plan, err := planner.Run("mixed_bf", s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
+	plan, err := planner.Run(planner.MixedBruteForce, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit,
 		Stop: func() bool { asked++; return asked > 2 }})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestManyHotKeys(t *testing.T) {
 		s.Instances[i].Capacity = float64(1 + i%2)
 	}
 	o := planner.Options{ThetaMax: 0.08}
-	for _, strategy := range []string{"mixed", "lpt"} {
+	for _, strategy := range []string{planner.Mixed, planner.LPT} {
 		if err := plannertest.Check(s, o, run(t, strategy, s, o)); err != nil {
 			t.Errorf("%s: %v", strategy, err)
 		}
@@ -123,8 +123,8 @@ func TestAnyBetaRanksAlike(t *testing.T) {
 	s := zipfSnapshot(5000, 9)
 	for _, beta := range []float64{0.5, 1.5, 2} { // under 1, all keys of this workload are alike
 		near := math.Nextafter(beta, 3)
-		a := run(t, "minmig", s, planner.Options{ThetaMax: 0.05, Beta: &beta})
-		b := run(t, "minmig", s, planner.Options{ThetaMax: 0.05, Beta: &near})
+		a := run(t, planner.MinMig, s, planner.Options{ThetaMax: 0.05, Beta: &beta})
+		b := run(t, planner.MinMig, s, planner.Options{ThetaMax: 0.05, Beta: &near})
 		if !sameMoves(a, b) {
 			t.Errorf("β = %v and the next number give %s and %s", beta, describe(a), describe(b))
 		}

@@ -20,6 +20,12 @@ func names() []string {
 	return ns
 }
 
+// costs is how the time of a strategy grows.
+func costs(strategy string) planner.CostClass {
+	info, _ := planner.Lookup(strategy)
+	return info.Cost
+}
+
 func run(t *testing.T, strategy string, s *planner.Snapshot, o planner.Options) *planner.Plan {
 	t.Helper()
 	p, err := planner.Run(strategy, s, o)
@@ -253,7 +259,7 @@ func TestCheckNoticesChanges(t *testing.T) {
 		"other theta_max": func(p *planner.Plan) { p.Options.ThetaMax = 0.5 },
 	}
 	for what, change := range changes {
-		p := run(t, "lpt", s, c.Options)
+		p := run(t, planner.LPT, s, c.Options)
 		if err := plannertest.Check(s, c.Options, p); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,9 @@ import (
 )
 
 // literals are the strategies that the literal implementation knows.
-var literals = []string{"llfd", "lpt", "mintable", "minmig", "mixed", "mixed_bf", "readj"}
+var literals = []string{
+	planner.LLFD, planner.LPT, planner.MinTable, planner.MinMig, planner.Mixed, planner.MixedBruteForce, planner.Readj,
+}
 
 // differs says how a strategy's plan differs from the literal one.
 func differs(strategy string, c *plannertest.Case) error {
@@ -50,15 +52,17 @@ func TestLiteralTiny(t *testing.T) {
 
 func TestLiteralMedium(t *testing.T) {
 	t.Parallel()
-	cases := map[string]int{"llfd": 300, "lpt": 300, "mintable": 300, "minmig": 300, "mixed": 150,
-		"mixed_bf": 12, "readj": 12}
+	cases := map[string]int{
+		planner.LLFD: 300, planner.LPT: 300, planner.MinTable: 300, planner.MinMig: 300, planner.Mixed: 150,
+		planner.MixedBruteForce: 12, planner.Readj: 12,
+	}
 	for _, strategy := range literals {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(22, 22))
 			for n := range cases[strategy] {
 				keys, live := 50+r.IntN(250), 2+r.IntN(7)
-				if strategy == "mixed_bf" || strategy == "readj" {
+				if costs(strategy) == planner.CostQuadratic {
 					keys = 30 + r.IntN(30) // the literal ones are slow
 				}
 				c := plannertest.Medium(r, keys, live)
@@ -73,7 +77,7 @@ func TestLiteralMedium(t *testing.T) {
 // Many equal keys are placed at once, but as if one after the other.
 func TestLiteralManyUnits(t *testing.T) {
 	t.Parallel()
-	for _, strategy := range []string{"llfd", "lpt", "mintable", "minmig", "mixed"} {
+	for _, strategy := range []string{planner.LLFD, planner.LPT, planner.MinTable, planner.MinMig, planner.Mixed} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(23, 23))
@@ -109,7 +113,9 @@ func homeless(s *planner.Snapshot) {
 // for.
 func TestCountsCostNothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"mixed", "optimal", "minmig", "mintable", "llfd", "lpt", "readj"} {
+	for _, name := range []string{
+		planner.Mixed, planner.Optimal, planner.MinMig, planner.MinTable, planner.LLFD, planner.LPT, planner.Readj,
+	} {
 		for shape, change := range []func(*planner.Snapshot){
 			func(*planner.Snapshot) {},
 			func(s *planner.Snapshot) { s.Instances[0].Drained, s.Hash[0] = true, 1 },

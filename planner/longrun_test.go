@@ -48,7 +48,7 @@ func TestMinMigTableConverges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := planner.Run("minmig", s, planner.Options{ThetaMax: 0.02})
+		plan, err := planner.Run(planner.MinMig, s, planner.Options{ThetaMax: 0.02})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ type drift struct {
 
 func (d drift) String() string {
 	s := fmt.Sprintf("K=%d N=%d w=%d i=%d %s θ=%v", d.keys, d.instances, d.window, d.intervals,
-		cmp.Or(d.driver, "mixed"), d.theta)
+		cmp.Or(d.driver, planner.Mixed), d.theta)
 	if d.limit >= 0 {
 		s += fmt.Sprintf(" A=%d", d.limit)
 	}
@@ -114,7 +114,7 @@ func (d drift) snapshot(t *testing.T) *planner.Snapshot {
 		if interval == d.intervals {
 			return s
 		}
-		p := run(t, cmp.Or(d.driver, "mixed"), s, d.options())
+		p := run(t, cmp.Or(d.driver, planner.Mixed), s, d.options())
 		for _, m := range p.Moves {
 			current[m.Item] = s.Instances[m.To].ID
 		}
@@ -129,7 +129,7 @@ var gateDrifts = []drift{
 	{keys: 500, instances: 5, window: 1, intervals: 1, theta: 0.08, limit: -1, seed: 1},
 	{keys: 300, instances: 5, window: 5, intervals: 2, theta: 0.1, limit: 60, seed: 1},
 	{keys: 500, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: 300, seed: 4},
-	{keys: 1000, instances: 5, window: 1, intervals: 3, theta: 0.2, limit: 300, seed: 3, driver: "optimal"},
+	{keys: 1000, instances: 5, window: 1, intervals: 3, theta: 0.2, limit: 300, seed: 3, driver: planner.Optimal},
 	{keys: 300, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: -1, seed: 1, drain: 1},
 	{keys: 500, instances: 5, window: 5, intervals: 2, theta: 0.2, limit: 3000, seed: 1,
 		capacities: []float64{1, 2, 1, 0.5}},
@@ -150,7 +150,8 @@ func allDrifts() []drift {
 		for _, window := range []int{1, 5} {
 			ds = append(ds, drift{
 				keys: x.keys, instances: x.instances, window: window, intervals: x.intervals, theta: x.theta,
-				limit: []int64{300, 3000, -1}[(n+window)%3], driver: []string{"mixed", "optimal"}[n%2], seed: uint64(10 + n),
+				limit: []int64{300, 3000, -1}[(n+window)%3], driver: []string{planner.Mixed, planner.Optimal}[n%2],
+				seed: uint64(10 + n),
 			})
 		}
 	}
@@ -217,14 +218,14 @@ func compareWithSolver(t *testing.T, d drift, limits milp.Limits) comparison {
 	var fast *planner.Plan
 	for n := range 3 {
 		start := time.Now()
-		fast = run(t, "optimal", s, o)
+		fast = run(t, planner.Optimal, s, o)
 		if took := time.Since(start); n == 0 || took < x.time {
 			x.time = took
 		}
 	}
 	o.Certificate = planner.CertificateTight
-	x.plan = run(t, "optimal", s, o)
-	for _, p := range []*planner.Plan{fast, x.plan, run(t, "mixed", s, o)} {
+	x.plan = run(t, planner.Optimal, s, o)
+	for _, p := range []*planner.Plan{fast, x.plan, run(t, planner.Mixed, s, o)} {
 		if err := plannertest.Check(s, p.Options, p); err != nil {
 			t.Errorf("%s, %s: %v", d, p.Strategy, err)
 		}

@@ -235,7 +235,7 @@ func TestCertificateOracle(t *testing.T) {
 						return err
 					}
 				}
-				if strategy == "optimal" {
+				if strategy == planner.Optimal {
 					mu.Lock()
 					y.add(x, p, level)
 					mu.Unlock()
@@ -243,7 +243,7 @@ func TestCertificateOracle(t *testing.T) {
 			}
 		}
 		if optimalIsBest(x) != nil {
-			return "optimal", func(d *plannertest.Case) error { return optimalIsBest(newTruth(d)) }
+			return planner.Optimal, func(d *plannertest.Case) error { return optimalIsBest(newTruth(d)) }
 		}
 		return "", nil
 	})
@@ -262,12 +262,12 @@ func TestCertificateOracle(t *testing.T) {
 // optimalIsBest returns an error if strategy optimal is worse than one that it
 // promises not to be worse than.
 func optimalIsBest(x *truth) error {
-	best, err := x.plan("optimal", planner.CertificateFast)
+	best, err := x.plan(planner.Optimal, planner.CertificateFast)
 	if err != nil {
 		return err
 	}
 	score := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(best))
-	for _, strategy := range []string{"mixed", "minmig", "mintable"} {
+	for _, strategy := range []string{planner.Mixed, planner.MinMig, planner.MinTable} {
 		p, err := x.plan(strategy, planner.CertificateFast)
 		if err != nil {
 			return err
@@ -390,7 +390,7 @@ func TestBalanceOracle(t *testing.T) {
 func judgeBalance(c *plannertest.Case, level planner.CertificateLevel) (*planner.Plan, *plannertest.Balance, error) {
 	s, o := c.Snapshot(), c.Options
 	o.Certificate = level
-	p, err := planner.Run("optimal", s, o)
+	p, err := planner.Run(planner.Optimal, s, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -74,7 +74,7 @@ func TestOutflowOfHeavyKeys(t *testing.T) {
 	}
 	s := c.Snapshot()
 	_, want := plannertest.Optimum(s, c.Options)
-	p, err := planner.Run("optimal", s, c.Options)
+	p, err := planner.Run(planner.Optimal, s, c.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestPaperDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mixed, mintable := run(t, "mixed", s, o), run(t, "mintable", s, o)
+			mixed, mintable := run(t, planner.Mixed, s, o), run(t, planner.MinTable, s, o)
 			for _, p := range []*planner.Plan{mixed, mintable} {
 				if err := plannertest.Check(s, o, p); err != nil {
 					t.Fatalf("seed %d, interval %d, %s: %v", seed, interval, p.Strategy, err)

@@ -35,7 +35,7 @@ func TestPartsMakeNoDifference(t *testing.T) {
 	}
 	limit := int64(900)
 	o := planner.Options{ThetaMax: 0.05, TableLimit: &limit}
-	for _, name := range []string{"mixed", "optimal"} {
+	for _, name := range []string{planner.Mixed, planner.Optimal} {
 		plan := func(s *planner.Snapshot, processors int, o planner.Options) *planner.Plan {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 			p, err := planner.Run(name, s, o)

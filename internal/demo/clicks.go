@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plannerd/api/wire"
+	"plannerd/planner"
 )
 
 // The stream of Clicks has so many intervals. The first are driven, the others
@@ -27,7 +28,7 @@ func clicksConfiguration() object {
 // clicksApproved is the configuration with plans that wait so long for approval.
 func clicksApproved(ttl, onPending string) object {
 	c := clicksConfiguration()
-	c["strategy"], c["theta_max"], c["trigger"] = "optimal", 0.02, object{}
+	c["strategy"], c["theta_max"], c["trigger"] = planner.Optimal, 0.02, object{}
 	c["require_approval"], c["approval"] = true, object{"ttl": ttl, "on_pending": onPending}
 	return c
 }

@@ -22,7 +22,7 @@ func (f *filler) functions(ctx context.Context) error {
 		instances[id] = object{"id": id, "capacity": 1 + id/20}
 	}
 	if err := f.put(ctx, Functions, object{"instances": instances, "theta_max": 0.1, "table_limit": 300,
-		"strategy": "optimal"}); err != nil {
+		"strategy": planner.Optimal}); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Phases), 6)

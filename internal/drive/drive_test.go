@@ -48,7 +48,7 @@ func entries(t *planner.RoutingTable) string {
 }
 
 func TestTableCarriesOver(t *testing.T) {
-	d := New(Operator{Target: two(), Strategy: "llfd"})
+	d := New(Operator{Target: two(), Strategy: planner.LLFD})
 	ctx := context.Background()
 	first, err := d.Step(ctx, 0, skewed("aa", "bb", "cc", "dd"))
 	if err != nil {
@@ -124,7 +124,7 @@ func TestDriftIsCarriedOn(t *testing.T) {
 // Rows' instances count before the first plan only: afterwards the driver's own
 // plans say where keys are.
 func TestRowsInstancesCountOnce(t *testing.T) {
-	d := New(Operator{Target: two(), Strategy: "mixed"})
+	d := New(Operator{Target: two(), Strategy: planner.Mixed})
 	for i, moves := range []int{2, 0} {
 		stats := skewed("a", "b", "c", "d")
 		stats.Instance = []int32{0, 0, 0, 0}
@@ -140,7 +140,7 @@ func TestRowsInstancesCountOnce(t *testing.T) {
 
 func TestBaseIsUsedOnce(t *testing.T) {
 	old := planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}}, Hash: byLength(1)}
-	d := New(Operator{Target: two(), Strategy: "mixed", Base: planner.Base{Configuration: old, HashChanged: true}})
+	d := New(Operator{Target: two(), Strategy: planner.Mixed, Base: planner.Base{Configuration: old, HashChanged: true}})
 	step, err := d.Step(context.Background(), 0, skewed("aa", "b", "cc", "d"))
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func ticking() func() time.Time {
 }
 
 func TestTotalTimeout(t *testing.T) {
-	d := New(Operator{Target: two(), Strategy: "mixed", TotalTimeout: 500 * time.Millisecond, Now: ticking()})
+	d := New(Operator{Target: two(), Strategy: planner.Mixed, TotalTimeout: 500 * time.Millisecond, Now: ticking()})
 	step, err := d.Step(context.Background(), 0, skewed("aa", "bb"))
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +181,13 @@ func TestTotalTimeout(t *testing.T) {
 func TestStepEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := New(Operator{Target: two(), Strategy: "mixed"}).Step(ctx, 7, skewed("aa", "bb"))
+	_, err := New(Operator{Target: two(), Strategy: planner.Mixed}).Step(ctx, 7, skewed("aa", "bb"))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled step: %v", err)
 	}
 	bad := skewed("aa", "bb")
 	bad.Instance = []int32{0, 9}
-	_, err = New(Operator{Target: two(), Strategy: "mixed"}).Step(context.Background(), 0, bad)
+	_, err = New(Operator{Target: two(), Strategy: planner.Mixed}).Step(context.Background(), 0, bad)
 	var input *planner.InputError
 	if !errors.As(err, &input) || input.Row != 1 {
 		t.Errorf("unknown instance: %v", err)
@@ -197,7 +197,7 @@ func TestStepEnds(t *testing.T) {
 // A driver may have its own way to plan, and plan on a snapshot beside its stream.
 func TestOwnPlan(t *testing.T) {
 	asked := 0
-	d := New(Operator{Target: two(), Strategy: "mixed",
+	d := New(Operator{Target: two(), Strategy: planner.Mixed,
 		Plan: func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 			asked++
 			return planner.Inspect(s, o)

@@ -17,19 +17,19 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 		return current(s), nil
 	}
 	switch name {
-	case "llfd":
+	case planner.LLFD:
 		return m.phases(0, byCost), nil
-	case "lpt":
+	case planner.LPT:
 		return m.lpt(), nil
-	case "mintable":
+	case planner.MinTable:
 		return m.phases(math.MaxInt, byCost), nil
-	case "minmig":
+	case planner.MinMig:
 		return m.phases(0, m.byGamma), nil
-	case "mixed":
+	case planner.Mixed:
 		return m.mixed(), nil
-	case "mixed_bf":
+	case planner.MixedBruteForce:
 		return m.mixedBF(), nil
-	case "readj":
+	case planner.Readj:
 		return m.readj(), nil
 	}
 	return nil, fmt.Errorf("plannertest: no literal strategy %q", name)

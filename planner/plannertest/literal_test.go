@@ -8,7 +8,9 @@ import (
 	"plannerd/planner"
 )
 
-var literals = []string{"llfd", "lpt", "mintable", "minmig", "mixed", "mixed_bf", "readj"}
+var literals = []string{
+	planner.LLFD, planner.LPT, planner.MinTable, planner.MinMig, planner.Mixed, planner.MixedBruteForce, planner.Readj,
+}
 
 // No heuristic may beat the exhaustive search, and the search must beat every
 // single random assignment.

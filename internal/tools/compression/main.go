@@ -20,6 +20,7 @@ import (
 
 	"plannerd/internal/streams"
 	"plannerd/internal/tools/quality/cases"
+	"plannerd/planner"
 )
 
 type config struct {
@@ -47,7 +48,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("compression", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.IntVar(&c.instances, "instances", 15, "number of instances")
-	flags.StringVar(&c.strategy, "strategy", "mixed", "strategy that plans")
+	flags.StringVar(&c.strategy, "strategy", planner.Mixed, "strategy that plans")
 	flags.Float64Var(&c.theta, "theta", 0.08, "theta_max")
 	flags.Int64Var(&c.table, "table", 3000, "table limit on Zipf workloads")
 	flags.IntVar(&c.intervals, "intervals", 3, "intervals of each Zipf workload")

@@ -23,7 +23,7 @@ func (c *config) stream(w io.Writer, name string) error {
 	}
 	tallies := make([]tally, len(degrees))
 	moved, met, intervals := 0.0, 0, 0
-	for kase, err := range cases.Drive(setting, c.streams, "mixed", 1<<30) {
+	for kase, err := range cases.Drive(setting, c.streams, planner.Mixed, 1<<30) {
 		if err != nil {
 			return err
 		}

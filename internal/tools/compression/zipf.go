@@ -38,7 +38,7 @@ func (c *config) zipf(w io.Writer, keys int) error {
 		Instances: c.instances, ThetaMax: c.theta, TableLimit: c.table,
 	}
 	rows := make([][]form, 1+len(degrees))
-	for kase, err := range cases.Drive(setting, "", "mixed", c.intervals) {
+	for kase, err := range cases.Drive(setting, "", planner.Mixed, c.intervals) {
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (p *persist) flags(f *flag.FlagSet) {
 	countVar(f, &p.instances, "instances", 2, 40, "instances of the operator")
 	countVar(f, &p.runs, "runs", 1, 5, "plans of each kind")
 	choiceVar(f, &p.stores, "stores", "sqlite,postgres", stores, "stores")
-	f.StringVar(&p.strategy, "strategy", "minmig", "strategy of the operator, which should move nothing")
+	f.StringVar(&p.strategy, "strategy", planner.MinMig, "strategy of the operator, which should move nothing")
 }
 
 func (p *persist) run(ctx context.Context, b *bench) error {
