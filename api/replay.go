@@ -29,7 +29,9 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 			if err := s.access.admit(c.Request, requiredRole{role: access.Approver}); err != nil {
 				return nil, err
 			}
-			p, err := r.Propose(c.Context(), asked.trials[0], attributed(c.Context(), asked.by), claim)
+			p, err := r.Propose(c.Context(), planning.ReplayProposal{
+				Trial: asked.trials[0], By: attributed(c.Context(), asked.by), Replace: asked.replace, Claim: claim,
+			})
 			return p, noRows.problemOf(err)
 		})
 	}
@@ -60,9 +62,10 @@ func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 
 // replayRequest is what is to be planned in place of a plan.
 type replayRequest struct {
-	trials []planning.Trial
-	lists  bool
-	by     planning.Transition
+	trials  []planning.Trial
+	lists   bool
+	replace bool
+	by      planning.Transition
 }
 
 // readReplayed reads a plan, and what is to be planned in its place.
@@ -77,8 +80,12 @@ func (s plans) readReplayed(c *call, m *members) (r *planning.Replay, asked repl
 	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, s.limits.PlanTime)
 	asked.lists = optional(m, "plans", false)
 	asked.by = planning.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
-	if optional(m, "propose", false) && len(asked.trials) > 1 {
+	asked.replace = optional(m, "replace", false)
+	switch propose := optional(m, "propose", false); {
+	case propose && len(asked.trials) > 1:
 		m.refuse("propose", "is for one strategy and one value of each parameter")
+	case asked.replace && !propose:
+		m.refuse("replace", "means nothing without propose")
 	}
 	err = m.problem()
 	return r, asked, err

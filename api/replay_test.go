@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/api"
+	"plannerd/store"
 )
 
 // lasting is what a replay has to repeat to the byte.
@@ -179,6 +182,44 @@ func TestPropose(t *testing.T) {
 	e.verb(again.ID, "approve", "").want(http.StatusOK)
 	e.verb(again.ID, "commit", stopped).want(http.StatusOK)
 	e.verb(fourth.ID, "replay", `{"propose":true}`).fails(http.StatusConflict, "base_changed", "")
+}
+
+// TestProposeInPlace: a replay takes the place of the plan that waits in one step. What
+// fails leaves that waiting.
+func TestProposeInPlace(t *testing.T) {
+	f := &faults{}
+	e := newEnv(t, func(c *api.Config) { f.Store, c.Store = c.Store, f })
+	e.operator("clicks", approved)
+	waiting := e.planned(1)
+	const other = `{"propose":true,"replace":true,"parameters":{"theta_max":0.4},"actor":"ann","reason":"move less"}`
+	stillWaits := func() {
+		t.Helper()
+		if p := e.do("GET", "/v1/plans/"+waiting.ID, "").want(http.StatusOK).life(); p.Status != "proposed" {
+			t.Errorf("the plan is %s", p.Status)
+		}
+	}
+	e.verb(waiting.ID, "replay", `{"replace":true}`).fails(http.StatusUnprocessableEntity, "invalid", "/replace")
+	e.verb(waiting.ID, "replay", `{"propose":true,"replace":true,"parameters":{"theta_max":-1}}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/parameters/theta_max")
+	f.set("CreatePlan", store.ErrUnavailable)
+	e.verb(waiting.ID, "replay", other).fails(http.StatusServiceUnavailable, "unavailable", "")
+	f.set("CreatePlan", nil)
+	stillWaits()
+	second := e.verb(waiting.ID, "replay", other).want(http.StatusCreated).life()
+	if got := e.trail(waiting.ID); !slices.Equal(got, []string{
+		"-→proposed by \"\": \"\"", `proposed→superseded by "ann": "plan ` + second.ID + ` replaces it"`,
+	}) {
+		t.Errorf("%q", got)
+	}
+	if got := e.trail(second.ID); !slices.Equal(got, []string{`-→proposed by "ann": "move less"`}) {
+		t.Errorf("%q", got)
+	}
+	if again := e.verb(waiting.ID, "replay", other).want(http.StatusOK).life(); again.ID != second.ID {
+		t.Errorf("%+v", again)
+	}
+	// One that somebody approved meanwhile stays.
+	e.verb(second.ID, "approve", "").want(http.StatusOK)
+	e.verb(second.ID, "replay", strings.Replace(other, "0.4", "0.3", 1)).fails(http.StatusConflict, "interval_planned", "")
 }
 
 // TestProposeInTheWay: a plan that waits or is carried out is in the way of a

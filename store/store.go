@@ -238,6 +238,9 @@ type NewPlan struct {
 	LastReports []Report
 	// OnPending says what becomes of a proposed plan that waits. Defaults to PendingKeep.
 	OnPending PendingPolicy
+	// Replaces is the plan whose place this one takes if that is proposed still, also in
+	// its interval: it is superseded in the same transaction. "": none.
+	Replaces string
 	// Retention is applied in the same transaction.
 	Retention Retention
 }
@@ -405,7 +408,7 @@ type Store interface {
 	// higher one begins its intervals anew. Approved plans may wait side by side; of
 	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
 	// ErrFenced, ErrIntervalPlanned (unless the interval's plans have all
-	// [Status.Ended] or leave it open), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
+	// [Status.Ended], leave it open or are replaced), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,
 	// ErrReportsChanged (a plan made of reports, when Reports would now return
 	// others), and, unless the plan is no_action, ErrPlanInFlight and ErrPlanPending
 	// (with PendingKeep; with PendingReplace the proposed plan is superseded);

@@ -434,7 +434,7 @@ func TestWhatIfReplace(t *testing.T) {
 	var old, next planned
 	ask(t, server.URL+"/v1/plans/"+waiting.ID, "", &old)
 	ask(t, server.URL+"/v1/plans/"+id, "", &next)
-	if old.Status != "rejected" || next.Status != "proposed" || next.Interval != waiting.Interval {
+	if old.Status != "superseded" || next.Status != "proposed" || next.Interval != waiting.Interval {
 		t.Errorf("the plan is %s, and the new one is %s, of interval %d", old.Status, next.Status, next.Interval)
 	}
 	tell(t, http.MethodPost, server.URL+"/v1/operators/clicks/plans", "",

@@ -357,7 +357,9 @@ func TestReplayOfSmallStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Propose(e.Context(), planning.Trial{Strategy: "mixed", Parameters: under}, planning.Transition{}, nil)
+	p, err := r.Propose(e.Context(), planning.ReplayProposal{
+		Trial: planning.Trial{Strategy: "mixed", Parameters: under},
+	})
 	if err != nil || p.Status != "proposed" || !slices.Equal(p.WaitsFor, []string{"statistics_too_small"}) {
 		t.Errorf("%+v, %v", p, err)
 	}

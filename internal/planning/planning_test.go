@@ -250,15 +250,15 @@ func TestReplay(t *testing.T) {
 	if text(t, same.Change...) != text(t, p.Lists.Change...) {
 		t.Errorf("%s instead of %s", text(t, same.Change...), text(t, p.Lists.Change...))
 	}
-	_, err = r.Propose(e.Context(), trials[1], planning.Transition{}, nil)
+	_, err = r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]})
 	e.refused(err, planning.IntervalPlanned)
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
-	q, err := r.Propose(e.Context(), trials[1], planning.Transition{Actor: "somebody"}, nil)
+	q, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1], By: planning.Transition{Actor: "somebody"}})
 	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source ||
 		q.Fingerprint == p.Fingerprint {
 		t.Fatalf("%+v, %v", q, err)
 	}
-	if again, err := r.Propose(e.Context(), trials[1], planning.Transition{}, nil); err != nil || again.ID != q.ID {
+	if again, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
 		t.Errorf("%v, %v", again, err)
 	}
 	// A replay of a replay has the same source.
@@ -266,7 +266,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := r.Propose(e.Context(), trials[1], planning.Transition{}, nil); err != nil || again.ID != q.ID {
+	if again, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
 		t.Errorf("%v, %v", again, err)
 	}
 }

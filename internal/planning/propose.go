@@ -185,6 +185,7 @@ type draft struct {
 	fingerprint string         // of the plan
 	source      string         // the fingerprint of the plan that has the statistics
 	reports     []byte         // JSON; nil: the statistics came whole
+	replaces    string         // the plan whose place it takes; "": none
 	by          Transition
 	claim       *Claim[*StoredPlan]
 }
@@ -259,6 +260,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	}
 	out := store.NewPlan{
 		Plan: p, Evaluated: evaluated, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
+		Replaces:   d.replaces,
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
 	}

@@ -143,24 +143,41 @@ func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results [
 	return r.service.tryAll(ctx, in, r.input, r.finish)
 }
 
+// ReplayProposal is a result of a replay that is to be a plan of the operator.
+type ReplayProposal struct {
+	Trial
+	By Transition
+	// Replace: it takes the place of the plan that was replayed, if that waits for approval
+	// still. Both happen, or neither does.
+	Replace bool
+	Claim   *Claim[*StoredPlan]
+}
+
 // Propose makes the result of one trial a plan of the operator.
-func (r *Replay) Propose(ctx context.Context, t Trial, by Transition, claim *Claim[*StoredPlan]) (*StoredPlan, error) {
-	p, err := r.propose(ctx, t, by, claim)
+func (r *Replay) Propose(ctx context.Context, in ReplayProposal) (*StoredPlan, error) {
+	p, err := r.propose(ctx, in)
 	if errors.Is(err, errTwin) {
-		p, err = r.propose(ctx, t, by, claim)
+		p, err = r.propose(ctx, in)
 	}
 	return p, err
 }
 
-func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Claim[*StoredPlan]) (*StoredPlan, error) {
+func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, error) {
 	s := r.service
-	fingerprint, err := r.fingerprint(t)
+	fingerprint, err := r.fingerprint(t.Trial)
 	if err != nil {
 		return nil, err
 	}
 	// What another request proposes meanwhile may be why this one is refused: so the
 	// same plan is looked for afterwards.
+	replaces := ""
+	if t.Replace && r.Status == store.StatusProposed {
+		replaces = r.ID
+	}
 	refused := s.proposable(ctx, r.Plan)
+	if replaces != "" && errors.Is(refused, store.ErrIntervalPlanned) {
+		refused = nil // by the plan that is replaced, or else the store says so
+	}
 	p, err := s.store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
 	switch {
 	case err == nil:
@@ -189,7 +206,7 @@ func (r *Replay) propose(ctx context.Context, t Trial, by Transition, claim *Cla
 	out.Took, out.small = s.now().Sub(begin), isSmall(r.Plan)
 	return s.keep(ctx, r.base, draft{
 		PlanResult: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
-		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: by, claim: claim,
+		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: t.By, claim: t.Claim, replaces: replaces,
 	})
 }
 

@@ -338,7 +338,9 @@ func (s *simulation) replay() {
 		s.Fatal(err)
 	}
 	strategy := []string{"mintable", "minmig", "llfd", "optimal"}[s.random.IntN(4)]
-	q, err := r.Propose(s.Context(), planning.Trial{Strategy: strategy, Parameters: p}, planning.Transition{}, nil)
+	q, err := r.Propose(s.Context(), planning.ReplayProposal{
+		Trial: planning.Trial{Strategy: strategy, Parameters: p}, Replace: s.random.IntN(2) == 0,
+	})
 	if err != nil {
 		s.note("replay of %s: %v", of, err)
 		return

@@ -9,6 +9,7 @@ import (
 
 var pendingCases = []testCase{
 	{name: "a proposed plan is kept or replaced", run: proposedIsKeptOrReplaced},
+	{name: "a plan takes the place of another in its interval", run: takesThePlace},
 	{name: "while a plan is applied no other is created", run: oneInFlight},
 	{name: "the current plan is the one that matters", run: currentPlan},
 	{name: "a plan that is not approved in time has expired", run: notApprovedInTime},
@@ -87,6 +88,41 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	if p := must(f.Plan(ctx, other.ID))(t); p.Status != store.StatusSuperseded || p.SupersededBy != "" {
 		t.Errorf("%s by %q", p.Status, p.SupersededBy)
 	}
+}
+
+// takesThePlace: a plan that is to replace the one that waits supersedes it, whatever it is,
+// or nothing happens at all.
+func takesThePlace(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	waiting := f.create(t, f.proposal(t, "clicks", 1, set("a", 1)))
+	replacing := func(id string, status store.Status) store.NewPlan {
+		p := f.plan(t, "clicks", 1, status, set("a", 2))
+		p.Replaces = id
+		return p
+	}
+	before := read(t, f)
+	_, _, err := f.CreatePlan(ctx, replacing("another", store.StatusProposed), f.by("x"))
+	fails(t, "in the place of a plan that does not wait", err, store.ErrIntervalPlanned)
+	late := replacing(waiting.ID, store.StatusProposed)
+	late.BaseVersion++
+	_, _, err = f.CreatePlan(ctx, late, f.by("x"))
+	fails(t, "on a table that is not committed", err, store.ErrBaseChanged)
+	same(t, "contents", before, read(t, f))
+
+	next := f.create(t, replacing(waiting.ID, store.StatusProposed))
+	idle := f.create(t, replacing(next.ID, store.StatusNoAction))
+	for _, p := range []struct{ id, by string }{{waiting.ID, next.ID}, {next.ID, idle.ID}} {
+		if got := must(f.Plan(ctx, p.id))(t); got.Status != store.StatusSuperseded || got.SupersededBy != p.by {
+			t.Errorf("%s by %q", got.Status, got.SupersededBy)
+		}
+	}
+	// One that was approved meanwhile stays.
+	approved := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
+	p := replacing(approved.ID, store.StatusProposed)
+	p.Interval = 2
+	_, _, err = f.CreatePlan(ctx, p, f.by("x"))
+	fails(t, "in the place of an approved plan", err, store.ErrIntervalPlanned)
 }
 
 // underNewerStatistics: what is told of a plan that waits or is under way is kept, until

@@ -59,6 +59,9 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 		live, err = whole(ctx, q, live.ID)
 		return live.Plan, false, err
 	}
+	if live.ID == in.Replaces && live.Status == store.StatusProposed {
+		planned = false
+	}
 	if err := admit(r, in.Plan, planned); err != nil {
 		return store.Plan{}, false, err
 	}
@@ -167,11 +170,14 @@ func checkInterval(r Row, epoch, interval int64, planned bool) error {
 // makeWay deals with the plan that is being applied and with those that wait for
 // approval, before another one is created.
 func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by store.Transition) error {
-	if in.Status == store.StatusNoAction {
+	idle := in.Status == store.StatusNoAction
+	if idle && in.Replaces == "" {
 		return nil
 	}
-	if err := noneInFlight(ctx, q, r, 0); err != nil {
-		return err
+	if !idle {
+		if err := noneInFlight(ctx, q, r, 0); err != nil {
+			return err
+		}
 	}
 	proposed, err := q.InStatus(ctx, r.ID, store.StatusProposed)
 	if err != nil {
@@ -179,7 +185,11 @@ func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by stor
 	}
 	by.Reason = fmt.Sprintf("plan %s replaces it", in.ID)
 	for _, p := range proposed {
-		if in.OnPending != store.PendingReplace {
+		switch {
+		case p.ID == in.Replaces:
+		case idle:
+			continue
+		case in.OnPending != store.PendingReplace:
 			return fmt.Errorf("plan %q: %w", p.ID, store.ErrPlanPending)
 		}
 		if err := supersede(ctx, q, p, in.ID, by); err != nil {

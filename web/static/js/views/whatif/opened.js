@@ -24,14 +24,10 @@ function Propose({ result, source, title, onClose }) {
   const [reason, setReason] = useState('')
   const { plan } = source
   const waits = plan.status === 'proposed'
-  const { send, busy, problem } = useSend(async (key) => {
-    if (waits) {
-      const why = [`Replaced by ${title}.`, reason.trim()].filter(Boolean).join(' ')
-      await change(`v1/plans/${encodeURIComponent(plan.id)}/reject`, { reason: why }, { key: `${key}-reject` })
-    }
+  const { send, busy, problem } = useSend((key) => {
     const { path, body } = requestOf(source, gridOf(result, source))
     const said = reason.trim() && { reason: reason.trim() }
-    return change(path, { .../** @type {object} */ (body), propose: true, ...said }, { key })
+    return change(path, { .../** @type {object} */ (body), propose: true, replace: waits, ...said }, { key })
   })
   /** @param {Event} event */
   const submit = async (event) => {
@@ -45,7 +41,7 @@ function Propose({ result, source, title, onClose }) {
     <form onSubmit=${submit}>
       <p>
         ${title} becomes a plan of <strong>${plan.operator}</strong> for interval ${count(plan.interval)}, in place of
-        the one that ${waits ? 'waits, which is rejected' : `was ${plan.status}`}. It needs the
+        the one that ${waits ? 'waits, which is superseded' : `was ${plan.status}`}. It needs the
         role <code>approver</code>, and is approved or rejected as any other plan.
       </p>
       <div class="field">
@@ -63,7 +59,7 @@ function Propose({ result, source, title, onClose }) {
       <footer class="form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button type="submit" class="primary" disabled=${busy}>
-          ${waits ? 'Reject and propose' : 'Propose'}
+          ${waits ? 'Replace' : 'Propose'}
         </button>
       </footer>
     </form>
