@@ -295,8 +295,57 @@ func TestHeadline(t *testing.T) {
 	p.WaitText(".plan-headline .warn", "θ was within its limit of 300 % already and gets worse")
 	p.WaitFor(".stat.warn .mark.bad")
 	p.Click(".plan-decision .primary")
-	p.WaitText("dialog .plan-worse", "gets worse")
+	p.WaitText("dialog .toned.warn", "already and gets worse")
 	p.Axe()
+}
+
+// TestConcerns: what a plan waits for is said wherever it can be decided on, also where
+// its figures look good; and so is that an approved one has to be approved again, until
+// somebody has.
+func TestConcerns(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	operator := server.URL + "/v1/operators/clicks"
+	tell(t, http.MethodPut, operator, "", object{"instances": 4, "hash": object{"function": "reported"}, "theta_max": 0.05,
+		"approval": object{"max_migration": object{"fraction": 0.01}}}, nil)
+	const header = "key,cost,state,hash_instance\n"
+	var plan planned
+	tell(t, http.MethodPost, operator+"/plans?interval=1", "", rows(header+"a,10,9,0\nb,5,1,0\nc,5,9,1\nd,10,9,2\ne,10,9,3\n"), &plan)
+	const much = "aits as it moves more than may move without approval"
+	p := open(t, server.URL, "/", ".operators")
+	p.WaitText(".operators-plan .toned.warn", "W"+much)
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".operator-does .toned.warn", "w"+much)
+	p.Goto("/#/plans/" + plan.ID)
+	p.WaitText(".plan-headline .toned.good", "gets within its limit")
+	p.WaitText(".plan-headline .toned.warn", "w"+much)
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .toned.warn", "w"+much)
+	p.Axe()
+	p.Click("dialog .primary")
+	p.WaitText(".plan-head .status", "approved")
+	p.WaitGone(".plan-headline .toned.warn")
+
+	// Where the plan sends a key, all is even by now.
+	tell(t, http.MethodPost, operator+"/plans?interval=2", "", rows(header+"a,5,9,0\nb,5,1,0\nc,10,9,1\nd,10,9,2\ne,10,9,3\n"), nil)
+	renew(p)
+	const again = "has to be approved again: by newer data it leaves θ above its limit, and worse than it was"
+	p.WaitText(".plan-headline .toned.warn", again)
+	p.WaitText(".plan-standing .toned.bad", "cannot be started")
+	p.Goto("/")
+	p.WaitText(".operators-plan .toned.warn", again[1:])
+	p.WaitText(".waiting", "1 plan waits for approval")
+	p.WaitText(".operators-do .primary", "Review")
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".operator-now.waits", "has to be approved again")
+	p.Click(".operator-now .primary")
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .toned.warn", again)
+	p.WaitText("dialog", "By the statistics it was made of, θ gets within its limit")
+	p.Axe()
+	p.Click("dialog .primary")
+	p.WaitGone(".plan-standing .toned.bad")
+	p.WaitGone(".plan-decision .primary")
+	p.WaitText(".plan-headline", "newer data")
 }
 
 // TestDecisionOnChangedPlan: what is decided holds for the plan that was looked at.

@@ -64,15 +64,29 @@ const waitWords = {
  */
 export const waitReasons = (codes) => codes.map((code) => waitWords[code] ?? code.replaceAll('_', ' ')).join('; ')
 
+/**
+ * What whoever decides must know of a plan beside its figures, in a part of a sentence; empty if there is nothing.
+ *
+ * @param {Partial<Pick<PlanSummary, 'status' | 'waits_for' | 'limits_changed' | 'latest'>>} plan
+ */
+export function concern({ status, waits_for: reasons = [], limits_changed: changed, latest }) {
+  if (changed) return `has to be approved again: by newer data ${waitReasons(latest?.breaks ?? [])}`
+  const own = reasons.filter((code) => code !== 'approval_required')
+  return status === 'proposed' && own.length > 0 ? `waits as ${waitReasons(own)}` : ''
+}
+
+/** @param {string} text */
+export const capital = (text) => text[0].toUpperCase() + text.slice(1)
+
 /** @type {Record<string, string>} */
 export const reasonWords = {
   drain: 'drain: its instance was removed',
   rehash: 'rehash: it follows the changed hash',
   fill: 'fill: it goes to an added instance',
-  move_back: 'move back: its entry goes, it returns to its hash instance',
+  move_back: 'move back: its entry goes, back to its hash',
   overload: 'overload: its instance exceeded its bound',
   exchange: 'exchange: it makes room for another key',
-  gather: 'gather: a share of its state goes where the rest is',
+  gather: 'gather: a share of its state joins the rest',
 }
 
 export const reasons = Object.keys(reasonWords)
@@ -119,7 +133,8 @@ export function certificate(plan) {
         : 'There is no proof for this plan: its strategy has none, or the certificate is off.',
     ]
   const imbalance = plan.parameters.objective === 'min_imbalance'
-  const limits = plan.hot_keys?.length ? 'the limits, but for hot keys' : 'the limits'
+  const hot = plan.hot_keys?.length || plan.causes?.includes('hot_key')
+  const limits = hot ? 'the limits, but for hot keys,' : 'the limits'
   const out = []
   if (proof.infeasible) {
     out.push('It is proven that no plan satisfies all limits.')
@@ -138,8 +153,8 @@ export function certificate(plan) {
   } else {
     out.push(
       imbalance
-        ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits}.`
-        : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits}.`,
+        ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits.replace(/,$/, '')}.`
+        : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits.replace(/,$/, '')}.`,
     )
   }
   if (proof.lower_bound !== null && proof.gap !== 0) {

@@ -11,6 +11,7 @@ import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
 import { VirtualTable } from '../table.js'
+import { capital, concern } from '../words.js'
 import { firstStatistics } from './operator/first.js'
 
 /**
@@ -22,9 +23,18 @@ import { firstStatistics } from './operator/first.js'
 
 const most = 5_000 // operators on one page
 
+/** @param {Operator} o */
+const currentOf = (o) => /** @type {PlanSummary[]} */ (o.recent.plans).find((p) => p.id === o.current_plan)
+
+/** @param {Operator} o */
+const waits = (o) => o.current_plan_status === 'proposed' || currentOf(o)?.limits_changed === true
+
 /** What needs somebody comes first: approval, then what is on its way, then by name. */
 /** @type {Record<string, number>} */
-const urgency = { proposed: 0, approved: 1, applying: 1, aborting: 1 }
+const urgency = { approved: 1, applying: 1, aborting: 1 }
+
+/** @param {Operator} o */
+const urgencyOf = (o) => (waits(o) ? 0 : (urgency[o.current_plan_status ?? ''] ?? 2))
 
 /** @param {Operator} o */
 const thetaOf = (o) => o.recent.thetas.at(-1) ?? -1
@@ -36,13 +46,13 @@ const isOver = (o) => !isWithin(thetaOf(o), o.theta_max)
 const orders = {
   name: (a, b) => (a.name < b.name ? -1 : 1),
   theta: (a, b) => thetaOf(a) - thetaOf(b),
-  plan: (a, b) => (urgency[a.current_plan_status ?? ''] ?? 2) - (urgency[b.current_plan_status ?? ''] ?? 2),
+  plan: (a, b) => urgencyOf(a) - urgencyOf(b),
 }
 
 /** @type {Record<string, [words: string, keep: (o: Operator) => boolean]>} */
 const statuses = {
   '': ['Any plan', () => true],
-  proposed: ['Waits for approval', (o) => o.current_plan_status === 'proposed'],
+  proposed: ['Waits for approval', waits],
   approved: ['Approved', (o) => o.current_plan_status === 'approved'],
   applying: ['Being applied', (o) => o.current_plan_status === 'applying'],
   aborting: ['Being aborted', (o) => o.current_plan_status === 'aborting'],
@@ -128,7 +138,7 @@ function List({ items, more, query }) {
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
         rowHeight=${66}
-        cardHeight=${196}
+        cardHeight=${216}
         height=${2_000}
         sorted=${{ by, order }}
         onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
@@ -232,8 +242,7 @@ const Theta = ({ of: o }) =>
  * @param {{ of: Operator }} props
  */
 function LastPlan({ of: o }) {
-  const plans = /** @type {PlanSummary[]} */ (o.recent.plans)
-  const plan = plans.find((p) => p.id === o.current_plan) ?? plans[0]
+  const plan = currentOf(o) ?? /** @type {PlanSummary[]} */ (o.recent.plans)[0]
   if (!plan) return html`<span class="muted">none yet</span>`
   const bound = plan.parameters.theta_max
   const newer = newerOf(plan)
@@ -252,21 +261,21 @@ function LastPlan({ of: o }) {
     <div>
       θ <${Course} theta=${plan.theta} bound=${bound} />
       <span class="muted">
-        ${' '}· ${plan.migration.keys === 0 ? 'moves nothing' : `${percent(plan.migration.fraction)} of state`}
+        ${' '}· ${plan.migration.keys === 0 ? 'moves nothing' : `moves ${percent(plan.migration.fraction)} of state`}
       </span>
       ${newer && html`${' '}· <${NewerShort} newer=${newer} bound=${bound} />`}
     </div>
+    ${concern(plan) && html`<div class="toned warn" title=${concern(plan)}>${capital(concern(plan))}</div>`}
   </div>`
 }
 
 /** @param {{ of: Operator }} props */
 function Do({ of: o }) {
   if (!o.current_plan) return null
-  const waits = o.current_plan_status === 'proposed'
   const runs = o.current_plan_status === 'applying' || o.current_plan_status === 'aborting'
   return html`<div class="operators-do">
-    <a class="button ${waits ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>
-      ${waits ? 'Review' : runs ? 'Watch' : 'See plan'}
+    <a class="button ${waits(o) ? 'primary' : ''}" href=${link(['plans', o.current_plan])}>
+      ${waits(o) ? 'Review' : runs ? 'Watch' : 'See plan'}
       <span class="visually-hidden"> of ${o.name}</span>
     </a>
   </div>`

@@ -134,6 +134,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
     data: epochs,
   }
   const drawn = series.filter(Boolean)
+  const named = drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.icon && { icon: s.icon }) }))
   // A series that says nothing and has a point in every interval: the cursor that charts share looks for one.
   const bearer = {
     type: 'line',
@@ -147,7 +148,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
     grid: {
       left: 4,
       right: 8,
-      top: 40,
+      top: named.length > 3 && matchMedia('(max-width: 639px)').matches ? 58 : 40, // a long legend takes two lines
       bottom: slider && intervals.length > few ? 42 : 6,
       outerBoundsMode: 'same',
       outerBoundsContain: 'axisLabel',
@@ -156,7 +157,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       top: 0,
       left: 0,
       itemGap: 14,
-      data: drawn.filter((s) => !s.unnamed).map((s) => ({ name: s.name, ...(s.icon && { icon: s.icon }) })),
+      data: named,
     },
     xAxis: axis(p, {
       type: 'category',
@@ -445,7 +446,7 @@ function migration(shared) {
     keys === 0 ? 'nothing moves' : `${state(size)} (${percent(fraction)} of all), ${counted(keys, 'key')}`
   return {
     id: 'migration',
-    title: 'Migration',
+    title: 'Migrated state',
     label:
       `State that migrates, and its share of all state, over ${counted(intervals.length, 'interval')}:` +
       ` ${state(total)} in all by ${counted(committed.length, 'committed plan')};` +

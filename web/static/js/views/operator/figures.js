@@ -2,7 +2,7 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { isWithin, judge, Marks } from '../../judge.js'
+import { Course, isWithin, judge, Marks } from '../../judge.js'
 import { Stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, tableOf } from '../../words.js'
@@ -37,19 +37,9 @@ export function Figures({ operator, intervals, plans }) {
  */
 function theta({ plan, any }) {
   const bound = any.parameters.theta_max
-  const value =
-    plan === null
-      ? percent(any.theta.before)
-      : html`
-          <span class="nowrap">${percent(plan.theta.before)} <span class="operator-arrow">→</span></span> <span
-            class="nowrap"
-          >
-            ${percent(plan.theta.after)}
-          </span>
-        `
   return {
     label: 'θ before → after',
-    value,
+    value: plan === null ? percent(any.theta.before) : html`<${Course} theta=${plan.theta} bound=${bound} />`,
     tone: plan !== null ? judge(plan.theta, bound).tone : isWithin(any.theta.before, bound) ? 'good' : 'bad',
     note: html`${
       plan === null
@@ -125,7 +115,7 @@ function proof(plans) {
   return {
     label,
     value,
-    tone: gap === 0 ? 'good' : infeasible ? 'warn' : '',
+    tone: infeasible ? 'bad' : gap === 0 && last.balanced && last.table_within_limit ? 'good' : '',
     note: html`${certificate(last)[0]} From ${to(last)}.`,
   }
 }

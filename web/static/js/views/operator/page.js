@@ -8,6 +8,7 @@ import { newerOf, NewerShort } from '../../newer.js'
 import { Empty, Resource, Tabs, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
+import { concern } from '../../words.js'
 import { intervalWords } from './plans.js'
 
 /** @typedef {API['Operator']} Operator */
@@ -102,6 +103,8 @@ const underWay = {
   aborting: { words: 'is being aborted', verb: 'Watch', tone: 'moves' },
 }
 
+const again = { words: 'has to be approved again', verb: 'Review', tone: 'waits' }
+
 /**
  * What is under way, and where to go for it. plan is the current one, if it is known.
  *
@@ -111,7 +114,7 @@ function Now({ operator: o, plan: known }) {
   /** @type {import('../../api.js').Resource<Plan>} */
   const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
   const plan = known ?? asked.data ?? undefined
-  const now = underWay[o.current_plan_status ?? '']
+  const now = plan?.limits_changed ? again : underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
   return html`<div class="operator-now ${now.tone}">
     <p role="status">
@@ -125,7 +128,7 @@ function Now({ operator: o, plan: known }) {
     }
     ${plan && html`<${Does} plan=${plan} />`}
     <a
-      class="button ${o.current_plan_status === 'proposed' ? 'primary' : ''}"
+      class="button ${now.tone === 'waits' ? 'primary' : ''}"
       href=${link(['plans', o.current_plan ?? ''])}
     >
       ${now.verb}
@@ -145,7 +148,8 @@ function Does({ plan }) {
   return html`<p class="operator-does">
     <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
     ; ${percent(plan.migration.fraction)} of all state moves
-    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}.
+    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
+    ${concern(plan) && html`; <span class="toned warn">${concern(plan)}</span>`}.
   </p>`
 }
 

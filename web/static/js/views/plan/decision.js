@@ -3,11 +3,11 @@
 import { change, signedIn, useResource } from '../../api.js'
 import { count, counted, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { judge } from '../../judge.js'
+import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
-import { waitReasons } from '../../words.js'
+import { concern } from '../../words.js'
 
 /**
  * @import { Answer, Problem, Resource } from '../../api.js'
@@ -77,13 +77,6 @@ const verbs = {
 }
 
 /**
- * Whether newer statistics let an approved plan break limits, which takes another approval.
- *
- * @param {Plan} plan
- */
-const limitsChanged = ({ status, latest }) => status === 'approved' && (latest?.breaks.length ?? 0) > 0
-
-/**
  * The buttons of what can be decided, and the dialog of the one that was pressed. What
  * is sent holds for the plan as it was when its dialog was opened. take is given the
  * answer, reload asks for the plan anew.
@@ -98,7 +91,7 @@ export function Decision({ plan, etag, take, reload }) {
   /** @param {Verb} verb */
   const may = (verb) => !known?.access || known.role === 'admin' || known.role === verbs[verb].role
   /** @type {Verb[]} */
-  const again = limitsChanged(plan) ? ['approve'] : []
+  const again = plan.limits_changed ? ['approve'] : []
   const allowed = [...(decisions[plan.status] ?? []), ...again].filter(may)
   const refused = plan.status === 'proposed' && allowed.length === 0
   useTitleFocused(plan.status)
@@ -270,34 +263,15 @@ function Consequence({ verb, plan }) {
   const moves =
     `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}` +
     `, ${percent(plan.migration.fraction)} of all`
-  const { within, withinBefore, course } = judge(plan.theta, plan.parameters.theta_max)
-  if (verb === 'approve' && plan.status === 'approved')
-    return html`<p>
-      The plan is approved already. Under newer statistics ${waitReasons(plan.latest?.breaks ?? [])}. Approving it
-      agrees to that, and the engine may then move ${moves}.
-    </p>`
+  const bound = plan.parameters.theta_max
   if (verb === 'approve')
     return html`
+      <p>The engine may then move ${moves}. Nothing is computed anew: what you see is what runs.</p>
+      ${concern(plan) && html`<p class="toned warn">The plan ${concern(plan)}. Approving it agrees to that.</p>`}
       <p>
-        The engine may then move ${moves}, and θ goes from ${percent(plan.theta.before)}
-        ${' '}to ${percent(plan.theta.after)}. Nothing is computed anew: what you see is what runs.
+        ${newerOf(plan) && 'By the statistics it was made of, '}
+        <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>.
       </p>
-      ${
-        !within &&
-        html`<p class="plan-broken">
-          ${
-            withinBefore
-              ? 'Some instance gets above its bound, where none was.'
-              : 'Some instance stays above its bound all the same.'
-          }
-        </p>`
-      }
-      ${
-        within &&
-        withinBefore &&
-        course === 'worse' &&
-        html`<p class="plan-worse">θ was within its limit already, and gets worse.</p>`
-      }
     `
   if (verb === 'reject')
     return html`<p>

@@ -2,7 +2,7 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { judge, Marks } from '../../judge.js'
+import { Course, judge, Marks } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { Stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
@@ -81,7 +81,7 @@ function PlanStats({ plan }) {
     items=${[
       {
         label: 'Greatest overload θ',
-        value: change(percent(plan.theta.before), percent(plan.theta.after)),
+        value: html`<${Course} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
         note: html`<${Marks} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
         tone: judge(plan.theta, plan.parameters.theta_max).tone,
       },

@@ -4,7 +4,7 @@ import { count, counted, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
-import { tableOf } from '../../words.js'
+import { capital, concern, tableOf } from '../../words.js'
 
 /** @param {number[]} ids */
 const named = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
@@ -44,9 +44,7 @@ export function Headline({ plan }) {
         ${' '}${count(plan.parameters.table_limit)}
       </span>`
     }
-    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}.
+    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
+    ${concern(plan) && html`; <span class="toned warn">${concern(plan)}</span>`}.
   </p>`
 }
-
-/** @param {string} text */
-const capital = (text) => text[0].toUpperCase() + text.slice(1)

@@ -50,14 +50,7 @@ const standings = {
     `,
   approved: (plan) => html`
     ${`Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`}
-    ${
-      plan.latest &&
-      plan.latest.breaks.length > 0 &&
-      html`<span class="toned bad">
-        ${' '}Under newer statistics ${waitReasons(plan.latest.breaks)}: it cannot be started before somebody approves
-        that.
-      </span>`
-    }
+    ${plan.limits_changed && html`<strong class="toned bad">${' '}It cannot be started as it is.</strong>`}
   `,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,
   aborting: (plan) => html`<strong>${plan.executor}</strong> takes the state back. ${runsOn(plan)}`,

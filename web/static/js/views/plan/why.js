@@ -24,7 +24,7 @@ export function Verdict({ plan }) {
   const kept = [
     plan.balanced
       ? null
-      : `Some instance stays above its bound: θ is ${percent(plan.theta.after)} after the plan,` +
+      : `Some instance is above its bound: θ is ${percent(plan.theta.after)} after the plan,` +
         ` ${percent(plan.parameters.theta_max)} is allowed.`,
     plan.table_within_limit
       ? null
