@@ -497,12 +497,12 @@ func (f *faults) Transitions(ctx context.Context, id string) ([]store.Transition
 	return f.Store.Transitions(ctx, id)
 }
 
-func (f *faults) ApprovePlan(ctx context.Context, id string, by store.Transition,
-	guards ...store.PlanGuard) (store.Plan, error) {
+func (f *faults) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) ([]byte, error),
+	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("ApprovePlan"); err != nil {
 		return store.Plan{}, err
 	}
-	return f.Store.ApprovePlan(ctx, id, by, guards...)
+	return f.Store.ApprovePlan(ctx, id, agree, by, guards...)
 }
 
 func (f *faults) RejectPlan(ctx context.Context, id string, by store.Transition,

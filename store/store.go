@@ -444,8 +444,10 @@ type Store interface {
 	// plan where it would bring it changes nothing and succeeds.
 
 	// ApprovePlan approves a proposed plan, or agrees to the limits of an approved one
-	// that have changed.
-	ApprovePlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
+	// that have changed. agree makes of the plan's Latest what that says from then on; nil:
+	// it stays.
+	ApprovePlan(ctx context.Context, id string, agree func(Plan) ([]byte, error), by Transition, guards ...PlanGuard) (
+		Plan, error)
 	// RejectPlan ends a proposed plan.
 	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// ResolvePlan gives an approved plan of classes its changes. As long as it is

@@ -1407,7 +1407,16 @@ type KeyType string
 // Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
 // stands beside it. A plan that has come to its end keeps what was said last.
 type Latest struct {
-	// Breaks The limits that it breaks under these statistics, of `theta_worse` and `max_migration`; empty where it keeps to both, and where the figures are null.
+	// Agreed How far beyond its limits somebody agreed that the plan may go: whoever approves it agrees to what it waits for, and to what it breaks under the newest statistics by then. Left out where nobody did.
+	Agreed *struct {
+		// Migration What the plan moves.
+		Migration *MigrationFigures `json:"migration,omitempty"`
+
+		// Theta θ after the plan may be as high as this though it gets worse; left out: that was not agreed to.
+		Theta *float32 `json:"theta,omitempty"`
+	} `json:"agreed,omitempty"`
+
+	// Breaks The limits that it breaks under these statistics, of `theta_worse` and `max_migration`, by more than somebody has `agreed` to; empty where it keeps to both, and where the figures are null.
 	Breaks []WaitReason `json:"breaks"`
 	Epoch  int64        `json:"epoch"`
 

@@ -122,11 +122,12 @@ func TestLimitsAtStart(t *testing.T) {
 		t.Fatalf("%s, %v move", p.Status, moved)
 	}
 	// What it moves weighs as much as all else does where it goes.
+	load := 5.0
 	worse := func(interval int64) planning.Plan {
 		st := costing(interval, 2, []float64{.5, .5, .5, .5, .5, .5}, []float64{12})
 		for i := range st.Cost {
 			if _, there := moved[string(st.Keys.At(i))]; there {
-				st.Cost[i] = 5
+				st.Cost[i] = load
 			}
 		}
 		e.propose("clicks", st)
@@ -154,24 +155,42 @@ func TestLimitsAtStart(t *testing.T) {
 		t.Errorf("approved again: %v", err)
 	}
 	e.want("approved")(e.Approve(e.Context(), step(p)))
-	worse(3) // what was agreed to is older
+	kept := func(now planning.Plan) {
+		t.Helper()
+		if now.LimitsChanged || !strings.Contains(string(now.Latest), `"breaks":[],"agreed":{"theta":`) {
+			t.Errorf("changed: %v; %s", now.LimitsChanged, now.Latest)
+		}
+	}
+	now, err := e.Plan(e.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept(now)
+	kept(worse(3)) // no worse than what was agreed to
+	load = 6
+	if now := worse(4); !now.LimitsChanged || !strings.Contains(string(now.Latest), `"breaks":["theta_worse"],"agreed"`) {
+		t.Errorf("%s", now.Latest)
+	}
 	_, err = start()
 	e.refused(err, planning.LimitsChanged)
-	e.want("approved")(e.Approve(e.Context(), step(p)))
+	load = 5
+	kept(worse(5)) // it is back at what was agreed to
 	e.want("applying")(start())
-	if worse(4).LimitsChanged {
+	load = 6
+	if worse(6).LimitsChanged {
 		e.want("applying")(start()) // it is under way
 	}
+	load = 5
 	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, true))
 
 	// Statistics under which it keeps to its limits bring it back.
-	p = as(5)
+	p = as(7)
 	moved = moves(p)
-	worse(6)
+	worse(8)
 	_, err = start()
 	e.refused(err, planning.LimitsChanged)
-	as(7)
+	as(9)
 	e.want("applying")(start())
 }
 

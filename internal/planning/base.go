@@ -114,14 +114,15 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 		return nil, err
 	}
 	out.evaluated = &evaluatedPlan{id: waiting.ID}
-	if then != nil {
-		out.evaluated.figures, out.evaluated.breaks = evaluatedFiguresOf(then), b.newest.breaks(then)
-		out.evaluated.changed = b.newest.limitsChanged(*waiting, then, out.evaluated.breaks)
+	if out.evaluated.agreed, err = agreedTo(*waiting); then != nil && err == nil {
+		out.evaluated.figures = evaluatedFiguresOf(then)
+		out.evaluated.breaks = b.newest.breaksBeyond(out.evaluated.agreed, then)
+		out.evaluated.changed = b.newest.Approval.Auto != AutoAlways && len(out.evaluated.breaks) > 0
 	}
 	if other != nil {
 		out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
 	}
-	return out, nil
+	return out, err
 }
 
 // waiting returns the current plan if it can be carried out though another one was made.

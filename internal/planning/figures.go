@@ -103,7 +103,8 @@ type latestFigures struct {
 	Epoch    int64             `json:"epoch"`
 	Interval int64             `json:"interval"`
 	Figures  *evaluatedFigures `json:"figures"` // nil: they cannot be told
-	Breaks   []string          `json:"breaks"`
+	Breaks   []string          `json:"breaks"`  // but for those that keep to Agreed
+	Agreed   agreement         `json:"agreed,omitzero"`
 }
 
 // evaluatedFigures are what would come of the moves of a plan.

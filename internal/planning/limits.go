@@ -119,16 +119,6 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 	return keys, exact.SumsBy(1, make([]int32, len(states)), states, times)[0]
 }
 
-// limitsChanged tells whether a plan breaks limits under newer statistics, as breaks says
-// of what it comes to then, that nobody has agreed to: whoever approves a plan agrees to
-// what it waited for.
-func (c Configuration) limitsChanged(p store.Plan, then *planner.Plan, breaks []WaitReason) bool {
-	return c.Approval.Auto != AutoAlways && slices.ContainsFunc(breaks, func(r WaitReason) bool {
-		agreed := slices.Contains(p.WaitsFor, string(r))
-		return !agreed || r == WaitThetaWorse && then.Theta.After > p.ThetaAfter
-	})
-}
-
 // LimitsHaveChanged tells whether a plan is approved, and newer statistics say that it
 // breaks limits which nobody has agreed to.
 func LimitsHaveChanged(p Plan) bool { return p.Status == store.StatusApproved && p.LimitsChanged }
@@ -138,9 +128,9 @@ func limitsHold(p store.Plan) error {
 	if !LimitsHaveChanged(p) {
 		return nil
 	}
-	var latest latestFigures
-	if err := json.Unmarshal(p.Latest, &latest); err != nil {
-		return fmt.Errorf("reading how plan %s does: %w", p.ID, err)
+	latest, err := latestOf(p)
+	if err != nil {
+		return err
 	}
 	return refuse(LimitsChanged, fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
 		"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
@@ -160,8 +150,9 @@ func reasons(all []WaitReason) []string {
 type evaluatedPlan struct {
 	id      string
 	figures *evaluatedFigures // nil: they cannot be told
-	breaks  []WaitReason
-	changed bool // there are limits among these that nobody has agreed to
+	breaks  []WaitReason      // that nobody has agreed to
+	agreed  agreement
+	changed bool // it must be approved again
 }
 
 // evaluation is what the store keeps of how another plan does under the statistics of p.
@@ -172,6 +163,7 @@ func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
 	}
 	text, err := json.Marshal(latestFigures{
 		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks),
+		Agreed: e.agreed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding how plan %s does: %w", e.id, err)

@@ -2,7 +2,10 @@ package planning
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/parameters"
 	"plannerd/planner"
@@ -83,29 +86,71 @@ func TestWaitsFor(t *testing.T) {
 }
 
 // TestAgreedLimits: who approved a plan that broke a limit has agreed to that, and to as
-// high a θ.
+// high a θ or as much migration.
 func TestAgreedLimits(t *testing.T) {
-	then := &planner.Plan{Theta: planner.Comparison{After: 0.6}}
+	theta, some := 0.6, MigrationFigures{Keys: 5, State: 50, Fraction: 0.5}
+	then := &planner.Plan{
+		Theta: planner.Comparison{After: 0.6}, Migration: planner.Migration{Keys: 5, State: 50, Fraction: 0.5},
+		Instances: []planner.Load{{Before: 1}},
+	}
+	const both = "theta_worse max_migration"
 	for name, c := range map[string]struct {
-		auto   Auto
-		agreed []string
-		theta  float64
-		breaks []WaitReason
-		want   bool
+		agreed agreement
+		limit  parameters.MigrationLimit
+		want   string
 	}{
-		"nothing is broken":    {AutoWithinLimits, nil, 0.1, nil, false},
-		"a limit is broken":    {AutoWithinLimits, nil, 0.1, []WaitReason{WaitMaxMigration}, true},
-		"which was agreed to":  {AutoWithinLimits, []string{"max_migration"}, 0.1, []WaitReason{WaitMaxMigration}, false},
-		"another was":          {AutoNever, []string{"max_migration"}, 0.1, []WaitReason{WaitThetaWorse}, true},
-		"a higher θ was":       {AutoNever, []string{"theta_worse"}, 0.7, []WaitReason{WaitThetaWorse}, false},
-		"a lower θ was":        {AutoNever, []string{"theta_worse"}, 0.5, []WaitReason{WaitThetaWorse}, true},
-		"limits do not matter": {AutoAlways, nil, 0.1, []WaitReason{WaitMaxMigration}, false},
+		"nothing was":      {agreement{}, parameters.MigrationLimit{Keys: new(int64(1))}, both},
+		"as high a θ was":  {agreement{Theta: &theta}, parameters.MigrationLimit{State: new(1.0)}, "max_migration"},
+		"a lower θ was":    {agreement{Theta: new(0.5)}, parameters.MigrationLimit{State: new(1.0)}, both},
+		"as many keys":     {agreement{Migration: &some}, parameters.MigrationLimit{Keys: new(int64(1))}, "theta_worse"},
+		"as much state":    {agreement{Migration: &some}, parameters.MigrationLimit{State: new(1.0)}, "theta_worse"},
+		"as large a share": {agreement{Migration: &some}, parameters.MigrationLimit{Fraction: new(0.1)}, "theta_worse"},
+		"fewer keys": {agreement{Migration: &MigrationFigures{Keys: 4, State: 99}},
+			parameters.MigrationLimit{Keys: new(int64(1))}, both},
+		"less state": {agreement{Migration: &MigrationFigures{State: 49}},
+			parameters.MigrationLimit{State: new(1.0)}, both},
+		"a smaller share": {agreement{Migration: &MigrationFigures{Keys: 9}},
+			parameters.MigrationLimit{Fraction: new(0.1)}, both},
 	} {
-		p := store.Plan{WaitsFor: c.agreed, Figures: store.Figures{ThetaAfter: c.theta}}
-		rule := Configuration{ApprovalRule: ApprovalRule{Approval: ApprovalOptions{Auto: c.auto}}}
-		if got := rule.limitsChanged(p, then, c.breaks); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		rule := Configuration{ApprovalRule: ApprovalRule{Approval: ApprovalOptions{MaxMigration: &c.limit}}}
+		if got := strings.Join(reasons(rule.breaksBeyond(c.agreed, then)), " "); got != c.want {
+			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestAgreement: an approval agrees to what the plan waited for and to what was said of it
+// by then, and never to less than before.
+func TestAgreement(t *testing.T) {
+	p := store.Plan{Status: store.StatusProposed, WaitsFor: []string{"theta_worse", "max_migration"},
+		Figures: store.Figures{ThetaAfter: 0.5, MigrationKeys: 7, MigrationState: 30, MigrationFraction: 0.3}}
+	show := func() string {
+		a, err := agreedTo(p)
+		if err != nil {
+			return err.Error()
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := show(); got != "{}" {
+		t.Errorf("before an approval: %s", got)
+	}
+	p.Latest = []byte(`{"breaks":["theta_worse","max_migration"],"figures":{"theta":{"before":1,"after":0.6},` +
+		`"migration":{"keys":5,"state":50,"fraction":0.1,"objective":50}}}`)
+	var err error
+	if p.Latest, err = agreeToLatest(p); err != nil || !strings.Contains(string(p.Latest), `"breaks":[]`) {
+		t.Errorf("%s, %v", p.Latest, err)
+	}
+	p.Status = store.StatusApproved
+	if got := show(); got != `{"theta":0.6,"migration":{"fraction":0.3,"keys":7,"objective":50,"state":50}}` {
+		t.Errorf("after it: %s", got)
+	}
+	p.Latest = []byte(`{`)
+	if _, err := agreeToLatest(p); err == nil || !strings.Contains(show(), "reading how plan") {
+		t.Errorf("what is damaged is read: %v, %s", err, show())
 	}
 }
 

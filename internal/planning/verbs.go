@@ -80,7 +80,11 @@ func is(status store.Status) func(store.Plan) bool {
 // changed.
 func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
 	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
-	return s.take(ctx, step, agreed, s.store.ApprovePlan)
+	return s.take(ctx, step, agreed, func(
+		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
+	) (store.Plan, error) {
+		return s.store.ApprovePlan(ctx, id, agreeToLatest, by, guards...)
+	})
 }
 
 // Reject ends a proposed plan.

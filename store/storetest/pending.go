@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,11 +152,17 @@ func underNewerStatistics(t *testing.T, f *fixture) {
 	want(p.ID, "", false)
 	evaluated(p.ID, `{"n":1}`, true)
 	want(p.ID, `{"n":1}`, true)
-	must(f.ApprovePlan(ctx, p.ID, f.by("ann")))(t)
-	want(p.ID, `{"n":1}`, false)
+	wrong := errors.New("unreadable")
+	_, err := f.ApprovePlan(ctx, p.ID, func(store.Plan) ([]byte, error) { return nil, wrong }, f.by("ann"))
+	fails(t, "an agreement that cannot be written", err, wrong)
+	want(p.ID, `{"n":1}`, true)
+	must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) ([]byte, error) {
+		return []byte(strings.Replace(string(p.Latest), "1", "10", 1)), nil
+	}, f.by("ann")))(t)
+	want(p.ID, `{"n":10}`, false)
 	evaluated(p.ID, `{"n":2}`, true)
 	for range 2 { // the second time there is nothing to agree to
-		must(f.ApprovePlan(ctx, p.ID, f.by("bob")))(t)
+		must(f.ApprovePlan(ctx, p.ID, nil, f.by("bob")))(t)
 		want(p.ID, `{"n":2}`, false)
 	}
 	steps := must(f.Transitions(ctx, p.ID))(t)

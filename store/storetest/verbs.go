@@ -38,7 +38,7 @@ type verb struct {
 var verbs = []verb{
 	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
-		return s.ApprovePlan(ctx, id, by, guards...)
+		return s.ApprovePlan(ctx, id, nil, by, guards...)
 	}, store.StatusApproved, []store.Status{store.StatusProposed}, []store.Status{store.StatusApproved}},
 	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
@@ -201,7 +201,7 @@ func allTheWay(t *testing.T, f *fixture) {
 	same(t, "proposed plans", want, p)
 	current(p.ID, store.StatusProposed)
 
-	p, err := f.ApprovePlan(ctx, p.ID, f.by("operator"))
+	p, err := f.ApprovePlan(ctx, p.ID, nil, f.by("operator"))
 	want.Status = store.StatusApproved
 	same(t, "approved plans", want, p)
 	current(p.ID, store.StatusApproved)
@@ -271,7 +271,7 @@ func guardsComeFirst(t *testing.T, f *fixture) {
 	_, err := f.ResolvePlan(t.Context(), p.ID, store.Resolution{}, f.by("x"), func(store.Plan) error { return errGuard })
 	fails(t, "a resolution", err, errGuard)
 	never := func(store.Plan) error { t.Error("a guard is asked about nothing"); return nil }
-	fails(t, "no plan", errorOf(f.ApprovePlan(t.Context(), "none", f.by("x"), never)), store.ErrNotFound)
+	fails(t, "no plan", errorOf(f.ApprovePlan(t.Context(), "none", nil, f.by("x"), never)), store.ErrNotFound)
 }
 
 func operatorGuards(t *testing.T, f *fixture) {

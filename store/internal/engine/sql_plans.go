@@ -155,8 +155,8 @@ func (s Statements) SetLatest(ctx context.Context, operator int64, e store.Evalu
 }
 
 // AgreeToLimits notes that somebody agrees to what newer statistics say of a plan.
-func (s Statements) AgreeToLimits(ctx context.Context, seq int64) error {
-	return s.exec(ctx, `UPDATE plans SET limits_changed = $2 WHERE seq = $1`, seq, false)
+func (s Statements) AgreeToLimits(ctx context.Context, seq int64, latest []byte) error {
+	return s.exec(ctx, `UPDATE plans SET limits_changed = $2, latest = $3 WHERE seq = $1`, seq, false, JSON{&latest})
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.

@@ -11,14 +11,20 @@ import (
 )
 
 // ApprovePlan implements [store.Store].
-func (s *Store) ApprovePlan(ctx context.Context, id string, by store.Transition,
+func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) ([]byte, error), by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
 	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
 		done, err := step(p.Status, store.StatusApproved)
 		if err != nil || done && !p.LimitsChanged {
 			return false, err
 		}
-		if err := q.AgreeToLimits(ctx, p.Seq); err != nil {
+		latest := p.Latest
+		if agree != nil {
+			if latest, err = agree(p.Plan); err != nil {
+				return false, err
+			}
+		}
+		if err := q.AgreeToLimits(ctx, p.Seq, latest); err != nil {
 			return false, err
 		}
 		return true, setStatus(ctx, q, p, store.StatusApproved, by)
