@@ -100,6 +100,15 @@ func TestOperator(t *testing.T) {
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)
 }
 
+// TestOperatorOfRing: what a plan under way would do is said to be planned, and its sizes
+// are of tokens.
+func TestOperatorOfRing(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/operators/products", historyCard+" tbody")
+	p.WaitText(".stat-note", "planned: within")
+	p.WaitUntil(`[...document.querySelectorAll('` + historyCard + ` th')].some((th) => th.textContent.trim() === 'Tokens')`)
+}
+
 // TestOperatorChart: a click anywhere in a chart opens the plan of the interval there.
 func TestOperatorChart(t *testing.T) {
 	site := browsertest.Filled(t)

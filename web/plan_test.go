@@ -294,6 +294,7 @@ func TestHeadline(t *testing.T) {
 	p.WaitText(".plan-headline", fmt.Sprintf("moves %.3g %% of all state", 100*worse.Migration.Fraction))
 	p.WaitText(".plan-headline .warn", "θ was within its limit of 300 % already and gets worse")
 	p.WaitFor(".stat.warn .mark.bad")
+	p.WaitUntil(`[...document.querySelectorAll('.stat-note')].some((e) => /of all state; .*has to/.test(e.textContent))`)
 	p.Click(".plan-decision .primary")
 	p.WaitText("dialog .toned.warn", "already and gets worse")
 	p.Axe()
@@ -328,7 +329,7 @@ func TestConcerns(t *testing.T) {
 	// Where the plan sends a key, all is even by now.
 	tell(t, http.MethodPost, operator+"/plans?interval=2", "", rows(header+"a,5,9,0\nb,5,1,0\nc,10,9,1\nd,10,9,2\ne,10,9,3\n"), nil)
 	renew(p)
-	const again = "has to be approved again: by newer data it leaves θ above its limit, and worse than it was"
+	const again = "has to be approved again: by newer data it leaves θ above its limit and worse"
 	p.WaitText(".plan-headline .toned.warn", again)
 	p.WaitText(".plan-standing .toned.bad", "cannot be started")
 	p.Goto("/")

@@ -151,6 +151,7 @@ func TestWhatIfEqual(t *testing.T) {
 		[]string{"migration", "theta", "table"}) {
 		t.Errorf("the axes are %v", axes)
 	}
+	p.WaitFor(`.whatif-table th .term[title*="copied"]`)
 	p.Fill(".whatif-most input", "3")
 	p.WaitUntil(`[...document.querySelectorAll('.whatif-table th')].some((th) => th.innerText.startsWith('θ after'))`)
 	p.WaitText(".card-aside", "40 plans shown")

@@ -60,10 +60,8 @@ export function Marks({ theta, bound }) {
 export const Course = ({ theta, bound }) =>
   theta.before === theta.after
     ? html`<strong class="toned ${judge(theta, bound).tone}">${percent(theta.after)}</strong>`
-    : html`<span class="nowrap">
-        <span class="muted">${percent(theta.before)} →</span>
-        ${' '}<strong class="toned ${judge(theta, bound).tone}">${percent(theta.after)}</strong>
-      </span>`
+    : html`<span class="muted nowrap">${percent(theta.before)} →</span>
+        ${' '}<strong class="toned nowrap ${judge(theta, bound).tone}">${percent(theta.after)}</strong>`
 
 /**
  * What becomes of θ, in a sentence without its end.

@@ -4,6 +4,7 @@ import { count, percent } from './format.js'
 import { html } from './html.js'
 import { judge } from './judge.js'
 import { link } from './route.js'
+import { movesOn } from './words.js'
 
 /** @typedef {NonNullable<API['Latest']>} Newer */
 
@@ -13,8 +14,7 @@ import { link } from './route.js'
  * @param {Pick<AnyPlan, 'status' | 'latest'>} plan
  * @returns {Newer | null}
  */
-export const newerOf = ({ status, latest }) =>
-  latest && ['proposed', 'approved', 'applying', 'aborting'].includes(status ?? '') ? latest : null
+export const newerOf = ({ status, latest }) => (latest && movesOn(status) ? latest : null)
 
 /**
  * In a few words: "newer data: 16.9 %, above".

@@ -31,6 +31,8 @@ const meanings = {
   'Input hash': 'The same for the same statistics.',
   Cost: 'The load that a key causes in an interval.',
   State: 'How much must be copied when a key moves.',
+  Pareto: 'Marked are the plans that no other one beats in θ, migrated state and table size at once.',
+  'Share of state': 'The state that has to be copied, of all state.',
   'Pareto front': 'The plans that no other one beats in θ, migrated state and table size at once.',
 }
 

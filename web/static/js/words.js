@@ -19,6 +19,13 @@ export const statusWords = {
 /** The statuses that a plan can be asked for by, in the order of its life. */
 export const statuses = Object.keys(statusWords)
 
+/**
+ * Whether a plan of a status can still become another one.
+ *
+ * @param {string | undefined} status
+ */
+export const movesOn = (status) => ['proposed', 'approved', 'applying', 'aborting'].includes(status ?? '')
+
 /** @type {Record<string, string>} */
 const causeWords = {
   balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
@@ -53,7 +60,7 @@ const waitWords = {
   statistics_too_small: 'it was made of suspiciously small statistics',
   approval_required: 'every plan of this operator does',
   table_limit: 'its table exceeds the limit',
-  theta_worse: 'it leaves θ above its limit, and worse than it was',
+  theta_worse: 'it leaves θ above its limit and worse',
   max_migration: 'it moves more than may move without approval',
 }
 
@@ -66,17 +73,19 @@ export const waitReasons = (codes) => codes.map((code) => waitWords[code] ?? cod
 
 /**
  * What whoever decides must know of a plan beside its figures, in a part of a sentence; empty if there is nothing.
+ * said are the reasons that are told already.
  *
  * @param {Partial<Pick<PlanSummary, 'status' | 'waits_for' | 'limits_changed' | 'latest'>>} plan
+ * @param {string[]} [said]
  */
-export function concern({ status, waits_for: reasons = [], limits_changed: changed, latest }) {
+export function concern({ status, waits_for: reasons = [], limits_changed: changed, latest }, said = []) {
   if (changed) return `has to be approved again: by newer data ${waitReasons(latest?.breaks ?? [])}`
-  const own = reasons.filter((code) => code !== 'approval_required')
+  const own = reasons.filter((code) => code !== 'approval_required' && !said.includes(code))
   return status === 'proposed' && own.length > 0 ? `waits as ${waitReasons(own)}` : ''
 }
 
 /** @param {string} text */
-export const capital = (text) => text[0].toUpperCase() + text.slice(1)
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** @type {Record<string, string>} */
 export const reasonWords = {

@@ -80,7 +80,7 @@ export default function WhatIf({ query }) {
     <div class="title">
       <h1>What if</h1>
       <p class="muted whatif-lead">
-        Plans of one interval under other strategies and limits, side by side. Nothing is stored.
+        Plans of one interval under other strategies and limits, side by side. Nothing is stored but what you propose.
       </p>
     </div>
     ${dropping && html`<p class="whatif-drop" aria-hidden="true">Drop the file to ask about it</p>`}

@@ -2,6 +2,7 @@
 // form, in the address and in a request.
 
 import { html, useId } from '../../html.js'
+import { capital } from '../../words.js'
 
 /** @import { Context } from './question.js' */
 
@@ -561,10 +562,7 @@ function Control({ of: p, value, change, context }) {
   const control =
     p.kind === 'choice'
       ? html`<select id=${id} value=${value} onChange=${(e) => change(e.currentTarget.value)}>
-          ${
-            !choices.some(([v]) => v === own) &&
-            html`<option value="">${own.charAt(0).toUpperCase() + own.slice(1)}</option>`
-          }
+          ${!choices.some(([v]) => v === own) && html`<option value="">${capital(own)}</option>`}
           ${choices.map(([v, words]) => html`<option value=${v === own ? '' : v} key=${v}>${words}</option>`)}
         </select>`
       : html`<input

@@ -2,6 +2,7 @@
 
 import { count, counted, exactly, percent } from '../../format.js'
 import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strategies.js'
+import { capital } from '../../words.js'
 import { schemeWords } from '../operator/page.js'
 
 /** @import { Parameter } from '../../strategies.js' */
@@ -181,7 +182,7 @@ function rowOf(p, o) {
  * @returns {string}
  */
 function exactText(p, value) {
-  if (value === null) return p.none ? p.none[0].toUpperCase() + p.none.slice(1) : ''
+  if (value === null) return capital(p.none ?? '')
   if (p.type === 'duration') return span(value)
   if (p.type === 'number') return p.unit === 'share' ? exactPercent(value) : exactly(value)
   if (p.type !== 'migration_limit') return textOf(p, value)

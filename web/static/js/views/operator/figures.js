@@ -5,7 +5,7 @@ import { html } from '../../html.js'
 import { Course, isWithin, judge, Marks } from '../../judge.js'
 import { Stats } from '../../parts.js'
 import { link } from '../../route.js'
-import { certificate, tableOf } from '../../words.js'
+import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
 /**
@@ -44,7 +44,7 @@ function theta({ plan, any }) {
     note: html`${
       plan === null
         ? 'before planning: its plan came to nothing, '
-        : html`<${Marks} theta=${plan.theta} bound=${bound} />${' '}`
+        : html`${movesOn(plan.status) && 'planned: '}<${Marks} theta=${plan.theta} bound=${bound} />${' '}`
     }${to(any)}`,
   }
 }

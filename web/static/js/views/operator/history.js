@@ -7,7 +7,7 @@ import { Card, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
-import { cause, statuses, statusWords, tableOf } from '../../words.js'
+import { capital, cause, statuses, statusWords, tableOf } from '../../words.js'
 import { usePlans } from './plans.js'
 
 const step = 50
@@ -70,9 +70,6 @@ function Filters({ status, interval, wrong }) {
   `
 }
 
-/** @param {string} text */
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1)
-
 /** @param {{ filtered: boolean }} props */
 const None = ({ filtered }) => html`<${Empty} title=${filtered ? 'No plan is like that' : 'No plans are kept'}>
   ${
@@ -119,6 +116,8 @@ const causeShort = {
   nothing_movable: 'nothing movable',
 }
 
+const sizes = 'Sizes' // the head of a column that is called by its unit
+
 /** @type {{ head: string, of: (p: PlanSummary) => Children, number?: boolean }[]} */
 const columns = [
   {
@@ -161,7 +160,7 @@ const columns = [
   },
   { head: 'Gap', number: true, of: (p) => gapOf(p.certificate) },
   {
-    head: 'Table',
+    head: sizes,
     number: true,
     of: (p) =>
       html`
@@ -197,6 +196,8 @@ function gapOf(proof) {
  */
 function Table({ rows }) {
   useStateUnit()
+  /** @param {string} head */
+  const named = (head) => (head === sizes ? capital(tableOf(rows[0]).unit) : head)
   return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Plans, newest first">
     <table role="table">
       <caption class="visually-hidden">Plans, newest first</caption>
@@ -205,7 +206,7 @@ function Table({ rows }) {
           ${columns.map(
             (c) =>
               html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>
-                ${explained(c.head)}
+                ${explained(named(c.head))}
               </th>`,
           )}
         </tr>
@@ -216,7 +217,7 @@ function Table({ rows }) {
             html`<tr role="row" key=${p.id}>
               ${columns.map(
                 (c) =>
-                  html`<td role="cell" class=${c.number ? 'number' : ''} data-head=${c.head} key=${c.head}>
+                  html`<td role="cell" class=${c.number ? 'number' : ''} data-head=${named(c.head)} key=${c.head}>
                     ${c.of(p)}
                   </td>`,
               )}

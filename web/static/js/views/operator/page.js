@@ -145,11 +145,12 @@ function Now({ operator: o, plan: known }) {
 function Does({ plan }) {
   const bound = plan.parameters.theta_max
   const newer = newerOf(plan)
+  const waits = concern(plan, ['theta_worse'])
   return html`<p class="operator-does">
     <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
     ; ${percent(plan.migration.fraction)} of all state moves
     ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
-    ${concern(plan) && html`; <span class="toned warn">${concern(plan)}</span>`}.
+    ${waits && html`; <span class="toned warn">${waits}</span>`}.
   </p>`
 }
 

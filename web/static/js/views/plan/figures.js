@@ -76,7 +76,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
 function PlanStats({ plan }) {
   const table = tableOf(plan)
   const limit = plan.parameters.table_limit
-  const { keys, state: moved, fraction } = plan.migration
+  const { keys, state: moved, fraction, forced } = plan.migration
   return html`<${Stats}
     items=${[
       {
@@ -89,7 +89,9 @@ function PlanStats({ plan }) {
         label: 'Migration',
         value: keys === 0 && moved === 0 ? 'None' : state(moved),
         note:
-          keys === 0 && moved === 0 ? 'everything stays' : `${counted(keys, 'key')}, ${percent(fraction)} of all state`,
+          keys === 0 && moved === 0
+            ? 'everything stays'
+            : `${counted(keys, 'key')}, ${percent(fraction)} of all state${forcedWords(forced, moved)}`,
       },
       {
         label: table.name,
@@ -106,6 +108,15 @@ function PlanStats({ plan }) {
     ]}
   />`
 }
+
+/**
+ * How much of what moves has to, whatever the plan: off instances that were removed, or after a changed hash.
+ *
+ * @param {API['ForcedMigration'] | undefined} forced
+ * @param {number} moved
+ */
+const forcedWords = (forced, moved) =>
+  !forced || forced.keys === 0 ? '' : forced.state === moved ? '; all of it has to' : `; ${state(forced.state)} has to`
 
 /**
  * What there is without a limit, by its unit.

@@ -30,21 +30,22 @@ export function Headline({ plan }) {
   const bound = plan.parameters.theta_max
   const does = [
     added.length > 0 && `adds ${named(added)}`,
-    drained.length > 0 && `empties ${named(drained)}, removed`,
+    drained.length > 0 && `empties ${named(drained)}, to be removed`,
     movement(plan),
   ].filter(Boolean)
   const table = plan.table_within_limit === false && tableOf(plan)
+  const waits = concern(plan, ['theta_worse', 'table_limit'])
   return html`<p class="plan-headline">
     ${capital(does.join('; '))};${' '}
     <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
     ${
       table &&
       html`; <span class="toned bad">
-        the table exceeds its limit: ${counted(table.size_after, 'entry', 'entries')} of
-        ${' '}${count(plan.parameters.table_limit)}
+        the table exceeds its limit: ${counted(table.size_after, 'entry', 'entries')}
+        , ${count(plan.parameters.table_limit)} allowed
       </span>`
     }
     ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
-    ${concern(plan) && html`; <span class="toned warn">${concern(plan)}</span>`}.
+    ${waits && html`; <span class="toned warn">${waits}</span>`}.
   </p>`
 }

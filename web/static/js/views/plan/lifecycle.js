@@ -5,7 +5,7 @@ import { count, counted, duration, some } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
-import { statusWords, tableOf, waitReasons } from '../../words.js'
+import { movesOn, statusWords, tableOf, waitReasons } from '../../words.js'
 
 /**
  * @import { Resource as Watched } from '../../api.js'
@@ -15,13 +15,6 @@ import { statusWords, tableOf, waitReasons } from '../../words.js'
 /** @typedef {Watched<API['TransitionList']>} Steps */
 
 const quietly = 10_000 // milliseconds between two reports of progress that are read out
-
-/**
- * Whether a plan of a status can still become another one.
- *
- * @param {string} status
- */
-export const movesOn = (status) => ['proposed', 'approved', 'applying', 'aborting'].includes(status)
 
 /**
  * What a plan waits for, or what became of it.

@@ -5,6 +5,7 @@ import { amount, count, counted, exactly, percent, some, state, stateOnly } from
 import { html, useMemo } from '../../html.js'
 import { Card } from '../../parts.js'
 import { setQuery } from '../../route.js'
+import { capital } from '../../words.js'
 import { Choice } from './choice.js'
 
 /** @import { Option, Palette } from '../../chart.js' */
@@ -167,7 +168,7 @@ function verdict(rows) {
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
   for (const mark of ['removed', 'frozen', 'carried', 'not reported']) {
     const marked = rows.filter((r) => r.marks.includes(mark))
-    if (marked.length > 0) out.push(`${mark[0].toUpperCase()}${mark.slice(1)}: ${some(marked.map((r) => r.id))}.`)
+    if (marked.length > 0) out.push(`${capital(mark)}: ${some(marked.map((r) => r.id))}.`)
   }
   return out.join(' ')
 }
@@ -278,8 +279,10 @@ function chart(p, width, rows, relative, thetaMax) {
  * @param {number} x
  * @param {(x: number) => string} [format]
  */
-const signed = (x, format = percent) =>
-  Math.abs(x - 1) < 5e-5 ? '±0 %' : `${x > 1 ? '+' : '−'}${format(Math.abs(x - 1))}`
+const signed = (x, format = percent) => {
+  const size = format(Math.abs(x - 1))
+  return Math.abs(x - 1) < 5e-5 || Number.parseFloat(size) === 0 ? '±0 %' : `${x > 1 ? '+' : '−'}${size}`
+}
 
 /**
  * What a row is above or below its fair load; without any load nobody is.

@@ -264,7 +264,7 @@ function option(p, width, results, axes) {
       itemHeight: roomy ? 140 : 120,
       ...(roomy ? { right: 4, top: 70 } : { orient: 'horizontal', left: 'center', bottom: 0 }),
     },
-    graphic: wide
+    graphic: roomy
       ? [
           {
             type: 'text',

@@ -5,6 +5,7 @@ import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../h
 import { Card, Empty } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
+import { explained } from '../../terms.js'
 import { nameOf } from './ask.js'
 import {
   differences,
@@ -195,7 +196,7 @@ function Head({ column: c, by, direction }) {
       class="sort"
       onClick=${() => setQuery({ rank: c.id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
     >
-      ${c.head}
+      ${explained(c.head)}
       <span aria-hidden="true" class="arrow">${sortedBy ? (direction === 'desc' ? '▼' : '▲') : ''}</span>
     </button>
   </th>`
