@@ -274,7 +274,7 @@ func loads(s *planner.Snapshot) []float64 {
 }
 
 // checkError recounts the error of the estimated loads, before and after.
-func checkError(c *compact.Compression, p *compact.Plan) error {
+func checkError(c *compact.Compression, p *compact.KeyPlan) error {
 	s := c.Keys
 	if len(p.Error) != len(s.Instances) {
 		return fmt.Errorf("%d errors of %d instances", len(p.Error), len(s.Instances))

@@ -9,8 +9,8 @@ import (
 	"plannerd/planner"
 )
 
-// Plan is a plan of keys that was made of their classes.
-type Plan struct {
+// KeyPlan is a plan of keys that was made of their classes.
+type KeyPlan struct {
 	*planner.Plan
 	// Classes is what the strategy decided about the items, without a certificate.
 	Classes *planner.Plan
@@ -25,7 +25,7 @@ type Plan struct {
 // help, the strategy plans on the keys themselves. All of this shares the work budget,
 // and whatever is cut short ends it: a plan with the work units of this one as its
 // budget is the same. The error is a [planner.InputError] or [planner.ErrStopped].
-func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
+func (c *Compression) Plan(strategy string, o planner.Options) (*KeyPlan, error) {
 	coarse := o
 	coarse.Certificate = planner.CertificateOff
 	classes, err := planner.Run(strategy, c.Items, coarse)
@@ -61,7 +61,7 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*Plan, error) {
 	}
 	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, w.used
 	plan.EndReason = cmp.Or(w.end, planner.EndCompleted)
-	return &Plan{plan, classes, c.errors(plan)}, nil
+	return &KeyPlan{plan, classes, c.errors(plan)}, nil
 }
 
 // work is what was done under a budget.
@@ -103,7 +103,7 @@ func goalsMet(p *planner.Plan) []planner.Constraint {
 }
 
 // GreatestError is the greatest error of any instance.
-func (p *Plan) GreatestError() (greatest planner.Comparison) {
+func (p *KeyPlan) GreatestError() (greatest planner.Comparison) {
 	for _, e := range p.Error {
 		greatest.Before, greatest.After = max(greatest.Before, e.Before), max(greatest.After, e.After)
 	}

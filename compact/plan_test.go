@@ -191,7 +191,7 @@ func unseen(s *planner.Snapshot, o planner.Options) float64 {
 }
 
 // describe writes a plan in keys and ids.
-func describe(p *compact.Plan) []string {
+func describe(p *compact.KeyPlan) []string {
 	id := func(d int32) int32 { return p.Snapshot.Instances[d].ID }
 	var out []string
 	for _, m := range p.Moves {
@@ -322,7 +322,7 @@ func TestPlansWithWorkBudgets(t *testing.T) {
 }
 
 // repeats checks that the work units of a plan that was cut short repeat it.
-func repeats(t *testing.T, z *compact.Compression, strategy string, o planner.Options, p *compact.Plan) {
+func repeats(t *testing.T, z *compact.Compression, strategy string, o planner.Options, p *compact.KeyPlan) {
 	t.Helper()
 	o.WorkBudget, o.Stop = max(1, p.WorkUnits), nil
 	again, err := z.Plan(strategy, o)

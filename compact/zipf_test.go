@@ -117,7 +117,7 @@ func TestFinestPlansAreAsGood(t *testing.T) {
 	}
 }
 
-func compareFinest(t *testing.T, what string, got *compact.Plan, want *planner.Plan) {
+func compareFinest(t *testing.T, what string, got *compact.KeyPlan, want *planner.Plan) {
 	t.Logf("%s: θ %.5f, table %d, M %.5f; on keys %.5f, %d, %.5f", what, got.Theta.After, got.TableAfter,
 		got.Migration.Fraction,
 		want.Theta.After, want.TableAfter, want.Migration.Fraction)

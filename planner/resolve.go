@@ -143,6 +143,34 @@ func (s *Statistics) validateColumns() error {
 	return nil
 }
 
+// ValidateAmounts reports the first row whose key is empty, or whose cost or state is
+// out of range, as an [InputError]. [NewSnapshot] does so, too; other schemes than
+// routing tables take these three columns alone.
+func (s *Statistics) ValidateAmounts() error {
+	if err := s.validateColumns(); err != nil {
+		return err
+	}
+	for i := range s.Len() {
+		if len(s.Keys.At(i)) == 0 {
+			return InvalidRow(i, "key", "must not be empty")
+		}
+		if err := s.validateAmounts(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Statistics) validateAmounts(row int) error {
+	switch {
+	case !isAmount(s.Cost[row]):
+		return InvalidRow(row, "cost", mustBeAmount)
+	case s.State != nil && !isAmount(s.State[row]):
+		return InvalidRow(row, "state", mustBeAmount)
+	}
+	return nil
+}
+
 // mergeInstances lists the instances of the committed and of the target
 // configuration.
 func (r *resolver) mergeInstances() {
@@ -216,11 +244,8 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	bad := func(field, detail string) (bool, error) {
 		return false, InvalidRow(i, field, detail)
 	}
-	if !isAmount(r.stats.Cost[i]) {
-		return bad("cost", mustBeAmount)
-	}
-	if r.stats.State != nil && !isAmount(r.stats.State[i]) {
-		return bad("state", mustBeAmount)
+	if err := r.stats.validateAmounts(i); err != nil {
+		return false, err
 	}
 	key, hash := r.stats.Keys.At(i), r.stats.Keys.Hash(i)
 	reported := at(r.stats.HashInstance, i, NoInstance)

@@ -21,7 +21,7 @@ type driver struct {
 	needKeys []string // the flags given that say something about keys
 	// What came of compacting the keys that were planned on last.
 	compacted *compact.Compression
-	planned   *compact.Plan
+	planned   *compact.KeyPlan
 }
 
 func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {

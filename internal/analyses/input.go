@@ -55,6 +55,11 @@ func (in *Input) Len() int {
 	return in.Keys.Len()
 }
 
+// statistics are the columns of the keys.
+func (in *Input) statistics() *planner.Statistics {
+	return &planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}
+}
+
 // Bytes is how much memory the input holds, of a nil one 0.
 func (in *Input) Bytes() int64 {
 	if in == nil {

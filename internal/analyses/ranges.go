@@ -206,11 +206,6 @@ func (a *rangesJob) present() error {
 	return nil
 }
 
-// statistics are the keys as package ranges knows them.
-func (a *rangesJob) statistics() ranges.Statistics {
-	return ranges.Statistics{Keys: a.input.Keys, Cost: a.input.Cost, State: a.input.State}
-}
-
 // divideFirst makes the present division where none was posted: by quantiles.
 func (a *rangesJob) divideFirst() error {
 	if a.owners != nil || a.r.Event == EventCreate {
@@ -238,9 +233,9 @@ func (a *rangesJob) divideFirst() error {
 func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower,
 	o ranges.Options) (*ranges.Division, error) {
 	if a.sketch == nil {
-		return ranges.PlanKeys(a.statistics(), owners, followers, o)
+		return ranges.DivideKeys(a.input.statistics(), owners, followers, o)
 	}
-	d, err := ranges.Plan(a.sketch, owners, followers, o)
+	d, err := ranges.Divide(a.sketch, owners, followers, o)
 	if err == nil {
 		a.account(d)
 	}

@@ -124,7 +124,7 @@ func (a *rangesJob) actualError() float64 {
 
 // account adds the keys up that a plan by the sketch deals with.
 func (a *rangesJob) account(d *ranges.Division) {
-	place := make(map[int32]*ranges.Load, len(d.Followers))
+	place := make(map[int32]*ranges.FollowerLoad, len(d.Followers))
 	for i, f := range d.Followers {
 		place[f.ID] = &d.Loads[i]
 	}

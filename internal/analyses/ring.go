@@ -27,9 +27,9 @@ func RunRing(ctx context.Context, in *Input, r RingRequest, progress Progress) (
 type ringJob struct {
 	job
 	r       RingRequest
-	members []ring.Member // as posted
-	load    *ring.Load    // nil without an input
-	queues  []float64     // of the nodes that do not join; nil: not known
+	members []ring.Member       // as posted
+	load    *planner.Statistics // nil without an input
+	queues  []float64           // of the nodes that do not join; nil: not known
 	out     *RingResult
 }
 
@@ -84,7 +84,7 @@ const mostTokens = 1 << 22
 func (a *ringJob) needInput() error {
 	r := &a.r
 	if a.input != nil {
-		a.load = &ring.Load{Keys: a.input.Keys, Cost: a.input.Cost, State: a.input.State}
+		a.load = a.input.statistics()
 		return nil
 	}
 	for _, x := range []struct {
@@ -237,7 +237,7 @@ func (a *ringJob) plan() error {
 	if a.r.Method == ring.Fitted {
 		limit = a.r.NodeTokenLimit
 	}
-	p, err := ring.NewPlan(a.members, a.load, ring.PlanOptions{
+	p, err := ring.Rebalance(a.members, a.load, ring.RebalanceOptions{
 		ThetaMax: *a.r.ThetaMax, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds, TokenLimit: limit,
 		MaxStates: a.r.MaxStates, Stop: a.stop, Progress: a.tell("plan"),
 	})

@@ -69,7 +69,7 @@ func (j job) tell(phase string) func(done, total int64) {
 func (j job) failure(err error, renamed map[string]string) error {
 	var input *planner.InputError
 	switch {
-	case errors.Is(err, planner.ErrStopped), errors.Is(err, grouping.ErrStopped):
+	case errors.Is(err, planner.ErrStopped):
 		if ended := j.ctx.Err(); ended != nil {
 			return ended
 		}

@@ -76,13 +76,13 @@ func TestRing(t *testing.T) {
 	// The figures are those of the package, also those that are computed here.
 	members := []ring.Member{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 16}, {ID: 2, Tokens: 16, Leaves: true},
 		{ID: 3, Tokens: 16, Capacity: 2}, {ID: 9, Tokens: 16, Joins: true}}
-	load := &ring.Load{Keys: in.Keys, Cost: in.Cost, State: in.State}
+	load := &planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}
 	want, err := ring.Rescale(members, load)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkChange(t, "rescale", r.Rescale, &want.Change, want.Effect)
-	plan, err := ring.NewPlan(members, load, ring.PlanOptions{ThetaMax: 0.1})
+	plan, err := ring.Rebalance(members, load, ring.RebalanceOptions{ThetaMax: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,13 +263,13 @@ func TestRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, nil,
+	first, err := ranges.DivideKeys(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, nil,
 		[]ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}, ranges.Options{Method: ranges.Quantile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, method := range []ranges.Method{ranges.MinMovement, ranges.Quantile} {
-		want, err := ranges.PlanKeys(ranges.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, first.After,
+		want, err := ranges.DivideKeys(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, first.After,
 			[]ranges.Follower{{ID: 0}, {ID: 4, Status: ranges.Joined}, {ID: 1}, {ID: 2}, {ID: 3}},
 			ranges.Options{Method: method, ThetaMax: DefaultThetaMax})
 		if err != nil {

@@ -32,7 +32,7 @@ func RunSchemes(ctx context.Context, in *Input, r SchemesRequest, progress Progr
 	if err != nil {
 		return nil, j.failure(err, nil)
 	}
-	c, err := schemes.Compare(schemes.Load{Keys: j.input.Keys, Cost: j.input.Cost, State: j.input.State}, stream, o)
+	c, err := schemes.Compare(j.input.statistics(), stream, o)
 	if err != nil {
 		return nil, j.failure(err, nil)
 	}

@@ -28,7 +28,7 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Para
 		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
 	}
 	begin := time.Now()
-	var compacted *compact.Plan
+	var compacted *compact.KeyPlan
 	ctx, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
 	plan, err := e.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {

@@ -68,7 +68,7 @@ func TestOwnersRoundTrip(t *testing.T) {
 
 // difference is what the library says about two divisions.
 func difference(before owners, after ranges.Owners) *ranges.Division {
-	p := &ranges.Division{Followers: []ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}}, Loads: make([]ranges.Load, 3)}
+	p := &ranges.Division{Followers: []ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}}, Loads: make([]ranges.FollowerLoad, 3)}
 	lows := [][]byte{{}, {0}, {1}, {2}, {3}, nil}
 	for i, low := range lows[:5] {
 		from, _ := ranges.Owners(before).Find(low)

@@ -25,8 +25,8 @@ type RingParameters struct {
 }
 
 // options are those of a plan of the ring for so many instances, without Stop.
-func (p *RingParameters) options(thetaMax float64, instances int) ring.PlanOptions {
-	o := ring.PlanOptions{
+func (p *RingParameters) options(thetaMax float64, instances int) ring.RebalanceOptions {
+	o := ring.RebalanceOptions{
 		ThetaMax: min(thetaMax, planner.MaxAmount), Method: p.Method, Policy: ring.Policy{Tau: p.Tau}, MaxRounds: p.MaxRounds,
 	}
 	if p.Method == ring.Fitted {

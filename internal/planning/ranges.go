@@ -73,8 +73,7 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	if len(held) > 0 { // to create a division takes no time
 		o.Stop = stop
 	}
-	p, err := ranges.PlanKeys(
-		ranges.Statistics{Keys: st.Keys, Cost: st.Cost, State: st.State}, ranges.Owners(held), rangeFollowers(b, held), o)
+	p, err := ranges.DivideKeys(st.Statistics, ranges.Owners(held), rangeFollowers(b, held), o)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func newPlanInput(in *Statistics, target planner.Configuration, from planner.Bas
 }
 
 // planCompact plans on the compact form of the keys.
-func (in *planInput) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.Plan, error) {
+func (in *planInput) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
 	options := p.Options()
 	if in.compression == nil || in.compressed != options {
 		if err := in.checkScales(options.Scales); err != nil {
@@ -150,7 +150,7 @@ func countOf(records []compact.Record) (n int64) {
 }
 
 // compacted notes that the plan was made on the compact form of its keys.
-func (o *PlanResult) compacted(c *compact.Compression, p *compact.Plan) {
+func (o *PlanResult) compacted(c *compact.Compression, p *compact.KeyPlan) {
 	degree, worst := int32(c.Degree), p.GreatestError()
 	o.loadErrors = p.Error
 	o.compaction = &Compaction{

@@ -84,7 +84,7 @@ func (ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, e
 	members := ringMembers(b, held)
 	o := b.newest.Ring.options(b.newest.ThetaMax, len(members))
 	o.Stop = stop
-	p, err := ring.NewPlan(members, &ring.Load{Keys: st.Keys, Cost: st.Cost, State: st.State}, o)
+	p, err := ring.Rebalance(members, st.Statistics, o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func ringMembers(b *base, held tokens) []ring.Member {
 	return members
 }
 
-func arcsOf(p *ring.Plan) []statsio.ArcMove {
+func arcsOf(p *ring.Rebalancing) []statsio.ArcMove {
 	arcs := make([]statsio.ArcMove, len(p.Change.Arcs))
 	reasons := map[[2]int32]planner.Reason{} // they depend on the instances only
 	for i, a := range p.Change.Arcs {

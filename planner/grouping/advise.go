@@ -121,7 +121,7 @@ type DemandingKey struct {
 // Advise looks for the smallest number of choices with which partial key grouping
 // keeps the imbalance of the stream within a target. Progress counts messages
 // against the most that the search can take; the last call says that all is done.
-// Errors are those of [AdviceOptions.Validate], and ErrStopped.
+// Errors are those of [AdviceOptions.Validate], and planner.ErrStopped.
 func Advise(s *Stream, o AdviceOptions) (*Advice, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

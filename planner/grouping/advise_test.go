@@ -115,7 +115,7 @@ func TestAdviceStopsAndTells(t *testing.T) {
 	var asked atomic.Int64
 	o := AdviceOptions{Options: Options{Workers: 10}, Target: 1e-3}
 	o.Options.Stop = func() bool { return asked.Add(1) > 40 }
-	if _, err := Advise(s, o); !errors.Is(err, ErrStopped) {
+	if _, err := Advise(s, o); !errors.Is(err, planner.ErrStopped) {
 		t.Error(err)
 	}
 	last, most := int64(0), int64(0)

@@ -1,14 +1,10 @@
 package grouping
 
 import (
-	"errors"
 	"slices"
 
 	"plannerd/planner"
 )
-
-// ErrStopped is returned when Options.Stop asked to stop.
-var ErrStopped = errors.New("grouping: stopped before the analysis was complete")
 
 // The bounds of what can be simulated: within them no sum overflows.
 const (
@@ -137,7 +133,7 @@ type Options struct {
 	Epsilon *float64
 	// Points bounds the number of points of the series, ≥ 0. Nil: DefaultPoints.
 	Points *int
-	// Stop is asked now and then; true ends the run with ErrStopped. Nil: never.
+	// Stop is asked now and then; true ends the run with planner.ErrStopped. Nil: never.
 	Stop func() bool
 	// Progress is told now and then how many messages of how many are done. Nil:
 	// nobody.

@@ -1,7 +1,9 @@
 package grouping
 
+import "plannerd/planner"
+
 // Run sends the stream through the sources to the workers and reports what came
-// of it. Errors are those of [Options.Validate], and ErrStopped.
+// of it. Errors are those of [Options.Validate], and planner.ErrStopped.
 func Run(s *Stream, o Options) (*Result, error) {
 	r, err := prepare(s, o)
 	if err != nil {
@@ -168,7 +170,7 @@ func (r *run) simulate() error {
 	to, other := make([]int32, blockMessages), make([]int32, blockMessages)
 	for c := r.s.read(r.o.Sources); ; {
 		if r.o.stopped() {
-			return ErrStopped
+			return planner.ErrStopped
 		}
 		keys, sources := c.next()
 		n := len(keys)

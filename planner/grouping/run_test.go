@@ -380,11 +380,11 @@ func TestStopAndProgress(t *testing.T) {
 	}
 	asked := 0
 	stop := func() bool { asked++; return asked > 30 }
-	if _, err := Compare(s, runs, stop, nil); !errors.Is(err, ErrStopped) || asked != 31 {
+	if _, err := Compare(s, runs, stop, nil); !errors.Is(err, planner.ErrStopped) || asked != 31 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
 	if _, err := Generate(Frequencies{Keys: numbered(3), Count: counts, Order: Independent,
-		Stop: func() bool { return true }}); !errors.Is(err, ErrStopped) {
+		Stop: func() bool { return true }}); !errors.Is(err, planner.ErrStopped) {
 		t.Error(err)
 	}
 }

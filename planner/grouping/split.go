@@ -3,6 +3,8 @@ package grouping
 import (
 	"cmp"
 	"slices"
+
+	"plannerd/planner"
 )
 
 // split is the best that any splitting of keys over their candidates can do.
@@ -37,7 +39,7 @@ type splitting struct {
 }
 
 // leastMaxLoad finds T* for keys with these counts, messages in all. An empty
-// row has all workers. The error is ErrStopped.
+// row has all workers. The error is planner.ErrStopped.
 func leastMaxLoad(table candidates, counts []int64, workers int, messages int64, stopped func() bool) (split, error) {
 	s := newSplitting(newGroups(table, counts, workers), messages)
 	s.sweep()
@@ -51,7 +53,7 @@ func (s *splitting) solve(sweeps int, stopped func() bool) (split, error) {
 	for i := 0; slices.Max(s.loads) > s.limit; i++ {
 		switch {
 		case stopped():
-			return split{}, ErrStopped
+			return split{}, planner.ErrStopped
 		case i < sweeps:
 			s.sweep()
 		case s.reach():

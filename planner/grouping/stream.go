@@ -95,7 +95,7 @@ type Frequencies struct {
 	Messages int64
 	// Seed decides the order.
 	Seed uint64
-	// Stop is asked now and then; true ends the generation with ErrStopped. Nil:
+	// Stop is asked now and then; true ends the generation with planner.ErrStopped. Nil:
 	// never.
 	Stop func() bool
 }
@@ -127,7 +127,7 @@ func Generate(f Frequencies) (*Stream, error) {
 			s.counts[k]++
 		}
 		if f.Stop != nil && f.Stop() {
-			return nil, ErrStopped
+			return nil, planner.ErrStopped
 		}
 	}
 	s.summarize()

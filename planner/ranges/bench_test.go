@@ -119,10 +119,10 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-func BenchmarkPlanKeys(b *testing.B) {
+func BenchmarkDivideKeys(b *testing.B) {
 	s := benchmarkStream(b)
 	distinct := s.cdf(b)
-	k := Statistics{Keys: planner.NewKeys(distinct.Len())}
+	k := &planner.Statistics{Keys: planner.NewKeys(distinct.Len())}
 	for _, i := range rand.New(rand.NewPCG(3, 4)).Perm(distinct.Len()) {
 		k.Keys.Append(distinct.Key(i))
 		k.Cost = append(k.Cost, float64(distinct.Weight(i)))
@@ -131,7 +131,7 @@ func BenchmarkPlanKeys(b *testing.B) {
 	joined := append(followersOf(40), Follower{ID: 40, Status: Joined})
 	b.Run("keys=1e6/followers=40", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := PlanKeys(k, before, joined, Options{}); err != nil {
+			if _, err := DivideKeys(k, before, joined, Options{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -254,7 +254,7 @@ func TestFiguresAgreeWithARecount(t *testing.T) {
 			t.Fatal(err)
 		}
 		given, present := slices.Clone(followers), slices.Clone(owners)
-		p, err := Plan(c, owners, followers, drawOptions(t))
+		p, err := Divide(c, owners, followers, drawOptions(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestPlanRefuses(t *testing.T) {
 		"same neighbours": {Owners{{nil, 1}, {[]byte("b"), 1}}, two, Options{}},
 	} {
 		var input *planner.InputError
-		if _, err := Plan(c, try.owners, try.followers, try.o); !errors.As(err, &input) {
+		if _, err := Divide(c, try.owners, try.followers, try.o); !errors.As(err, &input) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -4,9 +4,9 @@
 // Followers count what they receive in a [Sketch], a mergeable quantile summary,
 // and send it to the leader as the difference to their last report. The leader
 // merges the reports and takes the [CDF] of all keys from them; where all keys
-// are known, [NewCDF] makes an exact one. [Plan] cuts the key space by it: by
+// are known, [NewCDF] makes an exact one. [Divide] cuts the key space by it: by
 // quantiles, one interval for each follower, or so that as little as possible
-// moves, several intervals for each. [PlanKeys] does the same for keys with cost
+// moves, several intervals for each. [DivideKeys] does the same for keys with cost
 // and state. [Table] compares what the two move with the proposal's formulas.
 // [Shuffle] is the protocol by which followers hand intervals over.
 //

@@ -109,7 +109,7 @@ func followersOf(n int) []Follower {
 
 func mustPlan(t testing.TB, c *CDF, owners Owners, f []Follower, o Options) *Division {
 	t.Helper()
-	p, err := Plan(c, owners, f, o)
+	p, err := Divide(c, owners, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,41 +7,26 @@ import (
 	"plannerd/planner"
 )
 
-// Statistics are the keys of one operator, in columns, rows in any order.
-type Statistics struct {
-	Keys  *planner.Keys // distinct
-	Cost  []float64     // of each key, from 0 to planner.MaxAmount, in any unit
-	State []float64     // of each key, from 0 to planner.MaxAmount, in any unit. Nil: 1 each
-}
-
-// PlanKeys is [Plan] for keys whose cost is the weight: an exact CDF, and the sums
+// DivideKeys is [Divide] for keys whose cost is the weight: an exact CDF, and the sums
 // over keys filled in everywhere. Keys without cost go with those around them. The
 // order of the rows makes no difference.
-func PlanKeys(s Statistics, owners Owners, followers []Follower, o Options) (*Division, error) {
-	order, err := s.validate()
+func DivideKeys(s *planner.Statistics, owners Owners, followers []Follower, o Options) (*Division, error) {
+	order, err := orderOf(s)
 	if err != nil {
 		return nil, err
 	}
-	p, err := Plan(newCDF(s.Keys, s.weights(order), order), owners, followers, o)
+	p, err := Divide(newCDF(s.Keys, weightsOf(s, order), order), owners, followers, o)
 	if err != nil {
 		return nil, err
 	}
-	s.sum(p, order)
+	p.sum(s, order)
 	return p, nil
 }
 
-// validate checks the keys and returns their order.
-func (s Statistics) validate() ([]int32, error) {
-	if len(s.Cost) != s.Keys.Len() || s.State != nil && len(s.State) != s.Keys.Len() {
-		return nil, planner.Invalid("cost", "must be as many as keys, and so must state")
-	}
-	for i := range s.Cost {
-		if !(s.Cost[i] >= 0 && s.Cost[i] <= planner.MaxAmount) {
-			return nil, planner.InvalidRow(i, "cost", "must be ≥ 0 and finite")
-		}
-		if s.State != nil && !(s.State[i] >= 0 && s.State[i] <= planner.MaxAmount) {
-			return nil, planner.InvalidRow(i, "state", "must be ≥ 0 and finite")
-		}
+// orderOf checks the keys and returns their order.
+func orderOf(s *planner.Statistics) ([]int32, error) {
+	if err := s.ValidateAmounts(); err != nil {
+		return nil, err
 	}
 	order := sortedByBytes(s.Keys)
 	for i := 1; i < len(order); i++ {
@@ -55,7 +40,7 @@ func (s Statistics) validate() ([]int32, error) {
 // weights are the costs under a power-of-two scale that brings their sum to 2^59
 // or more. Costs that are integers stay exact unless they sum to more than that,
 // and what is below 2^−61 of the sum weighs nothing.
-func (s Statistics) weights(order []int32) []int64 {
+func weightsOf(s *planner.Statistics, order []int32) []int64 {
 	sum := 0.0
 	for _, i := range order {
 		sum += s.Cost[i]
@@ -71,8 +56,8 @@ func (s Statistics) weights(order []int32) []int64 {
 }
 
 // sum adds up keys by transfer and by follower, along the key space.
-func (s Statistics) sum(p *Division, order []int32) {
-	place := make(map[int32]*Load, len(p.Followers))
+func (p *Division) sum(s *planner.Statistics, order []int32) {
+	place := make(map[int32]*FollowerLoad, len(p.Followers))
 	for i, f := range p.Followers {
 		place[f.ID] = &p.Loads[i]
 	}

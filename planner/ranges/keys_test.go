@@ -13,9 +13,9 @@ import (
 	"plannerd/planner"
 )
 
-func drawStatistics(t *rapid.T) Statistics {
+func drawStatistics(t *rapid.T) *planner.Statistics {
 	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c\x00]{1,5}`), 0, 25, rapid.ID).Draw(t, "names")
-	s := Statistics{Keys: planner.KeysOf(names...)}
+	s := &planner.Statistics{Keys: planner.KeysOf(names...)}
 	if rapid.Bool().Draw(t, "with state") {
 		s.State = []float64{}
 	}
@@ -28,18 +28,18 @@ func drawStatistics(t *rapid.T) Statistics {
 	return s
 }
 
-func TestPlanKeysAgreesWithARecount(t *testing.T) {
+func TestDivideKeysAgreesWithARecount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStatistics(t)
 		followers := drawFollowers(t, 6)
 		owners := drawOwners(t, stream{keys: s.Keys}, followers)
-		p, err := PlanKeys(s, owners, followers, drawOptions(t))
+		p, err := DivideKeys(s, owners, followers, drawOptions(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := make(map[int32]*Load)
+		want := make(map[int32]*FollowerLoad)
 		for _, f := range followers {
-			want[f.ID] = &Load{}
+			want[f.ID] = &FollowerLoad{}
 		}
 		moved := make([]Transfer, len(p.Transfers))
 		for i, cost := range s.Cost {
@@ -87,13 +87,13 @@ func TestOrderOfRowsMakesNoDifference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	for round := range 50 {
 		n := 200
-		rows := Statistics{Keys: planner.NewKeys(n), State: make([]float64, n)}
+		rows := &planner.Statistics{Keys: planner.NewKeys(n), State: make([]float64, n)}
 		for i := range n {
 			rows.Keys.Append([]byte("k" + strconv.Itoa(i)))
 			rows.Cost = append(rows.Cost, rng.ExpFloat64())
 			rows.State[i] = rng.Float64()
 		}
-		shuffled := Statistics{Keys: planner.NewKeys(n)}
+		shuffled := &planner.Statistics{Keys: planner.NewKeys(n)}
 		for _, i := range rng.Perm(n) {
 			shuffled.Keys.Append(rows.Keys.At(i))
 			shuffled.Cost = append(shuffled.Cost, rows.Cost[i])
@@ -103,8 +103,8 @@ func TestOrderOfRowsMakesNoDifference(t *testing.T) {
 		f[round%5].Status = Left
 		owners := Owners{{nil, 0}, {[]byte("k12"), 1}, {[]byte("k15"), 2}, {[]byte("k3"), 3}, {[]byte("k7"), 4}}
 		o := Options{Method: []Method{Quantile, MinMovement}[round%2], ThetaMax: 0.05}
-		a, errA := PlanKeys(rows, owners, f, o)
-		b, errB := PlanKeys(shuffled, owners, f, o)
+		a, errA := DivideKeys(rows, owners, f, o)
+		b, errB := DivideKeys(shuffled, owners, f, o)
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
@@ -114,8 +114,8 @@ func TestOrderOfRowsMakesNoDifference(t *testing.T) {
 	}
 }
 
-func TestPlanKeysRefuses(t *testing.T) {
-	for name, s := range map[string]Statistics{
+func TestDivideKeysRefuses(t *testing.T) {
+	for name, s := range map[string]*planner.Statistics{
 		"too few costs":  {Keys: planner.KeysOf("a"), Cost: nil},
 		"too few states": {Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{}},
 		"negative cost":  {Keys: planner.KeysOf("a"), Cost: []float64{-1}},
@@ -124,7 +124,7 @@ func TestPlanKeysRefuses(t *testing.T) {
 		"twice":          {Keys: planner.KeysOf("a", "b", "a"), Cost: []float64{1, 1, 1}},
 	} {
 		var input *planner.InputError
-		if _, err := PlanKeys(s, nil, followersOf(1), Options{}); !errors.As(err, &input) {
+		if _, err := DivideKeys(s, nil, followersOf(1), Options{}); !errors.As(err, &input) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

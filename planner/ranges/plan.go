@@ -22,13 +22,13 @@ type Transfer struct {
 	// ShareError bounds by how much Share is off.
 	ShareError float64
 	// Cost and State are sums over the keys in the interval, and Keys is their
-	// number; only [PlanKeys] fills them in.
+	// number; only [DivideKeys] fills them in.
 	Cost, State float64
 	Keys        int64
 }
 
-// Load is what a plan does to one follower. Shares are parts of the whole weight.
-type Load struct {
+// FollowerLoad is what a division does to one follower. Shares are parts of the whole weight.
+type FollowerLoad struct {
 	Fair          float64 // κ over Σκ of those that stay; 0 for one that does not
 	Max           float64 // (1+θ_max)·Fair
 	Bound         float64 // Max, or more if a key heavier than every Max is placed here
@@ -37,7 +37,7 @@ type Load struct {
 	BeforeError, AfterError         float64
 	IntervalsBefore, IntervalsAfter int
 	In, Out                         float64 // shares received and given away
-	// Cost, state in the units of the keys, and numbers of keys; only [PlanKeys]
+	// Cost, state in the units of the keys, and numbers of keys; only [DivideKeys]
 	// fills them in.
 	CostBefore, CostAfter float64
 	StateIn, StateOut     float64
@@ -64,7 +64,7 @@ type HeavyKey struct {
 }
 
 // Division is a new division of the key space and how it comes about: the answer
-// to [Plan]. Figures are by the CDF; those of the truth are within its error.
+// to [Divide]. Figures are by the CDF; those of the truth are within its error.
 type Division struct {
 	Options   Options // with defaults filled in, without Stop
 	Followers []Follower
@@ -73,7 +73,7 @@ type Division struct {
 	// nobody owned anything before.
 	Before, After Owners
 	Transfers     []Transfer
-	Loads         []Load // parallel to Followers
+	Loads         []FollowerLoad // parallel to Followers
 	Empty         []Empty
 	HeavyKeys     []HeavyKey // by descending weight
 
@@ -125,11 +125,11 @@ func (d *division) stop() bool {
 	return d.stopped
 }
 
-// Plan divides the key space anew. Owners is the present division, nil if there
+// Divide divides the key space anew. Owners is the present division, nil if there
 // is none yet: a shuffle is created. The followers are those of the present and of
 // the future, in the order of their names; each of the owners is among them. The
 // same input gives the same plan.
-func Plan(c *CDF, owners Owners, followers []Follower, o Options) (*Division, error) {
+func Divide(c *CDF, owners Owners, followers []Follower, o Options) (*Division, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestQuantilesAgreeWithSortedRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Plan(c, nil, followersOf(n), Options{Method: Quantile})
+		p, err := Divide(c, nil, followersOf(n), Options{Method: Quantile})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestPlanningAgainMovesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := Plan(c, owners, followers, o)
+		first, err := Divide(c, owners, followers, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestPlanningAgainMovesNothing(t *testing.T) {
 				staying = append(staying, f)
 			}
 		}
-		second, err := Plan(c, first.After, staying, o)
+		second, err := Divide(c, first.After, staying, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestScaleMakesNoDifferenceToQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := Plan(c, owners, followers, o)
+			p, err := Divide(c, owners, followers, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestLeastMovementAgainstBruteForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{ThetaMax: rapid.SampledFrom([]float64{0, 0.1, 0.3, 0.6, 1}).Draw(t, "theta_max")}
-		p, err := Plan(c, owners, followers, o)
+		p, err := Divide(c, owners, followers, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,12 +320,12 @@ func TestPlanStops(t *testing.T) {
 	c := even(1000).cdf(t)
 	owners := mustPlan(t, c, nil, followersOf(20), Options{}).After
 	f := append(followersOf(20), Follower{ID: 20, Status: Joined})
-	if p, err := Plan(c, owners, f, Options{Stop: func() bool { return true }}); !errors.Is(err, planner.ErrStopped) ||
+	if p, err := Divide(c, owners, f, Options{Stop: func() bool { return true }}); !errors.Is(err, planner.ErrStopped) ||
 		p != nil {
 		t.Errorf("%v, %v", p, err)
 	}
 	asked := 0
-	if _, err := Plan(c, owners, f, Options{Stop: func() bool { asked++; return false }}); err != nil || asked == 0 {
+	if _, err := Divide(c, owners, f, Options{Stop: func() bool { asked++; return false }}); err != nil || asked == 0 {
 		t.Errorf("%v after it was asked %d times", err, asked)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (d *division) report(before Owners, after []segment) *Division {
 	p := &Division{Options: d.o, Followers: d.followers, Before: before, After: d.owners(after)}
 	p.Options.Stop = nil
-	p.Loads = make([]Load, len(d.followers))
+	p.Loads = make([]FollowerLoad, len(d.followers))
 	d.compare(after, func(from, to, low, high int) { d.addTransfer(p, from, to, low, high) })
 	d.reportLoads(p, after)
 	d.reportHeavy(p)

@@ -126,7 +126,7 @@ func (c *CDF) changes(n int, o TableOptions) (rows []Row, err error) {
 	for i := range followers {
 		followers[i].ID = int32(i)
 	}
-	start, err := Plan(c, nil, followers, Options{Method: Quantile})
+	start, err := Divide(c, nil, followers, Options{Method: Quantile})
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +168,11 @@ func (c *CDF) slack(n int) (sum float64) {
 }
 
 func (r *Row) fill(c *CDF, o TableOptions, before Owners, followers []Follower) error {
-	quantile, err := Plan(c, before, followers, Options{Method: Quantile})
+	quantile, err := Divide(c, before, followers, Options{Method: Quantile})
 	if err != nil {
 		return err
 	}
-	least, err := Plan(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After,
+	least, err := Divide(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After,
 		MaxIntervals: o.MaxIntervals})
 	if err != nil {
 		return err

@@ -56,9 +56,9 @@ func BenchmarkSimulate(b *testing.B) {
 	}
 }
 
-func benchmarkLoad(n int) *Load {
+func benchmarkLoad(n int) *planner.Statistics {
 	counts, keys := zipfCounts(n, 0.85, 1e7)
-	l := &Load{Keys: keys, Cost: make([]float64, n), State: make([]float64, n)}
+	l := &planner.Statistics{Keys: keys, Cost: make([]float64, n), State: make([]float64, n)}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i, c := range counts {
 		l.Cost[i], l.State[i] = float64(c), float64(1+rng.IntN(1000))
@@ -84,10 +84,10 @@ func BenchmarkNewPlan(b *testing.B) {
 			}
 			b.Run("method="+string(method)+"/keys="+strconv.Itoa(keys)+"/nodes=16", func(b *testing.B) {
 				b.ReportAllocs()
-				var p *Plan
+				var p *Rebalancing
 				for b.Loop() {
 					var err error
-					p, err = NewPlan(benchmarkMembers(16, tokens), load, PlanOptions{Method: method, ThetaMax: 0.08, MaxRounds: 3})
+					p, err = Rebalance(benchmarkMembers(16, tokens), load, RebalanceOptions{Method: method, ThetaMax: 0.08, MaxRounds: 3})
 					if err != nil {
 						b.Fatal(err)
 					}

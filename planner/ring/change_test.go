@@ -215,9 +215,9 @@ func TestWholeRingMoves(t *testing.T) {
 }
 
 // drawLoad draws keys with whole costs and states, which plain sums add up exactly.
-func drawLoad(t *rapid.T) *Load {
+func drawLoad(t *rapid.T) *planner.Statistics {
 	n := rapid.IntRange(0, 60).Draw(t, "keys")
-	l := &Load{Keys: planner.NewKeys(n)}
+	l := &planner.Statistics{Keys: planner.NewKeys(n)}
 	for i := range n {
 		l.Keys.Append([]byte("key-" + strconv.Itoa(i)))
 		l.Cost = append(l.Cost, float64(rapid.IntRange(0, 1000).Draw(t, "cost")))
@@ -248,7 +248,7 @@ func drawMembers(t *rapid.T) []Member {
 }
 
 // checkEffect recounts an effect key by key.
-func checkEffect(t *rapid.T, members []Member, before, after []Node, load *Load, c *Change, e *Effect) {
+func checkEffect(t *rapid.T, members []Member, before, after []Node, load *planner.Statistics, c *Change, e *Effect) {
 	state := func(k int) float64 {
 		if load.State == nil {
 			return 1
@@ -442,7 +442,7 @@ func TestRedistributeInputErrors(t *testing.T) {
 		nodes  []Node
 		queues []float64
 		o      RedistributeOptions
-		load   *Load
+		load   *planner.Statistics
 	}{
 		{"method", two, queues, RedistributeOptions{Method: Fitted}, nil},
 		{"tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}, nil},
@@ -454,10 +454,10 @@ func TestRedistributeInputErrors(t *testing.T) {
 		{"nodes/0/id", []Node{{-7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
 		{"queues", two, []float64{1}, RedistributeOptions{}, nil},
 		{"queues/1", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
-		{"cost", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
+		{"cost", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
 		{"state", two, queues, RedistributeOptions{},
-			&Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
-		{"keys", two, queues, RedistributeOptions{}, &Load{Keys: planner.KeysOf("a")}},
+			&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
+		{"keys", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a")}},
 	} {
 		_, err := Redistribute(c.nodes, c.queues, c.o, c.load)
 		wantInputError(t, err, c.field)

@@ -7,49 +7,19 @@ import (
 	"plannerd/planner"
 )
 
-// Load is what keys cost and hold, in columns as long as Keys.
-type Load struct {
-	// Keys are distinct, 1 to planner.MaxKeyBytes bytes.
-	Keys *planner.Keys
-	// Cost is c(k), from 0 to planner.MaxAmount, in any unit: messages, say.
-	Cost []float64
-	// State is S(k), from 0 to planner.MaxAmount, in any unit. Nil: 1 each.
-	State []float64
-}
-
-// Validate reports the first row that is out of range as a [planner.InputError].
-func (l *Load) Validate() error {
-	n := l.Keys.Len()
-	if len(l.Cost) != n || l.State != nil && len(l.State) != n {
-		return planner.Invalid("keys", "the columns differ in length")
-	}
-	for i := range n {
-		bad := func(field, detail string) error { return planner.InvalidRow(i, field, detail) }
-		switch {
-		case len(l.Keys.At(i)) == 0:
-			return bad("key", "must not be empty")
-		case !isAmount(l.Cost[i]):
-			return bad("cost", mustBeAmount)
-		case l.State != nil && !isAmount(l.State[i]):
-			return bad("state", mustBeAmount)
-		}
-	}
-	return nil
-}
-
-// measured is a load ready for sums: where each key lies, and its cost and state
+// measured is statistics ready for sums: where each key lies, and its cost and state
 // in fixed point.
 type measured struct {
-	*Load
+	*planner.Statistics
 	position         []uint32
 	costs, states    []int64
 	cost, state      exact.Scale
 	total, allStates int64
 }
 
-func measure(l *Load) *measured {
+func measure(l *planner.Statistics) *measured {
 	n := l.Keys.Len()
-	m := &measured{Load: l, position: make([]uint32, n), costs: make([]int64, n), states: make([]int64, n)}
+	m := &measured{Statistics: l, position: make([]uint32, n), costs: make([]int64, n), states: make([]int64, n)}
 	m.cost, m.state = exact.ScaleOf(l.Cost, nil), exact.ScaleOf(l.State, nil)
 	one := m.state.Fixed(1)
 	for i := range n {

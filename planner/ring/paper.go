@@ -7,19 +7,19 @@ import (
 	"plannerd/planner"
 )
 
-// Workload is one of the workloads of "DPA Load Balancer" §6.2. The paper tells
+// paperWorkload is one of the workloads of "DPA Load Balancer" §6.2. The paper tells
 // how skewed each is on the initial rings, but not its letters: these are letters
 // with exactly that skew on rings of four nodes with 16 tokens (halving) or one
 // (doubling). WL3 is the paper's own.
-type Workload struct {
+type paperWorkload struct {
 	Name    string
 	Letters *planner.Keys
 	Counts  []int64 // messages by letter, 100 together
 }
 
-// PaperWorkloads returns WL1 to WL5.
-func PaperWorkloads() []Workload {
-	return []Workload{
+// paperWorkloads returns WL1 to WL5.
+func paperWorkloads() []paperWorkload {
+	return []paperWorkload{
 		{"WL1", planner.KeysOf("b", "e", "i", "p"), []int64{25, 25, 25, 25}},
 		{"WL2", planner.KeysOf("b", "c", "l", "v"), []int64{25, 25, 25, 25}},
 		{"WL3", planner.KeysOf("a"), []int64{100}},
@@ -96,7 +96,7 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 		if rounds < 1 {
 			return nil, planner.Invalid("max_rounds", "must be ≥ 1")
 		}
-		for w, workload := range PaperWorkloads() {
+		for w, workload := range paperWorkloads() {
 			for m, method := range []Method{Halving, Doubling} {
 				row := PaperRow{Workload: workload.Name, Method: method, MaxRounds: rounds, PublishedBaseline: published[w][m][0]}
 				if rounds == 1 {
@@ -120,7 +120,7 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 const paperTokens = 1 << 16
 
 // simulate fills in the figures of a row.
-func (row *PaperRow) simulate(w Workload, o PaperOptions) error {
+func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
 	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing,
 		TokenLimit: paperTokens, Stop: o.Stop}
 	var skews []float64
@@ -156,7 +156,7 @@ const maxFloorDoublings = 15
 // that may have had messages is ever relieved; however the letters are split over such
 // nodes, every set of nodes has to process all letters that no other node may own. The
 // floor stays 0 when there are too many rounds to look at all rings.
-func (row *PaperRow) floor(w Workload) {
+func (row *PaperRow) floor(w paperWorkload) {
 	tokens, limit := DefaultTokens, 0
 	if row.Method == Doubling {
 		doublings := row.MaxRounds * (DefaultReducers - 1) // in the rounds of all others
@@ -165,7 +165,7 @@ func (row *PaperRow) floor(w Workload) {
 		}
 		tokens, limit = 1, 1<<doublings
 	}
-	load := &Load{Keys: w.Letters}
+	load := &planner.Statistics{Keys: w.Letters}
 	whole := int64(0)
 	for _, n := range w.Counts {
 		load.Cost = append(load.Cost, float64(n))

@@ -15,7 +15,7 @@ func TestPaperWorkloadsStartAsPublished(t *testing.T) {
 	exact := map[string][2]float64{ // halving, doubling
 		"WL1": {0, 1}, "WL2": {0, 0}, "WL3": {1, 1}, "WL4": {60.0 / 75, 37.0 / 75}, "WL5": {15.0 / 75, 41.0 / 75},
 	}
-	for i, w := range PaperWorkloads() {
+	for i, w := range paperWorkloads() {
 		total := int64(0)
 		for _, n := range w.Counts {
 			total += n
@@ -102,7 +102,7 @@ func TestMoreRounds(t *testing.T) {
 		t.Errorf("WL1, doubling: %v after two rounds", s["WL1 doubling 2"].Median)
 	}
 	// "Additional rounds never hurt the halving method": nearly so.
-	for _, w := range PaperWorkloads() {
+	for _, w := range paperWorkloads() {
 		one, three := s[w.Name+" halving 1"], s[w.Name+" halving 3"]
 		if three.Median > one.Median+0.02 {
 			t.Errorf("%s, halving: %v after one round, %v after three", w.Name, one.Median, three.Median)
@@ -121,7 +121,7 @@ func TestFloorOfOneRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, w := range PaperWorkloads() {
+	for i, w := range paperWorkloads() {
 		for m, method := range []Method{Halving, Doubling} {
 			start := EqualNodes(4, []int{16, 1}[m])
 			owners := make([]map[int32]bool, w.Letters.Len())

@@ -9,8 +9,8 @@ import (
 	"plannerd/planner"
 )
 
-// PlanOptions are the parameters of [NewPlan].
-type PlanOptions struct {
+// RebalanceOptions are the parameters of [Rebalance].
+type RebalanceOptions struct {
 	// ThetaMax is the tolerance θ_max ≥ 0. Defaults to 0.
 	ThetaMax float64
 	// Method is Halving, Doubling or Fitted. Empty: Halving.
@@ -38,7 +38,7 @@ type PlanOptions struct {
 
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
-func (o PlanOptions) Validate() error {
+func (o RebalanceOptions) Validate() error {
 	switch {
 	case !isAmount(o.ThetaMax):
 		return planner.Invalid("theta_max", mustBeAmount)
@@ -57,7 +57,7 @@ func (o PlanOptions) Validate() error {
 	return validateTokenLimit(o.TokenLimit)
 }
 
-func (o PlanOptions) validateMembers(members []Member) error {
+func (o RebalanceOptions) validateMembers(members []Member) error {
 	if _, _, err := split(members); err != nil || o.Method != Fitted {
 		return err
 	}
@@ -85,10 +85,10 @@ type Round struct {
 	Theta float64 // θ after it
 }
 
-// Plan is a new ring for known loads, as differences to the one there is.
-type Plan struct {
+// Rebalancing is a new ring for known loads, as differences to the one there is.
+type Rebalancing struct {
 	Members []Member // in ascending order of ID
-	Options PlanOptions
+	Options RebalanceOptions
 	// Cause is why the plan does no more than it does: CauseBalanced when θ_max is met;
 	// otherwise why there was no further round (CauseWithinThreshold, CauseShortQueue,
 	// CauseAlone, CauseExhausted, CauseTokenLimit, CauseMaxRounds), or
@@ -111,7 +111,7 @@ type Plan struct {
 
 // Reason says why an arc moves: its node leaves, it goes to a node that joins, its
 // node was above its bound or was relieved, or else to make room.
-func (p *Plan) Reason(a Arc) planner.Reason {
+func (p *Rebalancing) Reason(a Arc) planner.Reason {
 	member := func(id int32) int {
 		i, _ := slices.BinarySearchFunc(p.Members, id, func(m Member, id int32) int { return cmp.Compare(m.ID, id) })
 		return i
@@ -137,20 +137,20 @@ func (p *Plan) Reason(a Arc) planner.Reason {
 	return planner.ReasonExchange
 }
 
-// NewPlan plans a new ring. Members join and leave first; if θ is then above θ_max,
+// Rebalance plans a new ring. Members join and leave first; if θ is then above θ_max,
 // Halving and Doubling relieve one node after the other as long as the policy fires,
 // and keep the rounds up to the one after which θ is least; Fitted looks for token
 // counts that meet θ_max, else come closest to it, and among those for the least state
 // that moves. A ring within θ_max is left as it is. The error is a
 // [planner.InputError] or planner.ErrStopped.
-func NewPlan(members []Member, load *Load, o PlanOptions) (*Plan, error) {
+func Rebalance(members []Member, load *planner.Statistics, o RebalanceOptions) (*Rebalancing, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := o.validateMembers(members); err != nil {
 		return nil, err
 	}
-	if err := load.Validate(); err != nil {
+	if err := load.ValidateAmounts(); err != nil {
 		return nil, err
 	}
 	members = byID(members)
@@ -158,7 +158,7 @@ func NewPlan(members []Member, load *Load, o PlanOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planning{Plan: Plan{Members: members, Options: o}, m: measure(load), balance: newBalance(capacities(members))}
+	p := &rebalancer{Rebalancing: Rebalancing{Members: members, Options: o}, m: measure(load), balance: newBalance(capacities(members))}
 	if cmp.Or(o.Method, Halving) == Fitted {
 		after, err = p.fit(after)
 	} else {
@@ -173,17 +173,18 @@ func NewPlan(members []Member, load *Load, o PlanOptions) (*Plan, error) {
 	if p.Balanced {
 		p.Cause = CauseBalanced
 	}
-	return &p.Plan, nil
+	return &p.Rebalancing, nil
 }
 
-type planning struct {
-	Plan
+// rebalancer makes a rebalancing.
+type rebalancer struct {
+	Rebalancing
 	m       *measured
 	balance balance
 }
 
 // loads are the loads of nodes on their ring.
-func (p *planning) loads(nodes []Node) []int64 {
+func (p *rebalancer) loads(nodes []Node) []int64 {
 	r := New(nodes)
 	index := make(map[int32]int32, len(nodes))
 	for i, n := range nodes {
@@ -198,7 +199,7 @@ func (p *planning) loads(nodes []Node) []int64 {
 
 // rounds relieves nodes until the ring is balanced or the policy, the rounds or the
 // tokens forbid it, and returns the best ring on the way.
-func (p *planning) rounds(nodes []Node) ([]Node, error) {
+func (p *rebalancer) rounds(nodes []Node) ([]Node, error) {
 	o := p.Options
 	used := make([]int, len(nodes))
 	loads := p.loads(nodes)
@@ -238,7 +239,7 @@ func (p *planning) rounds(nodes []Node) ([]Node, error) {
 }
 
 // fit searches for token counts.
-func (p *planning) fit(nodes []Node) ([]Node, error) {
+func (p *rebalancer) fit(nodes []Node) ([]Node, error) {
 	o := p.Options
 	theta := p.balance.theta(p.loads(nodes), p.m.total)
 	if within(theta, o.ThetaMax) {

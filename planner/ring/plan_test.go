@@ -19,12 +19,12 @@ func TestPlanAgreesWithRecount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 4 {
 			members, load := drawMembers(t), drawLoad(t)
-			o := PlanOptions{
+			o := RebalanceOptions{
 				ThetaMax: rapid.Float64Range(0, 0.5).Draw(t, "θ_max"), Method: rapid.SampledFrom(planMethods).Draw(t, "method"),
 				MaxRounds: rapid.IntRange(0, 4).Draw(t, "rounds"), MaxStates: 300, TokenLimit: rapid.SampledFrom([]int{0, 16, 64}).
 						Draw(t, "limit"),
 			}
-			p, err := NewPlan(members, load, o)
+			p, err := Rebalance(members, load, o)
 			if err != nil {
 				continue // members that do not form rings
 			}
@@ -52,7 +52,7 @@ func TestPlanAgreesWithRecount(t *testing.T) {
 	}
 }
 
-func checkPlan(t *rapid.T, members []Member, load *Load, p *Plan) {
+func checkPlan(t *rapid.T, members []Member, load *planner.Statistics, p *Rebalancing) {
 	left := map[int32]bool{}
 	for _, m := range members {
 		left[m.ID] = m.Leaves
@@ -90,19 +90,19 @@ func TestPlanDoesNotDependOnOrder(t *testing.T) {
 			load.Cost[i] *= rng.Float64() // sums that depend on the order of their terms
 		}
 		for _, method := range planMethods {
-			o := PlanOptions{Method: method, MaxRounds: 3, MaxStates: 500, ThetaMax: 0.05}
-			p, err := NewPlan(members, load, o)
+			o := RebalanceOptions{Method: method, MaxRounds: 3, MaxStates: 500, ThetaMax: 0.05}
+			p, err := Rebalance(members, load, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			other := &Load{Keys: planner.NewKeys(0)}
+			other := &planner.Statistics{Keys: planner.NewKeys(0)}
 			for _, k := range rng.Perm(load.Keys.Len()) {
 				other.Keys.Append(load.Keys.At(k))
 				other.Cost, other.State = append(other.Cost, load.Cost[k]), append(other.State, load.State[k])
 			}
 			shuffled := slices.Clone(members)
 			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-			q, err := NewPlan(shuffled, other, o)
+			q, err := Rebalance(shuffled, other, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,8 +128,8 @@ func TestPlanIsStable(t *testing.T) {
 	balanced := 0
 	for range 100 {
 		members, load := randomMembers(rng, 4, 16), randomLoad(rng, 400)
-		o := PlanOptions{Method: planMethods[rng.IntN(4)], MaxRounds: 3, MaxStates: 1000, ThetaMax: 0.3}
-		p, err := NewPlan(members, load, o)
+		o := RebalanceOptions{Method: planMethods[rng.IntN(4)], MaxRounds: 3, MaxStates: 1000, ThetaMax: 0.3}
+		p, err := Rebalance(members, load, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestPlanIsStable(t *testing.T) {
 		for i := range next {
 			next[i].Tokens = p.Change.After[i].Tokens
 		}
-		if q, err := NewPlan(next, load, o); err != nil || !q.Change.Empty() || q.Cause != CauseBalanced {
+		if q, err := Rebalance(next, load, o); err != nil || !q.Change.Empty() || q.Cause != CauseBalanced {
 			t.Fatalf("%+v, %v", q, err)
 		}
 	}
@@ -151,23 +151,23 @@ func TestPlanIsStable(t *testing.T) {
 }
 
 func TestPlanSaysWhyItStops(t *testing.T) {
-	one := &Load{Keys: planner.KeysOf("a"), Cost: []float64{1}}
-	two := &Load{Keys: planner.KeysOf("b", "c", "e"), Cost: []float64{10, 10, 1}} // each on a node of its own
+	one := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}}
+	two := &planner.Statistics{Keys: planner.KeysOf("b", "c", "e"), Cost: []float64{10, 10, 1}} // each on a node of its own
 	for _, c := range []struct {
 		cause   Cause
 		members []Member
-		load    *Load
-		o       PlanOptions
+		load    *planner.Statistics
+		o       RebalanceOptions
 	}{
-		{CauseBalanced, membersOf(EqualNodes(4, 16)), &Load{Keys: planner.NewKeys(0)}, PlanOptions{}},
-		{CauseExhausted, membersOf(EqualNodes(4, 1)), one, PlanOptions{}},
-		{CauseTokenLimit, membersOf(EqualNodes(4, 1)), one, PlanOptions{Method: Doubling, TokenLimit: 6}},
-		{CauseShortQueue, membersOf(EqualNodes(4, 16)), one, PlanOptions{Policy: Policy{MinQueue: 2}}},
-		{CauseWithinThreshold, membersOf(EqualNodes(4, 16)), two, PlanOptions{}},
-		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, PlanOptions{}},
-		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, PlanOptions{Method: Fitted}},
+		{CauseBalanced, membersOf(EqualNodes(4, 16)), &planner.Statistics{Keys: planner.NewKeys(0)}, RebalanceOptions{}},
+		{CauseExhausted, membersOf(EqualNodes(4, 1)), one, RebalanceOptions{}},
+		{CauseTokenLimit, membersOf(EqualNodes(4, 1)), one, RebalanceOptions{Method: Doubling, TokenLimit: 6}},
+		{CauseShortQueue, membersOf(EqualNodes(4, 16)), one, RebalanceOptions{Policy: Policy{MinQueue: 2}}},
+		{CauseWithinThreshold, membersOf(EqualNodes(4, 16)), two, RebalanceOptions{}},
+		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, RebalanceOptions{}},
+		{CauseNoImprovement, membersOf(EqualNodes(4, 16)), one, RebalanceOptions{Method: Fitted}},
 	} {
-		p, err := NewPlan(c.members, c.load, c.o)
+		p, err := Rebalance(c.members, c.load, c.o)
 		if err != nil || p.Cause != c.cause || !p.Change.Empty() {
 			t.Errorf("%+v, %v; want cause %s", p, err, c.cause)
 		}
@@ -177,9 +177,9 @@ func TestPlanSaysWhyItStops(t *testing.T) {
 // Fitted on the ring of the paper's WL4: it cannot part the heavy letter, but the two
 // that share a node.
 func TestFittedPartsWhatCanBeParted(t *testing.T) {
-	w := PaperWorkloads()[3]
-	load := &Load{Keys: w.Letters, Cost: []float64{15, 23, 62}, State: []float64{1, 1, 5}}
-	p, err := NewPlan(membersOf(EqualNodes(4, 16)), load, PlanOptions{Method: Fitted})
+	w := paperWorkloads()[3]
+	load := &planner.Statistics{Keys: w.Letters, Cost: []float64{15, 23, 62}, State: []float64{1, 1, 5}}
+	p, err := Rebalance(membersOf(EqualNodes(4, 16)), load, RebalanceOptions{Method: Fitted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,23 +195,23 @@ func TestPlanInputErrorsAndStop(t *testing.T) {
 	for _, c := range []struct {
 		field   string
 		members []Member
-		o       PlanOptions
+		o       RebalanceOptions
 	}{
-		{"method", two, PlanOptions{Method: None}},
-		{"theta_max", two, PlanOptions{ThetaMax: math.Inf(1)}},
-		{"max_rounds", two, PlanOptions{MaxRounds: -1}},
-		{"max_states", two, PlanOptions{MaxStates: -1}},
-		{"min_queue", two, PlanOptions{Policy: Policy{MinQueue: -1}}},
-		{"token_limit", two, PlanOptions{TokenLimit: -1}},
-		{"token_limit", two, PlanOptions{Method: Fitted, TokenLimit: 1 << 17}},
-		{"nodes/0/id", []Member{{ID: -1, Tokens: 1}}, PlanOptions{}},
-		{"nodes/1/tokens", []Member{{ID: 3, Tokens: 1}, {ID: 1}}, PlanOptions{Method: Fitted}},
+		{"method", two, RebalanceOptions{Method: None}},
+		{"theta_max", two, RebalanceOptions{ThetaMax: math.Inf(1)}},
+		{"max_rounds", two, RebalanceOptions{MaxRounds: -1}},
+		{"max_states", two, RebalanceOptions{MaxStates: -1}},
+		{"min_queue", two, RebalanceOptions{Policy: Policy{MinQueue: -1}}},
+		{"token_limit", two, RebalanceOptions{TokenLimit: -1}},
+		{"token_limit", two, RebalanceOptions{Method: Fitted, TokenLimit: 1 << 17}},
+		{"nodes/0/id", []Member{{ID: -1, Tokens: 1}}, RebalanceOptions{}},
+		{"nodes/1/tokens", []Member{{ID: 3, Tokens: 1}, {ID: 1}}, RebalanceOptions{Method: Fitted}},
 	} {
-		_, err := NewPlan(c.members, load, c.o)
+		_, err := Rebalance(c.members, load, c.o)
 		wantInputError(t, err, c.field)
 	}
 	for _, method := range planMethods {
-		_, err := NewPlan(two, load, PlanOptions{Method: method, Stop: func() bool { return true }})
+		_, err := Rebalance(two, load, RebalanceOptions{Method: method, Stop: func() bool { return true }})
 		if !errors.Is(err, planner.ErrStopped) {
 			t.Errorf("%s: error %v", method, err)
 		}

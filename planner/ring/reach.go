@@ -85,12 +85,12 @@ type Reachability struct {
 // halving, doubling, and any counts, and what a routing table would cost. Members hold
 // a token each at least; none joins or leaves. The error is a [planner.InputError] or
 // planner.ErrStopped.
-func Reachable(members []Member, load *Load, o ReachOptions) (*Reachability, error) {
+func Reachable(members []Member, load *planner.Statistics, o ReachOptions) (*Reachability, error) {
 	members, err := staying(members, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := load.Validate(); err != nil {
+	if err := load.ValidateAmounts(); err != nil {
 		return nil, err
 	}
 	o.TokenLimit, o.MaxStates = cmp.Or(o.TokenLimit, DefaultReachTokens), cmp.Or(o.MaxStates, DefaultMaxStates)
@@ -181,7 +181,7 @@ func capacities(members []Member) []float64 {
 }
 
 // table plans a routing table on top of the ring.
-func (o ReachOptions) table(members []Member, load *Load) (*planner.Plan, error) {
+func (o ReachOptions) table(members []Member, load *planner.Statistics) (*planner.Plan, error) {
 	var nodes []Node
 	var instances []planner.Instance
 	for _, x := range members {
@@ -189,8 +189,7 @@ func (o ReachOptions) table(members []Member, load *Load) (*planner.Plan, error)
 		instances = append(instances, planner.Instance{ID: x.ID, Capacity: cmp.Or(x.Capacity, 1)})
 	}
 	c := planner.Configuration{Instances: instances, Hash: New(nodes)}
-	s, err := planner.NewSnapshot(&planner.Statistics{Keys: load.Keys, Cost: load.Cost, State: load.State}, c,
-		planner.Base{Configuration: c})
+	s, err := planner.NewSnapshot(load, c, planner.Base{Configuration: c})
 	if err != nil {
 		return nil, err
 	}

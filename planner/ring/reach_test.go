@@ -13,8 +13,8 @@ import (
 )
 
 // randomLoad has whole costs, a few of them heavy.
-func randomLoad(rng *rand.Rand, keys int) *Load {
-	l := &Load{Keys: planner.NewKeys(keys)}
+func randomLoad(rng *rand.Rand, keys int) *planner.Statistics {
+	l := &planner.Statistics{Keys: planner.NewKeys(keys)}
 	salt := strconv.Itoa(rng.IntN(1 << 20))
 	for i := range keys {
 		l.Keys.Append([]byte(salt + "-" + strconv.Itoa(i)))
@@ -38,7 +38,7 @@ func randomMembers(rng *rand.Rand, nodes, tokens int) []Member {
 }
 
 // naiveTheta is θ of token counts by members, key by key.
-func naiveTheta(members []Member, counts []int, l *Load) float64 {
+func naiveTheta(members []Member, counts []int, l *planner.Statistics) float64 {
 	var nodes []Node
 	for i, m := range members {
 		nodes = append(nodes, Node{m.ID, counts[i]})
@@ -275,7 +275,7 @@ func allCounts(method Method, start []int, o ReachOptions) [][]int {
 	return out
 }
 
-func checkReach(t *testing.T, i int, x Reach, members []Member, load *Load, least, thetaMax float64) {
+func checkReach(t *testing.T, i int, x Reach, members []Member, load *planner.Statistics, least, thetaMax float64) {
 	t.Helper()
 	counts := make([]int, len(members))
 	for _, n := range x.Nodes {
@@ -299,8 +299,8 @@ func checkReach(t *testing.T, i int, x Reach, members []Member, load *Load, leas
 
 // A single hot key: no ring helps, and no table.
 func TestHotKeyForbidsBalance(t *testing.T) {
-	w := PaperWorkloads()[2]
-	r, err := Reachable(membersOf(EqualNodes(4, 16)), &Load{Keys: w.Letters, Cost: []float64{100}},
+	w := paperWorkloads()[2]
+	r, err := Reachable(membersOf(EqualNodes(4, 16)), &planner.Statistics{Keys: w.Letters, Cost: []float64{100}},
 		ReachOptions{ThetaMax: 0.1})
 	if err != nil {
 		t.Fatal(err)
@@ -317,8 +317,8 @@ func TestHotKeyForbidsBalance(t *testing.T) {
 
 // What a table does where the ring cannot: WL1 on the ring of single tokens.
 func TestTableOnTopOfTheRing(t *testing.T) {
-	w := PaperWorkloads()[0]
-	load := &Load{Keys: w.Letters, Cost: []float64{25, 25, 25, 25}, State: []float64{1, 2, 3, 4}}
+	w := paperWorkloads()[0]
+	load := &planner.Statistics{Keys: w.Letters, Cost: []float64{25, 25, 25, 25}, State: []float64{1, 2, 3, 4}}
 	r, err := Reachable(membersOf(EqualNodes(4, 1)), load, ReachOptions{})
 	if err != nil {
 		t.Fatal(err)

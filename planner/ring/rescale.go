@@ -106,7 +106,7 @@ func validateTokenLimit(limit int) error {
 // fires relieves the node of the longest queue, once ("DPA Load Balancer" §4). At
 // least two nodes, in any order; of equally long queues none fires. load may be
 // nil. The error is a [planner.InputError].
-func Redistribute(nodes []Node, queues []float64, o RedistributeOptions, load *Load) (*Redistribution, error) {
+func Redistribute(nodes []Node, queues []float64, o RedistributeOptions, load *planner.Statistics) (*Redistribution, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func Redistribute(nodes []Node, queues []float64, o RedistributeOptions, load *L
 // give theirs up ("DPA Load Balancer" §7). No other token changes. Members stand in
 // any order; before and after there is at least one token. load may be nil. The
 // error is a [planner.InputError].
-func Rescale(members []Member, load *Load) (*Redistribution, error) {
+func Rescale(members []Member, load *planner.Statistics) (*Redistribution, error) {
 	before, after, err := split(members)
 	if err != nil {
 		return nil, err
@@ -184,10 +184,10 @@ func split(members []Member) (before, after []Node, err error) {
 }
 
 // redistribution describes the change from one ring to another.
-func redistribution(members []Member, before, after []Node, load *Load) (*Redistribution, error) {
+func redistribution(members []Member, before, after []Node, load *planner.Statistics) (*Redistribution, error) {
 	var m *measured
 	if load != nil {
-		if err := load.Validate(); err != nil {
+		if err := load.ValidateAmounts(); err != nil {
 			return nil, err
 		}
 		m = measure(load)

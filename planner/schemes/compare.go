@@ -2,7 +2,6 @@ package schemes
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"plannerd/planner"
@@ -11,16 +10,6 @@ import (
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 )
-
-// Load is what keys cost and hold, in columns as long as Keys.
-type Load struct {
-	// Keys are distinct, 1 to planner.MaxKeyBytes bytes.
-	Keys *planner.Keys
-	// Cost is c(k), from 0 to planner.MaxAmount, in any unit.
-	Cost []float64
-	// State is S(k), from 0 to planner.MaxAmount, in any unit. Nil: 1 each.
-	State []float64
-}
 
 // Comparison is all schemes side by side.
 type Comparison struct {
@@ -47,18 +36,15 @@ func (c *Comparison) Of(s Scheme) *Figures {
 // it has the same keys with as many messages as they cost, or in proportion. The
 // error is a [planner.InputError], whose rows are those of load, or
 // planner.ErrStopped.
-func Compare(load Load, stream *grouping.Stream, o Options) (*Comparison, error) {
+func Compare(load *planner.Statistics, stream *grouping.Stream, o Options) (*Comparison, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if load.Keys.Len() == 0 {
 		return nil, planner.Invalid("keys", "must not be empty")
 	}
-	if err := (&ring.Load{Keys: load.Keys, Cost: load.Cost, State: load.State}).Validate(); err != nil {
+	if err := load.ValidateAmounts(); err != nil {
 		return nil, err
-	}
-	if load.State == nil {
-		load.State = slices.Repeat([]float64{1}, load.Keys.Len())
 	}
 	o = o.withDefaults()
 	l := newLedger(load, o)
@@ -75,9 +61,6 @@ func Compare(load Load, stream *grouping.Stream, o Options) (*Comparison, error)
 		l.ranges,
 	} {
 		f, err := run()
-		if errors.Is(err, grouping.ErrStopped) {
-			err = planner.ErrStopped
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +97,7 @@ func (l *ledger) plainHash(c *Comparison) (*planner.Snapshot, error) {
 		c.Figures = append(c.Figures, f)
 	}
 	target := planner.Configuration{Instances: l.o.Instances, Hash: functions[base]}
-	return planner.NewSnapshot(&planner.Statistics{Keys: l.load.Keys, Cost: l.load.Cost, State: l.load.State}, target,
-		planner.Base{Configuration: target})
+	return planner.NewSnapshot(l.load, target, planner.Base{Configuration: target})
 }
 
 // tokens is the number of tokens of the plain ring.
@@ -123,18 +105,17 @@ func (l *ledger) tokens() int64 { return int64(len(l.o.Instances)) * int64(l.o.T
 
 // ring redistributes the tokens of the plain ring in three ways and takes the best.
 func (l *ledger) ring() (best Figures, err error) {
-	load := &ring.Load{Keys: l.load.Keys, Cost: l.load.Cost, State: l.load.State}
 	for i, method := range []ring.Method{ring.Halving, ring.Doubling, ring.Fitted} {
 		tell := l.o.tell(Ring)
 		tell(int64(i), 3)
-		o := ring.PlanOptions{ThetaMax: l.o.ThetaMax, Method: method, MaxRounds: l.o.MaxRounds, Stop: l.o.Stop}
+		o := ring.RebalanceOptions{ThetaMax: l.o.ThetaMax, Method: method, MaxRounds: l.o.MaxRounds, Stop: l.o.Stop}
 		switch method {
 		case ring.Doubling:
 			o.TokenLimit = l.o.MostTokens()
 		case ring.Fitted:
 			o.MaxStates, o.TokenLimit = maxStates, max(ring.DefaultReachTokens, l.o.TokensPerInstance)
 		}
-		p, err := ring.NewPlan(l.o.members(), load, o)
+		p, err := ring.Rebalance(l.o.members(), l.load, o)
 		if err != nil {
 			return best, err
 		}
@@ -273,13 +254,13 @@ func (l *ledger) ranges() (Figures, error) {
 		index[x.ID] = int32(i)
 	}
 	o := ranges.Options{Method: ranges.MinMovement, ThetaMax: l.o.ThetaMax, MaxIntervals: l.o.MaxIntervals, Stop: l.o.Stop}
-	d, err := ranges.PlanKeys(ranges.Statistics(l.load), nil, followers, o)
+	d, err := ranges.DivideKeys(l.load, nil, followers, o)
 	if err != nil {
 		return Figures{}, err
 	}
 	if !d.Balanced && !l.o.stopped() {
 		// A first division has one interval for each; from there it can do better.
-		if d, err = ranges.PlanKeys(ranges.Statistics(l.load), d.After, followers, o); err != nil {
+		if d, err = ranges.DivideKeys(l.load, d.After, followers, o); err != nil {
 			return Figures{}, err
 		}
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 // zipf returns keys with whole frequencies and states.
-func zipf(n int, z float64, seed uint64) Load {
+func zipf(n int, z float64, seed uint64) *planner.Statistics {
 	r := rand.New(rand.NewPCG(seed, 1))
-	l := Load{Keys: planner.NewKeys(n)}
+	l := &planner.Statistics{Keys: planner.NewKeys(n)}
 	for i := range n {
 		l.Keys.Append([]byte("key-" + strconv.Itoa(int(r.Uint32()%1e6)) + "-" + strconv.Itoa(i)))
 		l.Cost = append(l.Cost, math.Ceil(1000/math.Pow(float64(i+1), z)))
@@ -28,7 +28,7 @@ func zipf(n int, z float64, seed uint64) Load {
 }
 
 // streamOf makes a stream of whole frequencies.
-func streamOf(t *testing.T, l Load, seed uint64) *grouping.Stream {
+func streamOf(t *testing.T, l *planner.Statistics, seed uint64) *grouping.Stream {
 	t.Helper()
 	count, err := grouping.Weights(l.Cost)
 	if err != nil {
@@ -49,7 +49,7 @@ func equal(n int) []planner.Instance {
 	return out
 }
 
-func compare(t *testing.T, l Load, o Options) *Comparison {
+func compare(t *testing.T, l *planner.Statistics, o Options) *Comparison {
 	t.Helper()
 	c, err := Compare(l, streamOf(t, l, o.Seed), o)
 	if err != nil {
@@ -59,7 +59,7 @@ func compare(t *testing.T, l Load, o Options) *Comparison {
 }
 
 // naive measures a placement by plain sums.
-func naive(l Load, base, place func(key []byte) int32, instances []planner.Instance) (theta,
+func naive(l *planner.Statistics, base, place func(key []byte) int32, instances []planner.Instance) (theta,
 	moved float64, keys int64) {
 	loads, sum, capacities := map[int32]float64{}, 0.0, 0.0
 	for k := range l.Cost {
@@ -147,7 +147,7 @@ func TestRingTakesTheBest(t *testing.T) {
 	o := Options{Instances: equal(5), ThetaMax: 0.1, TokensPerInstance: 16, Seeds: 1, MaxRounds: 4}
 	f := compare(t, l, o).Of(Ring)
 	for _, method := range []ring.Method{ring.Halving, ring.Doubling, ring.Fitted} {
-		p, err := ring.NewPlan(o.members(), &ring.Load{Keys: l.Keys, Cost: l.Cost, State: l.State}, ring.PlanOptions{
+		p, err := ring.Rebalance(o.members(), l, ring.RebalanceOptions{
 			ThetaMax: o.ThetaMax, Method: method, MaxRounds: 4, MaxStates: maxStates,
 		})
 		if err != nil {
@@ -207,7 +207,7 @@ func TestPKG(t *testing.T) {
 
 // The fewest choices that balance are found however many it takes.
 func TestManyChoices(t *testing.T) {
-	l := Load{Keys: planner.KeysOf("a", "b"), Cost: []float64{10_000, 10_000}}
+	l := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{10_000, 10_000}}
 	f := compare(t, l, Options{Instances: equal(40), ThetaMax: 0.5, Seeds: 3}).Of(PKG)
 	if !f.Balanced || f.Choices < 14 || f.Choices > 20 { // 40 instances, 27 of which have to share
 		t.Errorf("%+v", f)
@@ -243,7 +243,7 @@ func TestRowOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	order := rand.New(rand.NewPCG(1, 2)).Perm(400)
-	turned := Load{Keys: planner.NewKeys(400)}
+	turned := &planner.Statistics{Keys: planner.NewKeys(400)}
 	for _, i := range order {
 		turned.Keys.Append(l.Keys.At(i))
 		turned.Cost, turned.State = append(turned.Cost, l.Cost[i]), append(turned.State, l.State[i])
@@ -261,7 +261,7 @@ func TestRowOrder(t *testing.T) {
 }
 
 func TestSmallCases(t *testing.T) {
-	one := Load{Keys: planner.KeysOf("a"), Cost: []float64{3}}
+	one := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{3}}
 	c := compare(t, one, Options{Instances: equal(1)})
 	for _, f := range c.Figures {
 		if f.Theta != 0 || !f.Balanced || f.State != 0 || f.Pairs != 1 || !f.Whole {
@@ -305,10 +305,10 @@ func TestStop(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	negative := int64(-1)
-	good := Load{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}}
+	good := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}}
 	stream := streamOf(t, good, 0)
 	for field, c := range map[string]struct {
-		load Load
+		load *planner.Statistics
 		o    Options
 	}{
 		"instances":            {good, Options{}},
@@ -326,9 +326,9 @@ func TestValidate(t *testing.T) {
 		"seeds":                {good, Options{Instances: equal(2), Seeds: MaxSeeds + 1}},
 		"max_rounds":           {good, Options{Instances: equal(2), MaxRounds: -1}},
 		"max_intervals":        {good, Options{Instances: equal(2), MaxIntervals: -1}},
-		"keys":                 {Load{Keys: planner.NewKeys(0)}, Options{Instances: equal(2)}},
-		"cost":                 {Load{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}, Options{Instances: equal(2)}},
-		"state": {Load{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}},
+		"keys":                 {&planner.Statistics{Keys: planner.NewKeys(0)}, Options{Instances: equal(2)}},
+		"cost":                 {&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}, Options{Instances: equal(2)}},
+		"state": {&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}},
 			Options{Instances: equal(2)}},
 	} {
 		_, err := Compare(c.load, stream, c.o)

@@ -1,6 +1,8 @@
 package schemes
 
 import (
+	"slices"
+
 	"plannerd/internal/exact"
 	"plannerd/planner"
 )
@@ -64,15 +66,17 @@ func newAmounts(values []float64) amounts {
 // ledger is what all schemes are measured by.
 type ledger struct {
 	o           Options
-	load        Load
+	load        *planner.Statistics
 	cost, state amounts
 	base        []int32 // index of the instance where the plain hash has each key
 	fair        []float64
 }
 
-func newLedger(load Load, o Options) *ledger {
+func newLedger(load *planner.Statistics, o Options) *ledger {
 	l := &ledger{o: o, load: load, cost: newAmounts(load.Cost), fair: make([]float64, len(o.Instances))}
-	l.state = newAmounts(load.State)
+	if l.state = newAmounts(load.State); load.State == nil {
+		l.state = newAmounts(slices.Repeat([]float64{1}, load.Len()))
+	}
 	sum := 0.0
 	for _, x := range o.Instances {
 		sum += x.Capacity

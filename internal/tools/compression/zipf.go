@@ -137,7 +137,7 @@ func (c *config) compactForm(kase *cases.Case, degree int) (f form, err error) {
 	}); err != nil {
 		return f, err
 	}
-	var p *compact.Plan
+	var p *compact.KeyPlan
 	f.whole, err = c.timed(func() error {
 		com, err := compact.Compress(s, options)
 		if err == nil {
