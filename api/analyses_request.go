@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,8 +13,8 @@ import (
 	"plannerd/internal/analyses"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
-	"plannerd/planner"
 )
 
 const howToAnalyse = "This operation takes application/json, application/x-ndjson, text/csv, and text/plain with a " +
@@ -202,9 +201,9 @@ func queriedFields(c *call) ([]byte, error) {
 // problem points an error of an analysis at the row or field of the request that
 // it is about.
 func (r *analysisRequest) problem(err error) error {
-	var input *planner.InputError
+	input := parameters.InputError(err)
 	switch {
-	case !errors.As(err, &input):
+	case input == nil:
 		return err
 	case input.Row >= 0 && r.pointer != nil:
 		return httpkit.Invalid().With(r.pointer(input.Row, input.Field), input.Detail)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
-	"plannerd/planner"
 )
 
 // readConfiguration reads a configuration that is within the contract, and checks what
@@ -31,8 +29,7 @@ func readConfiguration(
 	if err = c.CheckDeadline(longest); err == nil {
 		c, err = planning.NewConfiguration(c)
 	}
-	var input *planner.InputError
-	if errors.As(err, &input) {
+	if input := parameters.InputError(err); input != nil {
 		err = httpkit.Invalid().With(prefix+"/"+input.Field, input.Detail)
 	}
 	return c, err

@@ -12,9 +12,9 @@ import (
 	"plannerd/api/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
-	"plannerd/planner"
 )
 
 func newProblem(status int, code wire.Code, detail string) *httpkit.Problem {
@@ -77,7 +77,7 @@ func problemOf(err error) *httpkit.Problem {
 		known   *httpkit.Problem
 		failed  *httpkit.PreconditionError
 		refused *planning.Error
-		input   *planner.InputError
+		input   = parameters.InputError(err)
 		body    *statsio.Error
 		length  *http.MaxBytesError
 		memory  *admission.ExceededError
@@ -95,7 +95,7 @@ func problemOf(err error) *httpkit.Problem {
 		return bodyProblem(body)
 	case errors.As(err, &refused):
 		return refusalProblem(refused)
-	case errors.As(err, &input):
+	case input != nil:
 		return httpkit.Invalid().With("/"+input.Field, input.Detail)
 	case errors.As(err, &length):
 		return httpkit.TooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
@@ -148,8 +148,8 @@ func bodyProblem(e *statsio.Error) *httpkit.Problem {
 
 // aboutParameter points an input error at a parameter.
 func aboutParameter(err error, name string) error {
-	var input *planner.InputError
-	if !errors.As(err, &input) {
+	input := parameters.InputError(err)
+	if input == nil {
 		return err
 	}
 	return httpkit.Invalid().WithParameter(name, input.Detail)

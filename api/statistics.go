@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -181,8 +180,7 @@ func (st *statisticsRequest) readCompact() {
 		st.Compact = &parameters.Compact{Degree: *in.Degree, CostScale: in.CostScale, StateScale: in.StateScale}
 		err = st.Compact.Check()
 	}
-	var input *planner.InputError
-	if errors.As(err, &input) {
+	if input := parameters.InputError(err); input != nil {
 		st.refuse(input.Field, input.Detail)
 	}
 }
@@ -199,9 +197,9 @@ func (st *statisticsRequest) instanceIn(row int, field string) string {
 // problemOf points an error of the planner at the row or member of the request that it
 // is about.
 func (st *statisticsRequest) problemOf(err error) error {
-	var input *planner.InputError
+	input := parameters.InputError(err)
 	switch {
-	case !errors.As(err, &input):
+	case input == nil:
 		return err
 	case input.Row >= 0:
 		at := statsio.Problem{Detail: input.Detail, Location: st.document.Location(input.Row, input.Field)}

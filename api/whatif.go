@@ -2,7 +2,6 @@ package api
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"plannerd/api/wire"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -136,8 +136,7 @@ func (st *statisticsRequest) routingTable(config planning.Configuration) *planne
 		return nil
 	}
 	table, err := planner.NewRoutingTable(entries)
-	var input *planner.InputError
-	if errors.As(err, &input) { // the only error it has
+	if input := parameters.InputError(err); input != nil { // the only error it has
 		st.refuse("routing_table/"+strconv.Itoa(input.Row)+"/"+input.Field, input.Detail)
 	}
 	return table

@@ -10,7 +10,7 @@ import (
 // not asked: records carry their hash instances, which must be target's.
 // base.Table must be nil: which keys its entries are of cannot be told. The error
 // is a [planner.InputError]; its Row is an index into st.Records, its Field one of
-// instance, hash_instance, cost, state and count.
+// Instance, HashInstance, Cost, State and Count.
 func NewClasses(st *Statistics, target planner.Configuration, base planner.Base) (*Classes, error) {
 	if err := st.Scales.Validate(); err != nil {
 		return nil, err
@@ -21,11 +21,11 @@ func NewClasses(st *Statistics, target planner.Configuration, base planner.Base)
 		}
 	}
 	if row, ok := overflow(st.Records); ok {
-		return nil, planner.InvalidRow(row, "count", "must be ≥ 1, and all together at most 2^53−1")
+		return nil, planner.InvalidRow(row, "Count", "must be ≥ 1, and all together at most 2^53−1")
 	}
 	unplaced := func(r Record) bool { return r.Current == planner.NoInstance }
 	if row := slices.IndexFunc(st.Records, unplaced); row >= 0 {
-		return nil, planner.InvalidRow(row, "instance", "must be given")
+		return nil, planner.InvalidRow(row, "Instance", "must be given")
 	}
 	c, rows := st.classes()
 	target.Hash, base.IgnoreInstances = nil, false // nothing else knows where they are

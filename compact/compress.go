@@ -42,21 +42,7 @@ type Options struct {
 // Validate reports the first option that is out of range as a
 // [planner.InputError].
 func (o Options) Validate() error {
-	if err := ValidateDegree(o.Degree); err != nil {
-		return err
-	}
-	return o.Scales.orOne().Validate()
-}
-
-// orOne puts 1 in the place of 0.
-func (s Scales) orOne() Scales {
-	if s.Cost == 0 {
-		s.Cost = 1
-	}
-	if s.State == 0 {
-		s.State = 1
-	}
-	return s
+	return cmp.Or(ValidateDegree(o.Degree), Scales{cmp.Or(o.Scales.Cost, 1), cmp.Or(o.Scales.State, 1)}.Validate())
 }
 
 // Compress discretises the costs and states of a snapshot's keys by HLHE, walked
@@ -68,14 +54,14 @@ func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 		return nil, err
 	}
 	if s.Count != nil {
-		return nil, planner.Invalid("count", "must not be given: records are of keys")
+		return nil, planner.Invalid("Count", "must not be given: records are of keys")
 	}
 	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len())}
-	cost, err := newScaled("cost_scale", s.Cost, o.Scales.Cost, o.Degree)
+	cost, err := newScaled("Scales.Cost", s.Cost, o.Scales.Cost, o.Degree)
 	if err != nil {
 		return nil, err
 	}
-	state, err := newScaled("state_scale", s.State, o.Scales.State, o.Degree)
+	state, err := newScaled("Scales.State", s.State, o.Scales.State, o.Degree)
 	if err != nil {
 		return nil, err
 	}

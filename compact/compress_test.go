@@ -109,7 +109,7 @@ func TestCompressAgainstLiteral(t *testing.T) {
 		}
 		// Some other unit than a power of two makes quotients inexact.
 		exact = exact && isPowerOfTwo(c.Scales.Cost) && isPowerOfTwo(c.Scales.State)
-		if err := c.Items.Validate(); err != nil {
+		if err := plannertest.CheckSnapshot(c.Items); err != nil {
 			t.Fatalf("%v\n%s", err, kase)
 		}
 		if err := checkCompression(c, degree, scales, exact); err != nil {
@@ -146,7 +146,7 @@ func TestErrorBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Items.Validate(); err != nil {
+		if err := plannertest.CheckSnapshot(c.Items); err != nil {
 			t.Fatal(err)
 		}
 		check := func(what string, values []float64, u float64, of func(compact.Record) float64) {
@@ -230,12 +230,12 @@ func TestCompressErrors(t *testing.T) {
 		field   string
 		options compact.Options
 	}{
-		{"degree", compact.Options{}},
-		{"degree", compact.Options{Degree: 6}},
-		{"cost_scale", compact.Options{Degree: 4, Scales: compact.Scales{Cost: -1}}},
-		{"cost_scale", compact.Options{Degree: 4, Scales: compact.Scales{Cost: math.NaN()}}},
-		{"state_scale", compact.Options{Degree: 4, Scales: compact.Scales{State: math.Inf(1)}}},
-		{"state_scale", compact.Options{Degree: 4, Scales: compact.Scales{State: 1e291}}},
+		{"Degree", compact.Options{}},
+		{"Degree", compact.Options{Degree: 6}},
+		{"Scales.Cost", compact.Options{Degree: 4, Scales: compact.Scales{Cost: -1}}},
+		{"Scales.Cost", compact.Options{Degree: 4, Scales: compact.Scales{Cost: math.NaN()}}},
+		{"Scales.State", compact.Options{Degree: 4, Scales: compact.Scales{State: math.Inf(1)}}},
+		{"Scales.State", compact.Options{Degree: 4, Scales: compact.Scales{State: 1e291}}},
 	} {
 		_, err := compact.Compress(s, x.options)
 		wantInputError(t, fmt.Sprint(x.options), err, -1, x.field)
@@ -243,7 +243,7 @@ func TestCompressErrors(t *testing.T) {
 	}
 	s.Count = []int64{1, 1, 1}
 	_, err := compact.Compress(s, compact.Options{Degree: 1})
-	wantInputError(t, "counts", err, -1, "count")
+	wantInputError(t, "counts", err, -1, "Count")
 }
 
 // A scale far below the values must not make infinities of them.
@@ -253,10 +253,10 @@ func TestCompressWithExtremeScales(t *testing.T) {
 			s := onOne(x, x, x/2, 0)
 			c, err := compact.Compress(s, compact.Options{Degree: 8, Scales: compact.Scales{Cost: scale}})
 			if err != nil {
-				wantInputError(t, fmt.Sprintf("scale %v of %v", scale, x), err, -1, "cost_scale")
+				wantInputError(t, fmt.Sprintf("scale %v of %v", scale, x), err, -1, "Scales.Cost")
 				continue
 			}
-			if err := c.Items.Validate(); err != nil {
+			if err := plannertest.CheckSnapshot(c.Items); err != nil {
 				t.Errorf("scale %v of %v: %v", scale, x, err)
 			}
 			if got, want := loads(c.Items)[0], 2.5*x; !near(got, want, want) {

@@ -14,7 +14,7 @@ const MaxDegree = 1 << 30
 // a [planner.InputError].
 func ValidateDegree(degree int) error {
 	if degree < 1 || degree > MaxDegree || bits.OnesCount(uint(degree)) != 1 {
-		return planner.Invalid("degree", "must be a power of two from 1 to 2^30")
+		return planner.Invalid("Degree", "must be a power of two from 1 to 2^30")
 	}
 	return nil
 }

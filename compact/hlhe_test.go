@@ -252,6 +252,6 @@ func TestValidateDegree(t *testing.T) {
 		}
 	}
 	for _, degree := range []int{-8, -1, 0, 3, 12, 255, compact.MaxDegree + 1, 2 * compact.MaxDegree, math.MinInt} {
-		wantInputError(t, fmt.Sprint(degree), compact.ValidateDegree(degree), -1, "degree")
+		wantInputError(t, fmt.Sprint(degree), compact.ValidateDegree(degree), -1, "Degree")
 	}
 }

@@ -33,14 +33,14 @@ func wantInputError(t *testing.T, what string, err error, row int, field string)
 
 func compress(t testing.TB, s *planner.Snapshot, degree int) *compact.Compression {
 	t.Helper()
-	if err := s.Validate(); err != nil {
+	if err := plannertest.CheckSnapshot(s); err != nil {
 		t.Fatalf("the keys: %v", err)
 	}
 	c, err := compact.Compress(s, compact.Options{Degree: degree})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Items.Validate(); err != nil {
+	if err := plannertest.CheckSnapshot(c.Items); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -163,13 +163,13 @@ func (c *Compression) Resolve(moves []Record) ([]planner.Move, error) {
 		}
 		to := slices.IndexFunc(c.Keys.Instances, func(d planner.Instance) bool { return d.ID == m.Planned })
 		if to < 0 || !c.Keys.Instances[to].Live() {
-			return nil, bad("planned", "is not a live instance")
+			return nil, bad("Planned", "is not a live instance")
 		}
 		if _, seen := left[class]; !seen {
 			left[class] = c.Records[class].Count
 		}
 		if m.Count < 1 || m.Count > left[class] {
-			return nil, bad("count", "must be ≥ 1, and all of a class together at most the number of its keys")
+			return nil, bad("Count", "must be ≥ 1, and all of a class together at most the number of its keys")
 		}
 		left[class] -= m.Count
 		if int32(to) != c.Items.Current[class] {

@@ -35,7 +35,7 @@ func varied(r *rand.Rand) *plannertest.Case {
 			c = plannertest.Varied(r)
 		}
 		uncount(c)
-		if c.Snapshot().Validate() == nil {
+		if plannertest.CheckSnapshot(c.Snapshot()) == nil {
 			return c
 		}
 	}
@@ -274,9 +274,9 @@ func TestInputsStayAsTheyAre(t *testing.T) {
 func TestPlanErrors(t *testing.T) {
 	c := compress(t, onOne(1, 2, 3), 4)
 	_, err := c.Plan("no such", planner.Options{})
-	wantInputError(t, "strategy", err, -1, "strategy")
+	wantInputError(t, "Strategy", err, -1, "Strategy")
 	_, err = c.Plan(planner.Mixed, planner.Options{ThetaMax: -1})
-	wantInputError(t, "θ_max", err, -1, "theta_max")
+	wantInputError(t, "θ_max", err, -1, "ThetaMax")
 	_, err = c.Plan(planner.Mixed, planner.Options{Stop: func() bool { return true }})
 	if err != nil && !errors.Is(err, planner.ErrStopped) {
 		t.Errorf("stopped: %v", err)

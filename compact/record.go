@@ -56,17 +56,13 @@ type Scales struct {
 }
 
 // Validate reports the first scale that is not from 1e-290 to 1e290 as a
-// [planner.InputError] of field cost_scale or state_scale.
+// [planner.InputError] of field Scales.Cost or Scales.State.
 func (s Scales) Validate() error {
-	for _, v := range [2]struct {
-		field string
-		scale float64
-	}{{"cost_scale", s.Cost}, {"state_scale", s.State}} {
-		if !(v.scale >= 1/planner.MaxAmount && v.scale <= planner.MaxAmount) {
-			return planner.Invalid(v.field, "must be from 1e-290 to 1e290")
-		}
+	inRange := func(field string, scale float64) error {
+		return planner.Require(scale >= 1/planner.MaxAmount && scale <= planner.MaxAmount, field,
+			"must be from 1e-290 to 1e290")
 	}
-	return nil
+	return cmp.Or(inRange("Scales.Cost", s.Cost), inRange("Scales.State", s.State))
 }
 
 // Statistics is one interval in compact form, as an engine posts it. d′ of its

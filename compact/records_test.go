@@ -154,7 +154,7 @@ func TestPlansOfPostedRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(c.Items.Validate(), checkPosted(c, st, base)); err != nil {
+		if err := errors.Join(plannertest.CheckSnapshot(c.Items), checkPosted(c, st, base)); err != nil {
 			t.Fatalf("case %d: %v\n%+v", n, err, st)
 		}
 		strategy := names()[n%len(names())]
@@ -326,20 +326,20 @@ func TestNewClassesErrors(t *testing.T) {
 		field  string
 		change func(*compact.Record)
 	}{
-		{"instance", func(r *compact.Record) { r.Current = 9 }},
-		{"instance", func(r *compact.Record) { r.Current = planner.NoInstance }},
-		{"hash_instance", func(r *compact.Record) { r.Hash = 9 }},
-		{"hash_instance", func(r *compact.Record) { r.Hash = planner.NoInstance }},
-		{"cost", func(r *compact.Record) { r.Cost = -1 }},
-		{"cost", func(r *compact.Record) { r.Cost = math.NaN() }},
-		{"cost", func(r *compact.Record) { r.Cost = math.Inf(1) }},
-		{"cost", func(r *compact.Record) { r.Cost = 1e290 }}, // times the scale
-		{"state", func(r *compact.Record) { r.State = -1 }},
-		{"state", func(r *compact.Record) { r.State = 1e290 }},
-		{"count", func(r *compact.Record) { r.Count = 0 }},
-		{"count", func(r *compact.Record) { r.Count = -1 }},
-		{"count", func(r *compact.Record) { r.Count = planner.MaxCount }},
-		{"count", func(r *compact.Record) { r.Count = math.MaxInt64 }},
+		{"Instance", func(r *compact.Record) { r.Current = 9 }},
+		{"Instance", func(r *compact.Record) { r.Current = planner.NoInstance }},
+		{"HashInstance", func(r *compact.Record) { r.Hash = 9 }},
+		{"HashInstance", func(r *compact.Record) { r.Hash = planner.NoInstance }},
+		{"Cost", func(r *compact.Record) { r.Cost = -1 }},
+		{"Cost", func(r *compact.Record) { r.Cost = math.NaN() }},
+		{"Cost", func(r *compact.Record) { r.Cost = math.Inf(1) }},
+		{"Cost", func(r *compact.Record) { r.Cost = 1e290 }}, // times the scale
+		{"State", func(r *compact.Record) { r.State = -1 }},
+		{"State", func(r *compact.Record) { r.State = 1e290 }},
+		{"Count", func(r *compact.Record) { r.Count = 0 }},
+		{"Count", func(r *compact.Record) { r.Count = -1 }},
+		{"Count", func(r *compact.Record) { r.Count = planner.MaxCount }},
+		{"Count", func(r *compact.Record) { r.Count = math.MaxInt64 }},
 	} {
 		for row := range 3 {
 			st := &compact.Statistics{Scales: compact.Scales{Cost: 10, State: 10}, Records: []compact.Record{good, good, good}}
@@ -369,7 +369,7 @@ func TestNewClassesErrors(t *testing.T) {
 	}
 	_, err = compact.NewClasses(&compact.Statistics{Scales: compact.Scales{Cost: 1, State: 1},
 		Records: []compact.Record{{Current: 1, Hash: 3, Count: 1}}}, target(1, 2), old)
-	wantInputError(t, "a drained hash instance", err, 0, "hash_instance")
+	wantInputError(t, "a drained hash instance", err, 0, "HashInstance")
 }
 
 // At most MaxCount keys may be counted, also by records that become one.
@@ -384,5 +384,5 @@ func TestNewClassesOfManyKeys(t *testing.T) {
 	}
 	st.Records[1].Count = 2
 	_, err = compact.NewClasses(st, target(1, 2), planner.Base{})
-	wantInputError(t, "one key too many", err, 1, "count")
+	wantInputError(t, "one key too many", err, 1, "Count")
 }

@@ -173,9 +173,9 @@ func TestResolveErrors(t *testing.T) {
 			first.Count = 2
 		}
 		_, err := c.Resolve([]compact.Record{first, bad})
-		field := map[bool]string{true: "count", false: ""}[bad.Count != good.Count || name == "too many together"]
+		field := map[bool]string{true: "Count", false: ""}[bad.Count != good.Count || name == "too many together"]
 		if bad.Planned != good.Planned {
-			field = "planned"
+			field = "Planned"
 		}
 		wantInputError(t, name, err, 1, field)
 	}

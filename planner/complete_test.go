@@ -263,7 +263,7 @@ func TestCompleteErrors(t *testing.T) {
 	c := plannertest.Tiny(rand.New(rand.NewPCG(65, 65)))
 	var in *planner.InputError
 	if _, err := planner.Complete("given", c.Snapshot(), planner.Options{ThetaMax: -1}, nil); !errors.As(err, &in) ||
-		in.Field != "theta_max" {
+		in.Field != "ThetaMax" {
 		t.Errorf("got %v", err)
 	}
 }

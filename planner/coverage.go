@@ -12,17 +12,17 @@ const isFrozen = "is a frozen instance, of which nothing is known"
 // markCoverage marks the instances of which the statistics say little.
 func (r *resolver) markCoverage() error {
 	if len(r.stats.Frozen) > 0 && r.base.HashChanged {
-		return Invalid("frozen", "must be empty when the instances or the hash function change: then every instance has to "+
+		return Invalid("Frozen", "must be empty when the instances or the hash function change: then every instance has to "+
 			"say what it holds")
 	}
-	if err := r.mark("partial_on", r.stats.PartialOn, false); err != nil {
+	if err := r.mark("PartialOn", r.stats.PartialOn, false); err != nil {
 		return err
 	}
-	if err := r.mark("frozen", r.stats.Frozen, true); err != nil {
+	if err := r.mark("Frozen", r.stats.Frozen, true); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(r.s.Instances, Instance.Live) {
-		return Invalid("frozen", "leaves no live instance")
+		return Invalid("Frozen", "leaves no live instance")
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (r *resolver) mark(field string, ids []int32, frozen bool) error {
 		case i > 0 && id <= ids[i-1]:
 			return Invalid(field, "must ascend without repetition")
 		case r.s.Instances[at].Partial:
-			return Invalid(field, "lists instance "+strconv.Itoa(int(id))+", as partial_on does")
+			return Invalid(field, "lists instance "+strconv.Itoa(int(id))+", which is partial besides")
 		}
 		r.s.Instances[at].Partial, r.s.Instances[at].Frozen = true, frozen
 	}
@@ -52,7 +52,7 @@ func (r *resolver) refuseFrozen() error {
 	}
 	for i, d := range r.s.Current {
 		if r.s.Instances[d].Frozen {
-			return InvalidRow(i, "instance", isFrozen)
+			return InvalidRow(i, "Instance", isFrozen)
 		}
 	}
 	return nil

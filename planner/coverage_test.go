@@ -42,7 +42,7 @@ func TestNewSnapshotMarksCoverage(t *testing.T) {
 	if n := s.RetainedEntries(); n != 2 {
 		t.Errorf("%d entries stay, want 2: those on the instances that say little", n)
 	}
-	if err := s.Validate(); err != nil {
+	if err := plannertest.CheckSnapshot(s); err != nil {
 		t.Error(err)
 	}
 	stats.Partial = true
@@ -60,44 +60,44 @@ func TestNewSnapshotRefusesCoverage(t *testing.T) {
 		"partial on nobody": {func(s *planner.Statistics, _ *planner.Configuration,
 			_ *planner.Base) {
 			s.PartialOn = []int32{1, 7}
-		}, -1, "partial_on"},
+		}, -1, "PartialOn"},
 		"partial out of order": {func(s *planner.Statistics, _ *planner.Configuration,
 			_ *planner.Base) {
 			s.PartialOn = []int32{1, 0}
-		}, -1, "partial_on"},
+		}, -1, "PartialOn"},
 		"partial twice": {func(s *planner.Statistics, _ *planner.Configuration,
 			_ *planner.Base) {
 			s.PartialOn = []int32{1, 1}
-		}, -1, "partial_on"},
+		}, -1, "PartialOn"},
 		"nobody frozen": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{-1} },
-			-1, "frozen"},
+			-1, "Frozen"},
 		"frozen out of order": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.PartialOn, s.Frozen = nil, []int32{2, 1}
-		}, -1, "frozen"},
+		}, -1, "Frozen"},
 		"frozen twice": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Frozen = []int32{2, 2} },
-			-1, "frozen"},
+			-1, "Frozen"},
 		"in both": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.PartialOn = []int32{1, 2} },
-			-1, "frozen"},
+			-1, "Frozen"},
 		"all frozen": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.PartialOn, s.Frozen = nil, []int32{0, 1, 2}
-		}, -1, "frozen"},
+		}, -1, "Frozen"},
 		"all live ones frozen": {func(s *planner.Statistics, c *planner.Configuration, _ *planner.Base) {
 			c.Instances = instances(1, 2)
 			s.PartialOn, s.Frozen = nil, []int32{1, 2}
-		}, -1, "frozen"},
+		}, -1, "Frozen"},
 		"another hash": {func(_ *planner.Statistics, _ *planner.Configuration, b *planner.Base) { b.HashChanged = true },
-			-1, "frozen"},
-		"residual": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
+			-1, "Frozen"},
+		"Residual": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) {
 			s.Residual = []planner.Residual{{Instance: 2}}
-		}, -1, "residual/0/instance"},
+		}, -1, "Residual[0].Instance"},
 		"reported": {func(s *planner.Statistics, _ *planner.Configuration, _ *planner.Base) { s.Instance[2] = 2 },
-			2, "instance"},
+			2, "Instance"},
 		"by hash": {func(s *planner.Statistics, _ *planner.Configuration, b *planner.Base) {
 			s.Instance, b.Table = nil, nil
-		}, 1, "instance"},
+		}, 1, "Instance"},
 		"by entry": {func(s *planner.Statistics, _ *planner.Configuration, b *planner.Base) {
 			s.Instance, b.Table = nil, table(t, planner.Entry{Key: []byte("b")}, planner.Entry{Key: []byte("c"), Instance: 2})
-		}, 2, "instance"},
+		}, 2, "Instance"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stats, config, base := littleKnown(t)
@@ -111,24 +111,21 @@ func TestNewSnapshotRefusesCoverage(t *testing.T) {
 	}
 }
 
-func TestSnapshotValidatesFrozen(t *testing.T) {
-	for field, edit := range map[string]func(*planner.Snapshot){
-		"instances/2/partial":  func(s *planner.Snapshot) { s.Instances[2].Partial = false },
-		"instances/2/residual": func(s *planner.Snapshot) { s.Instances[2].ResidualKeys = 1 },
-		"instances":            func(s *planner.Snapshot) { s.Instances[0].Drained, s.Instances[1].Drained = true, true },
-		"instance":             func(s *planner.Snapshot) { s.Current[1] = 2 },
-		// no hash goes to what was removed
-		"hash_instance": func(s *planner.Snapshot) { s.Instances[2].Drained = true },
+func TestSnapshotsWithFrozenAreChecked(t *testing.T) {
+	for what, edit := range map[string]func(*planner.Snapshot){
+		"partial":   func(s *planner.Snapshot) { s.Instances[2].Partial = false },
+		"residual":  func(s *planner.Snapshot) { s.Instances[2].ResidualKeys = 1 },
+		"none live": func(s *planner.Snapshot) { s.Instances[0].Drained, s.Instances[1].Drained = true, true },
+		"on it":     func(s *planner.Snapshot) { s.Current[1] = 2 },
+		"no hash":   func(s *planner.Snapshot) { s.Instances[2].Drained = true }, // goes to what was removed
 	} {
 		stats, config, base := littleKnown(t)
 		s, err := planner.NewSnapshot(stats, config, base)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit(s)
-		var input *planner.InputError
-		if err := s.Validate(); !errors.As(err, &input) || input.Field != field {
-			t.Errorf("got %v, want an error of field %s", err, field)
+		if edit(s); plannertest.CheckSnapshot(s) == nil {
+			t.Errorf("%s: unnoticed", what)
 		}
 	}
 }
@@ -237,8 +234,8 @@ func TestFrozenAndDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := s.Instances[2]; !x.Drained || !x.Frozen || s.Validate() != nil {
-		t.Fatalf("%+v, %v", x, s.Validate())
+	if x := s.Instances[2]; !x.Drained || !x.Frozen || plannertest.CheckSnapshot(s) != nil {
+		t.Fatalf("%+v, %v", x, plannertest.CheckSnapshot(s))
 	}
 	for _, strategy := range names() {
 		p := run(t, strategy, s, planner.Options{})

@@ -38,7 +38,7 @@ func run(t *testing.T, strategy string, s *planner.Snapshot, o planner.Options) 
 // checkCase runs a strategy on a case and returns what is wrong with its plan.
 func checkCase(strategy string, c *plannertest.Case) error {
 	s := c.Snapshot()
-	if err := s.Validate(); err != nil {
+	if err := plannertest.CheckSnapshot(s); err != nil {
 		return err
 	}
 	p, err := planner.Run(strategy, s, c.Options)
@@ -53,7 +53,7 @@ func failShrunk(t *testing.T, strategy string, c *plannertest.Case, failure func
 	t.Helper()
 	if !testing.Short() {
 		c = c.Shrink(func(d *plannertest.Case) bool {
-			return len(d.Items) > 0 && d.Snapshot().Validate() == nil && failure(d) != nil
+			return len(d.Items) > 0 && plannertest.CheckSnapshot(d.Snapshot()) == nil && failure(d) != nil
 		})
 	}
 	t.Errorf("%s: %v\n%s", strategy, failure(c), c)

@@ -1,8 +1,8 @@
 package planner
 
 import (
+	"cmp"
 	"math"
-	"slices"
 )
 
 // Defaults of [Options].
@@ -16,7 +16,7 @@ const (
 )
 
 // Options are the parameters of all strategies. The tags are the names by which
-// [InputError] and the formats around the planner know them.
+// the formats around the planner know them.
 type Options struct {
 	// ThetaMax is the tolerance θ_max ≥ 0: instance d may carry (1+θ_max) times
 	// its fair load. Defaults to 0, perfect balance.
@@ -98,29 +98,22 @@ const (
 
 // Validate reports the first field that is out of range as an [InputError].
 func (o Options) Validate() error {
-	switch {
-	case !nonNegative(o.ThetaMax):
-		return Invalid("theta_max", "must be ≥ 0 and finite")
-	case o.TableLimit != nil && *o.TableLimit < 0:
-		return Invalid("table_limit", "must be ≥ 0")
-	case o.Beta != nil && !nonNegative(*o.Beta):
-		return Invalid("beta", "must be ≥ 0 and finite")
-	case !isAmount(o.KeyOverhead):
-		return Invalid("key_overhead", mustBeAmount)
-	case o.Sigma != nil && !nonNegative(*o.Sigma):
-		return Invalid("sigma", "must be ≥ 0 and finite")
-	case o.WorkBudget < 0:
-		return Invalid("work_budget", "must be ≥ 0")
-	case !slices.Contains([]CertificateLevel{"", CertificateOff, CertificateFast, CertificateTight}, o.Certificate):
-		return Invalid("certificate", "must be off, fast or tight")
-	case !slices.Contains([]Objective{"", MinMigration, MinImbalance}, o.Objective):
-		return Invalid("objective", "must be min_migration or min_imbalance")
-	}
-	return o.validateMigrationLimit()
+	return cmp.Or(
+		Require(nonNegative(o.ThetaMax), "ThetaMax", mustBeFinite),
+		Require(o.TableLimit == nil || *o.TableLimit >= 0, "TableLimit", "must be ≥ 0"),
+		Require(o.Beta == nil || nonNegative(*o.Beta), "Beta", mustBeFinite),
+		RequireAmount("KeyOverhead", o.KeyOverhead),
+		Require(o.Sigma == nil || nonNegative(*o.Sigma), "Sigma", mustBeFinite),
+		RequireAtLeast("WorkBudget", o.WorkBudget, 0),
+		RequireOneOf("Certificate", cmp.Or(o.Certificate, CertificateFast),
+			CertificateOff, CertificateFast, CertificateTight),
+		RequireOneOf("Objective", cmp.Or(o.Objective, MinMigration), MinMigration, MinImbalance),
+		o.validateMigrationLimit(),
+	)
 }
 
 func (o Options) validateMigrationLimit() error {
-	bad := func(detail string) error { return Invalid("migration_limit", detail) }
+	bad := func(detail string) error { return Invalid("MigrationLimit", detail) }
 	switch m := o.MigrationLimit; {
 	case o.Objective == MinImbalance && m == nil:
 		return bad("is needed with objective min_imbalance")
@@ -130,7 +123,7 @@ func (o Options) validateMigrationLimit() error {
 	case m.Unit != MigrationState && m.Unit != MigrationFraction && m.Unit != MigrationKeys:
 		return bad("must be an amount of state, a fraction of it, or a number of keys")
 	case !nonNegative(m.Amount):
-		return bad("must be ≥ 0 and finite")
+		return bad(mustBeFinite)
 	}
 	return nil
 }
@@ -141,5 +134,7 @@ func (o Options) beta() float64 {
 	}
 	return *o.Beta
 }
+
+const mustBeFinite = "must be ≥ 0 and finite"
 
 func nonNegative(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }

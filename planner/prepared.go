@@ -17,7 +17,7 @@ func prepare(s *Snapshot, o Options) (*prepared, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := validateInstances("instances", s.Instances); err != nil {
+	if err := validateInstances("Instances", s.Instances); err != nil {
 		return nil, err
 	}
 	e := &assign.Items{

@@ -1,12 +1,10 @@
 package planner
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 
 	"plannerd/planner/internal/assign"
 )
@@ -23,11 +21,11 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	if err := stats.validateColumns(); err != nil {
 		return nil, err
 	}
-	if err := validateInstances("instances", target.Instances); err != nil {
+	if err := validateInstances("Instances", target.Instances); err != nil {
 		return nil, err
 	}
 	if old := base.Configuration.Instances; len(old) > 0 {
-		if err := validateInstances("base/instances", old); err != nil {
+		if err := validateInstances("Base.Configuration.Instances", old); err != nil {
 			return nil, err
 		}
 	}
@@ -100,9 +98,9 @@ func (r *resolver) addShares() error {
 		switch {
 		case x.Row < 0 || int(x.Row) >= r.s.Len() || r.s.Count != nil || !isAmount(x.State) ||
 			i > 0 && shares[i-1].compare(shares[i]) >= 0:
-			return Invalid("shares", "must ascend, and have amounts of rows that count one key")
+			return Invalid("Shares", "must ascend, and have amounts of rows that count one key")
 		case x.Instance < 0 || r.s.Instances[x.Instance].Frozen:
-			return InvalidRow(int(x.Row), "instance", "is not a known instance, or a frozen one")
+			return InvalidRow(int(x.Row), "Instance", "is not a known instance, or a frozen one")
 		}
 		if r.s.State != nil && (i == 0 || shares[i-1].Row != x.Row) {
 			r.s.State[x.Row] = 0 // unless a share is there
@@ -131,12 +129,12 @@ func (s *Statistics) validateColumns() error {
 	if len(s.Cost) != n || s.State != nil && len(s.State) != n ||
 		s.Instance != nil && len(s.Instance) != n || s.HashInstance != nil && len(s.HashInstance) != n ||
 		s.Count != nil && len(s.Count) != n {
-		return Invalid("keys", "the columns differ in length")
+		return Invalid("Keys", "the columns differ in length")
 	}
 	units := int64(0)
 	for i, count := range s.Count {
 		if count < 1 || count > MaxCount-units {
-			return InvalidRow(i, "count", mustBeCount)
+			return InvalidRow(i, "Count", mustBeCount)
 		}
 		units += count
 	}
@@ -152,7 +150,7 @@ func (s *Statistics) ValidateAmounts() error {
 	}
 	for i := range s.Len() {
 		if len(s.Keys.At(i)) == 0 {
-			return InvalidRow(i, "key", "must not be empty")
+			return InvalidRow(i, "Key", "must not be empty")
 		}
 		if err := s.validateAmounts(i); err != nil {
 			return err
@@ -164,9 +162,9 @@ func (s *Statistics) ValidateAmounts() error {
 func (s *Statistics) validateAmounts(row int) error {
 	switch {
 	case !isAmount(s.Cost[row]):
-		return InvalidRow(row, "cost", mustBeAmount)
+		return InvalidRow(row, "Cost", mustBeAmount)
 	case s.State != nil && !isAmount(s.State[row]):
-		return InvalidRow(row, "state", mustBeAmount)
+		return InvalidRow(row, "State", mustBeAmount)
 	}
 	return nil
 }
@@ -209,22 +207,22 @@ func (r *resolver) addResiduals() error {
 	seen := make(map[int32]bool, len(r.stats.Residual))
 	for i, v := range r.stats.Residual {
 		bad := func(field, detail string) error {
-			return Invalid("residual/"+strconv.Itoa(i)+"/"+field, detail)
+			return Invalid(Element("Residual", i)+"."+field, detail)
 		}
 		at := r.index.find(v.Instance)
 		switch {
 		case at < 0:
-			return bad("instance", "is not a known instance")
+			return bad("Instance", "is not a known instance")
 		case seen[v.Instance]:
-			return bad("instance", "stands twice")
+			return bad("Instance", "stands twice")
 		case r.s.Instances[at].Frozen:
-			return bad("instance", isFrozen)
+			return bad("Instance", isFrozen)
 		case !isAmount(v.Cost):
-			return bad("cost", mustBeAmount)
+			return bad("Cost", mustBeAmount)
 		case !isAmount(v.State):
-			return bad("state", mustBeAmount)
+			return bad("State", mustBeAmount)
 		case v.Keys < 0 || v.Keys > MaxResidualKeys:
-			return bad("keys", "must be between 0 and 2^53−1")
+			return bad("Keys", "must be between 0 and 2^53−1")
 		}
 		seen[v.Instance] = true
 		d := &r.s.Instances[at]
@@ -252,22 +250,22 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	h := reported
 	if r.target.Hash != nil {
 		if reported != NoInstance {
-			return bad("hash_instance", `is taken only with the hash function "reported"`)
+			return bad("HashInstance", `is taken only with the hash function "reported"`)
 		}
 		id, err := r.target.Hash.Instance(key, hash)
 		if err != nil {
-			return bad("key", err.Error())
+			return bad("Key", err.Error())
 		}
 		h = id
 	} else if reported == NoInstance && !r.s.Homeless {
-		return bad("hash_instance", `is needed with the hash function "reported"`)
+		return bad("HashInstance", `is needed with the hash function "reported"`)
 	}
 	home := r.index.find(h)
 	if h == NoInstance {
 		home = int32(len(r.s.Instances) - 1)
 	}
 	if home < 0 || r.s.Instances[home].Drained {
-		return bad("hash_instance", "is not an instance of the configuration")
+		return bad("HashInstance", "is not an instance of the configuration")
 	}
 	r.s.Hash[i] = home
 
@@ -289,7 +287,7 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	}
 	current := r.index.find(said)
 	if current < 0 {
-		return bad("instance", "is not a known instance")
+		return bad("Instance", "is not a known instance")
 	}
 	r.s.Current[i] = current
 	return err == nil && r.base.Table != nil && placed != current, nil
@@ -304,16 +302,16 @@ func (r *resolver) placed(i, entry int, h int32) (int32, error) {
 		id = r.base.Table.At(entry).Instance
 	case !r.base.HashChanged:
 	case r.base.Configuration.Hash == nil:
-		return 0, InvalidRow(i, "instance", "is needed: the instances changed and the committed hash is not known")
+		return 0, InvalidRow(i, "Instance", "is needed: the instances changed and the committed hash is not known")
 	default:
 		var err error
 		if id, err = r.base.Configuration.Hash.Instance(r.stats.Keys.At(i), r.stats.Keys.Hash(i)); err != nil {
-			return 0, InvalidRow(i, "key", err.Error())
+			return 0, InvalidRow(i, "Key", err.Error())
 		}
 	}
 	at := r.index.find(id)
 	if at < 0 {
-		return 0, InvalidRow(i, "instance", "the routing table puts the key on an unknown instance")
+		return 0, InvalidRow(i, "Instance", "the routing table puts the key on an unknown instance")
 	}
 	return at, nil
 }
@@ -354,91 +352,27 @@ func validateInstances(field string, instances []Instance) error {
 	live := false
 	for i, d := range instances {
 		bad := func(of, detail string) error {
-			return Invalid(field+"/"+strconv.Itoa(i)+"/"+of, detail)
+			return Invalid(Element(field, i)+"."+of, detail)
 		}
 		switch {
 		case d.ID < 0:
-			return bad("id", "must be ≥ 0")
+			return bad("ID", "must be ≥ 0")
 		case i > 0 && d.ID <= instances[i-1].ID:
-			return bad("id", "must ascend without repetition")
+			return bad("ID", "must ascend without repetition")
 		case !(d.Capacity >= MinCapacity && d.Capacity <= MaxCapacity):
-			return bad("capacity", mustBeCapacity)
+			return bad("Capacity", mustBeCapacity)
 		case !isAmount(d.ResidualCost) || !isAmount(d.ResidualState) || d.ResidualKeys < 0 ||
 			d.ResidualKeys > MaxResidualKeys:
-			return bad("residual", mustBeAmount)
+			return bad("Residual", mustBeAmount)
 		case d.Frozen && (d.ResidualCost > 0 || d.ResidualState > 0 || d.ResidualKeys > 0):
-			return bad("residual", "must be 0 on a frozen instance")
+			return bad("Residual", "must be 0 on a frozen instance")
 		case d.Frozen && !d.Partial:
-			return bad("partial", "must be set on a frozen instance")
+			return bad("Partial", "must be set on a frozen instance")
 		}
 		live = live || d.Live()
 	}
 	if !live {
 		return Invalid(field, "must have one that is neither drained nor frozen")
-	}
-	return nil
-}
-
-// Validate reports the first violation of the rules that the fields of
-// [Snapshot] state, as an [InputError].
-func (s *Snapshot) Validate() error {
-	if err := validateInstances("instances", s.Instances); err != nil {
-		return err
-	}
-	n, units := s.Len(), int64(0)
-	if s.Keys.Len() != n || len(s.Current) != n || len(s.Hash) != n ||
-		s.State != nil && len(s.State) != n || s.Count != nil && len(s.Count) != n ||
-		s.Entry != nil && len(s.Entry) != n || s.Entry == nil && s.Table.Len() > 0 ||
-		s.Kept != nil && len(s.Kept) != s.Table.Len() {
-		return Invalid("keys", "the columns differ in length")
-	}
-	for i := range n {
-		bad := func(field, detail string) error { return InvalidRow(i, field, detail) }
-		switch {
-		case len(s.Keys.At(i)) == 0:
-			return bad("key", "must not be empty")
-		case !isAmount(s.Cost[i]):
-			return bad("cost", mustBeAmount)
-		case s.State != nil && !isAmount(s.State[i]):
-			return bad("state", mustBeAmount)
-		case s.Count != nil && (s.Count[i] < 1 || s.Count[i] > MaxCount-units):
-			return bad("count", mustBeCount)
-		case int(s.Current[i]) >= len(s.Instances) || s.Current[i] < 0:
-			return bad("instance", "is not a known instance")
-		case s.Instances[s.Current[i]].Frozen:
-			return bad("instance", isFrozen)
-		case int(s.Hash[i]) >= len(s.Instances) || s.Hash[i] < 0 || s.Instances[s.Hash[i]].Drained:
-			return bad("hash_instance", "is neither a live nor a frozen instance")
-		case s.Entry != nil && s.Entry[i] >= 0 && (int(s.Entry[i]) >= s.Table.Len() ||
-			!bytes.Equal(s.Table.At(int(s.Entry[i])).Key, s.Keys.At(i))):
-			return bad("key", "names an entry of the routing table that is not its own")
-		}
-		units += at(s.Count, i, 1)
-	}
-	if err := s.validateShares(); err != nil {
-		return err
-	}
-	return s.validateKeys()
-}
-
-// validateKeys refuses a key that stands twice.
-func (s *Snapshot) validateKeys() error {
-	order := assign.UpTo(s.Len())
-	slices.SortFunc(order, s.Keys.Compare)
-	for j := 1; j < len(order); j++ {
-		if s.Keys.Compare(order[j-1], order[j]) == 0 {
-			return InvalidRow(int(max(order[j-1], order[j])), "key", "stands twice")
-		}
-	}
-	return nil
-}
-
-func (s *Snapshot) validateShares() error {
-	for i, x := range s.Shares {
-		if x.Row < 0 || int(x.Row) >= s.Len() || x.Instance < 0 || int(x.Instance) >= len(s.Instances) || s.Count != nil ||
-			!isAmount(x.State) || x.Instance == s.Current[x.Row] || i > 0 && s.Shares[i-1].compare(x) >= 0 {
-			return Invalid("shares", "must ascend, and be elsewhere than their items")
-		}
 	}
 	return nil
 }

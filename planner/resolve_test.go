@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/planner"
+	"plannerd/planner/plannertest"
 )
 
 // lookup is a hash function given key by key.
@@ -72,7 +73,7 @@ func TestNewSnapshotResolvesPlaces(t *testing.T) {
 	if s.Drifted != 1 {
 		t.Errorf("%d keys drifted, want 1: the one that is not where the committed hash puts it", s.Drifted)
 	}
-	if err := s.Validate(); err != nil {
+	if err := plannertest.CheckSnapshot(s); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,66 +123,67 @@ func TestNewSnapshotRefuses(t *testing.T) {
 		field  string
 	}{
 		"unknown instance": {one(func(s *planner.Statistics) { s.Instance = []int32{0, 7} }), config,
-			planner.Base{Configuration: config}, 1, "instance"},
+			planner.Base{Configuration: config}, 1, "Instance"},
 		"negative cost": {one(func(s *planner.Statistics) { s.Cost[1] = -1 }), config,
-			planner.Base{Configuration: config}, 1, "cost"},
+			planner.Base{Configuration: config}, 1, "Cost"},
 		"NaN": {one(func(s *planner.Statistics) { s.Cost[0] = math.NaN() }), config,
-			planner.Base{Configuration: config}, 0, "cost"},
+			planner.Base{Configuration: config}, 0, "Cost"},
 		"cost that overflows sums": {one(func(s *planner.Statistics) { s.Cost[1] = 2e290 }), config,
-			planner.Base{Configuration: config}, 1, "cost"},
+			planner.Base{Configuration: config}, 1, "Cost"},
 		"residual of too many": {one(
 			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: 1 << 53}} }), config,
-			planner.Base{Configuration: config}, -1, "residual/0/keys"},
+			planner.Base{Configuration: config}, -1, "Residual[0].Keys"},
 		"capacity out of range": {one(func(*planner.Statistics) {}),
 			planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1e7}}}, planner.Base{}, -1,
-			"instances/0/capacity"},
+			"Instances[0].Capacity"},
 		"infinite state": {one(func(s *planner.Statistics) { s.State = []float64{0, math.Inf(1)} }), config,
-			planner.Base{Configuration: config}, 1, "state"},
+			planner.Base{Configuration: config}, 1, "State"},
 		"no hash instance": {one(func(*planner.Statistics) {}), reported, planner.Base{Configuration: reported}, 0,
-			"hash_instance"},
+			"HashInstance"},
 		"needless hash instance": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }), config,
-			planner.Base{Configuration: config}, 0, "hash_instance"},
+			planner.Base{Configuration: config}, 0, "HashInstance"},
 		"unknown hash instance": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 2} }), reported,
-			planner.Base{Configuration: reported}, 1, "hash_instance"},
+			planner.Base{Configuration: reported}, 1, "HashInstance"},
 		"hash on drained": {one(func(s *planner.Statistics) {
 			s.HashInstance, s.Instance = []int32{0, 1},
 				[]int32{0, 0}
 		}), planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true}, 1,
-			"hash_instance"},
+			"HashInstance"},
 		"place unknown": {one(func(s *planner.Statistics) { s.HashInstance = []int32{0, 0} }),
 			planner.Configuration{Instances: instances(0)}, planner.Base{Configuration: reported, HashChanged: true},
-			0, "instance"},
+			0, "Instance"},
 		"key the hash refuses": {&planner.Statistics{Keys: planner.KeysOf("x"), Cost: []float64{1}}, config,
-			planner.Base{Configuration: config}, 0, "key"},
+			planner.Base{Configuration: config}, 0, "Key"},
 		"entry on no instance": {one(func(*planner.Statistics) {}), config,
-			planner.Base{Configuration: config, Table: table(t, planner.Entry{Key: []byte("b"), Instance: 5})}, 1, "instance"},
+			planner.Base{Configuration: config, Table: table(t, planner.Entry{Key: []byte("b"), Instance: 5})}, 1, "Instance"},
 		"instances out of order": {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(1, 0)},
-			planner.Base{}, -1, "instances/1/id"},
+			planner.Base{}, -1, "Instances[1].ID"},
 		"negative instance": {one(func(*planner.Statistics) {}), planner.Configuration{Instances: instances(-1)},
-			planner.Base{}, -1, "instances/0/id"},
+			planner.Base{}, -1, "Instances[0].ID"},
 		"base out of order": {one(func(*planner.Statistics) {}), config,
-			planner.Base{Configuration: planner.Configuration{Instances: instances(1, 1)}}, -1, "base/instances/1/id"},
+			planner.Base{Configuration: planner.Configuration{Instances: instances(1, 1)}}, -1,
+			"Base.Configuration.Instances[1].ID"},
 		"ragged columns": {one(func(s *planner.Statistics) { s.Cost = s.Cost[:1] }), config,
-			planner.Base{Configuration: config}, -1, "keys"},
+			planner.Base{Configuration: config}, -1, "Keys"},
 		"no instances": {one(func(*planner.Statistics) {}), planner.Configuration{}, planner.Base{},
-			-1, "instances"},
+			-1, "Instances"},
 		"no capacity": {one(func(*planner.Statistics) {}),
-			planner.Configuration{Instances: []planner.Instance{{ID: 0}}}, planner.Base{}, -1, "instances/0/capacity"},
+			planner.Configuration{Instances: []planner.Instance{{ID: 0}}}, planner.Base{}, -1, "Instances[0].Capacity"},
 		"residual of nobody": {one(func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 4}} }),
-			config, planner.Base{Configuration: config}, -1, "residual/0/instance"},
+			config, planner.Base{Configuration: config}, -1, "Residual[0].Instance"},
 		"residual twice": {one(func(s *planner.Statistics) {
 			s.Residual = []planner.Residual{{Instance: 1},
 				{Instance: 1}}
-		}), config, planner.Base{Configuration: config}, -1, "residual/1/instance"},
+		}), config, planner.Base{Configuration: config}, -1, "Residual[1].Instance"},
 		"negative residual": {one(
 			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Cost: -1}} }), config,
-			planner.Base{Configuration: config}, -1, "residual/0/cost"},
+			planner.Base{Configuration: config}, -1, "Residual[0].Cost"},
 		"residual of −1 keys": {one(
 			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, Keys: -1}} }), config,
-			planner.Base{Configuration: config}, -1, "residual/0/keys"},
+			planner.Base{Configuration: config}, -1, "Residual[0].Keys"},
 		"residual state infinite": {one(
 			func(s *planner.Statistics) { s.Residual = []planner.Residual{{Instance: 1, State: math.Inf(1)}} }), config,
-			planner.Base{Configuration: config}, -1, "residual/0/state"},
+			planner.Base{Configuration: config}, -1, "Residual[0].State"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := planner.NewSnapshot(tt.stats, tt.target, tt.base)
@@ -272,12 +274,12 @@ func TestFingerprintIgnoresOrderOnly(t *testing.T) {
 func TestOptionsValidate(t *testing.T) {
 	minus, limit := -0.5, int64(-1)
 	for field, o := range map[string]planner.Options{
-		"theta_max":    {ThetaMax: math.NaN()},
-		"table_limit":  {TableLimit: &limit},
-		"beta":         {Beta: &minus},
-		"key_overhead": {KeyOverhead: math.Inf(1)},
-		"sigma":        {Sigma: &minus},
-		"work_budget":  {WorkBudget: -1},
+		"ThetaMax":    {ThetaMax: math.NaN()},
+		"TableLimit":  {TableLimit: &limit},
+		"Beta":        {Beta: &minus},
+		"KeyOverhead": {KeyOverhead: math.Inf(1)},
+		"Sigma":       {Sigma: &minus},
+		"WorkBudget":  {WorkBudget: -1},
 	} {
 		var input *planner.InputError
 		if err := o.Validate(); !errors.As(err, &input) || input.Field != field {

@@ -28,7 +28,7 @@ func TestShares(t *testing.T) {
 				}
 			}
 		}
-		if err := s.Validate(); err != nil {
+		if err := plannertest.CheckSnapshot(&s); err != nil {
 			t.Fatal(err)
 		}
 		for _, info := range planner.Strategies() {

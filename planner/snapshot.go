@@ -43,8 +43,8 @@ type Instance struct {
 func (d Instance) Live() bool { return !d.Drained && !d.Frozen }
 
 // Snapshot is what a strategy plans on: the items of one interval, in columns,
-// rows in any order. Build it with [NewSnapshot], or by hand and check it with
-// [Snapshot.Validate], which strategies do not do again. They never change it.
+// rows in any order. Build it with [NewSnapshot]; of one that is made by hand
+// strategies check no more than the instances. They never change it.
 type Snapshot struct {
 	// Instances in strictly ascending order of ID; at least one is live.
 	Instances []Instance

@@ -32,7 +32,7 @@ type Info struct {
 	Title   string // for people
 	Summary string // one line, for people
 	Source  string // where it comes from
-	// Reads names the options, in the words of [InputError], that its moves depend on
+	// Reads names the options, by the tags of [Options], that its moves depend on
 	// besides theta_max and key_overhead, which are part of every goal. Others count in
 	// the figures and the certificate alone: a strategy that does not read table_limit
 	// is blind to the table.
@@ -136,7 +136,7 @@ func Lookup(name string) (Info, bool) {
 func Run(name string, s *Snapshot, o Options) (*Plan, error) {
 	info, ok := Lookup(name)
 	if !ok {
-		return nil, Invalid("strategy", "is not a known strategy")
+		return nil, Invalid("Strategy", "is not a known strategy")
 	}
 	return info.Plan(s, o)
 }
@@ -160,7 +160,7 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if !info.Knows(o.Objective) {
-		return nil, Invalid("objective", OnlyKnowing(o.Objective))
+		return nil, Invalid("Objective", OnlyKnowing(o.Objective))
 	}
 	if x.p.Settled() {
 		return x.unmoved(info.Name), nil

@@ -22,7 +22,7 @@ func TestObjectives(t *testing.T) {
 		switch {
 		case info.Knows(planner.MinImbalance) && err != nil:
 			t.Errorf("%s: %v", info.Name, err)
-		case !info.Knows(planner.MinImbalance) && (!errors.As(err, &input) || input.Field != "objective"):
+		case !info.Knows(planner.MinImbalance) && (!errors.As(err, &input) || input.Field != "Objective"):
 			t.Errorf("%s: %v, want a word on the objective", info.Name, err)
 		}
 	}

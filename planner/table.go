@@ -36,10 +36,10 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	for n, i := range order {
 		e := entries[i]
 		if len(e.Key) > MaxKeyBytes {
-			return nil, InvalidRow(int(i), "key", "is longer than 1024 bytes")
+			return nil, InvalidRow(int(i), "Key", "is longer than 1024 bytes")
 		}
 		if n > 0 && bytes.Equal(entries[order[n-1]].Key, e.Key) {
-			return nil, InvalidRow(int(i), "key", "stands twice in the routing table")
+			return nil, InvalidRow(int(i), "Key", "stands twice in the routing table")
 		}
 		t.keys.Append(e.Key)
 		t.instances = append(t.instances, e.Instance)

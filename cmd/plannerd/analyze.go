@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -155,8 +156,7 @@ func statisticsInput(d *statsio.Document) (*analyses.Input, error) {
 
 // wrap words an error in terms of the input and the flags.
 func (a *analysis) wrap(err error) error {
-	var wrong *planner.InputError
-	if errors.As(err, &wrong) && wrong.Row < 0 {
+	if wrong := parameters.InputError(err); wrong != nil && wrong.Row < 0 {
 		return fieldAsFlag(wrong)
 	}
 	if a.input == nil {

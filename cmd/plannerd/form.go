@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -152,7 +153,7 @@ func namedForm(input *statsio.Document) (named namedScales, err error) {
 		}
 	}
 	if _, err := scalesOf(named.CostScale, named.StateScale); err != nil {
-		return named, errors.New("compact, " + err.Error())
+		return named, errors.New("compact, " + parameters.InputError(err).Error())
 	}
 	return named, nil
 }

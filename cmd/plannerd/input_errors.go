@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -25,7 +26,7 @@ const mostProblems = 20
 func (in *input) wrap(err error) error {
 	var (
 		decoding *statsio.Error
-		row      *planner.InputError
+		row      = parameters.InputError(err)
 		file     *fs.PathError
 		usage    usageError
 	)
@@ -36,11 +37,11 @@ func (in *input) wrap(err error) error {
 		return usage
 	case errors.As(err, &decoding):
 		return in.refused(decoding)
-	case errors.As(err, &row) && row.Row >= 0 && in.last != nil:
+	case row != nil && row.Row >= 0 && in.last != nil:
 		p := statsio.Problem{Location: in.last.Location(row.Row, row.Field), Detail: row.Detail}
 		p.Value = in.named(row)
 		return &problemList{[]string{in.line(in.document(in.seen), p) + in.advice(row)}}
-	case errors.As(err, &row):
+	case row != nil:
 		return asFlag(row)
 	case errors.As(err, &file):
 		err = file.Err // in.name is its path

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
 	"plannerd/internal/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -120,9 +120,8 @@ func parseInstance(s string) (planner.Instance, error) {
 
 // asFlag words an input error about a setting as one about its flag.
 func asFlag(err error) error {
-	var input *planner.InputError
-	if errors.As(err, &input) && input.Row < 0 {
-		name := strings.ReplaceAll(strings.TrimPrefix(input.Field, "hash/"), "_", "-")
+	if input := parameters.InputError(err); input != nil && input.Row < 0 {
+		name := strings.ReplaceAll(input.Field, "_", "-")
 		return usagef("--%s: %s", name, input.Detail)
 	}
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -106,7 +106,7 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 		return nil, err
 	}
 	moves, err := compression.Resolve(in.moves)
-	if row := (*planner.InputError)(nil); errors.As(err, &row) {
+	if row := parameters.InputError(err); row != nil {
 		return nil, moveError(in.moves[row.Row], row)
 	}
 	if err != nil {

@@ -40,9 +40,9 @@ type Input struct {
 func FromStatistics(s *planner.Statistics) (*Input, error) {
 	switch {
 	case s.Partial || len(s.Residual) > 0:
-		return nil, bad("coverage", "must be complete for an analysis")
+		return nil, planner.Invalid("coverage", "must be complete for an analysis")
 	case s.Count != nil:
-		return nil, bad("compact", "an analysis needs keys, not classes of them")
+		return nil, planner.Invalid("compact", "an analysis needs keys, not classes of them")
 	}
 	return &Input{Keys: s.Keys, Cost: s.Cost, State: s.State}, nil
 }
@@ -74,11 +74,11 @@ func (in *Input) check() (*Input, error) {
 	n := in.Len()
 	switch {
 	case n == 0:
-		return nil, bad("keys", "must not be empty")
+		return nil, planner.Invalid("keys", "must not be empty")
 	case in.Messages == nil && len(in.Cost) != n, in.Cost != nil && len(in.Cost) != n, in.State != nil &&
 		len(in.State) != n,
 		in.MessageCost != nil && len(in.MessageCost) != len(in.Messages):
-		return nil, bad("keys", "the columns differ in length")
+		return nil, planner.Invalid("keys", "the columns differ in length")
 	}
 	if err := errors.Join(checkAmounts("cost", in.Cost), checkAmounts("state", in.State)); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (in *Input) check() (*Input, error) {
 func checkAmounts(field string, amounts []float64) error {
 	for i, x := range amounts {
 		if !(x >= 0 && x <= planner.MaxAmount) {
-			return &planner.InputError{Row: i, Field: field, Detail: "must be ≥ 0 and finite"}
+			return planner.InvalidRow(i, field, "must be ≥ 0 and finite")
 		}
 	}
 	return nil
@@ -123,9 +123,9 @@ func (in *Input) sorted() (*Input, error) {
 		key := in.Keys.At(int(row))
 		switch {
 		case len(key) == 0:
-			return nil, &planner.InputError{Row: int(row), Field: "key", Detail: "must not be empty"}
+			return nil, planner.InvalidRow(int(row), "key", "must not be empty")
 		case i > 0 && in.Keys.Compare(order[i-1], row) == 0:
-			return nil, &planner.InputError{Row: int(max(row, order[i-1])), Field: "key", Detail: "stands twice"}
+			return nil, planner.InvalidRow(int(max(row, order[i-1])), "key", "stands twice")
 		}
 		out.Keys.Append(key)
 		out.Cost = append(out.Cost, in.Cost[row])
@@ -290,11 +290,6 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 			return b.Input(), nil
 		}
 	}
-}
-
-// bad is an input error that is not about a row.
-func bad(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
 }
 
 // encoder writes keys as text, or all in base64.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"plannerd/planner"
 	"plannerd/planner/grouping"
 )
 
@@ -15,7 +16,7 @@ const DefaultWorkers = 8
 // count: loads are numbers of messages.
 func RunPKG(ctx context.Context, in *Input, r PKGRequest, progress Progress) (*PKGResult, error) {
 	if in == nil {
-		return nil, bad("keys", "must not be empty")
+		return nil, planner.Invalid("keys", "must not be empty")
 	}
 	j, err := newJob(ctx, in, r.Top, progress)
 	if err != nil {
@@ -63,13 +64,13 @@ func (a *pkgJob) prepare() error {
 	}
 	switch {
 	case *r.Points < 0 || *r.Points > MaxPoints:
-		return bad("points", "must be from 0 to "+strconv.Itoa(MaxPoints))
+		return planner.Invalid("points", "must be from 0 to "+strconv.Itoa(MaxPoints))
 	case r.Seeds < 1 || r.Seeds > MaxSeeds:
-		return bad("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
+		return planner.Invalid("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
 	case r.Trials < 0 || r.Trials > MaxSeeds:
-		return bad("trials", "must be from 1 to "+strconv.Itoa(MaxSeeds))
+		return planner.Invalid("trials", "must be from 1 to "+strconv.Itoa(MaxSeeds))
 	case r.Target == nil && (r.Trials != 0 || r.Share != 0 || r.MaxChoices != 0):
-		return bad("target", "is needed for advice")
+		return planner.Invalid("target", "is needed for advice")
 	case len(r.Schemes)*len(r.Choices)*len(r.Sources)*len(r.LoadInformation) > 8*MaxRuns:
 		return tooManyRuns
 	}
@@ -82,37 +83,37 @@ func (a *pkgJob) prepare() error {
 	return a.list()
 }
 
-var tooManyRuns = bad("schemes", "with choices, sources and load_information come to more than "+
+var tooManyRuns = planner.Invalid("schemes", "with choices, sources and load_information come to more than "+
 	strconv.Itoa(MaxRuns)+" runs")
 
 // checkLists checks each value by itself, so that an error names it.
 func (a *pkgJob) checkLists() error {
 	for i, s := range a.r.Schemes {
 		if !slices.Contains(grouping.Schemes(), s) {
-			return bad("schemes/"+strconv.Itoa(i),
+			return planner.Invalid("schemes/"+strconv.Itoa(i),
 				"must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
 		}
 	}
 	for i, d := range a.r.Choices {
 		if d < 1 || d > grouping.MaxChoices {
-			return bad("choices/"+strconv.Itoa(i), "must be from 1 to "+strconv.Itoa(grouping.MaxChoices))
+			return planner.Invalid("choices/"+strconv.Itoa(i), "must be from 1 to "+strconv.Itoa(grouping.MaxChoices))
 		}
 	}
 	for i, s := range a.r.Sources {
 		if s < 1 || s > grouping.MaxSources {
-			return bad("sources/"+strconv.Itoa(i), "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
+			return planner.Invalid("sources/"+strconv.Itoa(i), "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
 		}
 	}
 	for i, l := range a.r.LoadInformation {
 		switch {
 		case !slices.Contains([]grouping.LoadInformation{grouping.Global, grouping.Local, grouping.LocalProbing}, l):
-			return bad("load_information/"+strconv.Itoa(i), "must be global, local or local_probing")
+			return planner.Invalid("load_information/"+strconv.Itoa(i), "must be global, local or local_probing")
 		case l == grouping.LocalProbing && a.r.ProbePeriod == 0:
-			return bad("probe_period", "is needed with local_probing")
+			return planner.Invalid("probe_period", "is needed with local_probing")
 		}
 	}
 	if a.r.ProbePeriod != 0 && !slices.Contains(a.r.LoadInformation, grouping.LocalProbing) {
-		return bad("probe_period", "belongs to load_information local_probing")
+		return planner.Invalid("probe_period", "belongs to load_information local_probing")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 // RunRanges divides the key space among followers, or anew after an event.
 func RunRanges(ctx context.Context, in *Input, r RangesRequest, progress Progress) (*RangesResult, error) {
 	if in == nil {
-		return nil, bad("keys", "must not be empty")
+		return nil, planner.Invalid("keys", "must not be empty")
 	}
 	j, err := newJob(ctx, in, r.Top, progress)
 	if err != nil {
@@ -64,21 +64,21 @@ func (a *rangesJob) prepare() error {
 	}
 	switch {
 	case len(r.Followers) == 0 || len(r.Followers) > MaxNodes:
-		return bad("followers", "must be from 1 to "+strconv.Itoa(MaxNodes))
+		return planner.Invalid("followers", "must be from 1 to "+strconv.Itoa(MaxNodes))
 	case r.KeyEncoding != "" && r.KeyEncoding != EncodingBase64:
-		return bad("key_encoding", "must be base64, or left out")
+		return planner.Invalid("key_encoding", "must be base64, or left out")
 	case len(r.Methods) > 2:
-		return bad("methods", "must be two at most")
+		return planner.Invalid("methods", "must be two at most")
 	case slices.Contains(r.Methods, ""):
-		return bad("methods", "must be min_movement or quantile")
+		return planner.Invalid("methods", "must be min_movement or quantile")
 	case r.Sketches < 0 || r.Sketches > MaxSketches:
-		return bad("sketches", "must be from 1 to "+strconv.Itoa(MaxSketches))
+		return planner.Invalid("sketches", "must be from 1 to "+strconv.Itoa(MaxSketches))
 	case r.SketchK == 0 && (r.Sketches != 0 || r.Confidence != 0):
-		return bad("sketch_k", "is needed for sketches")
+		return planner.Invalid("sketch_k", "is needed for sketches")
 	case !(r.Confidence >= 0 && r.Confidence < 1):
-		return bad("confidence", "must be above 0 and below 1")
+		return planner.Invalid("confidence", "must be above 0 and below 1")
 	case r.TableFollowers != 0 && !r.Table:
-		return bad("table_followers", "belongs to table")
+		return planner.Invalid("table_followers", "belongs to table")
 	}
 	if err := checkSeed(r.Seed); err != nil {
 		return err
@@ -99,11 +99,12 @@ func (a *rangesJob) decodeOwners() error {
 		if a.r.KeyEncoding == EncodingBase64 {
 			var err error
 			if low, err = base64.StdEncoding.Strict().DecodeString(o.Low); err != nil {
-				return bad("owners/"+strconv.Itoa(i)+"/low", "must be base64 (standard alphabet, padded)")
+				return planner.Invalid("owners/"+strconv.Itoa(i)+"/low", "must be base64 (standard alphabet, padded)")
 			}
 		}
 		if len(low) > planner.MaxKeyBytes {
-			return bad("owners/"+strconv.Itoa(i)+"/low", "must have at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+			return planner.Invalid("owners/"+strconv.Itoa(i)+"/low",
+				"must have at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		}
 		a.owners = append(a.owners, ranges.Owner{Low: low, Follower: o.Follower})
 	}
@@ -116,7 +117,7 @@ func (a *rangesJob) happen() error {
 	given := slices.ContainsFunc(a.followers, func(f ranges.Follower) bool { return f.Status != ranges.Live })
 	switch {
 	case given && r.Event != "":
-		return bad("event", "must be left out when followers have a status")
+		return planner.Invalid("event", "must be left out when followers have a status")
 	case r.Event == "" && !given && a.owners != nil:
 		r.Event = EventDrift
 	case r.Event == "" && !given:
@@ -124,15 +125,15 @@ func (a *rangesJob) happen() error {
 	}
 	switch {
 	case !slices.Contains([]RangesEvent{"", EventCreate, EventJoin, EventLeave, EventCrash, EventDrift}, r.Event):
-		return bad("event", "must be create, join, leave, crash or drift")
+		return planner.Invalid("event", "must be create, join, leave, crash or drift")
 	case r.Event == EventCreate && a.owners != nil:
-		return bad("owners", "cannot be there yet on create")
+		return planner.Invalid("owners", "cannot be there yet on create")
 	case r.Event == EventDrift && a.owners == nil:
-		return bad("owners", "are needed by drift: they were made for other keys")
+		return planner.Invalid("owners", "are needed by drift: they were made for other keys")
 	case r.Position != nil && r.Event != EventJoin:
-		return bad("position", "belongs to event join")
+		return planner.Invalid("position", "belongs to event join")
 	case r.EventFollowers != nil && r.Event != EventLeave && r.Event != EventCrash:
-		return bad("event_followers", "belong to event leave and crash")
+		return planner.Invalid("event_followers", "belong to event leave and crash")
 	}
 	a.out.Event = r.Event
 	switch r.Event {
@@ -154,11 +155,11 @@ func (a *rangesJob) join() error {
 		at = *a.r.Position
 	}
 	if at < 0 || at > n {
-		return bad("position", "must be from 0 to "+strconv.Itoa(n))
+		return planner.Invalid("position", "must be from 0 to "+strconv.Itoa(n))
 	}
 	newest := slices.MaxFunc(a.followers, func(x, y ranges.Follower) int { return cmp.Compare(x.ID, y.ID) })
 	if newest.ID == 1<<31-1 {
-		return bad("followers", "leave no id for another one")
+		return planner.Invalid("followers", "leave no id for another one")
 	}
 	if a.simple() {
 		a.formula = new(ranges.JoinShare(at, n-at))
@@ -177,7 +178,7 @@ func (a *rangesJob) leave(status ranges.Status) error {
 	for i, id := range going {
 		at := slices.IndexFunc(a.followers, func(f ranges.Follower) bool { return f.ID == id })
 		if at < 0 || a.followers[at].Status != ranges.Live {
-			return bad("event_followers/"+strconv.Itoa(i), "must be one of the followers, once")
+			return planner.Invalid("event_followers/"+strconv.Itoa(i), "must be one of the followers, once")
 		}
 		if a.simple() && len(going) == 1 && n > 1 {
 			a.formula = new(ranges.LeaveShare(at, n-1-at))

@@ -48,13 +48,13 @@ func (a *ringJob) prepare() error {
 	}
 	switch {
 	case len(r.Nodes) == 0 || len(r.Nodes) > MaxNodes:
-		return bad("nodes", "must be from 1 to "+strconv.Itoa(MaxNodes))
+		return planner.Invalid("nodes", "must be from 1 to "+strconv.Itoa(MaxNodes))
 	case r.TokensPerInstance < 0 || r.TokensPerInstance > ring.MaxTokens:
-		return bad("tokens_per_instance", "must be from 1 to "+strconv.Itoa(ring.MaxTokens))
+		return planner.Invalid("tokens_per_instance", "must be from 1 to "+strconv.Itoa(ring.MaxTokens))
 	case !slices.Contains([]ring.Method{ring.Halving, ring.Doubling, ring.Fitted, ring.None}, r.Method):
-		return bad("method", "must be halving, doubling, fitted or none")
+		return planner.Invalid("method", "must be halving, doubling, fitted or none")
 	case r.Queues != nil && len(r.Queues) != len(r.Nodes):
-		return bad("queues", "must be one for each node")
+		return planner.Invalid("queues", "must be one for each node")
 	case r.ThetaMax == nil:
 		r.ThetaMax = new(DefaultThetaMax)
 	}
@@ -67,7 +67,7 @@ func (a *ringJob) prepare() error {
 			ID: n.ID, Tokens: cmp.Or(n.Tokens, tokens), Capacity: n.Capacity, Joins: n.Joins, Leaves: n.Leaves,
 		})
 		if all += max(0, cmp.Or(n.Tokens, tokens)); all > mostTokens {
-			return bad("nodes", "have more than "+strconv.Itoa(mostTokens)+" tokens together")
+			return planner.Invalid("nodes", "have more than "+strconv.Itoa(mostTokens)+" tokens together")
 		}
 	}
 	r.Joins = slices.Clone(r.Joins)
@@ -92,12 +92,12 @@ func (a *ringJob) needInput() error {
 		what  string
 	}{{r.Plan, "plan"}, {r.Reach, "reach"}, {r.Simulate, "simulate"}} {
 		if x.asked {
-			return bad("keys", "are needed: "+x.what+" looks at what they cost")
+			return planner.Invalid("keys", "are needed: "+x.what+" looks at what they cost")
 		}
 	}
 	if r.Queues == nil && !r.Paper && !slices.ContainsFunc(a.members,
 		func(m ring.Member) bool { return m.Joins || m.Leaves }) {
-		return bad("keys", "are needed, or queues, or nodes that join or leave, or paper")
+		return planner.Invalid("keys", "are needed, or queues, or nodes that join or leave, or paper")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *ringJob) redistribute() error {
 	}
 	for i, q := range a.r.Queues {
 		if !(q >= 0 && q <= planner.MaxAmount) {
-			return bad("queues/"+strconv.Itoa(i), "must be ≥ 0 and finite")
+			return planner.Invalid("queues/"+strconv.Itoa(i), "must be ≥ 0 and finite")
 		}
 	}
 	if a.queues == nil {
@@ -231,7 +231,7 @@ func (a *ringJob) plan() error {
 		return nil
 	}
 	if a.r.Method == ring.None {
-		return bad("method", "none is for simulations only")
+		return planner.Invalid("method", "none is for simulations only")
 	}
 	limit := a.r.TokenLimit
 	if a.r.Method == ring.Fitted {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"plannerd/planner"
 	"plannerd/planner/ring"
 )
 
@@ -115,7 +116,7 @@ func (a *ringJob) simulate() error {
 		return nil
 	}
 	if a.r.Method == ring.Fitted {
-		return bad("method", "fitted is for plans only")
+		return planner.Invalid("method", "fitted is for plans only")
 	}
 	s, err := a.stream()
 	if err != nil {
@@ -126,7 +127,7 @@ func (a *ringJob) simulate() error {
 		schemes = []ring.StateScheme{ring.FinalMerge, ring.StateForwarding}
 	}
 	if len(schemes) > 2 {
-		return bad("state_schemes", "must be two at most")
+		return planner.Invalid("state_schemes", "must be two at most")
 	}
 	o := ring.SimulationOptions{
 		Nodes: a.nodes(), Mappers: a.r.Mappers, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds,
@@ -138,7 +139,7 @@ func (a *ringJob) simulate() error {
 	}
 	for _, scheme := range schemes {
 		if scheme == "" {
-			return bad("state_schemes", "must be final_merge or state_forwarding")
+			return planner.Invalid("state_schemes", "must be final_merge or state_forwarding")
 		}
 		o.State, o.Progress = scheme, a.tell("simulate "+string(scheme))
 		x, err := ring.Simulate(s, o)
@@ -158,13 +159,13 @@ func (a *ringJob) stream() (*ring.Stream, error) {
 	in := a.input
 	if in.Messages != nil {
 		if a.r.Messages != 0 {
-			return nil, bad("messages", "belong to frequencies: a stream has its own")
+			return nil, planner.Invalid("messages", "belong to frequencies: a stream has its own")
 		}
 		return &ring.Stream{Keys: in.Keys, Messages: in.Messages, Cost: in.MessageCost}, nil
 	}
 	n := a.r.Messages
 	if n < 0 || n > MaxMessages {
-		return nil, bad("messages", "must be from 0 to 2^28")
+		return nil, planner.Invalid("messages", "must be from 0 to 2^28")
 	}
 	if n == 0 {
 		if n = wholeSum(in.Cost, DefaultMessages); n == 0 {
@@ -199,10 +200,10 @@ func (a *ringJob) paper() error {
 		return nil
 	}
 	if len(a.r.PaperMaxRounds) > MaxRuns {
-		return bad("paper_max_rounds", "must be 256 values at most")
+		return planner.Invalid("paper_max_rounds", "must be 256 values at most")
 	}
 	if a.r.PaperRuns > MaxSeeds {
-		return bad("paper_runs", "must be from 1 to 1000")
+		return planner.Invalid("paper_runs", "must be from 1 to 1000")
 	}
 	rows, err := ring.Paper(ring.PaperOptions{
 		MaxRounds: a.r.PaperMaxRounds, Runs: a.r.PaperRuns, Timing: ring.Timing(a.r.Timing), Stop: a.stop,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 )
@@ -28,7 +29,7 @@ func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, e
 		j.top = *top
 	}
 	if j.top < 0 || j.top > MaxTop {
-		return j, bad("top", "must be from 0 to "+strconv.Itoa(MaxTop))
+		return j, planner.Invalid("top", "must be from 0 to "+strconv.Itoa(MaxTop))
 	}
 	if in == nil {
 		return j, nil
@@ -67,16 +68,17 @@ func (j job) tell(phase string) func(done, total int64) {
 // failure is the error of an analysis: that of the context if this ended it, else with
 // the field as the request has it.
 func (j job) failure(err error, renamed map[string]string) error {
-	var input *planner.InputError
+	input := parameters.InputError(err)
 	switch {
 	case errors.Is(err, planner.ErrStopped):
 		if ended := j.ctx.Err(); ended != nil {
 			return ended
 		}
-	case errors.As(err, &input):
+	case input != nil:
 		if name, ok := renamed[input.Field]; ok {
-			return &planner.InputError{Row: input.Row, Field: name, Detail: input.Detail}
+			input.Field = name
 		}
+		return input
 	}
 	return err
 }
@@ -99,7 +101,7 @@ func (e encoder) encoding() KeyEncoding {
 // checkSeed bounds a seed by what every JSON reader can hold.
 func checkSeed(seed uint64) error {
 	if seed > MaxSeed {
-		return bad("seed", "must be from 0 to 2^53−1")
+		return planner.Invalid("seed", "must be from 0 to 2^53−1")
 	}
 	return nil
 }
@@ -161,7 +163,7 @@ func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost b
 	in := j.input
 	if in.Messages != nil && !(byCost && in.MessageCost != nil) {
 		if order != "" || messages != 0 {
-			return nil, "", bad("order", "and messages belong to frequencies: a stream has both")
+			return nil, "", planner.Invalid("order", "and messages belong to frequencies: a stream has both")
 		}
 		s, err := grouping.NewStream(in.Keys, in.Messages)
 		return s, "", err
@@ -170,12 +172,12 @@ func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost b
 	whole := wholeSum(in.Cost, MaxMessages)
 	switch {
 	case messages < 0 || messages > MaxMessages:
-		return nil, "", bad("messages", "must be from 0 to "+strconv.Itoa(MaxMessages))
+		return nil, "", planner.Invalid("messages", "must be from 0 to "+strconv.Itoa(MaxMessages))
 	case order == grouping.Shuffled && whole == 0:
-		return nil, "", bad("order", "shuffled needs whole numbers for frequencies, which add up to 1 to "+
+		return nil, "", planner.Invalid("order", "shuffled needs whole numbers for frequencies, which add up to 1 to "+
 			strconv.Itoa(MaxMessages)+": ask for independent")
 	case order == grouping.Shuffled && messages != 0:
-		return nil, "", bad("messages", "belong to order independent")
+		return nil, "", planner.Invalid("messages", "belong to order independent")
 	case order == "" && whole > 0 && whole <= mostShuffled && messages == 0:
 		f.Order = grouping.Shuffled
 	case order == "":

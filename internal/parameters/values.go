@@ -149,8 +149,8 @@ func (v *Values) Check(strategy string) error {
 	if !ok {
 		return invalid("strategy", "is not a strategy")
 	}
-	if err := v.Planner().Validate(); err != nil {
-		return err
+	if input := InputError(v.Planner().Validate()); input != nil {
+		return input
 	}
 	if !info.Knows(v.Objective) {
 		return invalid("objective", planner.OnlyKnowing(v.Objective))
@@ -180,7 +180,7 @@ func invalid(field, detail string) error {
 	if detail == "" {
 		return nil
 	}
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
+	return planner.Invalid(field, detail)
 }
 
 func detailOf(err error) string {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -220,13 +221,13 @@ func (a ApprovalRule) checkTTL() error {
 	if ttl == 0 || shortestTTL <= ttl && ttl <= longestTTL {
 		return nil
 	}
-	return inputError("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
+	return planner.Invalid("approval/ttl", fmt.Sprintf("must be 0s or from %v to %v", shortestTTL, longestTTL))
 }
 
 // check finds what contradicts itself, or is out of range.
 func (a ApprovalRule) check() error {
 	if said := a.RequireApproval; said != nil && a.Approval.Auto != "" && *said != (a.Approval.Auto == AutoNever) {
-		return inputError("require_approval", fmt.Sprintf("contradicts approval/auto, which is %s: it is short for %s",
+		return planner.Invalid("require_approval", fmt.Sprintf("contradicts approval/auto, which is %s: it is short for %s",
 			a.Approval.Auto, AutoNever))
 	}
 	return a.checkTTL()
@@ -307,6 +308,15 @@ func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance
 		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
 		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
 	}, instances
+}
+
+// checkHash finds what is wrong with the hash and the instances.
+func (c Configuration) checkHash() error {
+	err := partitioner.Validate(c.partitioner())
+	if input := parameters.InputError(err); input != nil && !strings.HasPrefix(input.Field, "instances") {
+		return planner.Invalid("hash/"+input.Field, input.Detail)
+	}
+	return err
 }
 
 // nodes are the instances as nodes of a ring, with the tokens they begin with.

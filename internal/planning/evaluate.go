@@ -100,7 +100,7 @@ func (f *forecast) home(row int) (int32, error) {
 		return h.Instance(f.st.Keys.At(row), f.st.Keys.Hash(row))
 	}
 	if f.st.HashInstance == nil {
-		return 0, &planner.InputError{Row: row, Field: "hash_instance", Detail: "is needed"}
+		return 0, planner.InvalidRow(row, "hash_instance", "is needed")
 	}
 	return f.st.HashInstance[row], nil
 }

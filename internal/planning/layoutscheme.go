@@ -123,7 +123,7 @@ func (s layoutScheme) admit(_ *base, st *Statistics) error {
 	case st.Partial:
 		return s.admitPartial()
 	case st.Records != nil || st.Compact != nil:
-		return inputError("compact", meansNothing(s.name())+", where statistics are of keys")
+		return planner.Invalid("compact", meansNothing(s.name())+", where statistics are of keys")
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func layoutSnapshot(b *base, st *Statistics, config *placement, before, after la
 		}
 		at, known := index[id]
 		if !known {
-			return nil, &planner.InputError{Row: i, Field: "instance", Detail: "is not a known instance"}
+			return nil, planner.InvalidRow(i, "instance", "is not a known instance")
 		}
 		if at != s.Current[i] && b.layout.size() > 0 {
 			s.Drifted++

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/admission"
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -238,8 +239,8 @@ func (m *mergedReports) encode() ([]byte, error) {
 // refusal tells which key of merged reports the planner refuses: no input of the caller
 // has it.
 func (m *mergedReports) refusal(err error) error {
-	var input *planner.InputError
-	if m == nil || !errors.As(err, &input) {
+	input := parameters.InputError(err)
+	if m == nil || input == nil {
 		return err
 	}
 	detail := input.Field + ": " + input.Detail

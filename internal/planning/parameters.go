@@ -50,10 +50,6 @@ func (p *RangesParameters) options(thetaMax float64, instances int) ranges.Optio
 	}
 }
 
-func inputError(field, detail string) error {
-	return &planner.InputError{Row: -1, Field: field, Detail: detail}
-}
-
 func isInputError(err error) bool {
 	var input *planner.InputError
 	return errors.As(err, &input)

@@ -538,7 +538,7 @@ func TestWhatIf(t *testing.T) {
 	_, _, err = e.WhatIf(e.Context(), planning.WhatIf{Statistics: st, Configuration: complete, Trials: trials,
 		Memory: e.lease()})
 	var input *planner.InputError
-	if !errors.As(err, &input) || input.Row != 3 || input.Field != "cost" {
+	if !errors.As(err, &input) || input.Row != 3 || input.Field != "Cost" {
 		t.Error(err)
 	}
 }

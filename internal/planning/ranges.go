@@ -37,11 +37,11 @@ func (rangesKind) restrict(c Configuration) Configuration {
 func (rangesKind) check(c Configuration) error {
 	switch {
 	case len(c.Instances) > maxRangesInstances:
-		return inputError("instances", fmt.Sprintf("must be at most %d under the scheme ranges", maxRangesInstances))
+		return planner.Invalid("instances", fmt.Sprintf("must be at most %d under the scheme ranges", maxRangesInstances))
 	case c.Ranges.Method == ranges.Quantile && c.Ranges.MaxIntervals != 0:
-		return inputError("ranges/max_intervals", "means nothing with the method quantile")
+		return planner.Invalid("ranges/max_intervals", "means nothing with the method quantile")
 	}
-	return partitioner.Validate(c.partitioner())
+	return c.checkHash()
 }
 
 func (rangesKind) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }

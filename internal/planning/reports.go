@@ -75,7 +75,7 @@ func (s *Service) CheckReporter(ctx context.Context, operator string, instance i
 func (s *Service) reporter(ctx context.Context, operator string, instance int32) (store.Operator, reporters, error) {
 	op, r, err := s.reporters(ctx, operator)
 	if err == nil && !r.known(instance) {
-		err = inputError("instance", "is not a known instance")
+		err = planner.Invalid("instance", "is not a known instance")
 	}
 	return op, r, err
 }

@@ -99,7 +99,7 @@ func (in *planInput) checkScales(s compact.Scales) error {
 		values []float64
 	}{{"compact/cost_scale", s.Cost, in.Cost}, {"compact/state_scale", s.State, in.State}} {
 		if v.scale > 0 && len(v.values) > 0 && slices.Max(v.values)/v.scale > planner.MaxAmount {
-			return inputError(v.field, "is too small for values as great as these")
+			return planner.Invalid(v.field, "is too small for values as great as these")
 		}
 	}
 	return nil

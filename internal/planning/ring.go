@@ -30,9 +30,9 @@ func (ringKind) restrict(c Configuration) Configuration {
 // check finds what is wrong with the hash, the tokens and the parameters of a ring.
 func (ringKind) check(c Configuration) error {
 	if c.Hash.Function != partitioner.Ring {
-		return inputError("hash/function", "must be ring under the scheme ring")
+		return planner.Invalid("hash/function", "must be ring under the scheme ring")
 	}
-	if err := partitioner.Validate(c.partitioner()); err != nil {
+	if err := c.checkHash(); err != nil {
 		return err
 	}
 	const needless = "means nothing with the method fitted"
@@ -40,16 +40,16 @@ func (ringKind) check(c Configuration) error {
 	case c.Ring.Method != ring.Fitted:
 		return nil
 	case c.Ring.Tau != nil:
-		return inputError("ring/tau", needless)
+		return planner.Invalid("ring/tau", needless)
 	case c.Ring.MaxRounds != 0:
-		return inputError("ring/max_rounds", needless)
+		return planner.Invalid("ring/max_rounds", needless)
 	}
 	most := 0
 	for _, n := range c.withSchemeDefaults().nodes() {
 		most = max(most, n.Tokens)
 	}
 	if most > ring.MaxTokens/len(c.Instances) {
-		return inputError("ring/method", "fitted cannot search as many tokens for as many instances")
+		return planner.Invalid("ring/method", "fitted cannot search as many tokens for as many instances")
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, Paramete
 
 // hashProblem points an error of a hash function at the key of a row.
 func hashProblem(row int, err error) error {
-	return &planner.InputError{Row: row, Field: "key", Detail: err.Error()}
+	return planner.InvalidRow(row, "key", err.Error())
 }
 
 // meansNothing is why an input is refused under a scheme.

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
@@ -35,7 +35,7 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 	for i := range c.Instances {
 		c.Instances[i].Capacity = cmp.Or(c.Instances[i].Capacity, 1)
 		if i > 0 && c.Instances[i].ID == c.Instances[i-1].ID {
-			return Configuration{}, inputError("instances", "must have distinct ids")
+			return Configuration{}, planner.Invalid("instances", "must have distinct ids")
 		}
 	}
 	if err := c.ApprovalRule.check(); err != nil {
@@ -52,8 +52,8 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 // inOrder points an input error of a sorted configuration at the instance as it was
 // given.
 func inOrder(err error, order []int) error {
-	var input *planner.InputError
-	if !errors.As(err, &input) {
+	input := parameters.InputError(err)
+	if input == nil {
 		return err
 	}
 	tokens := strings.Split(input.Field, "/")
@@ -62,7 +62,7 @@ func inOrder(err error, order []int) error {
 			tokens[1] = strconv.Itoa(order[i])
 		}
 	}
-	return &planner.InputError{Row: input.Row, Field: strings.Join(tokens, "/"), Detail: input.Detail}
+	return planner.InvalidRow(input.Row, strings.Join(tokens, "/"), input.Detail)
 }
 
 // Encode returns the configuration as the store keeps it.

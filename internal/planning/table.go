@@ -20,12 +20,12 @@ func (tableScheme) restrict(c Configuration) Configuration { return c }
 
 func (tableScheme) check(c Configuration) error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
-		return inputError("strategy", "is not a strategy")
+		return planner.Invalid("strategy", "is not a strategy")
 	}
 	if err := c.Parameters.Check(c.Strategy); err != nil {
 		return err
 	}
-	return partitioner.Validate(c.partitioner())
+	return c.checkHash()
 }
 
 func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {

@@ -20,7 +20,7 @@ func expected(c Config) ([]uint32, error) {
 		weight[i] = total
 	}
 	if !(total > 0) {
-		return nil, &planner.InputError{Row: -1, Field: "mu", Detail: "leaves no tuple to any of the keys"}
+		return nil, planner.Invalid("mu", "leaves no tuple to any of the keys")
 	}
 	frequency := make([]uint32, len(weight))
 	var before int64

@@ -61,8 +61,8 @@ func (g *Generator) fluctuate(current []int32) error {
 
 func (g *Generator) newChange(current []int32) (*change, error) {
 	if len(current) != g.config.Keys {
-		return nil, &planner.InputError{Row: -1, Field: "current", Detail: "must name an instance for each of the " +
-			strconv.Itoa(g.config.Keys) + " keys"}
+		return nil, planner.Invalid("current", "must name an instance for each of the "+
+			strconv.Itoa(g.config.Keys)+" keys")
 	}
 	n := g.config.Instances
 	c := &change{
@@ -74,7 +74,7 @@ func (g *Generator) newChange(current []int32) (*change, error) {
 	}
 	for k, d := range current {
 		if d < 0 || int(d) >= n {
-			return nil, &planner.InputError{Row: k, Field: "current", Detail: "must be from 0 to " + strconv.Itoa(n-1)}
+			return nil, planner.InvalidRow(k, "current", "must be from 0 to "+strconv.Itoa(n-1))
 		}
 		c.count[d]++
 		c.load[d] += int64(g.frequency[k])

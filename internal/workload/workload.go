@@ -141,7 +141,7 @@ func (g *Generator) Assign(h planner.HashFunction) ([]int32, error) {
 	for k := range current {
 		id, err := h.Instance(g.keys.At(k), g.keys.Hash(k))
 		if err != nil {
-			return nil, &planner.InputError{Row: k, Field: "key", Detail: err.Error()}
+			return nil, planner.InvalidRow(k, "key", err.Error())
 		}
 		current[k] = id
 	}

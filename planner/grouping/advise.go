@@ -1,6 +1,7 @@
 package grouping
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"runtime"
@@ -44,29 +45,22 @@ type AdviceOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o AdviceOptions) Validate() error {
-	if err := o.withDefaults().Options.Validate(); err != nil {
-		return err
-	}
-	switch o = o.withDefaults(); {
-	case !(o.Target > 0 && o.Target <= 1):
-		return planner.Invalid("target", "must be above 0 and at most 1")
-	case o.Trials < 1 || o.Trials > math.MaxUint32/trialSeeds:
-		return planner.Invalid("trials", "must be from 1 to 65535")
-	case !(o.Share > 0 && o.Share <= 1):
-		return planner.Invalid("share", "must be above 0 and at most 1")
-	case o.MaxChoices < 1 || o.MaxChoices > MaxChoices:
-		return planner.Invalid("max_choices", "must be from 1 to 65536")
-	case o.Options.Distinct && o.MaxChoices > o.Options.Workers:
-		return planner.Invalid("max_choices", "must not exceed workers when distinct")
-	}
-	return nil
+	o = o.withDefaults()
+	return cmp.Or(
+		o.Options.Validate(),
+		requireFraction("Target", o.Target),
+		planner.RequireWithin("Trials", o.Trials, 1, math.MaxUint32/trialSeeds),
+		requireFraction("Share", o.Share),
+		planner.RequireWithin("MaxChoices", o.MaxChoices, 1, MaxChoices),
+		planner.Require(!o.Options.Distinct || o.MaxChoices <= o.Options.Workers, "MaxChoices",
+			"must not exceed workers when distinct"),
+	)
 }
 
 func (o AdviceOptions) withDefaults() AdviceOptions {
 	o.Options.Scheme, o.Options.Choices = PKG, 0
 	o.Options.CompareGlobal, o.Options.Points = false, new(0)
-	set(&o.Trials, DefaultTrials)
-	set(&o.Share, DefaultShare)
+	o.Trials, o.Share = cmp.Or(o.Trials, DefaultTrials), cmp.Or(o.Share, DefaultShare)
 	if o.MaxChoices == 0 {
 		o.MaxChoices = o.Options.Workers
 		if !o.Options.Distinct {

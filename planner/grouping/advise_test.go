@@ -134,11 +134,11 @@ func TestAdviceStopsAndTells(t *testing.T) {
 func TestAdviceValidation(t *testing.T) {
 	o := Options{Workers: 4}
 	for field, a := range map[string]AdviceOptions{
-		"workers":     {Target: 0.1},
-		"target":      {Options: o},
-		"trials":      {Options: o, Target: 0.1, Trials: 1 << 16},
-		"share":       {Options: o, Target: 0.1, Share: 1.5},
-		"max_choices": {Options: Options{Workers: 4, Distinct: true}, Target: 0.1, MaxChoices: 5},
+		"Workers":    {Target: 0.1},
+		"Target":     {Options: o},
+		"Trials":     {Options: o, Target: 0.1, Trials: 1 << 16},
+		"Share":      {Options: o, Target: 0.1, Share: 1.5},
+		"MaxChoices": {Options: Options{Workers: 4, Distinct: true}, Target: 0.1, MaxChoices: 5},
 	} {
 		var input *planner.InputError
 		if err := a.Validate(); !errors.As(err, &input) || input.Field != field {

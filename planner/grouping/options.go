@@ -1,7 +1,8 @@
 package grouping
 
 import (
-	"slices"
+	"cmp"
+	"strconv"
 
 	"plannerd/planner"
 )
@@ -143,65 +144,43 @@ type Options struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o Options) Validate() error {
-	switch o = o.withDefaults(); {
-	case !slices.Contains(Schemes(), o.Scheme):
-		return planner.Invalid("scheme", "must be hash, shuffle, potc, on_greedy, off_greedy, pkg, d_choices or w_choices")
-	case o.Workers < 1 || o.Workers > MaxWorkers:
-		return planner.Invalid("workers", "must be from 1 to 65536")
-	case o.Sources < 1 || o.Sources > MaxSources:
-		return planner.Invalid("sources", "must be from 1 to 65536")
-	case o.Sources*o.Workers > maxCells:
-		return planner.Invalid("sources", "times workers must not exceed 67108864")
-	case o.Choices < 1 || o.Choices > MaxChoices:
-		return planner.Invalid("choices", "must be from 1 to 65536")
-	case o.Distinct && o.Choices > o.Workers:
-		return planner.Invalid("choices", "must not exceed workers when distinct")
-	case !slices.Contains([]LoadInformation{Global, Local, LocalProbing}, o.LoadInformation):
-		return planner.Invalid("load_information", "must be global, local or local_probing")
-	case o.LoadInformation == LocalProbing && o.ProbePeriod < 1:
-		return planner.Invalid("probe_period", "must be ≥ 1 with local_probing")
-	case o.LoadInformation != LocalProbing && o.ProbePeriod != 0:
-		return planner.Invalid("probe_period", "belongs to local_probing")
-	case o.AggregationPeriod < 0:
-		return planner.Invalid("aggregation_period", "must be ≥ 0")
-	case o.Head != HeadExact && o.Head != HeadSketch:
-		return planner.Invalid("head", "must be exact or sketch")
-	case o.SketchCounters < 5*o.Workers || o.SketchCounters > maxCells:
-		return planner.Invalid("sketch_counters", "must be from 5 times workers to 67108864")
-	case !(*o.Epsilon > 0 && *o.Epsilon <= 1):
-		return planner.Invalid("epsilon", "must be above 0 and at most 1")
-	case *o.Points < 0 || *o.Points > 1_000_000:
-		return planner.Invalid("points", "must be from 0 to 1000000")
-	}
-	return nil
+	o = o.withDefaults()
+	probes := o.LoadInformation == LocalProbing
+	return cmp.Or(
+		planner.RequireOneOf("Scheme", o.Scheme, Schemes()...),
+		planner.RequireWithin("Workers", o.Workers, 1, MaxWorkers),
+		planner.RequireWithin("Sources", o.Sources, 1, MaxSources),
+		planner.Require(o.Sources*o.Workers <= maxCells, "Sources", "times workers must not exceed "+strconv.Itoa(maxCells)),
+		planner.RequireWithin("Choices", o.Choices, 1, MaxChoices),
+		planner.Require(!o.Distinct || o.Choices <= o.Workers, "Choices", "must not exceed workers when distinct"),
+		planner.RequireOneOf("LoadInformation", o.LoadInformation, Global, Local, LocalProbing),
+		planner.Require(!probes || o.ProbePeriod >= 1, "ProbePeriod", "must be ≥ 1 with local_probing"),
+		planner.Require(probes || o.ProbePeriod == 0, "ProbePeriod", "belongs to local_probing"),
+		planner.RequireAtLeast("AggregationPeriod", o.AggregationPeriod, 0),
+		planner.RequireOneOf("Head", o.Head, HeadExact, HeadSketch),
+		planner.Require(5*o.Workers <= o.SketchCounters && o.SketchCounters <= maxCells, "SketchCounters",
+			"must be from 5 times workers to "+strconv.Itoa(maxCells)),
+		requireFraction("Epsilon", *o.Epsilon),
+		planner.RequireWithin("Points", *o.Points, 0, 1_000_000),
+	)
+}
+
+func requireFraction(field string, x float64) error {
+	return planner.Require(x > 0 && x <= 1, field, "must be above 0 and at most 1")
 }
 
 func (o Options) withDefaults() Options {
-	set(&o.Scheme, PKG)
-	set(&o.Sources, 1)
 	if o.Choices == 0 {
 		o.Choices = DefaultChoices
 		if o.Distinct && o.Workers == 1 {
 			o.Choices = 1
 		}
 	}
-	set(&o.LoadInformation, Global)
-	set(&o.Head, HeadExact)
-	set(&o.SketchCounters, DefaultCountersPerWorker*o.Workers)
-	if o.Epsilon == nil {
-		o.Epsilon = new(DefaultEpsilon)
-	}
-	if o.Points == nil {
-		o.Points = new(DefaultPoints)
-	}
+	o.Scheme, o.Sources, o.Head = cmp.Or(o.Scheme, PKG), cmp.Or(o.Sources, 1), cmp.Or(o.Head, HeadExact)
+	o.LoadInformation = cmp.Or(o.LoadInformation, Global)
+	o.SketchCounters = cmp.Or(o.SketchCounters, DefaultCountersPerWorker*o.Workers)
+	o.Epsilon, o.Points = cmp.Or(o.Epsilon, new(DefaultEpsilon)), cmp.Or(o.Points, new(DefaultPoints))
 	return o
-}
-
-func set[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // splits reports whether the scheme estimates loads for every message.

@@ -391,17 +391,17 @@ func TestStopAndProgress(t *testing.T) {
 
 func TestValidation(t *testing.T) {
 	for field, o := range map[string]Options{
-		"scheme":             {Workers: 1, Scheme: "best"},
-		"workers":            {},
-		"sources":            {Workers: 1 << 16, Sources: 1 << 11},
-		"choices":            {Workers: 3, Choices: 4, Distinct: true},
-		"load_information":   {Workers: 3, LoadInformation: "much"},
-		"probe_period":       {Workers: 3, LoadInformation: LocalProbing},
-		"aggregation_period": {Workers: 3, AggregationPeriod: -1},
-		"head":               {Workers: 3, Head: "two"},
-		"sketch_counters":    {Workers: 3, SketchCounters: 14},
-		"epsilon":            {Workers: 3, Epsilon: new(math.NaN())},
-		"points":             {Workers: 3, Points: new(-1)},
+		"Scheme":            {Workers: 1, Scheme: "best"},
+		"Workers":           {},
+		"Sources":           {Workers: 1 << 16, Sources: 1 << 11},
+		"Choices":           {Workers: 3, Choices: 4, Distinct: true},
+		"LoadInformation":   {Workers: 3, LoadInformation: "much"},
+		"ProbePeriod":       {Workers: 3, LoadInformation: LocalProbing},
+		"AggregationPeriod": {Workers: 3, AggregationPeriod: -1},
+		"Head":              {Workers: 3, Head: "two"},
+		"SketchCounters":    {Workers: 3, SketchCounters: 14},
+		"Epsilon":           {Workers: 3, Epsilon: new(math.NaN())},
+		"Points":            {Workers: 3, Points: new(-1)},
 	} {
 		var input *planner.InputError
 		if err := o.Validate(); !errors.As(err, &input) || input.Field != field {

@@ -34,12 +34,12 @@ type Stream struct {
 // keys. The slice is kept: it must not be changed.
 func NewStream(keys *planner.Keys, sample []int32) (*Stream, error) {
 	if len(sample) == 0 || len(sample) > MaxMessages {
-		return nil, planner.Invalid("sample", "must have from 1 to 4294967295 messages")
+		return nil, planner.Invalid("Sample", "must have from 1 to 4294967295 messages")
 	}
 	s := &Stream{keys: keys, sample: sample, messages: int64(len(sample)), counts: make([]int64, keys.Len())}
 	for i, k := range sample {
 		if k < 0 || int(k) >= len(s.counts) {
-			return nil, planner.InvalidRow(i, "sample", "must be the number of a key")
+			return nil, planner.InvalidRow(i, "Sample", "must be the number of a key")
 		}
 		s.counts[k]++
 	}
@@ -54,13 +54,13 @@ func NewStream(keys *planner.Keys, sample []int32) (*Stream, error) {
 func (s *Stream) WithSourceKeys(keys *planner.Keys, sourceKey []int32) (*Stream, error) {
 	switch {
 	case s.sample == nil:
-		return nil, planner.Invalid("source_keys", "need a stream with a given order")
+		return nil, planner.Invalid("SourceKeys", "need a stream with a given order")
 	case len(sourceKey) != len(s.sample):
-		return nil, planner.Invalid("source_keys", "must be as many as there are messages")
+		return nil, planner.Invalid("SourceKeys", "must be as many as there are messages")
 	}
 	for i, k := range sourceKey {
 		if k < 0 || int(k) >= keys.Len() {
-			return nil, planner.InvalidRow(i, "source_keys", "must be the number of a source key")
+			return nil, planner.InvalidRow(i, "SourceKeys", "must be the number of a source key")
 		}
 	}
 	with := *s
@@ -103,7 +103,7 @@ type Frequencies struct {
 // Generate is a stream that is drawn anew, always the same, by each run: it
 // takes memory for its keys, not for its messages.
 func Generate(f Frequencies) (*Stream, error) {
-	set(&f.Order, Shuffled)
+	f.Order = cmp.Or(f.Order, Shuffled)
 	total, err := f.validate()
 	if err != nil {
 		return nil, err
@@ -136,12 +136,12 @@ func Generate(f Frequencies) (*Stream, error) {
 
 func (f *Frequencies) validate() (total int64, err error) {
 	if len(f.Count) != f.Keys.Len() {
-		return 0, planner.Invalid("count", "must be as many as there are keys")
+		return 0, planner.Invalid("Count", "must be as many as there are keys")
 	}
 	live := int64(0)
 	for k, n := range f.Count {
 		if n < 0 || total > math.MaxInt64-n {
-			return 0, planner.InvalidRow(k, "count", "must be ≥ 0, and their sum below 2⁶³")
+			return 0, planner.InvalidRow(k, "Count", "must be ≥ 0, and their sum below 2⁶³")
 		}
 		total += n
 		if n > 0 {
@@ -150,17 +150,17 @@ func (f *Frequencies) validate() (total int64, err error) {
 	}
 	switch {
 	case total == 0:
-		return 0, planner.Invalid("count", "must not all be 0")
+		return 0, planner.Invalid("Count", "must not all be 0")
 	case total > maxUrn/live:
-		return 0, planner.Invalid("count", "must not exceed 2⁶² as the sum of all times the number of those above 0")
+		return 0, planner.Invalid("Count", "must not exceed 2⁶² as the sum of all times the number of those above 0")
 	case f.Order != Shuffled && f.Order != Independent:
-		return 0, planner.Invalid("order", "must be shuffled or independent")
+		return 0, planner.Invalid("Order", "must be shuffled or independent")
 	case f.Order == Shuffled && f.Messages != 0:
-		return 0, planner.Invalid("messages", "belongs to order independent")
+		return 0, planner.Invalid("Messages", "belongs to order independent")
 	case f.Messages < 0 || f.Messages > MaxMessages:
-		return 0, planner.Invalid("messages", "must be from 0 to 4294967295")
+		return 0, planner.Invalid("Messages", "must be from 0 to 4294967295")
 	case f.Messages == 0 && total > MaxMessages:
-		return 0, planner.Invalid("count",
+		return 0, planner.Invalid("Count",
 			"must not exceed 4294967295 in all, unless order is independent and messages are given")
 	}
 	return total, nil

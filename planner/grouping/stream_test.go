@@ -152,36 +152,36 @@ func TestStreamErrors(t *testing.T) {
 	sample, _ := NewStream(keys, []int32{0, 1})
 	generated, _ := Generate(Frequencies{Keys: keys, Count: []int64{1, 2}})
 	for field, call := range map[string]func() error{
-		"sample":        func() error { _, err := NewStream(keys, []int32{0, 2}); return err },
-		"sample/empty":  func() error { _, err := NewStream(keys, nil); return err },
-		"source_keys":   func() error { _, err := sample.WithSourceKeys(keys, []int32{0, -1}); return err },
-		"source_keys/n": func() error { _, err := sample.WithSourceKeys(keys, []int32{0}); return err },
-		"source_keys/g": func() error { _, err := generated.WithSourceKeys(keys, []int32{0, 0, 0}); return err },
-		"count":         func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{1, -1}}); return err },
-		"count/n":       func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{1}}); return err },
-		"count/0":       func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{0, 0}}); return err },
-		"count/sum": func() error {
+		"Sample":       func() error { _, err := NewStream(keys, []int32{0, 2}); return err },
+		"Sample/empty": func() error { _, err := NewStream(keys, nil); return err },
+		"SourceKeys":   func() error { _, err := sample.WithSourceKeys(keys, []int32{0, -1}); return err },
+		"SourceKeys/n": func() error { _, err := sample.WithSourceKeys(keys, []int32{0}); return err },
+		"SourceKeys/g": func() error { _, err := generated.WithSourceKeys(keys, []int32{0, 0, 0}); return err },
+		"Count":        func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{1, -1}}); return err },
+		"Count/n":      func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{1}}); return err },
+		"Count/0":      func() error { _, err := Generate(Frequencies{Keys: keys, Count: []int64{0, 0}}); return err },
+		"Count/sum": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 62, 1 << 62}})
 			return err
 		},
-		"count/urn": func() error {
+		"Count/urn": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 61, 1}, Order: Independent, Messages: 5})
 			return err
 		},
-		"count/messages": func() error {
+		"Count/messages": func() error {
 			_,
 				err := Generate(Frequencies{Keys: keys, Count: []int64{1 << 32, 0}})
 			return err
 		},
-		"order": func() error {
+		"Order": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1, 1}, Order: "rising"})
 			return err
 		},
-		"messages": func() error {
+		"Messages": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1, 1}, Messages: 2})
 			return err
 		},
-		"messages/-": func() error {
+		"Messages/-": func() error {
 			_, err := Generate(Frequencies{Keys: keys, Count: []int64{1, 1}, Order: Independent, Messages: -1})
 			return err
 		},

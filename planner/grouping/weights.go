@@ -15,7 +15,7 @@ func Weights(cost []float64) ([]int64, error) {
 	greatest, whole, sum := 0.0, true, 0.0
 	for k, c := range cost {
 		if !(c >= 0 && c <= planner.MaxAmount) {
-			return nil, planner.InvalidRow(k, "cost", "must be ≥ 0 and finite")
+			return nil, planner.InvalidRow(k, "Cost", "must be ≥ 0 and finite")
 		}
 		greatest = max(greatest, c)
 		whole = whole && c == math.Trunc(c)

@@ -4,6 +4,7 @@
 package partitioner
 
 import (
+	"cmp"
 	"slices"
 
 	"plannerd/planner"
@@ -85,7 +86,7 @@ type Instance struct {
 
 // New returns the hash function that c describes over the given instances,
 // which are in strictly ascending order of ID; nil for [Reported]. The error is
-// a [planner.InputError] whose Field is that of the HTTP API.
+// a [planner.InputError].
 func New(c Config, instances []Instance) (planner.HashFunction, error) {
 	if err := c.validate(instances); err != nil {
 		return nil, err
@@ -130,17 +131,11 @@ func Same(a Config, ai []Instance, b Config, bi []Instance) bool {
 
 // withDefaults fills in the defaults of the fields that belong to c.Function.
 func (c Config) withDefaults() Config {
-	if c.Function == "" {
-		c.Function = Ring
-	}
-	if c.Function == Ring && c.TokensPerInstance == 0 {
-		c.TokensPerInstance = DefaultTokensPerInstance
-	}
-	if c.Function == Flink && c.MaxParallelism == 0 {
-		c.MaxParallelism = DefaultMaxParallelism
-	}
-	if c.Function == Flink && c.KeyType == "" {
-		c.KeyType = String
+	switch c.Function = cmp.Or(c.Function, Ring); c.Function {
+	case Ring:
+		c.TokensPerInstance = cmp.Or(c.TokensPerInstance, DefaultTokensPerInstance)
+	case Flink:
+		c.MaxParallelism, c.KeyType = cmp.Or(c.MaxParallelism, DefaultMaxParallelism), cmp.Or(c.KeyType, String)
 	}
 	return c
 }
@@ -157,10 +152,7 @@ func ids(instances []Instance) []int32 {
 func (c Config) nodes(instances []Instance) []ring.Node {
 	out := make([]ring.Node, len(instances))
 	for i, d := range instances {
-		out[i] = ring.Node{ID: d.ID, Tokens: d.Tokens}
-		if d.Tokens == 0 {
-			out[i].Tokens = c.TokensPerInstance
-		}
+		out[i] = ring.Node{ID: d.ID, Tokens: cmp.Or(d.Tokens, c.TokensPerInstance)}
 	}
 	return out
 }

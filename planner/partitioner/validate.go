@@ -1,6 +1,7 @@
 package partitioner
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -37,38 +38,31 @@ func (c Config) validate(instances []Instance) error {
 // function is set.
 func (c Config) validateFields() error {
 	function := c.withDefaults().Function
-	if !slices.Contains([]string{Ring, Modulo, Flink, Kafka, Reported}, function) {
-		return planner.Invalid("hash/function", "must be ring, modulo, reported, flink or kafka")
+	of := func(owner, field string, set bool) error {
+		return planner.Require(!set || owner == function, field, "belongs to the "+owner+" function, not to "+function)
 	}
-	for _, f := range []struct {
-		name, function string
-		set            bool
-	}{
-		{"tokens_per_instance", Ring, c.TokensPerInstance != 0},
-		{"max_parallelism", Flink, c.MaxParallelism != 0},
-		{"key_type", Flink, c.KeyType != ""},
-		{"partitions", Kafka, c.Partitions != 0},
-		{"assignment", Kafka, c.Assignment != nil},
-	} {
-		if f.set && f.function != function {
-			return planner.Invalid("hash/"+f.name, "belongs to the "+f.function+" function, not to "+function)
-		}
-	}
-	return nil
+	return cmp.Or(
+		planner.RequireOneOf("Function", function, Ring, Modulo, Reported, Flink, Kafka),
+		of(Ring, "TokensPerInstance", c.TokensPerInstance != 0),
+		of(Flink, "MaxParallelism", c.MaxParallelism != 0),
+		of(Flink, "KeyType", c.KeyType != ""),
+		of(Kafka, "Partitions", c.Partitions != 0),
+		of(Kafka, "Assignment", c.Assignment != nil),
+	)
 }
 
 func validateInstances(instances []Instance) error {
 	if len(instances) == 0 {
-		return planner.Invalid("instances", "must name at least one instance")
+		return planner.Invalid("Instances", "must name at least one instance")
 	}
 	for i, d := range instances {
-		switch {
-		case d.ID < 0:
-			return planner.Invalid("instances/"+strconv.Itoa(i)+"/id", "must be ≥ 0")
-		case i > 0 && d.ID <= instances[i-1].ID:
-			return planner.Invalid("instances/"+strconv.Itoa(i)+"/id", "must be greater than the id before it")
-		case d.Tokens < 0:
-			return planner.Invalid("instances/"+strconv.Itoa(i)+"/tokens", "must be ≥ 0")
+		at := planner.Element("Instances", i)
+		if err := cmp.Or(
+			planner.RequireAtLeast(at+".ID", d.ID, 0),
+			planner.Require(i == 0 || d.ID > instances[i-1].ID, at+".ID", "must be greater than the id before it"),
+			planner.RequireAtLeast(at+".Tokens", d.Tokens, 0),
+		); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -77,25 +71,25 @@ func validateInstances(instances []Instance) error {
 func refuseTokens(function string, instances []Instance) error {
 	for i, d := range instances {
 		if d.Tokens != 0 {
-			return planner.Invalid("instances/"+strconv.Itoa(i)+"/tokens", "belongs to the ring function, not to "+function)
+			return planner.Invalid(planner.Element("Instances", i)+".Tokens", "belongs to the ring function, not to "+function)
 		}
 	}
 	return nil
 }
 
 func (c Config) validateRing(instances []Instance) error {
-	if c.TokensPerInstance < 0 || c.TokensPerInstance > MaxRingTokens {
-		return planner.Invalid("hash/tokens_per_instance", "must be from 1 to "+strconv.Itoa(MaxRingTokens))
+	c = c.withDefaults()
+	if err := planner.RequireWithin("TokensPerInstance", c.TokensPerInstance, 1, MaxRingTokens); err != nil {
+		return err
 	}
 	room := MaxRingTokens
-	for i, n := range c.withDefaults().nodes(instances) {
-		if n.Tokens <= room {
-			room -= n.Tokens
+	for i, n := range c.nodes(instances) {
+		if room -= min(n.Tokens, room+1); room >= 0 {
 			continue
 		}
-		field := "hash/tokens_per_instance"
+		field := "TokensPerInstance"
 		if instances[i].Tokens != 0 {
-			field = "instances/" + strconv.Itoa(i) + "/tokens"
+			field = planner.Element("Instances", i) + ".Tokens"
 		}
 		return planner.Invalid(field, "the instances together must not have more than "+strconv.Itoa(MaxRingTokens)+" tokens")
 	}
@@ -103,35 +97,29 @@ func (c Config) validateRing(instances []Instance) error {
 }
 
 func (c Config) validateFlink(instances int) error {
-	const field = "hash/max_parallelism"
-	switch {
-	case !slices.Contains([]string{"", String, Int, Long}, c.KeyType):
-		return planner.Invalid("hash/key_type", "must be string, int or long")
-	case c.MaxParallelism < 0 || c.MaxParallelism > MaxMaxParallelism:
-		return planner.Invalid(field, "must be from 1 to "+strconv.Itoa(MaxMaxParallelism))
-	case c.MaxParallelism == 0 && instances > derivedMaxParallelism:
-		return planner.Invalid(field, "is required for more than "+strconv.Itoa(derivedMaxParallelism)+" instances")
-	case c.MaxParallelism != 0 && c.MaxParallelism < instances:
-		return planner.Invalid(field, "must not be less than the number of instances")
-	}
-	return nil
+	const field = "MaxParallelism"
+	known := c.MaxParallelism != 0
+	return cmp.Or(
+		planner.RequireOneOf("KeyType", cmp.Or(c.KeyType, String), String, Int, Long),
+		planner.RequireWithin(field, cmp.Or(c.MaxParallelism, 1), 1, MaxMaxParallelism),
+		planner.Require(known || instances <= derivedMaxParallelism, field,
+			"is required for more than "+strconv.Itoa(derivedMaxParallelism)+" instances"),
+		planner.Require(!known || c.MaxParallelism >= instances, field, "must not be less than the number of instances"),
+	)
 }
 
 func (c Config) validateKafka(instances []Instance) error {
-	if c.Partitions < 1 || c.Partitions > MaxPartitions {
-		return planner.Invalid("hash/partitions", "must be from 1 to "+strconv.Itoa(MaxPartitions))
-	}
-	if c.Assignment == nil {
-		return nil
-	}
-	if len(c.Assignment) != c.Partitions {
-		return planner.Invalid("hash/assignment", "must name one instance for each of the "+
-			strconv.Itoa(c.Partitions)+" partitions")
+	if err := cmp.Or(
+		planner.RequireWithin("Partitions", c.Partitions, 1, MaxPartitions),
+		planner.Require(c.Assignment == nil || len(c.Assignment) == c.Partitions, "Assignment",
+			"must name one instance for each of the "+strconv.Itoa(c.Partitions)+" partitions"),
+	); err != nil {
+		return err
 	}
 	known := ids(instances)
 	for p, id := range c.Assignment {
 		if _, found := slices.BinarySearch(known, id); !found {
-			return planner.Invalid("hash/assignment/"+strconv.Itoa(p), "must be the id of an instance")
+			return planner.Invalid(planner.Element("Assignment", p), "must be the id of an instance")
 		}
 	}
 	return nil

@@ -239,7 +239,7 @@ func TestVariedCases(t *testing.T) {
 	for range cases {
 		c := Varied(r)
 		s := c.Snapshot()
-		if err := s.Validate(); err != nil {
+		if err := CheckSnapshot(s); err != nil {
 			t.Fatalf("%v\n%s", err, c)
 		}
 		m := newModel(s, c.Options)

@@ -42,16 +42,16 @@ func NewCDF(keys *planner.Keys, weights []int64) (*CDF, error) {
 func NewApproximateCDF(keys *planner.Keys, weights []int64, rankError int64, confidence float64) (*CDF, error) {
 	switch {
 	case keys.Len() != len(weights):
-		return nil, planner.Invalid("weights", "must be as many as keys")
+		return nil, planner.Invalid("Weights", "must be as many as keys")
 	case rankError < 0:
-		return nil, planner.Invalid("rank_error", "must be ≥ 0")
+		return nil, planner.Invalid("RankError", "must be ≥ 0")
 	case !(confidence > 0 && confidence <= 1):
-		return nil, planner.Invalid("confidence", "must be above 0 and at most 1")
+		return nil, planner.Invalid("Confidence", "must be above 0 and at most 1")
 	}
 	total := int64(0)
 	for i, w := range weights {
 		if w < 0 || w > MaxWeight-total {
-			return nil, planner.InvalidRow(i, "weight", "must be ≥ 0, and all together at most "+
+			return nil, planner.InvalidRow(i, "Weight", "must be ≥ 0, and all together at most "+
 				strconv.FormatInt(MaxWeight, 10))
 		}
 		total += w

@@ -62,18 +62,18 @@ type Owners []Owner
 // [planner.InputError].
 func (o Owners) Validate() error {
 	for i, x := range o {
-		at := "owners/" + strconv.Itoa(i)
+		at := planner.Element("Owners", i)
 		switch {
 		case i == 0 && len(x.Low) > 0:
-			return planner.Invalid(at+"/low", "must be empty: the first interval begins where the key space does")
+			return planner.Invalid(at+".Low", "must be empty: the first interval begins where the key space does")
 		case i > 0 && bytes.Compare(o[i-1].Low, x.Low) >= 0:
-			return planner.Invalid(at+"/low", "must be greater than the one before")
+			return planner.Invalid(at+".Low", "must be greater than the one before")
 		case i > 0 && o[i-1].Follower == x.Follower:
-			return planner.Invalid(at+"/follower", "must differ from that of the interval before")
+			return planner.Invalid(at+".Follower", "must differ from that of the interval before")
 		case len(x.Low) > planner.MaxKeyBytes:
-			return planner.Invalid(at+"/low", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
+			return planner.Invalid(at+".Low", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
 		case x.Follower < 0:
-			return planner.Invalid(at+"/follower", "must be ≥ 0")
+			return planner.Invalid(at+".Follower", "must be ≥ 0")
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (o Owners) appendOwner(low []byte, follower int32) Owners {
 }
 
 // ErrNotOwned is returned when transfers do not fit the owners they are applied to.
-var ErrNotOwned error = planner.Invalid("transfers", "must come from the follower that owns the interval")
+var ErrNotOwned error = planner.Invalid("Transfers", "must come from the follower that owns the interval")
 
 // Apply returns the owners after transfers, which are disjoint and each of which
 // comes from the follower that owns all of its interval. Otherwise it returns

@@ -31,7 +31,7 @@ func orderOf(s *planner.Statistics) ([]int32, error) {
 	order := sortedByBytes(s.Keys)
 	for i := 1; i < len(order); i++ {
 		if bytes.Equal(s.Keys.At(int(order[i-1])), s.Keys.At(int(order[i]))) {
-			return nil, planner.InvalidRow(int(order[i]), "key", "is there twice")
+			return nil, planner.InvalidRow(int(order[i]), "Key", "is there twice")
 		}
 	}
 	return order, nil

@@ -1,6 +1,7 @@
 package ranges
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -49,12 +50,7 @@ type Follower struct {
 // stays reports whether the follower owns anything in the end.
 func (f Follower) stays() bool { return f.Status == Live || f.Status == Joined }
 
-func (f Follower) capacity() float64 {
-	if f.Capacity == 0 {
-		return 1
-	}
-	return f.Capacity
-}
+func (f Follower) capacity() float64 { return cmp.Or(f.Capacity, 1) }
 
 // DefaultMaxIntervals is enough for a join among 64 followers to move 1/(n+1).
 const DefaultMaxIntervals = 32
@@ -86,60 +82,45 @@ type Options struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o Options) Validate() error {
-	switch {
-	case !slices.Contains([]Method{"", Quantile, MinMovement}, o.Method):
-		return planner.Invalid("method", "must be quantile or min_movement")
-	case !(o.ThetaMax >= 0 && o.ThetaMax <= planner.MaxAmount):
-		return planner.Invalid("theta_max", "must be ≥ 0 and finite")
-	case o.MaxIntervals < 0:
-		return planner.Invalid("max_intervals", "must be ≥ 1")
-	}
-	return nil
+	return cmp.Or(
+		planner.RequireOneOf("Method", cmp.Or(o.Method, MinMovement), Quantile, MinMovement),
+		planner.RequireAmount("ThetaMax", o.ThetaMax),
+		planner.RequireAtLeast("MaxIntervals", cmp.Or(o.MaxIntervals, 1), 1),
+	)
 }
 
 func (o Options) withDefaults() Options {
-	if o.Method == "" {
-		o.Method = MinMovement
-	}
-	if o.MaxIntervals == 0 {
-		o.MaxIntervals = DefaultMaxIntervals
-	}
+	o.Method, o.MaxIntervals = cmp.Or(o.Method, MinMovement), cmp.Or(o.MaxIntervals, DefaultMaxIntervals)
 	return o
 }
 
 // validateFollowers checks them, and that they own what is owned.
 func validateFollowers(followers []Follower, owners Owners) error {
-	if len(followers) > MaxFollowers {
-		return planner.Invalid("followers", "must be at most "+strconv.Itoa(MaxFollowers))
+	if err := cmp.Or(
+		planner.Require(len(followers) <= MaxFollowers, "Followers", "must be at most "+strconv.Itoa(MaxFollowers)),
+		planner.Require(len(owners) <= MaxOwners, "Owners", "must be at most "+strconv.Itoa(MaxOwners)),
+		planner.Require(slices.ContainsFunc(followers, Follower.stays), "Followers", "must name at least one that stays"),
+	); err != nil {
+		return err
 	}
-	if len(owners) > MaxOwners {
-		return planner.Invalid("owners", "must be at most "+strconv.Itoa(MaxOwners))
-	}
-	staying := 0
 	seen := make(map[int32]bool, len(followers))
 	for i, f := range followers {
-		at := "followers/" + strconv.Itoa(i)
-		switch {
-		case f.ID < 0:
-			return planner.Invalid(at+"/id", "must be ≥ 0")
-		case seen[f.ID]:
-			return planner.Invalid(at+"/id", "is there twice")
-		case f.Capacity != 0 && !(f.Capacity >= planner.MinCapacity && f.Capacity <= planner.MaxCapacity):
-			return planner.Invalid(at+"/capacity", "must be from 1e-6 to 1e6")
-		case !slices.Contains([]Status{Live, Joined, Left, Crashed}, f.Status):
-			return planner.Invalid(at+"/status", "must be empty, joined, left or crashed")
+		at, capacity := planner.Element("Followers", i), f.capacity()
+		if err := cmp.Or(
+			planner.RequireAtLeast(at+".ID", f.ID, 0),
+			planner.Require(!seen[f.ID], at+".ID", "is there twice"),
+			planner.Require(planner.MinCapacity <= capacity && capacity <= planner.MaxCapacity, at+".Capacity",
+				"must be from 1e-6 to 1e6"),
+			planner.Require(slices.Contains([]Status{Live, Joined, Left, Crashed}, f.Status), at+".Status",
+				"must be empty, joined, left or crashed"),
+		); err != nil {
+			return err
 		}
 		seen[f.ID] = true
-		if f.stays() {
-			staying++
-		}
-	}
-	if staying == 0 {
-		return planner.Invalid("followers", "must name at least one that stays")
 	}
 	for i, x := range owners {
 		if !seen[x.Follower] {
-			return planner.Invalid("owners/"+strconv.Itoa(i)+"/follower", "is not among the followers")
+			return planner.Invalid(planner.Element("Owners", i)+".Follower", "is not among the followers")
 		}
 	}
 	return owners.Validate()

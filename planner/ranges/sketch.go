@@ -36,10 +36,7 @@ type SketchOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o SketchOptions) Validate() error {
-	if o.K != 0 && (o.K < MinSketchK || o.K > MaxSketchK) {
-		return planner.Invalid("k", "must be from "+strconv.Itoa(MinSketchK)+" to "+strconv.Itoa(MaxSketchK))
-	}
-	return nil
+	return planner.RequireWithin("K", cmp.Or(o.K, DefaultSketchK), MinSketchK, MaxSketchK)
 }
 
 // Sketch is a mergeable summary of the distribution of weighted keys: the KLL
@@ -112,9 +109,9 @@ func (s *Sketch) Len() int { return s.size + len(s.recent) }
 func (s *Sketch) Add(key []byte, weight int64) error {
 	switch {
 	case len(key) > planner.MaxKeyBytes:
-		return planner.Invalid("key", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
+		return planner.Invalid("Key", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
 	case weight < 0 || weight > MaxWeight-s.total:
-		return planner.Invalid("weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
+		return planner.Invalid("Weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
 	case weight > 0:
 		s.total += weight
 		s.add(key, weight)
@@ -307,10 +304,10 @@ func (s *Sketch) tidy() {
 // copy.
 func (s *Sketch) Merge(other *Sketch) error {
 	if other == s {
-		return planner.Invalid("sketch", "must not be merged with itself")
+		return planner.Invalid("Sketch", "must not be merged with itself")
 	}
 	if other.total > MaxWeight-s.total {
-		return planner.Invalid("weight", "must all together be at most "+strconv.FormatInt(MaxWeight, 10))
+		return planner.Invalid("Weight", "must all together be at most "+strconv.FormatInt(MaxWeight, 10))
 	}
 	s.total += other.total
 	s.variance += other.variance
@@ -344,7 +341,7 @@ func (s *Sketch) CDF(confidence float64) (*CDF, error) {
 		confidence = DefaultConfidence
 	}
 	if !(confidence > 0 && confidence < 1) {
-		return nil, planner.Invalid("confidence", "must be above 0 and below 1")
+		return nil, planner.Invalid("Confidence", "must be above 0 and below 1")
 	}
 	keys := planner.NewKeys(s.Len())
 	weights := make([]int64, 0, s.Len())

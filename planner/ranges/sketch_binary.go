@@ -51,7 +51,7 @@ func (s *Sketch) appendKey(b []byte, x sample) []byte {
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := sketchReader{data: data}
 	if r.byte() != sketchVersion {
-		return planner.Invalid("sketch", "is not of a known version")
+		return planner.Invalid("Sketch", "is not of a known version")
 	}
 	d := &Sketch{k: int(r.number(MaxSketchK)), tidyAt: leastArena}
 	if d.k < MinSketchK {
@@ -82,7 +82,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if r.failed || len(r.data) > 0 || !(d.variance >= 0 && d.variance <= math.MaxFloat64) {
-		return planner.Invalid("sketch", "is not in the binary form of one")
+		return planner.Invalid("Sketch", "is not in the binary form of one")
 	}
 	d.shrink()
 	*s = *d

@@ -1,8 +1,8 @@
 package ranges
 
 import (
+	"cmp"
 	"math"
-	"strconv"
 
 	"plannerd/planner"
 )
@@ -33,13 +33,10 @@ type TableOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o TableOptions) Validate() error {
-	switch {
-	case o.MostFollowers < 0 || o.MostFollowers > MaxMostFollowers:
-		return planner.Invalid("most_followers", "must be from 1 to "+strconv.Itoa(MaxMostFollowers))
-	case o.MaxIntervals < 0:
-		return planner.Invalid("max_intervals", "must be ≥ 1")
-	}
-	return nil
+	return cmp.Or(
+		planner.RequireWithin("MostFollowers", cmp.Or(o.MostFollowers, 1), 1, MaxMostFollowers),
+		planner.RequireAtLeast("MaxIntervals", cmp.Or(o.MaxIntervals, 1), 1),
+	)
 }
 
 // Row is one change of n followers of equal capacity, each of which owns one

@@ -74,7 +74,7 @@ func benchmarkMembers(n, tokens int) []Member {
 	return members
 }
 
-func BenchmarkNewPlan(b *testing.B) {
+func BenchmarkRebalance(b *testing.B) {
 	for _, keys := range []int{10_000, 1_000_000} {
 		load := benchmarkLoad(keys)
 		for _, method := range []Method{Halving, Doubling, Fitted} {
@@ -87,7 +87,8 @@ func BenchmarkNewPlan(b *testing.B) {
 				var p *Rebalancing
 				for b.Loop() {
 					var err error
-					p, err = Rebalance(benchmarkMembers(16, tokens), load, RebalanceOptions{Method: method, ThetaMax: 0.08, MaxRounds: 3})
+					p, err = Rebalance(benchmarkMembers(16, tokens), load,
+						RebalanceOptions{Method: method, ThetaMax: 0.08, MaxRounds: 3})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -164,14 +164,14 @@ func Apply(nodes []Node, added, removed []Token) ([]Node, error) {
 		held[t.Node]--
 		return ok
 	}); row >= 0 {
-		return nil, planner.InvalidRow(row, "removed", "is not the last token of its node")
+		return nil, planner.InvalidRow(row, "Removed", "is not the last token of its node")
 	}
 	if row := inTurn(added, false, func(t Token) bool {
 		ok := int(t.Index) == held[t.Node]
 		held[t.Node]++
 		return ok
 	}); row >= 0 {
-		return nil, planner.InvalidRow(row, "added", "is not the next token of its node")
+		return nil, planner.InvalidRow(row, "Added", "is not the next token of its node")
 	}
 	var after []Node
 	for id, tokens := range held {
@@ -215,14 +215,13 @@ func inOrder(nodes []Node) []Node {
 func validateNodes(field string, nodes []Node) error {
 	total, seen := 0, make(map[int32]bool, len(nodes))
 	for i, n := range nodes {
-		at := field + "/" + strconv.Itoa(i)
-		switch {
-		case n.ID < 0:
-			return planner.Invalid(at+"/id", "must be ≥ 0")
-		case seen[n.ID]:
-			return planner.Invalid(at+"/id", "stands twice")
-		case n.Tokens < 0 || n.Tokens > MaxTokens:
-			return planner.Invalid(at+"/tokens", "must be from 0 to "+strconv.Itoa(MaxTokens))
+		at := planner.Element(field, i)
+		if err := cmp.Or(
+			planner.RequireAtLeast(at+".ID", n.ID, 0),
+			planner.Require(!seen[n.ID], at+".ID", "stands twice"),
+			planner.RequireWithin(at+".Tokens", n.Tokens, 0, MaxTokens),
+		); err != nil {
+			return err
 		}
 		seen[n.ID] = true
 		if total += n.Tokens; total > MaxTokens {

@@ -191,13 +191,13 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 		field          string
 		added, removed []Token
 	}{
-		{"removed", nil, []Token{{Node: 1, Index: 0}}},
-		{"removed", nil, []Token{{Node: 4, Index: 1}}},
-		{"removed", nil, []Token{{Node: 7, Index: 0}}},
-		{"removed", nil, []Token{{Node: 4, Index: 0}, {Node: 4, Index: 0}}},
-		{"added", []Token{{Node: 1, Index: 1}}, nil},
-		{"added", []Token{{Node: 1, Index: 3}}, nil},
-		{"added", []Token{{Node: 2, Index: 1}}, nil},
+		{"Removed", nil, []Token{{Node: 1, Index: 0}}},
+		{"Removed", nil, []Token{{Node: 4, Index: 1}}},
+		{"Removed", nil, []Token{{Node: 7, Index: 0}}},
+		{"Removed", nil, []Token{{Node: 4, Index: 0}, {Node: 4, Index: 0}}},
+		{"Added", []Token{{Node: 1, Index: 1}}, nil},
+		{"Added", []Token{{Node: 1, Index: 3}}, nil},
+		{"Added", []Token{{Node: 2, Index: 1}}, nil},
 	} {
 		_, err := Apply(nodes, c.added, c.removed)
 		wantInputError(t, err, c.field)
@@ -444,34 +444,35 @@ func TestRedistributeInputErrors(t *testing.T) {
 		o      RedistributeOptions
 		load   *planner.Statistics
 	}{
-		{"method", two, queues, RedistributeOptions{Method: Fitted}, nil},
-		{"tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}, nil},
-		{"token_limit", two, queues, RedistributeOptions{TokenLimit: -1}, nil},
-		{"nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}, nil},
-		{"nodes", EqualNodes(2, 0), queues, RedistributeOptions{}, nil},
-		{"nodes/1/tokens", []Node{{0, 1}, {1, -1}}, queues, RedistributeOptions{}, nil},
-		{"nodes/1/id", []Node{{7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
-		{"nodes/0/id", []Node{{-7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
-		{"queues", two, []float64{1}, RedistributeOptions{}, nil},
-		{"queues/1", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
-		{"cost", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
-		{"state", two, queues, RedistributeOptions{},
+		{"Method", two, queues, RedistributeOptions{Method: Fitted}, nil},
+		{"Tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}, nil},
+		{"TokenLimit", two, queues, RedistributeOptions{TokenLimit: -1}, nil},
+		{"Nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}, nil},
+		{"Nodes", EqualNodes(2, 0), queues, RedistributeOptions{}, nil},
+		{"Nodes[1].Tokens", []Node{{0, 1}, {1, -1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[1].ID", []Node{{7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[0].ID", []Node{{-7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
+		{"Queues", two, []float64{1}, RedistributeOptions{}, nil},
+		{"Queues[1]", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
+		{"Cost", two, queues, RedistributeOptions{},
+			&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
+		{"State", two, queues, RedistributeOptions{},
 			&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
-		{"keys", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a")}},
+		{"Keys", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a")}},
 	} {
 		_, err := Redistribute(c.nodes, c.queues, c.o, c.load)
 		wantInputError(t, err, c.field)
 	}
 	for field, members := range map[string][]Member{
-		"nodes":            {{ID: 1, Tokens: 3, Joins: true}},
-		"nodes/0":          {{ID: 1, Tokens: 3, Joins: true, Leaves: true}},
-		"nodes/1/capacity": {{ID: 1, Tokens: 3}, {ID: 2, Tokens: 3, Capacity: -1}},
+		"Nodes":             {{ID: 1, Tokens: 3, Joins: true}},
+		"Nodes[0]":          {{ID: 1, Tokens: 3, Joins: true, Leaves: true}},
+		"Nodes[1].Capacity": {{ID: 1, Tokens: 3}, {ID: 2, Tokens: 3, Capacity: -1}},
 	} {
 		_, err := Rescale(members, nil)
 		wantInputError(t, err, field)
 	}
 	_, err := Rescale([]Member{{ID: 1, Tokens: 3, Leaves: true}}, nil)
-	wantInputError(t, err, "nodes")
+	wantInputError(t, err, "Nodes")
 }
 
 func TestSkew(t *testing.T) {

@@ -89,12 +89,12 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 		o.Runs = 101
 	}
 	if o.Runs < 0 {
-		return nil, planner.Invalid("runs", "must be ≥ 0")
+		return nil, planner.Invalid("Runs", "must be ≥ 0")
 	}
 	var rows []PaperRow
 	for _, rounds := range o.MaxRounds {
 		if rounds < 1 {
-			return nil, planner.Invalid("max_rounds", "must be ≥ 1")
+			return nil, planner.Invalid("MaxRounds", "must be ≥ 1")
 		}
 		for w, workload := range paperWorkloads() {
 			for m, method := range []Method{Halving, Doubling} {

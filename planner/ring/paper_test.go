@@ -202,9 +202,9 @@ func leastSkew(counts []int64, owners []map[int32]bool) float64 {
 
 func TestPaperInputErrorsAndStop(t *testing.T) {
 	_, err := Paper(PaperOptions{Runs: -1})
-	wantInputError(t, err, "runs")
+	wantInputError(t, err, "Runs")
 	_, err = Paper(PaperOptions{MaxRounds: []int{1, 0}, Runs: 1})
-	wantInputError(t, err, "max_rounds")
+	wantInputError(t, err, "MaxRounds")
 	_, err = Paper(PaperOptions{Stop: func() bool { return true }})
 	if !errors.Is(err, planner.ErrStopped) {
 		t.Errorf("error %v", err)

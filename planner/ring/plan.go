@@ -39,22 +39,18 @@ type RebalanceOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o RebalanceOptions) Validate() error {
-	switch {
-	case !isAmount(o.ThetaMax):
-		return planner.Invalid("theta_max", mustBeAmount)
-	case !slices.Contains([]Method{"", Halving, Doubling, Fitted}, o.Method):
-		return planner.Invalid("method", "must be halving, doubling or fitted")
-	case o.MaxRounds < 0:
-		return planner.Invalid("max_rounds", "must be ≥ 0")
-	case o.MaxStates < 0:
-		return planner.Invalid("max_states", "must be ≥ 0")
-	case o.Method == Fitted && o.TokenLimit > maxReachTokens:
-		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
+	most := MaxTokens
+	if o.Method == Fitted {
+		most = maxReachTokens
 	}
-	if err := o.Policy.Validate(); err != nil {
-		return err
-	}
-	return validateTokenLimit(o.TokenLimit)
+	return cmp.Or(
+		planner.RequireAmount("ThetaMax", o.ThetaMax),
+		planner.RequireOneOf("Method", cmp.Or(o.Method, Halving), Halving, Doubling, Fitted),
+		planner.RequireAtLeast("MaxRounds", o.MaxRounds, 0),
+		planner.RequireAtLeast("MaxStates", o.MaxStates, 0),
+		o.Policy.Validate(),
+		planner.RequireWithin("TokenLimit", o.TokenLimit, 0, most),
+	)
 }
 
 func (o RebalanceOptions) validateMembers(members []Member) error {
@@ -69,12 +65,15 @@ func validateTokens(members []Member, limit int) error {
 	limit = cmp.Or(limit, DefaultReachTokens)
 	for i, x := range members {
 		limit = max(limit, x.Tokens)
-		if !x.Leaves && (x.Tokens < 1 || x.Tokens > maxReachTokens) {
-			return planner.Invalid("nodes/"+strconv.Itoa(i)+"/tokens", "must be from 1 to "+strconv.Itoa(maxReachTokens))
+		if x.Leaves {
+			continue
+		}
+		if err := planner.RequireWithin(planner.Element("Nodes", i)+".Tokens", x.Tokens, 1, maxReachTokens); err != nil {
+			return err
 		}
 	}
 	if limit > MaxTokens/len(members) {
-		return planner.Invalid("token_limit", "must not be more than "+strconv.Itoa(MaxTokens)+" tokens on the whole ring")
+		return planner.Invalid("TokenLimit", "must not be more than "+strconv.Itoa(MaxTokens)+" tokens on the whole ring")
 	}
 	return nil
 }
@@ -158,7 +157,10 @@ func Rebalance(members []Member, load *planner.Statistics, o RebalanceOptions) (
 	if err != nil {
 		return nil, err
 	}
-	p := &rebalancer{Rebalancing: Rebalancing{Members: members, Options: o}, m: measure(load), balance: newBalance(capacities(members))}
+	p := &rebalancer{
+		Rebalancing: Rebalancing{Members: members, Options: o},
+		m:           measure(load), balance: newBalance(capacities(members)),
+	}
 	if cmp.Or(o.Method, Halving) == Fitted {
 		after, err = p.fit(after)
 	} else {

@@ -152,7 +152,8 @@ func TestPlanIsStable(t *testing.T) {
 
 func TestPlanSaysWhyItStops(t *testing.T) {
 	one := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}}
-	two := &planner.Statistics{Keys: planner.KeysOf("b", "c", "e"), Cost: []float64{10, 10, 1}} // each on a node of its own
+	// Each is on a node of its own.
+	two := &planner.Statistics{Keys: planner.KeysOf("b", "c", "e"), Cost: []float64{10, 10, 1}}
 	for _, c := range []struct {
 		cause   Cause
 		members []Member
@@ -197,15 +198,15 @@ func TestPlanInputErrorsAndStop(t *testing.T) {
 		members []Member
 		o       RebalanceOptions
 	}{
-		{"method", two, RebalanceOptions{Method: None}},
-		{"theta_max", two, RebalanceOptions{ThetaMax: math.Inf(1)}},
-		{"max_rounds", two, RebalanceOptions{MaxRounds: -1}},
-		{"max_states", two, RebalanceOptions{MaxStates: -1}},
-		{"min_queue", two, RebalanceOptions{Policy: Policy{MinQueue: -1}}},
-		{"token_limit", two, RebalanceOptions{TokenLimit: -1}},
-		{"token_limit", two, RebalanceOptions{Method: Fitted, TokenLimit: 1 << 17}},
-		{"nodes/0/id", []Member{{ID: -1, Tokens: 1}}, RebalanceOptions{}},
-		{"nodes/1/tokens", []Member{{ID: 3, Tokens: 1}, {ID: 1}}, RebalanceOptions{Method: Fitted}},
+		{"Method", two, RebalanceOptions{Method: None}},
+		{"ThetaMax", two, RebalanceOptions{ThetaMax: math.Inf(1)}},
+		{"MaxRounds", two, RebalanceOptions{MaxRounds: -1}},
+		{"MaxStates", two, RebalanceOptions{MaxStates: -1}},
+		{"MinQueue", two, RebalanceOptions{Policy: Policy{MinQueue: -1}}},
+		{"TokenLimit", two, RebalanceOptions{TokenLimit: -1}},
+		{"TokenLimit", two, RebalanceOptions{Method: Fitted, TokenLimit: 1 << 17}},
+		{"Nodes[0].ID", []Member{{ID: -1, Tokens: 1}}, RebalanceOptions{}},
+		{"Nodes[1].Tokens", []Member{{ID: 3, Tokens: 1}, {ID: 1}}, RebalanceOptions{Method: Fitted}},
 	} {
 		_, err := Rebalance(c.members, load, c.o)
 		wantInputError(t, err, c.field)

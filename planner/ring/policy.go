@@ -1,6 +1,10 @@
 package ring
 
-import "plannerd/planner"
+import (
+	"cmp"
+
+	"plannerd/planner"
+)
 
 // DefaultTau is the τ of the paper's experiments.
 const DefaultTau = 0.2
@@ -19,13 +23,7 @@ type Policy struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (p Policy) Validate() error {
-	switch {
-	case p.Tau != nil && !isAmount(*p.Tau):
-		return planner.Invalid("tau", mustBeAmount)
-	case !isAmount(p.MinQueue):
-		return planner.Invalid("min_queue", mustBeAmount)
-	}
-	return nil
+	return cmp.Or(planner.RequireAmount("Tau", p.tau()), planner.RequireAmount("MinQueue", p.MinQueue))
 }
 
 func (p Policy) tau() float64 {
@@ -139,7 +137,3 @@ func (m Method) relieve(nodes []Node, at, limit int) ([]Node, Cause) {
 	}
 	return after, CauseOverloaded
 }
-
-const mustBeAmount = "must be from 0 to 1e290"
-
-func isAmount(x float64) bool { return x >= 0 && x <= planner.MaxAmount }

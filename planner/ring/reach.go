@@ -3,7 +3,6 @@ package ring
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"plannerd/planner"
 )
@@ -39,19 +38,13 @@ type ReachOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o ReachOptions) Validate() error {
-	switch {
-	case !isAmount(o.ThetaMax):
-		return planner.Invalid("theta_max", mustBeAmount)
-	case o.TokenLimit < 0 || o.TokenLimit > maxReachTokens:
-		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(maxReachTokens))
-	case o.MaxRounds < 0:
-		return planner.Invalid("max_rounds", "must be ≥ 0")
-	case o.MaxStates < 0:
-		return planner.Invalid("max_states", "must be ≥ 0")
-	case o.TableLimit != nil && *o.TableLimit < 0:
-		return planner.Invalid("table_limit", "must be ≥ 0")
-	}
-	return nil
+	return cmp.Or(
+		planner.RequireAmount("ThetaMax", o.ThetaMax),
+		planner.RequireWithin("TokenLimit", o.TokenLimit, 0, maxReachTokens),
+		planner.RequireAtLeast("MaxRounds", o.MaxRounds, 0),
+		planner.RequireAtLeast("MaxStates", o.MaxStates, 0),
+		planner.Require(o.TableLimit == nil || *o.TableLimit >= 0, "TableLimit", "must be ≥ 0"),
+	)
 }
 
 // maxExhaust bounds the work of going through all token counts: about the square of the
@@ -121,11 +114,11 @@ func staying(members []Member, o ReachOptions) ([]Member, error) {
 		return nil, err
 	}
 	if len(members) < 2 {
-		return nil, planner.Invalid("nodes", "must be at least two")
+		return nil, planner.Invalid("Nodes", "must be at least two")
 	}
 	for i, x := range members {
 		if x.Joins || x.Leaves {
-			return nil, planner.Invalid("nodes/"+strconv.Itoa(i), "must not join or leave here")
+			return nil, planner.Invalid(planner.Element("Nodes", i), "must not join or leave here")
 		}
 	}
 	if err := validateTokens(members, o.TokenLimit); err != nil {

@@ -348,15 +348,15 @@ func TestReachableInputErrorsAndStop(t *testing.T) {
 		members []Member
 		o       ReachOptions
 	}{
-		{"theta_max", two, ReachOptions{ThetaMax: math.NaN()}},
-		{"token_limit", two, ReachOptions{TokenLimit: 1 << 17}},
-		{"max_rounds", two, ReachOptions{MaxRounds: -1}},
-		{"max_states", two, ReachOptions{MaxStates: -1}},
-		{"table_limit", two, ReachOptions{TableLimit: &limit}},
-		{"nodes", membersOf(EqualNodes(1, 4)), ReachOptions{}},
-		{"nodes/1", []Member{{ID: 1, Tokens: 1}, {ID: 2, Tokens: 1, Joins: true}}, ReachOptions{}},
-		{"nodes/1/tokens", []Member{{ID: 1, Tokens: 1}, {ID: 2}}, ReachOptions{}},
-		{"token_limit", membersOf(EqualNodes(300, 4)), ReachOptions{TokenLimit: 1 << 16}},
+		{"ThetaMax", two, ReachOptions{ThetaMax: math.NaN()}},
+		{"TokenLimit", two, ReachOptions{TokenLimit: 1 << 17}},
+		{"MaxRounds", two, ReachOptions{MaxRounds: -1}},
+		{"MaxStates", two, ReachOptions{MaxStates: -1}},
+		{"TableLimit", two, ReachOptions{TableLimit: &limit}},
+		{"Nodes", membersOf(EqualNodes(1, 4)), ReachOptions{}},
+		{"Nodes[1]", []Member{{ID: 1, Tokens: 1}, {ID: 2, Tokens: 1, Joins: true}}, ReachOptions{}},
+		{"Nodes[1].Tokens", []Member{{ID: 1, Tokens: 1}, {ID: 2}}, ReachOptions{}},
+		{"TokenLimit", membersOf(EqualNodes(300, 4)), ReachOptions{TokenLimit: 1 << 16}},
 	} {
 		_, err := Reachable(c.members, load, c.o)
 		wantInputError(t, err, c.field)

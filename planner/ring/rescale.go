@@ -3,7 +3,6 @@ package ring
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"plannerd/planner"
 )
@@ -86,42 +85,30 @@ type RedistributeOptions struct {
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o RedistributeOptions) Validate() error {
-	if !slices.Contains([]Method{"", Halving, Doubling}, o.Method) {
-		return planner.Invalid("method", "must be halving or doubling")
-	}
-	if err := o.Policy.Validate(); err != nil {
-		return err
-	}
-	return validateTokenLimit(o.TokenLimit)
-}
-
-func validateTokenLimit(limit int) error {
-	if limit < 0 || limit > MaxTokens {
-		return planner.Invalid("token_limit", "must be from 0 to "+strconv.Itoa(MaxTokens))
-	}
-	return nil
+	return cmp.Or(
+		planner.RequireOneOf("Method", cmp.Or(o.Method, Halving), Halving, Doubling),
+		o.Policy.Validate(),
+		planner.RequireWithin("TokenLimit", o.TokenLimit, 0, MaxTokens),
+	)
 }
 
 // Redistribute asks the policy about queue lengths, parallel to nodes, and if it
 // fires relieves the node of the longest queue, once ("DPA Load Balancer" §4). At
 // least two nodes, in any order; of equally long queues none fires. load may be
 // nil. The error is a [planner.InputError].
-func Redistribute(nodes []Node, queues []float64, o RedistributeOptions, load *planner.Statistics) (*Redistribution, error) {
-	if err := o.Validate(); err != nil {
+func Redistribute(
+	nodes []Node, queues []float64, o RedistributeOptions, load *planner.Statistics,
+) (*Redistribution, error) {
+	if err := cmp.Or(
+		o.Validate(), validateNodes("Nodes", nodes),
+		planner.Require(len(nodes) >= 2, "Nodes", "must be at least two"),
+		planner.Require(len(queues) == len(nodes), "Queues", "must be one for each node"),
+	); err != nil {
 		return nil, err
-	}
-	if err := validateNodes("nodes", nodes); err != nil {
-		return nil, err
-	}
-	if len(nodes) < 2 {
-		return nil, planner.Invalid("nodes", "must be at least two")
-	}
-	if len(queues) != len(nodes) {
-		return nil, planner.Invalid("queues", "must be one for each node")
 	}
 	for i, q := range queues {
-		if !isAmount(q) {
-			return nil, planner.Invalid("queues/"+strconv.Itoa(i), mustBeAmount)
+		if err := planner.RequireAmount(planner.Element("Queues", i), q); err != nil {
+			return nil, err
 		}
 	}
 	members := make([]Member, len(nodes))
@@ -160,9 +147,9 @@ func split(members []Member) (before, after []Node, err error) {
 		all[i] = Node{m.ID, m.Tokens}
 		switch {
 		case m.Capacity != 0 && !(m.Capacity >= planner.MinCapacity && m.Capacity <= planner.MaxCapacity):
-			return nil, nil, planner.Invalid("nodes/"+strconv.Itoa(i)+"/capacity", "must be from 1e-6 to 1e6")
+			return nil, nil, planner.Invalid(planner.Element("Nodes", i)+".Capacity", "must be from 1e-6 to 1e6")
 		case m.Joins && m.Leaves:
-			return nil, nil, planner.Invalid("nodes/"+strconv.Itoa(i), "cannot join and leave")
+			return nil, nil, planner.Invalid(planner.Element("Nodes", i), "cannot join and leave")
 		}
 		if !m.Joins {
 			before = append(before, all[i])
@@ -171,14 +158,14 @@ func split(members []Member) (before, after []Node, err error) {
 			after = append(after, all[i])
 		}
 	}
-	if err := validateNodes("nodes", all); err != nil {
+	if err := validateNodes("Nodes", all); err != nil {
 		return nil, nil, err
 	}
 	if validateNodes("", before) != nil {
-		return nil, nil, planner.Invalid("nodes", "must have a token before any join")
+		return nil, nil, planner.Invalid("Nodes", "must have a token before any join")
 	}
 	if validateNodes("", after) != nil {
-		return nil, nil, planner.Invalid("nodes", "must have a token after some left")
+		return nil, nil, planner.Invalid("Nodes", "must have a token after some left")
 	}
 	return before, after, nil
 }

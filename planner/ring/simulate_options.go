@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -60,14 +61,9 @@ const DefaultJitter = 0.2
 
 // withDefaults fills in what is 0.
 func (t Timing) withDefaults() Timing {
-	for _, f := range []struct {
-		field    *int64
-		standard int64
-	}{{&t.Map, 1}, {&t.Process, 100}, {&t.Forward, 1}, {&t.Network, 1}, {&t.Report, 100}, {&t.Merge, 10}, {&t.State, 10}} {
-		if *f.field == 0 {
-			*f.field = f.standard
-		}
-	}
+	t.Map, t.Process, t.Forward = cmp.Or(t.Map, 1), cmp.Or(t.Process, 100), cmp.Or(t.Forward, 1)
+	t.Network, t.Report = cmp.Or(t.Network, 1), cmp.Or(t.Report, 100)
+	t.Merge, t.State = cmp.Or(t.Merge, 10), cmp.Or(t.State, 10)
 	if t.Jitter == nil {
 		t.Jitter = new(DefaultJitter)
 	}
@@ -75,19 +71,12 @@ func (t Timing) withDefaults() Timing {
 }
 
 func (t Timing) validate() error {
-	for _, f := range []struct {
-		name  string
-		ticks int64
-	}{{"map", t.Map}, {"process", t.Process}, {"forward", t.Forward}, {"network", t.Network}, {"report", t.Report},
-		{"merge", t.Merge}, {"state", t.State}} {
-		if f.ticks < 0 || f.ticks > MaxTicks {
-			return planner.Invalid("timing/"+f.name, "must be from 0 to "+strconv.Itoa(MaxTicks))
-		}
-	}
-	if t.Jitter != nil && !(*t.Jitter >= 0 && *t.Jitter < 1) {
-		return planner.Invalid("timing/jitter", "must be ≥ 0 and < 1")
-	}
-	return nil
+	ticks := func(field string, n int64) error { return planner.RequireWithin("Timing."+field, n, 0, MaxTicks) }
+	return cmp.Or(
+		ticks("Map", t.Map), ticks("Process", t.Process), ticks("Forward", t.Forward), ticks("Network", t.Network),
+		ticks("Report", t.Report), ticks("Merge", t.Merge), ticks("State", t.State),
+		planner.Require(t.Jitter == nil || *t.Jitter >= 0 && *t.Jitter < 1, "Timing.Jitter", "must be ≥ 0 and < 1"),
+	)
 }
 
 // StateScheme says what becomes of a key's state when the key changes its node.
@@ -149,26 +138,16 @@ const maxActors = 1 << 16 // mappers; reducers
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o SimulationOptions) Validate() error {
-	switch {
-	case !slices.Contains([]Method{"", Halving, Doubling, None}, o.Method):
-		return planner.Invalid("method", "must be halving, doubling or none")
-	case o.Mappers < 0 || o.Mappers > maxActors:
-		return planner.Invalid("mappers", "must be from 0 to "+strconv.Itoa(maxActors))
-	case o.MaxRounds < 0 || o.MaxRounds > 1<<20:
-		return planner.Invalid("max_rounds", "must be from 0 to "+strconv.Itoa(1<<20))
-	case !slices.Contains([]StateScheme{"", FinalMerge, StateForwarding}, o.State):
-		return planner.Invalid("state", "must be final_merge or state_forwarding")
-	}
-	if err := o.Policy.Validate(); err != nil {
-		return err
-	}
-	if err := validateTokenLimit(o.TokenLimit); err != nil {
-		return err
-	}
-	if err := o.Timing.validate(); err != nil {
-		return err
-	}
-	return o.validateNodes()
+	return cmp.Or(
+		planner.RequireOneOf("Method", cmp.Or(o.Method, Halving), Halving, Doubling, None),
+		planner.RequireWithin("Mappers", o.Mappers, 0, maxActors),
+		planner.RequireWithin("MaxRounds", o.MaxRounds, 0, 1<<20),
+		planner.RequireOneOf("State", cmp.Or(o.State, FinalMerge), FinalMerge, StateForwarding),
+		o.Policy.Validate(),
+		planner.RequireWithin("TokenLimit", o.TokenLimit, 0, MaxTokens),
+		o.Timing.validate(),
+		o.validateNodes(),
+	)
 }
 
 func (o SimulationOptions) validateNodes() error {
@@ -177,27 +156,31 @@ func (o SimulationOptions) validateNodes() error {
 		all = o.withDefaults().Nodes
 	}
 	for i, n := range all {
-		if n.Tokens < 1 {
-			return planner.Invalid("nodes/"+strconv.Itoa(i)+"/tokens", "must be ≥ 1")
+		if err := planner.RequireAtLeast(planner.Element("Nodes", i)+".Tokens", n.Tokens, 1); err != nil {
+			return err
 		}
 	}
-	switch {
-	case len(all) < 2:
-		return planner.Invalid("nodes", "must be at least two")
-	case len(all)+len(o.Joins) > maxActors:
-		return planner.Invalid("nodes", "must be at most "+strconv.Itoa(maxActors)+" with those that join")
+	if err := cmp.Or(
+		planner.Require(len(all) >= 2, "Nodes", "must be at least two"),
+		planner.Require(len(all)+len(o.Joins) <= maxActors, "Nodes",
+			"must be at most "+strconv.Itoa(maxActors)+" with those that join"),
+	); err != nil {
+		return err
 	}
 	for i, j := range o.Joins {
-		at := "joins/" + strconv.Itoa(i)
-		switch {
-		case j.Tick < 1 || i > 0 && j.Tick < o.Joins[i-1].Tick:
-			return planner.Invalid(at+"/tick", "must be ≥ 1 and ascend")
-		case j.Node.Tokens < 1:
-			return planner.Invalid(at+"/tokens", "must be ≥ 1")
+		at, since := planner.Element("Joins", i), int64(1)
+		if i > 0 {
+			since = o.Joins[i-1].Tick
+		}
+		if err := cmp.Or(
+			planner.Require(j.Tick >= max(1, since), at+".Tick", "must be ≥ 1 and ascend"),
+			planner.RequireAtLeast(at+".Node.Tokens", j.Node.Tokens, 1),
+		); err != nil {
+			return err
 		}
 		all = append(all, j.Node)
 	}
-	return validateNodes("nodes", all)
+	return validateNodes("Nodes", all)
 }
 
 // EqualNodes returns nodes 0…n−1 with as many tokens each.
@@ -210,9 +193,7 @@ func EqualNodes(n, tokens int) []Node {
 }
 
 func (o SimulationOptions) withDefaults() SimulationOptions {
-	if o.Method == "" {
-		o.Method = Halving
-	}
+	o.Method, o.State = cmp.Or(o.Method, Halving), cmp.Or(o.State, FinalMerge)
 	if o.Nodes == nil {
 		tokens := DefaultTokens
 		if o.Method == Doubling {
@@ -220,19 +201,8 @@ func (o SimulationOptions) withDefaults() SimulationOptions {
 		}
 		o.Nodes = EqualNodes(DefaultReducers, tokens)
 	}
-	if o.Mappers == 0 {
-		o.Mappers = DefaultMappers
-	}
-	if o.MaxRounds == 0 {
-		o.MaxRounds = DefaultMaxRounds
-	}
-	if o.TokenLimit == 0 {
-		o.TokenLimit = DefaultTokenLimit
-	}
-	if o.State == "" {
-		o.State = FinalMerge
-	}
-	o.Nodes = inOrder(o.Nodes)
-	o.Timing = o.Timing.withDefaults()
+	o.Mappers, o.MaxRounds = cmp.Or(o.Mappers, DefaultMappers), cmp.Or(o.MaxRounds, DefaultMaxRounds)
+	o.TokenLimit = cmp.Or(o.TokenLimit, DefaultTokenLimit)
+	o.Nodes, o.Timing = inOrder(o.Nodes), o.Timing.withDefaults()
 	return o
 }

@@ -274,31 +274,31 @@ func TestSimulationInputErrors(t *testing.T) {
 		s     *Stream
 		o     SimulationOptions
 	}{
-		{"method", one, SimulationOptions{Method: Fitted}},
-		{"mappers", one, SimulationOptions{Mappers: -1}},
-		{"max_rounds", one, SimulationOptions{MaxRounds: -1}},
-		{"state", one, SimulationOptions{State: "lost"}},
-		{"token_limit", one, SimulationOptions{TokenLimit: MaxTokens + 1}},
-		{"min_queue", one, SimulationOptions{Policy: Policy{MinQueue: -1}}},
-		{"timing/process", one, SimulationOptions{Timing: Timing{Process: -1}}},
-		{"timing/map", one, SimulationOptions{Timing: Timing{Map: MaxTicks + 1}}},
-		{"timing/jitter", one, SimulationOptions{Timing: Timing{Jitter: &high}}},
-		{"nodes", one, SimulationOptions{Nodes: EqualNodes(1, 4)}},
-		{"nodes/1/tokens", one, SimulationOptions{Nodes: []Node{{0, 1}, {1, 0}}}},
-		{"nodes/1/id", one, SimulationOptions{Nodes: []Node{{3, 1}, {3, 1}}}},
-		{"joins/0/tick", one, SimulationOptions{Joins: []Join{{0, Node{8, 1}}}}},
-		{"joins/0/tokens", one, SimulationOptions{Joins: []Join{{1, Node{8, 0}}}}},
-		{"nodes/4/id", one, SimulationOptions{Joins: []Join{{1, Node{2, 1}}}}},
-		{"key", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{1}}, SimulationOptions{}},
-		{"cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{-1}}, SimulationOptions{}},
-		{"cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{1e9}}, SimulationOptions{}},
-		{"stream", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{}}, SimulationOptions{}},
+		{"Method", one, SimulationOptions{Method: Fitted}},
+		{"Mappers", one, SimulationOptions{Mappers: -1}},
+		{"MaxRounds", one, SimulationOptions{MaxRounds: -1}},
+		{"State", one, SimulationOptions{State: "lost"}},
+		{"TokenLimit", one, SimulationOptions{TokenLimit: MaxTokens + 1}},
+		{"MinQueue", one, SimulationOptions{Policy: Policy{MinQueue: -1}}},
+		{"Timing.Process", one, SimulationOptions{Timing: Timing{Process: -1}}},
+		{"Timing.Map", one, SimulationOptions{Timing: Timing{Map: MaxTicks + 1}}},
+		{"Timing.Jitter", one, SimulationOptions{Timing: Timing{Jitter: &high}}},
+		{"Nodes", one, SimulationOptions{Nodes: EqualNodes(1, 4)}},
+		{"Nodes[1].Tokens", one, SimulationOptions{Nodes: []Node{{0, 1}, {1, 0}}}},
+		{"Nodes[1].ID", one, SimulationOptions{Nodes: []Node{{3, 1}, {3, 1}}}},
+		{"Joins[0].Tick", one, SimulationOptions{Joins: []Join{{0, Node{8, 1}}}}},
+		{"Joins[0].Node.Tokens", one, SimulationOptions{Joins: []Join{{1, Node{8, 0}}}}},
+		{"Nodes[4].ID", one, SimulationOptions{Joins: []Join{{1, Node{2, 1}}}}},
+		{"Key", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{1}}, SimulationOptions{}},
+		{"Cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{-1}}, SimulationOptions{}},
+		{"Cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{1e9}}, SimulationOptions{}},
+		{"Stream", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{}}, SimulationOptions{}},
 	} {
 		_, err := Simulate(c.s, c.o)
 		wantInputError(t, err, c.field)
 	}
 	_, err := NewStream(planner.KeysOf("a"), []int64{-1}, 0, nil)
-	wantInputError(t, err, "count")
+	wantInputError(t, err, "Count")
 }
 
 func wantInputError(t *testing.T, err error, field string) {

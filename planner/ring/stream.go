@@ -27,12 +27,12 @@ type Stream struct {
 // planner.ErrStopped.
 func NewStream(keys *planner.Keys, counts []int64, seed uint64, stop func() bool) (*Stream, error) {
 	if len(counts) != keys.Len() {
-		return nil, planner.Invalid("keys", "the columns differ in length")
+		return nil, planner.Invalid("Keys", "the columns differ in length")
 	}
 	total := int64(0)
 	for i, n := range counts {
 		if n < 0 || n > MaxMessages-total {
-			return nil, planner.InvalidRow(i, "count", "must be ≥ 0, and all together at most "+strconv.Itoa(MaxMessages))
+			return nil, planner.InvalidRow(i, "Count", "must be ≥ 0, and all together at most "+strconv.Itoa(MaxMessages))
 		}
 		total += n
 	}
@@ -71,22 +71,22 @@ func (s *Stream) Counts() []int64 {
 // validate checks the stream against how long a message may take to process.
 func (s *Stream) validate(process int64) error {
 	if len(s.Messages) > MaxMessages {
-		return planner.Invalid("stream", "must not have more than "+strconv.Itoa(MaxMessages)+" messages")
+		return planner.Invalid("Stream", "must not have more than "+strconv.Itoa(MaxMessages)+" messages")
 	}
 	if s.Cost != nil && len(s.Cost) != len(s.Messages) {
-		return planner.Invalid("stream", "the columns differ in length")
+		return planner.Invalid("Stream", "the columns differ in length")
 	}
 	for i := range s.Keys.Len() {
 		if len(s.Keys.At(i)) == 0 {
-			return planner.Invalid("keys/"+strconv.Itoa(i), "must not be empty")
+			return planner.Invalid(planner.Element("Keys", i), "must not be empty")
 		}
 	}
 	for i, k := range s.Messages {
 		if k < 0 || int(k) >= s.Keys.Len() {
-			return planner.InvalidRow(i, "key", "is not one of the keys")
+			return planner.InvalidRow(i, "Key", "is not one of the keys")
 		}
 		if s.Cost != nil && !(s.Cost[i] >= 0 && s.Cost[i]*float64(process) <= MaxTicks) {
-			return planner.InvalidRow(i, "cost", "must be ≥ 0 and take at most "+strconv.Itoa(MaxTicks)+" ticks")
+			return planner.InvalidRow(i, "Cost", "must be ≥ 0 and take at most "+strconv.Itoa(MaxTicks)+" ticks")
 		}
 	}
 	return nil

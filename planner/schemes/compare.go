@@ -41,7 +41,7 @@ func Compare(load *planner.Statistics, stream *grouping.Stream, o Options) (*Com
 		return nil, err
 	}
 	if load.Keys.Len() == 0 {
-		return nil, planner.Invalid("keys", "must not be empty")
+		return nil, planner.Invalid("Keys", "must not be empty")
 	}
 	if err := load.ValidateAmounts(); err != nil {
 		return nil, err

@@ -2,10 +2,8 @@ package schemes
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"plannerd/planner"
 	"plannerd/planner/grouping"
@@ -107,67 +105,38 @@ func (o Options) MostTokens() int {
 
 // Validate reports the first field that is out of range as a [planner.InputError].
 func (o Options) Validate() error {
-	switch {
-	case len(o.Instances) == 0 || len(o.Instances) > grouping.MaxWorkers:
-		return planner.Invalid("instances", "must be from 1 to "+strconv.Itoa(grouping.MaxWorkers))
-	case !(o.ThetaMax >= 0 && o.ThetaMax <= planner.MaxAmount):
-		return planner.Invalid("theta_max", "must be ≥ 0 and finite")
-	case !slices.Contains([]Scheme{"", HashRing, HashModulo}, o.Hash):
-		return planner.Invalid("hash", "must be ring or modulo")
-	case o.TableLimit != nil && *o.TableLimit < 0:
-		return planner.Invalid("table_limit", "must be ≥ 0")
-	case o.MaxChoices < 0 || o.MaxChoices > len(o.Instances):
-		return planner.Invalid("max_choices", "must be from 1 to the number of instances")
-	case !slices.Contains([]grouping.LoadInformation{"", grouping.Global, grouping.Local}, o.LoadInformation):
-		return planner.Invalid("load_information", "must be global or local")
-	case o.Sources < 0 || o.Sources > grouping.MaxSources:
-		return planner.Invalid("sources", "must be from 1 to "+strconv.Itoa(grouping.MaxSources))
-	case o.AggregationPeriod < 0:
-		return planner.Invalid("aggregation_period", "must be ≥ 0")
-	case o.Seeds < 0 || o.Seeds > MaxSeeds:
-		return planner.Invalid("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
-	case o.MaxRounds < 0:
-		return planner.Invalid("max_rounds", "must be ≥ 1")
-	case o.MaxIntervals < 0:
-		return planner.Invalid("max_intervals", "must be ≥ 1")
+	if err := cmp.Or(
+		planner.Require(0 < len(o.Instances) && len(o.Instances) <= grouping.MaxWorkers, "Instances",
+			"must be from 1 to "+strconv.Itoa(grouping.MaxWorkers)),
+		planner.RequireAmount("ThetaMax", o.ThetaMax),
+		planner.Require(slices.Contains([]Scheme{"", HashRing, HashModulo}, o.Hash), "Hash", "must be ring or modulo"),
+		planner.Require(o.TableLimit == nil || *o.TableLimit >= 0, "TableLimit", "must be ≥ 0"),
+		planner.Require(0 <= o.MaxChoices && o.MaxChoices <= len(o.Instances), "MaxChoices",
+			"must be from 1 to the number of instances"),
+		planner.RequireOneOf("LoadInformation", cmp.Or(o.LoadInformation, grouping.Global), grouping.Global, grouping.Local),
+		planner.RequireWithin("Sources", cmp.Or(o.Sources, 1), 1, grouping.MaxSources),
+		planner.RequireAtLeast("AggregationPeriod", o.AggregationPeriod, 0),
+		planner.RequireWithin("Seeds", cmp.Or(o.Seeds, 1), 1, MaxSeeds),
+		planner.RequireAtLeast("MaxRounds", cmp.Or(o.MaxRounds, 1), 1),
+		planner.RequireAtLeast("MaxIntervals", cmp.Or(o.MaxIntervals, 1), 1),
+	); err != nil {
+		return err
 	}
 	for i, x := range o.Instances {
-		at := "instances/" + strconv.Itoa(i)
-		switch {
-		case x.ID < 0:
-			return planner.Invalid(at+"/id", "must be ≥ 0")
-		case i > 0 && x.ID <= o.Instances[i-1].ID:
-			return planner.Invalid(at+"/id", "must be in ascending order")
-		case !(x.Capacity >= planner.MinCapacity && x.Capacity <= planner.MaxCapacity):
-			return planner.Invalid(at+"/capacity", "must be from 1e-6 to 1e6")
+		if !(x.Capacity >= planner.MinCapacity && x.Capacity <= planner.MaxCapacity) {
+			return planner.Invalid(planner.Element("Instances", i)+".Capacity", "must be from 1e-6 to 1e6")
 		}
 	}
-	var wrong *planner.InputError
-	err := partitioner.Validate(o.ringConfig(), o.hashed())
-	if errors.As(err, &wrong) {
-		return planner.Invalid(strings.TrimPrefix(wrong.Field, "hash/"), wrong.Detail)
-	}
-	return err
+	return partitioner.Validate(o.ringConfig(), o.hashed())
 }
 
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
-	if o.Hash == "" {
-		o.Hash = HashRing
-	}
-	for _, x := range []struct {
-		field    *int
-		standard int
-	}{
-		{&o.TokensPerInstance, partitioner.DefaultTokensPerInstance},
-		{&o.MaxChoices, min(len(o.Instances), MostChoices)},
-		{&o.Sources, 1}, {&o.Seeds, DefaultSeeds}, {&o.MaxRounds, DefaultMaxRounds},
-		{&o.MaxIntervals, ranges.DefaultMaxIntervals},
-	} {
-		if *x.field == 0 {
-			*x.field = x.standard
-		}
-	}
+	o.Hash = cmp.Or(o.Hash, HashRing)
+	o.TokensPerInstance = cmp.Or(o.TokensPerInstance, partitioner.DefaultTokensPerInstance)
+	o.MaxChoices = cmp.Or(o.MaxChoices, min(len(o.Instances), MostChoices))
+	o.Sources, o.Seeds = cmp.Or(o.Sources, 1), cmp.Or(o.Seeds, DefaultSeeds)
+	o.MaxRounds, o.MaxIntervals = cmp.Or(o.MaxRounds, DefaultMaxRounds), cmp.Or(o.MaxIntervals, ranges.DefaultMaxIntervals)
 	return o
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"plannerd/planner"
+	"plannerd/planner/plannertest"
 )
 
 func TestNames(t *testing.T) {
@@ -41,7 +42,7 @@ func TestDrive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Snapshot.Validate(); err != nil {
+		if err := plannertest.CheckSnapshot(c.Snapshot); err != nil {
 			t.Fatal(err)
 		}
 		if before != nil {
