@@ -497,7 +497,7 @@ func (f *faults) Transitions(ctx context.Context, id string) ([]store.Transition
 	return f.Store.Transitions(ctx, id)
 }
 
-func (f *faults) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) ([]byte, error),
+func (f *faults) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error),
 	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	if err := f.fault("ApprovePlan"); err != nil {
 		return store.Plan{}, err

@@ -19,14 +19,14 @@ const (
 	StatusRejected   Status = "rejected"   // not approved
 	StatusAborted    Status = "aborted"    // given up by the engine
 	StatusSuperseded Status = "superseded" // replaced, or another plan was committed on the same base
-	StatusExpired    Status = "expired"    // not approved in time
+	StatusExpired    Status = "expired"    // not approved, or not started, in time
 )
 
 // transitions is what follows each status; "" is before a plan is created.
 var transitions = map[Status][]Status{
 	"":             {StatusNoAction, StatusProposed, StatusApproved, StatusCommitted},
 	StatusProposed: {StatusApproved, StatusRejected, StatusSuperseded, StatusExpired},
-	StatusApproved: {StatusApplying, StatusCommitted, StatusAborted, StatusSuperseded},
+	StatusApproved: {StatusApplying, StatusCommitted, StatusAborted, StatusSuperseded, StatusExpired},
 	StatusApplying: {StatusAborting, StatusCommitted},
 	StatusAborting: {StatusAborted},
 }

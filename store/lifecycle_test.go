@@ -17,7 +17,7 @@ func TestAllowed(t *testing.T) {
 		".npa..c....", // born
 		"...........", // no action
 		"...a...r.se", // proposed
-		"....a.c.as.", // approved
+		"....a.c.ase", // approved
 		".....gc....", // applying
 		"........a..", // aborting
 		"...........", // committed

@@ -160,7 +160,7 @@ type Plan struct {
 	// ResolvedKeys is the number of keys that the resolution named; nil as long as
 	// there is none.
 	ResolvedKeys *int64
-	// ExpiresAt is when the plan expires if it is proposed still; nil: never.
+	// ExpiresAt is when the plan expires if it is proposed or approved still; nil: never.
 	ExpiresAt *time.Time
 	// WaitsFor are coded reasons why the plan was proposed, not approved.
 	WaitsFor []string
@@ -245,6 +245,12 @@ type NewPlan struct {
 	Retention Retention
 }
 
+// Approval is what an approval does to a plan beside its status; see the fields of [Plan].
+type Approval struct {
+	ExpiresAt *time.Time
+	Latest    []byte
+}
+
 // Evaluation is how a plan does under newer statistics; see the fields of [Plan].
 type Evaluation struct {
 	Plan          string // its id
@@ -326,7 +332,7 @@ type PlanFilter struct {
 // something happens at the time that it is given, which is one of Now; what only reads
 // happens about now.
 //
-// A plan that is proposed and whose ExpiresAt is not after that time has expired.
+// A plan that is proposed or approved and whose ExpiresAt is not after that time has expired.
 // Whatever changes something of its operator next writes that down, as a
 // transition of the actor [Expirer] at ExpiresAt; reads show it already.
 //
@@ -403,7 +409,8 @@ type Store interface {
 	// operator, epoch, interval and fingerprint, that one is returned and created
 	// is false. by becomes the first transition; its From and To are set by the
 	// store, as are the plan's Version, ResolvedKeys, Executor and Acked; ExpiresAt
-	// and WaitsFor are kept of a proposed plan only, LeavesOpen of one that is no_action;
+	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
+	// LeavesOpen of one that is no_action;
 	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
 	// higher one begins its intervals anew. Approved plans may wait side by side; of
 	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
@@ -444,9 +451,8 @@ type Store interface {
 	// plan where it would bring it changes nothing and succeeds.
 
 	// ApprovePlan approves a proposed plan, or agrees to the limits of an approved one
-	// that have changed. agree makes of the plan's Latest what that says from then on; nil:
-	// it stays.
-	ApprovePlan(ctx context.Context, id string, agree func(Plan) ([]byte, error), by Transition, guards ...PlanGuard) (
+	// that have changed. agree tells what else becomes of it.
+	ApprovePlan(ctx context.Context, id string, agree func(Plan) (Approval, error), by Transition, guards ...PlanGuard) (
 		Plan, error)
 	// RejectPlan ends a proposed plan.
 	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)

@@ -973,7 +973,7 @@ type Approval struct {
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals SmallIntervals `json:"small_intervals"`
 
-	// Ttl How long a plan waits before it expires; `0s` stands for ever.
+	// Ttl How long a plan waits for approval, or to be started, before it expires; `0s` stands for ever.
 	Ttl string `json:"ttl"`
 }
 
@@ -996,7 +996,7 @@ type ApprovalOptions struct {
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals *SmallIntervals `json:"small_intervals,omitempty"`
 
-	// Ttl How long a plan waits before it expires, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
+	// Ttl How long a plan waits for approval before it expires, and, once it is approved, how long to be started, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
 	Ttl *string `json:"ttl,omitempty"`
 }
 
@@ -1994,7 +1994,7 @@ type Plan struct {
 	// ExecutorSince When the executor started the plan or took it over; null before that, or where it is not known.
 	ExecutorSince *time.Time `json:"executor_since"`
 
-	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
+	// ExpiresAt When the plan expires, or would have expired: while it is proposed unless somebody approves it, then unless somebody starts it, for which an approval gives it as long again; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
@@ -2067,14 +2067,14 @@ type Plan struct {
 	// |---|---|---|
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
-	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
 	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
 	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
-	// | `expired` | was not approved in time | |
+	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
 
 	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
@@ -2128,14 +2128,14 @@ type PlanReports struct {
 // |---|---|---|
 // | `no_action` | nothing to do, or something forbade it, see `causes` | |
 // | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
-// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
 // | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 // | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 // | `committed` | its table became the operator's | |
 // | `rejected` | was not approved | |
 // | `aborted` | given up by the engine | |
 // | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
-// | `expired` | was not approved in time | |
+// | `expired` | was not approved in time, or not started | |
 type PlanStatus string
 
 // PlanStrategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
@@ -2202,7 +2202,7 @@ type PlanSummary struct {
 	// ExecutorSince When the executor started the plan or took it over; null before that, or where it is not known.
 	ExecutorSince *time.Time `json:"executor_since"`
 
-	// ExpiresAt When the plan expires, or would have expired, unless it is approved; null if it never does.
+	// ExpiresAt When the plan expires, or would have expired: while it is proposed unless somebody approves it, then unless somebody starts it, for which an approval gives it as long again; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
 	Id        string     `json:"id"`
 
@@ -2253,14 +2253,14 @@ type PlanSummary struct {
 	// |---|---|---|
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
-	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
 	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
 	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
-	// | `expired` | was not approved in time | |
+	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
 
 	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
@@ -2307,14 +2307,14 @@ type PlanTransition struct {
 	// |---|---|---|
 	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
 	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
-	// | `approved` | may be carried out | `applying`, `committed`, `aborted`, `superseded` |
+	// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
 	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
 	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
 	// | `committed` | its table became the operator's | |
 	// | `rejected` | was not approved | |
 	// | `aborted` | given up by the engine | |
 	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
-	// | `expired` | was not approved in time | |
+	// | `expired` | was not approved in time, or not started | |
 	To PlanStatus `json:"to"`
 }
 

@@ -252,16 +252,21 @@ func (a ApprovalRule) withDefaults() ApprovalRule {
 	return a
 }
 
-// firstStatus is the status and the end of a plan that is to be carried out.
-func (a ApprovalRule) firstStatus(waits bool, at time.Time) (store.Status, *time.Time) {
-	if !waits {
-		return store.StatusApproved, nil
+// firstStatus is that of a plan that is to be carried out.
+func firstStatus(waits bool) store.Status {
+	if waits {
+		return store.StatusProposed
 	}
+	return store.StatusApproved
+}
+
+// expiry is when a plan expires that waits since a time, for approval or to be started; nil:
+// never.
+func (a ApprovalRule) expiry(at time.Time) *time.Time {
 	if *a.Approval.TTL == 0 {
-		return store.StatusProposed, nil
+		return nil
 	}
-	end := at.Add(time.Duration(*a.Approval.TTL))
-	return store.StatusProposed, &end
+	return new(at.Add(time.Duration(*a.Approval.TTL)))
 }
 
 // onPending says what becomes of a plan that waits when another is stored.

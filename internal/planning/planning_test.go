@@ -141,6 +141,34 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestNotStarted: an approved plan expires as well, and an approval gives it its time anew.
+func TestNotStarted(t *testing.T) {
+	e := newEnv(t)
+	e.configure("clicks", configuration(2))
+	born := e.propose("clicks", skewed(1))
+	if born.Status != "approved" || born.ExpiresAt == nil || !born.ExpiresAt.Equal(e.clock().Add(10*time.Minute)) {
+		t.Fatalf("%s until %v", born.Status, born.ExpiresAt)
+	}
+	e.pass(10 * time.Minute)
+	_, err := e.Start(e.Context(), step(born), planning.Executor{Name: "engine"})
+	if refused := e.refused(err, planning.TransitionNotAllowed); !strings.Contains(refused.Detail, "expired") {
+		t.Error(refused)
+	}
+	if again := e.propose("clicks", skewed(1)); again.ID == born.ID || again.Status != "approved" {
+		t.Errorf("%s is %s", again.ID, again.Status)
+	}
+	c := configuration(2)
+	c.Approval.Auto = planning.AutoNever
+	e.configure("views", c)
+	p := e.propose("views", skewed(1))
+	e.pass(9 * time.Minute)
+	e.want("approved")(e.Approve(e.Context(), step(p)))
+	e.pass(9 * time.Minute)
+	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	e.pass(9 * time.Minute)
+	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
+}
+
 // TestSkewedClock: a replica whose clock is wrong lets nothing expire too early or too
 // late, and takes no idempotency key from another one: the store's clock counts.
 func TestSkewedClock(t *testing.T) {

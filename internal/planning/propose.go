@@ -251,7 +251,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
 		p.WaitsFor = reasons(b.newest.waitsFor(d.PlanResult))
-		p.Status, p.ExpiresAt = b.newest.firstStatus(len(p.WaitsFor) > 0, at)
+		p.Status, p.ExpiresAt = firstStatus(len(p.WaitsFor) > 0), b.newest.expiry(at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}
 	evaluated, err := d.evaluation(p)

@@ -77,13 +77,21 @@ func is(status store.Status) func(store.Plan) bool {
 }
 
 // Approve approves a proposed plan, or agrees to limits of an approved one that have
-// changed.
+// changed. From then on it has the time to be started that it had to be approved.
 func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
 	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
 	return s.take(ctx, step, agreed, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
-		return s.store.ApprovePlan(ctx, id, agreeToLatest, by, guards...)
+		config, err := s.configurationNow(ctx, id)
+		if err != nil {
+			return store.Plan{}, err
+		}
+		return s.store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
+			terms.ExpiresAt = config.expiry(by.At)
+			terms.Latest, err = agreeToLatest(p)
+			return terms, err
+		}, by, guards...)
 	})
 }
 
@@ -170,17 +178,9 @@ func (s *Service) committing(
 	do func(context.Context, string, store.Transition, store.Retention, ...store.PlanGuard) (store.Plan, bool, error),
 ) act {
 	return func(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-		p, err := s.Plan(ctx, id)
+		config, err := s.configurationNow(ctx, id)
 		if err != nil {
-			return p, err
-		}
-		op, err := s.operator(ctx, p.Operator)
-		if err != nil {
-			return p, err
-		}
-		config, err := decodeConfiguration(op.Config)
-		if err != nil {
-			return p, err
+			return store.Plan{}, err
 		}
 		p, committed, err := do(ctx, id, by, config.retention(), guards...)
 		if committed {
@@ -188,6 +188,19 @@ func (s *Service) committing(
 		}
 		return p, err
 	}
+}
+
+// configurationNow is the newest configuration of the operator of a plan.
+func (s *Service) configurationNow(ctx context.Context, plan string) (Configuration, error) {
+	p, err := s.Plan(ctx, plan)
+	if err != nil {
+		return Configuration{}, err
+	}
+	op, err := s.operator(ctx, p.Operator)
+	if err != nil {
+		return Configuration{}, err
+	}
+	return decodeConfiguration(op.Config)
 }
 
 // observeCommit tells that a plan became the operator's table just now.

@@ -169,7 +169,7 @@ func (s *Store) Transitions(ctx context.Context, plan string) (r0 []store.Transi
 }
 
 // ApprovePlan implements store.Store.
-func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) ([]byte, error), by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
+func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error), by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
 	defer s.timed(ctx, "approve_plan")(&err)
 	return s.next.ApprovePlan(ctx, id, agree, by, guards...)
 }

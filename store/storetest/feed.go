@@ -194,7 +194,7 @@ func watchersAreTold(t *testing.T, f *fixture) {
 
 	quiet := f.create(t, f.proposal(t, "silent", 1, set("a", 1)))
 	f.put(t, "silent", `{"v":2}`)
-	must(f.ApprovePlan(ctx, quiet.ID, nil, f.by("x")))(t)
+	must(f.ApprovePlan(ctx, quiet.ID, unchanged, f.by("x")))(t)
 	must(f.AbortPlan(ctx, quiet.ID, false, f.by("x")))(t)
 	broken := f.plan(t, "silent", 2, store.StatusCommitted, unset("none", 1))
 	if _, _, err := f.CreatePlan(ctx, broken, f.by("x")); err == nil {

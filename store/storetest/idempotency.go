@@ -189,7 +189,7 @@ func keyIsGivenBack(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	i := request("fails")
 	first := f.begin(t, i)
-	_, err := f.ApprovePlan(finishing(ctx, i, first), "none", nil, f.by("x"))
+	_, err := f.ApprovePlan(finishing(ctx, i, first), "none", unchanged, f.by("x"))
 	fails(t, "approving nothing", err, store.ErrNotFound)
 	_, err = f.BeginIdempotent(ctx, i, lease, f.clock())
 	fails(t, "a request that was not given back", err, store.ErrIdempotencyRunning)
@@ -276,7 +276,10 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 		}, `plan "` + classes + `" approved, operator "", 0 reports, created true`},
 		{"propose", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, proposed, f.by("x")); return err },
 			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
-		{"approve", func(ctx context.Context) error { _, err := f.ApprovePlan(ctx, proposed.ID, nil, f.by("x")); return err },
+		{"approve", func(ctx context.Context) error {
+			_, err := f.ApprovePlan(ctx, proposed.ID, unchanged, f.by("x"))
+			return err
+		},
 			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
 		{"start", func(ctx context.Context) error {
 			return errorOf(f.StartPlan(ctx, proposed.ID, jobManager, f.by("x")))

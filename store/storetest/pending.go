@@ -15,6 +15,7 @@ var pendingCases = []testCase{
 	{name: "while a plan is applied no other is created", run: oneInFlight},
 	{name: "the current plan is the one that matters", run: currentPlan},
 	{name: "a plan that is not approved in time has expired", run: notApprovedInTime},
+	{name: "an approved plan that is not started in time has expired", run: notStartedInTime},
 	{name: "whatever comes next writes down what has expired", run: expiryIsWrittenDown},
 	{name: "how a plan does under newer statistics", run: underNewerStatistics},
 	{name: "statistics that are too small leave their interval open", run: leavesIntervalOpen},
@@ -153,16 +154,17 @@ func underNewerStatistics(t *testing.T, f *fixture) {
 	evaluated(p.ID, `{"n":1}`, true)
 	want(p.ID, `{"n":1}`, true)
 	wrong := errors.New("unreadable")
-	_, err := f.ApprovePlan(ctx, p.ID, func(store.Plan) ([]byte, error) { return nil, wrong }, f.by("ann"))
+	refuses := func(store.Plan) (store.Approval, error) { return store.Approval{}, wrong }
+	_, err := f.ApprovePlan(ctx, p.ID, refuses, f.by("ann"))
 	fails(t, "an agreement that cannot be written", err, wrong)
 	want(p.ID, `{"n":1}`, true)
-	must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) ([]byte, error) {
-		return []byte(strings.Replace(string(p.Latest), "1", "10", 1)), nil
+	must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) (store.Approval, error) {
+		return store.Approval{Latest: []byte(strings.Replace(string(p.Latest), "1", "10", 1))}, nil
 	}, f.by("ann")))(t)
 	want(p.ID, `{"n":10}`, false)
 	evaluated(p.ID, `{"n":2}`, true)
 	for range 2 { // the second time there is nothing to agree to
-		must(f.ApprovePlan(ctx, p.ID, nil, f.by("bob")))(t)
+		must(f.ApprovePlan(ctx, p.ID, unchanged, f.by("bob")))(t)
 		want(p.ID, `{"n":2}`, false)
 	}
 	steps := must(f.Transitions(ctx, p.ID))(t)
@@ -306,11 +308,56 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time",
 		At: *in.ExpiresAt,
 	}, steps[1])
-	// Only what is proposed expires.
-	p2 := f.plan(t, "clicks", 2, store.StatusApproved)
+	// What leads to nothing does not expire.
+	p2 := f.plan(t, "clicks", 2, store.StatusNoAction)
 	p2.ExpiresAt = in.ExpiresAt
-	if got := f.create(t, p2); got.ExpiresAt != nil || got.Status != store.StatusApproved {
-		t.Errorf("an approved plan is %q and expires at %v", got.Status, got.ExpiresAt)
+	if got := f.create(t, p2); got.ExpiresAt != nil || got.Status != store.StatusNoAction {
+		t.Errorf("a plan without action is %q and expires at %v", got.Status, got.ExpiresAt)
+	}
+}
+
+// notStartedInTime looks at approved plans that nobody starts, and at one that somebody
+// does.
+func notStartedInTime(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	end := func(d time.Duration) *time.Time { return new(kept(f.clock().Add(d).Truncate(time.Second))) }
+	born := f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1))
+	born.ExpiresAt = end(time.Hour)
+	started := f.plan(t, "clicks", 2, store.StatusApproved, set("a", 1))
+	started.ExpiresAt = born.ExpiresAt
+	f.create(t, born)
+	f.create(t, started)
+	p := f.create(t, f.proposal(t, "clicks", 3, set("a", 1)))
+	later := end(2 * time.Hour)
+	p = must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) (store.Approval, error) {
+		return store.Approval{ExpiresAt: later, Latest: p.Latest}, nil
+	}, f.by("x")))(t)
+	same(t, "the end of an approved plan", later, p.ExpiresAt)
+	f.start(t, started.ID)
+	f.ticks.Add(3600)
+	f.wantStatuses(t, "clicks", store.StatusExpired, store.StatusApplying, store.StatusApproved)
+	for status, id := range map[store.Status]string{store.StatusApproved: p.ID, store.StatusExpired: born.ID} {
+		listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: status, Limit: 5})
+		if err != nil || len(listed) != 1 || listed[0].ID != id {
+			t.Errorf("%s: %d plans, error %v", status, len(listed), err)
+		}
+	}
+	_, err := f.StartPlan(ctx, born.ID, jobManager, f.by("x"))
+	fails(t, "starting what has expired", err, store.ErrTransition)
+	if n, err := f.Expire(ctx, f.now()); err != nil || n != 1 {
+		t.Errorf("%d plans expired, error %v", n, err)
+	}
+	steps := must(f.Transitions(ctx, born.ID))(t)
+	same(t, "the last transition", store.Transition{
+		From: store.StatusApproved, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not started in time",
+		At: *born.ExpiresAt,
+	}, steps[1])
+	must(f.AbortPlan(ctx, started.ID, false, f.by("x")))(t)
+	must(f.AbortPlan(ctx, started.ID, true, f.by("x")))(t)
+	f.ticks.Add(7200)
+	if op := f.operator(t, "clicks"); op.CurrentPlan != "" {
+		t.Errorf("current plan %s, %s", op.CurrentPlan, op.CurrentStatus)
 	}
 }
 

@@ -266,7 +266,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)
 	_, _, failures["CommitPlan"] = s.CommitPlan(ctx, "plan", by, store.Retention{})
 	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", false, by)
-	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", nil, by)
+	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", unchanged, by)
 	_, failures["RejectPlan"] = s.RejectPlan(ctx, "proposed", by)
 	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", jobManager, by)
 	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", nil, by, store.Retention{})

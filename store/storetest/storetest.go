@@ -419,3 +419,8 @@ func (c *contents) add(t testing.TB, s store.Store, op store.Operator) {
 		c.Reports = append(c.Reports, reportContents{op.Name, r, string(data)})
 	}
 }
+
+// unchanged agrees to a plan as it is.
+func unchanged(p store.Plan) (store.Approval, error) {
+	return store.Approval{ExpiresAt: p.ExpiresAt, Latest: p.Latest}, nil
+}

@@ -38,7 +38,7 @@ type verb struct {
 var verbs = []verb{
 	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
-		return s.ApprovePlan(ctx, id, nil, by, guards...)
+		return s.ApprovePlan(ctx, id, unchanged, by, guards...)
 	}, store.StatusApproved, []store.Status{store.StatusProposed}, []store.Status{store.StatusApproved}},
 	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
@@ -201,13 +201,13 @@ func allTheWay(t *testing.T, f *fixture) {
 	same(t, "proposed plans", want, p)
 	current(p.ID, store.StatusProposed)
 
-	p, err := f.ApprovePlan(ctx, p.ID, nil, f.by("operator"))
+	p, err := f.ApprovePlan(ctx, p.ID, unchanged, f.by("operator"))
 	want.Status = store.StatusApproved
 	same(t, "approved plans", want, p)
 	current(p.ID, store.StatusApproved)
-	f.ticks.Add(3600) // what is approved does not expire
 
 	p = f.start(t, p.ID)
+	f.ticks.Add(3600) // what is started does not expire
 	want.Status, want.Executor, want.ExecutorSince = store.StatusApplying, jobManager, p.ExecutorSince
 	same(t, "applying plans", want, p)
 	current(p.ID, store.StatusApplying)
@@ -271,7 +271,7 @@ func guardsComeFirst(t *testing.T, f *fixture) {
 	_, err := f.ResolvePlan(t.Context(), p.ID, store.Resolution{}, f.by("x"), func(store.Plan) error { return errGuard })
 	fails(t, "a resolution", err, errGuard)
 	never := func(store.Plan) error { t.Error("a guard is asked about nothing"); return nil }
-	fails(t, "no plan", errorOf(f.ApprovePlan(t.Context(), "none", nil, f.by("x"), never)), store.ErrNotFound)
+	fails(t, "no plan", errorOf(f.ApprovePlan(t.Context(), "none", unchanged, f.by("x"), never)), store.ErrNotFound)
 }
 
 func operatorGuards(t *testing.T, f *fixture) {

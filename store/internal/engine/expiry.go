@@ -11,14 +11,18 @@ import (
 
 // lapsed tells whether a plan has expired by then, written down or not.
 func lapsed(p store.Plan, at time.Time) bool {
-	return p.Status == store.StatusProposed && p.ExpiresAt != nil && !p.ExpiresAt.After(at)
+	waits := p.Status == store.StatusProposed || p.Status == store.StatusApproved
+	return waits && p.ExpiresAt != nil && !p.ExpiresAt.After(at)
 }
 
 // lapse is the transition of a plan that lapsed.
 func lapse(p store.Plan) store.Transition {
+	reason := "it was not approved in time"
+	if p.Status == store.StatusApproved {
+		reason = "it was not started in time"
+	}
 	return store.Transition{
-		From: p.Status, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time",
-		At: *p.ExpiresAt,
+		From: p.Status, To: store.StatusExpired, Actor: store.Expirer, Reason: reason, At: *p.ExpiresAt,
 	}
 }
 
@@ -32,11 +36,11 @@ func asOf(p store.Plan, at time.Time) store.Plan {
 
 // expire writes down which of an operator's plans have expired.
 func expire(ctx context.Context, q Statements, r Row, at time.Time) (n int, err error) {
-	proposed, err := q.InStatus(ctx, r.ID, store.StatusProposed)
+	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range proposed {
+	for _, p := range waiting {
 		if !lapsed(p.Plan, at) {
 			continue
 		}

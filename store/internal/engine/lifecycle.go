@@ -16,7 +16,10 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
 	in.SupersededBy, in.Latest, in.LimitsChanged = "", nil, false
 	if in.Status != store.StatusProposed {
-		in.ExpiresAt, in.WaitsFor = nil, nil
+		in.WaitsFor = nil
+	}
+	if in.Status != store.StatusProposed && in.Status != store.StatusApproved {
+		in.ExpiresAt = nil
 	}
 	in.LeavesOpen = in.LeavesOpen && in.Status == store.StatusNoAction
 	in.Awaited = slices.Compact(slices.Sorted(slices.Values(in.Awaited)))

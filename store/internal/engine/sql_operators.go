@@ -17,6 +17,7 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 		(SELECT seq FROM plans WHERE operator_id = o.id AND status IN ('applying', 'aborting')),
 		(SELECT max(seq) FROM (
 			SELECT max(seq) AS seq FROM plans WHERE operator_id = o.id AND status = 'approved'
+				AND (expires_at IS NULL OR expires_at > $1)
 			UNION ALL SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
 				AND (expires_at IS NULL OR expires_at > $1)) AS newest))`
 

@@ -77,10 +77,11 @@ func (s Statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 	}
 	switch f.Status {
 	case "":
-	case store.StatusProposed:
-		and(`p.status = 'proposed' AND (p.expires_at IS NULL OR p.expires_at > $%d)`, s.at(&now))
+	case store.StatusProposed, store.StatusApproved:
+		and(`p.status = $%d`, f.Status)
+		and(`(p.expires_at IS NULL OR p.expires_at > $%d)`, s.at(&now))
 	case store.StatusExpired:
-		and(`(p.status = 'expired' OR p.status = 'proposed' AND p.expires_at <= $%d)`, s.at(&now))
+		and(`(p.status = 'expired' OR p.status IN ('proposed', 'approved') AND p.expires_at <= $%d)`, s.at(&now))
 	default:
 		and(`p.status = $%d`, f.Status)
 	}
@@ -119,10 +120,11 @@ func (s Statements) InStatus(ctx context.Context, operator int64, statuses ...st
 			placeholders(2, len(statuses))+`) ORDER BY p.seq`, args...)
 }
 
-// Expiring lists the operators that have proposed plans which have expired.
+// Expiring lists the operators that have plans which have expired.
 func (s Statements) Expiring(ctx context.Context, now time.Time) (names []string, err error) {
 	return collect(ctx, s, value[string],
-		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status = 'proposed' AND p.expires_at <= $1 ORDER BY o.name`,
+		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status IN ('proposed', 'approved') AND p.expires_at <= $1
+			ORDER BY o.name`,
 		s.at(&now))
 }
 
@@ -154,9 +156,10 @@ func (s Statements) SetLatest(ctx context.Context, operator int64, e store.Evalu
 		AND status IN ('proposed', 'approved', 'applying', 'aborting')`, e.Plan, operator, JSON{&e.Latest}, e.LimitsChanged)
 }
 
-// AgreeToLimits notes that somebody agrees to what newer statistics say of a plan.
-func (s Statements) AgreeToLimits(ctx context.Context, seq int64, latest []byte) error {
-	return s.exec(ctx, `UPDATE plans SET limits_changed = $2, latest = $3 WHERE seq = $1`, seq, false, JSON{&latest})
+// Agree notes that somebody approves a plan, and agrees to what newer statistics say of it.
+func (s Statements) Agree(ctx context.Context, seq int64, a store.Approval) error {
+	return s.exec(ctx, `UPDATE plans SET limits_changed = $2, latest = $3, expires_at = $4 WHERE seq = $1`, seq, false,
+		JSON{&a.Latest}, s.Instant(&a.ExpiresAt))
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.

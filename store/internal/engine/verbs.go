@@ -11,20 +11,18 @@ import (
 )
 
 // ApprovePlan implements [store.Store].
-func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) ([]byte, error), by store.Transition,
-	guards ...store.PlanGuard) (store.Plan, error) {
+func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error),
+	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
 	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
 		done, err := step(p.Status, store.StatusApproved)
 		if err != nil || done && !p.LimitsChanged {
 			return false, err
 		}
-		latest := p.Latest
-		if agree != nil {
-			if latest, err = agree(p.Plan); err != nil {
-				return false, err
-			}
+		terms, err := agree(p.Plan)
+		if err != nil {
+			return false, err
 		}
-		if err := q.AgreeToLimits(ctx, p.Seq, latest); err != nil {
+		if err := q.Agree(ctx, p.Seq, terms); err != nil {
 			return false, err
 		}
 		return true, setStatus(ctx, q, p, store.StatusApproved, by)
