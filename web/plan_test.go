@@ -475,6 +475,10 @@ func TestAbort(t *testing.T) {
 	p.Click(`dialog [type="checkbox"]`)
 	p.Click("dialog .danger")
 	p.WaitText(".plan-head .status", "aborted")
+	p.WaitText(".plan-headline", "Not carried out: moves")
+	if got := column(p, "Instances that", 1); slices.Contains(got, "awaited") {
+		t.Errorf("instances are awaited by a plan that is aborted: %v", got)
+	}
 }
 
 // openAs opens the page of a plan with a token of a role.

@@ -413,6 +413,26 @@ func TestWhatIfEmpty(t *testing.T) {
 	p.WaitFor(".whatif-csv")
 }
 
+// TestKeptIntervals: only intervals whose statistics are kept are offered, here and to analyses.
+func TestKeptIntervals(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	tell(t, http.MethodPut, server.URL+"/v1/operators/short", "",
+		object{"instances": 2, "retention": object{"inputs": 2}}, nil)
+	for i := range 5 {
+		quietInterval(t, server.URL, "short", 0, i)
+	}
+	for _, place := range []string{"/#/what-if?operator=short",
+		"/#/analyses/schemes?source=operator&operator=short"} {
+		p := open(t, server.URL, place, "h1")
+		const offered = `[...[...document.querySelectorAll('main label')].find((l) => l.textContent === 'Interval')?.control
+			.options ?? []].slice(1).map((o) => o.textContent.trim().split(' · ')[0].replace('interval ', ''))`
+		p.WaitUntil("(" + offered + ").length > 0")
+		if got := browsertest.Eval[[]string](p, offered); !slices.Equal(got, []string{"4", "3"}) {
+			t.Errorf("%s offers %q", place, got)
+		}
+	}
+}
+
 // TestWhatIfReplace: a result takes the place of a plan that waits in one step, as long as
 // no newer interval has come.
 func TestWhatIfReplace(t *testing.T) {

@@ -168,7 +168,8 @@ function Stored({ source, change }) {
     limit: offered,
   })
   const names = useMemo(() => (operators.data?.items ?? []).map((o) => o.name).sort(), [operators.data])
-  const intervals = useMemo(() => intervalsOf(plans.data?.items ?? []), [plans.data])
+  const most = operators.data?.items.find((o) => o.name === source.operator)?.retention.inputs || undefined
+  const intervals = useMemo(() => intervalsOf((plans.data?.items ?? []).slice(0, most)), [plans.data, most])
   const chosen = `${source.epoch}:${source.interval}`
   /** @param {string} value */
   const choose = (value) => {
@@ -228,7 +229,8 @@ function Stored({ source, change }) {
       />`
     }
     <p class="hint">
-      Its keys, what they cost and their state, as they were sent. Retention keeps the newest intervals only.
+      Its keys, what they cost and their state, as they were
+      sent${most && `; those of the newest ${count(most)} intervals are kept`}.
     </p>
   `
 }

@@ -9,6 +9,9 @@ import { capital, concern, tableOf } from '../../words.js'
 /** @param {number[]} ids */
 const named = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
 
+/** @param {string | undefined} status */
+const cameToNothing = (status) => ['rejected', 'aborted', 'superseded', 'expired'].includes(status ?? '')
+
 /** @param {AnyPlan} plan */
 function movement({ migration: { keys, state: moved, fraction } }) {
   if (keys === 0 && moved === 0) return 'moves nothing'
@@ -36,7 +39,7 @@ export function Headline({ plan }) {
   const table = plan.table_within_limit === false && tableOf(plan)
   const waits = concern(plan, ['theta_worse', 'table_limit'])
   return html`<p class="plan-headline">
-    ${capital(does.join('; '))};${' '}
+    ${capital(`${cameToNothing(plan.status) ? 'not carried out: ' : ''}${does.join('; ')}`)};${' '}
     <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
     ${
       table &&

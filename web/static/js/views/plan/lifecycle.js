@@ -26,7 +26,9 @@ export function Standing({ plan }) {
 }
 
 /** @param {Plan} plan */
-const runsOn = (plan) => `Until it is committed, the operator runs on table version ${count(plan.base_version)}.`
+const runsOn = (plan) =>
+  (plan.status === 'aborting' ? 'The' : 'Until it is committed, the') +
+  ` operator runs on table version ${count(plan.base_version)}.`
 /** @param {Plan} plan */
 const unresolved = (plan) => plan.migrates === 'classes' && plan.resolved_keys === null
 
@@ -138,7 +140,12 @@ export function Progress({ plan, steps }) {
               { head: 'Instance', of: (r) => r.instance },
               {
                 head: 'Acknowledged',
-                of: (r) => (r.at ? html`<${Time} at=${r.at} />` : html`<span class="waiting">awaited</span>`),
+                of: (r) =>
+                  r.at
+                    ? html`<${Time} at=${r.at} />`
+                    : plan.status === 'applying'
+                      ? html`<span class="waiting">awaited</span>`
+                      : 'no',
               },
               { head: 'After the start', of: (r) => (r.at ? took(r.at) : '–') },
               { head: 'By', of: (r) => r.actor || '–' },
