@@ -50,15 +50,20 @@ var boundaries = []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "planner/...", project: []string{"internal/exact"}, reach: impure},
+	{place: "planner/internal/ablation", reach: impure},
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/knapsack", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/bound", reach: impure,
-		project: []string{"planner/internal/assign", "planner/internal/knapsack", "internal/exact"}},
+		project: []string{"planner/internal/ablation", "planner/internal/assign", "planner/internal/knapsack",
+			"internal/exact"}},
 	{place: "planner/internal/search", reach: impure, project: []string{
-		"planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack", "internal/exact"}},
+		"planner/internal/ablation", "planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack",
+		"internal/exact"}},
 	{place: "planner/internal/optimal", reach: impure, project: []string{
-		"planner/internal/assign", "planner/internal/bound", "planner/internal/search", "internal/exact"}},
-	{place: "planner/plannertest", project: []string{"planner", "internal/exact"}}, // support for tests
+		"planner/internal/ablation", "planner/internal/assign", "planner/internal/bound", "planner/internal/search",
+		"internal/exact"}},
+	{place: "planner/plannertest", project: []string{ // support for tests
+		"planner", "planner/internal/...", "internal/exact"}},
 	{place: "compact/...", project: []string{"planner", "internal/exact"}, reach: impure},
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests

@@ -33,6 +33,9 @@ type config struct {
 	milp       time.Duration  // time limit of the solver; 0: it does not run
 	milpKeys   int            // most keys that it is tried on
 	yardsticks int            // sorts that are timed
+	// ablate: strategy optimal also runs without each of its components.
+	ablate     bool
+	familyKeys int // most keys of a case of a family
 }
 
 // defaultMaxKeys spares the strategies that take long on many keys.
@@ -73,7 +76,10 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 		"measured intervals of each setting; streams are measured whole unless this is given")
 	flags.IntVar(&c.largeIntervals, "large-intervals", 3,
 		"measured intervals, if fewer, of settings of a million keys and more")
-	seed := flags.Uint64("seed", 1, "of the grid's workloads")
+	flags.BoolVar(&c.ablate, "ablate", false, "also run optimal without each of its components, one at a time")
+	families := flags.Uint64("families", 0, "also measure so many cases of each family, drawn from the seed on")
+	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")
+	seed := flags.Uint64("seed", 1, "of the grid's workloads, and the first of the families")
 	noGrid := flags.Bool("no-grid", false, "leave the grid out")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
 	flags.StringVar(&c.streams, "streams", streams.BesideProject, "folder of recorded streams, beside the own ones")
@@ -117,6 +123,11 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 			return nil, err
 		}
 		c.settings = append(c.settings, recorded...)
+	}
+	for i := range *families {
+		for _, family := range cases.Families {
+			c.settings = append(c.settings, cases.Setting{Family: family, Seed: *seed + i})
+		}
 	}
 	if len(c.settings) == 0 || c.intervals < 1 || c.largeIntervals < 1 || c.yardsticks < 1 {
 		return nil, errors.New("nothing to measure")

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/tools/measure"
 	"plannerd/internal/tools/quality/cases"
 	"plannerd/planner"
+	"plannerd/planner/plannertest"
 )
 
 // report writes what a suite found as Markdown.
@@ -33,16 +34,20 @@ func (r *report) printf(format string, args ...any) {
 
 func (r *report) write() error {
 	r.preamble()
-	var grid, streams []*record
+	var grid, streams, families []*record
 	for i := range r.records {
-		if x := &r.records[i]; x.setting.Stream == "" {
-			grid = append(grid, x)
-		} else {
+		switch x := &r.records[i]; {
+		case x.setting.Family != "":
+			families = append(families, x)
+		case x.setting.Stream != "":
 			streams = append(streams, x)
+		default:
+			grid = append(grid, x)
 		}
 	}
 	r.section("Grid", grid, gridSlices)
 	r.section("Streams", streams, streamSlices)
+	r.section("Families", families, familySlices)
 	r.refuted()
 	r.worst()
 	return r.err
@@ -65,6 +70,9 @@ func (r *report) preamble() {
 	r.printf("- Each interval is put to every strategy on the same statistics and the same routing table. The plan of "+
 		"`%s` is then carried on.\n", r.commit)
 	r.printf("- `%s` is the same strategy with certificate level tight; the others prove at level fast.\n", reference)
+	if r.ablate {
+		r.printf("- *without …* is strategy `%s` with one of its components left out.\n", planner.Optimal)
+	}
 	r.printf("- Ratio: objective over the case's best proven lower bound, of all certificates, over feasible cases. A " +
 		"plan that violates a constraint, or none, is ∞. 1 when the objective is 0; *bound 0* counts the plans that move " +
 		"state where nothing better than 0 is proven, which are in no percentile.\n")
@@ -122,6 +130,9 @@ var (
 		{"w", func(s cases.Setting) string { return strconv.Itoa(s.Window) }},
 		{"f", func(s cases.Setting) string { return number(s.Fluctuation) }},
 	}
+	familySlices = []slicing{
+		{"family", func(s cases.Setting) string { return string(s.Family) }}, byTheta,
+	}
 	streamSlices = []slicing{
 		byInstances, byTheta, byTable,
 		{"stream", func(s cases.Setting) string { return s.Stream }},
@@ -157,6 +168,11 @@ func (r *report) section(title string, records []*record, slicings []slicing) {
 // labels are the names of the rows of a table.
 func (s *suite) labels() []string {
 	labels := append(slices.Clone(s.strategies), reference)
+	if s.ablate {
+		for _, component := range plannertest.Components() {
+			labels = append(labels, without(component))
+		}
+	}
 	if s.milp > 0 {
 		labels = append(labels, solver)
 	}

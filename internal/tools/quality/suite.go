@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/tools/quality/cases"
 	"plannerd/internal/workload"
 	"plannerd/planner"
+	"plannerd/planner/plannertest"
 )
 
 // reference is the name under which strategy optimal runs with the tightest
@@ -61,6 +62,13 @@ func (s *suite) contradictions() (n int) {
 
 // run measures the intervals of one setting.
 func (s *suite) run(setting cases.Setting) error {
+	if setting.Family != "" {
+		c, err := cases.Draw(setting.Family, setting.Seed, s.familyKeys)
+		if err == nil {
+			_, err = s.interval(c, true)
+		}
+		return err
+	}
 	series, err := cases.Open(setting, s.streams)
 	if err != nil {
 		return err
@@ -119,6 +127,9 @@ func (s *suite) interval(c *cases.Case, measured bool) (*planner.Plan, error) {
 	if err := s.refer(c, r); err != nil {
 		return nil, err
 	}
+	if err := s.leaveOut(c, r); err != nil {
+		return nil, err
+	}
 	r.judge()
 	s.records = append(s.records, *r)
 	if !asked {
@@ -156,6 +167,28 @@ func (s *suite) refer(c *cases.Case, r *record) error {
 		r.results = append(r.results, result)
 	}
 	return err
+}
+
+// without is what the strategy optimal without a component is called.
+func without(component string) string { return "without " + component }
+
+// leaveOut adds the answers of strategy optimal without each of its components.
+func (s *suite) leaveOut(c *cases.Case, r *record) error {
+	if !s.ablate {
+		return nil
+	}
+	for _, component := range plannertest.Components() {
+		var x result
+		var err error
+		plannertest.Without(component, func() {
+			x, _, err = s.time(without(component), planner.Optimal, c, planner.CertificateFast)
+		})
+		if err != nil {
+			return err
+		}
+		r.results = append(r.results, x)
+	}
+	return nil
 }
 
 // time runs a strategy under the time limit. The plan is nil when time ran out

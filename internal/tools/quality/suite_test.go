@@ -168,3 +168,22 @@ func TestFlags(t *testing.T) {
 		}
 	}
 }
+
+// Cases of a family are measured like others, and without each component.
+func TestFamilies(t *testing.T) {
+	report, of := play(t, "-no-grid", "-no-streams", "-families", "1", "-family-keys", "120", "-seed", "5", "-ablate",
+		"-strategies", "optimal")
+	if len(of.records) != len(cases.Families) {
+		t.Fatalf("%d cases of %d families", len(of.records), len(cases.Families))
+	}
+	for i := range of.records {
+		if x := &of.records[i]; x.keys < 50 || x.keys > 120 || of.contradictions() > 0 {
+			t.Errorf("%s has %d keys; %d contradictions", x.name, x.keys, of.contradictions())
+		}
+	}
+	for _, want := range []string{"## Families", "### family = two_scales", "\n| without chains | "} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -92,7 +93,7 @@ func NewProof(p *assign.Problem, tight bool) *Proof {
 // instances.
 func (f *Proof) DemandWhole() {
 	x, items := f.Relaxation, f.Relaxation.Problem.Items.Len()
-	if f.Covering != nil || f.Infeasible() || x.Problem.Stopped() {
+	if f.Covering != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
 		return
 	}
 	if x.Limited && f.Root.Y.Table > 0 && items <= ManyItems {
@@ -212,7 +213,7 @@ func (k *Choice) Apply(fixed []Fixing) {
 // left holds for all plans.
 func (f *Proof) Branch() {
 	for range min(mostSplits, branchWork/(len(f.core)+f.Relaxation.Problem.Items.Len()/itemsPerMember+1)) {
-		if len(f.Open) == 0 || f.Relaxation.Problem.Stopped() {
+		if len(f.Open) == 0 || f.Relaxation.Problem.Stopped() || ablation.Off(ablation.LagrangianBranching) {
 			break
 		}
 		parent := f.Open[0]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/search"
@@ -61,7 +62,7 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		f.DemandWhole()
 		b.try(whole(f), &f.Root.Y)
 	}
-	if !b.closed() && b.justAboveTable() {
+	if !b.closed() && b.justAboveTable() && !ablation.Off(ablation.Undershoot) {
 		b.Offer(b.undershoot(b.Score.TableExcess))
 	}
 	if p.Concurrent() {
@@ -245,7 +246,7 @@ func effortFor(p *assign.Problem) effort {
 // it meets the table limit; nil if there is none.
 func (b *primal) smallTable(r Rivals) *assign.Assignment {
 	q := b.p.CountingEntries()
-	if q == nil || b.p.Meter.End != assign.Running {
+	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
 		return nil
 	}
 	a, _ := minMigration(q, r, 0, b.proof.Tight)

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 
+	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -58,7 +59,7 @@ func (s *search) ejectionChain(f *follow, depth int) bool {
 		s.commit()
 		return true
 	}
-	if len(s.chain)+1 >= depth {
+	if len(s.chain)+1 >= depth || ablation.Off(ablation.Chains) {
 		return false
 	}
 	for _, c := range f.best[:f.n] {

@@ -1,11 +1,17 @@
 package search
 
-import "plannerd/planner/internal/assign"
+import (
+	"plannerd/planner/internal/ablation"
+	"plannerd/planner/internal/assign"
+)
 
 // twoForOneExchange looks for two shifts at once to follow the first of a chain: one heavy
 // key for two lighter ones, or the reverse. Chains, which choose one key after
 // the other, see only those that nearly fit alone.
 func (s *search) twoForOneExchange(gain float64) bool {
+	if ablation.Off(ablation.Pairs) {
+		return false
+	}
 	x := s.chain[0]
 	if over := s.load[x.to] - s.p.Limit[x.to]; over > 0 && s.relieveByTwo(x.to, over, gain) {
 		return true

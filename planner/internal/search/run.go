@@ -1,6 +1,9 @@
 package search
 
-import "plannerd/planner/internal/assign"
+import (
+	"plannerd/planner/internal/ablation"
+	"plannerd/planner/internal/assign"
+)
 
 const (
 	patience      = 120 // disturbances without a better assignment until the search gives up
@@ -27,7 +30,7 @@ func (s *search) run() {
 	}
 	s.locked = assign.None
 	s.restore()
-	if s.p.Meter.End == assign.Running {
+	if s.p.Meter.End == assign.Running && !ablation.Off(ablation.RedundantChecks) {
 		s.dropRedundantMoves()
 	}
 }
@@ -58,6 +61,9 @@ func (s *search) diversify(vain int) {
 // perturb sends a random key home that left, or one away that stayed, on an
 // instance that keys left.
 func (s *search) perturb() {
+	if ablation.Off(ablation.Perturbations) {
+		return
+	}
 	for range perturbTries {
 		d := s.from[s.byRegret[s.random.IntN(len(s.byRegret))]]
 		out, stay := s.away[d], s.stay[d]

@@ -22,9 +22,10 @@ import (
 // Setting is a row of cases: the intervals of one workload or stream, planned
 // under the same parameters.
 type Setting struct {
-	// Stream is the name of a recorded stream, as [Streams] lists it. Empty: a
-	// Zipf workload.
+	// Stream is the name of a recorded stream, as [Streams] lists it. Family is that of
+	// a case that was drawn. Both empty: a Zipf workload.
 	Stream string
+	Family Family
 	// Keys is K, Window w in intervals, Fluctuation f and Seed that of the Zipf
 	// workload; 0 with a stream.
 	Keys, Window int
@@ -123,6 +124,9 @@ func StreamSettings(streams []string, instances []int, thetas []float64, tables 
 func (s Setting) Name() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	operator := fmt.Sprintf("instances=%d/theta=%s/table=%d", s.Instances, number(s.ThetaMax), s.TableLimit)
+	if s.Family != "" {
+		return fmt.Sprintf("family=%s/seed=%d/keys=%d/%s", s.Family, s.Seed, s.Keys, operator)
+	}
 	if s.Stream != "" {
 		return "stream=" + s.Stream + "/" + operator
 	}

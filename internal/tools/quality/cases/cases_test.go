@@ -133,3 +133,37 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A seed stands for one case, and its limits can mostly be met.
+func TestDraw(t *testing.T) {
+	met := 0
+	for _, family := range Families {
+		for seed := range uint64(4) {
+			c, err := Draw(family, seed, 400)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Draw(family, seed, 400)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := plannertest.CheckSnapshot(c.Snapshot); err != nil {
+				t.Fatal(err)
+			}
+			if c.Name() != again.Name() || !slices.Equal(c.Snapshot.Cost, again.Snapshot.Cost) ||
+				!slices.Equal(c.Snapshot.Current, again.Snapshot.Current) {
+				t.Errorf("%s is not the same twice", c.Name())
+			}
+			plan, err := planner.Run(planner.Optimal, c.Snapshot, c.Options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.TableWithinLimit && plan.Certificate != nil && !plan.Certificate.Infeasible {
+				met++
+			}
+		}
+	}
+	if met < 3*len(Families) {
+		t.Errorf("the limits of %d of %d cases are met", met, 4*len(Families))
+	}
+}

@@ -1,0 +1,43 @@
+// Package ablation leaves out components of strategy optimal and of the certificate, to
+// measure what each is worth.
+package ablation
+
+import "sync/atomic"
+
+// Component is a part that can be left out. What is left still makes plans and proofs
+// that are true, though maybe worse ones.
+type Component string
+
+// The components: of both, of the certificate, of the search for plans.
+const (
+	ReducedCostFilter Component = "reduced-cost filter" // keys that surely stay are not looked at
+	CoreSampling      Component = "core sampling"       // prices come from a core of the keys
+
+	WholeKeyCovers      Component = "whole-key covers"
+	CoverBranching      Component = "branching of covers"
+	LagrangianBranching Component = "Lagrangian branching"
+
+	Chains          Component = "chains" // of more than one shift
+	Pairs           Component = "pairs"  // one key for two
+	Penalties       Component = "adaptive penalties"
+	Perturbations   Component = "perturbations"
+	Undershoot      Component = "undershoot"       // another start below the table limit
+	LeastTable      Component = "least table"      // another start from the fewest entries
+	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
+)
+
+// Components are all of them.
+var Components = []Component{ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, LagrangianBranching,
+	Chains, Pairs, Penalties, Perturbations, Undershoot, LeastTable, RedundantChecks}
+
+var without atomic.Pointer[Component]
+
+// Without leaves a component out of everything that is planned from now on, in the whole
+// process. Empty: none.
+func Without(c Component) { without.Store(&c) }
+
+// Off reports whether a component is left out.
+func Off(c Component) bool {
+	w := without.Load()
+	return w != nil && *w == c
+}
