@@ -16,9 +16,13 @@ import (
 const howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +
 	"gzip -c statistics.csv | curl -H 'Content-Type: text/csv' -H 'Content-Encoding: gzip' --data-binary @-."
 
-// smallBody is how much of a body is read before anything is reserved for it, in bytes:
-// whoever sends nothing holds nothing that others need. A small body is whole by then.
-const smallBody = 64 << 10
+// freeBody is how much of a body is read before anything is reserved, in bytes: whoever
+// sends nothing holds nothing that others need. smallBody is how much is read before that
+// is reserved which the body will take: a small one is whole by then.
+const (
+	freeBody  = 4 << 10
+	smallBody = 64 << 10
+)
 
 // What reading bodies takes, in bytes, by the measure of package planning.
 const (
@@ -79,7 +83,16 @@ func (c *call) begin(media string) error {
 		}
 		c.memory.Release()
 	}
-	head, err := io.ReadAll(io.LimitReader(c.Body, smallBody))
+	head, err := io.ReadAll(io.LimitReader(c.Body, freeBody))
+	if err == nil && len(head) == freeBody {
+		if err := c.memory.Reserve(smallBody); err != nil {
+			return err
+		}
+		var more []byte
+		more, err = io.ReadAll(io.LimitReader(c.Body, smallBody-freeBody))
+		head = append(head, more...)
+		c.memory.Release() // what it becomes is reserved anew
+	}
 	if err != nil && refuses(err) {
 		return err
 	}

@@ -48,13 +48,25 @@ func (e *env) metric(name string) string {
 	return value
 }
 
-// hold has a request hold all memory for large ones, until the function that it
-// returns is called.
+// hold has requests of two callers hold all memory for large ones, until the function that
+// it returns is called.
 func (e *env) hold() (release func()) {
+	e.Helper()
+	first, second := e.holdAs("198.51.100.1"), e.holdAs("198.51.100.2")
+	return func() {
+		e.Helper()
+		first()
+		second()
+	}
+}
+
+// holdAs has a request from an address hold as much as one caller may.
+func (e *env) holdAs(address string) (release func()) {
 	e.Helper()
 	reader, writer := io.Pipe()
 	r := httptest.NewRequestWithContext(e.Context(), http.MethodPost,
 		"/v1/what-if?instances=2&hash_function=modulo", reader)
+	r.RemoteAddr = address + ":1234"
 	r.Header.Set("Content-Type", "text/csv")
 	r.ContentLength = 1 << 29
 	done := make(chan int, 1)
@@ -76,6 +88,50 @@ func (e *env) hold() (release func()) {
 			e.Errorf("status %d", status)
 		}
 	}
+}
+
+// TestBeginningsAreReserved: what is read of the beginning of a body counts, but for the
+// first of it.
+func TestBeginningsAreReserved(t *testing.T) {
+	e := newEnv(t, little)
+	const free = 4 << 10
+	for _, c := range []struct {
+		sent int
+		want string
+	}{{free - 1, "0"}, {free + 1, "65536"}} {
+		reader, writer := io.Pipe()
+		done := make(chan int, 1)
+		go func() { done <- e.send(t.Context(), "POST", "/v1/what-if?instances=2", reader, csv).status }()
+		// The byte beyond is taken only once what it belongs to is reserved.
+		for _, n := range []int{min(c.sent, free), max(0, c.sent-free)} {
+			if _, err := io.WriteString(writer, strings.Repeat("\n", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v := e.metric("plannerd_memory_reserved_bytes"); v != c.want {
+			t.Errorf("after %d bytes %s are reserved, want %s", c.sent, v, c.want)
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+	}
+}
+
+// TestSlowBodiesOfOneCaller: bodies that are announced and do not come keep out others of
+// their caller, and nobody else.
+func TestSlowBodiesOfOneCaller(t *testing.T) {
+	e := newEnv(t, little)
+	const target = "/v1/what-if?instances=2&hash_function=modulo"
+	large := longKeys(1000)
+	release := e.holdAs("192.0.2.1") // where the requests of tests come from
+	e.do("POST", target, large, csv).fails(http.StatusTooManyRequests, "over_budget", "")
+	if v := e.metric(`plannerd_memory_rejections_total{reason="share"}`); v != "1" {
+		t.Errorf("%s refused", v)
+	}
+	release()
+	defer e.holdAs("198.51.100.1")()
+	e.do("POST", target, large, csv).want(http.StatusOK)
 }
 
 // TestMemoryBudget: large bodies are refused while others hold the memory, small

@@ -1,7 +1,7 @@
 // Package admission shares a budget of memory among requests: each holds a lease
 // on as much as it needs, and what does not fit has to wait, or to go.
 //
-// Three rules keep requests from starving or blocking each other.
+// Four rules keep requests from starving or blocking each other.
 //
 //   - Leases that want to grow come before new ones, the oldest first; new ones
 //     are served in the order in which they came, and the first that does not fit
@@ -11,6 +11,8 @@
 //     another one for the beginnings of those that cannot tell how large they will
 //     be: else these would fill the first one, on their way to more. Both take of the
 //     rest what nobody else wants.
+//   - One caller has half of each share at most, but that the oldest of its leases goes
+//     on beyond: else many slow bodies of one keep everybody out.
 //   - Where every large lease waits to grow, none would ever be given back. Then
 //     the youngest is refused at once, and the next youngest when that was not
 //     enough, until one can go on.
@@ -23,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -72,8 +75,16 @@ type pool struct {
 	size, used int64
 	most       int64 // of one lease
 	holders    map[*Lease]bool
+	callers    map[string]*holding
 	growing    []*waiter // oldest lease first
 	fresh      []*waiter // in the order in which they came
+}
+
+// holding is what the leases of one caller have of a pool.
+type holding struct {
+	leases map[*Lease]bool
+	held   int64
+	oldest uint64 // of the leases
 }
 
 // waiter is a lease that waits for more.
@@ -89,6 +100,7 @@ type Refusals struct {
 	Full     int64 // memory did not become free in time
 	Stalled  int64 // all leases waited for each other, and this was the youngest
 	Exceeded int64 // it needs more than there is
+	Share    int64 // its caller has as much as one may have
 }
 
 // Usage is how a budget stands.
@@ -103,11 +115,12 @@ type Usage struct {
 func NewBudget(bytes int64, wait time.Duration) *Budget {
 	share := bytes / smallShare
 	return &Budget{
-		wait:  wait,
-		large: pool{size: bytes - 2*share, most: bytes - 2*share, holders: map[*Lease]bool{}},
-		small: pool{size: share, most: min(smallBytes, share), holders: map[*Lease]bool{}},
-		open:  pool{size: share, most: min(openBytes, share), holders: map[*Lease]bool{}},
+		wait: wait, large: newPool(bytes-2*share, bytes), small: newPool(share, smallBytes), open: newPool(share, openBytes),
 	}
+}
+
+func newPool(size, most int64) pool {
+	return pool{size: size, most: min(size, most), holders: map[*Lease]bool{}, callers: map[string]*holding{}}
 }
 
 // Most is the most that one lease can hold.
@@ -150,7 +163,7 @@ func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
 		b.mu.Unlock()
 		return &ExceededError{Need: bytes, Limit: p.size}
 	}
-	if p != &b.large && !p.fits(bytes) && b.large.fits(bytes) {
+	if p != &b.large && !p.fits(l, bytes) && b.large.fits(l, bytes) {
 		p = &b.large // where nobody wants it
 	}
 	more := bytes
@@ -196,8 +209,12 @@ func (b *Budget) await(ctx context.Context, p *pool, w *waiter) error {
 		return w.err
 	default:
 	}
-	if errors.Is(err, ErrFull) {
+	switch {
+	case !errors.Is(err, ErrFull):
+	case p.allows(w.lease, w.more):
 		b.refusals.Full++
+	default:
+		b.refusals.Share++
 	}
 	p.drop(w)
 	b.serve(p) // it may have held up others
@@ -231,11 +248,10 @@ func (b *Budget) grant(p *pool, w *waiter) {
 	p.used += w.more
 	if l.pool != p {
 		b.shrink(l, 0)
-		l.pool = p
-		p.holders[l] = true
-		l.held = 0
+		p.join(l)
 	}
 	l.held += w.more
+	p.callers[l.caller].held += w.more
 	close(w.done)
 }
 
@@ -246,24 +262,63 @@ func (b *Budget) shrink(l *Lease, bytes int64) {
 		return
 	}
 	p.used -= l.held - bytes
+	p.callers[l.caller].held -= l.held - bytes
 	l.held = bytes
 	if bytes == 0 {
-		delete(p.holders, l)
-		l.pool = nil
+		p.leave(l)
 	}
 }
 
-// fits reports whether there is room for a new lease of that many bytes, and nobody else
-// wants it.
-func (p *pool) fits(bytes int64) bool { return p.next() == nil && p.used+bytes <= p.size }
+// join makes a lease one of the pool, of which it holds nothing yet.
+func (p *pool) join(l *Lease) {
+	l.pool, l.held = p, 0
+	p.holders[l] = true
+	h := p.callers[l.caller]
+	if h == nil {
+		h = &holding{leases: map[*Lease]bool{}, oldest: l.born}
+		p.callers[l.caller] = h
+	}
+	h.leases[l], h.oldest = true, min(h.oldest, l.born)
+}
+
+// leave is the reverse of join.
+func (p *pool) leave(l *Lease) {
+	l.pool = nil
+	delete(p.holders, l)
+	h := p.callers[l.caller]
+	delete(h.leases, l)
+	if len(h.leases) == 0 {
+		delete(p.callers, l.caller)
+	}
+	if l.born == h.oldest {
+		h.oldest = math.MaxUint64
+		for other := range h.leases {
+			h.oldest = min(h.oldest, other.born)
+		}
+	}
+}
+
+// allows tells whether a lease may have more, as far as its caller's share goes. Where
+// nobody said whose it is there is no share.
+func (p *pool) allows(l *Lease, more int64) bool {
+	h := p.callers[l.caller]
+	return h == nil || l.caller == "" || h.held+more <= p.size/2 || l.born <= h.oldest
+}
+
+// fits reports whether there is room for that many bytes of a lease which is new to the
+// pool, and nobody else wants it.
+func (p *pool) fits(l *Lease, bytes int64) bool {
+	return p.next() == nil && p.used+bytes <= p.size && p.allows(l, bytes)
+}
 
 // next is the waiter whose turn it is.
 func (p *pool) next() *waiter {
-	if len(p.growing) > 0 {
-		return p.growing[0]
-	}
-	if len(p.fresh) > 0 {
-		return p.fresh[0]
+	for _, queue := range [][]*waiter{p.growing, p.fresh} {
+		for _, w := range queue {
+			if p.allows(w.lease, w.more) {
+				return w
+			}
+		}
 	}
 	return nil
 }

@@ -304,3 +304,44 @@ func TestSmallTakeWhatIsLeft(t *testing.T) {
 	full.Release()
 	lease(t, b, mib/4).Release()
 }
+
+// TestCallersShare: one caller has half of the memory at most, but that the oldest of its
+// leases goes on; whom that holds up holds nobody else up.
+func TestCallersShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(1600*mib, time.Minute) // 1400 MiB for large leases
+		of := func(caller string) *Lease { return b.Lease(WithCaller(t.Context(), caller)) }
+		first := of("one")
+		must(t, first.Expect(1<<50))
+		b.stands(t, 700*mib, 0)
+		second := of("one")
+		waits := make(chan error)
+		go func() { waits <- second.Reserve(100 * mib) }()
+		synctest.Wait()
+		b.stands(t, 700*mib, 1)
+		other := of("two")
+		must(t, other.Reserve(200*mib)) // though it came later
+		must(t, first.Reserve(1000*mib))
+		b.stands(t, 1200*mib, 1)
+		time.Sleep(time.Minute) // of the bubble
+		if err := <-waits; !errors.Is(err, ErrFull) || b.Usage().Refusals != (Refusals{Share: 1}) {
+			t.Errorf("%v, %+v", err, b.Usage().Refusals)
+		}
+		go func() { waits <- second.Reserve(100 * mib) }()
+		synctest.Wait()
+		first.Release()
+		must(t, <-waits)
+		// The second is the oldest now.
+		third := of("one")
+		must(t, third.Reserve(500*mib))
+		must(t, second.Reserve(500*mib))
+		b.stands(t, 1300*mib, 0)
+		for _, l := range []*Lease{second, third, other} {
+			l.Release()
+		}
+		b.stands(t, 0, 0)
+		if n := len(b.large.callers); n != 0 {
+			t.Errorf("%d callers are known of", n)
+		}
+	})
+}

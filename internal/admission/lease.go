@@ -7,6 +7,7 @@ type Lease struct {
 	budget *Budget
 	ctx    context.Context
 	born   uint64
+	caller string // "": nobody said whose it is
 	open   bool
 
 	pool *pool // nil: it holds nothing. Guarded by budget.mu
@@ -14,13 +15,13 @@ type Lease struct {
 	used int64 // ≤ held, but for a moment
 }
 
-// Lease returns a lease that holds nothing yet. Its waits end with ctx. Release
-// must be called.
+// Lease returns a lease that holds nothing yet, of the caller that [WithCaller] named. Its
+// waits end with ctx. Release must be called.
 func (b *Budget) Lease(ctx context.Context) *Lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.born++
-	return &Lease{budget: b, ctx: ctx, born: b.born}
+	return &Lease{budget: b, ctx: ctx, born: b.born, caller: callerOf(ctx)}
 }
 
 // Open says that what is kept for small leases is not for this one, before it holds
@@ -31,9 +32,14 @@ func (l *Lease) Open() { l.open = true }
 func (l *Lease) Used() int64 { return l.used }
 
 // Expect has the lease hold that many bytes, though they are not in use yet; at
-// most as many as there are. It waits for them.
+// most as many as there are, and of a caller as many as its share is: they may never be
+// used. It waits for them.
 func (l *Lease) Expect(bytes int64) error {
-	if bytes = min(bytes, l.budget.Most()); bytes <= l.held {
+	most := l.budget.Most()
+	if l.caller != "" {
+		most /= 2
+	}
+	if bytes = min(bytes, most); bytes <= l.held {
 		return nil
 	}
 	return l.budget.grow(l.ctx, l, bytes)

@@ -244,7 +244,8 @@ func (c budgetCollector) Collect(out chan<- prometheus.Metric) {
 	for _, r := range []struct {
 		reason string
 		n      int64
-	}{{"full", u.Refusals.Full}, {"stalled", u.Refusals.Stalled}, {"exceeded", u.Refusals.Exceeded}} {
+	}{{"full", u.Refusals.Full}, {"stalled", u.Refusals.Stalled}, {"exceeded", u.Refusals.Exceeded},
+		{"share", u.Refusals.Share}} {
 		out <- prometheus.MustNewConstMetric(refusalsDesc, prometheus.CounterValue, float64(r.n), r.reason)
 	}
 }
