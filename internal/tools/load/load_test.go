@@ -63,6 +63,7 @@ func TestExperiments(t *testing.T) {
 			[]string{"| alone |", "| beside |", "p99 beside is "}, 2},
 		"persist": {"--changes 100 --instances 4 --runs 1 --stores sqlite",
 			[]string{"| sets all | 100 |", "| removes all | 100 |"}, 2},
+		"routers": {"--routers 20 --keys 200 --instances 4", []string{"| sqlite | 20 | 20 of 200 |"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()

@@ -9,6 +9,7 @@
 //	go run ./internal/tools/load overload --memory-budget 256MiB  # four times what the budget admits
 //	go run ./internal/tools/load hostile --duration 60s           # 32 engines beside clients that want everything
 //	go run ./internal/tools/load persist                          # a plan of 100 000 table changes
+//	go run ./internal/tools/load routers                          # 5 000 routers that wait for one table
 //
 // Each experiment has its own flags: go run ./internal/tools/load million -h. Results
 // go to standard output as Markdown, progress to standard error. The exit code
@@ -58,6 +59,7 @@ var experiments = map[string]func() experiment{
 	"overload": func() experiment { return &overload{} },
 	"hostile":  func() experiment { return &hostile{} },
 	"persist":  func() experiment { return &persist{} },
+	"routers":  func() experiment { return &routers{} },
 }
 
 // run is the program; it returns the exit code.
