@@ -76,6 +76,28 @@ const base = (p) => ({
 export const boundLine = { width: 1.5, type: 'dashed' }
 
 /**
+ * Bounds across a chart, each at an xAxis or a yAxis, with its name if it has one.
+ *
+ * @param {Palette} p
+ * @param {Option[]} data
+ * @param {string} [position] of the names
+ */
+export const boundMark = (p, data, position = 'insideEndTop') => ({
+  silent: true,
+  symbol: 'none',
+  animation: false,
+  lineStyle: { color: p.bound, ...boundLine },
+  label: {
+    position,
+    color: p.text,
+    backgroundColor: p.surface,
+    padding: [1, 4],
+    formatter: (/** @type {{ name: string }} */ { name }) => name,
+  },
+  data,
+})
+
+/**
  * An axis in the colours of the page; more is what ECharts takes for one.
  *
  * @param {Palette} p

@@ -1,6 +1,6 @@
 // What the drawings of rings and of key spaces share.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundLine, boundMark, Chart } from '../../chart.js'
 import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 
@@ -168,23 +168,17 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
           markLine:
             marks.length === 0
               ? undefined
-              : {
-                  silent: true,
-                  symbol: 'none',
-                  animation: false,
-                  data: marks.map(({ at, words }, i) => ({
+              : boundMark(
+                  p,
+                  marks.map(({ at, words }, i) => ({
                     yAxis: at,
-                    label: {
-                      formatter: words,
-                      color: p.text,
-                      backgroundColor: p.surface,
-                      padding: [1, 4],
-                      borderRadius: 3,
-                      position: i % 2 === 0 ? 'insideEndTop' : 'insideStartTop',
-                    },
-                    lineStyle: { color: p.bound, ...boundLine, ...(i % 2 && { type: 'dotted' }) },
+                    name: words,
+                    ...(i % 2 && {
+                      label: { position: 'insideStartTop' },
+                      lineStyle: { ...boundLine, type: 'dotted' },
+                    }),
                   })),
-                },
+                ),
         },
         ...(equal
           ? []

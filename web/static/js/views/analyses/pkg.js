@@ -1,6 +1,6 @@
 // The answer to an analysis of partial key grouping.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
@@ -213,8 +213,7 @@ function OverTime({ runs, fraction }) {
         ],
       }}
       option=${(p, width) => ({
-        grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
-        legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
+        ...framed(width),
         tooltip: { trigger: 'axis', order: 'valueDesc', valueFormatter: (/** @type {number} */ v) => format(v) },
         xAxis: axis(p, {
           type: 'value',
@@ -241,20 +240,10 @@ function OverTime({ runs, fraction }) {
             type: 'line',
             data: [],
             color: p.bound,
-            markLine: {
-              silent: true,
-              symbol: 'none',
-              animation: false,
-              lineStyle: { color: p.bound, ...boundLine },
-              label: {
-                position: 'insideEndTop',
-                color: p.text,
-                backgroundColor: p.surface,
-                padding: [1, 4],
-                formatter: (/** @type {{ name: string }} */ { name }) => name,
-              },
-              data: bounds.map(({ at, words }) => ({ yAxis: at, name: words })),
-            },
+            markLine: boundMark(
+              p,
+              bounds.map(({ at, words }) => ({ yAxis: at, name: words })),
+            ),
           },
         ],
       })}
@@ -341,8 +330,7 @@ function OverChoices({ runs, advice }) {
         ],
       }}
       option=${(p, width) => ({
-        grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
-        legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
+        ...framed(width),
         tooltip: { trigger: 'axis', valueFormatter: fine },
         xAxis: axis(p, {
           type: 'category',
@@ -363,19 +351,23 @@ function OverChoices({ runs, advice }) {
           connectNulls: true,
           markLine:
             i === 0 && advice
-              ? {
-                  silent: true,
-                  symbol: 'none',
-                  lineStyle: { color: p.bound, ...boundLine },
-                  label: { formatter: `target ${fine(advice.target)}`, position: 'insideEndTop', color: p.text },
-                  data: [{ yAxis: advice.target }],
-                }
+              ? boundMark(p, [{ yAxis: advice.target, name: `target ${fine(advice.target)}` }])
               : undefined,
         })),
       })}
     />
   <//>`
 }
+
+/**
+ * The places of a legend of many names and of what is below it.
+ *
+ * @param {number} width
+ */
+const framed = (width) => ({
+  grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
+  legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
+})
 
 /** @param {{ runs: Run[], of: (run: Run) => number, unit: string, words: string }} props */
 function Bars({ runs, of, unit, words }) {

@@ -1,6 +1,6 @@
 // The answer to a comparison of all schemes.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, PlainTable, Stats } from '../../parts.js'
@@ -172,14 +172,7 @@ function Bars({ schemes, of, format, line, words, best }) {
               color: p.text,
               formatter: (/** @type {{ value: number }} */ { value }) => format(value),
             },
-            markLine: line && {
-              silent: true,
-              symbol: 'none',
-              animation: false,
-              lineStyle: { color: p.bound, ...boundLine },
-              label: { formatter: line.words, color: p.text, position: 'start' },
-              data: [{ xAxis: line.at }],
-            },
+            markLine: line && boundMark(p, [{ xAxis: line.at, name: line.words }], 'start'),
           },
         ],
       }

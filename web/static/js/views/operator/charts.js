@@ -1,6 +1,6 @@
 // How the intervals of an operator went: four charts that share cursor and zoom.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundLine, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
 import { isWithin } from '../../judge.js'
@@ -264,10 +264,10 @@ const bound = (name, p, data) => ({
   step: 'middle',
   silent: true,
   z: 1,
-  // A single point makes no line.
-  symbol: data.length === 1 ? 'rect' : 'none',
-  symbolSize: [80, 2],
+  symbol: 'none',
   lineStyle: boundLine,
+  // A single point makes no line.
+  ...(data.length === 1 && data[0] !== null && { markLine: boundMark(p, [{ yAxis: data[0] }]) }),
   emphasis: { disabled: true },
 })
 

@@ -15,7 +15,7 @@ import { intervalWords } from './plans.js'
  */
 
 /** @param {PlanSummary} plan */
-const to = (plan) => html`<a href=${link(['plans', plan.id])}>${intervalWords(plan)}</a>`
+const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${intervalWords(plan)}</a>`
 
 /**
  * intervals are oldest first, plans newest first.

@@ -21,7 +21,7 @@ export const schemeWords = { table: 'Routing table', ring: 'Token ring', ranges:
  *
  * @param {Operator} o
  */
-export const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? ''
+const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? ''
 
 /** @param {Operator} o */
 export const methodWords = (o) => strategyTitle(methodOf(o))

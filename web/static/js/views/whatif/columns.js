@@ -41,7 +41,7 @@ const shown = 4 // rows of the sample
  */
 export function fits({ header }) {
   if (header === null) return true
-  const known = ['key', 'cost', 'frequency', 'state', 'state_bytes', 'instance', 'hash_instance', 'interval', 'count']
+  const known = [...fields.map(({ name }) => name), 'frequency', 'state_bytes', 'interval', 'count']
   /** @param {string} name */
   const has = (name) => header.includes(name)
   return (

@@ -341,7 +341,7 @@ function Made({ of, name, body, again }) {
 }
 
 const functions = [
-  ['', 'by itself: reported, or ring'],
+  ['', 'auto: reported or ring'],
   ['ring', 'ring'],
   ['modulo', 'modulo'],
   ['reported', 'reported in hash_instance'],
