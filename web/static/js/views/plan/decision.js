@@ -275,7 +275,8 @@ function Consequence({ verb, plan }) {
     `
   if (verb === 'reject')
     return html`<p>
-      Nothing moves: table version ${count(plan.base_version)} stays. The interval may then be planned again.
+      Nothing moves: table version ${count(plan.base_version)} stays. The next statistics are planned anew, and this
+      interval may be.
     </p>`
   if (plan.status === 'approved')
     return html`<p>
