@@ -233,24 +233,26 @@ func (w *Walk) run(x float64, n int, choices []float64) []float64 {
 // classify finds the classes of the keys, in ascending order, and notes for
 // every key which of them is its own.
 func (p *part) classify(classOf []int32) {
-	t := newClassTable()
+	number := make(map[class]int32) // of a class without its count
 	of := make([]int32, len(p.keys))
 	for i, h := range p.hash {
-		state := 1.0
+		x := class{hash: h, cost: p.phiCost[i], state: 1}
 		if p.state != nil {
-			state = p.phiState[i]
+			x.state = p.phiState[i]
 		}
-		of[i] = t.add(h, p.phiCost[i], state)
+		n, known := number[x]
+		if !known {
+			n = int32(len(p.classes))
+			number[x], p.classes = n, append(p.classes, x)
+		}
+		of[i] = n
+		p.classes[n].count++
 	}
-	order := make([]int32, len(t.classes))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return t.classes[a].compare(t.classes[b]) })
-	rank := make([]int32, len(order))
-	p.classes = make([]class, len(order))
-	for r, i := range order {
-		rank[i], p.classes[r] = int32(r), t.classes[i]
+	rank := make([]int32, len(p.classes))
+	slices.SortFunc(p.classes, class.compare)
+	for r, x := range p.classes {
+		x.count = 0
+		rank[number[x]] = int32(r)
 	}
 	for i, k := range p.keys {
 		of[i] = rank[of[i]]
