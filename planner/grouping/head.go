@@ -2,7 +2,7 @@ package grouping
 
 import "math/bits"
 
-// headChoices solves the constraints of D-Choices (see [Stream.HeadKeys]) for a
+// headChoices solves the constraints of D-Choices (see Stream.headKeys) for a
 // head with these counts, in descending order, out of n messages. Where stop says so,
 // which may be nil, it does not look any further.
 func headChoices(counts []int64, n int64, workers, choices int, epsilon float64, stop func() bool) int {

@@ -95,7 +95,7 @@ func TestSketchErrsUpwardOnly(t *testing.T) {
 func TestHeadKeysOfAZipfStream(t *testing.T) {
 	s := zipf(t, 10_000, 1.2, 1_000_000, 1)
 	for _, c := range []struct{ workers, least, most int }{{5, 2, 5}, {50, 11, 40}, {100, 21, 80}} {
-		keys, d := s.HeadKeys(c.workers, 2, DefaultEpsilon)
+		keys, d := s.headKeys(c.workers, 2, DefaultEpsilon, nil)
 		t.Logf("W = %d: %d keys in the head, d = %d, p1·W = %.1f", c.workers, len(keys), d, s.P1()*float64(c.workers))
 		if d < c.least || d > c.most || keys[0] != int32(s.Top()) {
 			t.Errorf("W = %d: %d choices", c.workers, d)
@@ -106,7 +106,7 @@ func TestHeadKeysOfAZipfStream(t *testing.T) {
 			}
 		}
 	}
-	if keys, d := zipf(t, 10_000, 0, 100_000, 1).HeadKeys(100, 3, DefaultEpsilon); len(keys) > 0 || d != 3 {
+	if keys, d := zipf(t, 10_000, 0, 100_000, 1).headKeys(100, 3, DefaultEpsilon, nil); len(keys) > 0 || d != 3 {
 		t.Errorf("%d keys in the head of a uniform stream, %d choices", len(keys), d)
 	}
 }

@@ -51,7 +51,7 @@ const (
 	// goes to the candidate of its key, out of d, that is least loaded then.
 	PKG Scheme = "pkg"
 	// DChoices is PKG with more candidates for the keys of the head, as many as
-	// its constraints ask for (see [HeadKeys]); W-Choices where that is not less
+	// its constraints ask for (see Stream.headKeys); W-Choices where that is not less
 	// than W.
 	DChoices Scheme = "d_choices"
 	// WChoices is PKG but for the keys of the head, each message of which goes to

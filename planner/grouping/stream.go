@@ -242,7 +242,7 @@ func (s *Stream) Top() int { return int(s.top) }
 // P1 is p1, the share of the most frequent key in the messages.
 func (s *Stream) P1() float64 { return float64(s.counts[s.top]) / float64(s.messages) }
 
-// HeadKeys is the head of the stream for a number of workers, most frequent
+// headKeys is the head of the stream for a number of workers, most frequent
 // first, and d, the number of candidates that D-Choices gives to each of its
 // keys: the smallest d ≥ max(choices, p1·W) with
 //
@@ -256,10 +256,6 @@ func (s *Stream) P1() float64 { return float64(s.counts[s.top]) / float64(s.mess
 // and what of the other keys can only go to them, should leave them no more than
 // ε above their fair load. If no d < W does, d = W, and the head may go to any
 // worker. Without a head d is choices.
-func (s *Stream) HeadKeys(workers, choices int, epsilon float64) (keys []int32, d int) {
-	return s.headKeys(workers, choices, epsilon, nil)
-}
-
 func (s *Stream) headKeys(workers, choices int, epsilon float64, stop func() bool) (keys []int32, d int) {
 	keys = s.above(s.messages / int64(5*workers))
 	counts := make([]int64, len(keys))

@@ -47,12 +47,15 @@ func (d *division) placeHeavy() (owner []int, on []int64) {
 }
 
 // ownerOf returns who owns point p before.
-func (d *division) ownerOf(p int) int {
-	i, found := slices.BinarySearchFunc(d.before, p, func(s segment, p int) int { return s.from - p })
+func (d *division) ownerOf(p int) int { return d.before[segmentAt(d.before, p)].owner }
+
+// segmentAt returns the index of the segment that holds point p.
+func segmentAt(segments []segment, p int) int {
+	i, found := slices.BinarySearchFunc(segments, p, func(s segment, p int) int { return s.from - p })
 	if !found {
 		i--
 	}
-	return d.before[i].owner
+	return i
 }
 
 // goals is what a plan that moves as little as possible aims at, by follower and

@@ -92,13 +92,7 @@ func (m *mover) placeKeys() {
 }
 
 // at returns the index of the segment that holds point p.
-func (m *mover) at(p int) int {
-	i, found := slices.BinarySearchFunc(m.segments, p, func(s segment, p int) int { return s.from - p })
-	if !found {
-		i--
-	}
-	return i
-}
+func (m *mover) at(p int) int { return segmentAt(m.segments, p) }
 
 func (m *mover) endOf(i int) int { return m.end(m.segments, i) }
 
