@@ -82,6 +82,26 @@ func ScaleOf(values []float64, counts []int64) Scale {
 	return m.Scale()
 }
 
+// Column is values in fixed point, and their sum.
+type Column struct {
+	Scale
+	Of    []int64
+	Total int64
+}
+
+// NewColumn converts n values; nil stands for 1 each.
+func NewColumn(values []float64, n int) Column {
+	c := Column{Scale: ScaleOf(values, nil), Of: make([]int64, n)}
+	one := c.Fixed(1)
+	for i := range c.Of {
+		if c.Of[i] = one; values != nil {
+			c.Of[i] = c.Fixed(values[i])
+		}
+		c.Total += c.Of[i]
+	}
+	return c
+}
+
 // ScaleFor returns a scale under which n numbers of at most greatest do not overflow
 // in sum.
 func ScaleFor(greatest float64, n int64) Scale {

@@ -7,29 +7,21 @@ import (
 	"plannerd/planner"
 )
 
-// measured is statistics ready for sums: where each key lies, and its cost and state
-// in fixed point.
+// measured is statistics ready for sums, and where each key lies.
 type measured struct {
 	*planner.Statistics
-	position         []uint32
-	costs, states    []int64
-	cost, state      exact.Scale
-	total, allStates int64
+	position    []uint32
+	cost, state exact.Column
 }
 
 func measure(l *planner.Statistics) *measured {
 	n := l.Keys.Len()
-	m := &measured{Statistics: l, position: make([]uint32, n), costs: make([]int64, n), states: make([]int64, n)}
-	m.cost, m.state = exact.ScaleOf(l.Cost, nil), exact.ScaleOf(l.State, nil)
-	one := m.state.Fixed(1)
-	for i := range n {
+	m := &measured{
+		Statistics: l, position: make([]uint32, n),
+		cost: exact.NewColumn(l.Cost, n), state: exact.NewColumn(l.State, n),
+	}
+	for i := range m.position {
 		m.position[i] = Position(l.Keys.At(i))
-		m.costs[i], m.states[i] = m.cost.Fixed(l.Cost[i]), one
-		if l.State != nil {
-			m.states[i] = m.state.Fixed(l.State[i])
-		}
-		m.total += m.costs[i]
-		m.allStates += m.states[i]
 	}
 	return m
 }

@@ -194,7 +194,7 @@ func (p *rebalancer) loads(nodes []Node) []int64 {
 	}
 	indices, loads := r.indices(index), make([]int64, len(nodes))
 	for k, at := range p.m.position {
-		loads[indices[r.tokenAt(at)]] += p.m.costs[k]
+		loads[indices[r.tokenAt(at)]] += p.m.cost.Of[k]
 	}
 	return loads
 }
@@ -205,7 +205,7 @@ func (p *rebalancer) rounds(nodes []Node) ([]Node, error) {
 	o := p.Options
 	used := make([]int, len(nodes))
 	loads := p.loads(nodes)
-	best, least := nodes, p.balance.theta(loads, p.m.total)
+	best, least := nodes, p.balance.theta(loads, p.m.cost.Total)
 	for theta := least; !within(theta, o.ThetaMax); {
 		if o.Stop != nil && o.Stop() {
 			return nil, planner.ErrStopped
@@ -228,7 +228,7 @@ func (p *rebalancer) rounds(nodes []Node) ([]Node, error) {
 		}
 		used[v.At]++
 		nodes, loads = after, p.loads(after)
-		theta = p.balance.theta(loads, p.m.total)
+		theta = p.balance.theta(loads, p.m.cost.Total)
 		p.Tried = append(p.Tried, Round{nodes[v.At].ID, theta})
 		if theta < least {
 			best, least, p.Adopted = nodes, theta, len(p.Tried)
@@ -243,7 +243,7 @@ func (p *rebalancer) rounds(nodes []Node) ([]Node, error) {
 // fit searches for token counts.
 func (p *rebalancer) fit(nodes []Node) ([]Node, error) {
 	o := p.Options
-	theta := p.balance.theta(p.loads(nodes), p.m.total)
+	theta := p.balance.theta(p.loads(nodes), p.m.cost.Total)
 	if within(theta, o.ThetaMax) {
 		return nodes, nil
 	}

@@ -150,7 +150,7 @@ func (r *Reachability) heaviest(members []Member, m *measured) {
 		if m.position[k] != m.position[order[first]] {
 			first, sum = i, 0
 		}
-		if sum += m.costs[k]; sum > most {
+		if sum += m.cost.Of[k]; sum > most {
 			most, r.Heaviest = sum, order[first]
 		}
 	}
@@ -159,7 +159,7 @@ func (r *Reachability) heaviest(members []Member, m *measured) {
 	}
 	capacity := capacities(members)
 	r.HeaviestCost = m.cost.Float(most)
-	r.HeaviestTheta = newBalance(capacity).thetaOf(float64(most)/slices.Max(capacity), m.total)
+	r.HeaviestTheta = newBalance(capacity).thetaOf(float64(most)/slices.Max(capacity), m.cost.Total)
 }
 
 // capacities are those of the members that stay.

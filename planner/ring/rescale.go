@@ -211,21 +211,21 @@ func effect(members []Member, c *Change, old, now *Ring, m *measured) *Effect {
 	cost, state := int64(0), int64(0)
 	for k, p := range m.position {
 		a, b := from[old.tokenAt(p)], to[now.tokenAt(p)]
-		nodes[a].before += m.costs[k]
+		nodes[a].before += m.cost.Of[k]
 		nodes[a].keysBefore++
-		nodes[b].after += m.costs[k]
+		nodes[b].after += m.cost.Of[k]
 		nodes[b].keysAfter++
 		if a == b {
 			continue
 		}
-		nodes[a].out += m.states[k]
-		nodes[b].in += m.states[k]
-		cost += m.costs[k]
-		state += m.states[k]
+		nodes[a].out += m.state.Of[k]
+		nodes[b].in += m.state.Of[k]
+		cost += m.cost.Of[k]
+		state += m.state.Of[k]
 		i := c.arcOf(p)
 		arcs[i].keys++
-		arcs[i].cost += m.costs[k]
-		arcs[i].state += m.states[k]
+		arcs[i].cost += m.cost.Of[k]
+		arcs[i].state += m.state.Of[k]
 		e.Moves = append(e.Moves, KeyMove{int32(k), int32(i), members[a].ID, members[b].ID})
 	}
 	slices.SortFunc(e.Moves, func(x, y KeyMove) int { return m.Keys.Compare(x.Key, y.Key) })
@@ -234,8 +234,8 @@ func effect(members []Member, c *Change, old, now *Ring, m *measured) *Effect {
 		x.Keys, x.Cost, x.State = a.keys, m.cost.Float(a.cost), m.state.Float(a.state)
 	}
 	e.Cost, e.State = m.cost.Float(cost), m.state.Float(state)
-	if m.allStates > 0 {
-		e.Fraction = float64(state) / float64(m.allStates)
+	if m.state.Total > 0 {
+		e.Fraction = float64(state) / float64(m.state.Total)
 	}
 	e.sumUp(members, nodes, c, m)
 	return e
@@ -267,7 +267,7 @@ func (e *Effect) sumUp(members []Member, nodes []tally, c *Change, m *measured) 
 	}
 	b := newBalance(capacity)
 	e.Skew = planner.Comparison{Before: Skew(onRing[0]), After: Skew(onRing[1])}
-	e.Theta = planner.Comparison{Before: b.theta(live[0], m.total), After: b.theta(live[1], m.total)}
+	e.Theta = planner.Comparison{Before: b.theta(live[0], m.cost.Total), After: b.theta(live[1], m.cost.Total)}
 }
 
 func tokensOf(nodes []Node) map[int32]int {

@@ -31,7 +31,7 @@ type space struct {
 // they have anywhere on the lattice. Members are in ascending order of ID. Where stop
 // says so, which may be nil, the space is not finished.
 func newSpace(members []Member, l *lattice, m *measured, stop func() bool) *space {
-	s := &space{total: m.total, balance: newBalance(capacities(members))}
+	s := &space{total: m.cost.Total, balance: newBalance(capacities(members))}
 	var all, before []Node
 	index := make(map[int32]int32, len(members))
 	for _, x := range members {
@@ -68,8 +68,8 @@ func (s *space) divide(finest, current *Ring, index map[int32]int32, m *measured
 			at[t] = int32(len(s.atoms))
 		}
 		a := &s.atoms[at[t]-1]
-		a.cost += m.costs[k]
-		a.state += m.states[k]
+		a.cost += m.cost.Of[k]
+		a.state += m.state.Of[k]
 	}
 	lowest := make([]int32, len(s.nodes))
 	for t := range tokens {

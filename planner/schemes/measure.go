@@ -1,8 +1,6 @@
 package schemes
 
 import (
-	"slices"
-
 	"plannerd/internal/exact"
 	"plannerd/planner"
 )
@@ -46,37 +44,18 @@ type Figures struct {
 // Spread is a figure over several seeds.
 type Spread struct{ Least, Median, Greatest float64 }
 
-// amounts are the costs or the states of all keys in fixed point, so that sums do not
-// depend on their order.
-type amounts struct {
-	exact.Scale
-	of    []int64 // by key
-	total int64
-}
-
-func newAmounts(values []float64) amounts {
-	a := amounts{Scale: exact.ScaleOf(values, nil), of: make([]int64, len(values))}
-	for i, v := range values {
-		a.of[i] = a.Fixed(v)
-		a.total += a.of[i]
-	}
-	return a
-}
-
 // ledger is what all schemes are measured by.
 type ledger struct {
 	o           Options
 	load        *planner.Statistics
-	cost, state amounts
+	cost, state exact.Column
 	base        []int32 // index of the instance where the plain hash has each key
 	fair        []float64
 }
 
 func newLedger(load *planner.Statistics, o Options) *ledger {
-	l := &ledger{o: o, load: load, cost: newAmounts(load.Cost), fair: make([]float64, len(o.Instances))}
-	if l.state = newAmounts(load.State); load.State == nil {
-		l.state = newAmounts(slices.Repeat([]float64{1}, load.Len()))
-	}
+	l := &ledger{o: o, load: load, cost: exact.NewColumn(load.Cost, load.Len()), fair: make([]float64, len(o.Instances))}
+	l.state = exact.NewColumn(load.State, load.Len())
 	sum := 0.0
 	for _, x := range o.Instances {
 		sum += x.Capacity
@@ -100,10 +79,10 @@ func (l *ledger) leastTheta() float64 {
 // p1 is the share of the costliest key.
 func (l *ledger) p1() float64 {
 	greatest := int64(0)
-	for _, c := range l.cost.of {
+	for _, c := range l.cost.Of {
 		greatest = max(greatest, c)
 	}
-	return ratio(greatest, l.cost.total)
+	return ratio(greatest, l.cost.Total)
 }
 
 func ratio(part, whole int64) float64 {
@@ -140,14 +119,14 @@ func (l *ledger) measure(s Scheme, place []int32) Figures {
 	loads := make([]int64, len(l.o.Instances))
 	moved := int64(0)
 	for k, at := range place {
-		loads[at] += l.cost.of[k]
+		loads[at] += l.cost.Of[k]
 		if at != l.base[k] {
 			f.KeysMoved++
-			moved += l.state.of[k]
+			moved += l.state.Of[k]
 		}
 	}
 	l.judge(&f, loads)
-	f.State, f.Fraction = l.state.Float(moved), ratio(moved, l.state.total)
+	f.State, f.Fraction = l.state.Float(moved), ratio(moved, l.state.Total)
 	return f
 }
 
