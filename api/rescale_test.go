@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // engine carries plans out as an engine does: it knows where its keys are, moves
@@ -211,4 +212,37 @@ func TestRescaleWithoutHomes(t *testing.T) {
 			t.Errorf("%s is routed to %d by the %s", key, got, source)
 		}
 	}
+}
+
+// TestHashOfAnOlderConfiguration: where rows say that the engine's own hash puts keys counts
+// only by the newest configuration.
+func TestHashOfAnOlderConfiguration(t *testing.T) {
+	e := newEnv(t)
+	const three = `{"instances":3,"theta_max":0,"strategy":"llfd","hash":{"function":"reported"}}`
+	const rows = `"keys":[{"key":"a","cost":1,"state":1,"instance":0,"hash_instance":0},` +
+		`{"key":"b","cost":1,"state":1,"instance":1,"hash_instance":1}]}`
+	const target = "/v1/operators/clicks/plans"
+	refused := func(a *answer) { a.Helper(); a.fails(http.StatusConflict, "configuration_changed", "") }
+	e.operator("clicks", reported)
+	e.do("POST", target, `{"interval":1,"config_version":1,`+rows).want(http.StatusCreated)
+	const own = `"keys":[{"key":"a","cost":1,"state":1,"hash_instance":0}]}`
+	e.report(2, 0, `{"config_version":1,`+own).want(http.StatusCreated)
+	e.report(2, 1, `{"keys":[]}`).want(http.StatusCreated)
+	e.clock.pass(time.Second)
+	e.do("PUT", "/v1/operators/clicks", three).want(http.StatusOK)
+	refused(e.do("POST", target, `{"interval":2,"config_version":1,`+rows))
+	refused(e.do("POST", target+"?interval=2&config_version=1", "key,cost,hash_instance\na,1,0\n", csv))
+	refused(e.report(2, 2, `{"config_version":1,"keys":[]}`))
+	e.report(2, 2, `{"config_version":2,"keys":[]}`).want(http.StatusCreated)
+	// The first reports came before the configuration.
+	a := e.do("POST", target, `{"interval":2}`).fails(http.StatusConflict, "configuration_changed", "")
+	if detail := a.problem().Detail; !strings.Contains(detail, "of instances 0, 1:") {
+		t.Error(detail)
+	}
+	e.do("POST", target, `{"interval":2,"config_version":2}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/config_version")
+	for id := range 2 {
+		e.report(2, id, []string{`{` + own, `{"keys":[]}`}[id]).want(http.StatusOK)
+	}
+	e.do("POST", target, `{"interval":2}`).want(http.StatusCreated)
 }

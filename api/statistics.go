@@ -115,6 +115,7 @@ func (st *statisticsRequest) readInterval() error {
 func (st *statisticsRequest) readMembers() {
 	st.Interval, st.Epoch = optional(st.members, "interval", int64(0)), optional(st.members, "epoch", int64(0))
 	st.TableVersion = member[int64](st.members, "table_version")
+	st.ConfigVersion = member[int64](st.members, "config_version")
 	st.Partial = optional(st.members, "coverage", "complete") == "partial"
 	_ = member[string](st.members, "key_encoding") // the decoder of the rows has acted on it
 	if st.Residual = st.readResidual(); st.Residual != nil && !st.Partial {

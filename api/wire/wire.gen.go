@@ -1125,7 +1125,7 @@ type CertificateLevel string
 // | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
 // | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
+// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 // | `plan_pending` | 409 | another plan of the operator waits for approval |
 // | `transition_not_allowed` | 409 | the plan's status does not allow this |
@@ -2351,7 +2351,7 @@ type Problem struct {
 	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
 	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
-	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay is of an older one |
+	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
 	// | `plan_pending` | 409 | another plan of the operator waits for approval |
 	// | `transition_not_allowed` | 409 | the plan's status does not allow this |
@@ -2800,6 +2800,9 @@ type StartRequest struct {
 // a column `interval`, and `state` may be called `state_bytes`. Columns of other names are refused.
 type StatisticsArrow = []byte
 
+// StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
+type StatisticsConfigVersion = int64
+
 // StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 type StoreInputs = bool
 
@@ -3033,6 +3036,9 @@ type CompactDegreeParameter = CompactDegree
 
 // CompactDegreeValuesParameter defines model for CompactDegreeValuesParameter.
 type CompactDegreeValuesParameter = []CompactDegree
+
+// ConfigVersionParameter The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
+type ConfigVersionParameter = StatisticsConfigVersion
 
 // CostScaleParameter The real value of a discretised 1, from 1e-290 to 1e290.
 type CostScaleParameter = Scale

@@ -33,6 +33,9 @@ func (b *base) admit(st *Statistics) error {
 	if st.ahead(b.op.TableVersion) {
 		return tableAhead(*st.TableVersion, b.op.TableVersion)
 	}
+	if err := st.byConfiguration(b.op.ConfigVersion); err != nil {
+		return err
+	}
 	return b.newest.scheme().admit(b, st)
 }
 

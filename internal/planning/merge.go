@@ -43,6 +43,9 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	if err := m.admit(b); err != nil {
 		return nil, err
 	}
+	if err := s.refuseOlderHomes(ctx, b, m); err != nil {
+		return nil, err
+	}
 	reports, err := s.readReports(ctx, b, m, in.Memory)
 	if err != nil {
 		return nil, err
@@ -118,6 +121,29 @@ func (m *mergedReports) admit(b *base) error {
 		"The instances or the hash function changed since the routing table was committed, and reports are of an older "+
 			"one, of "+idsText(outdated)+
 			": they do not tell what came since.")
+}
+
+// refuseOlderHomes refuses reports that came before the newest configuration if it changed
+// the hash and that is the engine's own: their hash instances are by the one before.
+func (s *Service) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports) error {
+	if !b.changed || b.newest.planner.Hash != nil {
+		return nil
+	}
+	newest, err := s.store.Configuration(ctx, b.op.Name, b.op.ConfigVersion)
+	if err != nil {
+		return aboutOperator(b.op.Name, err)
+	}
+	var older []int32
+	for _, one := range m.received {
+		if one.At.Before(newest.CreatedAt) {
+			older = append(older, one.Instance)
+		}
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	return refuse(ConfigurationChanged, "Reports came before the newest configuration, of "+idsText(older)+
+		": where they say that the hash puts keys is by an older one. They have to be sent again.")
 }
 
 // carry has last reports stand in for those that are missing.

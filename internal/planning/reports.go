@@ -94,6 +94,9 @@ func (s *Service) PutReport(
 	if st.ahead(op.TableVersion) {
 		return ReportReceipt{}, tableAhead(*st.TableVersion, op.TableVersion)
 	}
+	if err := st.byConfiguration(op.ConfigVersion); err != nil {
+		return ReportReceipt{}, err
+	}
 	if st.Partial {
 		if err := r.newest.scheme().admitPartial(); err != nil {
 			return ReportReceipt{}, err

@@ -20,6 +20,9 @@ type Statistics struct {
 	// TableVersion is the version of the routing table that the rows' instances are
 	// of; nil: the committed one.
 	TableVersion *int64
+	// ConfigVersion is the version of the configuration that the rows' hash instances are
+	// by; nil: the newest.
+	ConfigVersion *int64
 	// Decode is how long receiving and decoding took.
 	Decode time.Duration
 
@@ -61,6 +64,16 @@ func (st *Statistics) ahead(version int64) bool {
 func tableAhead(said, committed int64) error {
 	return refuse(TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
 		said, committed))
+}
+
+// byConfiguration refuses statistics whose hash instances are by another configuration than
+// the newest.
+func (st *Statistics) byConfiguration(newest int64) error {
+	if st.ConfigVersion == nil || *st.ConfigVersion == newest {
+		return nil
+	}
+	return refuse(ConfigurationChanged, fmt.Sprintf(
+		"The statistics are of version %d of the configuration; the newest is %d.", *st.ConfigVersion, newest))
 }
 
 // outdated reports whether the rows' instances are older than the table.
