@@ -296,6 +296,7 @@ func TestHeadline(t *testing.T) {
 	p.WaitFor(".stat.warn .mark.bad")
 	p.WaitUntil(`[...document.querySelectorAll('.stat-note')].some((e) => /of all state; .*has to/.test(e.textContent))`)
 	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .plan-headline", "Adds instance 4")
 	p.WaitText("dialog .toned.warn", "already and gets worse")
 	p.Axe()
 }
@@ -341,7 +342,8 @@ func TestConcerns(t *testing.T) {
 	p.Click(".operator-now .primary")
 	p.Click(".plan-decision .primary")
 	p.WaitText("dialog .toned.warn", again)
-	p.WaitText("dialog", "By the statistics it was made of, θ gets within its limit")
+	p.WaitText("dialog .plan-headline .toned.good", "gets within its limit")
+	p.WaitText("dialog", "Approving it agrees to this")
 	p.Axe()
 	p.Click("dialog .primary")
 	p.WaitGone(".plan-standing .toned.bad")

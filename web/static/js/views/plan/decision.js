@@ -1,13 +1,13 @@
 // Approving, rejecting and aborting a plan.
 
 import { change, signedIn, useResource } from '../../api.js'
-import { count, counted, percent, state } from '../../format.js'
+import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
+import { Headline } from './headline.js'
 
 /**
  * @import { Answer, Problem, Resource } from '../../api.js'
@@ -260,17 +260,12 @@ const undecided = ({ status }) => status === 0 || status >= 500
  * @param {{ verb: Verb, plan: Plan }} props
  */
 function Consequence({ verb, plan }) {
-  const moves =
-    `${counted(plan.migration.keys, 'key')} with ${state(plan.migration.state)}` +
-    `, ${percent(plan.migration.fraction)} of all`
-  const bound = plan.parameters.theta_max
   if (verb === 'approve')
     return html`
-      <p>The engine may then move ${moves}. Nothing is computed anew: what you see is what runs.</p>
-      ${concern(plan) && html`<p class="toned warn">The plan ${concern(plan)}. Approving it agrees to that.</p>`}
+      <${Headline} plan=${plan} />
       <p>
-        ${newerOf(plan) && 'By the statistics it was made of, '}
-        <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>.
+        ${concern(plan) ? 'Approving it agrees to this, and the' : 'The'} engine may then do so.
+        ${' '}Nothing is computed anew: what you see is what runs.
       </p>
     `
   if (verb === 'reject')
