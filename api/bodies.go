@@ -85,13 +85,14 @@ func (c *call) begin(media string) error {
 	}
 	head, err := io.ReadAll(io.LimitReader(c.Body, freeBody))
 	if err == nil && len(head) == freeBody {
-		if err := c.memory.Reserve(smallBody); err != nil {
-			return err
+		done, full := c.memory.Beginning(smallBody)
+		if full != nil {
+			return full
 		}
 		var more []byte
 		more, err = io.ReadAll(io.LimitReader(c.Body, smallBody-freeBody))
 		head = append(head, more...)
-		c.memory.Release() // what it becomes is reserved anew
+		done() // what it becomes is reserved anew
 	}
 	if err != nil && refuses(err) {
 		return err

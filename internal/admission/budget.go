@@ -11,8 +11,9 @@
 //     another one for the beginnings of those that cannot tell how large they will
 //     be: else these would fill the first one, on their way to more. Both take of the
 //     rest what nobody else wants.
-//   - One caller has half of each share at most, but that the oldest of its leases goes
-//     on beyond: else many slow bodies of one keep everybody out.
+//   - One caller has half of what is for large leases at most, and of what is for open
+//     ones, but that the oldest of its leases goes on beyond: else many slow bodies of one
+//     keep everybody out. Small ones that find no room elsewhere go on to three quarters.
 //   - Where every large lease waits to grow, none would ever be given back. Then
 //     the youngest is refused at once, and the next youngest when that was not
 //     enough, until one can go on.
@@ -74,6 +75,7 @@ type Budget struct {
 type pool struct {
 	size, used int64
 	most       int64 // of one lease
+	shared     bool  // no caller has more than half of it
 	holders    map[*Lease]bool
 	callers    map[string]*holding
 	growing    []*waiter // oldest lease first
@@ -115,12 +117,14 @@ type Usage struct {
 func NewBudget(bytes int64, wait time.Duration) *Budget {
 	share := bytes / smallShare
 	return &Budget{
-		wait: wait, large: newPool(bytes-2*share, bytes), small: newPool(share, smallBytes), open: newPool(share, openBytes),
+		wait: wait, large: newPool(bytes-2*share, bytes, true), small: newPool(share, smallBytes, false),
+		open: newPool(share, openBytes, true),
 	}
 }
 
-func newPool(size, most int64) pool {
-	return pool{size: size, most: min(size, most), holders: map[*Lease]bool{}, callers: map[string]*holding{}}
+func newPool(size, most int64, shared bool) pool {
+	return pool{size: size, most: min(size, most), shared: shared, holders: map[*Lease]bool{},
+		callers: map[string]*holding{}}
 }
 
 // Most is the most that one lease can hold.
@@ -302,7 +306,17 @@ func (p *pool) leave(l *Lease) {
 // nobody said whose it is there is no share.
 func (p *pool) allows(l *Lease, more int64) bool {
 	h := p.callers[l.caller]
-	return h == nil || l.caller == "" || h.held+more <= p.size/2 || l.born <= h.oldest
+	if !p.shared || h == nil || l.caller == "" || l.born <= h.oldest {
+		return true
+	}
+	bytes, share := more, p.size/2
+	if l.pool == p {
+		bytes += l.held
+	}
+	if bytes <= min(smallBytes, p.size/smallShare) {
+		share += p.size / 4
+	}
+	return h.held+more <= share
 }
 
 // fits reports whether there is room for that many bytes of a lease which is new to the

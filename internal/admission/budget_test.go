@@ -336,7 +336,35 @@ func TestCallersShare(t *testing.T) {
 		must(t, third.Reserve(500*mib))
 		must(t, second.Reserve(500*mib))
 		b.stands(t, 1300*mib, 0)
-		for _, l := range []*Lease{second, third, other} {
+		// What is for small leases has no shares: here 100 MiB.
+		var few []*Lease
+		for range 6 {
+			few = append(few, of("one"))
+			must(t, few[len(few)-1].Reserve(16*mib))
+		}
+		if b.small.used != 96*mib {
+			t.Errorf("%d bytes of small leases", b.small.used)
+		}
+		// The next one finds room among the large ones, though its caller has more than half
+		// of that.
+		third.Release()
+		must(t, second.Reserve(150*mib))
+		few = append(few, of("one"))
+		must(t, few[6].Reserve(16*mib))
+		if b.large.used != (750+200+16)*mib {
+			t.Errorf("%d bytes of large leases", b.large.used)
+		}
+		beginning := of("one")
+		done, err := beginning.Beginning(mib)
+		must(t, err)
+		if b.open.used != mib || b.open.callers["one"].held != mib {
+			t.Errorf("%d bytes of beginnings", b.open.used)
+		}
+		done()
+		if beginning.open {
+			t.Error("what has begun is taken for open still")
+		}
+		for _, l := range append(few, second, third, other) {
 			l.Release()
 		}
 		b.stands(t, 0, 0)

@@ -28,6 +28,20 @@ func (b *Budget) Lease(ctx context.Context) *Lease {
 // anything: nobody can tell how large it will be, or how long it will last.
 func (l *Lease) Open() { l.open = true }
 
+// Beginning has a lease that holds nothing yet hold that many bytes of what is kept for those
+// that cannot tell how large they will be, until done is called.
+func (l *Lease) Beginning(bytes int64) (done func(), err error) {
+	open := l.open
+	l.open = true
+	if err := l.Reserve(bytes); err != nil {
+		return nil, err
+	}
+	return func() {
+		l.Release()
+		l.open = open
+	}, nil
+}
+
 // Used is how much of the lease is in use, in bytes.
 func (l *Lease) Used() int64 { return l.used }
 
