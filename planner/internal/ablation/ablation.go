@@ -15,6 +15,7 @@ const (
 
 	WholeKeyCovers      Component = "whole-key covers"
 	CoverBranching      Component = "branching of covers"
+	EntryPrices         Component = "entry prices" // under which whole keys cost most
 	LagrangianBranching Component = "Lagrangian branching"
 
 	Chains          Component = "chains" // of more than one shift
@@ -27,8 +28,10 @@ const (
 )
 
 // Components are all of them.
-var Components = []Component{ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, LagrangianBranching,
-	Chains, Pairs, Penalties, Perturbations, Undershoot, LeastTable, RedundantChecks}
+var Components = []Component{
+	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
+	Chains, Pairs, Penalties, Perturbations, Undershoot, LeastTable, RedundantChecks,
+}
 
 var without atomic.Pointer[Component]
 

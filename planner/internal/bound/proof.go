@@ -19,10 +19,12 @@ type Proof struct {
 	Root       Node
 	Open       []Node // the open ones of the branching, those of least bound first
 
-	Entries  float64             // no plan has fewer; 0 where that was not looked at
-	integral bool                // every objective is a whole number
-	Covering *CoveringRelaxation // nil where whole keys were not looked at
-	Leaf     *CoveringNode       // of its search: the part of least bound
+	Entries  float64    // no plan has fewer; 0 where that was not looked at
+	integral bool       // every objective is a whole number
+	Whole    *WholeKeys // of the greatest cost; nil where whole keys were not looked at
+	Lean     *WholeKeys // the table keeps to its limit there; nil where that was not looked for
+	// Starts are worth to be made plans of, the most promising first.
+	Starts []*WholeKeys
 }
 
 // Evidence is what a strategy proved on its way.
@@ -93,7 +95,7 @@ func NewProof(p *assign.Problem, tight bool) *Proof {
 // instances.
 func (f *Proof) DemandWhole() {
 	x, items := f.Relaxation, f.Relaxation.Problem.Items.Len()
-	if f.Covering != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
+	if f.Whole != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
 		return
 	}
 	if x.Limited && f.Root.Y.Table > 0 && items <= ManyItems {
@@ -110,22 +112,32 @@ func (f *Proof) DemandWhole() {
 			candidates = append(candidates, Prices{free, 0})
 		}
 	}
+	var best *CoveringRelaxation
+	var start *CoveringNode
 	for _, y := range candidates {
 		o := x.NewCovering(&y, f.wholeWork())
 		if o == nil {
 			f.disprove()
 			return
 		}
-		if root := o.Root(); f.Covering == nil || root.bound > f.Leaf.bound {
-			f.Covering, f.Leaf = o, root
+		if root := o.Root(); best == nil || root.bound > start.bound {
+			best, start = o, root
 		}
 	}
-	leaf, bound := f.Covering.Search(f.Leaf)
-	if bound > x.Surely() {
+	first := best.search(start)
+	f.keep(first)
+	f.priceEntries()
+	f.Starts = []*WholeKeys{f.Whole}
+	for _, w := range []*WholeKeys{f.Lean, first} {
+		if w != nil && !slices.Contains(f.Starts, w) {
+			f.Starts = append(f.Starts, w)
+		}
+	}
+	if f.Whole.value > x.Surely() {
 		f.disprove()
 		return
 	}
-	f.Leaf, f.Bound = leaf, max(f.Bound, bound)
+	f.Bound = max(f.Bound, f.Whole.value)
 }
 
 // disprove notes that no plan meets all constraints.

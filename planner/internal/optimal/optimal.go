@@ -42,10 +42,10 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		f.DemandWhole() // the instances are knapsacks of their own
 	}
 	if !b.closed() {
-		b.try(whole(f), &f.Root.Y)
+		b.tryWhole()
 	}
 	for i := range b.effort.roundings {
-		if i == 0 && f.Covering != nil && p.Items.Len() > bound.ManyItems {
+		if i == 0 && f.Whole != nil && p.Items.Len() > bound.ManyItems {
 			continue // without a price of entries it could only do worse
 		}
 		if i == 1 && tight && !b.closed() {
@@ -58,9 +58,9 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		n := &f.Open[at]
 		b.try(Round(p, f.Relaxation, n), &n.Y)
 	}
-	if f.Covering == nil && !b.closed() {
+	if f.Whole == nil && !b.closed() {
 		f.DemandWhole()
-		b.try(whole(f), &f.Root.Y)
+		b.tryWhole()
 	}
 	if !b.closed() && b.justAboveTable() && !ablation.Off(ablation.Undershoot) {
 		b.Offer(b.undershoot(b.Score.TableExcess))
@@ -117,6 +117,17 @@ func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
 		b.improve(a, b.proof.Relaxation, y)
 	}
 	b.Offer(a)
+}
+
+// tryWhole improves what whole keys come to, and, where that takes too many entries, what
+// they come to when entries are dearer.
+func (b *primal) tryWhole() {
+	f := b.proof
+	for _, w := range f.Starts {
+		if !b.closed() {
+			b.try(whole(f, w), &f.Root.Y)
+		}
+	}
 }
 
 // improve searches around an assignment.

@@ -74,12 +74,12 @@ func placeByRoom(a *assign.Assignment, queue []leavingPiece) {
 
 // whole is an assignment of the bound that whole keys make, nearly a plan; nil if
 // there is none or the meter ran out.
-func whole(f *bound.Proof) *assign.Assignment {
+func whole(f *bound.Proof, w *bound.WholeKeys) *assign.Assignment {
 	p := f.Relaxation.Problem
-	if f.Covering == nil || f.Infeasible() || !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit)+1) {
+	if w == nil || f.Infeasible() || !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit)+1) {
 		return nil
 	}
-	return Assemble(p, f.Covering, f.Leaf)
+	return Assemble(p, w.Relaxation, w.Leaf)
 }
 
 // Assemble makes the assignment that a node stands for: what is placed, and what
