@@ -23,13 +23,21 @@ type Score struct {
 func (a Score) Compare(b Score) int {
 	return cmp.Or(
 		cmp.Compare(a.Violated, b.Violated),
-		cmp.Compare(a.Excess, b.Excess),
+		compareExcess(a.Excess, b.Excess),
 		cmp.Compare(a.TableExcess, b.TableExcess),
 		cmp.Compare(a.Objective, b.Objective),
 		cmp.Compare(a.Table, b.Table),
 		cmp.Compare(a.Moves, b.Moves),
 		cmp.Compare(a.Theta, b.Theta),
 	)
+}
+
+// compareExcess takes for equal what the one predicate cannot tell apart.
+func compareExcess(a, b float64) int {
+	if fits(1+a, 1+b) && fits(1+b, 1+a) {
+		return 0
+	}
+	return cmp.Compare(a, b)
 }
 
 // ScoreOf scores an assignment.

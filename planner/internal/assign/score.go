@@ -23,13 +23,22 @@ type Score struct {
 func (x Score) Compare(y Score) int {
 	return cmp.Or(
 		cmp.Compare(x.Violated, y.Violated),
-		cmp.Compare(x.Excess, y.Excess),
+		compareExcess(x.Excess, y.Excess),
 		cmp.Compare(x.TableExcess, y.TableExcess),
 		cmp.Compare(x.Objective, y.Objective),
 		cmp.Compare(x.Table, y.Table),
 		cmp.Compare(x.Moves, y.Moves),
 		cmp.Compare(x.Theta, y.Theta),
 	)
+}
+
+// compareExcess compares relative excesses under the tolerance that decides whether a
+// load is within its bound: what rounding makes of one and the same load decides nothing.
+func compareExcess(x, y float64) int {
+	if max(x, y) <= min(x, y)+float64(exact.Tolerance*(1+min(x, y))) {
+		return 0
+	}
+	return cmp.Compare(x, y)
 }
 
 // Tally is what the score of an assignment is made of. The score's first part is
@@ -180,6 +189,13 @@ func (p *Problem) Affordable(state, keys int64) bool {
 // Weight is what moving one unit of the item adds to the objective: S(k)+o.
 func (p *Problem) Weight(item int32) float64 {
 	return p.State.Float(p.State.Fixed(p.Items.StateOf(int(item)))) + p.Goal.KeyOverhead
+}
+
+// WeightBelow is at most what moving one unit of the item adds to the objective, to which
+// [Problem.Weight] may add what rounding to fixed point does.
+func (p *Problem) WeightBelow(item int32) float64 {
+	state := p.Items.StateOf(int(item))
+	return min(state, p.State.FloatBelow(p.State.Floor(state))) + p.Goal.KeyOverhead
 }
 
 // UnitWeight is the scale of weights: a power of two that brings them all below 1,

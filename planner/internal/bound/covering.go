@@ -111,7 +111,7 @@ func (o *CoveringRelaxation) part(first, end int) coveringPart {
 		cost, units, d := p.Cost.Fixed(s.Cost[i]), s.UnitsOf(i), s.Current[i]
 		if !o.looked[d] && d == s.Home[i] && p.IsLive[d] && cost <= o.X.least && o.y.Load[d] == 0 {
 			if cost > 0 && !p.IsHot(i) { // then leaving costs at least what it weighs
-				q.ratio[d] = min(q.ratio[d], o.X.UnitWeight*p.Weight(int32(i))/float64(cost))
+				q.ratio[d] = min(q.ratio[d], o.X.UnitWeight*p.WeightBelow(int32(i))/float64(cost))
 			}
 			continue
 		}

@@ -128,7 +128,7 @@ func (o *CoveringRelaxation) entriesOver(n *CoveringNode) float64 {
 		}
 		k := o.X.ChoiceOf(i)
 		_, home, away := k.Costs(&o.y, o.receivers)
-		over += float64(units) * (b2f(home >= away) - b2f(k.entry))
+		over += float64(float64(units) * (b2f(home >= away) - b2f(k.entry)))
 	}
 	return over
 }

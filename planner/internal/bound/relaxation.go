@@ -67,7 +67,7 @@ func newRelaxation(p *assign.Problem) *Relaxation {
 		}
 		x.load[from] -= cost
 		x.load[h.To] += cost
-		x.hot += float64(x.UnitWeight * p.Weight(h.Item) * float64(h.Count))
+		x.hot += float64(x.UnitWeight * p.WeightBelow(h.Item) * float64(h.Count))
 		if from != p.Items.Home[h.Item] {
 			entries -= h.Count
 		}
@@ -101,7 +101,8 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 	cost := p.Cost.Fixed(p.Items.Cost[item])
 	from, home := p.Items.Current[item], p.Items.Home[item]
 	k := Choice{
-		Cost: x.UnitCost * float64(cost), Weight: x.UnitWeight * p.Weight(int32(item)), units: float64(p.Items.UnitsOf(item)),
+		Cost: x.UnitCost * float64(cost), Weight: x.UnitWeight * p.WeightBelow(int32(item)),
+		units: float64(p.Items.UnitsOf(item)),
 		from: from, Home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
 	}
 	k.must = !p.IsLive[from]
