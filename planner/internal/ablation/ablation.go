@@ -22,7 +22,6 @@ const (
 	Pairs           Component = "pairs"  // one key for two
 	Penalties       Component = "adaptive penalties"
 	Perturbations   Component = "perturbations"
-	Undershoot      Component = "undershoot"       // another start below the table limit
 	LeastTable      Component = "least table"      // another start from the fewest entries
 	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
 )
@@ -30,7 +29,7 @@ const (
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	Chains, Pairs, Penalties, Perturbations, Undershoot, LeastTable, RedundantChecks,
+	Chains, Pairs, Penalties, Perturbations, LeastTable, RedundantChecks,
 }
 
 var without atomic.Pointer[Component]

@@ -119,29 +119,30 @@ func (o *CoveringRelaxation) part(first, end int) coveringPart {
 			continue
 		}
 		k := o.X.ChoiceOf(i)
-		r := o.toLeave(&k)
-		switch {
-		case k.must && math.IsInf(r, 1):
-			q.barred = true
-		case k.must:
-			q.free.add(k.units*r, k.units*math.Abs(r))
-			q.leaving[k.from] += cost * units
-			q.gone = append(q.gone, k.item)
-			if s.Units == nil && cost > 0 {
-				q.forced = append(q.forced, k.item)
-			}
-		case r < 0 && (cost == 0 || !o.looked[k.from]): // it leaves in any case
-			q.free.add(k.units*r, k.units*-r)
-			q.leaving[k.from] += cost * units
-			q.gone = append(q.gone, k.item)
-		case cost > 0 && !math.IsInf(r, 1):
-			q.ratio[k.from] = min(q.ratio[k.from], max(0, r/float64(cost)))
-			if o.looked[k.from] {
-				q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], &k, cost, r)
-			}
-		}
+		o.sort(&q, &k, cost, units)
 	}
 	return q
+}
+
+// sort notes whether a key leaves in any case, or is one that may.
+func (o *CoveringRelaxation) sort(q *coveringPart, k *Choice, cost, units int64) {
+	r := o.toLeave(k)
+	switch {
+	case k.must && math.IsInf(r, 1):
+		q.barred = true
+	case k.must || r < 0 && (cost == 0 || !o.looked[k.from]): // it leaves in any case
+		q.free.add(k.units*r, k.units*math.Abs(r))
+		q.leaving[k.from] += cost * units
+		q.gone = append(q.gone, k.item)
+		if k.must && o.Item == nil && cost > 0 {
+			q.forced = append(q.forced, k.item)
+		}
+	case cost > 0 && !math.IsInf(r, 1):
+		q.ratio[k.from] = min(q.ratio[k.from], max(0, r/float64(cost)))
+		if o.looked[k.from] {
+			q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], k, cost, r)
+		}
+	}
 }
 
 // take adds a part. Leavers of items with counts get their ids here.

@@ -103,7 +103,7 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 	k := Choice{
 		Cost: x.UnitCost * float64(cost), Weight: x.UnitWeight * p.WeightBelow(int32(item)),
 		units: float64(p.Items.UnitsOf(item)),
-		from: from, Home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
+		from:  from, Home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
 	}
 	k.must = !p.IsLive[from]
 	if cost > x.least {

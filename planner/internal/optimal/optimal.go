@@ -38,33 +38,7 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 	}
 	b.proof = bound.NewProof(p, tight)
 	f := b.proof
-	if f.Root.Y.Table == 0 {
-		f.DemandWhole() // the instances are knapsacks of their own
-	}
-	if !b.closed() {
-		b.tryWhole()
-	}
-	for i := range b.effort.roundings {
-		if i == 0 && f.Whole != nil && p.Items.Len() > bound.ManyItems {
-			continue // without a price of entries it could only do worse
-		}
-		if i == 1 && tight && !b.closed() {
-			f.Branch()
-		}
-		at := max(0, i-1) // the root first, then its parts
-		if at >= len(f.Open) || b.closed() {
-			break
-		}
-		n := &f.Open[at]
-		b.try(Round(p, f.Relaxation, n), &n.Y)
-	}
-	if f.Whole == nil && !b.closed() {
-		f.DemandWhole()
-		b.tryWhole()
-	}
-	if !b.closed() && b.justAboveTable() && !ablation.Off(ablation.Undershoot) {
-		b.Offer(b.undershoot(b.Score.TableExcess))
-	}
+	b.follow(tight)
 	if p.Concurrent() {
 		b.compete(found(), r.MinMig)
 	}
@@ -78,6 +52,36 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		saveEntries(b.Best)
 	}
 	return b.Best, f
+}
+
+// follow makes assignments of what the proof came to: of whole keys, of the prices at the
+// root and of those of its parts.
+func (b *primal) follow(tight bool) {
+	f := b.proof
+	if f.Root.Y.Table == 0 {
+		f.DemandWhole() // the instances are knapsacks of their own
+	}
+	if !b.closed() {
+		b.tryWhole()
+	}
+	for i := range b.effort.roundings {
+		if i == 0 && f.Whole != nil && b.p.Items.Len() > bound.ManyItems {
+			continue // without a price of entries it could only do worse
+		}
+		if i == 1 && tight && !b.closed() {
+			f.Branch()
+		}
+		at := max(0, i-1) // the root first, then its parts
+		if at >= len(f.Open) || b.closed() {
+			break
+		}
+		n := &f.Open[at]
+		b.try(Round(b.p, f.Relaxation, n), &n.Y)
+	}
+	if f.Whole == nil && !b.closed() {
+		f.DemandWhole()
+		b.tryWhole()
+	}
 }
 
 // primal looks for assignments, led by a proof.
@@ -100,12 +104,6 @@ func (b *primal) closed() bool {
 
 func (b *primal) good(sc assign.Score) bool {
 	return sc.Violated == 0 && sc.Objective <= b.closeEnough()
-}
-
-// justAboveTable reports whether nothing but the table limit is violated, by little.
-func (b *primal) justAboveTable() bool {
-	return b.Best != nil && b.Score.Violated == 1 && 0 < b.Score.TableExcess &&
-		b.Score.TableExcess < 1+*b.p.Goal.TableLimit/justAbove
 }
 
 // try improves an assignment by local search, if that is needed.
@@ -174,25 +172,6 @@ func start(p *assign.Problem, algorithms ...func(*assign.Problem) *assign.Assign
 	}
 }
 
-// undershoot plans for a table limit that is lower by a few entries more than a
-// plan had too many, and improves that plan under the true one.
-func (b *primal) undershoot(excess int64) *assign.Assignment {
-	q := *b.p
-	q.Goal.TableLimit = new(max(0, *b.p.Goal.TableLimit-2*excess))
-	f := bound.NewProof(&q, false)
-	if f.Infeasible() {
-		return nil
-	}
-	a := Round(&q, f.Relaxation, &f.Root)
-	if a == nil {
-		return nil
-	}
-	b.improve(a, f.Relaxation, &f.Root.Y)
-	a = adopt(b.p, a)
-	b.improve(a, b.proof.Relaxation, &b.proof.Root.Y)
-	return a
-}
-
 // saveEntries sends pieces that move anyway to their hash instances, if there is
 // room, the lightest first.
 func saveEntries(a *assign.Assignment) {
@@ -219,7 +198,6 @@ const (
 	certainly   = 2              // times the price of its load is no reason for a key to leave, then it stays
 	searchSize  = 4096           // pieces that the local search looks at
 	wideGap     = 1.1            // times the bound: worth another start
-	justAbove   = 50             // a table above its limit by less than a 50th of it is worth another start
 	// Gaps that end the search, the latter on inputs of few keys.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 )

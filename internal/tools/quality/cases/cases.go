@@ -125,7 +125,7 @@ func (s Setting) Name() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	operator := fmt.Sprintf("instances=%d/theta=%s/table=%d", s.Instances, number(s.ThetaMax), s.TableLimit)
 	if s.Family != "" {
-		return fmt.Sprintf("family=%s/seed=%d/keys=%d/%s", s.Family, s.Seed, s.Keys, operator)
+		return fmt.Sprintf("family=%s/seed=%d", s.Family, s.Seed)
 	}
 	if s.Stream != "" {
 		return "stream=" + s.Stream + "/" + operator
