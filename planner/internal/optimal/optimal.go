@@ -49,6 +49,7 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		b.Offer(b.smallTable(r))
 	}
 	if b.Score.Violated == 0 {
+		undoMoves(b.Best)
 		saveEntries(b.Best)
 	}
 	return b.Best, f
@@ -170,6 +171,48 @@ func start(p *assign.Problem, algorithms ...func(*assign.Problem) *assign.Assign
 		}
 		return found
 	}
+}
+
+// undoMoves takes back, the heaviest first, what moves although all limits hold without
+// that. The local search, which sees to that as well, does not know all pieces.
+func undoMoves(a *assign.Assignment) {
+	p := a.Problem
+	moved := movedPieces(a, func(piece, item int32) uint64 {
+		return assign.Descending(p.Weight(item) * float64(a.Count(piece)))
+	})
+	slices.SortFunc(moved, a.CompareChunks)
+	table := a.Tally().Table
+	for _, x := range moved {
+		item, home, units := a.Item(x.Piece), a.Hash(x.Piece), a.Count(x.Piece)
+		from := p.Items.Current[item]
+		after := table
+		if from != home {
+			after += units
+		}
+		if a.At[x.Piece] != home {
+			after -= units
+		}
+		fits := a.Load[from]+a.UnitCost(x.Piece)*units <= p.Limit[from] && p.TableExcess(after) == 0
+		if fits && (p.Weight(item) > 0 || after <= table) { // else an entry is worth more than the move
+			table = after
+			a.Move(x.Piece, from)
+		}
+	}
+}
+
+// movedPieces are those that could be back where they were.
+func movedPieces(a *assign.Assignment, rank func(piece, item int32) uint64) []assign.Ranked {
+	p := a.Problem
+	var moved []assign.Ranked
+	for piece, d := range a.At {
+		piece := int32(piece)
+		item := a.Item(piece)
+		from := p.Items.Current[item]
+		if d != from && p.IsLive[from] && !p.IsHot(int(item)) && a.Count(piece) > 0 {
+			moved = append(moved, a.RankedPiece(piece, rank(piece, item)))
+		}
+	}
+	return moved
 }
 
 // saveEntries sends pieces that move anyway to their hash instances, if there is

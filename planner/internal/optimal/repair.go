@@ -84,14 +84,7 @@ func takeBack(a *assign.Assignment) {
 	if p.Affordable(total.State, total.Moves) {
 		return
 	}
-	var moved []assign.Ranked
-	for piece, d := range a.At {
-		item := int(a.Item(int32(piece)))
-		from := p.Items.Current[item]
-		if d != from && p.IsLive[from] && !p.IsHot(item) {
-			moved = append(moved, a.RankedPiece(int32(piece), assign.Descending(p.Items.StateOf(item))))
-		}
-	}
+	moved := movedPieces(a, func(_, item int32) uint64 { return assign.Descending(p.Items.StateOf(int(item))) })
 	order := assign.NewLazyOrder(moved, p.Items, a.ItemOf)
 	for e := range order.All() {
 		if p.Affordable(total.State, total.Moves) {
