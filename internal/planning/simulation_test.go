@@ -221,8 +221,8 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 			return
 		}
 		tells = tells && missing == planning.MissingFail
-		for _, at := range st.strays { // one that was removed says nothing
-			tells = tells && slices.Contains(instancesOf(view), at)
+		for _, at := range slices.Concat(st.Instance, slices.Collect(maps.Values(st.strays))) {
+			tells = tells && slices.Contains(instancesOf(view), at) // one that was removed says nothing
 		}
 		in.Statistics = &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: st.Interval}
