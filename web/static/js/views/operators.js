@@ -252,7 +252,7 @@ function LastPlan({ of: o }) {
       ${' '}<${Status} status=${plan.status} />${' '}
       <span class="muted">
         ${
-          plan.status === 'proposed' && plan.expires_at
+          ['proposed', 'approved'].includes(plan.status) && plan.expires_at
             ? html`expires <${Time} at=${plan.expires_at} brief />`
             : html`<${Time} at=${plan.created_at} brief />`
         }

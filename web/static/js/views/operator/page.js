@@ -122,8 +122,8 @@ function Now({ operator: o, plan: known }) {
       ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.
     </p>
     ${
-      o.current_plan_status === 'proposed' &&
       plan?.expires_at &&
+      ['proposed', 'approved'].includes(plan.status) &&
       html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`
     }
     ${plan && html`<${Does} plan=${plan} />`}

@@ -45,6 +45,7 @@ const standings = {
     `,
   approved: (plan) => html`
     ${`Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`}
+    ${plan.expires_at && html`Unless it is started, <${Countdown} until=${plan.expires_at} />.`}
     ${plan.limits_changed && html`<strong class="toned bad">${' '}It cannot be started as it is.</strong>`}
   `,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,
@@ -57,7 +58,7 @@ const standings = {
     plan.superseded_by
       ? html`<a href=${link(['plans', plan.superseded_by])}>A newer plan</a> took its place.`
       : 'The routing table became another one, so it was given up.',
-  expired: (plan) => html`Nobody approved it before <${Time} at=${plan.expires_at} />.`,
+  expired: (plan) => html`Nobody approved or started it before <${Time} at=${plan.expires_at} />.`,
 }
 
 /**
