@@ -14,13 +14,13 @@ type WholeKeys struct {
 	Leaf       *CoveringNode
 	price      float64
 	value      float64 // no plan costs less, scaled
-	slope      float64 // by how much the table exceeds its limit
+	slope      float64 // by how many entries the table exceeds its limit; 0 where nobody asks
 }
 
 // search searches a covering relaxation.
 func (o *CoveringRelaxation) search(root *CoveringNode) *WholeKeys {
 	leaf, value := o.Search(root)
-	return &WholeKeys{o, leaf, o.y.Table, value, o.entriesOver(leaf)}
+	return &WholeKeys{Relaxation: o, Leaf: leaf, price: o.y.Table, value: value}
 }
 
 const (
@@ -33,20 +33,27 @@ const (
 // priceEntries looks for the price of an entry under which whole keys cost most, where
 // the lines cross that support the cost at a lower and at a higher price (Kelley 1960).
 // The prices that maximise the Lagrangian need not be good ones here: that divides the
-// heavy keys of which few instances have to shed one, so that entries seem to suffice.
-func (f *Proof) priceEntries() {
+// heavy keys of which few instances have to shed one, so that entries seem to suffice. It
+// returns what whole keys come to under a price that makes them keep to the table limit;
+// nil where it did not look for one.
+func (f *Proof) priceEntries() (lean *WholeKeys) {
 	x := f.Relaxation
 	if !x.Limited || x.Problem.Items.Len() > ManyItems || ablation.Off(ablation.EntryPrices) {
-		return
+		return nil
 	}
+	f.Whole.slope = f.Whole.Relaxation.entriesOver(f.Whole.Leaf)
 	left := entryPriceWork * f.wholeWork()
 	at := func(price float64) *WholeKeys {
+		if left <= 0 || x.Problem.Stopped() {
+			return nil
+		}
 		o := x.NewCovering(&Prices{make([]float64, len(x.excess)), price}, min(left, f.wholeWork()))
-		if o == nil || left <= 0 || x.Problem.Stopped() {
+		if o == nil {
 			return nil
 		}
 		granted := o.work
 		w := o.search(o.Root())
+		w.slope = o.entriesOver(w.Leaf)
 		left -= granted - o.work + x.Problem.Items.Len()/itemsPerMember
 		f.keep(w)
 		return w
@@ -54,24 +61,25 @@ func (f *Proof) priceEntries() {
 	low, high := f.bracket(at)
 	for range entryPrices {
 		if low == nil || high == nil {
-			return
+			return lean
 		}
-		f.Lean = high
+		lean = high
 		cross := (high.value - low.value + float64(low.slope*low.price) - float64(high.slope*high.price)) /
 			(low.slope - high.slope)
 		if !(cross > low.price && cross < high.price) {
-			return
+			return lean
 		}
 		most := low.value + float64(low.slope*(cross-low.price))
 		switch mid := at(cross); {
 		case mid == nil || mid.value >= most*(1-entryPriceClose):
-			return
+			return lean
 		case mid.slope > 0:
 			low = mid
 		default:
 			high = mid
 		}
 	}
+	return lean
 }
 
 // bracket finds a price under which whole keys need too many entries and one under which

@@ -22,7 +22,6 @@ type Proof struct {
 	Entries  float64    // no plan has fewer; 0 where that was not looked at
 	integral bool       // every objective is a whole number
 	Whole    *WholeKeys // of the greatest cost; nil where whole keys were not looked at
-	Lean     *WholeKeys // the table keeps to its limit there; nil where that was not looked for
 	// Starts are worth to be made plans of, the most promising first.
 	Starts []*WholeKeys
 }
@@ -126,9 +125,9 @@ func (f *Proof) DemandWhole() {
 	}
 	first := best.search(start)
 	f.keep(first)
-	f.priceEntries()
+	lean := f.priceEntries()
 	f.Starts = []*WholeKeys{f.Whole}
-	for _, w := range []*WholeKeys{f.Lean, first} {
+	for _, w := range []*WholeKeys{lean, first} {
 		if w != nil && !slices.Contains(f.Starts, w) {
 			f.Starts = append(f.Starts, w)
 		}
