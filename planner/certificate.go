@@ -3,7 +3,10 @@ package planner
 import (
 	"math"
 
+	"plannerd/internal/exact"
+	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/optimal"
 )
 
 // certify proves how good any plan of p can be, and uses what is proven already.
@@ -51,9 +54,63 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		return
 	}
 	c.Infeasible = true
-	table, theta := x.Shortfall()
-	c.Unmet = append(c.Unmet[:0], Unmet{ConstraintTheta, f.o.ThetaMax, max(theta, forced)})
-	if f.o.TableLimit != nil && !math.IsInf(x.Entries, 1) {
-		c.Unmet = append(c.Unmet, Unmet{ConstraintTable, float64(*f.o.TableLimit), table})
+	c.Unmet = f.unmet(x)
+}
+
+// unmet are the constraints of an infeasible problem that could give way.
+func (f *finisher) unmet(x *bound.Proof) []Unmet {
+	limit := f.p.Goal.TableLimit
+	if limit == nil {
+		return []Unmet{f.leastTheta(f.p, x)}
 	}
+	table := Unmet{ConstraintTable, float64(*limit), x.LeastTable()}
+	fewest := float64(bound.FewestEntries(f.p))
+	fits, never := f.withoutTableLimit(table.AtLeast)
+	if fewest <= table.Limit { // θ can give way
+		list := []Unmet{f.leastTheta(f.p, x)}
+		if fits {
+			list = append(list, table)
+		}
+		return list
+	}
+	if !fits {
+		table.AtLeast = fewest
+	}
+	if !never {
+		return []Unmet{table}
+	}
+	q := *f.p // both have to give way
+	q.Goal.TableLimit = nil
+	return []Unmet{f.leastTheta(&q, nil), table}
+}
+
+// withoutTableLimit reports whether some plan keeps to the load limits, and whether it is
+// proven that none does, whatever its table. No plan that does has a smaller table than
+// least.
+func (f *finisher) withoutTableLimit(least float64) (fits, never bool) {
+	if math.IsInf(least, 1) || f.a.WithinLimits() {
+		return !math.IsInf(least, 1), math.IsInf(least, 1)
+	}
+	q := *f.p
+	q.Goal.TableLimit, q.Meter = nil, &assign.Meter{Stop: f.p.Meter.Stop}
+	a, known := optimally(&q, f.o)
+	return a != nil && a.WithinLimits(), known.Proof.Infeasible()
+}
+
+// leastTheta is what θ comes to at least, for plans within the table limit of p, in
+// which θ_max cannot be met. The proof, if any, is of p.
+func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
+	least := f.o.ThetaMax + float64(exact.Tolerance/2*(1+f.o.ThetaMax)) // as θ_max is missed in spite of the tolerance
+	least = max(least, optimal.ForcedTheta(p))
+	if x != nil && len(p.Hot) == 0 {
+		least = max(least, x.LeastTheta())
+	}
+	if p.Items.Len() <= bound.FewItems {
+		reached := math.Inf(1)
+		if p.TableExcess(f.plan.TableAfter) == 0 {
+			reached = f.plan.Theta.After
+		}
+		least = max(least, optimal.ProveTheta(p, reached))
+	}
+	return Unmet{ConstraintTheta, f.o.ThetaMax, least}
 }

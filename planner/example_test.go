@@ -165,10 +165,10 @@ func ExampleCertificate() {
 	}
 	fmt.Println("infeasible:", p.Certificate.Infeasible)
 	for _, u := range p.Certificate.Unmet {
-		fmt.Printf("%s %g: at least %g\n", u.Constraint, u.Limit, u.AtLeast)
+		fmt.Printf("%s %g: at least %.4g\n", u.Constraint, u.Limit, u.AtLeast)
 	}
 	// Output:
 	// infeasible: true
-	// theta_max 0: at least 0.2176483368254141
-	// table_limit 0: at least 1
+	// theta_max 0: at least 0.3
+	// table_limit 0: at least 2
 }

@@ -117,8 +117,8 @@ func judgeGap(c *planner.Certificate, objective float64, met bool) error {
 	return nil
 }
 
-// judgeUnmet checks that each constraint said to be unmet cannot be met, and
-// that none comes with less than said.
+// judgeUnmet checks that the constraints said to be unmet are those that could give
+// way, and that none comes with less than said.
 func (y *truth) judgeUnmet(p *planner.Plan) error {
 	c, o := p.Certificate, y.c.Options
 	hot := len(p.HotKeys) > 0
@@ -127,31 +127,51 @@ func (y *truth) judgeUnmet(p *planner.Plan) error {
 		return fmt.Errorf("no constraint unmet, infeasible %t, %d hot keys", c.Infeasible, len(p.HotKeys))
 	case len(c.Unmet) > 0 && !c.Infeasible && !hot:
 		return fmt.Errorf("unmet %+v though neither infeasible nor hot", c.Unmet)
+	case len(c.Unmet) == 0:
+		return nil
 	}
-	seen := map[planner.Constraint]bool{}
-	for _, u := range c.Unmet {
-		if seen[u.Constraint] {
-			return fmt.Errorf("%s unmet twice", u.Constraint)
+	possible, alone := y.leastOf(c.Infeasible)
+	for i, u := range c.Unmet {
+		least, ok := possible[u.Constraint]
+		if !ok || i > 0 && u.Constraint == c.Unmet[0].Constraint {
+			return fmt.Errorf("unmet %+v, but no value of %s helps, or it is named twice", c.Unmet, u.Constraint)
 		}
-		seen[u.Constraint] = true
-		var limit, least, noise float64
-		switch {
-		case u.Constraint == planner.ConstraintTheta:
-			limit, least = o.ThetaMax, plannertest.LeastTheta(y.s, o)
-			noise = 1e-12 * (1 + least) // θ is a difference to 1
-		case u.Constraint == planner.ConstraintTable && o.TableLimit != nil:
-			limit, least = float64(*o.TableLimit), math.Inf(1)
-			if size, ok := plannertest.LeastTable(y.s, o); ok {
-				least = float64(size)
-			}
-		default:
-			return fmt.Errorf("unmet %+v is no constraint of the case", u)
+		limit, noise := o.ThetaMax, 1e-12*(1+least) // θ is a difference to 1
+		if u.Constraint == planner.ConstraintTable {
+			limit, noise = float64(*o.TableLimit), 0
 		}
 		if err := judgeLeast(u, limit, least, noise); err != nil {
 			return err
 		}
 	}
+	if _, helps := possible[planner.ConstraintTheta]; helps && alone && c.Unmet[0].Constraint != planner.ConstraintTheta {
+		return fmt.Errorf("unmet %+v, but θ could give way", c.Unmet)
+	}
 	return nil
+}
+
+// leastOf are the constraints that could give way, each with the least that plans
+// come with which meet the others; where none could on its own, all, with the least
+// that any plan comes with. Of what is feasible but for hot keys it is θ alone.
+func (y *truth) leastOf(infeasible bool) (least map[planner.Constraint]float64, alone bool) {
+	o := y.c.Options
+	least = map[planner.Constraint]float64{}
+	if theta := plannertest.LeastTheta(y.s, o); !math.IsInf(theta, 1) {
+		least[planner.ConstraintTheta] = theta
+	}
+	if !infeasible || o.TableLimit == nil {
+		return least, true
+	}
+	if size, ok := plannertest.LeastTable(y.s, o); ok {
+		least[planner.ConstraintTable] = float64(size)
+	}
+	if len(least) > 0 {
+		return least, true
+	}
+	o.TableLimit = nil
+	least[planner.ConstraintTheta] = plannertest.LeastTheta(y.s, o)
+	least[planner.ConstraintTable] = float64(plannertest.FewestEntries(y.s))
+	return least, false
 }
 
 // judgeLeast checks an unmet constraint, least being what plans that meet the
@@ -160,7 +180,7 @@ func judgeLeast(u planner.Unmet, limit, least, noise float64) error {
 	switch {
 	case u.Limit != limit:
 		return fmt.Errorf("limit of unmet %+v, want %v", u, limit)
-	case !(u.AtLeast >= u.Limit) || math.IsInf(u.AtLeast, 0):
+	case !(u.AtLeast > u.Limit) || math.IsInf(u.AtLeast, 0):
 		return fmt.Errorf("unmet %+v could be met", u)
 	case u.AtLeast > least+noise:
 		return fmt.Errorf("unmet %+v, but %v is possible", u, least)
@@ -254,6 +274,9 @@ func TestCertificateOracle(t *testing.T) {
 	if y.cases >= 1000 && (y.feasible < y.cases/2 || y.priced < y.feasible/2 || y.infeasible < y.cases/50) {
 		t.Error("too few of the cases are feasible, not for free, or infeasible")
 	}
+	if y.named < y.helps*99/100 || y.close < y.named*85/100 {
+		t.Errorf("unmet names %d of %d constraints that could give way, %d with the least value", y.named, y.helps, y.close)
+	}
 	if y.reached < y.feasible*95/100 {
 		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 95 %%", y.reached, y.feasible)
 	}
@@ -287,6 +310,8 @@ func optimalIsBest(x *truth) error {
 type tally struct {
 	cases, feasible, priced, infeasible int
 	reached                             int // optima by strategy optimal
+	helps, named                        int // constraints that could give way, and those said to be unmet
+	close                               int // of the latter, those within 1 % of the least, θ counted from −1
 	bounds                              [2]struct {
 		exact, infeasible int
 		ratio             float64 // bound / optimum, summed
@@ -300,6 +325,7 @@ func (y *tally) add(x *truth, p *planner.Plan, level planner.CertificateLevel) {
 		b = &y.bounds[1]
 	} else {
 		y.count(x, p)
+		y.countUnmet(x, p.Certificate)
 	}
 	if p.Certificate.Infeasible {
 		b.infeasible++
@@ -308,6 +334,20 @@ func (y *tally) add(x *truth, p *planner.Plan, level planner.CertificateLevel) {
 		b.ratio += min(1, p.Certificate.LowerBound/x.best.Objective)
 		if !above(x.best.Objective, p.Certificate.LowerBound*(1+1e-6), x.noise) {
 			b.exact++
+		}
+	}
+}
+
+func (y *tally) countUnmet(x *truth, c *planner.Certificate) {
+	if !c.Infeasible {
+		return
+	}
+	possible, _ := x.leastOf(true)
+	y.helps += len(possible)
+	for _, u := range c.Unmet {
+		y.named++
+		if least := possible[u.Constraint]; 1+least <= (1+u.AtLeast)*1.01 {
+			y.close++
 		}
 	}
 }
@@ -335,6 +375,8 @@ func (y *tally) String() string {
 		share(y.priced, y.feasible))
 	fmt.Fprintf(&b, "optimal reaches the optimum in %d of %d feasible cases (%.2f %%)\n", y.reached, y.feasible,
 		share(y.reached, y.feasible))
+	fmt.Fprintf(&b, "unmet names %d of %d constraints that could give way, %d with about the least value\n", y.named,
+		y.helps, y.close)
 	for i, level := range levels {
 		v := y.bounds[i]
 		fmt.Fprintf(&b, "certificate %-5s: bound / optimum %.4f on average, the optimum itself in %.1f %%; %.1f %% of the "+

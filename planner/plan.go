@@ -101,9 +101,10 @@ type Certificate struct {
 	Gap *float64
 	// Infeasible: it is proven that no plan meets every constraint.
 	Infeasible bool
-	// Unmet are the constraints that cannot be met, as far as that is proven: one
-	// for each that could give way to let the others hold. Empty when some plan may
-	// meet them all and no key is hot.
+	// Unmet are the constraints that could give way: each that, if its limit were
+	// another and the others stayed, some plan would meet with all others. Where that is
+	// true of none, it has all of which it is proven that they must give way, together.
+	// Empty when some plan may meet them all and no key is hot.
 	Unmet []Unmet
 }
 
@@ -111,8 +112,9 @@ type Certificate struct {
 type Unmet struct {
 	Constraint Constraint `json:"constraint"`
 	Limit      float64    `json:"limit"` // what was asked for
-	// AtLeast is proven: no plan that meets the others comes with less. A θ, a
-	// number of table entries, or an amount in the unit of the migration limit.
+	// AtLeast is proven: no plan that meets the others comes with less. It is above
+	// Limit. A θ, a number of table entries, or an amount in the unit of the migration
+	// limit.
 	AtLeast float64 `json:"at_least"`
 }
 

@@ -1084,7 +1084,7 @@ type Certificate struct {
 	// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
 	Scope CertificateScope `json:"scope"`
 
-	// Unmet The constraints that cannot be met, as far as that is proven, one for each that could give way to let the others hold. Empty when some plan may meet them all and no key is hot.
+	// Unmet The constraints that could give way: each that, if its limit were another and the others stayed, some plan would meet with all others. Where that is true of none, all of which it is proven that they must give way, together: a table that is too small for the keys that have to have an entry, and loads that no table makes possible. Empty when some plan may meet all constraints and no key is hot.
 	Unmet []Unmet `json:"unmet"`
 }
 
@@ -2976,7 +2976,7 @@ type Underload = Comparison
 
 // Unmet A constraint that no plan meets which meets all others.
 type Unmet struct {
-	// AtLeast No plan that meets the others comes with less: a θ, a number of table entries, or an amount in the unit of the migration limit.
+	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ, a number of table entries, or an amount in the unit of the migration limit.
 	AtLeast float64 `json:"at_least"`
 
 	// Constraint Which parameter.

@@ -63,7 +63,7 @@ func certificateText(p *planner.Plan) string {
 	for i, u := range c.Unmet {
 		begin := "With the other limits kept, "
 		if i > 0 {
-			begin = "Or else, "
+			begin = "Likewise, "
 		}
 		s = append(s, begin+unmetText(p.Options, u)+".")
 	}

@@ -173,7 +173,7 @@ func TestCertificateText(t *testing.T) {
 		"Proven: any plan within all limits has a θ of at least 0.0500; this one has 0.0600, 20.00 % more.": {
 			Certificate: &planner.Certificate{LowerBound: 0.05, Gap: number(0.2)}, Theta: planner.Comparison{After: 0.06},
 			Options: planner.Options{Objective: planner.MinImbalance, MigrationLimit: limit}},
-		"Proven: no plan meets all limits. With the other limits kept, θ is at least 0.1000 (θ_max is 0.08). Or else, the " +
+		"Proven: no plan meets all limits. With the other limits kept, θ is at least 0.1000 (θ_max is 0.08). Likewise, the " +
 			"routing table has at least 12 entries (its limit is 3).": {
 			Certificate: &planner.Certificate{Infeasible: true, Unmet: []planner.Unmet{
 				{Constraint: planner.ConstraintTheta, Limit: 0.08, AtLeast: 0.1},

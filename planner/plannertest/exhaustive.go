@@ -27,15 +27,34 @@ func Optimum(s *planner.Snapshot, o planner.Options) (Assignment, Score) {
 }
 
 // LeastTheta is the least θ of any assignment within the table limit, whatever
-// the loads and what it moves; +∞ if there is none. Hot keys stay where the
-// rules put them.
+// the loads and what it moves; +∞ if there is none. Keys that are hot may be
+// anywhere: under that θ they would not be hot.
 func LeastTheta(s *planner.Snapshot, o planner.Options) float64 {
-	m := newModel(s, o)
+	m := newModel(s, anywhere(o))
 	best := math.Inf(1)
 	m.enumerate(func(p *partial) bool {
 		return p.tableExcess() > 0 || p.theta() >= best
 	}, func(p *partial) { best = p.theta() })
 	return best
+}
+
+// anywhere are options under which no key is hot, and which ask for nothing but the
+// table limit.
+func anywhere(o planner.Options) planner.Options {
+	return planner.Options{
+		Objective: planner.MinImbalance, MigrationLimit: &planner.MigrationLimit{}, TableLimit: o.TableLimit,
+	}
+}
+
+// FewestEntries is the size of the smallest table of any assignment, whatever else.
+func FewestEntries(s *planner.Snapshot) int64 {
+	n := newModel(s, anywhere(planner.Options{})).retained
+	for i, d := range s.Hash {
+		if !s.Instances[d].Live() {
+			n += count(s, i)
+		}
+	}
+	return n
 }
 
 // LeastTable is the size of the smallest table of any assignment that meets all

@@ -56,24 +56,31 @@ func TestSearchesAreExhaustive(t *testing.T) {
 		s := c.Snapshot()
 		m := newModel(s, c.Options)
 		var best *Score
-		leastTheta, leastTable := math.Inf(1), int64(math.MaxInt64)
+		leastTheta, leastTable, fewest := math.Inf(1), int64(math.MaxInt64), int64(math.MaxInt64)
 		everyAssignment(m, func(a Assignment) {
 			sc := m.score(a)
 			if best == nil || sc.Compare(*best) < 0 {
 				best = &sc
 			}
-			if sc.TableExcess == 0 {
-				leastTheta = min(leastTheta, sc.Theta)
-			}
 			if sc.Excess == 0 {
 				leastTable = min(leastTable, sc.Table)
 			}
+		})
+		everyAssignment(newModel(s, anywhere(c.Options)), func(a Assignment) {
+			sc := m.score(a)
+			if sc.TableExcess == 0 {
+				leastTheta = min(leastTheta, sc.Theta)
+			}
+			fewest = min(fewest, sc.Table)
 		})
 		if a, got := Optimum(s, c.Options); got != *best || m.score(a) != got {
 			t.Fatalf("optimum %+v, want %+v\n%s", got, *best, c)
 		}
 		if got := LeastTheta(s, c.Options); !alike(got, leastTheta) {
 			t.Fatalf("least θ %v, want %v\n%s", got, leastTheta, c)
+		}
+		if got := FewestEntries(s); got != fewest {
+			t.Fatalf("fewest entries %v, want %v\n%s", got, fewest, c)
 		}
 		if got, ok := LeastTable(s, c.Options); got != leastTable || ok != (leastTable < math.MaxInt64) {
 			t.Fatalf("least table %v, want %v\n%s", got, leastTable, c)

@@ -17,6 +17,18 @@ func otherEntries(p *assign.Problem) int64 {
 	return n
 }
 
+// FewestEntries is how many entries every plan has, whatever the loads: those of keys
+// that cannot be at home, and of keys that the statistics do not name.
+func FewestEntries(p *assign.Problem) int64 {
+	n := p.Retained
+	for i, d := range p.Items.Home {
+		if !p.IsLive[d] {
+			n += p.Items.UnitsOf(i)
+		}
+	}
+	return n
+}
+
 // leastEntries is a table size that no plan stays below which keeps to the load
 // limits; +∞ if none does.
 func leastEntries(p *assign.Problem, tight bool) float64 {

@@ -307,32 +307,48 @@ func wholeWeights(p *assign.Problem) bool {
 // ray scales prices until the weights hardly count beside them.
 const ray = 1 << 20
 
-// Shortfall returns, for a problem that is infeasible, a table size and a θ that
-// no plan stays below which meets the other constraint: every plan's objective,
-// at most that of moving everything, is at least g − λ·(entries above the limit),
-// and at least g − Σ u_d·(load above the limit) where no key is barred.
-func (f *Proof) Shortfall() (table, theta float64) {
+// LeastTable returns, for a problem that is infeasible, a number of entries that no plan
+// stays below which keeps to the load limits; +∞ if none keeps to them. Every plan's
+// objective, at most that of moving everything, is at least g − λ·(entries above the
+// limit).
+func (f *Proof) LeastTable() float64 {
 	x, p := f.Relaxation, f.Relaxation.Problem
-	y := f.Root.Y.Clone()
-	y.Table *= ray
-	priced := 0.0
-	for d := range y.Load {
-		y.Load[d] *= ray
-		priced += float64(y.Load[d] * (x.UnitCost * p.Fair[d]))
+	limit := float64(*p.Goal.TableLimit)
+	if f.Entries == 0 && p.Items.Len() <= ManyItems {
+		f.Entries = leastEntries(p, f.Tight)
 	}
-	ignore := func(Choice) {}
-	theta = p.Goal.ThetaMax
-	if p.Goal.TableLimit != nil {
-		table = float64(*p.Goal.TableLimit) + 1
-		table = max(table, f.Entries)
-		if over := x.evaluate(&y, nil, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
-			table = max(table, math.Ceil(float64(*p.Goal.TableLimit)+float64(over/y.Table*(1-1e-9))))
-		}
+	least := max(limit+1, f.Entries)
+	y := f.dear()
+	if over := x.evaluate(y, nil, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
+		least = max(least, math.Ceil(limit+float64(over/y.Table*(1-1e-9))))
 	}
-	free := *x
-	free.least = math.MaxInt64
-	if over := free.evaluate(&y, nil, f.member, ignore) - x.Surely(); over > 0 && priced > 0 {
-		theta = max(theta, p.Goal.ThetaMax+float64(over/priced*(1-1e-9)))
+	if least > float64(p.Retained+p.Named()) {
+		return math.Inf(1)
 	}
-	return table, theta
+	return least
 }
+
+// LeastTheta returns, for a problem that is infeasible and in which no key is hot, a θ
+// that no plan stays below which keeps to the table limit. Every plan's objective is at
+// least g − Σ u_d·(load above the limit) where no key is barred.
+func (f *Proof) LeastTheta() float64 {
+	x, p := f.Relaxation, f.Relaxation.Problem
+	y, free, priced := f.dear(), *x, 0.0
+	for d, u := range y.Load {
+		priced += float64(u * (x.UnitCost * p.Fair[d]))
+	}
+	free.least = math.MaxInt64
+	if over := free.evaluate(y, nil, f.member, ignore) - x.Surely(); over > 0 && priced > 0 && !math.IsInf(over, 1) {
+		return p.Goal.ThetaMax + float64(over/priced*(1-1e-9))
+	}
+	return p.Goal.ThetaMax
+}
+
+// dear are the prices of the root, so high that weights hardly count beside them.
+func (f *Proof) dear() *Prices {
+	y := f.Root.Y.Times(ray)
+	y.Table *= ray
+	return y
+}
+
+func ignore(Choice) {}

@@ -42,11 +42,11 @@ func (b *bisection) bisect(r Rivals) *assign.Assignment {
 	return b.best
 }
 
-// ProveTheta returns a θ that no plan within the migration limit stays below, at
-// most the given one, which some plan reaches.
+// ProveTheta returns a θ that no plan within the table limit and the migration limit, if
+// there is one, stays below, at most the given one, which some plan reaches.
 func ProveTheta(p *assign.Problem, reached float64) float64 {
 	b := newBisection(p)
-	low, high := b.proven, reached
+	low, high := b.proven, min(reached, greatestTheta(p))
 	for range bisections {
 		if high-low <= 1e-6*(1+high) || p.Stopped() {
 			break
@@ -62,7 +62,11 @@ func ProveTheta(p *assign.Problem, reached float64) float64 {
 }
 
 func newBisection(p *assign.Problem) *bisection {
-	b := &bisection{p: p, proven: forcedTheta(p), budget: p.MigrationBudget()}
+	b := &bisection{p: p, proven: ForcedTheta(p), budget: math.Inf(1)}
+	if !p.Goal.Imbalance {
+		return b
+	}
+	b.budget = p.MigrationBudget()
 	if p.Goal.Allowance.Unit != assign.OfKeys {
 		b.unseen = p.State.Float(p.Named())
 	}
@@ -144,20 +148,21 @@ func underTheta(p *assign.Problem, theta float64) *assign.Problem {
 	return assign.NewProblem(s, sites, p.Retained, g, p.Meter)
 }
 
-// forcedTheta is a θ that no assignment stays below: the costliest key has to be
-// somewhere.
-func forcedTheta(p *assign.Problem) float64 {
-	forced, costliest := math.Inf(1), int64(0)
+// ForcedTheta is a θ that no assignment stays below: the costliest key has to be
+// somewhere, and what no item stands for stays where it is.
+func ForcedTheta(p *assign.Problem) float64 {
+	forced, residual, costliest := math.Inf(1), 0.0, int64(0)
 	for _, c := range p.Items.Cost {
 		costliest = max(costliest, p.Cost.Fixed(c))
 	}
 	for _, d := range p.Live {
 		forced = min(forced, assign.Relative(float64(p.Residual[d]+costliest), p.Fair[d]))
+		residual = max(residual, assign.Relative(float64(p.Residual[d]), p.Fair[d]))
 	}
 	if p.Total == 0 {
 		return 0
 	}
-	return max(0, forced)
+	return max(residual, forced)
 }
 
 // greatestTheta is a θ that every assignment keeps to.
