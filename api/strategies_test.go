@@ -80,6 +80,32 @@ func TestContractHasTheParameters(t *testing.T) {
 	}
 }
 
+// The effort is planned with and answered with, that of an operator as well as those of a
+// what-if; by default it is normal.
+func TestEffort(t *testing.T) {
+	e := newEnv(t)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"strategy":"optimal","effort":"thorough"}`).
+		want(http.StatusCreated)
+	e.do("PUT", "/v1/operators/plain", `{"instances":2,"strategy":"optimal"}`).want(http.StatusCreated)
+	const rows = `"keys":[{"key":"a","cost":5},{"key":"b","cost":3},{"key":"c","cost":2}]`
+	for operator, effort := range map[string]string{"clicks": `"effort":"thorough"`, "plain": `"effort":"normal"`} {
+		for _, a := range []*answer{
+			e.do("GET", "/v1/operators/"+operator, ""),
+			e.do("POST", "/v1/operators/"+operator+"/plans", `{"interval":1,`+rows+`}`),
+		} {
+			if !strings.Contains(string(a.body), effort) {
+				t.Errorf("%s without %s", a.body, effort)
+			}
+		}
+	}
+	body := string(e.do("POST", "/v1/what-if", `{"operator":{"instances":2},"strategies":["optimal"],
+		"parameters":{"effort":["fast","thorough"]},`+rows+`}`).want(http.StatusOK).body)
+	if !strings.Contains(body, `"effort":"fast"`) || !strings.Contains(body, `"effort":"thorough"`) {
+		t.Error(body)
+	}
+	e.do("PUT", "/v1/operators/slow", `{"instances":2,"effort":"slow"}`).want(http.StatusUnprocessableEntity)
+}
+
 // number is a value as the contract's reader has numbers.
 func number(value any) any {
 	if n, ok := value.(int64); ok {

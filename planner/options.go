@@ -32,6 +32,9 @@ type Options struct {
 	// Certificate says how much effort goes into the proof. Empty:
 	// CertificateFast.
 	Certificate CertificateLevel `json:"certificate"`
+	// Effort is how much work strategy optimal may do while its plan is not proven to
+	// be nearly the best. Empty: EffortNormal.
+	Effort Effort `json:"effort,omitzero"`
 	// Objective says what to minimise. Empty: MinMigration. Others are known to those
 	// strategies that [Info.Knows] names.
 	Objective Objective `json:"objective"`
@@ -62,6 +65,18 @@ const (
 	CertificateFast CertificateLevel = "fast" // takes no longer than the strategy itself on large inputs
 	// CertificateTight branches more, and looks at whole keys on larger inputs too.
 	CertificateTight CertificateLevel = "tight"
+)
+
+// Effort is how much work goes into a plan of strategy optimal. It is counted, so the
+// same effort gives the same plan on every machine, and it ends where the plan is proven
+// to be nearly the best.
+type Effort string
+
+// The efforts.
+const (
+	EffortFast     Effort = "fast"     // about as much as sorting the keys on large inputs
+	EffortNormal   Effort = "normal"   // up to about ten times that
+	EffortThorough Effort = "thorough" // up to seconds
 )
 
 // Objective is what a plan minimises.
@@ -107,6 +122,7 @@ func (o Options) Validate() error {
 		RequireAtLeast("WorkBudget", o.WorkBudget, 0),
 		RequireOneOf("Certificate", cmp.Or(o.Certificate, CertificateFast),
 			CertificateOff, CertificateFast, CertificateTight),
+		RequireOneOf("Effort", cmp.Or(o.Effort, EffortNormal), EffortFast, EffortNormal, EffortThorough),
 		RequireOneOf("Objective", cmp.Or(o.Objective, MinMigration), MinMigration, MinImbalance),
 		o.validateMigrationLimit(),
 	)

@@ -50,6 +50,11 @@ var allowanceUnits = map[MigrationUnit]assign.AllowanceUnit{
 	MigrationState: assign.OfState, MigrationFraction: assign.OfFraction, MigrationKeys: assign.OfKeys,
 }
 
+// efforts are those that the options name.
+var efforts = map[Effort]assign.Effort{
+	EffortFast: assign.Fast, "": assign.Normal, EffortNormal: assign.Normal, EffortThorough: assign.Thorough,
+}
+
 // unmoved is the plan that moves nothing.
 func (x *prepared) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
 

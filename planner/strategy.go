@@ -89,7 +89,7 @@ var registry = []Info{
 	}, {
 		Name: Optimal, Title: "Optimal",
 		Summary: "Lagrangian relaxation; for min_migration, uncut, no worse than mixed, minmig, mintable",
-		Source:  "this project", Reads: []string{"table_limit", "beta", "objective", "migration_limit"},
+		Source:  "this project", Reads: []string{"table_limit", "beta", "effort", "objective", "migration_limit"},
 		Anytime: true, Cost: CostSearch, algorithm: optimally, proves: true,
 	}, {
 		Name: MixedBruteForce, Title: "Mixed, exhaustive",
@@ -161,6 +161,9 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 	}
 	if !info.Knows(o.Objective) {
 		return nil, Invalid("Objective", OnlyKnowing(o.Objective))
+	}
+	if info.DependsOn("effort") {
+		x.p.Goal.Effort = efforts[o.Effort]
 	}
 	if x.p.Settled() {
 		return x.unmoved(info.Name), nil

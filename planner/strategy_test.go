@@ -3,6 +3,7 @@ package planner_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"plannerd/planner"
@@ -50,5 +51,51 @@ func TestAnytime(t *testing.T) {
 				t.Errorf("has a plan when cut short: %v, registered: %v", cut, info.Anytime)
 			}
 		})
+	}
+}
+
+// More effort gives better plans of optimal; the default is normal. Where the gap is closed already, it does nothing more.
+func TestEffort(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(93, 93))
+	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough, ""}
+	better, closed := [2]int{}, 0
+	for range 12 {
+		c := plannertest.Medium(r, 300, 6)
+		var plans []*planner.Plan
+		for _, effort := range efforts {
+			o := c.Options
+			o.Effort, o.Certificate = effort, planner.CertificateFast
+			p, err := planner.Run(planner.Optimal, c.Snapshot(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans = append(plans, p)
+		}
+		for i := range better {
+			switch less, more := plans[i], plans[i+1]; {
+			case planner.Better(less, more):
+				better[i]--
+			case planner.Better(more, less):
+				better[i]++
+			}
+		}
+		if g := plans[0].Certificate.Gap; g != nil && *g == 0 {
+			closed++
+			if plans[2].WorkUnits != plans[0].WorkUnits {
+				t.Errorf("thorough does %d work units on a proven plan, fast %d", plans[2].WorkUnits, plans[0].WorkUnits)
+			}
+		}
+		if d := plans[3]; !plannertest.AssignmentOf(d).Equal(plannertest.AssignmentOf(plans[1])) {
+			t.Error("the default is not normal")
+		}
+	}
+	if slices.Min(better[:]) <= 0 || closed == 0 {
+		t.Errorf("better than worse in %v more cases, closed in %d", better, closed)
+	}
+	var input *planner.InputError
+	_, err := planner.Run(planner.Optimal, plannertest.Tiny(r).Snapshot(), planner.Options{Effort: "slow"})
+	if !errors.As(err, &input) || input.Field != "Effort" {
+		t.Errorf("%v, want a word on the effort", err)
 	}
 }

@@ -66,19 +66,19 @@ func (e CertificateScope) Valid() bool {
 
 // Defines values for CertificateLevel.
 const (
-	Fast  CertificateLevel = "fast"
-	Off   CertificateLevel = "off"
-	Tight CertificateLevel = "tight"
+	CertificateLevelFast  CertificateLevel = "fast"
+	CertificateLevelOff   CertificateLevel = "off"
+	CertificateLevelTight CertificateLevel = "tight"
 )
 
 // Valid indicates whether the value is a known member of the CertificateLevel enum.
 func (e CertificateLevel) Valid() bool {
 	switch e {
-	case Fast:
+	case CertificateLevelFast:
 		return true
-	case Off:
+	case CertificateLevelOff:
 		return true
-	case Tight:
+	case CertificateLevelTight:
 		return true
 	default:
 		return false
@@ -298,6 +298,27 @@ func (e Coverage) Valid() bool {
 	case Complete:
 		return true
 	case Partial:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Effort.
+const (
+	EffortFast     Effort = "fast"
+	EffortNormal   Effort = "normal"
+	EffortThorough Effort = "thorough"
+)
+
+// Valid indicates whether the value is a known member of the Effort enum.
+func (e Effort) Valid() bool {
+	switch e {
+	case EffortFast:
+		return true
+	case EffortNormal:
+		return true
+	case EffortThorough:
 		return true
 	default:
 		return false
@@ -1242,6 +1263,12 @@ type Deadline = string
 // DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
 type DriftedKeys = int64
 
+// Effort How much work strategy `optimal` may do while its plan is not proven to be nearly the best. `fast`: on large
+// inputs about as much as sorting the keys takes; `normal`: up to about ten times that; `thorough`: up to
+// seconds. Work is counted, so the same effort gives the same plan on every machine. It ends where the gap of
+// the certificate is closed.
+type Effort string
+
 // EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 type EndReason string
 
@@ -1604,6 +1631,12 @@ type Operator struct {
 	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline,omitempty"`
 
+	// Effort How much work strategy `optimal` may do while its plan is not proven to be nearly the best. `fast`: on large
+	// inputs about as much as sorting the keys takes; `normal`: up to about ten times that; `thorough`: up to
+	// seconds. Work is counted, so the same effort gives the same plan on every machine. It ends where the gap of
+	// the certificate is closed.
+	Effort *Effort `json:"effort,omitempty"`
+
 	// EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
 	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
 	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
@@ -1658,7 +1691,7 @@ type Operator struct {
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 	// `ranges`: intervals of the key space, which plans hand over.
 	//
-	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
 	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 	Scheme Scheme `json:"scheme"`
@@ -1818,6 +1851,12 @@ type Parameters struct {
 	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
 	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 	Deadline *Deadline `json:"deadline"`
+
+	// Effort How much work strategy `optimal` may do while its plan is not proven to be nearly the best. `fast`: on large
+	// inputs about as much as sorting the keys takes; `normal`: up to about ten times that; `thorough`: up to
+	// seconds. Work is counted, so the same effort gives the same plan on every machine. It ends where the gap of
+	// the certificate is closed.
+	Effort *Effort `json:"effort,omitempty"`
 
 	// KeyOverhead Added to the state of every migrated key in the objective: each key that moves costs a pause.
 	KeyOverhead KeyOverhead `json:"key_overhead"`
@@ -2735,7 +2774,7 @@ type RoutingTable struct {
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 	// `ranges`: intervals of the key space, which plans hand over.
 	//
-	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
 	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 	Scheme Scheme `json:"scheme"`
@@ -2764,7 +2803,7 @@ type Scale = float64
 // Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 // `ranges`: intervals of the key space, which plans hand over.
 //
-// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `objective`, `migration_limit`, `work_budget`, `compact`,
+// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
 // `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 // added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 type Scheme string
@@ -3049,6 +3088,9 @@ type CoverageParameter = Coverage
 
 // DeadlineValuesParameter defines model for DeadlineValuesParameter.
 type DeadlineValuesParameter = []string
+
+// EffortValuesParameter defines model for EffortValuesParameter.
+type EffortValuesParameter = []Effort
 
 // EpochParameter Raised by an engine that restarts and counts its intervals anew.
 type EpochParameter = Epoch

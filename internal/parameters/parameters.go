@@ -126,6 +126,18 @@ var list = []Parameter{
 			"which " +
 			"takes longer and gives smaller gaps.",
 	}, {
+		Name: "effort", Label: "Effort", Type: Choice, Default: string(planner.EffortNormal),
+		Choices: []Word{
+			{string(planner.EffortFast), "Fast", "On large inputs it takes about as long as sorting the keys."},
+			{string(planner.EffortNormal), "Normal", "Up to about ten times as long."},
+			{string(planner.EffortThorough), "Thorough", "Up to seconds."},
+		},
+		Help: "How much work optimal may do while its plan is not proven to be nearly the best.", Grid: "effort",
+		Doc: "How much work strategy `optimal` may do while its plan is not proven to be nearly the best. `fast`: on large " +
+			"inputs about as much as sorting the keys takes; `normal`: up to about ten times that; `thorough`: up to " +
+			"seconds. Work is counted, so the same effort gives the same plan on every machine. It ends where the gap of the " +
+			"certificate is closed.",
+	}, {
 		Name: "objective", Label: "Objective", Type: Choice, Default: string(planner.MinMigration),
 		Choices: []Word{
 			{string(planner.MinMigration), "Least migration", "The state that migrates, with every instance within its bound."},

@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","objective":"min_migration",` +
+	const want = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"normal","objective":"min_migration",` +
 		`"work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
 	if string(text) != want {
 		t.Errorf("in JSON\n%s, want\n%s", text, want)
@@ -181,6 +181,7 @@ func TestTrials(t *testing.T) {
 			`{"objective":["min_migration","min_imbalance"],"migration_limit":[{"fraction":0.05},{"keys":7}],"deadline":"1s"}`,
 			"mixed min_migration none 1s|optimal min_migration none 1s|optimal min_imbalance 5% 1s|optimal min_imbalance " +
 				"7keys 1s"},
+		{"optimal", `{"effort":["fast","thorough"]}`, "optimal fast|optimal thorough"},
 		{"readj", `{"sigma":[null,0.5],"compact_degree":[0,8]}`, "readj auto 0|readj auto 8|readj 0.5 0|readj 0.5 8"},
 		{"mixed", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
 		{"mixed,optimal", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
@@ -230,6 +231,8 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct{ strategy, json, want string }{
 		{"mixed", `{"theta_max":0.1,"deadline":"1s","compact":{"degree":8,"cost_scale":1}}`, ""},
 		{"mixed", `{"theta_max":-1}`, "theta_max: must be ≥ 0 and finite"},
+		{"optimal", `{"effort":"thorough"}`, ""},
+		{"optimal", `{"effort":"slow"}`, "effort: must be fast, normal or thorough"},
 		{"mixed", `{"deadline":"2h"}`, "deadline: must be from 1ms to 1h0m0s"},
 		{"mixed", `{"objective":"min_imbalance","migration_limit":{"keys":1}}`,
 			"objective: min_imbalance is known to strategy optimal only"},

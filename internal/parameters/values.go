@@ -12,8 +12,8 @@ import (
 )
 
 // Values are the parameters of one plan under the scheme table. In JSON they are
-// members of the names in [All]; what the first release did not have is left out at
-// its default, so that what was stored before stays the same.
+// members of the names in [All]; what the first release did not have is left out where it
+// is empty, as in what was stored before.
 type Values struct {
 	// Options has all that the planner reads, but for the migration limit and Stop.
 	planner.Options

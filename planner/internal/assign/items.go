@@ -31,7 +31,22 @@ type Goal struct {
 	// their bounds.
 	Imbalance bool
 	Allowance Allowance
+	// Effort is how much work a search may do.
+	Effort Effort
 }
+
+// Effort is how much work a search may do while the gap is open.
+type Effort uint8
+
+// The efforts, ascending.
+const (
+	Fast Effort = iota
+	Normal
+	Thorough
+)
+
+// Times is how many times the work of Fast an effort comes to.
+func (e Effort) Times() int64 { return [...]int64{Fast: 1, Normal: 8, Thorough: 60}[e] }
 
 // Allowance bounds what may be moved.
 type Allowance struct {

@@ -283,7 +283,7 @@ func (p *Problem) CountingEntries() *Problem {
 	for _, h := range p.Hot {
 		s.Current[h.Item] = h.To
 	}
-	q := NewProblem(s, sites, p.Retained, Goal{ThetaMax: p.Goal.ThetaMax}, p.Meter)
+	q := NewProblem(s, sites, p.Retained, Goal{ThetaMax: p.Goal.ThetaMax, Effort: p.Goal.Effort}, p.Meter)
 	q.Hot, q.Bound, q.Limit = p.Hot, p.Bound, p.Limit
 	return q
 }

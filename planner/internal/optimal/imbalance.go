@@ -144,7 +144,7 @@ func underTheta(p *assign.Problem, theta float64) *assign.Problem {
 	if p.Goal.Allowance.Unit == assign.OfKeys {
 		s, sites = p.Stateless()
 	}
-	g := assign.Goal{ThetaMax: theta, TableLimit: p.Goal.TableLimit}
+	g := assign.Goal{ThetaMax: theta, TableLimit: p.Goal.TableLimit, Effort: p.Goal.Effort}
 	return assign.NewProblem(s, sites, p.Retained, g, p.Meter)
 }
 

@@ -265,6 +265,12 @@ type effort struct {
 
 // effortFor falls with the number of items, as the gap of the first rounding does.
 func effortFor(p *assign.Problem) effort {
+	e := fastEffort(p)
+	e.evaluations *= p.Goal.Effort.Times()
+	return e
+}
+
+func fastEffort(p *assign.Problem) effort {
 	switch {
 	case p.Items.Len() <= bound.FewItems:
 		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len()))}

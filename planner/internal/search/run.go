@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	patience      = 120 // disturbances without a better assignment until the search gives up
+	patience      = 120 // disturbances without a better assignment until a fast search gives up
 	perturbations = 5   // for each time that penalties are drawn
 	perturbTries  = 16  // to find a key to perturb
 )
@@ -17,7 +17,7 @@ func (s *search) run() {
 	s.openNeighbourhood()
 	s.look()
 	s.sweepAll()
-	for vain := 0; vain < patience && s.effort > 0; vain++ {
+	for vain := 0; int64(vain) < patience*s.p.Goal.Effort.Times() && s.effort > 0; vain++ {
 		before := s.best
 		s.descend()
 		if s.effort <= 0 {
