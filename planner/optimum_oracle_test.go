@@ -282,6 +282,9 @@ func TestCertificateOracle(t *testing.T) {
 	}
 }
 
+// rivals are the strategies that optimal promises not to be worse than.
+var rivals = []string{planner.Mixed, planner.MinMig, planner.MinTable}
+
 // optimalIsBest returns an error if strategy optimal is worse than one that it
 // promises not to be worse than.
 func optimalIsBest(x *truth) error {
@@ -290,7 +293,7 @@ func optimalIsBest(x *truth) error {
 		return err
 	}
 	score := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(best))
-	for _, strategy := range []string{planner.Mixed, planner.MinMig, planner.MinTable} {
+	for _, strategy := range rivals {
 		p, err := x.plan(strategy, planner.CertificateFast)
 		if err != nil {
 			return err

@@ -160,14 +160,23 @@ func (c *Case) smaller() []*Case {
 	for i, it := range c.Items {
 		with(func(d *Case) { d.Items[i].Count = 1 })
 		with(func(d *Case) { d.Items[i].Current = it.Hash })
-		if it.Cost > 0 {
-			with(func(d *Case) { d.Items[i].Cost = max(0, math.Ceil(it.Cost)-1) })
-		}
-		if it.State > 1 {
-			with(func(d *Case) { d.Items[i].State = math.Ceil(it.State) - 1 })
-		}
+		with(func(d *Case) { d.Items[i].Cost = less(it.Cost) })
+		with(func(d *Case) { d.Items[i].State = less(it.State) })
 	}
 	return cases
+}
+
+// less is a simpler number of those below.
+func less(x float64) float64 {
+	switch {
+	case x > 1e6:
+		return math.Floor(math.Sqrt(x))
+	case x > 100 || x < 1:
+		return math.Floor(x / 2)
+	case x > math.Floor(x):
+		return math.Floor(x)
+	}
+	return x - 1
 }
 
 // String prints the case as a Go literal.

@@ -134,6 +134,25 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// Tiny cases of a family are as small as they have to be.
+func TestDrawTiny(t *testing.T) {
+	for _, family := range Families {
+		for seed := range uint64(20) {
+			c, err := DrawTiny(family, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := plannertest.CheckSnapshot(c.Snapshot); err != nil {
+				t.Fatal(err)
+			}
+			keys, instances := c.Snapshot.Len(), len(c.Snapshot.Instances)
+			if keys < 2 || keys > 7 || instances < 2 || instances > 4 || c.Keys != keys || c.Instances != instances {
+				t.Errorf("%s has %d keys on %d instances", c.Name(), keys, instances)
+			}
+		}
+	}
+}
+
 // A seed stands for one case, and its limits can mostly be met.
 func TestDraw(t *testing.T) {
 	met := 0

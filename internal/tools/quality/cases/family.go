@@ -33,10 +33,27 @@ var Families = []Family{Bursty, Flat, Idle, Equal, TwoScales, Unrelated, Inverse
 // were placed by the hash and planned for other costs before, so that there is a table.
 // The table limit is at, just above or far above what strategy mintable needs.
 func Draw(family Family, seed uint64, most int) (*Case, error) {
-	r := rand.New(rand.NewPCG(seed, uint64(len(family))<<8|uint64(family[0])))
-	d := drawing{Rand: r, family: family, keys: int(50 * math.Pow(float64(most)/50, r.Float64()))}
+	d := newDrawing(family, seed)
+	d.keys = int(50 * math.Pow(float64(most)/50, d.Float64()))
+	return d.draw(seed, 5+d.IntN(36))
+}
+
+// DrawTiny makes a case like [Draw], of 2 to 7 keys on 2 to 4 instances: few enough to
+// try all plans.
+func DrawTiny(family Family, seed uint64) (*Case, error) {
+	d := newDrawing(family, seed)
+	d.keys = 2 + d.IntN(6)
+	return d.draw(seed, 2+d.IntN(3))
+}
+
+func newDrawing(family Family, seed uint64) drawing {
+	return drawing{Rand: rand.New(rand.NewPCG(seed, uint64(len(family))<<8|uint64(family[0]))), family: family}
+}
+
+// draw makes the case of as many instances.
+func (d *drawing) draw(seed uint64, instances int) (*Case, error) {
 	c := &Case{Setting: Setting{
-		Family: family, Seed: seed, Keys: d.keys, Instances: 5 + r.IntN(36), ThetaMax: d.theta(),
+		Family: d.family, Seed: seed, Keys: d.keys, Instances: instances, ThetaMax: d.theta(),
 	}}
 	target, err := d.instances(c.Instances)
 	if err != nil {
@@ -44,7 +61,7 @@ func Draw(family Family, seed uint64, most int) (*Case, error) {
 	}
 	stats := d.statistics()
 	base := planner.Base{Configuration: target}
-	if r.IntN(5) > 0 { // else it is the first plan
+	if d.IntN(5) > 0 { // else it is the first plan
 		if base.Table, err = d.plan(stats, target, c.ThetaMax); err != nil {
 			return nil, err
 		}
