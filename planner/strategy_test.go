@@ -54,7 +54,8 @@ func TestAnytime(t *testing.T) {
 	}
 }
 
-// More effort gives better plans of optimal; the default is normal. Where the gap is closed already, it does nothing more.
+// More effort gives better plans of optimal; the default is normal. Where the gap is
+// closed already, it does nothing more.
 func TestEffort(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(93, 93))

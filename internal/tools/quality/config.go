@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,6 +37,9 @@ type config struct {
 	// ablate: strategy optimal also runs without each of its components.
 	ablate     bool
 	familyKeys int // most keys of a case of a family
+	variants   []variant
+	figure     string  // file to draw the gap against work in; empty: none
+	above      float64 // the solver runs on cases of a greater ratio; 0: on all
 }
 
 // defaultMaxKeys spares the strategies that take long on many keys.
@@ -78,6 +82,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 		"measured intervals, if fewer, of settings of a million keys and more")
 	flags.BoolVar(&c.ablate, "ablate", false, "also run optimal without each of its components, one at a time")
 	families := flags.Uint64("families", 0, "also measure so many cases of each family, drawn from the seed on")
+	efforts, budgets := c.workFlags(flags)
 	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")
 	seed := flags.Uint64("seed", 1, "of the grid's workloads, and the first of the families")
 	noGrid := flags.Bool("no-grid", false, "leave the grid out")
@@ -111,7 +116,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 		}
 	}
 	*noStreams = *noStreams || *quick
-	if err := c.chooseStrategies(strategies.values, maxKeys.values); err != nil {
+	if err := cmp.Or(c.chooseStrategies(strategies.values, maxKeys.values),
+		c.chooseVariants(efforts.values, budgets.values)); err != nil {
 		return nil, err
 	}
 	if !*noGrid {

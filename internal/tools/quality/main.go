@@ -33,6 +33,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if err == nil && s.contradictions() > 0 {
 			return 3, nil // a proof is wrong: the report says which
 		}
+		if err == nil && s.outdones() > 0 {
+			return 4, nil // a better plan is known: the report says where
+		}
 		return 0, err
 	})
 }

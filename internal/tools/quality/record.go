@@ -29,6 +29,7 @@ type result struct {
 	table     int64
 	theta     float64
 	elapsed   time.Duration
+	work      int64 // units
 
 	proves     bool    // it came with a certificate
 	bound      float64 // its certificate's
@@ -46,7 +47,7 @@ func resultOf(strategy string, p *planner.Plan, elapsed time.Duration) result {
 	r := result{
 		strategy: strategy, status: statusCompleted, meets: p.TableWithinLimit,
 		objective: p.Migration.Objective, fraction: p.Migration.Fraction,
-		table: p.TableAfter, theta: p.Theta.After, elapsed: elapsed,
+		table: p.TableAfter, theta: p.Theta.After, elapsed: elapsed, work: p.WorkUnits,
 	}
 	if p.EndReason != planner.EndCompleted {
 		r.status = statusStopped
@@ -87,6 +88,9 @@ type record struct {
 	// meets every constraint, +Inf without one, and by whom.
 	bound, found float64
 	foundBy      string
+	// exceeding is the ratio for which the case was put to the solver, proven the bound at
+	// that time; 0: it was not.
+	exceeding, proven float64
 	// contradicted: a plan refutes a certificate.
 	contradicted bool
 }

@@ -48,7 +48,9 @@ func (r *report) write() error {
 	r.section("Grid", grid, gridSlices)
 	r.section("Streams", streams, streamSlices)
 	r.section("Families", families, familySlices)
+	r.gapAgainstWork()
 	r.refuted()
+	r.aboveRatio()
 	r.worst()
 	return r.err
 }
@@ -70,6 +72,7 @@ func (r *report) preamble() {
 	r.printf("- Each interval is put to every strategy on the same statistics and the same routing table. The plan of "+
 		"`%s` is then carried on.\n", r.commit)
 	r.printf("- `%s` is the same strategy with certificate level tight; the others prove at level fast.\n", reference)
+	r.printf("- Effort of `%s`: %s; that of `%[1]s/tight` is the last.\n", referenceStrategy, r.effortText())
 	if r.ablate {
 		r.printf("- *without …* is strategy `%s` with one of its components left out.\n", planner.Optimal)
 	}
@@ -96,6 +99,14 @@ func (r *report) preamble() {
 			r.unreachable)
 	}
 	r.printf("\n")
+}
+
+func (r *report) effortText() string {
+	names := make([]string, len(r.variants))
+	for i, v := range r.variants {
+		names[i] = v.name
+	}
+	return strings.Join(names, ", ")
 }
 
 func (r *report) skipText() string {
@@ -167,7 +178,13 @@ func (r *report) section(title string, records []*record, slicings []slicing) {
 
 // labels are the names of the rows of a table.
 func (s *suite) labels() []string {
-	labels := append(slices.Clone(s.strategies), reference)
+	var labels []string
+	for _, name := range s.strategies {
+		for _, a := range s.attempts(name) {
+			labels = append(labels, a.label)
+		}
+	}
+	labels = append(labels, reference)
 	if s.ablate {
 		for _, component := range plannertest.Components() {
 			labels = append(labels, without(component))
@@ -274,10 +291,7 @@ const worstCases = 20
 // worst lists the cases in which the committed or the reference strategy is
 // farthest from the bound.
 func (r *report) worst() {
-	judged := referenceStrategy
-	if !slices.Contains(r.strategies, judged) {
-		judged = reference
-	}
+	judged := r.judged()
 	type entry struct {
 		*record
 		x     *result

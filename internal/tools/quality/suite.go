@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -47,7 +50,10 @@ func assess(ctx context.Context, c *config, stdout, stderr io.Writer) (*suite, e
 		s.progress.done(setting.Name(), len(s.records)-from)
 	}
 	r := report{suite: s, yardstick: yardstick, elapsed: time.Since(start), w: stdout}
-	return s, r.write()
+	if err := r.write(); err != nil || c.figure == "" {
+		return s, err
+	}
+	return s, os.WriteFile(c.figure, []byte(drawGaps(s.gaps())), 0o644)
 }
 
 // contradictions is how many cases have a plan that refutes a certificate.
@@ -100,40 +106,52 @@ func (s *suite) run(setting cases.Setting) error {
 // interval returns the plan of a case that is carried on, nil if there is none,
 // after it has put the case to every strategy if it is a measured one.
 func (s *suite) interval(c *cases.Case, measured bool) (*planner.Plan, error) {
+	commit := s.last(s.commit)
 	if !measured {
-		_, plan, err := s.time(s.commit, s.commit, c, planner.CertificateFast)
+		_, plan, err := s.time(commit, c)
 		return plan, err
 	}
 	r, err := describe(c)
 	if err != nil {
 		return nil, err
 	}
-	var chosen *planner.Plan
-	asked := false // for the plan that is carried on
-	for _, name := range s.strategies {
-		if s.skips(name, c.Snapshot.Len()) {
-			r.results = append(r.results, result{strategy: name, status: statusSkipped})
-			continue
-		}
-		result, plan, err := s.time(name, name, c, planner.CertificateFast)
-		if err != nil {
-			return nil, err
-		}
-		if name == s.commit {
-			chosen, asked = plan, true
-		}
-		r.results = append(r.results, result)
-	}
-	if err := s.refer(c, r); err != nil {
+	chosen, err := s.try(c, r, commit)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.leaveOut(c, r); err != nil {
+	if err := cmp.Or(s.refer(c, r), s.leaveOut(c, r)); err != nil {
 		return nil, err
 	}
 	r.judge()
+	if err := s.challenge(c, r); err != nil {
+		return nil, err
+	}
 	s.records = append(s.records, *r)
+	return chosen, nil
+}
+
+// try puts a case to every strategy. It returns the plan of the attempt that is carried
+// on, nil if there is none.
+func (s *suite) try(c *cases.Case, r *record, commit attempt) (chosen *planner.Plan, err error) {
+	asked := false // for the plan that is carried on
+	for _, name := range s.strategies {
+		for _, a := range s.attempts(name) {
+			if s.skips(name, c.Snapshot.Len()) {
+				r.results = append(r.results, result{strategy: a.label, status: statusSkipped})
+				continue
+			}
+			result, plan, err := s.time(a, c)
+			if err != nil {
+				return nil, err
+			}
+			if a == commit {
+				chosen, asked = plan, true
+			}
+			r.results = append(r.results, result)
+		}
+	}
 	if !asked {
-		_, chosen, err = s.time(s.commit, s.commit, c, planner.CertificateFast)
+		_, chosen, err = s.time(commit, c)
 	}
 	return chosen, err
 }
@@ -155,16 +173,30 @@ func describe(c *cases.Case) (*record, error) {
 
 // refer adds the answers that tell what any plan can reach.
 func (s *suite) refer(c *cases.Case, r *record) error {
-	result, _, err := s.time(reference, referenceStrategy, c, planner.CertificateTight)
-	if err != nil {
-		return err
+	a := s.last(referenceStrategy)
+	a.label, a.level = reference, planner.CertificateTight
+	result, _, err := s.time(a, c)
+	if err == nil {
+		r.results = append(r.results, result)
 	}
-	r.results = append(r.results, result)
-	if s.milp == 0 {
+	return err
+}
+
+// challenge puts the case to the solver, if it is to be, and judges it again.
+func (s *suite) challenge(c *cases.Case, r *record) error {
+	if s.milp == 0 || s.above > 0 && !s.exceeds(r) {
 		return nil
 	}
-	if result, err = s.solve(c); err == nil {
+	if s.above > 0 {
+		r.proven, r.exceeding = r.bound, math.Inf(1)
+		if ratio, ok := r.ratio(r.of(s.judged())); ok {
+			r.exceeding = ratio
+		}
+	}
+	result, err := s.solve(c)
+	if err == nil {
 		r.results = append(r.results, result)
+		r.judge()
 	}
 	return err
 }
@@ -180,9 +212,9 @@ func (s *suite) leaveOut(c *cases.Case, r *record) error {
 	for _, component := range plannertest.Components() {
 		var x result
 		var err error
-		plannertest.Without(component, func() {
-			x, _, err = s.time(without(component), planner.Optimal, c, planner.CertificateFast)
-		})
+		a := s.last(planner.Optimal)
+		a.label = without(component)
+		plannertest.Without(component, func() { x, _, err = s.time(a, c) })
 		if err != nil {
 			return err
 		}
@@ -193,23 +225,22 @@ func (s *suite) leaveOut(c *cases.Case, r *record) error {
 
 // time runs a strategy under the time limit. The plan is nil when time ran out
 // before there was any.
-func (s *suite) time(label, strategy string, c *cases.Case, level planner.CertificateLevel) (result,
-	*planner.Plan, error) {
+func (s *suite) time(a attempt, c *cases.Case) (result, *planner.Plan, error) {
 	options := c.Options
-	options.Certificate = level
+	options.Certificate, options.Effort, options.WorkBudget = a.level, a.effort, a.budget
 	runtime.GC() // so that this plan does not pay for what others left behind
 	start := time.Now()
 	deadline := start.Add(s.limit)
 	options.Stop = func() bool { return s.ctx.Err() != nil || time.Now().After(deadline) }
-	plan, err := planner.Run(strategy, c.Snapshot, options)
+	plan, err := planner.Run(a.strategy, c.Snapshot, options)
 	elapsed := time.Since(start)
 	switch {
 	case s.ctx.Err() != nil:
 		return result{}, nil, s.ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		return result{strategy: label, status: statusNoPlan, elapsed: elapsed}, nil, nil
+		return result{strategy: a.label, status: statusNoPlan, elapsed: elapsed}, nil, nil
 	case err != nil:
-		return result{}, nil, fmt.Errorf("%s: %s: %w", c.Name(), label, err)
+		return result{}, nil, fmt.Errorf("%s: %s: %w", c.Name(), a.label, err)
 	}
-	return resultOf(label, plan, elapsed), plan, nil
+	return resultOf(a.label, plan, elapsed), plan, nil
 }

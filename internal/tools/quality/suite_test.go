@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -160,7 +163,8 @@ func TestFlags(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"-strategies", "best"}, {"-commit", ""}, {"-keys", "5e-1"}, {"-keys", ""}, {"-max-keys", "lpt"},
-		{"-no-grid", "-no-streams"},
+		{"-no-grid", "-no-streams"}, {"-quick", "-effort", "slow"}, {"-quick", "-figure", "x.svg"},
+		{"-quick", "-above", "1.1"}, {"-quick", "-above", "0.9", "-milp", "1s"},
 		{"-streams", t.TempDir()}, {"-no-streams", "more"}, {"-no-streams", "-intervals", "0"},
 	} {
 		if _, err := parseFlags(args, &errs); err == nil {
@@ -184,6 +188,111 @@ func TestFamilies(t *testing.T) {
 	for _, want := range []string{"## Families", "### family = two_scales", "\n| without chains | "} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+}
+
+// Several efforts and budgets stand beside each other, with the gap against the work, as a
+// table and as a figure; the last effort is judged.
+func TestEfforts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gap.svg")
+	report, of := play(t, "-no-grid", "-no-streams", "-families", "2", "-family-keys", "300", "-effort", "fast,thorough",
+		"-budgets", "1", "-strategies", "mixed,optimal", "-figure", file)
+	for _, want := range []string{"Effort of `optimal`: 1 units, fast, thorough;", "| optimal/1 units |", "| optimal/fast |",
+		"## Gap against work", "\n| thorough |", "The worst cases of `optimal/thorough`"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+	gaps := of.gaps()
+	if len(gaps) != 3 || gaps[0].label != "1 units" || gaps[0].work > 1 || gaps[2].label != "thorough" ||
+		gaps[1].work == gaps[2].work {
+		t.Errorf("%+v", gaps)
+	}
+	for _, g := range gaps {
+		if g.cases == 0 || !slices.IsSorted([]float64{1, g.median, g.p90, g.p95, g.worst}) || (g.wide > 0) != (g.worst > wide) {
+			t.Errorf("%+v", g)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var svg struct {
+		Lines []struct {
+			Points string `xml:"points,attr"`
+		} `xml:"polyline"`
+	}
+	if err := xml.Unmarshal(text, &svg); err != nil || len(svg.Lines) != len(curves) ||
+		strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
+		t.Errorf("%v: %s", err, text)
+	}
+	for _, line := range svg.Lines {
+		if len(strings.Fields(line.Points)) != 3 {
+			t.Errorf("the points %s", line.Points)
+		}
+	}
+	if report, _ = play(t, two...); strings.Contains(report, "Gap against work") {
+		t.Error("the gap of one effort is shown against its work")
+	}
+}
+
+// Only cases above the ratio are put to the solver; where it finds a better plan, the
+// report and the exit status say so.
+func TestAbove(t *testing.T) {
+	milp.Require(t)
+	args := []string{"-no-grid", "-no-streams", "-families", "1", "-seed", "2", "-family-keys", "100", "-strategies",
+		"optimal", "-milp", "1m", "-above"}
+	_, none := play(t, append(args, "1e9")...)
+	report, _ := play(t, append(args, "1e9")...)
+	for _, x := range none.records {
+		if x.of(solver) != nil && x.of("optimal").meets {
+			t.Errorf("%s was put to the solver: %+v", x.name, x)
+		}
+	}
+	if !strings.Contains(report, "## Above 1e+09") {
+		t.Error(report)
+	}
+	_, all := play(t, append(args, "1", "-budgets", "1", "-effort", "fast")...)
+	asked := 0
+	for i := range all.records {
+		x := &all.records[i]
+		ratio, ok := x.ratio(x.of("optimal/fast"))
+		if x.of(solver) == nil {
+			if x.class == classFeasible && !x.settled && (!ok || ratio > 1) {
+				t.Errorf("%s has ratio %v, and the solver was not asked", x.name, ratio)
+			}
+			continue
+		}
+		if asked++; x.exceeding <= 1 {
+			t.Errorf("%s was put to the solver with ratio %v", x.name, x.exceeding)
+		}
+	}
+	if asked == 0 {
+		t.Error("the solver was never asked")
+	}
+}
+
+// A better plan of the solver outdoes the one that is judged, one as good does not.
+func TestOutdone(t *testing.T) {
+	for _, c := range []struct {
+		judged, solved result
+		want           int
+	}{
+		{plan("optimal", true, 10), plan(solver, true, 9), 1},
+		{plan("optimal", true, 10), plan(solver, true, 10-1e-6), 0},
+		{plan("optimal", true, 10), plan(solver, false, 9), 0},
+		{plan("optimal", false, 10), plan(solver, true, 11), 1},
+		{plan("optimal", true, 10), result{strategy: solver, status: statusNoPlan}, 0},
+		{plan("optimal", true, 10), result{strategy: solver, status: statusSkipped}, 0},
+	} {
+		s := suite{config: &config{strategies: []string{planner.Optimal}, variants: []variant{{}}}}
+		s.records = []record{{exceeding: 2, results: []result{c.judged, c.solved}}}
+		if got := s.outdones(); got != c.want {
+			t.Errorf("%+v beside %+v: %d, want %d", c.judged, c.solved, got, c.want)
+		}
+		if s.records[0].exceeding = 0; s.outdones() > 0 {
+			t.Error("a case that is not above the ratio counts")
 		}
 	}
 }

@@ -25,6 +25,8 @@ type tally struct {
 	late     int // took more than half as long again as the time limit
 	zero     int // plans that move state where the bound is 0
 
+	work float64 // units, all together
+
 	ratios, qualities, tables, thetas, fractions, seconds []float64
 }
 
@@ -35,6 +37,7 @@ func (t *tally) add(r *record, limit time.Duration) {
 		return
 	}
 	t.tried++
+	t.work += float64(x.work)
 	t.seconds = append(t.seconds, x.elapsed.Seconds())
 	if x.status == statusStopped || x.status == statusNoPlan {
 		t.stopped++
