@@ -210,7 +210,8 @@ func TestEfforts(t *testing.T) {
 		t.Errorf("%+v", gaps)
 	}
 	for _, g := range gaps {
-		if g.cases == 0 || !slices.IsSorted([]float64{1, g.median, g.p90, g.p95, g.worst}) || (g.wide > 0) != (g.worst > wide) {
+		sorted := slices.IsSorted([]float64{1, g.median, g.p90, g.p95, g.worst})
+		if g.cases == 0 || !sorted || (g.wide > 0) != (g.worst > wide) {
 			t.Errorf("%+v", g)
 		}
 	}

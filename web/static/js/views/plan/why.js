@@ -268,6 +268,7 @@ function tableParameters(q, strategy) {
     ['β', `${exactly(q.beta)}: keys move by cost^β over state`],
     ['Overhead per key', q.key_overhead === 0 ? 'none' : state(q.key_overhead)],
     ['Certificate', certificateWords[q.certificate ?? ''] ?? q.certificate],
+    ['Effort', minds(strategy, 'effort') && q.effort !== undefined && q.effort],
     ['Work budget', q.work_budget === 0 ? 'none' : counted(q.work_budget, 'work unit')],
     ['Compaction', q.compact?.degree === 0 ? 'none' : `degree ${q.compact?.degree}`],
   ]
