@@ -1691,8 +1691,7 @@ type Operator struct {
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 	// `ranges`: intervals of the key space, which plans hand over.
 	//
-	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
-	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 	Scheme Scheme `json:"scheme"`
 
@@ -2774,8 +2773,7 @@ type RoutingTable struct {
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 	// `ranges`: intervals of the key space, which plans hand over.
 	//
-	// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
-	// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 	Scheme Scheme `json:"scheme"`
 
@@ -2803,8 +2801,7 @@ type Scale = float64
 // Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 // `ranges`: intervals of the key space, which plans hand over.
 //
-// Under `ring` and `ranges` these are refused: `strategy`, `table_limit`, `beta`, `key_overhead`, `certificate`, `effort`, `objective`, `migration_limit`, `work_budget`, `sigma`, `compact`,
-// `table_owner`. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
 // added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 type Scheme string
 
