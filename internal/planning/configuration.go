@@ -371,6 +371,9 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	if err := c.Scheme.check(); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
+	if c.Scheme == SchemeTable {
+		c.Effort = cmp.Or(c.Effort, planner.EffortNormal)
+	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{
 		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),

@@ -244,8 +244,7 @@ func TestAbove(t *testing.T) {
 	milp.Require(t)
 	args := []string{"-no-grid", "-no-streams", "-families", "1", "-seed", "2", "-family-keys", "100", "-strategies",
 		"optimal", "-milp", "1m", "-above"}
-	_, none := play(t, append(args, "1e9")...)
-	report, _ := play(t, append(args, "1e9")...)
+	report, none := play(t, append(args, "1e9")...)
 	for _, x := range none.records {
 		if x.of(solver) != nil && x.of("optimal").meets {
 			t.Errorf("%s was put to the solver: %+v", x.name, x)

@@ -1,0 +1,21 @@
+package planning
+
+import (
+	"testing"
+
+	"plannerd/planner"
+)
+
+// A configuration that was stored before there were efforts has the normal one, where its
+// scheme knows it.
+func TestStoredWithoutEffort(t *testing.T) {
+	for text, want := range map[string]planner.Effort{
+		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal"}`:                     planner.EffortNormal,
+		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal","effort":"thorough"}`: planner.EffortThorough,
+		`{"instances":[{"id":0,"capacity":1}],"scheme":"ranges"}`:                        "",
+	} {
+		if c, err := decodeConfiguration([]byte(text)); err != nil || c.Effort != want {
+			t.Errorf("%s has effort %q, want %q: %v", text, c.Effort, want, err)
+		}
+	}
+}
