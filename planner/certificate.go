@@ -92,7 +92,7 @@ func (f *finisher) withoutTableLimit(least float64) (fits, never bool) {
 		return !math.IsInf(least, 1), math.IsInf(least, 1)
 	}
 	q := *f.p
-	q.Goal.TableLimit, q.Meter = nil, &assign.Meter{Stop: f.p.Meter.Stop}
+	q.Goal.TableLimit, q.Goal.Effort, q.Meter = nil, assign.Fast, &assign.Meter{Stop: f.p.Meter.Stop}
 	a, known := optimally(&q, f.o)
 	return a != nil && a.WithinLimits(), known.Proof.Infeasible()
 }

@@ -382,6 +382,9 @@ func (y *tally) String() string {
 		y.helps, y.close)
 	for i, level := range levels {
 		v := y.bounds[i]
+		if v.ratio == 0 {
+			continue // nobody looked
+		}
 		fmt.Fprintf(&b, "certificate %-5s: bound / optimum %.4f on average, the optimum itself in %.1f %%; %.1f %% of the "+
 			"infeasible cases proven so\n",
 			level, v.ratio/float64(max(1, y.priced)), share(v.exact, y.priced), share(v.infeasible, y.infeasible))

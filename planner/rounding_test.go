@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"fmt"
 	"testing"
 
 	"plannerd/planner"
@@ -54,5 +55,36 @@ func TestExcessesThatRoundingMakesDiffer(t *testing.T) {
 	}
 	if best.Migration.Objective != 3 {
 		t.Errorf("optimal moves %v, want 3", best.Migration.Objective)
+	}
+}
+
+// An entry that a key has anyway may be priced so high that rounding leaves nothing of
+// its load beside that. Three keys have to have an entry; the best of such plans has
+// 11 of 21 on the instance of a quarter of all capacity.
+func TestUnmetWhereEntriesAreDear(t *testing.T) {
+	c := plannertest.Case{
+		NoState: true, Options: planner.Options{ThetaMax: 0.08, KeyOverhead: 1, TableLimit: new(int64(3))},
+		Instances: []planner.Instance{
+			{ID: 0, Capacity: 3}, {ID: 1, Capacity: 1}, {ID: 2, Capacity: 1, Partial: true, Frozen: true},
+		},
+	}
+	for i, x := range [][3]float64{{9, 1, 1}, {2, 1, 1}, {2, 1, 2}, {2, 1, 2}, {4, 1, 2}, {2, 0, 0}} {
+		c.Items = append(c.Items, plannertest.Item{
+			Key: fmt.Sprintf("k%d", i), Count: 1, Cost: x[0], Current: int32(x[1]), Hash: int32(x[2]),
+			Entry: planner.NoInstance,
+		})
+	}
+	p, err := planner.Run(planner.Optimal, c.Snapshot(), c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const least = 11/5.25 - 1
+	for _, u := range p.Certificate.Unmet {
+		if u.Constraint == planner.ConstraintTheta && u.AtLeast > least {
+			t.Errorf("unmet %+v, but θ = %v is possible", u, least)
+		}
+	}
+	if !p.Certificate.Infeasible || p.Certificate.Unmet[0].Constraint != planner.ConstraintTheta {
+		t.Errorf("%+v", p.Certificate)
 	}
 }

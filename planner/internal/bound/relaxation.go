@@ -152,21 +152,23 @@ func (x *Relaxation) setCheapestReceivers(m *CheapestReceiver, y *Prices) {
 }
 
 // Costs returns what the options cost beyond what the key pays now: its price
-// there and that of its entry. An option that is not open costs +∞.
+// there and that of its entry. An option that is not open costs +∞. A price of an entry
+// that is paid both ways is left out: it may be so high that rounding leaves nothing of
+// the rest beside it.
 func (k *Choice) Costs(y *Prices, m CheapestReceiver) (stay, home, away float64) {
-	here, now := float64(y.Load[k.from]*k.Cost), 0.0
+	here, freed, taken := float64(y.Load[k.from]*k.Cost), 0.0, y.Table
 	if k.entry {
-		now = y.Table
+		freed, taken = y.Table, 0
 	}
 	stay, home, away = 0, math.Inf(1), math.Inf(1)
 	if k.must {
 		stay = math.Inf(1)
 	}
 	if k.Home >= 0 {
-		home = k.Weight - here - now + float64(y.Load[k.Home]*k.Cost)
+		home = k.Weight - here - freed + float64(y.Load[k.Home]*k.Cost)
 	}
 	if k.fitting > 0 {
-		away = k.Weight - here - now + y.Table + float64(m.price[k.fitting-1]*k.Cost)
+		away = k.Weight - here + taken + float64(m.price[k.fitting-1]*k.Cost)
 	}
 	return stay, home, away
 }
@@ -282,21 +284,29 @@ type leaving struct {
 	barred bool     // some key fits nowhere
 }
 
+// nearlyTied is more than what rounding adds to the cost of an option, relative to its terms.
+const nearlyTied = 0x1p-48
+
 func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, fixed []Fixing, member []bool) {
 	if x.Problem.IsHot(i) {
 		return
 	}
 	k := x.ChoiceOf(i)
 	k.Apply(fixed)
-	o, v := k.Best(y, m)
+	stays, home, away := k.Costs(y, m)
+	v := min(home, away)
+	scale := k.Weight + float64(y.Load[k.from]*k.Cost) + y.Table
 	switch {
-	case o == Stay:
+	case stays <= v:
+		if v < float64(nearlyTied*scale) { // rounding may have made it appear no gain
+			l.sum.add(0, k.units*scale)
+		}
 		return
 	case math.IsInf(v, 1):
 		l.barred = true
 		return
 	}
-	l.sum.add(k.units*v, k.units*(k.Weight+float64(y.Load[k.from]*k.Cost)+y.Table+math.Abs(v)))
+	l.sum.add(k.units*v, k.units*(scale+math.Abs(v)))
 	if !member[i] && v < 0 {
 		l.missed = append(l.missed, k)
 	}
