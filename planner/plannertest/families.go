@@ -117,7 +117,11 @@ func (c *Case) Mix(r *rand.Rand) *Case {
 		return func() float64 { return math.Pow(10, least+spread*r.Float64()) }
 	}
 	cost, state := scales(), scales()
-	each := func(x *float64, scale float64) { *x = min(*x*1e-2*scale, 1e288) }
+	each := func(x *float64, scale float64) {
+		if *x > 0 {
+			*x = max(1e-290, min(*x*1e-2*scale, 1e288))
+		}
+	}
 	for i := range c.Items {
 		each(&c.Items[i].Cost, cost())
 		each(&c.Items[i].State, state())
