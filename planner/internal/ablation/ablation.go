@@ -19,9 +19,9 @@ const (
 	LagrangianBranching Component = "Lagrangian branching"
 
 	Chains          Component = "chains" // of more than one shift
-	Pairs           Component = "pairs"  // one key for two
 	Penalties       Component = "adaptive penalties"
 	Perturbations   Component = "perturbations"
+	Rounds          Component = "rounds"           // of the search, from all starts
 	LeastTable      Component = "least table"      // another start from the fewest entries
 	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
 )
@@ -29,7 +29,7 @@ const (
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	Chains, Pairs, Penalties, Perturbations, LeastTable, RedundantChecks,
+	Chains, Rounds, Penalties, Perturbations, LeastTable, RedundantChecks,
 }
 
 var without atomic.Pointer[Component]

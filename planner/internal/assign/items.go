@@ -45,8 +45,8 @@ const (
 	Thorough
 )
 
-// Times is how many times the work of Fast an effort comes to.
-func (e Effort) Times() int64 { return [...]int64{Fast: 1, Normal: 8, Thorough: 60}[e] }
+// Rounds is how often a search may start anew after its first candidates.
+func (e Effort) Rounds() int { return [...]int{Fast: 0, Normal: 10, Thorough: 40}[e] }
 
 // Allowance bounds what may be moved.
 type Allowance struct {

@@ -46,8 +46,9 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		return nil, f
 	}
 	if !b.closed() && f.Root.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
-		b.Offer(b.smallTable(r))
+		b.trySmallTable(r)
 	}
+	b.searchOn()
 	if b.Score.Violated == 0 {
 		undoMoves(b.Best)
 		saveEntries(b.Best)
@@ -90,8 +91,10 @@ type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
 	effort effort
-	enough float64      // an objective of that or less will do; 0: the least is asked for
-	proof  *bound.Proof // nil at first
+	enough float64              // an objective of that or less will do; 0: the least is asked for
+	proof  *bound.Proof         // nil at first
+	pool   []*assign.Assignment // what was made of the proof
+	rivals []*assign.Assignment
 }
 
 // closed reports whether there is hardly a gap left, or what is asked for is
@@ -116,6 +119,7 @@ func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
 		b.improve(a, b.proof.Relaxation, y)
 	}
 	b.Offer(a)
+	b.pool = append(b.pool, a)
 }
 
 // tryWhole improves what whole keys come to, and, where that takes too many entries, what
@@ -131,13 +135,18 @@ func (b *primal) tryWhole() {
 
 // improve searches around an assignment.
 func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
-	search.Improve(a.Problem, a, searchCore(a, x, y), y, b.effort.evaluations, b.closeEnough())
+	search.Improve(a.Problem, a, searchCore(a, x, y), y, search.Effort{
+		Evaluations: b.effort.evaluations, Enough: b.closeEnough(),
+	})
 }
 
 // compete compares with what mixed and mintable found, and with minmig.
 func (b *primal) compete(found []rival, minMig func(*assign.Problem) *assign.Assignment) {
 	for _, r := range found {
 		b.Keep(r.a, r.score)
+		if r.a != nil {
+			b.rivals = append(b.rivals, r.a)
+		}
 	}
 	if p := b.p; b.Best != nil && b.Score.Violated > 0 && found[0].score.TableExcess == 0 && p.Entries > p.Retained {
 		// Else minmig is worse than a plan that meets the limits, or mixed compared with it.
@@ -265,12 +274,6 @@ type effort struct {
 
 // effortFor falls with the number of items, as the gap of the first rounding does.
 func effortFor(p *assign.Problem) effort {
-	e := fastEffort(p)
-	e.evaluations *= p.Goal.Effort.Times()
-	return e
-}
-
-func fastEffort(p *assign.Problem) effort {
 	switch {
 	case p.Items.Len() <= bound.FewItems:
 		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len()))}
@@ -280,20 +283,18 @@ func fastEffort(p *assign.Problem) effort {
 	return effort{1, 100_000}
 }
 
-// smallTable is an assignment of about the fewest table entries, improved where
-// it meets the table limit; nil if there is none.
-func (b *primal) smallTable(r Rivals) *assign.Assignment {
+// trySmallTable improves an assignment of about the fewest table entries, if there is one.
+func (b *primal) trySmallTable(r Rivals) {
 	q := b.p.CountingEntries()
 	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
-		return nil
+		return
 	}
 	a, _ := minMigration(q, r, 0, b.proof.Tight)
-	if a == nil {
-		return nil
+	switch {
+	case a == nil:
+	case b.proof.Infeasible():
+		b.Offer(adopt(b.p, a))
+	default:
+		b.try(adopt(b.p, a), &b.proof.Open[0].Y)
 	}
-	a = adopt(b.p, a)
-	if a.Score().TableExcess == 0 && !b.proof.Infeasible() {
-		b.improve(a, b.proof.Relaxation, &b.proof.Open[0].Y)
-	}
-	return a
 }
