@@ -61,8 +61,8 @@ func TestEffort(t *testing.T) {
 	r := rand.New(rand.NewPCG(93, 93))
 	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough, ""}
 	better, closed := [2]int{}, 0
-	for range 12 {
-		c := plannertest.Medium(r, 300, 6)
+	for range 8 {
+		c := plannertest.Medium(r, 100, 4)
 		var plans []*planner.Plan
 		for _, effort := range efforts {
 			o := c.Options

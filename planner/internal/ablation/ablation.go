@@ -17,11 +17,12 @@ const (
 	CoverBranching      Component = "branching of covers"
 	EntryPrices         Component = "entry prices" // under which whole keys cost most
 	LagrangianBranching Component = "Lagrangian branching"
+	BranchAndBound      Component = "branch and bound"
 
 	Chains          Component = "chains" // of more than one shift
+	Pairs           Component = "pairs"  // one key for two
 	Penalties       Component = "adaptive penalties"
 	Perturbations   Component = "perturbations"
-	Rounds          Component = "rounds"           // of the search, from all starts
 	LeastTable      Component = "least table"      // another start from the fewest entries
 	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
 )
@@ -29,7 +30,7 @@ const (
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	Chains, Rounds, Penalties, Perturbations, LeastTable, RedundantChecks,
+	BranchAndBound, Chains, Pairs, Penalties, Perturbations, LeastTable, RedundantChecks,
 }
 
 var without atomic.Pointer[Component]

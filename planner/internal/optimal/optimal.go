@@ -1,6 +1,7 @@
 package optimal
 
 import (
+	"math"
 	"slices"
 
 	"plannerd/internal/exact"
@@ -46,9 +47,11 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		return nil, f
 	}
 	if !b.closed() && f.Root.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
-		b.trySmallTable(r)
+		b.Offer(b.smallTable(r))
 	}
-	b.searchOn()
+	if enough == 0 && b.worthBranching() {
+		b.branchAndBound()
+	}
 	if b.Score.Violated == 0 {
 		undoMoves(b.Best)
 		saveEntries(b.Best)
@@ -86,15 +89,53 @@ func (b *primal) follow(tight bool) {
 	}
 }
 
+// worthBranching reports whether the gap is wide enough for a branch and bound.
+func (b *primal) worthBranching() bool {
+	switch gap := b.Score.Objective - b.proof.LowerBound(); {
+	case b.effort.branching == 0 || b.proof.Infeasible():
+		return false
+	case b.p.Goal.Effort == assign.Thorough:
+		return b.Score.Violated > 0 || gap > thoroughGap*b.Score.Objective
+	default:
+		return b.Score.Violated > 0 || gap > normalGap*b.Score.Objective
+	}
+}
+
+// Gaps, relative to the objective, that a branch and bound has to close, by effort.
+const normalGap, thoroughGap = 1e-2, 1e-3
+
+// branchAndBound closes the gap from both sides.
+func (b *primal) branchAndBound() {
+	best := func() float64 {
+		if b.Score.Violated > 0 {
+			return math.Inf(1)
+		}
+		return b.Score.Objective
+	}
+	b.proof.BranchAndBound(b.effort.branching, best, func(moved []bound.Placement) {
+		if b.p.Items.Units != nil {
+			return // the relaxation does not tell what becomes of each unit
+		}
+		a := assign.NewAssignment(b.p)
+		var queue []leavingPiece
+		for _, x := range moved {
+			a.Move(x.Item, x.At)
+			if x.At == assign.None {
+				queue = append(queue, leavingPiece{x.Item, a.UnitCost(x.Item)})
+			}
+		}
+		placeByRoom(a, queue)
+		b.try(a, &b.proof.Root.Y)
+	})
+}
+
 // primal looks for assignments, led by a proof.
 type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
 	effort effort
-	enough float64              // an objective of that or less will do; 0: the least is asked for
-	proof  *bound.Proof         // nil at first
-	pool   []*assign.Assignment // what was made of the proof
-	rivals []*assign.Assignment
+	enough float64      // an objective of that or less will do; 0: the least is asked for
+	proof  *bound.Proof // nil at first
 }
 
 // closed reports whether there is hardly a gap left, or what is asked for is
@@ -119,7 +160,6 @@ func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
 		b.improve(a, b.proof.Relaxation, y)
 	}
 	b.Offer(a)
-	b.pool = append(b.pool, a)
 }
 
 // tryWhole improves what whole keys come to, and, where that takes too many entries, what
@@ -135,18 +175,13 @@ func (b *primal) tryWhole() {
 
 // improve searches around an assignment.
 func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
-	search.Improve(a.Problem, a, searchCore(a, x, y), y, search.Effort{
-		Evaluations: b.effort.evaluations, Enough: b.closeEnough(),
-	})
+	search.Improve(a.Problem, a, searchCore(a, x, y), y, b.effort.evaluations, b.closeEnough())
 }
 
 // compete compares with what mixed and mintable found, and with minmig.
 func (b *primal) compete(found []rival, minMig func(*assign.Problem) *assign.Assignment) {
 	for _, r := range found {
 		b.Keep(r.a, r.score)
-		if r.a != nil {
-			b.rivals = append(b.rivals, r.a)
-		}
 	}
 	if p := b.p; b.Best != nil && b.Score.Violated > 0 && found[0].score.TableExcess == 0 && p.Entries > p.Retained {
 		// Else minmig is worse than a plan that meets the limits, or mixed compared with it.
@@ -266,35 +301,43 @@ func (b *primal) closeEnough() float64 {
 }
 
 // effort is how much work goes into the primal: nodes whose prices are rounded,
-// and evaluations of the local search after each.
+// evaluations of the local search after each, and work of the branch and bound.
 type effort struct {
 	roundings   int
 	evaluations int64
+	branching   int
 }
+
+// branchingWork is how much work the branch and bound may do, by effort. The former takes
+// some tenths of a second, the latter some seconds.
+var branchingWork = [...]int{assign.Fast: 0, assign.Normal: 6_000_000, assign.Thorough: 60_000_000}
 
 // effortFor falls with the number of items, as the gap of the first rounding does.
 func effortFor(p *assign.Problem) effort {
+	work := branchingWork[p.Goal.Effort]
 	switch {
 	case p.Items.Len() <= bound.FewItems:
-		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len()))}
+		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len())), work}
 	case p.Items.Len() <= bound.ManyItems:
-		return effort{2, 500_000}
+		return effort{2, 500_000, work}
 	}
-	return effort{1, 100_000}
+	return effort{1, 100_000, work}
 }
 
-// trySmallTable improves an assignment of about the fewest table entries, if there is one.
-func (b *primal) trySmallTable(r Rivals) {
+// smallTable is an assignment of about the fewest table entries, improved where
+// it meets the table limit; nil if there is none.
+func (b *primal) smallTable(r Rivals) *assign.Assignment {
 	q := b.p.CountingEntries()
 	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
-		return
+		return nil
 	}
 	a, _ := minMigration(q, r, 0, b.proof.Tight)
-	switch {
-	case a == nil:
-	case b.proof.Infeasible():
-		b.Offer(adopt(b.p, a))
-	default:
-		b.try(adopt(b.p, a), &b.proof.Open[0].Y)
+	if a == nil {
+		return nil
 	}
+	a = adopt(b.p, a)
+	if a.Score().TableExcess == 0 && !b.proof.Infeasible() {
+		b.improve(a, b.proof.Relaxation, &b.proof.Open[0].Y)
+	}
+	return a
 }

@@ -1,0 +1,235 @@
+package bound
+
+import (
+	"math"
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner/internal/ablation"
+	"plannerd/planner/internal/assign"
+)
+
+// branching is a branch and bound over the keys that may move. It divides the part of least
+// bound by a key of which the AssignmentRelaxation does not tell whether it stays, whether it
+// goes home, or where it goes.
+type branching struct {
+	*AssignmentRelaxation
+	f      *Proof
+	parts  exact.Heap[*part]
+	closed float64 // no plan of the parts that need not be divided costs less, scaled
+	budget int     // work that may still be done
+	best   func() float64
+	offer  func([]Placement)
+	last   []Placement // that were offered
+}
+
+// part is a part of the problem: some keys are told what they may do.
+type part struct {
+	told  []restriction
+	y     assignmentPrices // the best known
+	bound float64          // scaled; no plan that keeps to what is told costs less
+	split [2]restriction   // that divide it, of no key if nothing does
+}
+
+const (
+	mostPriced = 8192 // keys that have prices of their own, of those that may stay
+	rootSteps  = 400
+	childSteps = 40
+	// undecided is a share of solutions from which on it is open what a key does.
+	undecided = 0.05
+	// closedGap is the gap of a part, relative to its bound, that is not worth closing.
+	closedGap = 1e-6
+	// workPerUnit is so much work, in keys and partial covers looked at, that it counts as one
+	// work unit.
+	workPerUnit = 64
+)
+
+// BranchAndBound raises the bound by dividing the problem, with so much work at most. best
+// tells the objective of the best plan that is known, +∞ if there is none. offer takes what
+// the relaxation comes to: the keys that do not stay and where they go, none standing for
+// wherever there is room.
+func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
+	x := f.Relaxation
+	if f.Infeasible() || x.Problem.Meter.End != assign.Running || ablation.Off(ablation.BranchAndBound) {
+		return
+	}
+	enough := min(float64(best()*x.UnitWeight), 2*x.Surely()+1)
+	s := &branching{f: f, closed: math.Inf(1), budget: work, best: best, offer: offer}
+	s.AssignmentRelaxation = f.newAssignmentRelaxation(enough, mostPriced)
+	s.parts.Before = func(a, b *part) bool {
+		return a.bound < b.bound || a.bound == b.bound && len(a.told) > len(b.told)
+	}
+	s.climb(s.whole(), rootSteps)
+	for len(s.parts.E) > 0 && s.budget > 0 && x.Problem.Meter.End == assign.Running {
+		n := s.parts.E[0]
+		if n.bound >= s.reached() || n.split[0].key == assign.None {
+			break
+		}
+		s.parts.Pop()
+		for _, r := range n.split {
+			child := &part{told: append(slices.Clone(n.told), r), bound: n.bound}
+			child.y.set(&n.y)
+			s.climb(child, childSteps)
+		}
+	}
+	bound := min(s.closed, s.others)
+	if len(s.parts.E) > 0 {
+		bound = min(bound, s.parts.E[0].bound)
+	}
+	if bound > x.Surely() {
+		f.disprove()
+		return
+	}
+	f.Bound = max(f.Bound, bound)
+}
+
+// reached is a bound, scaled, from which on a part need not be divided: no plan is better
+// there than the best, but for a trifle.
+func (s *branching) reached() float64 {
+	best := s.best()
+	if s.f.integral && best < 1<<53 {
+		best = max(best-1, best*closedGap) // the next better plan has that objective
+		return float64(best*s.x.UnitWeight) * (1 + 0x1p-40)
+	}
+	return float64(best*s.x.UnitWeight) * (1 - closedGap)
+}
+
+// whole is the whole problem, at the best of some prices: those of the linear relaxation, and
+// those under which each key pays just what leaving costs it, as in a covering problem, at
+// several prices of an entry.
+func (s *branching) whole() *part {
+	n := &part{bound: math.Inf(-1)}
+	s.start(n, &s.f.Root.Y)
+	free := Prices{make([]float64, len(s.x.excess)), s.f.Root.Y.Table}
+	slope := s.start(n, &free)
+	if !s.x.Limited {
+		return n
+	}
+	low, high := 0.0, math.Inf(1)
+	for range startPrices {
+		if slope > 0 {
+			low = free.Table
+		} else {
+			high = free.Table
+		}
+		switch {
+		case math.IsInf(high, 1):
+			free.Table = max(dearer*low, s.x.leastPrice())
+		case low == 0:
+			free.Table = high / dearer
+		default:
+			free.Table = math.Sqrt(low) * math.Sqrt(high)
+		}
+		if free.Table < s.x.leastPrice() || free.Table > s.x.Surely() {
+			break
+		}
+		slope = s.start(n, &free)
+	}
+	return n
+}
+
+// startPrices is how many prices of an entry are tried: each is so much dearer, or cheaper, than
+// the one before, until entries suffice at one and do not at another, and then between them.
+const startPrices = 16
+
+// start notes prices if they are the best so far. It returns by how many entries the table
+// exceeds its limit under them if what no instance takes leaves.
+func (s *branching) start(n *part, y *Prices) (slope float64) {
+	m := s.x.CheapestReceivers(y)
+	s.y.table = y.Table
+	for i := range s.y.key {
+		k := s.x.ChoiceOf(int(s.keys[i].item))
+		s.y.key[i] = 0
+		if _, home, away := k.Costs(y, m); !math.IsInf(min(home, away), 1) {
+			s.y.key[i] = min(home, away) + float64(y.Load[k.from]*k.Cost)
+		}
+	}
+	if value := s.solve(); value > n.bound {
+		n.bound = value
+		n.y.set(&s.y)
+	}
+	slope = s.over
+	for i := range s.keys {
+		if k := &s.keys[i]; s.units[i].all < k.units {
+			_, perPrice := k.leave(y.Table)
+			slope += float64((perPrice + b2f(k.entry)) * float64(k.units-s.units[i].all))
+		}
+	}
+	return slope
+}
+
+// climb raises the bound of a part, offers what the relaxation comes to there, and keeps the
+// part for being divided, or closes it.
+func (s *branching) climb(n *part, steps int) {
+	s.tell(n.told)
+	before, c := s.work, s.newAscent(&n.y)
+	met := c.climb(steps, s.reached())
+	n.bound = max(n.bound, c.best)
+	n.y.set(&c.at)
+	if n.bound < s.reached() {
+		if !met {
+			s.y.set(&n.y)
+			s.solve()
+			s.send()
+		}
+		if moved := s.decisions(); !slices.Equal(moved, s.last) {
+			s.last = moved
+			s.offer(moved)
+		}
+	}
+	s.budget -= s.work - before
+	if met || n.bound >= s.reached() {
+		s.closed = min(s.closed, n.bound)
+		return
+	}
+	n.split = s.divide(c)
+	s.parts.Push(n)
+}
+
+// divide chooses how to divide the part that was looked at last: by the key for which most is
+// at stake whether it stays or leaves, or goes home or elsewhere; else by the costliest one
+// that does not find room. Equal units are not divided.
+func (s *branching) divide(c *ascent) (split [2]restriction) {
+	split[0].key = assign.None
+	most := 0.0
+	for _, i := range s.open {
+		k, o := &s.keys[i], s.options[i]
+		share, option := c.share[i].stay, mayStay
+		if o&mayStay == 0 {
+			share, option = c.share[i].home, o&mayGoHome
+		}
+		undecidedness := min(share, 1-share)
+		stake := undecidedness * (k.weight + c.at.table)
+		if option != 0 && k.units == 1 && undecidedness >= undecided && stake > most {
+			most = stake
+			split = [2]restriction{{i, option, assign.None, assign.None}, {i, ^option, assign.None, assign.None}}
+		}
+	}
+	if most > 0 {
+		return split
+	}
+	costliest := int64(-1)
+	for _, i := range s.open {
+		k := &s.keys[i]
+		if d := s.roomiest(i); k.units == 1 && s.units[i].all != 1 && k.cost > costliest && d != assign.None {
+			costliest = k.cost
+			split = [2]restriction{{i, ^options(0), d, assign.None}, {i, ^options(0), assign.None, d}}
+		}
+	}
+	return split
+}
+
+// roomiest is the instance with most room left of those, neither its home nor where it is, to
+// which a key may go; none if it fits on none.
+func (s *branching) roomiest(i int32) int32 {
+	best := assign.None
+	if s.options[i]&mayGoElsewhere == 0 {
+		return best
+	}
+	for _, d := range s.x.Problem.Live {
+		if s.isElsewhere(i, d) && s.keys[i].cost <= s.room[d] && (best == assign.None || s.left[d] > s.left[best]) {
+			best = d
+		}
+	}
+	return best
+}
