@@ -51,7 +51,7 @@ func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error
 	}
 	before = x.finish("start", a, bound.Evidence{})
 	*p.Meter = assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
-	search.Improve(p, a, l.Core, y, l.Effort, 0)
+	search.Improve(p, a, l.Core, y, search.Effort{Evaluations: l.Effort})
 	return before, x.finish("search", a, bound.Evidence{}), nil
 }
 

@@ -20,9 +20,9 @@ const (
 	BranchAndBound      Component = "branch and bound"
 
 	Chains          Component = "chains" // of more than one shift
-	Pairs           Component = "pairs"  // one key for two
 	Penalties       Component = "adaptive penalties"
 	Perturbations   Component = "perturbations"
+	Rounds          Component = "rounds"           // of the search, from all starts
 	LeastTable      Component = "least table"      // another start from the fewest entries
 	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
 )
@@ -30,7 +30,7 @@ const (
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	BranchAndBound, Chains, Pairs, Penalties, Perturbations, LeastTable, RedundantChecks,
+	BranchAndBound, Chains, Rounds, Penalties, Perturbations, LeastTable, RedundantChecks,
 }
 
 var without atomic.Pointer[Component]

@@ -45,6 +45,9 @@ const (
 	Thorough
 )
 
+// Rounds is how often a search may start anew after its first candidates.
+func (e Effort) Rounds() int { return [...]int{Fast: 0, Normal: 10, Thorough: 40}[e] }
+
 // Allowance bounds what may be moved.
 type Allowance struct {
 	Unit   AllowanceUnit

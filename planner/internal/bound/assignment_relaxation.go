@@ -124,7 +124,7 @@ func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRel
 	}
 	r.tell(nil)
 	r.covers = knapsack.Solver{
-		States: knapsackStates, Splits: knapsackSplits, Canonical: func(a, b int32) int { return cmp.Compare(a, b) },
+		States: knapsackStates, Splits: knapsackSplits, Canonical: cmp.Compare[int32],
 	}
 	r.rooms.Before = func(a, b int32) bool { return r.left[a] > r.left[b] || r.left[a] == r.left[b] && a < b }
 	return r
@@ -464,7 +464,8 @@ const atKink = 1e-9
 func (r *AssignmentRelaxation) decisions() []Placement {
 	var moved []Placement
 	for i := range r.keys {
-		k, u, d := &r.keys[i], &r.units[i], assign.None
+		k, u := &r.keys[i], &r.units[i]
+		var d int32
 		switch {
 		case i < r.priced && r.only[i] != assign.None:
 			d = r.only[i]

@@ -47,10 +47,13 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 		return nil, f
 	}
 	if !b.closed() && f.Root.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
-		b.Offer(b.smallTable(r))
+		b.trySmallTable(r)
 	}
-	if enough == 0 && b.worthBranching() {
+	if enough == 0 && b.worthwhile() {
 		b.branchAndBound()
+	}
+	if b.worthwhile() {
+		b.searchOn()
 	}
 	if b.Score.Violated == 0 {
 		undoMoves(b.Best)
@@ -89,10 +92,10 @@ func (b *primal) follow(tight bool) {
 	}
 }
 
-// worthBranching reports whether the gap is wide enough for a branch and bound.
-func (b *primal) worthBranching() bool {
+// worthwhile reports whether the gap is wide enough for more than is done at least.
+func (b *primal) worthwhile() bool {
 	switch gap := b.Score.Objective - b.proof.LowerBound(); {
-	case b.effort.branching == 0 || b.proof.Infeasible():
+	case b.p.Goal.Effort == assign.Fast || b.proof.Infeasible():
 		return false
 	case b.p.Goal.Effort == assign.Thorough:
 		return b.Score.Violated > 0 || gap > thoroughGap*b.Score.Objective
@@ -101,7 +104,7 @@ func (b *primal) worthBranching() bool {
 	}
 }
 
-// Gaps, relative to the objective, that a branch and bound has to close, by effort.
+// Gaps, relative to the objective, that are worth closing, by effort.
 const normalGap, thoroughGap = 1e-2, 1e-3
 
 // branchAndBound closes the gap from both sides.
@@ -134,8 +137,10 @@ type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
 	effort effort
-	enough float64      // an objective of that or less will do; 0: the least is asked for
-	proof  *bound.Proof // nil at first
+	enough float64              // an objective of that or less will do; 0: the least is asked for
+	proof  *bound.Proof         // nil at first
+	pool   []*assign.Assignment // what was made of the proof
+	rivals []*assign.Assignment
 }
 
 // closed reports whether there is hardly a gap left, or what is asked for is
@@ -160,6 +165,7 @@ func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
 		b.improve(a, b.proof.Relaxation, y)
 	}
 	b.Offer(a)
+	b.pool = append(b.pool, a)
 }
 
 // tryWhole improves what whole keys come to, and, where that takes too many entries, what
@@ -175,13 +181,18 @@ func (b *primal) tryWhole() {
 
 // improve searches around an assignment.
 func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
-	search.Improve(a.Problem, a, searchCore(a, x, y), y, b.effort.evaluations, b.closeEnough())
+	search.Improve(a.Problem, a, searchCore(a, x, y), y, search.Effort{
+		Evaluations: b.effort.evaluations, Enough: b.closeEnough(),
+	})
 }
 
 // compete compares with what mixed and mintable found, and with minmig.
 func (b *primal) compete(found []rival, minMig func(*assign.Problem) *assign.Assignment) {
 	for _, r := range found {
 		b.Keep(r.a, r.score)
+		if r.a != nil {
+			b.rivals = append(b.rivals, r.a)
+		}
 	}
 	if p := b.p; b.Best != nil && b.Score.Violated > 0 && found[0].score.TableExcess == 0 && p.Entries > p.Retained {
 		// Else minmig is worse than a plan that meets the limits, or mixed compared with it.
@@ -324,20 +335,18 @@ func effortFor(p *assign.Problem) effort {
 	return effort{1, 100_000, work}
 }
 
-// smallTable is an assignment of about the fewest table entries, improved where
-// it meets the table limit; nil if there is none.
-func (b *primal) smallTable(r Rivals) *assign.Assignment {
+// trySmallTable improves an assignment of about the fewest table entries, if there is one.
+func (b *primal) trySmallTable(r Rivals) {
 	q := b.p.CountingEntries()
 	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
-		return nil
+		return
 	}
 	a, _ := minMigration(q, r, 0, b.proof.Tight)
-	if a == nil {
-		return nil
+	switch {
+	case a == nil:
+	case b.proof.Infeasible():
+		b.Offer(adopt(b.p, a))
+	default:
+		b.try(adopt(b.p, a), &b.proof.Open[0].Y)
 	}
-	a = adopt(b.p, a)
-	if a.Score().TableExcess == 0 && !b.proof.Infeasible() {
-		b.improve(a, b.proof.Relaxation, &b.proof.Open[0].Y)
-	}
-	return a
 }

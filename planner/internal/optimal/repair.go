@@ -56,7 +56,7 @@ func repaired(a *assign.Assignment, fit Fit) *assign.Assignment {
 	for _, start := range []*assign.Assignment{a, found.Best} {
 		if !onClosed(start) {
 			b := start.Clone()
-			search.Improve(a.Problem, b, repairCore(b, fit.Rank), nil, repairEffort, 0)
+			search.Improve(a.Problem, b, repairCore(b, fit.Rank), nil, search.Effort{Evaluations: repairEffort})
 			found.Offer(b)
 		}
 	}

@@ -66,7 +66,7 @@ func (s *search) ejectionChain(f *follow, depth int) bool {
 		s.shift(c.key, c.to)
 		next := follow{search: s, gain: c.gain, width: beam[len(s.chain)]}
 		next.all()
-		if s.ejectionChain(&next, depth) || depth > 2 && len(s.chain) == 1 && s.twoForOneExchange(c.gain) {
+		if s.ejectionChain(&next, depth) {
 			return true
 		}
 		s.unshift()

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	patience      = 120 // disturbances without a better assignment until the search gives up
-	perturbations = 5   // for each time that penalties are drawn
-	perturbTries  = 16  // to find a key to perturb
+	perturbations = 5  // for each time that penalties are drawn
+	mostPerturbed = 3  // keys at once
+	perturbTries  = 16 // to find a key to perturb
 )
 
 // run alternates between descents to local optima and disturbances, until
@@ -17,10 +17,10 @@ func (s *search) run() {
 	s.openNeighbourhood()
 	s.look()
 	s.sweepAll()
-	for vain := 0; vain < patience && s.effort > 0; vain++ {
+	for vain := 0; vain < s.Patience && s.Evaluations > 0; vain++ {
 		before := s.best
 		s.descend()
-		if s.effort <= 0 {
+		if s.Evaluations <= 0 {
 			break
 		}
 		if s.best.Compare(before.Score) < 0 {
@@ -36,7 +36,7 @@ func (s *search) run() {
 }
 
 // diversify leaves a local optimum. As a rule it returns to the best assignment
-// and perturbs it: it puts a key elsewhere and locks it there. Now and then
+// and perturbs it: it puts a few keys elsewhere and locks the last one there. Now and then
 // it draws other penalties instead, which drives the search across the limits
 // and back. Limits that are still violated become dearer first.
 func (s *search) diversify(vain int) {
@@ -54,7 +54,10 @@ func (s *search) diversify(vain int) {
 		s.sweepAll()
 	default:
 		s.restore()
-		s.perturb()
+		for range 1 + s.random.IntN(mostPerturbed) {
+			s.locked = assign.None // the one before
+			s.perturb()
+		}
 	}
 }
 
@@ -98,7 +101,7 @@ func (s *search) violates() bool {
 // sweepAll tries single shifts of all keys of the core, those of most regret first.
 func (s *search) sweepAll() {
 	for _, k := range s.byCertainty {
-		if s.effort <= 0 {
+		if s.Evaluations <= 0 {
 			return
 		}
 		s.try(k, 1)
@@ -119,7 +122,7 @@ const levels = 3
 // anything.
 func (s *search) descend() {
 	raised := 0
-	for level := 0; level < levels && s.effort > 0; {
+	for level := 0; level < levels && s.Evaluations > 0; {
 		switch {
 		case s.sweep(level):
 			level = 0
@@ -139,7 +142,7 @@ func (s *search) sweep(level int) bool {
 	gained := false
 	tried := s.tried[level]
 	for _, k := range s.byRegret {
-		if s.effort <= 0 {
+		if s.Evaluations <= 0 {
 			return gained
 		}
 		if !s.active[k] || tried[k] >= max(s.touched[s.at[k]], s.touched[s.from[k]], s.touched[s.home[k]]) {
@@ -163,7 +166,7 @@ func (s *search) dropRedundantMoves() {
 	s.perEntry *= 1 << 20
 	for _, k := range s.byCertainty {
 		if s.at[k] != s.from[k] || s.at[k] != s.home[k] {
-			s.effort = max(s.effort, 2*maxPlaces)
+			s.Evaluations = max(s.Evaluations, 2*maxPlaces)
 			s.try(k, 1)
 		}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -37,15 +38,32 @@ type search struct {
 	over      []int32 // instances above their limit
 	overIndex []int32 // by instance: where it is in over, or −1
 	now, best assign.Tally
+	distance  float64 // of best from the limits, while it violates any
 
 	penalties
 	neighbourhood
+	Effort        // of which Evaluations are left
 	chain  []step // shifts that are being tried
 	random *rand.Rand
-	effort int64   // evaluations left
-	enough float64 // an objective that ends the search
-	owed   int64   // evaluations that the meter has not been told of
+	owed   int64 // evaluations that the meter has not been told of
 }
+
+// Effort bounds a search.
+type Effort struct {
+	// Evaluations is the number of shifts that it looks at, but for a last look at the
+	// keys that moved.
+	Evaluations int64
+	// Patience is how often it perturbs the best assignment in vain until it gives up.
+	// Defaults to [Patience].
+	Patience int
+	// Seed makes searches from the same assignment differ.
+	Seed uint64
+	// Enough is an objective that ends it.
+	Enough float64
+}
+
+// Patience is the default of that.
+const Patience = 120
 
 // step is the shift of a key from an instance to another.
 type step struct{ key, at, to int32 }
@@ -53,23 +71,26 @@ type step struct{ key, at, to int32 }
 // Improve searches the neighbourhood of a complete assignment, which may violate
 // limits, and changes it into the best one that it meets. It moves no other
 // pieces than those of the core; nil stands for all that are not hot. y are
-// prices of the relaxation; without them it estimates some. effort bounds the
-// number of shifts evaluated, but for a last look at the keys that moved. An
-// objective of enough ends it.
-func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort int64, enough float64) {
+// prices of the relaxation; without them it estimates some.
+func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort Effort) {
 	if len(p.Live) < 2 {
 		return
 	}
-	s := newSearch(a, core)
+	s := newSearch(a, core, effort)
 	if len(s.piece) == 0 {
 		return
 	}
-	s.effort, s.enough = effort, enough
 	s.tallyUp()
-	s.leaveClosed()
 	s.setPenalties(y)
+	s.distance = s.violation()
+	s.leaveClosed()
+	given, score := slices.Clone(s.at), s.best
 	s.run()
 	s.restore()
+	if s.best.Compare(score.Score) > 0 { // less is above limits, but above more limits
+		s.bestAt, s.changes = given, assign.UpTo(len(given))
+		s.restore()
+	}
 	for k, d := range s.at {
 		a.At[s.piece[k]] = d
 	}
@@ -79,22 +100,23 @@ const evaluationsPerUnit = 64 // evaluations of a shift that count as one work u
 
 // spend counts evaluations. It reports false when the search is to end.
 func (s *search) spend(n int64) bool {
-	s.effort -= n
+	s.Evaluations -= n
 	s.owed += n
 	if s.owed >= evaluationsPerUnit {
 		units := s.owed / evaluationsPerUnit
 		s.owed %= evaluationsPerUnit
 		if !s.p.Meter.Spend(units) {
-			s.effort = 0
+			s.Evaluations = 0
 		}
 	}
-	return s.effort > 0
+	return s.Evaluations > 0
 }
 
 // newSearch lays out the core in columns.
-func newSearch(a *assign.Assignment, core []int32) *search {
+func newSearch(a *assign.Assignment, core []int32, effort Effort) *search {
 	p := a.Problem
-	s := &search{p: p, a: a, load: a.Load, random: rand.New(rand.NewPCG(1, 1))}
+	s := &search{p: p, a: a, load: a.Load, Effort: effort, random: rand.New(rand.NewPCG(1, 1+effort.Seed))}
+	s.Patience = cmp.Or(effort.Patience, Patience)
 	if core == nil {
 		core, _ = a.Movable()
 	}
@@ -260,14 +282,14 @@ func (s *search) surpasses() bool {
 	if x.TableExcess > 0 {
 		x.Violated++
 	}
-	if x.Violated > best.Violated {
-		return false
+	x.Objective = s.p.Objective(x.State, x.Moves)
+	switch {
+	case x.Violated > 0 && best.Violated > 0:
+		return cmp.Or(cmp.Compare(s.violation(), s.distance), cmp.Compare(x.Objective, best.Objective)) < 0
+	case x.Violated > 0 || best.Violated > 0:
+		return best.Violated > 0
 	}
 	x.Excess = 0
-	for _, d := range s.over {
-		x.Excess = max(x.Excess, assign.Relative(float64(s.load[d]), s.p.Bound[d]))
-	}
-	x.Objective = s.p.Objective(x.State, x.Moves)
 	x.Theta = best.Theta
 	if c := x.Compare(best.Score); c != 0 {
 		return c < 0
@@ -275,17 +297,32 @@ func (s *search) surpasses() bool {
 	return s.theta() < best.Theta
 }
 
+// violation is what the present assignment has above limits, at the prices that the
+// penalties started from. As long as no assignment within the limits is known, it
+// decides: the number of violated limits hardly tells how far one is off.
+func (s *search) violation() float64 {
+	sum := float64(s.basicEntry * float64(s.now.TableExcess))
+	for _, d := range s.over {
+		sum += float64(s.basicLoad[d] * float64(s.load[d]-s.p.Limit[d]))
+	}
+	return sum
+}
+
 // settle makes the present assignment the best.
 func (s *search) settle() {
-	s.best = s.now
+	s.now.Excess = 0
+	for _, d := range s.over {
+		s.now.Excess = max(s.now.Excess, assign.Relative(float64(s.load[d]), s.p.Bound[d]))
+	}
+	s.best, s.distance = s.now, s.violation()
 	s.best.Theta = s.theta()
 	for _, k := range s.changes {
 		s.bestAt[k] = s.at[k]
 		s.changed[k] = false
 	}
 	s.changes = s.changes[:0]
-	if s.best.Violated == 0 && s.best.Objective <= s.enough {
-		s.effort = 0
+	if s.best.Violated == 0 && s.best.Objective <= s.Enough {
+		s.Evaluations = 0
 	}
 }
 

@@ -1,0 +1,75 @@
+package optimal
+
+import (
+	"math/rand/v2"
+
+	"plannerd/planner/internal/ablation"
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/search"
+)
+
+const (
+	roundLonger = 5         // times the evaluations after a candidate …
+	roundMost   = 1_000_000 // … but no more of them
+	lateRound   = 10        // from which on rounds are lateLonger times as long
+	lateLonger  = 4
+)
+
+// searchOn searches on in rounds while there is a gap: from each candidate, then from
+// crosses of the best with another one. Chance differs from round to round, and the
+// prices, which mislead the search where heavy keys decide, guide every other one.
+func (b *primal) searchOn() {
+	f := b.proof
+	if f.Infeasible() || ablation.Off(ablation.Rounds) {
+		return
+	}
+	b.pool = append(b.pool, b.rivals...)
+	random, given := rand.New(rand.NewPCG(2, 1)), len(b.pool)
+	for round := range b.p.Goal.Effort.Rounds() {
+		if b.closed() || b.p.Meter.End != assign.Running {
+			return
+		}
+		y, a := &f.Open[0].Y, b.Best
+		if round < given {
+			a = b.pool[round]
+		}
+		if a = a.Clone(); round >= given {
+			b.cross(a, b.pool[random.IntN(len(b.pool))], random)
+		}
+		core := searchCore(a, f.Relaxation, y)
+		if round%2 == 1 {
+			y = nil
+		}
+		search.Improve(b.p, a, core, y, b.roundEffort(round))
+		b.Offer(a)
+		b.pool = append(b.pool, a)
+	}
+}
+
+func (b *primal) roundEffort(round int) search.Effort {
+	longer := 1
+	if round >= lateRound {
+		longer = lateLonger
+	}
+	return search.Effort{
+		Evaluations: int64(longer) * min(roundMost, roundLonger*b.effort.evaluations),
+		Patience:    longer * search.Patience, Seed: uint64(round + 1), Enough: b.closeEnough(),
+	}
+}
+
+// cross gives the keys of some instances the places that they have in another
+// assignment.
+func (b *primal) cross(a, other *assign.Assignment, random *rand.Rand) {
+	if a.Units != nil {
+		return // pieces are not the same in both
+	}
+	taken := make([]bool, len(a.Load))
+	for _, d := range b.p.Live {
+		taken[d] = random.IntN(2) == 0
+	}
+	for piece, d := range other.At {
+		if d != a.At[piece] && taken[b.p.Items.Current[piece]] {
+			a.Move(int32(piece), d)
+		}
+	}
+}
