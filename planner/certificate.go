@@ -105,7 +105,7 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 	if x != nil && len(p.Hot) == 0 {
 		least = max(least, x.LeastTheta())
 	}
-	if p.Items.Len() <= bound.FewItems {
+	if p.Items.Len() <= bound.FewItems(p) {
 		reached := math.Inf(1)
 		if p.TableExcess(f.plan.TableAfter) == 0 {
 			reached = f.plan.Theta.After

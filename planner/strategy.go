@@ -60,11 +60,19 @@ func placing(place func(*assign.Problem, Options) *assign.Assignment) algorithm 
 
 func optimally(p *assign.Problem, o Options) (*assign.Assignment, bound.Evidence) {
 	return optimal.Optimal(p, optimal.Rivals{
-		Mixed:    func(p *assign.Problem) *assign.Assignment { return mixed(p, o) },
+		Mixed: func(p *assign.Problem) *assign.Assignment {
+			if p.Items.Len() <= fewForBruteForce && p.Entries <= fewForBruteForce {
+				return mixedBruteForce(p, o)
+			}
+			return mixed(p, o)
+		},
 		MinTable: func(p *assign.Problem) *assign.Assignment { return minTable(p, o) },
 		MinMig:   func(p *assign.Problem) *assign.Assignment { return minMig(p, o) },
 	})
 }
+
+// fewForBruteForce is up to how many items and entries every number of entries is tried.
+const fewForBruteForce = 200
 
 // CostClass says how the time of a strategy grows.
 type CostClass string

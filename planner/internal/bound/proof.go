@@ -49,7 +49,12 @@ type Fixing struct {
 func (f *Proof) Infeasible() bool { return len(f.Open) == 0 }
 
 // FewItems is up to how many items everything is looked at.
-const FewItems = 20_000
+func FewItems(p *assign.Problem) int {
+	if p.Goal.Effort == assign.Fast {
+		return 20_000
+	}
+	return ManyItems
+}
 
 // ManyItems is from how many items on as little as possible is looked at.
 const ManyItems = 200_000
@@ -66,6 +71,7 @@ const (
 
 // Prove bounds the objective as well as the level allows.
 func Prove(p *assign.Problem, tight bool) *Proof {
+	p, _ = p.Busy()
 	f := NewProof(p, tight)
 	if tight {
 		f.Branch()
@@ -84,7 +90,7 @@ func NewProof(p *assign.Problem, tight bool) *Proof {
 	if f.Root.bound <= x.Surely() {
 		f.Open, f.Bound = []Node{f.Root}, f.Root.bound
 	}
-	if p.Items.Len() <= FewItems || tight {
+	if p.Items.Len() <= FewItems(p) || tight {
 		f.DemandWhole()
 	}
 	return f
@@ -105,7 +111,7 @@ func (f *Proof) DemandWhole() {
 	}
 	free := make([]float64, len(x.excess))
 	candidates := []Prices{{free, f.Root.Y.Table}}
-	if items <= FewItems {
+	if items <= FewItems(x.Problem) {
 		candidates = append(candidates, f.Root.Y)
 		if f.Root.Y.Table > 0 {
 			candidates = append(candidates, Prices{free, 0})

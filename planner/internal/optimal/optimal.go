@@ -22,10 +22,19 @@ type Rivals struct {
 // them by local search until there is hardly a gap. It compares with the
 // strategies that it must never be worse than.
 func Optimal(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
+	q, rows := p.Busy()
+	a, known := plan(q, r)
+	if a != nil {
+		a = a.Within(p, rows)
+	}
+	return a, known
+}
+
+func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 	if p.Goal.Imbalance {
 		return minImbalance(p, r)
 	}
-	a, f := minMigration(p, r, 0, p.Items.Len() <= bound.FewItems)
+	a, f := minMigration(p, r, 0, p.Items.Len() <= bound.FewItems(p))
 	return a, bound.Evidence{Proof: f}
 }
 
@@ -292,10 +301,9 @@ func saveEntries(a *assign.Assignment) {
 }
 
 const (
-	wholeSearch = bound.FewItems // items up to which it looks at all that may move
-	certainly   = 2              // times the price of its load is no reason for a key to leave, then it stays
-	searchSize  = 4096           // pieces that the local search looks at
-	wideGap     = 1.1            // times the bound: worth another start
+	certainly  = 2    // times the price of its load is no reason for a key to leave, then it stays
+	searchSize = 4096 // pieces that the local search looks at
+	wideGap    = 1.1  // times the bound: worth another start
 	// Gaps that end the search, the latter on inputs of few keys.
 	gapClosed, smallGapClosed = 1e-4, 1e-7
 )
@@ -305,7 +313,7 @@ func (b *primal) closeEnough() float64 {
 	switch {
 	case b.proof == nil:
 		return b.enough
-	case b.p.Named() <= bound.FewItems:
+	case b.p.Items.Len() <= bound.FewItems(b.p):
 		return max(b.enough, b.proof.LowerBound()*(1+smallGapClosed))
 	}
 	return max(b.enough, b.proof.LowerBound()*(1+gapClosed))
@@ -327,7 +335,7 @@ var branchingWork = [...]int{assign.Fast: 0, assign.Normal: 6_000_000, assign.Th
 func effortFor(p *assign.Problem) effort {
 	work := branchingWork[p.Goal.Effort]
 	switch {
-	case p.Items.Len() <= bound.FewItems:
+	case p.Items.Len() <= bound.FewItems(p):
 		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len())), work}
 	case p.Items.Len() <= bound.ManyItems:
 		return effort{2, 500_000, work}

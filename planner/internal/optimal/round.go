@@ -118,7 +118,7 @@ func Assemble(p *assign.Problem, o *bound.CoveringRelaxation, n *bound.CoveringN
 // much worse the second best is, half by that relative to what is at stake.
 func searchCore(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) []int32 {
 	at := x.FilterAt(y.Times(certainly))
-	if x.Problem.Items.Len() <= wholeSearch {
+	if x.Problem.Items.Len() <= bound.FewItems(x.Problem) {
 		at = nil
 	}
 	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) []uncertain {
