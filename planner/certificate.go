@@ -49,12 +49,29 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	if p.Settled() {
 		return
 	}
-	if x = bound.Tightened(p, x, f.o.Certificate == CertificateTight); !x.Infeasible() {
+	tight := f.o.Certificate == CertificateTight
+	if x = bound.Tightened(p, x, tight); tight && !x.Divided {
+		x.Meter(&assign.Meter{Stop: p.Meter.Stop}) // a budget of work is for the plan
+		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
+	}
+	if !x.Infeasible() {
 		c.LowerBound = x.LowerBound()
 		return
 	}
 	c.Infeasible = true
 	c.Unmet = f.unmet(x)
+}
+
+// tightWork is how much a tight certificate may divide the problem; see
+// [bound.Proof.BranchAndBound].
+const tightWork = 6_000_000
+
+// objective is that of the plan; +∞ if it does not meet all constraints.
+func (f *finisher) objective() float64 {
+	if f.plan.score.Violated > 0 {
+		return math.Inf(1)
+	}
+	return f.plan.Migration.Objective
 }
 
 // unmet are the constraints of an infeasible problem that could give way.

@@ -53,6 +53,7 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 	if f.Infeasible() || x.Problem.Meter.End != assign.Running || ablation.Off(ablation.BranchAndBound) {
 		return
 	}
+	f.Divided = true
 	enough := min(float64(best()*x.UnitWeight), 2*x.Surely()+1)
 	s := &branching{f: f, closed: math.Inf(1), budget: work, best: best, offer: offer}
 	s.AssignmentRelaxation = f.newAssignmentRelaxation(enough, mostPriced)

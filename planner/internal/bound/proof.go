@@ -15,6 +15,7 @@ type Proof struct {
 	Tight      bool // it branches more, and looks at whole keys on larger inputs too
 	core       []Choice
 	member     []bool
+	Divided    bool    // a branch and bound went over it
 	Bound      float64 // scaled; a lower bound on the objective of every plan that meets all constraints
 	Root       Node
 	Open       []Node // the open ones of the branching, those of least bound first
@@ -291,6 +292,13 @@ func Tightened(p *assign.Problem, f *Proof, tight bool) *Proof {
 		g.Bound = max(g.Bound, f.Bound)
 	}
 	return g
+}
+
+// Meter makes what is proven from now on count on a meter of its own.
+func (f *Proof) Meter(m *assign.Meter) {
+	q := *f.Relaxation.Problem
+	q.Meter = m
+	f.Relaxation.Problem = &q
 }
 
 // LowerBound is in units of the objective.
