@@ -50,7 +50,8 @@ func BenchmarkPlan(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
 						var err error
-						plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit})
+						plan, err = planner.Run(name, s,
+							planner.Options{ThetaMax: 0.08, TableLimit: &limit, Effort: planner.EffortFast})
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -63,7 +64,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkMillion plans a million keys on 40 instances, certificates included,
+// BenchmarkMillion plans a million keys on 40 instances at effort fast, certificates included,
 // where the table limit is too low for any strategy here and where it is not.
 func BenchmarkMillion(b *testing.B) {
 	s := zipfSnapshot(1e6, 40)
@@ -74,7 +75,9 @@ func BenchmarkMillion(b *testing.B) {
 					var plan *planner.Plan
 					for b.Loop() {
 						var err error
-						plan, err = planner.Run(name, s, planner.Options{ThetaMax: 0.08, TableLimit: &limit, Certificate: level})
+						plan, err = planner.Run(name, s, planner.Options{
+							ThetaMax: 0.08, TableLimit: &limit, Certificate: level, Effort: planner.EffortFast,
+						})
 						if err != nil {
 							b.Fatal(err)
 						}
