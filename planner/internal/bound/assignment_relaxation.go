@@ -138,7 +138,7 @@ func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
 		item: k.item, from: k.from, home: p.Items.Home[k.item], tie: uint32(p.Items.Hashes[k.item] >> 32), entry: k.entry,
 	}
 	r.free[k.from] += q.cost * q.units
-	r.entries -= b2f(k.entry) * float64(q.units)
+	r.entries -= float64(b2f(k.entry) * float64(q.units))
 	if !k.must {
 		q.options |= mayStay
 	}
