@@ -16,5 +16,5 @@ var OpenAPI []byte
 // Guides are the project's pages of Markdown, at the root and in docs, and their
 // pictures.
 //
-//go:embed *.md docs/*.md docs/*.png
+//go:embed *.md docs/*.md docs/*.png docs/*.svg
 var Guides embed.FS

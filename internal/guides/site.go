@@ -44,7 +44,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 func Site(files fs.FS) (map[string]File, error) {
 	site := map[string]File{styleSheet: {Media: "text/css; charset=utf-8", Body: style}}
 	sources := map[string]string{} // address by path
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*.png"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*.png", "docs/*.svg"} {
 		found, err := fs.Glob(files, pattern)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,10 @@ func Site(files fs.FS) (map[string]File, error) {
 			return nil, err
 		}
 		f := File{Media: "image/png", Body: body}
-		if path.Ext(name) == ".md" {
+		switch path.Ext(name) {
+		case ".svg":
+			f.Media = "image/svg+xml"
+		case ".md":
 			f.Media = "text/html; charset=utf-8"
 			if f.Body, err = render(name, body, sources); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
