@@ -27,7 +27,8 @@ func TestIdleKeysChangeNothing(t *testing.T) {
 			})
 		}
 		if got := optimalAnswer(t, d); got.objective != want.objective || got.bound != want.bound {
-			t.Errorf("with idle keys it moves %v, proven %v; want %v and %v", got.objective, got.bound, want.objective, want.bound)
+			t.Errorf("with idle keys it moves %v, proven %v; want %v and %v",
+				got.objective, got.bound, want.objective, want.bound)
 		}
 	}
 }
