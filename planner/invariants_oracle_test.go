@@ -37,6 +37,7 @@ func run(t *testing.T, strategy string, s *planner.Snapshot, o planner.Options) 
 
 // checkCase runs a strategy on a case and returns what is wrong with its plan.
 func checkCase(strategy string, c *plannertest.Case) error {
+	c = quick(c)
 	s := c.Snapshot()
 	if err := plannertest.CheckSnapshot(s); err != nil {
 		return err
@@ -46,6 +47,15 @@ func checkCase(strategy string, c *plannertest.Case) error {
 		return err
 	}
 	return plannertest.Check(s, c.Options, p)
+}
+
+// quick is a case of little effort in short runs, such as those under the race detector.
+func quick(c *plannertest.Case) *plannertest.Case {
+	if testing.Short() {
+		c = c.Clone()
+		c.Options.Effort = planner.EffortFast
+	}
+	return c
 }
 
 // failShrunk reports a failing case after making it as small as it gets.

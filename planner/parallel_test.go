@@ -35,6 +35,9 @@ func TestPartsMakeNoDifference(t *testing.T) {
 	}
 	limit := int64(900)
 	o := planner.Options{ThetaMax: 0.05, TableLimit: &limit}
+	if testing.Short() {
+		o.Effort = planner.EffortFast
+	}
 	for _, name := range []string{planner.Mixed, planner.Optimal} {
 		plan := func(s *planner.Snapshot, processors int, o planner.Options) *planner.Plan {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))

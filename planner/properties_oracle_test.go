@@ -46,6 +46,7 @@ func eachCase(t *testing.T, seed uint64, tiny int, f func(*testing.T, *rand.Rand
 		if n >= tiny {
 			c = plannertest.Medium(r, 50+r.IntN(50), 2+r.IntN(5))
 		}
+		c = quick(c)
 		for _, strategy := range names() {
 			// Numbers of its own: whatever else is registered, it is tried on the same.
 			if f(t, rand.New(rand.NewPCG(seed, uint64(n))), strategy, c); t.Failed() {

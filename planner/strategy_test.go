@@ -40,7 +40,9 @@ func TestAnytime(t *testing.T) {
 			for range 10 {
 				c := plannertest.Medium(r, 100, 4)
 				for budget := int64(1); budget < 1<<22; budget *= 4 {
-					p, err := info.Plan(c.Snapshot(), planner.Options{TableLimit: new(int64), WorkBudget: budget})
+					p, err := info.Plan(c.Snapshot(), planner.Options{
+						TableLimit: new(int64), WorkBudget: budget, Effort: planner.EffortFast,
+					})
 					if err != nil && !errors.Is(err, planner.ErrStopped) {
 						t.Fatal(err)
 					}
