@@ -114,6 +114,9 @@ func (f *finisher) withoutTableLimit(least float64) (fits, never bool) {
 	return a != nil && a.WithinLimits(), known.Proof.Infeasible()
 }
 
+// fewForTheta is up to how many items θ is bisected, with a proof at each step.
+const fewForTheta = 20_000
+
 // leastTheta is what θ comes to at least, for plans within the table limit of p, in
 // which θ_max cannot be met. The proof, if any, is of p.
 func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
@@ -122,7 +125,7 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 	if x != nil && len(p.Hot) == 0 {
 		least = max(least, x.LeastTheta())
 	}
-	if p.Items.Len() <= bound.FewItems(p) {
+	if p.Items.Len() <= fewForTheta {
 		reached := math.Inf(1)
 		if p.TableExcess(f.plan.TableAfter) == 0 {
 			reached = f.plan.Theta.After

@@ -22,13 +22,12 @@ import (
 // v_k being the price that is paid for key k to be somewhere, and r_kd what it costs that
 // it is on instance d: its weight if that is not where it is now, and λ for its entry.
 //
-// Only some keys have prices of their own. The loyal ones, which are less likely to move, pay
-// just what makes leaving no worse than staying, so that no instance but their own takes
-// them. Others stay: a plan in which they do not has an objective of at least the bound of
+// Only some keys have prices of their own. Of the unpriced ones, which are less likely to move,
+// each pays just what leaving costs it, so that no instance but its own takes it. Others stay: a plan in which they do not has an objective of at least the bound of
 // Relaxation plus the least reduced cost among them.
 type AssignmentRelaxation struct {
 	x       *Relaxation
-	keys    []assignedKey // the priced ones, then the loyal ones
+	keys    []assignedKey // the priced ones, then the unpriced ones
 	priced  int
 	free    []int64 // by instance: how much load the keys may put on it
 	entries float64 // above the table limit, without those of the keys
@@ -39,7 +38,7 @@ type AssignmentRelaxation struct {
 	only    []int32     // by priced key: the instance on which it is; none: that is open
 	never   []Placement // that are ruled out
 	open    []int32     // the priced keys of which it is open where they are
-	room    []int64     // by instance: how much load they, and the loyal ones, may put on it
+	room    []int64     // by instance: how much load they, and the unpriced ones, may put on it
 	fixed   fixed       // what the other ones come to
 
 	// Of the prices under which it was solved last.
@@ -56,7 +55,7 @@ type AssignmentRelaxation struct {
 	rooms  exact.Heap[int32]
 }
 
-// assignedKey is a key of the core, or the equal units of an item.
+// assignedKey is a key that may move, or the equal units of an item.
 type assignedKey struct {
 	cost       int64   // of a unit, in fixed point
 	weight     float64 // of a unit, scaled
@@ -106,8 +105,8 @@ const knapsackStates, knapsackSplits = 1 << 12, 2
 // Plans of an objective of enough or more, scaled, do not matter.
 func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRelaxation {
 	x, p := f.Relaxation, f.Relaxation.Problem
-	priced, loyal, others := f.reducedCore(enough, size)
-	n, m := len(priced)+len(loyal), len(p.Before)
+	priced, unpriced, others := f.reducedCore(enough, size)
+	n, m := len(priced)+len(unpriced), len(p.Before)
 	r := &AssignmentRelaxation{
 		x: x, priced: len(priced), entries: x.tableExcess, others: others,
 		free: make([]int64, m), room: make([]int64, m), left: make([]int64, m), offers: make([][]knapsack.Item, m),
@@ -117,12 +116,12 @@ func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRel
 	for _, d := range p.Live {
 		r.free[d] = p.Limit[d] - x.load[d]
 	}
-	for _, list := range [2][]Choice{priced, loyal} {
+	for _, list := range [2][]Choice{priced, unpriced} {
 		for i := range list {
 			r.keys = append(r.keys, r.keyOf(&list[i]))
 		}
 	}
-	r.tell(nil)
+	r.restrict(nil)
 	r.covers = knapsack.Solver{
 		States: knapsackStates, Splits: knapsackSplits, Canonical: cmp.Compare[int32],
 	}
@@ -130,7 +129,7 @@ func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRel
 	return r
 }
 
-// keyOf takes a key into the core.
+// keyOf makes room for a key, which may move from now on.
 func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
 	p := r.x.Problem
 	q := assignedKey{
@@ -151,12 +150,12 @@ func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
 	return q
 }
 
-// mostLoyal bounds the memory for keys that are not priced.
-const mostLoyal = 200_000
+// mostUnpriced bounds the memory for keys without prices of their own.
+const mostUnpriced = 200_000
 
 // reducedCore are the keys of least reduced cost under the root's prices, in canonical order,
 // the next ones after them, and what plans cost at least in which others move.
-func (f *Proof) reducedCore(enough float64, size int) (core, loyal []Choice, others float64) {
+func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, others float64) {
 	x, y, others := f.Relaxation, &f.Root.Y, enough
 	type reduced struct {
 		Choice
@@ -165,7 +164,7 @@ func (f *Proof) reducedCore(enough float64, size int) (core, loyal []Choice, oth
 	m, gap, may := x.CheapestReceivers(y), enough-f.Root.bound, []reduced{}
 	s := x.Problem.Items
 	for i := range s.Len() {
-		if x.Problem.IsHot(i) || s.Cost[i] == 0 && s.Current[i] == s.Home[i] && x.Problem.IsLive[s.Home[i]] {
+		if x.Problem.IsHot(i) {
 			continue
 		}
 		k := x.ChoiceOf(i)
@@ -186,14 +185,14 @@ func (f *Proof) reducedCore(enough float64, size int) (core, loyal []Choice, oth
 	for _, k := range may[:len(may)-len(rest)] {
 		core = append(core, k.Choice)
 	}
-	last := most(rest, mostLoyal)
+	last := most(rest, mostUnpriced)
 	for _, k := range rest[:len(rest)-len(last)] {
-		loyal = append(loyal, k.Choice)
+		unpriced = append(unpriced, k.Choice)
 	}
 	for _, k := range last {
 		others = min(others, f.Root.bound+k.cost-float64(1e-9*math.Abs(k.cost)))
 	}
-	return assign.InOrder(core, s, itemOf), assign.InOrder(loyal, s, itemOf), others
+	return assign.InOrder(core, s, itemOf), assign.InOrder(unpriced, s, itemOf), others
 }
 
 // restriction tells a key what it may do.
@@ -204,13 +203,13 @@ type restriction struct {
 	never   int32 // an instance to which it does not go; none
 }
 
-// tell restricts keys, and no others.
-func (r *AssignmentRelaxation) tell(told []restriction) {
+// restrict restricts keys, and no others.
+func (r *AssignmentRelaxation) restrict(to []restriction) {
 	for i := range r.options {
 		r.options[i], r.only[i] = r.keys[i].options, assign.None
 	}
 	r.never = r.never[:0]
-	for _, x := range told {
+	for _, x := range to {
 		r.options[x.key] &= x.options
 		if x.only != assign.None {
 			r.only[x.key] = x.only

@@ -23,12 +23,12 @@ type branching struct {
 	last   []Placement // that were offered
 }
 
-// part is a part of the problem: some keys are told what they may do.
+// part is a part of the problem: some keys are restricted.
 type part struct {
-	told  []restriction
-	y     assignmentPrices // the best known
-	bound float64          // scaled; no plan that keeps to what is told costs less
-	split [2]restriction   // that divide it, of no key if nothing does
+	restrictions []restriction
+	y            assignmentPrices // the best known
+	bound        float64          // scaled; no plan that keeps to the restrictions costs less
+	split        [2]restriction   // that divide it, of no key if nothing does
 }
 
 const (
@@ -58,7 +58,7 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 	s := &branching{f: f, closed: math.Inf(1), budget: work, best: best, offer: offer}
 	s.AssignmentRelaxation = f.newAssignmentRelaxation(enough, mostPriced)
 	s.parts.Before = func(a, b *part) bool {
-		return a.bound < b.bound || a.bound == b.bound && len(a.told) > len(b.told)
+		return a.bound < b.bound || a.bound == b.bound && len(a.restrictions) > len(b.restrictions)
 	}
 	s.climb(s.whole(), rootSteps)
 	for len(s.parts.E) > 0 && s.budget > 0 && x.Problem.Meter.End == assign.Running {
@@ -68,7 +68,7 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 		}
 		s.parts.Pop()
 		for _, r := range n.split {
-			child := &part{told: append(slices.Clone(n.told), r), bound: n.bound}
+			child := &part{restrictions: append(slices.Clone(n.restrictions), r), bound: n.bound}
 			child.y.set(&n.y)
 			s.climb(child, childSteps)
 		}
@@ -162,7 +162,7 @@ func (s *branching) start(n *part, y *Prices) (slope float64) {
 // climb raises the bound of a part, offers what the relaxation comes to there, and keeps the
 // part for being divided, or closes it.
 func (s *branching) climb(n *part, steps int) {
-	s.tell(n.told)
+	s.restrict(n.restrictions)
 	before, c := s.work, s.newAscent(&n.y)
 	met := c.climb(steps, s.reached())
 	n.bound = max(n.bound, c.best)
@@ -199,9 +199,9 @@ func (s *branching) divide(c *ascent) (split [2]restriction) {
 		if o&mayStay == 0 {
 			share, option = c.share[i].home, o&mayGoHome
 		}
-		undecidedness := min(share, 1-share)
-		stake := undecidedness * (k.weight + c.at.table)
-		if option != 0 && k.units == 1 && undecidedness >= undecided && stake > most {
+		doubt := min(share, 1-share)
+		stake := doubt * (k.weight + c.at.table)
+		if option != 0 && k.units == 1 && doubt >= undecided && stake > most {
 			most = stake
 			split = [2]restriction{{i, option, assign.None, assign.None}, {i, ^option, assign.None, assign.None}}
 		}

@@ -62,7 +62,7 @@ type Effort struct {
 	Enough float64
 }
 
-// Patience is the default of that.
+// Patience is the default of [Effort.Patience].
 const Patience = 120
 
 // step is the shift of a key from an instance to another.
