@@ -23,8 +23,9 @@ import (
 // it is on instance d: its weight if that is not where it is now, and λ for its entry.
 //
 // Only some keys have prices of their own. Of the unpriced ones, which are less likely to move,
-// each pays just what leaving costs it, so that no instance but its own takes it. Others stay: a plan in which they do not has an objective of at least the bound of
-// Relaxation plus the least reduced cost among them.
+// each pays just what leaving costs it, so that no instance but its own takes it. Others
+// stay: a plan in which they do not has an objective of at least the bound of Relaxation
+// plus the least reduced cost among them.
 type AssignmentRelaxation struct {
 	x       *Relaxation
 	keys    []assignedKey // the priced ones, then the unpriced ones
