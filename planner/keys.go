@@ -127,6 +127,23 @@ func (k *Keys) Allocates(n int) int {
 	return keyBlockBytes
 }
 
+// Clone returns a list of the same keys, to which others can be appended.
+func (k *Keys) Clone() *Keys {
+	if k == nil {
+		return NewKeys(0)
+	}
+	out := &Keys{refs: slices.Clip(k.refs), hashes: slices.Clip(k.hashes), blocks: slices.Clone(k.blocks)}
+	for i, b := range out.blocks {
+		out.blocks[i] = slices.Clip(b)
+	}
+	return out
+}
+
+// Same reports whether key i is key j of another list.
+func (k *Keys) Same(i int, of *Keys, j int) bool {
+	return k.hashes[i] == of.hashes[j] && bytes.Equal(k.At(i), of.At(j))
+}
+
 // Len is the number of keys.
 func (k *Keys) Len() int {
 	if k == nil {

@@ -20,3 +20,19 @@ func TestKeyHash(t *testing.T) {
 		}
 	})
 }
+
+// What is appended to a clone, or to the list itself, is not in the other.
+func TestKeysClone(t *testing.T) {
+	keys := planner.KeysOf("a", "b")
+	clone := keys.Clone()
+	keys.Append([]byte("c"))
+	clone.Append([]byte("d"))
+	if keys.Len() != 3 || clone.Len() != 3 || string(keys.At(2)) != "c" || string(clone.At(2)) != "d" ||
+		!keys.Same(1, clone, 1) || keys.Same(2, clone, 2) || keys.Same(0, clone, 1) {
+		t.Errorf("%q and %q", keys.At(2), clone.At(2))
+	}
+	var none *planner.Keys
+	if none.Clone().Len() != 0 {
+		t.Error("the clone of no list has keys")
+	}
+}

@@ -1,0 +1,70 @@
+package forecast
+
+import (
+	"cmp"
+
+	"plannerd/planner"
+)
+
+// Method is how the share of a key is forecast.
+type Method string
+
+// The methods.
+const (
+	// Last: the share of the last interval.
+	Last Method = "last"
+	// EWMA: the exponentially weighted moving average of the shares.
+	EWMA Method = "ewma"
+	// Level: a moving average whose gain is that of a Kalman filter for each key. The
+	// errors of all forecasts say how noise and change grow with the share.
+	Level Method = "level"
+	// Seasonal: an EWMA, and what its error was one period earlier.
+	Seasonal Method = "seasonal"
+)
+
+// DefaultAlpha is that of [EWMA] and [Seasonal] where none is given.
+const DefaultAlpha = 0.5
+
+// Config says how costs are forecast.
+type Config struct {
+	Method Method `json:"method"`
+	// Alpha is the weight of the newest interval, above 0 and at most 1, of ewma and
+	// seasonal. 0: [DefaultAlpha].
+	Alpha float64 `json:"alpha,omitzero"`
+	// Period is the length of the season in intervals, from 2 to [MaxPeriod]. 0: it is found.
+	Period int `json:"period,omitzero"`
+}
+
+// Validate reports the first field that is out of range as an InputError.
+func (c Config) Validate() error {
+	averages := c.Method == EWMA || c.Method == Seasonal
+	return cmp.Or(
+		planner.RequireOneOf("Forecast.Method", c.Method, Last, EWMA, Level, Seasonal),
+		planner.Require(c.Alpha >= 0 && c.Alpha <= 1, "Forecast.Alpha", "must be above 0 and at most 1"),
+		planner.Require(averages || c.Alpha == 0, "Forecast.Alpha", "belongs to the methods ewma and seasonal"),
+		planner.Require(c.Period == 0 || c.Period >= 2 && c.Period <= MaxPeriod, "Forecast.Period", "must be from 2 to 48"),
+		planner.Require(c.Method == Seasonal || c.Period == 0, "Forecast.Period", "belongs to the method seasonal"),
+	)
+}
+
+// Forecast is what is expected of the next interval.
+type Forecast struct {
+	// Statistics are those of the last interval with expected costs: its rows in their
+	// order, then the keys that it lacks and that still have a cost to expect. State and
+	// instances are as they were reported.
+	Statistics *planner.Statistics
+	// Observed is the statistics of the last interval: its rows are the first ones of
+	// Statistics.
+	Observed *planner.Statistics
+
+	state *State
+	ids   []int32 // in the state, of each row. Nil: row i is key i
+}
+
+// id is the number of the key of a row in the state.
+func (f *Forecast) id(row int) int32 {
+	if f.ids == nil {
+		return int32(row)
+	}
+	return f.ids[row]
+}

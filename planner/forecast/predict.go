@@ -1,0 +1,192 @@
+package forecast
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner"
+)
+
+const (
+	// LeastInnovations is how many errors of forecasts there must have been before
+	// anything is predicted of them.
+	LeastInnovations = 3
+	// resampled is how many of the last innovations predictions are made of.
+	resampled = 30
+	// draws is how often the small keys of an innovation are drawn.
+	draws = 16
+)
+
+// Prediction is what is expected of the next interval under a routing table.
+type Prediction struct {
+	// Theta of the loads that are expected, if they came exactly so.
+	Expected float64 `json:"expected"`
+	// Median and P95 are of θ.
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	// Excess is the mean of what θ is above θ_max.
+	Excess float64 `json:"excess"`
+	// Probability that θ_max is broken.
+	Probability float64 `json:"probability"`
+}
+
+// Predict says what to expect when the keys of the forecast's rows are at the given
+// instances of a snapshot of its statistics. It is nil while fewer than
+// [LeastInnovations] errors of forecasts are known.
+//
+// Whole innovations of the past come again: those of the greatest keys as they were,
+// those of all others as noise of the same energy.
+func (f *Forecast) Predict(s *planner.Snapshot, at []int32, thetaMax float64) *Prediction {
+	vectors := f.state.recent[max(0, len(f.state.recent)-resampled):]
+	if len(vectors) < LeastInnovations || f.Statistics.Len() == 0 {
+		return nil
+	}
+	l := f.layout(s, at)
+	if l.fair == nil {
+		return nil
+	}
+	rows := f.rowsOfKeys()
+	thetas := make([]float64, 0, len(vectors)*draws)
+	rng := rand.New(rand.NewPCG(uint64(len(vectors)), 0))
+	shift := make([]float64, len(l.load))
+	for i := range vectors {
+		v, lag, weight := &vectors[i], (*innovation)(nil), 0.0
+		if at := len(f.state.recent) - len(vectors) + i - f.state.period; f.state.period > 0 && at >= 0 {
+			lag, weight = &f.state.recent[at], f.state.weight
+		}
+		clear(shift)
+		rest := l.shift(shift, v, rows, 1) + l.shift(shift, lag, rows, -weight)
+		sigma := math.Sqrt(rest / float64(l.live))
+		for range draws {
+			thetas = append(thetas, l.theta(shift, func() float64 { return float64(sigma * rng.NormFloat64()) }))
+		}
+	}
+	return predictionOf(thetas, l.theta(make([]float64, len(l.load)), func() float64 { return 0 }), thetaMax)
+}
+
+// predictionOf sums thetas up.
+func predictionOf(thetas []float64, expected, thetaMax float64) *Prediction {
+	slices.Sort(thetas)
+	n := len(thetas)
+	p := &Prediction{Expected: expected, Median: (thetas[(n-1)/2] + thetas[n/2]) / 2, P95: thetas[(n*95+99)/100-1]}
+	for _, theta := range thetas {
+		if theta > thetaMax*(1+exact.Tolerance) {
+			p.Probability += 1 / float64(n)
+			p.Excess += (theta - thetaMax) / float64(n)
+		}
+	}
+	p.Probability = min(1, p.Probability)
+	return p
+}
+
+// layout is where keys are, and what loads to expect there.
+type layout struct {
+	at   []int32   // instance of each row
+	load []float64 // share of each instance
+	fair []float64 // of each live instance; 0 of others
+	live int
+}
+
+// layout sums the forecast up by instance. Residuals are on their instances.
+func (f *Forecast) layout(s *planner.Snapshot, at []int32) *layout {
+	l := &layout{at: at, load: exact.SumsBy(len(s.Instances), at, s.Cost, nil)}
+	total, capacity := 0.0, 0.0
+	for d, in := range s.Instances {
+		l.load[d] += in.ResidualCost
+		total += l.load[d]
+		if in.Live() {
+			capacity += in.Capacity
+			l.live++
+		}
+	}
+	if total <= 0 || capacity <= 0 {
+		return l
+	}
+	l.fair = make([]float64, len(l.load))
+	for d, in := range s.Instances {
+		l.load[d] /= total
+		if in.Live() {
+			l.fair[d] = in.Capacity / capacity
+		}
+	}
+	return l
+}
+
+// shift adds a multiple of an innovation to the loads of the instances that its keys are
+// at, and returns the energy of the keys of which nobody knows where they are.
+func (l *layout) shift(loads []float64, v *innovation, rows []int32, times float64) float64 {
+	if v == nil {
+		return 0
+	}
+	unknown := sum{}
+	sums := make([]sum, len(loads))
+	for i, id := range v.keys {
+		d := float64(v.diff[i])
+		if row := rows[id]; row >= 0 {
+			sums[l.at[row]].add(d)
+		} else {
+			unknown.add(d * d)
+		}
+	}
+	for d := range loads {
+		loads[d] += float64(times * sums[d].value())
+	}
+	return float64(times * times * (v.rest + unknown.value()))
+}
+
+// theta is the greatest overload of a live instance whose load is shifted and noisy.
+func (l *layout) theta(shift []float64, noise func() float64) float64 {
+	theta := 0.0
+	for d, fair := range l.fair {
+		if fair > 0 {
+			theta = max(theta, (l.load[d]+shift[d]+noise())/fair-1)
+		}
+	}
+	return theta
+}
+
+// rowsOfKeys returns the row of each key of the state, or -1.
+func (f *Forecast) rowsOfKeys() []int32 {
+	rows := make([]int32, f.state.keys.Len())
+	for id := range rows {
+		rows[id] = -1
+	}
+	for row := range f.Statistics.Len() {
+		if id := f.id(row); id >= 0 {
+			rows[id] = int32(row)
+		}
+	}
+	return rows
+}
+
+// Floor is the θ that the next interval would have if the expected loads were exactly
+// even: what no plan can do anything about.
+type Floor struct {
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+}
+
+// Floor returns the noise floor of so many instances of one capacity; nil while fewer
+// than [LeastInnovations] errors of forecasts are known. The loads of instances are
+// taken to be independent and normal, with the mean energy of the last innovations.
+func (s *State) Floor(instances int) *Floor {
+	vectors := s.recent[max(0, len(s.recent)-resampled):]
+	if len(vectors) < LeastInnovations || instances < 2 {
+		return nil
+	}
+	energy := 0.0
+	for i := range vectors {
+		energy += vectors[i].energy() / float64(len(vectors))
+	}
+	n := float64(instances)
+	sigma := math.Sqrt(n * energy)
+	return &Floor{
+		Median: normalQuantile(math.Exp2(-1/n)) * sigma,
+		P95:    math.Sqrt(1-1/n) * normalQuantile(math.Pow(0.95, 1/n)) * sigma,
+	}
+}
+
+// normalQuantile is that of the standard normal distribution.
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(float64(2*p)-1) }

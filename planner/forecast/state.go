@@ -1,0 +1,344 @@
+package forecast
+
+import (
+	"math"
+
+	"plannerd/internal/exact"
+	"plannerd/planner"
+	"plannerd/planner/internal/assign"
+)
+
+// State is what is remembered of a stream: of each key its level, and the errors of the
+// last forecasts. Amounts are kept as they are encoded, so a state that was stored and
+// read again forecasts the same. It is not safe for concurrent use.
+type State struct {
+	config    Config
+	intervals int // with any cost
+	keys      *planner.Keys
+	level     []float32 // of each key: the share to expect, before any season
+	size      []float64 // of each key: its state when it was named last. Nil: none was reported
+	home      []int32   // of each key: its hash instance as reported last. Nil: none was
+	index     index     // of keys; built when needed
+	recent    []innovation
+	noise     noise // of method level
+	period    int   // of the season that was found, and
+	weight    float64
+}
+
+// New returns a state that has seen nothing.
+func New(c Config) (*State, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Alpha == 0 && (c.Method == EWMA || c.Method == Seasonal) {
+		c.Alpha = DefaultAlpha
+	}
+	return &State{config: c, keys: planner.NewKeys(0)}, nil
+}
+
+// Config is what the state was made with.
+func (s *State) Config() Config { return s.config }
+
+// Intervals is the number of intervals with any cost that the state has seen.
+func (s *State) Intervals() int { return s.intervals }
+
+// Len is the number of keys that the state remembers.
+func (s *State) Len() int { return s.keys.Len() }
+
+// Observe takes the statistics of the next interval, from which [planner.NewSnapshot]
+// made a snapshot without an error, and returns what to expect of the one after it.
+//
+// A key that complete statistics do not name has cost 0. Partial ones say nothing of
+// keys that they do not name; nor do those of which some instances are missing. Rows
+// that stand for several keys (Count) are refused by an InputError.
+func (s *State) Observe(stats *planner.Statistics) (*Forecast, error) {
+	if stats.Count != nil {
+		return nil, planner.Invalid("Count", "forecasts are of keys, not of classes of keys")
+	}
+	if err := stats.ValidateAmounts(); err != nil {
+		return nil, err
+	}
+	ids := s.match(stats)
+	s.remember(stats, ids)
+	whole := !stats.Partial && len(stats.PartialOn) == 0 && len(stats.Frozen) == 0
+	total := totalCost(stats)
+	if total > 0 {
+		s.update(shares{cost: stats.Cost, total: total, ids: ids, keys: s.keys.Len(), whole: whole})
+	}
+	f := s.forecast(stats, ids, total, whole)
+	if ids != nil && whole {
+		s.forget(f)
+	}
+	return f, nil
+}
+
+// totalCost is that of all keys, named or not.
+func totalCost(stats *planner.Statistics) float64 {
+	all := exact.NewColumn(stats.Cost, stats.Len())
+	total := all.Float(all.Total)
+	for _, r := range stats.Residual {
+		total += r.Cost
+	}
+	return total
+}
+
+// match returns the number of the key of each row; new keys get the next ones. Nil: row
+// i is key i, and there are no others.
+func (s *State) match(stats *planner.Statistics) []int32 {
+	n, known := stats.Len(), s.keys.Len()
+	if known == 0 {
+		s.keys = stats.Keys.Clone()
+		s.level = make([]float32, n)
+		return nil
+	}
+	ids := make([]int32, n)
+	inOrder := n == known && s.sameOrder(stats.Keys, ids)
+	if inOrder {
+		return nil
+	}
+	if n != known {
+		s.sameOrder(stats.Keys, ids)
+	}
+	s.lookUp(stats.Keys, ids)
+	for i, id := range ids {
+		if id < 0 {
+			ids[i] = s.add(stats.Keys, i)
+		}
+	}
+	return ids
+}
+
+// lookAhead is how many keys may be left out between two that follow each other.
+const lookAhead = 8
+
+// sameOrder finds keys that follow each other as they did before; others get -1. It
+// reports whether row i is key i everywhere.
+func (s *State) sameOrder(keys *planner.Keys, ids []int32) bool {
+	known := s.keys.Len()
+	var moved [assign.MostParts]bool
+	assign.InParts(len(ids), func(part, from, to int) {
+		guess := from
+		for i := from; i < to; i++ {
+			ids[i] = -1
+			for g := guess; g < min(known, guess+lookAhead); g++ {
+				if s.keys.Same(g, keys, i) {
+					ids[i], guess = int32(g), g+1
+					break
+				}
+			}
+			moved[part] = moved[part] || int(ids[i]) != i
+		}
+	})
+	for _, m := range moved {
+		if m {
+			return false
+		}
+	}
+	return true
+}
+
+// lookUp finds the keys that sameOrder did not.
+func (s *State) lookUp(keys *planner.Keys, ids []int32) {
+	s.index.build(s.keys)
+	assign.InParts(len(ids), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if ids[i] < 0 {
+				ids[i] = s.index.find(s.keys, keys, i)
+			}
+		}
+	})
+}
+
+// add takes in a new key; the index knows the keys before it.
+func (s *State) add(keys *planner.Keys, row int) int32 {
+	id := int32(s.keys.Len())
+	s.keys.Append(keys.At(row))
+	s.index.insert(s.keys, id)
+	s.level = append(s.level, 0)
+	if s.size != nil {
+		s.size = append(s.size, 0)
+	}
+	if s.home != nil {
+		s.home = append(s.home, planner.NoInstance)
+	}
+	return id
+}
+
+// remember keeps of each key what it needs when an interval lacks it.
+func (s *State) remember(stats *planner.Statistics, ids []int32) {
+	if stats.State != nil && s.size == nil {
+		s.size = make([]float64, s.keys.Len())
+	}
+	if stats.HashInstance != nil && s.home == nil {
+		s.home = make([]int32, s.keys.Len())
+		for i := range s.home {
+			s.home[i] = planner.NoInstance
+		}
+	}
+	if stats.State == nil {
+		s.size = nil
+	}
+	if stats.HashInstance == nil {
+		s.home = nil
+	}
+	scatter(s.size, stats.State, ids)
+	scatter(s.home, stats.HashInstance, ids)
+}
+
+// scatter copies values to the places of their ids. Nil ids: each stays at its own.
+func scatter[T any](to, values []T, ids []int32) {
+	if ids == nil {
+		copy(to, values)
+		return
+	}
+	for i, v := range values {
+		to[ids[i]] = v
+	}
+}
+
+// forecast makes the statistics to plan on.
+func (s *State) forecast(stats *planner.Statistics, ids []int32, total float64, whole bool) *Forecast {
+	out := *stats
+	f := &Forecast{Statistics: &out, Observed: stats, state: s, ids: ids}
+	if s.config.Method == Last && total > 0 {
+		return f // no share needs to be rounded
+	}
+	if total == 0 {
+		total = 1 // shares will do
+	}
+	season := s.season()
+	if ids == nil {
+		out.Cost = make([]float64, stats.Len())
+		assign.InParts(len(out.Cost), func(_, from, to int) {
+			for id := from; id < to; id++ {
+				out.Cost[id] = float64(s.level[id]) * total
+			}
+		})
+		season.each(func(id int32, share float64) { out.Cost[id] = share * total })
+		return f
+	}
+	expected := make([]float64, s.keys.Len())
+	for id, level := range s.level {
+		expected[id] = float64(level)
+	}
+	season.each(func(id int32, share float64) { expected[id] = share })
+	if whole {
+		f.addAbsent(expected)
+	}
+	out.Cost = make([]float64, len(f.ids))
+	for i, id := range f.ids {
+		out.Cost[i] = expected[id] * total
+	}
+	return f
+}
+
+// addAbsent adds a row for each key that the statistics lack and that has a share to
+// expect.
+func (f *Forecast) addAbsent(expected []float64) {
+	s, out := f.state, f.Statistics
+	named := make([]bool, len(expected))
+	for _, id := range f.ids {
+		named[id] = true
+	}
+	rows := len(f.ids)
+	for id, share := range expected {
+		if homeless := s.home != nil && s.home[id] == planner.NoInstance; !named[id] && share > 0 && !homeless {
+			f.ids = append(f.ids, int32(id))
+		}
+	}
+	absent := f.ids[rows:]
+	if len(absent) == 0 {
+		return
+	}
+	out.Keys = out.Keys.Clone()
+	for _, id := range absent {
+		out.Keys.Append(s.keys.At(int(id)))
+	}
+	out.State = extend(out.State, absent, func(id int32) float64 { return s.size[id] })
+	out.Instance = extend(out.Instance, absent, func(int32) int32 { return planner.NoInstance })
+	out.HashInstance = extend(out.HashInstance, absent, func(id int32) int32 { return s.home[id] })
+}
+
+// extend returns a column with a value for each absent key behind it; a column that is
+// not there stays so.
+func extend[T any](column []T, absent []int32, value func(id int32) T) []T {
+	if column == nil {
+		return nil
+	}
+	out := make([]T, len(column), len(column)+len(absent))
+	copy(out, column)
+	for _, id := range absent {
+		out = append(out, value(id))
+	}
+	return out
+}
+
+// negligible is the part of the mean share below which an absent key is forgotten.
+const negligible = 1e-4
+
+// forget drops the keys that f lacks or that are nearly gone, once they are many.
+func (s *State) forget(f *Forecast) {
+	n := s.keys.Len()
+	keep := make([]bool, n)
+	for _, id := range f.ids[:f.Observed.Len()] {
+		keep[id] = true
+	}
+	least, kept := float32(negligible/float64(n)), 0
+	for id := range keep {
+		keep[id] = keep[id] || s.level[id] > least
+		if keep[id] {
+			kept++
+		}
+	}
+	if n-kept <= n/8 {
+		return
+	}
+	f.ids = append([]int32(nil), f.ids...)
+	s.compact(keep, kept, f)
+}
+
+// compact leaves the keys to keep, and gives them and the rows of f their new numbers.
+func (s *State) compact(keep []bool, kept int, f *Forecast) {
+	number := make([]int32, len(keep))
+	keys := planner.NewKeys(kept)
+	for id, stays := range keep {
+		number[id] = -1
+		if !stays {
+			continue
+		}
+		to := keys.Len()
+		number[id] = int32(to)
+		keys.Append(s.keys.At(id))
+		s.level[to] = s.level[id]
+		if s.size != nil {
+			s.size[to] = s.size[id]
+		}
+		if s.home != nil {
+			s.home[to] = s.home[id]
+		}
+	}
+	s.keys, s.level, s.index = keys, s.level[:kept], index{}
+	s.size, s.home = s.size[:min(kept, len(s.size))], s.home[:min(kept, len(s.home))]
+	if len(s.size) == 0 {
+		s.size = nil
+	}
+	if len(s.home) == 0 {
+		s.home = nil
+	}
+	for i := range s.recent {
+		s.recent[i].renumber(number)
+	}
+	for i, id := range f.ids {
+		f.ids[i] = number[id]
+	}
+}
+
+// gain is that of a moving average which has seen n intervals before: the first ones
+// count alike.
+func (s *State) gain() float64 {
+	alpha := 1.0
+	if s.config.Method == EWMA || s.config.Method == Seasonal {
+		alpha = s.config.Alpha
+	}
+	return math.Max(alpha, 1/float64(s.intervals+1))
+}

@@ -1,0 +1,178 @@
+// Package policy says when an operator is planned for, on which costs, and how far.
+//
+// A plan takes effect in the interval after the one that it is made of. A [Policy] is
+// what a person can read and pin: how costs are forecast, the θ that plans are made for,
+// what has to be expected before anything moves, and how much may move. The package is
+// pure, like package planner.
+package policy
+
+import (
+	"cmp"
+
+	"plannerd/internal/exact"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+)
+
+// Policy says what to plan on, and when. Its zero value but for the forecast plans on
+// every interval, to θ_max.
+type Policy struct {
+	Forecast forecast.Config `json:"forecast"`
+	// TargetTheta is the θ_max of plans, at most that of the operator: planned lower,
+	// loads have room to change. Nil: that of the operator.
+	TargetTheta *float64 `json:"target_theta"`
+	Trigger     Trigger  `json:"trigger"`
+	// CooldownIntervals is for how many intervals after a plan that moved keys none is made.
+	CooldownIntervals int `json:"cooldown_intervals"`
+	// Budget is the most that one plan may move, as a part of all state. Nil: no bound.
+	Budget *float64 `json:"budget"`
+	// MinimumBenefit is by how much a plan that moves all state would have to lower what
+	// is expected of θ, the mean of its median and its p95; one that moves less, by the
+	// same part of it. 0: no plan is held back for that.
+	MinimumBenefit float64 `json:"minimum_benefit"`
+}
+
+// Trigger is what has to be expected before a plan is made. Both hold where both are set.
+type Trigger struct {
+	// Theta: the expected loads have a θ above this. Nil: above the target.
+	Theta *float64 `json:"theta"`
+	// Probability: that θ_max is broken in the next interval if nothing moves is at least
+	// this. While nothing can be predicted yet it holds. Nil: no condition.
+	Probability *float64 `json:"probability"`
+}
+
+// Validate reports the first field that is out of range as an InputError.
+func (p Policy) Validate() error {
+	from0 := func(x *float64) bool { return x == nil || *x >= 0 && *x <= planner.MaxAmount }
+	part := func(x *float64) bool { return x == nil || *x >= 0 && *x <= 1 }
+	return cmp.Or(
+		p.Forecast.Validate(),
+		planner.Require(from0(p.TargetTheta), "TargetTheta", "must be ≥ 0 and finite"),
+		planner.Require(from0(p.Trigger.Theta), "Trigger.Theta", "must be ≥ 0 and finite"),
+		planner.Require(part(p.Trigger.Probability), "Trigger.Probability", "must be from 0 to 1"),
+		planner.RequireAtLeast("CooldownIntervals", p.CooldownIntervals, 0),
+		planner.Require(part(p.Budget), "Budget", "must be from 0 to 1"),
+		planner.RequireAmount("MinimumBenefit", p.MinimumBenefit),
+	)
+}
+
+// Reason says why a decision came to move nothing, if it did.
+type Reason string
+
+// The reasons.
+const (
+	Planned     Reason = ""            // a plan was made; the strategy may still have found nothing to do
+	Balanced    Reason = "balanced"    // the loads to expect are within the trigger
+	Cooldown    Reason = "cooldown"    // it is too soon after the last plan that moved keys
+	Improbable  Reason = "improbable"  // θ_max is not likely enough to be broken
+	LittleWorth Reason = "little_gain" // the plan would move too much for what it improves
+)
+
+// Situation is what is decided on.
+type Situation struct {
+	// Snapshot is made of the statistics of Forecast.
+	Snapshot *planner.Snapshot
+	Forecast *forecast.Forecast
+	// Since is how many intervals ago the last plan took effect that moved keys; 1 is
+	// the last one. 0: there was none.
+	Since int
+}
+
+// Decision is what a policy came to.
+type Decision struct {
+	// Plan is the one to carry out; one that moves nothing if Reason says why.
+	Plan   *planner.Plan
+	Reason Reason
+	// Without and With are what to expect of the next interval if nothing moves, and if
+	// the plan is carried out. Nil: too little is known.
+	Without, With *forecast.Prediction
+}
+
+// Decide makes a plan, or decides to make none. Options are those of the operator:
+// ThetaMax is what must be held. What has to be done, has to be: no trigger holds a plan
+// back where instances were removed, the hash changed, or the table is above its limit.
+func (p Policy) Decide(strategy planner.Strategy, in Situation, o planner.Options) (Decision, error) {
+	s := in.Snapshot
+	d := Decision{Without: in.Forecast.Predict(s, s.Current, o.ThetaMax)}
+	d.With = d.Without
+	goal := o
+	if p.TargetTheta != nil {
+		goal.ThetaMax = min(o.ThetaMax, *p.TargetTheta)
+	}
+	still, err := planner.Inspect(s, goal)
+	if err != nil {
+		return d, err
+	}
+	d.Plan = still
+	must := !still.TableWithinLimit || s.HashChanged || drains(s)
+	if !must {
+		if d.Reason = p.held(in, still, d.Without, goal.ThetaMax); d.Reason != Planned {
+			return d, nil
+		}
+	}
+	made, err := p.plan(strategy, s, goal)
+	if err != nil || len(made.Moves) == 0 {
+		d.Plan = made
+		return d, err
+	}
+	d.With = in.Forecast.Predict(s, After(made), o.ThetaMax)
+	if !must && d.With != nil && p.MinimumBenefit > 0 &&
+		gain(d) < p.MinimumBenefit*made.Migration.Fraction {
+		d.Reason, d.With = LittleWorth, d.Without
+		return d, nil
+	}
+	d.Plan = made
+	return d, nil
+}
+
+// held says why no plan is made.
+func (p Policy) held(in Situation, still *planner.Plan, without *forecast.Prediction, target float64) Reason {
+	theta := target
+	if p.Trigger.Theta != nil {
+		theta = *p.Trigger.Theta
+	}
+	switch least := p.Trigger.Probability; {
+	case in.Since > 0 && in.Since <= p.CooldownIntervals:
+		return Cooldown
+	case still.Theta.Before <= theta*(1+exact.Tolerance):
+		return Balanced
+	case least != nil && without != nil && without.Probability < *least:
+		return Improbable
+	}
+	return Planned
+}
+
+// plan makes the plan, within the budget.
+func (p Policy) plan(strategy planner.Strategy, s *planner.Snapshot, goal planner.Options) (*planner.Plan, error) {
+	made, err := strategy(s, goal)
+	if err != nil || p.Budget == nil || made.Migration.Fraction <= *p.Budget {
+		return made, err
+	}
+	goal.Objective = planner.MinImbalance
+	goal.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: *p.Budget}
+	return planner.Run(planner.Optimal, s, goal)
+}
+
+// gain is by how much a plan lowers what is expected of θ.
+func gain(d Decision) float64 {
+	return (d.Without.Median + d.Without.P95 - d.With.Median - d.With.P95) / 2
+}
+
+// drains reports whether keys have to leave an instance.
+func drains(s *planner.Snapshot) bool {
+	for _, at := range s.Current {
+		if s.Instances[at].Drained {
+			return true
+		}
+	}
+	return false
+}
+
+// After is where the plan leads each key, as indices into the instances of its snapshot.
+func After(p *planner.Plan) []int32 {
+	at := append([]int32(nil), p.Snapshot.Current...)
+	for _, m := range p.Moves {
+		at[m.Item] = m.To
+	}
+	return at
+}
