@@ -66,6 +66,11 @@ var boundaries = []boundary{
 		"planner", "planner/internal/...", "internal/exact"}},
 	{place: "compact/...", project: []string{"planner", "internal/exact"}, reach: impure},
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
+	{
+		place:   "internal/backtest",
+		project: []string{"planner", "planner/forecast", "planner/policy", "internal/drive", "internal/exact"},
+		reach:   []string{anyHTTP, anySQL},
+	},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
 	{place: "internal/tools/...", project: []string{"api/wire", "planner/...", "compact", "internal/..."}},
 	{

@@ -1,0 +1,217 @@
+package backtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"plannerd/internal/drive"
+	"plannerd/internal/exact"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+	"plannerd/planner/policy"
+)
+
+// Operator is what plans are made for.
+type Operator struct {
+	Target planner.Configuration
+	// Base is what the first interval runs on; see [drive.Operator].
+	Base planner.Base
+	// Options are those of all plans. ThetaMax is what loads are held against.
+	Options    planner.Options
+	EntryGrace int
+}
+
+// Candidate is one way to plan.
+type Candidate struct {
+	Strategy string         `json:"strategy"`
+	Effort   planner.Effort `json:"effort,omitzero"`
+	Policy   policy.Policy  `json:"policy"`
+}
+
+// Step is what became of one interval under a candidate.
+type Step struct {
+	Interval int64
+	// Theta is realised: of the loads that came, under the table of the plans before.
+	Theta float64
+	// Moved is the state that the plan made of this interval moves, as a part of all
+	// state; Returned is what of it goes back to an instance that it left lately.
+	Moved, Returned float64
+	Table           int64 // entries after that plan
+	Reason          policy.Reason
+	// Expected is what the plan expects of the next interval. Nil: too little is known.
+	Expected *forecast.Prediction
+}
+
+// Track is what became of a history under a candidate.
+type Track struct {
+	Candidate
+	ThetaMax float64
+	Steps    []Step
+	// Floor is the noise floor at the end. Nil: too little is known.
+	Floor *forecast.Floor
+}
+
+// Run carries each candidate through the history, several at the same time. done is
+// called, from one goroutine at a time, with the number of intervals that were planned,
+// over all candidates. The error is an InputError, ctx's, or one of a strategy.
+func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, done func(intervals int)) (
+	[]Track, error,
+) {
+	tracks := make([]Track, len(candidates))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next, planned atomic.Int64
+	var telling sync.Mutex
+	tell := func() {
+		telling.Lock()
+		defer telling.Unlock()
+		if n := int(planned.Add(1)); done != nil {
+			done(n)
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(candidates)) {
+		workers.Go(func() {
+			for i := next.Add(1); int(i) <= len(candidates); i = next.Add(1) {
+				var err error
+				if tracks[i-1], err = run(ctx, h, op, candidates[i-1], tell); err != nil {
+					cancel(fmt.Errorf("%s: %w", candidates[i-1].Strategy, err))
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil {
+		var input *planner.InputError
+		if errors.As(err, &input) {
+			return nil, input
+		}
+		return nil, err
+	}
+	return tracks, nil
+}
+
+// runner carries one candidate through a history.
+type runner struct {
+	track    Track
+	driver   *drive.Driver
+	forecast *forecast.Forecast // of the interval at hand
+	all      float64            // its state
+	since    int                // intervals since a plan that moved; 0: there was none
+	left     map[string]leaving
+}
+
+// leaving is where a key moved from, and when.
+type leaving struct {
+	instance int32
+	interval int
+}
+
+// thrashWindow is within how many intervals a key that returns has moved for nothing.
+const thrashWindow = 5
+
+func run(ctx context.Context, h *History, op Operator, c Candidate, tell func()) (Track, error) {
+	if _, ok := planner.Lookup(c.Strategy); !ok {
+		return Track{}, planner.Invalid("Strategy", fmt.Sprintf("there is no strategy %q", c.Strategy))
+	}
+	state, err := forecast.New(c.Policy.Forecast)
+	if err != nil {
+		return Track{}, err
+	}
+	r := &runner{track: Track{Candidate: c, ThetaMax: op.Options.ThetaMax}, left: map[string]leaving{}}
+	options := op.Options
+	options.Certificate, options.Effort = planner.CertificateOff, c.Effort
+	r.driver = drive.New(drive.Operator{Target: op.Target, Base: op.Base, Strategy: c.Strategy, Plan: r.plan,
+		Options: options, EntryGrace: op.EntryGrace})
+	for i, in := range h.intervals {
+		if r.forecast, err = state.Observe(in.stats); err != nil {
+			return Track{}, err
+		}
+		r.all = in.state
+		r.track.Steps = append(r.track.Steps, Step{Interval: in.number})
+		step, err := r.driver.Step(ctx, in.number, r.forecast.Statistics)
+		if err != nil {
+			return Track{}, &drive.StepError{Interval: in.number, Strategy: c.Strategy, Err: err}
+		}
+		r.moved(i, step.Plan)
+		tell()
+	}
+	r.track.Floor = state.Floor(len(op.Target.Instances))
+	return r.track, nil
+}
+
+// last is the step of the interval at hand.
+func (r *runner) last() *Step { return &r.track.Steps[len(r.track.Steps)-1] }
+
+// plan looks at what came, then decides.
+func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+	strategy := func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+		return planner.Run(r.track.Strategy, s, o)
+	}
+	d, err := r.track.Policy.Decide(strategy, policy.Situation{Snapshot: s, Forecast: r.forecast, Since: r.since}, o)
+	if err != nil {
+		return nil, err
+	}
+	step := r.last()
+	step.Theta = Theta(s, s.Current, r.forecast.Observed.Cost)
+	step.Reason, step.Expected = d.Reason, d.With
+	return d.Plan, nil
+}
+
+// Theta is the greatest overload of a live instance, of the first rows of a snapshot at
+// the given instances, with these costs, and of what remains on each instance.
+func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
+	load := exact.SumsBy(len(s.Instances), at[:len(cost)], cost, nil)
+	total, capacity := 0.0, 0.0
+	for d, in := range s.Instances {
+		load[d] += in.ResidualCost
+		if !in.Frozen {
+			total += load[d]
+		}
+		if in.Live() {
+			capacity += in.Capacity
+		}
+	}
+	theta := 0.0
+	for d, in := range s.Instances {
+		if in.Live() && total > 0 {
+			theta = max(theta, load[d]*capacity/(in.Capacity*total)-1)
+		}
+	}
+	return theta
+}
+
+// moved counts what the plan of the interval at hand moves: by the state that the
+// interval has, whatever the plan was made on.
+func (r *runner) moved(i int, p *planner.Plan) {
+	step := r.last()
+	if r.since > 0 {
+		r.since++
+	}
+	step.Table = p.TableAfter
+	state := r.forecast.Observed.State
+	moved, returned := 0.0, 0.0
+	for _, m := range p.Moves {
+		key := string(p.Snapshot.Keys.At(int(m.Item)))
+		s := 0.0
+		if int(m.Item) < len(state) {
+			s = state[m.Item]
+		}
+		moved += s
+		if l, ok := r.left[key]; ok && l.instance == m.To && i-l.interval <= thrashWindow {
+			returned += s
+		}
+		r.left[key] = leaving{m.From, i}
+	}
+	if len(p.Moves) > 0 {
+		r.since = 1
+	}
+	if r.all > 0 {
+		step.Moved, step.Returned = moved/r.all, returned/r.all
+	}
+}
