@@ -51,6 +51,7 @@ type cli struct {
 	Demo     demoCmd     `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
 	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
 	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Backtest backtestCmd `cmd:"" help:"Run policies over recorded intervals and recommend one."`
 	Compact  compactCmd  `cmd:"" help:"Turn statistics of keys into compact records."`
 	Analyze  analyzeCmd  `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
 	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`

@@ -148,6 +148,13 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--compact", "8", "--cost-scale", "0"}, "--cost-scale: must be from 1e-290 to 1e290"},
 		{[]string{"plan", file, "--state-scale", "2"}, "belong to --compact, or to compact records"},
 		{[]string{"compare", file, "--compact", "12"}, "--compact: must be a power of two"},
+		{[]string{"backtest", file, "--forecasts", "ewma:2"}, `"ewma:2" is no forecast`},
+		{[]string{"backtest", file, "--forecasts", "last:0.5"}, `"last:0.5" is no forecast`},
+		{[]string{"backtest", file, "--forecasts", "seasonal:0.5:99"}, "a period from 2 to 48"},
+		{[]string{"backtest", file, "--targets", "120%"}, "--targets: must be from 0% to 100% of θ_max"},
+		{[]string{"backtest", file, "--theta-max", "-1%"}, "--theta-max: must be"},
+		{[]string{"backtest", file, "--table-limit", "-1"}, "--table-limit: must be ≥ 0"},
+		{[]string{"backtest", file, "--window", "0"}, "--window: must be ≥ 1"},
 		{[]string{"compact", file, "--degree", "0"}, "--degree: must be a power of two"},
 		{[]string{"compact", file, "--state-scale", "NaN"}, "--state-scale: must be from 1e-290 to 1e290"},
 		{[]string{"compact", file, "--cost-scale", "1e-289"}, "--cost-scale: must not be below"},
@@ -184,8 +191,8 @@ func TestUsageErrors(t *testing.T) {
 // each of its flags, and has examples.
 func TestHelp(t *testing.T) {
 	top := succeed(t, "", "--help")
-	for _, want := range []string{"serve", "plan", "compare", "compact", "resolve", "generate", "migrate", "version",
-		"Exit codes"} {
+	for _, want := range []string{"serve", "plan", "compare", "backtest", "compact", "resolve", "generate", "migrate",
+		"version", "Exit codes"} {
 		if !strings.Contains(top, want) {
 			t.Errorf("plannerd --help lacks %q", want)
 		}
@@ -200,6 +207,7 @@ func TestHelp(t *testing.T) {
 		"plan": {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj",
 			"--compact=0", "Examples", "exit with 3"},
 		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
+		"backtest":     {"--forecasts", "last,ewma:0.7,ewma:0.5,", "--targets=PART,...", "realised", "Examples"},
 		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
 		"resolve":      {"--moves=FILE", "--degree=8", "--state-scale", "resolution", "Examples"},
 		"generate":     {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
@@ -223,7 +231,8 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
 		"": 1, "serve": 36, "token": 1, "healthcheck": 6, "plan": 26 + len(planned()), "compare": 22 + len(planned()),
-		"compact": 19, "resolve": 19, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
+		"backtest": 20,
+		"compact":  19, "resolve": 19, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)

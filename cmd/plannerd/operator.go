@@ -34,6 +34,8 @@ func defaults() map[string]string {
 	return map[string]string{
 		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
 		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
+		"forecasts":       defaultForecasts(),
+		"targets":         defaultTargets(),
 		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
 	}
 }

@@ -18,14 +18,15 @@ func TestTablesFit(t *testing.T) {
 		"compare": "compare " + streamFile + " --instances 4 --table-limit 4",
 		"compare_grid": "compare " + streamFile +
 			" --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
-		"curve":   "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
-		"stream":  "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
-		"plan":    "plan " + intervalFile + " --instances 12 --all",
-		"schemes": "analyze schemes " + intervalFile + " --instances 4",
-		"pkg":     "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
-		"ranges":  "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",
-		"ring":    "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
-		"compact": "compact " + streamFile + " --instances 4",
+		"curve":    "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
+		"stream":   "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
+		"plan":     "plan " + intervalFile + " --instances 12 --all",
+		"schemes":  "analyze schemes " + intervalFile + " --instances 4",
+		"pkg":      "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
+		"ranges":   "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",
+		"ring":     "analyze ring " + intervalFile + " --instances 4 --plan --simulate --messages 500",
+		"backtest": "backtest " + streamFile + " --instances 4 --forecasts last,ewma:0.5",
+		"compact":  "compact " + streamFile + " --instances 4",
 	} {
 		for _, width := range widths {
 			vars := map[string]string{"COLUMNS": fmt.Sprint(width)}

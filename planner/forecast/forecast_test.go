@@ -363,10 +363,12 @@ func TestFloor(t *testing.T) {
 		observe(t, s, in)
 	}
 	for instances, z := range map[int]float64{4: 1.00, 8: 1.39, 16: 1.72, 40: 2.12} {
-		want := z * math.Sqrt(float64(instances)/messages)
+		n := float64(instances)
+		sigma := math.Sqrt(n / messages)
+		upper := math.Sqrt(1-1/n) * math.Sqrt2 * math.Erfinv(2*math.Pow(0.95, 1/n)-1) * sigma
 		floor := s.Floor(instances)
-		if floor.Median < 0.97*want || floor.Median > 1.2*want || floor.P95 < 1.2*floor.Median {
-			t.Errorf("%d instances: %+v, want a median of about %v", instances, floor, want)
+		if math.Abs(floor.Median/(z*sigma)-1.05) > 0.07 || math.Abs(floor.P95/upper-1.05) > 0.07 {
+			t.Errorf("%d instances: %+v, want about %v and %v", instances, floor, z*sigma, upper)
 		}
 	}
 	if s.Floor(1) != nil {

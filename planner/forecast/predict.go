@@ -168,23 +168,38 @@ type Floor struct {
 	P95    float64 `json:"p95"`
 }
 
+// floorQuantiles is of how many quantiles the distribution of θ is made.
+const floorQuantiles = 200
+
 // Floor returns the noise floor of so many instances of one capacity; nil while fewer
-// than [LeastInnovations] errors of forecasts are known. The loads of instances are
-// taken to be independent and normal, with the mean energy of the last innovations.
+// than [LeastInnovations] errors of forecasts are known.
+//
+// The loads of instances are taken to be independent and normal. Where the errors have
+// the same energy Σ ε² in all intervals, and σ² is that times the number of instances N,
+// the median is Φ⁻¹(2^(−1/N))·σ, and the p95 √(1−1/N)·Φ⁻¹(0.95^(1/N))·σ. Else θ is now
+// that of one interval, now that of another.
 func (s *State) Floor(instances int) *Floor {
 	vectors := s.recent[max(0, len(s.recent)-resampled):]
 	if len(vectors) < LeastInnovations || instances < 2 {
 		return nil
 	}
-	energy := 0.0
-	for i := range vectors {
-		energy += vectors[i].energy() / float64(len(vectors))
-	}
 	n := float64(instances)
-	sigma := math.Sqrt(n * energy)
+	var greatest [floorQuantiles]float64 // of n normal loads
+	for q := range greatest {
+		greatest[q] = normalQuantile(math.Pow((float64(q)+0.5)/floorQuantiles, 1/n))
+	}
+	thetas := make([]float64, 0, len(vectors)*floorQuantiles)
+	for i := range vectors {
+		sigma := math.Sqrt(n * vectors[i].energy())
+		for _, z := range greatest {
+			thetas = append(thetas, sigma*z)
+		}
+	}
+	slices.Sort(thetas)
+	all := len(thetas)
 	return &Floor{
-		Median: normalQuantile(math.Exp2(-1/n)) * sigma,
-		P95:    math.Sqrt(1-1/n) * normalQuantile(math.Pow(0.95, 1/n)) * sigma,
+		Median: (thetas[(all-1)/2] + thetas[all/2]) / 2,
+		P95:    math.Sqrt(1-1/n) * thetas[all*95/100],
 	}
 }
 

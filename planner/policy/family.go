@@ -1,6 +1,10 @@
 package policy
 
-import "plannerd/planner/forecast"
+import (
+	"math"
+
+	"plannerd/planner/forecast"
+)
 
 // Grid is a family of policies: every forecast with every target.
 type Grid struct {
@@ -49,5 +53,6 @@ func Default(thetaMax float64) Policy {
 // of is the policy of a forecast and a target.
 func of(f forecast.Config, target float64) Policy {
 	probability := likely
+	target = math.Round(target*1e9) / 1e9 // a person reads it
 	return Policy{Forecast: f, TargetTheta: &target, Trigger: Trigger{Probability: &probability}}
 }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/backtest"
+	"plannerd/internal/drive"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+	"plannerd/planner/policy"
+)
+
+type backtestCmd struct {
+	File   string `arg:"" help:"Statistics of several intervals: a file, or - for standard input."`
+	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	textFlags
+	operatorFlags
+	EntryGrace int       `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	ThetaMax   share     `own:"" default:"0.08" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	TableLimit *int64    `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Forecasts  forecasts `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Targets    []share   `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
+	Window     int       `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	outputFlag
+}
+
+// Help explains what is judged, and shows examples.
+func (*backtestCmd) Help() string {
+	return `A plan takes effect in the interval after the one that it is made of. A backtest runs
+policies over recorded intervals as a service would have: forecast from the past, plan,
+and see what comes. Its figures are realised: those of the loads that came.
+
+A policy is a forecast of the costs, and a target: the θ that plans are made for. Plans
+are made where θ_max is broken in the next interval with a probability of 10 % or more,
+by strategy optimal with effort fast. Beside them stands mixed on the last interval.
+
+By the first half of the intervals, from the fourth on, a policy is recommended (=>); all
+figures are of the second half. A * marks the Pareto front: no other policy moves less
+with no greater mean excess of θ over θ_max, or has less and moves no more.
+
+"Moved" is the state that moves in these intervals together, as a part of all state. The
+noise floor is the θ that would remain if all expected loads were even.
+
+Examples:
+
+    plannerd backtest stream.csv --instances 16 --theta-max 5%
+    plannerd backtest stream.csv --forecasts last,ewma:0.3,seasonal:0.3:24 --targets 50%,20%
+    plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
+}
+
+// forecasts is the value of --forecasts.
+type forecasts []forecast.Config
+
+// UnmarshalText reads "last,ewma:0.5,seasonal:0.35:24".
+func (v *forecasts) UnmarshalText(b []byte) (err error) {
+	*v, err = parseList(string(b), parseForecast)
+	return err
+}
+
+// parseForecast reads a method, its alpha and its period.
+func parseForecast(text string) (forecast.Config, error) {
+	parts := strings.Split(text, ":")
+	c := forecast.Config{Method: forecast.Method(parts[0])}
+	var err error
+	if len(parts) > 1 {
+		c.Alpha, err = strconv.ParseFloat(parts[1], 64)
+	}
+	if len(parts) > 2 && err == nil {
+		c.Period, err = strconv.Atoi(parts[2])
+	}
+	if err != nil || len(parts) > 3 || c.Validate() != nil {
+		return c, fmt.Errorf("%q is no forecast: write last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD, "+
+			"with an alpha above 0 and at most 1, and a period from 2 to %d", text, forecast.MaxPeriod)
+	}
+	return c, nil
+}
+
+// forecastText writes a forecast as --forecasts reads it.
+func forecastText(c forecast.Config) string {
+	text := string(c.Method)
+	if c.Alpha > 0 {
+		text += ":" + exact(c.Alpha)
+	}
+	if c.Period > 0 {
+		text += ":" + strconv.Itoa(c.Period)
+	}
+	return text
+}
+
+// defaultForecasts and defaultTargets are those of policies of which nobody says more.
+func defaultForecasts() string {
+	var all []string
+	for _, c := range policy.DefaultGrid().Forecasts {
+		all = append(all, forecastText(c))
+	}
+	return strings.Join(all, ",")
+}
+
+func defaultTargets() string {
+	var all []string
+	for _, part := range policy.DefaultGrid().Targets {
+		all = append(all, percentFlag(part))
+	}
+	return strings.Join(all, ",")
+}
+
+// grid is what the flags say.
+func (c *backtestCmd) grid() (policy.Grid, error) {
+	g := policy.DefaultGrid()
+	if len(c.Forecasts) > 0 {
+		g.Forecasts = c.Forecasts
+	}
+	if len(c.Targets) > 0 {
+		g.Targets = nil
+	}
+	for _, part := range c.Targets {
+		if !(part >= 0 && part <= 1) {
+			return g, usagef("--targets: must be from 0%% to 100%% of θ_max")
+		}
+		g.Targets = append(g.Targets, float64(part))
+	}
+	return g, nil
+}
+
+// Run reads all intervals, runs all policies over them and reports.
+func (c *backtestCmd) Run(env *environment) error {
+	grid, err := c.grid()
+	if err != nil {
+		return err
+	}
+	options := planner.Options{ThetaMax: float64(c.ThetaMax), TableLimit: c.TableLimit}
+	if err := options.Validate(); err != nil {
+		return asFlag(err)
+	}
+	op, err := c.operator(options, c.keys())
+	if err != nil {
+		return err
+	}
+	history, err := c.read(env)
+	if err != nil {
+		return err
+	}
+	report, err := c.search(env, history, op, backtest.Candidates(grid.Policies(options.ThetaMax)))
+	if err != nil {
+		return err
+	}
+	return env.output(c.Output, func() any { return backtestDocument{planner.Revision, report} },
+		func(w *page) { c.write(w, report) }, func(w io.Writer) error { return writeBacktestCSV(w, report) })
+}
+
+// read reads the input.
+func (c *backtestCmd) read(env *environment) (*backtest.History, error) {
+	in, err := (&inputFlags{File: c.File, Format: c.Format, textFlags: c.textFlags}).open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	in.operator, in.keysOnly = &c.operatorFlags, true
+	history := backtest.NewHistory(c.Window)
+	for next := in.source(); ; {
+		interval, document, err := next()
+		if errors.Is(err, io.EOF) {
+			return history, nil
+		}
+		if err == nil {
+			err = history.Add(interval, document.Stats)
+		}
+		if err != nil {
+			return nil, in.wrap(err)
+		}
+	}
+}
+
+// search runs the policies, and shows how far it is.
+func (c *backtestCmd) search(
+	env *environment, h *backtest.History, op drive.Operator, candidates []backtest.Candidate,
+) (*backtest.Report, error) {
+	progress := startProgress(env.stderr, int64(h.Len()*(len(candidates)+1)))
+	defer progress.stop()
+	progress.describe("running policies")
+	return backtest.Search(env.ctx, h, backtest.Operator{
+		Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace,
+	}, candidates, func(int) { progress.add(1) })
+}
+
+// backtestDocument is the JSON document of backtest.
+type backtestDocument struct {
+	PlannerRevision string `json:"planner_revision"`
+	*backtest.Report
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// recorded is a stream of so many intervals.
+func recorded(t *testing.T, intervals int) string {
+	t.Helper()
+	return succeed(t, "", "generate", "--keys", "200", "--instances", "4", "--fluctuation", "0.2", "--seed", "3",
+		"--intervals", fmt.Sprint(intervals))
+}
+
+func TestBacktest(t *testing.T) {
+	args := []string{"backtest", "-", "--instances", "4", "--theta-max", "5%",
+		"--forecasts", "last,ewma:0.5,seasonal:0.4:6"}
+	stream := recorded(t, 16)
+	golden(t, "backtest.txt", succeed(t, stream, args...))
+	golden(t, "backtest_short.txt", succeed(t, recorded(t, 6), args...))
+	golden(t, "backtest.csv", succeed(t, stream, append(args, "--output", "csv")...))
+
+	var d backtestDocument
+	decoder := json.NewDecoder(strings.NewReader(succeed(t, stream, append(args, "--output", "json")...)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Intervals != 16 || d.ThetaMax != 0.05 || len(d.Results) != 6 || d.Recommended == nil || d.Floor == nil ||
+		d.Baseline.Strategy != "mixed" || d.Baseline.Judged.Intervals != 8 || d.Baseline.Tuning.Intervals != 5 {
+		t.Errorf("%+v", d)
+	}
+	rows, err := csv.NewReader(strings.NewReader(succeed(t, stream, append(args, "--output", "csv")...))).ReadAll()
+	if err != nil || len(rows) != 8 {
+		t.Fatalf("%d rows: %v", len(rows), err)
+	}
+	for i, r := range d.Results {
+		if got := rows[2+i][5]; got != fmt.Sprint(i == *d.Recommended) {
+			t.Errorf("result %d is recommended: %s", i, got)
+		}
+		if got := rows[2+i][17]; got != exact(r.Judged.Above) {
+			t.Errorf("result %d is above θ_max in %s of the intervals, by JSON in %v", i, got, r.Judged.Above)
+		}
+	}
+}
+
+// What the options and the operator's table say is heard.
+func TestBacktestOptions(t *testing.T) {
+	stream := recorded(t, 14)
+	judged := func(args ...string) (moved float64, table int64) {
+		var d backtestDocument
+		out := succeed(t, stream, append([]string{"backtest", "-", "--instances", "4", "--theta-max", "2%",
+			"--output", "json", "--forecasts", "ewma:0.5"}, args...)...)
+		if err := json.Unmarshal([]byte(out), &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range d.Results {
+			moved += r.Judged.Moved
+			table = max(table, r.Judged.Table)
+		}
+		return moved, table
+	}
+	moved, table := judged()
+	if less, _ := judged("--targets", "100%"); less >= moved {
+		t.Errorf("planned to θ_max %v moves, planned lower %v", less, moved)
+	}
+	if _, limited := judged("--table-limit", "3"); limited > table/4 {
+		t.Errorf("%d entries under a limit of 3, %d without", limited, table)
+	}
+	var stateless strings.Builder
+	for line := range strings.Lines(stream) {
+		fields := strings.Split(line, ",")
+		stateless.WriteString(strings.Join(fields[:3], ",") + "\n")
+	}
+	stream = stateless.String()
+	moved, _ = judged()
+	if other, _ := judged("--window", "1"); other == moved {
+		t.Error("the window changes nothing")
+	}
+}
+
+func TestBacktestRefuses(t *testing.T) {
+	records := succeed(t, "", "compact", intervalFile, "--instances", "4", "--output", "csv", "--quiet")
+	for input, want := range map[string]string{
+		records:              "it holds compact records already; keys are needed",
+		"key,cost\na,1\na,2": "key a: stands in line 2 already",
+		"":                   "the input is empty",
+	} {
+		r := exec(t, strings.NewReader(input), nil, "backtest", "-", "--instances", "4")
+		if r.code != exitFailed || !strings.Contains(r.stderr, want) {
+			t.Errorf("%.20q: %+v, want %q", input, r, want)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/backtest"
+)
+
+// write prints the results for people.
+func (c *backtestCmd) write(w *page, r *backtest.Report) {
+	fmt.Fprintf(w, "%s, %s, θ_max %s, judged on the last %d\n\n", plural(r.Intervals, "interval"),
+		plural(len(c.Instances), "instance"), exact(r.ThetaMax), r.Baseline.Judged.Intervals)
+	columns := []column{text(""), naming(text("forecast")), naming(number("target")), number("above θ_max"),
+		number("median θ"), number("p95"), number("mean excess"), number("moved"), number("returned"), number("plans"),
+		number("table")}
+	rows := [][]string{backtestRow("", "mixed on last", r.ThetaMax, r.Baseline.Judged)}
+	for i, result := range r.Results {
+		mark := ""
+		if result.Pareto {
+			mark = "*"
+		}
+		if r.Recommended != nil && *r.Recommended == i {
+			mark = "=>" + mark
+		}
+		p := result.Policy
+		rows = append(rows, backtestRow(mark, forecastText(p.Forecast), *p.TargetTheta, result.Judged))
+	}
+	writeTable(w, columns, rows)
+	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
+	if r.Recommended != nil {
+		chosen := r.Results[*r.Recommended].Policy
+		fmt.Fprintf(w, "Recommended: %s, planned to θ %s: %s.\n", forecastText(chosen.Forecast), theta(*chosen.TargetTheta),
+			r.Reason)
+		if pinned, err := json.Marshal(chosen); err == nil {
+			fmt.Fprintf(w, "As a policy: %s\n", pinned)
+		}
+	} else {
+		fmt.Fprintf(w, "No policy is recommended: %s.\n", r.Reason)
+	}
+	if f := r.Floor; f != nil {
+		fmt.Fprintf(w, "\n%s\n", floorText(f.Median, f.P95, r.ThetaMax))
+	}
+}
+
+// floorText says what no plan can do anything about.
+func floorText(median, p95, thetaMax float64) string {
+	text := fmt.Sprintf("Noise floor: a median θ of %s and a p95 of %s would remain if all expected loads were even.",
+		theta(median), theta(p95))
+	switch {
+	case median > thetaMax:
+		return text + " θ_max is below it: moving keys cannot hold it; longer intervals or fewer instances can."
+	case p95 > thetaMax:
+		return text + " θ_max is below its p95: it will be broken now and then, whatever moves."
+	}
+	return text
+}
+
+// backtestRow is the line of a policy.
+func backtestRow(mark, forecast string, target float64, f backtest.Figures) []string {
+	if f.Intervals == 0 {
+		return []string{mark, forecast, theta(target), "-", "-", "-", "-", "-", "-", "-", "-"}
+	}
+	return []string{mark, forecast, theta(target), percent(f.Above), theta(f.Median), theta(f.P95), theta(f.Excess),
+		percent(f.Moved), percent(f.Returned), integer(f.Plans), integer(f.Table)}
+}
+
+// backtestLine is a result in CSV.
+type backtestLine struct {
+	backtest.Result
+	Recommended bool `json:"recommended"`
+}
+
+func writeBacktestCSV(w io.Writer, r *backtest.Report) error {
+	lines := []backtestLine{{Result: r.Baseline}}
+	for i, result := range r.Results {
+		lines = append(lines, backtestLine{result, r.Recommended != nil && *r.Recommended == i})
+	}
+	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
+	return csvOf(lines, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
+		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
+		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/"))(w)
+}
