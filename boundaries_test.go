@@ -68,7 +68,8 @@ var boundaries = []boundary{
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{
 		place:   "internal/backtest",
-		project: []string{"planner", "planner/forecast", "planner/policy", "internal/drive", "internal/exact"},
+		project: []string{"planner", "planner/forecast", "planner/hindsight", "planner/policy", "internal/drive",
+			"internal/exact"},
 		reach:   []string{anyHTTP, anySQL},
 	},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests

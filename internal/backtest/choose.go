@@ -48,6 +48,8 @@ type Result struct {
 	// Judged those on the rest, which say how good it is.
 	Tuning Figures `json:"tuning"`
 	Judged Figures `json:"judged"`
+	// Hindsight is what the judged intervals needed at least. Nil: not known.
+	Hindsight *Bracket `json:"hindsight"`
 	// Pareto: no other one moves less at no higher mean excess over θ_max, or has a lower
 	// excess and moves no more, on the judged intervals.
 	Pareto bool `json:"pareto"`
@@ -87,11 +89,11 @@ func Choose(tracks []Track, baseline *Track, from, to int) int {
 func Search(ctx context.Context, h *History, op Operator, candidates []Candidate, done func(intervals int)) (
 	*Report, error,
 ) {
-	tracks, err := Run(ctx, h, op, append([]Candidate{Baseline()}, candidates...), done)
+	all, err := Run(ctx, h, op, append([]Candidate{Baseline()}, candidates...), done)
 	if err != nil {
 		return nil, err
 	}
-	baseline, tracks := &tracks[0], tracks[1:]
+	baseline, tracks := &all[0], all[1:]
 	r := &Report{Intervals: h.Len(), ThetaMax: op.Options.ThetaMax}
 	from, to := min(Warmup, h.Len()), h.Len()
 	split := max(from, to/2)
@@ -99,13 +101,17 @@ func Search(ctx context.Context, h *History, op Operator, candidates []Candidate
 		split = from
 		r.Reason = fmt.Sprintf("there are %d intervals: a policy is chosen by %d at least", to, LeastIntervals)
 	}
-	result := func(t *Track) Result {
-		return Result{Candidate: t.Candidate, Tuning: t.Figures(from, split), Judged: t.Figures(split, to)}
+	brackets, err := h.bracket(ctx, op, all, split)
+	if err != nil {
+		return nil, err
 	}
-	r.Baseline = result(baseline)
-	for i := range tracks {
-		r.Results = append(r.Results, result(&tracks[i]))
+	for i := range all {
+		t := &all[i]
+		r.Results = append(r.Results, Result{
+			Candidate: t.Candidate, Tuning: t.Figures(from, split), Judged: t.Figures(split, to), Hindsight: brackets[i],
+		})
 	}
+	r.Baseline, r.Results = r.Results[0], r.Results[1:]
 	markFront(r.Results)
 	chosen := 0
 	if to >= LeastIntervals && len(tracks) > 0 {

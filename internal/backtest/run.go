@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
+	"plannerd/planner/hindsight"
 	"plannerd/planner/policy"
 )
 
@@ -51,6 +52,7 @@ type Track struct {
 	Candidate
 	ThetaMax float64
 	Steps    []Step
+	tables   hindsight.Tables // under which the intervals ran
 	// Floor is the noise floor at the end. Nil: too little is known.
 	Floor *forecast.Floor
 }
@@ -64,7 +66,7 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 	tracks := make([]Track, len(candidates))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var next, planned atomic.Int64
+	var planned atomic.Int64
 	var telling sync.Mutex
 	tell := func() {
 		telling.Lock()
@@ -73,19 +75,12 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 			done(n)
 		}
 	}
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(candidates)) {
-		workers.Go(func() {
-			for i := next.Add(1); int(i) <= len(candidates); i = next.Add(1) {
-				var err error
-				if tracks[i-1], err = run(ctx, h, op, candidates[i-1], tell); err != nil {
-					cancel(fmt.Errorf("%s: %w", candidates[i-1].Strategy, err))
-					return
-				}
-			}
-		})
-	}
-	workers.Wait()
+	each(len(candidates), func(i int) {
+		var err error
+		if tracks[i], err = run(ctx, h, op, candidates[i], tell); err != nil {
+			cancel(fmt.Errorf("%s: %w", candidates[i].Strategy, err))
+		}
+	})
 	if err := context.Cause(ctx); err != nil {
 		var input *planner.InputError
 		if errors.As(err, &input) {
@@ -94,6 +89,20 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 		return nil, err
 	}
 	return tracks, nil
+}
+
+// each calls work for 0 to n−1, several at the same time.
+func each(n int, work func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		workers.Go(func() {
+			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+				work(i - 1)
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // runner carries one candidate through a history.
@@ -133,6 +142,7 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 			return Track{}, err
 		}
 		r.all = in.state
+		r.track.tables = append(r.track.tables, r.driver.Table())
 		r.track.Steps = append(r.track.Steps, Step{Interval: in.number})
 		step, err := r.driver.Step(ctx, in.number, r.forecast.Statistics)
 		if err != nil {

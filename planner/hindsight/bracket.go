@@ -30,16 +30,28 @@ func (b Bracket) Ratio(moved float64) (ratio float64, ok bool) {
 type Effort struct {
 	Steps    int // of the subgradient method
 	Attempts int // to find a sequence
+	// Work bounds the steps, but for the first hundred, by how many costs of keys in
+	// intervals all of them look at. 0: no bound.
+	Work int
 }
 
-// DefaultEffort is enough for some per cent of what more would give.
-var DefaultEffort = Effort{Steps: 1000, Attempts: 12}
+// DefaultEffort is enough for some per cent of what more would give, up to some 100 000
+// costs; beyond that for seconds.
+var DefaultEffort = Effort{Steps: 1000, Attempts: 12, Work: 400_000_000}
+
+// stepsOn is how many steps are taken on a problem.
+func (e Effort) stepsOn(p *problem) int {
+	if e.Work == 0 {
+		return e.Steps
+	}
+	return min(e.Steps, max(100, e.Work/max(1, len(p.steps))))
+}
 
 // Bracket encloses what policies move that keep to the caps, and of which the first
-// interval ran under the policy's first table. The policy is a sequence to begin with: it
+// interval that counts ran under the policy's table of then. The policy is a sequence to begin with: it
 // counts as found where it keeps to the caps itself.
 func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
-	p := h.problem(caps, func(key int32) int32 { return h.at(policy, 0, key) })
+	p := h.problem(caps, func(key int32) int32 { return h.at(policy, caps.First, key) })
 	s := newSearch(p)
 	s.follow(h, policy)
 	s.settle()
@@ -48,7 +60,7 @@ func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
 	if math.IsInf(known, 1) {
 		known = 1
 	}
-	a.climb(effort.Steps, known)
+	a.climb(effort.stepsOn(p), known)
 	clear(s.open)
 	for _, t := range a.lastDropped() {
 		s.open[t] = true

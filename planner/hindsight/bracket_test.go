@@ -94,7 +94,7 @@ func TestProfile(t *testing.T) {
 	s := two([][]float64{{1, 1}, {1, 1}, {1, 1}}, [][]float64{{1, 3}, {1, 3}, {1, 3}})
 	s.policy = [][]int{{0, 0}, {0, 0}, {0, 1}}
 	h, tables := s.history(rand.New(rand.NewPCG(1, 1)))
-	if caps := h.Profile(0.1, new(int64(3)), 0, tables); !reflect.DeepEqual(caps, hindsight.Caps{
+	if caps := h.Profile(0.1, new(int64(3)), 1, tables); !reflect.DeepEqual(caps, hindsight.Caps{
 		Theta: []float64{1, 1, 0.1}, Table: []int64{3, 3, 3}, Warmup: 1}) {
 		t.Errorf("%+v", caps)
 	}

@@ -12,7 +12,10 @@ type Caps struct {
 	Theta []float64
 	// Table bounds the entries of each interval. Nil: no bound.
 	Table []int64
-	// Warmup is the first interval, from 0, that is held to them; at least 1.
+	// First is the interval, from 0, under whose assignment all begin. What was before it
+	// does not count, but that the keys of then are known.
+	First int
+	// Warmup is the first interval that is held to them. No key can move up to First.
 	Warmup int
 	// Broken is how many intervals may have any loads.
 	Broken int
@@ -22,7 +25,7 @@ type Caps struct {
 // more, and likewise the table limit, unless that is nil. Under them the policy itself is
 // feasible, so that the bound is at most what it moved.
 func (h *History) Profile(thetaMax float64, tableLimit *int64, warmup int, policy Tables) Caps {
-	c := Caps{Theta: h.Theta(policy), Warmup: max(1, warmup)}
+	c := Caps{Theta: h.Theta(policy), Warmup: warmup}
 	for t := range c.Theta {
 		c.Theta[t] = max(c.Theta[t], thetaMax)
 	}
@@ -38,7 +41,7 @@ func (h *History) Profile(thetaMax float64, tableLimit *int64, warmup int, polic
 // to it, and elsewhere for the theta of what was found. Which is the least possible theta
 // is not known: caps of it might allow no sequence.
 func (h *History) Absolute(thetaMax float64, tableLimit *int64, warmup int) Caps {
-	c := Caps{Theta: make([]float64, h.Len()), Warmup: max(1, warmup)}
+	c := Caps{Theta: make([]float64, h.Len()), Warmup: warmup}
 	for t := range c.Theta {
 		c.Theta[t] = max(thetaMax, h.evenTheta(t))
 		if tableLimit != nil {

@@ -6,8 +6,8 @@ import (
 	"plannerd/planner"
 )
 
-// History is a stream of intervals, as every policy sees it. It is not safe for
-// concurrent use.
+// History is a stream of intervals, as every policy sees it. Add must not run
+// at the same time as anything else.
 type History struct {
 	configuration planner.Configuration
 	fair          []float64 // share of each instance in the capacity

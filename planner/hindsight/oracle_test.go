@@ -59,6 +59,9 @@ func TestExhaustive(t *testing.T) {
 		s := tiny(r)
 		h, tables := s.history(r)
 		profile := s.chosen(r, h, tables)
+		if first := r.IntN(len(s.cost)); r.IntN(3) == 0 {
+			s.caps.First, s.start = first, s.policy[first]
+		}
 		got := h.Bracket(s.caps, tables, little)
 		best, looser := s.least(1e-12), s.least(3e-9)
 		if got.Proven && got.Bound > best*(1+1e-14) {
@@ -88,7 +91,7 @@ func TestExhaustive(t *testing.T) {
 		}
 	}
 	t.Logf("%v cases with movement: bounds %.3f of the optima, found %.3f; %v", priced, bounds/optima, found/optima, kinds)
-	if priced < 50 || bounds < 0.33*optima || found > 1.25*optima || kinds["table"] < 50 || kinds["broken"] < 10 {
+	if priced < 50 || bounds < 0.25*optima || found > 1.25*optima || kinds["table"] < 50 || kinds["broken"] < 10 {
 		t.Error("too little is proven or found")
 	}
 }

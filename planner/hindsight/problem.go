@@ -38,7 +38,7 @@ type step struct {
 	state    float64 // that moves then
 }
 
-// problem prepares the stream for caps. start is under what the first interval ran.
+// problem prepares the stream for caps. start is where a key is in the first interval that counts.
 func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 	p := &problem{
 		intervals: h.Len(), instances: len(h.fair), table: caps.Table, broken: caps.Broken,
@@ -47,12 +47,12 @@ func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 	}
 	background := make([]float64, len(p.room))
 	for t, in := range h.intervals {
-		p.bounded[t] = t >= max(1, caps.Warmup)
+		p.bounded[t] = t >= caps.Warmup
 		copy(background[t*p.instances:], in.residual)
 	}
 	rows := h.rowsByKey()
 	for _, k := range h.canonical() {
-		p.add(rows.of(k), path{key: k, start: start(k), home: h.home[k]}, int(h.first[k]), background)
+		p.add(rows.of(k), path{key: k, start: start(k), home: h.home[k]}, caps.First, int(h.first[k]), background)
 	}
 	for t := range p.intervals {
 		if !p.bounded[t] {
@@ -68,10 +68,10 @@ func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 }
 
 // add takes in a key. Until it is free, its load is part of the background.
-func (p *problem) add(rows []stay, x path, first int, background []float64) {
-	free := max(first, 0) + 1
+func (p *problem) add(rows []stay, x path, begin, first int, background []float64) {
+	free := max(first, begin) + 1
 	if x.start != x.home {
-		free = 1 // its entry may go before its key is named
+		free = begin + 1 // its entry may go before its key is named
 	}
 	for _, r := range rows {
 		if int(r.interval) < free && p.bounded[r.interval] {

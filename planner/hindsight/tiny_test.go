@@ -212,7 +212,7 @@ func (s *stream) moved(t int, from, to []int) float64 {
 
 // total is M of the policy.
 func (s *stream) total() (m float64) {
-	for t := range len(s.policy) - 1 {
+	for t := s.caps.First; t+1 < len(s.policy); t++ {
 		m += s.moved(t, s.policy[t], s.policy[t+1])
 	}
 	return m
@@ -224,10 +224,10 @@ func (s *stream) least(looser float64) float64 {
 	all := s.assignments()
 	broken := s.caps.Broken + 1
 	least := map[[2]int]float64{{s.number(s.start), 0}: 0} // by assignment and broken intervals
-	for t := 1; t < len(s.cost); t++ {
+	for t := s.caps.First + 1; t < len(s.cost); t++ {
 		next := map[[2]int]float64{}
 		for to, at := range all {
-			bounded, used := t >= max(1, s.caps.Warmup), 0
+			bounded, used := t >= s.caps.Warmup, 0
 			if bounded && !s.tableWithin(t, at) {
 				continue
 			}
