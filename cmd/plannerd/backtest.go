@@ -43,6 +43,8 @@ figures are of the second half. A * marks the Pareto front: no other policy move
 with no greater mean excess of θ over θ_max, or has less and moves no more.
 
 "Moved" is the state that moves in these intervals together, as a part of all state. The
+bound is what anybody moves at least who knows all intervals in advance and is in none
+further above θ_max than the policy was; "found" is the least that was found to do. The
 noise floor is the θ that would remain if all expected loads were even.
 
 Examples:

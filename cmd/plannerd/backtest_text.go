@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -15,9 +16,10 @@ func (c *backtestCmd) write(w *page, r *backtest.Report) {
 	fmt.Fprintf(w, "%s, %s, θ_max %s, judged on the last %d\n\n", plural(r.Intervals, "interval"),
 		plural(len(c.Instances), "instance"), exact(r.ThetaMax), r.Baseline.Judged.Intervals)
 	columns := []column{text(""), naming(text("forecast")), naming(number("target")), number("above θ_max"),
-		number("median θ"), number("p95"), number("mean excess"), number("moved"), number("returned"), number("plans"),
+		number("median θ"), number("p95"), number("mean excess"), number("moved"), number("bound"), number("found"),
+		number("returned"), number("plans"),
 		number("table")}
-	rows := [][]string{backtestRow("", "mixed on last", r.ThetaMax, r.Baseline.Judged)}
+	rows := [][]string{backtestRow("", "mixed on last", r.ThetaMax, r.Baseline)}
 	for i, result := range r.Results {
 		mark := ""
 		if result.Pareto {
@@ -27,7 +29,7 @@ func (c *backtestCmd) write(w *page, r *backtest.Report) {
 			mark = "=>" + mark
 		}
 		p := result.Policy
-		rows = append(rows, backtestRow(mark, forecastText(p.Forecast), *p.TargetTheta, result.Judged))
+		rows = append(rows, backtestRow(mark, forecastText(p.Forecast), *p.TargetTheta, result))
 	}
 	writeTable(w, columns, rows)
 	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
@@ -60,12 +62,20 @@ func floorText(median, p95, thetaMax float64) string {
 }
 
 // backtestRow is the line of a policy.
-func backtestRow(mark, forecast string, target float64, f backtest.Figures) []string {
+func backtestRow(mark, forecast string, target float64, r backtest.Result) []string {
+	f := r.Judged
 	if f.Intervals == 0 {
-		return []string{mark, forecast, theta(target), "-", "-", "-", "-", "-", "-", "-", "-"}
+		return append([]string{mark, forecast, theta(target)}, slices.Repeat([]string{"-"}, 10)...)
+	}
+	bound, found := "-", "-"
+	if h := r.Hindsight; h != nil {
+		bound = percent(h.Bound)
+		if h.Found != nil {
+			found = percent(*h.Found)
+		}
 	}
 	return []string{mark, forecast, theta(target), percent(f.Above), theta(f.Median), theta(f.P95), theta(f.Excess),
-		percent(f.Moved), percent(f.Returned), integer(f.Plans), integer(f.Table)}
+		percent(f.Moved), bound, found, percent(f.Returned), integer(f.Plans), integer(f.Table)}
 }
 
 // backtestLine is a result in CSV.
@@ -82,5 +92,5 @@ func writeBacktestCSV(w io.Writer, r *backtest.Report) error {
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
 	return csvOf(lines, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
 		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
-		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/"))(w)
+		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+" hindsight/bound hindsight/found")(w)
 }
