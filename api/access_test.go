@@ -87,7 +87,7 @@ func operations() (all []operation) {
 func TestRoles(t *testing.T) {
 	for _, o := range operations() {
 		stateless := strings.HasPrefix(o.path, "/v1/analyses/") || o.path == "/v1/what-if" ||
-			strings.HasSuffix(o.path, "/replay")
+			strings.HasSuffix(o.path, "/replay") || strings.HasSuffix(o.path, "/backtest")
 		switch {
 		case !o.role().Known():
 			t.Errorf("%s %s names no x-role: %q", o.method, o.path, o.role())

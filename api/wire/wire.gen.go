@@ -346,6 +346,30 @@ func (e EndReason) Valid() bool {
 	}
 }
 
+// Defines values for ForecastMethodMethod.
+const (
+	Ewma     ForecastMethodMethod = "ewma"
+	Last     ForecastMethodMethod = "last"
+	Level    ForecastMethodMethod = "level"
+	Seasonal ForecastMethodMethod = "seasonal"
+)
+
+// Valid indicates whether the value is a known member of the ForecastMethodMethod enum.
+func (e ForecastMethodMethod) Valid() bool {
+	switch e {
+	case Ewma:
+		return true
+	case Last:
+		return true
+	case Level:
+		return true
+	case Seasonal:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HashFunction.
 const (
 	HashFunctionFlink    HashFunction = "flink"
@@ -1049,6 +1073,71 @@ type ArcMigration struct {
 	To    int32   `json:"to"`
 }
 
+// BacktestReport defines model for BacktestReport.
+type BacktestReport struct {
+	// Baseline Strategy `mixed` on the last interval, which is how the paper plans.
+	Baseline BacktestResult `json:"baseline"`
+
+	// Intervals How many there were.
+	Intervals  int         `json:"intervals"`
+	NoiseFloor *NoiseFloor `json:"noise_floor"`
+	Operator   string      `json:"operator"`
+
+	// Reason In words, why it was chosen, and what it came to on intervals by which it was not chosen.
+	Reason string `json:"reason"`
+
+	// Recommended Which of the results was chosen, from 0; null: there were too few intervals to choose, as `reason` says.
+	Recommended *int `json:"recommended"`
+
+	// Results One of each policy, in their order.
+	Results  []BacktestResult `json:"results"`
+	ThetaMax float64          `json:"theta_max"`
+}
+
+// BacktestRequest defines model for BacktestRequest.
+type BacktestRequest struct {
+	// FromInterval The first interval. Defaults to the first one whose statistics are kept without a gap up to the last.
+	FromInterval *int64 `json:"from_interval,omitempty"`
+
+	// Policies The policies. Defaults to a family of them, forecasts by `last`, `ewma` and `seasonal`, with targets of 0.6 and 0.2 times θ_max.
+	Policies *[]Policy `json:"policies,omitempty"`
+
+	// ThetaMax The tolerance θ_max. Defaults to that of the operator.
+	ThetaMax *float64 `json:"theta_max,omitempty"`
+
+	// ToInterval The last interval. Defaults to the newest.
+	ToInterval *int64 `json:"to_interval,omitempty"`
+}
+
+// BacktestResult defines model for BacktestResult.
+type BacktestResult struct {
+	// Effort That of strategy `optimal`.
+	Effort *string `json:"effort,omitempty"`
+
+	// Judged On the other ones, which say how good it is.
+	Judged RealisedFigures `json:"judged"`
+
+	// Pareto No other one moves less at no higher excess, or has a lower excess and moves no more, on the judged intervals.
+	Pareto bool `json:"pareto"`
+
+	// Policy When an operator is planned for, on which costs, and how far.
+	Policy Policy `json:"policy"`
+
+	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
+	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
+	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
+	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
+	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
+	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	Strategy Strategy `json:"strategy"`
+
+	// Tuning On the intervals by which one was chosen.
+	Tuning RealisedFigures `json:"tuning"`
+}
+
 // Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 type Balanced = bool
 
@@ -1335,6 +1424,26 @@ type ForcedMigration struct {
 	State float64 `json:"state"`
 }
 
+// ForecastMethod How the shares that keys have of all cost in the next interval are forecast.
+//
+// | method | the share of a key |
+// |---|---|
+// | `last` | that of the last interval |
+// | `ewma` | the exponentially weighted moving average |
+// | `level` | a moving average whose gain is that of a Kalman filter for each key |
+// | `seasonal` | as `ewma`, and what its error was one period earlier |
+type ForecastMethod struct {
+	// Alpha The weight of the newest interval, of `ewma` and `seasonal`. Defaults to 0.5, as 0 does.
+	Alpha  *float64             `json:"alpha,omitempty"`
+	Method ForecastMethodMethod `json:"method"`
+
+	// Period The length of the season in intervals, of `seasonal`, from 2. Defaults to one that is found, as 0 does.
+	Period *int `json:"period,omitempty"`
+}
+
+// ForecastMethodMethod defines model for ForecastMethod.Method.
+type ForecastMethodMethod string
+
 // Hash The hash function, which places every key without an entry in the routing table.
 type Hash struct {
 	// Assignment The instance of each partition. Only with `kafka`. Defaults to partition p on the instance p modulo their number, in id order.
@@ -1588,6 +1697,12 @@ type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
 type NextPageToken = string
+
+// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
+type NoiseFloor struct {
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+}
 
 // Objective What a plan minimises. `min_migration`: the state that migrates, `migration.objective`, with every instance
 // within (1+theta_max) times its fair load and the table within its limit. `min_imbalance`: θ, within
@@ -2359,6 +2474,43 @@ type PlanTransition struct {
 // PlannerRevision Changes whenever the same input may lead to another plan.
 type PlannerRevision = string
 
+// Policy When an operator is planned for, on which costs, and how far.
+type Policy struct {
+	// Budget The most that one plan may move, as a part of all state. Defaults to no bound.
+	Budget *float64 `json:"budget,omitempty"`
+
+	// CooldownIntervals For how many intervals after a plan that moved keys none is made.
+	CooldownIntervals *int `json:"cooldown_intervals,omitempty"`
+
+	// Forecast How the shares that keys have of all cost in the next interval are forecast.
+	//
+	// | method | the share of a key |
+	// |---|---|
+	// | `last` | that of the last interval |
+	// | `ewma` | the exponentially weighted moving average |
+	// | `level` | a moving average whose gain is that of a Kalman filter for each key |
+	// | `seasonal` | as `ewma`, and what its error was one period earlier |
+	Forecast ForecastMethod `json:"forecast"`
+
+	// MinimumBenefit By how much a plan that moves all state would have to lower what is expected of θ, the mean of its median and its p95; one that moves less, by the same part of it.
+	MinimumBenefit *float64 `json:"minimum_benefit,omitempty"`
+
+	// TargetTheta The θ that plans are made for, at most θ_max: planned lower, loads have room to change. Defaults to θ_max.
+	TargetTheta *float64 `json:"target_theta,omitempty"`
+
+	// Trigger What has to be expected before a plan is made. Both hold where both are set.
+	Trigger *PolicyTrigger `json:"trigger,omitempty"`
+}
+
+// PolicyTrigger What has to be expected before a plan is made. Both hold where both are set.
+type PolicyTrigger struct {
+	// Probability θ_max is broken in the next interval with this probability at least, if nothing moves. While nothing can be predicted yet it holds. Defaults to no condition.
+	Probability *float64 `json:"probability,omitempty"`
+
+	// Theta The expected loads have a θ above this. Defaults to `target_theta`.
+	Theta *float64 `json:"theta,omitempty"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code What went wrong, to program against.
@@ -2536,6 +2688,30 @@ type RangesSizes struct {
 
 	// SizeBefore Ranges before; 0 when nobody owned anything.
 	SizeBefore int64 `json:"size_before"`
+}
+
+// RealisedFigures Of the loads that came, under the tables that were in effect.
+type RealisedFigures struct {
+	// Above The part of the intervals in which some instance was above θ_max.
+	Above float64 `json:"above"`
+
+	// Excess The mean of what θ was above θ_max.
+	Excess    float64 `json:"excess"`
+	Intervals int     `json:"intervals"`
+
+	// Moved M: the state that moved, each time as a part of all state, over these intervals.
+	Moved float64 `json:"moved"`
+
+	// Plans Those that moved anything.
+	Plans int `json:"plans"`
+
+	// Returned What of it went back to an instance that it had left within the last intervals (thrashing).
+	Returned float64 `json:"returned"`
+
+	// Table The greatest number of table entries.
+	Table       int64   `json:"table"`
+	ThetaMedian float64 `json:"theta_median"`
+	ThetaP95    float64 `json:"theta_p95"`
 }
 
 // ReceivedReport defines model for ReceivedReport.

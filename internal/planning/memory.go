@@ -40,6 +40,8 @@ const (
 	mergedRowBytes = 256
 	// storedRowBytes is for a row of a stored input while it is decoded.
 	storedRowBytes = 128
+	// forecastRowBytes is for a key that a forecast remembers.
+	forecastRowBytes = 128
 	// summedBytes is for a migration that is summed up to a flow, and flowBytes for a
 	// flow that is then answered.
 	summedBytes = 28

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plannerd/internal/httpkit"
+	"plannerd/internal/planning"
+	"plannerd/planner"
+	"plannerd/planner/policy"
+)
+
+// backtestRequest is the body of a backtest, all of which may be left out.
+type backtestRequest struct {
+	From     *int64          `json:"from_interval"`
+	To       *int64          `json:"to_interval"`
+	ThetaMax *float64        `json:"theta_max"`
+	Policies []policy.Policy `json:"policies"`
+}
+
+// backtest answers what policies would have come to over the stored intervals of an operator.
+func (s analysesOf) backtest(w http.ResponseWriter, c *call) error {
+	var asked backtestRequest
+	if err := c.readJSON(w, &asked); err != nil {
+		return err
+	}
+	if err := checkPolicies(asked.Policies); err != nil {
+		return err
+	}
+	c.memory.Open() // as of an analysis
+	a := &analysisAnswer{w: w, lines: c.media == mediaNDJSON, now: s.now}
+	var report *planning.BacktestReport
+	err := s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
+		report, err = s.service.Backtest(ctx, c.param("operator"), planning.Backtest{
+			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, Policies: asked.Policies, Memory: c.memory,
+			Progress: func(done, total int64) { a.progress("planning", done, total) },
+		})
+		return err
+	})
+	if err != nil {
+		return s.failed(c, a, err)
+	}
+	return a.result(report)
+}
+
+// checkPolicies refuses policies whose members contradict each other.
+func checkPolicies(policies []policy.Policy) error {
+	bad := httpkit.Invalid()
+	for i, p := range policies {
+		var input *planner.InputError
+		if errors.As(p.Validate(), &input) {
+			bad.At("/policies/"+strconv.Itoa(i)+"/"+memberPath(input.Field), input.Detail)
+		}
+	}
+	return bad.OrNil()
+}
+
+// memberPath is the path of members that fields of Go such as Trigger.Theta are in JSON.
+func memberPath(fields string) string {
+	var out strings.Builder
+	for i, r := range fields {
+		switch {
+		case r == '.':
+			out.WriteByte('/')
+			continue
+		case unicode.IsUpper(r) && i > 0 && fields[i-1] != '.':
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}

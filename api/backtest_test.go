@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"plannerd/api/wire"
+)
+
+// drifting posts the statistics of intervals in which some costs are noise and one grows,
+// and commits every plan. It returns the θ with which each interval met the table.
+func (e *env) drifting(operator string, n int) (thetas []float64) {
+	e.Helper()
+	for i := 1; i <= n; i++ {
+		var rows []string
+		for k := range 40 {
+			cost := 10 + k%7
+			if k == i%5 {
+				cost += 40
+			}
+			if k == 39 {
+				cost += 5 * i
+			}
+			rows = append(rows, fmt.Sprintf(`{"key":"k%02d","cost":%d,"state":%d}`, k, cost, 3+k%4))
+		}
+		body := fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, i, strings.Join(rows, ","))
+		var p wire.Plan
+		e.do("POST", "/v1/operators/"+operator+"/plans", body).want(http.StatusCreated).into(&p)
+		if p.Status == wire.PlanStatusApproved {
+			e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+		}
+		thetas = append(thetas, p.Theta.Before)
+	}
+	return thetas
+}
+
+func (e *env) backtested(operator, body string) wire.BacktestReport {
+	e.Helper()
+	var r wire.BacktestReport
+	e.do("POST", "/v1/operators/"+operator+"/backtest", body).want(http.StatusOK).into(&r)
+	return r
+}
+
+// A backtest of the stored intervals runs as the service did: the paper's way, which was that
+// of the operator, has the figures that the operator had.
+func TestBacktest(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
+	thetas := e.drifting("clicks", 16)
+	r := e.backtested("clicks", "")
+	if r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 12 {
+		t.Fatalf("%d intervals, θ_max %v, %d results", r.Intervals, r.ThetaMax, len(r.Results))
+	}
+	if r.Baseline.Strategy != wire.StrategyMixed || r.Baseline.Policy.Forecast.Method != "last" {
+		t.Errorf("baseline %+v", r.Baseline)
+	}
+	judged := slices.Sorted(slices.Values(thetas[8:]))
+	if got, want := r.Baseline.Judged.ThetaMedian, (judged[3]+judged[4])/2; math.Abs(got-want) > 1e-9 || want == 0 {
+		t.Errorf("median θ of the baseline %v, that of the operator was %v", got, want)
+	}
+	if r.Baseline.Judged.Plans == 0 || r.Baseline.Judged.Moved == 0 {
+		t.Errorf("the baseline moves nothing: %+v", r.Baseline.Judged)
+	}
+	if r.Recommended == nil || *r.Recommended < 0 || *r.Recommended >= len(r.Results) || r.Reason == "" {
+		t.Fatalf("recommended %v: %s", r.Recommended, r.Reason)
+	}
+	if again := e.backtested("clicks", "{}"); again.Reason != r.Reason {
+		t.Errorf("the same once more: %s, was %s", again.Reason, r.Reason)
+	}
+}
+
+// What is asked for is what is run: the intervals, the tolerance, the policies.
+func TestBacktestAsAsked(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
+	e.drifting("clicks", 9)
+	r := e.backtested("clicks", `{"from_interval":3,"to_interval":8,"theta_max":0.3,"policies":[
+		{"forecast":{"method":"last"}},
+		{"forecast":{"method":"ewma","alpha":0.35},"target_theta":0.2,"trigger":{"probability":0.5},"budget":0.1}]}`)
+	if r.Intervals != 6 || r.ThetaMax != 0.3 || len(r.Results) != 2 {
+		t.Fatalf("%d intervals, θ_max %v, %d results", r.Intervals, r.ThetaMax, len(r.Results))
+	}
+	if r.Recommended != nil || !strings.Contains(r.Reason, "6 intervals") {
+		t.Errorf("recommended %v of six intervals: %s", r.Recommended, r.Reason)
+	}
+	second := r.Results[1].Policy
+	if second.TargetTheta == nil || *second.TargetTheta != 0.2 || second.Budget == nil || *second.Budget != 0.1 ||
+		second.Trigger == nil || second.Trigger.Probability == nil || *second.Trigger.Probability != 0.5 {
+		t.Errorf("the second policy is %+v", second)
+	}
+	// Policies may come back as they were answered.
+	e.do("POST", "/v1/operators/clicks/backtest", `{"policies":[{"forecast":{"method":"seasonal","alpha":0.5},
+		"target_theta":null,"trigger":{"theta":null,"probability":null},"cooldown_intervals":2,"budget":null,
+		"minimum_benefit":0.1}]}`).want(http.StatusOK)
+	lines := e.do("POST", "/v1/operators/clicks/backtest", `{}`, "Accept: application/x-ndjson").want(http.StatusOK)
+	text := strings.Split(strings.TrimSpace(string(lines.body)), "\n")
+	if first, last := text[0], text[len(text)-1]; !strings.HasPrefix(first, `{"progress":{"phase":"planning","done":`) ||
+		!strings.HasPrefix(last, `{"result":{"operator":"clicks"`) {
+		t.Errorf("lines from %s to %.100s", first, last)
+	}
+}
+
+// The newest intervals count, up to the first one whose statistics are not kept.
+func TestBacktestOfWhatIsKept(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"},"retention":{"inputs":5}}`)
+	e.drifting("clicks", 8)
+	if r := e.backtested("clicks", ""); r.Intervals != 5 {
+		t.Errorf("%d intervals, 5 inputs are kept", r.Intervals)
+	}
+	e.do("PUT", "/v1/operators/clicks",
+		`{"instances":3,"theta_max":0.05,"hash":{"function":"modulo"},"retention":{"inputs":5}}`).want(http.StatusOK)
+	if r := e.backtested("clicks", ""); r.Intervals != 5 {
+		t.Errorf("%d intervals after a rescale", r.Intervals)
+	}
+	e.operator("blind", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"},"store_inputs":false}`)
+	e.drifting("blind", 2)
+	e.do("POST", "/v1/operators/blind/backtest", "").fails(http.StatusGone, "purged", "")
+}
+
+func TestBacktestRefusals(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
+	e.do("POST", "/v1/operators/clicks/backtest", "").fails(http.StatusGone, "purged", "")
+	e.do("POST", "/v1/operators/none/backtest", "").fails(http.StatusNotFound, "operator_not_found", "")
+	e.operator("tokens", `{"instances":2,"scheme":"ring"}`)
+	e.do("POST", "/v1/operators/tokens/backtest", "").fails(http.StatusConflict, "no_routing_table", "")
+	e.operator("classes", allAtHome)
+	e.do("POST", "/v1/operators/classes/plans",
+		`{"interval":1,"compact":{"degree":2,"state_scale":3,"records":[[0,0,4,1,4],[1,1,2,2,2]]}}`).want(http.StatusCreated)
+	e.do("POST", "/v1/operators/classes/backtest", "").fails(http.StatusConflict, "keys_not_known", "")
+	for body, at := range map[string]string{
+		`{"policies":[{"forecast":{"method":"last","alpha":0.5}}]}`:                               "/policies/0/forecast/alpha",
+		`{"policies":[{"forecast":{"method":"last"}},{"forecast":{"method":"ewma","period":7}}]}`: "/policies/1/forecast/period",
+		`{"policies":[{"forecast":{"method":"seasonal","period":1}}]}`:                            "/policies/0/forecast/period",
+		`{"policies":[{"forecast":{"method":"magic"}}]}`:                                          "/policies/0/forecast/method",
+		`{"policies":[{"target_theta":0.1}]}`:                                                     "/policies/0/forecast",
+		`{"theta":0.1}`:                                                                           "/theta",
+	} {
+		e.do("POST", "/v1/operators/clicks/backtest", body).fails(http.StatusUnprocessableEntity, "invalid", at)
+	}
+}

@@ -1,0 +1,172 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/backtest"
+	"plannerd/planner"
+	"plannerd/planner/policy"
+	"plannerd/store"
+)
+
+// Backtest asks what policies would have come to over the stored intervals of an operator.
+type Backtest struct {
+	// From and To bound the intervals by their numbers. Nil: no bound.
+	From, To *int64
+	// ThetaMax is the tolerance. Nil: that of the operator.
+	ThetaMax *float64
+	// Policies are those to run. None: a family of them for that tolerance.
+	Policies []policy.Policy
+	Memory   *admission.Lease
+	// Progress is told how many intervals were planned, under all policies.
+	Progress func(done, total int64)
+}
+
+// BacktestReport is what became of them.
+type BacktestReport struct {
+	Operator string `json:"operator"`
+	*backtest.Report
+}
+
+// Backtest runs policies over the newest stored intervals of an operator, up to the first
+// one whose statistics are not kept. The configuration is the newest one.
+func (s *Service) Backtest(ctx context.Context, operator string, in Backtest) (*BacktestReport, error) {
+	op, err := s.Operator(ctx, operator)
+	if err != nil {
+		return nil, err
+	}
+	if op.Configuration.Scheme != SchemeTable {
+		return nil, refuse(NoRoutingTable, "A backtest plans routing tables.")
+	}
+	h, first, err := s.history(ctx, operator, in)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.outset(ctx, op, first, in.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if in.ThetaMax != nil {
+		run.Options.ThetaMax = *in.ThetaMax
+	}
+	policies := in.Policies
+	if len(policies) == 0 {
+		policies = policy.DefaultGrid().Policies(run.Options.ThetaMax)
+	}
+	candidates := backtest.Candidates(policies)
+	total := int64(h.Len() * (len(candidates) + 1))
+	out := &BacktestReport{Operator: operator}
+	out.Report, err = backtest.Search(ctx, h, run, candidates, func(done int) { in.Progress(int64(done), total) })
+	return out, unfit(err)
+}
+
+// unfit tells of statistics that are no longer possible under the newest configuration.
+func unfit(err error) error {
+	var input *planner.InputError
+	if errors.As(err, &input) {
+		return refuse(ConfigurationChanged, fmt.Sprintf(
+			"The stored statistics do not fit the newest configuration: %v. Begin at a later interval.", input))
+	}
+	return err
+}
+
+// outset is what the plan of the first interval ran on, and the newest configuration.
+func (s *Service) outset(ctx context.Context, op Operator, first string, memory *admission.Lease) (
+	run backtest.Operator, err error,
+) {
+	newest, err := s.placement(ctx, op.Name, op.ConfigVersion)
+	if err != nil {
+		return run, err
+	}
+	run = backtest.Operator{
+		Target: newest.planner, Base: planner.Base{Configuration: newest.planner},
+		Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
+	}
+	p, err := s.Plan(ctx, first)
+	if err != nil {
+		return run, err
+	}
+	before, err := s.baseOf(ctx, p, memory)
+	switch {
+	case isPurged(err): // the table is: rows say where keys are, or the hash
+		err = nil
+	case err == nil:
+		run.Base = planner.Base{
+			Configuration: before.pinned.planner, Table: before.table, PinHomeless: true,
+			HashChanged: !samePlacement(before.pinned.Configuration, newest.Configuration),
+		}
+	}
+	return run, err
+}
+
+// stored is an interval with its statistics.
+type stored struct {
+	store.Plan
+	*Statistics
+}
+
+// history reads the stored intervals, oldest first. It returns the plan of the first one, too.
+func (s *Service) history(ctx context.Context, operator string, in Backtest) (*backtest.History, string, error) {
+	intervals, err := s.storedIntervals(ctx, operator, in)
+	if err != nil {
+		return nil, "", err
+	}
+	h, most := backtest.NewHistory(backtest.DefaultWindow), 0
+	for _, x := range intervals {
+		if x.Records != nil {
+			return nil, "", refuse(KeysNotKnown, fmt.Sprintf(
+				"The statistics of interval %d are in compact form, which names no keys.", x.Plan.Interval))
+		}
+		if err := h.Add(x.Plan.Interval, x.Statistics.Statistics); err != nil {
+			return nil, "", unfit(err)
+		}
+		most = max(most, x.Len())
+	}
+	running := int64(runtime.GOMAXPROCS(0)) * int64(most) * (planRowBytes + forecastRowBytes)
+	return h, intervals[0].ID, in.Memory.Reserve(running)
+}
+
+// storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
+// first. One that is not kept ends them: those before it are not followed by the next.
+func (s *Service) storedIntervals(ctx context.Context, operator string, in Backtest) ([]stored, error) {
+	var out []stored
+	filter := store.PlanFilter{Operator: operator, Limit: plansAtATime}
+	for more := true; more; more = more && filter.Before > 0 {
+		plans, next, err := s.store.Plans(ctx, filter)
+		if err != nil {
+			return nil, aboutOperator(operator, err)
+		}
+		filter.Before = next
+		for _, p := range plans {
+			if n := len(out); in.To != nil && p.Interval > *in.To ||
+				n > 0 && out[n-1].Plan.Epoch == p.Epoch && out[n-1].Plan.Interval == p.Interval {
+				continue // a newer plan of the same interval is there
+			}
+			if more = in.From == nil || p.Interval >= *in.From; !more {
+				break
+			}
+			stats, err := s.inputOf(ctx, p, in.Memory)
+			if more = !isPurged(err); !more {
+				break
+			} else if err != nil {
+				return nil, err
+			}
+			out = append(out, stored{p, stats})
+		}
+	}
+	if len(out) == 0 {
+		return nil, refuse(Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", operator))
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+func isPurged(err error) bool {
+	var refusal *Error
+	return errors.As(err, &refusal) && refusal.Reason == Purged
+}
