@@ -133,6 +133,11 @@ func TestBacktestRefusals(t *testing.T) {
 	e.do("POST", "/v1/operators/classes/plans",
 		`{"interval":1,"compact":{"degree":2,"state_scale":3,"records":[[0,0,4,1,4],[1,1,2,2,2]]}}`).want(http.StatusCreated)
 	e.do("POST", "/v1/operators/classes/backtest", "").fails(http.StatusConflict, "keys_not_known", "")
+	const target = "/v1/operators/clicks/backtest"
+	e.do("POST", target, "{}", csv).fails(http.StatusUnsupportedMediaType, "unsupported_media_type", "")
+	e.do("POST", target, "{}", "Accept: text/csv").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	e.do("POST", target, `{"theta_max":`+strings.Repeat(" ", 9<<20)+`0}`).
+		fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	for body, at := range map[string]string{
 		`{"policies":[{"forecast":{"method":"last","alpha":0.5}}]}`:                               "/policies/0/forecast/alpha",
 		`{"policies":[{"forecast":{"method":"last"}},{"forecast":{"method":"ewma","period":7}}]}`: "/policies/1/forecast/period",
@@ -141,6 +146,6 @@ func TestBacktestRefusals(t *testing.T) {
 		`{"policies":[{"target_theta":0.1}]}`:                                                     "/policies/0/forecast",
 		`{"theta":0.1}`:                                                                           "/theta",
 	} {
-		e.do("POST", "/v1/operators/clicks/backtest", body).fails(http.StatusUnprocessableEntity, "invalid", at)
+		e.do("POST", target, body).fails(http.StatusUnprocessableEntity, "invalid", at)
 	}
 }

@@ -254,6 +254,7 @@ func TestStoreFailures(t *testing.T) {
 		{"AckPlan", "POST", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`},
 		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
+		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},
 		{"AbortPlan", "POST", "/v1/plans/" + p.Id + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},

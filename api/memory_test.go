@@ -285,8 +285,10 @@ func TestAllBodies(t *testing.T) {
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
+	slow["POST /v1/operators/stored/backtest"] = ""
 	release := e.hold()
 	e.do("POST", "/v1/plans/"+stored.Id+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("POST", "/v1/operators/stored/backtest", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")
 		e.do(method, path, body, csv).fails(http.StatusTooManyRequests, "over_budget", "")
