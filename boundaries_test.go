@@ -67,10 +67,10 @@ var boundaries = []boundary{
 	{place: "compact/...", project: []string{"planner", "internal/exact"}, reach: impure},
 	{place: "internal/...", project: []string{"planner/...", "compact"}},
 	{
-		place:   "internal/backtest",
+		place: "internal/backtest",
 		project: []string{"planner", "planner/forecast", "planner/hindsight", "planner/policy", "internal/drive",
 			"internal/exact"},
-		reach:   []string{anyHTTP, anySQL},
+		reach: []string{anyHTTP, anySQL},
 	},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
 	{place: "internal/tools/...", project: []string{"api/wire", "planner/...", "compact", "internal/..."}},
