@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -276,11 +278,78 @@ func TestRecent(t *testing.T) {
 	if idle.Thetas == nil || idle.Plans == nil || len(idle.Thetas)+len(idle.Plans) > 0 {
 		t.Errorf("of an operator without plans: %+v", idle)
 	}
+	if r := idle.Realised; r.Intervals != 0 || r.Theta != nil || r.ThetaPlanned != nil || r.Above != nil {
+		t.Errorf("realised without plans: %+v", r)
+	}
 	e.do("GET", target, "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusNotModified)
 	e.verb(waiting.Id, "reject", "").want(http.StatusOK)
 	e.do("GET", target, "", "If-None-Match: "+a.header.Get("ETag")).want(http.StatusOK)
 	if plain := e.do("GET", "/v1/operators", "").want(http.StatusOK); strings.Contains(string(plain.body), "thetas") {
 		t.Errorf("nobody asked for %s", plain.body)
+	}
+}
+
+// TestRealised: what came true of intervals stands beside what was planned for them, and
+// what is answered is what the metrics say.
+func TestRealised(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0.1}`)
+	post := func(interval int, costs ...any) plan {
+		body := fmt.Sprintf(`{"interval":%d,"keys":[{"key":"a","cost":%v},{"key":"b","cost":%v},{"key":"c","cost":%v},`+
+			`{"key":"d","cost":%v}]}`, append([]any{interval}, costs...)...)
+		return e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
+	}
+	realised := func() wire.Realised {
+		var list struct {
+			Operators []wire.Operator `json:"operators"`
+		}
+		e.do("GET", "/v1/operators?include=recent", "").want(http.StatusOK).into(&list)
+		return list.Operators[0].Recent.Realised
+	}
+	is := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	}
+	metric := func(when string, want float64) {
+		t.Helper()
+		got, err := strconv.ParseFloat(e.metric(`plannerd_theta{operator="clicks",when="`+when+`"}`), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is("the metric of θ "+when, got, want)
+	}
+	first := post(1, 1, 2, 4, 4)
+	if r := realised(); r.ThetaPlanned != nil || r.Plans != 0 {
+		t.Errorf("nothing was planned for the first interval: %+v", r)
+	}
+	e.verb(first.Id, "commit", stopped).want(http.StatusOK)
+	second := post(2, 9, 2, 1, 1) // the load turns around
+	e.verb(second.Id, "abort", "").want(http.StatusOK)
+	r := realised()
+	is("θ realised", r.Theta.Last, second.Theta.Before)
+	is("θ planned", r.ThetaPlanned.Last, first.Theta.After)
+	is("the moved state", r.Moved, first.Migration.Fraction)
+	metric("before", second.Theta.Before)
+	metric("planned", first.Theta.After)
+	if r.Intervals != 2 || r.Plans != 1 || *r.Above != 1 {
+		t.Errorf("of two intervals, both above θ_max: %+v", r)
+	}
+	again := e.do("POST", "/v1/plans/"+second.Id+"/replay", `{"propose":true,"strategies":["minmig"]}`).
+		want(http.StatusCreated).plan()
+	metric("planned", first.Theta.After)
+	if r = realised(); r.Intervals != 2 {
+		t.Errorf("two plans of an interval count as two: %+v", r)
+	}
+	e.verb(again.Id, "abort", "").want(http.StatusOK)
+	post(3, 1, 1, 1, 1) // under the table of the first plan; what was planned before is not in effect
+	if r = realised(); r.Intervals != 3 {
+		t.Errorf("of three intervals: %+v", r)
+	}
+	is("θ planned before a plan that was aborted", r.ThetaPlanned.Last, first.Theta.After)
+	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics, `when="planned"`) {
+		t.Error("the metrics say what an aborted plan had planned")
 	}
 }
 

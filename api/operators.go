@@ -230,9 +230,13 @@ func (s operators) appendRecent(ctx context.Context, found []listedOperator, bod
 	}
 	for i, r := range recent {
 		out := struct {
-			Thetas []float64        `json:"thetas"`
-			Plans  []jsontext.Value `json:"plans"`
-		}{slices.Concat([]float64{}, r.Thetas), make([]jsontext.Value, len(r.Plans))}
+			Thetas   []float64         `json:"thetas"`
+			Plans    []jsontext.Value  `json:"plans"`
+			Realised planning.Realised `json:"realised"`
+		}{make([]float64, len(r.Brief)), make([]jsontext.Value, len(r.Plans)), r.Realised}
+		for j, p := range r.Brief {
+			out.Thetas[j] = p.ThetaBefore
+		}
 		for j, p := range r.Plans {
 			if out.Plans[j], err = planBody(p, keyCoder{}); err != nil {
 				return err

@@ -300,10 +300,20 @@ type Retention struct {
 	ReportAge int64
 }
 
+// BriefPlan is what a plan tells of how its operator went; see [Plan] and [Figures]. It may
+// be proposed or approved and have expired.
+type BriefPlan struct {
+	Epoch, Interval         int64
+	Status                  Status
+	ThetaBefore, ThetaAfter float64
+	MigrationKeys           int64
+	MigrationFraction       float64
+}
+
 // Recent is how an operator went lately.
 type Recent struct {
-	// Thetas are those before planning of its newest plans, oldest first.
-	Thetas []float64
+	// Brief are its newest plans, whatever their status, oldest first.
+	Brief []BriefPlan
 	// Plans are the newest one and, if that is another, the current one.
 	Plans []Plan
 }
@@ -354,8 +364,8 @@ type Store interface {
 	// Operators lists operators in ascending byte order of their names, those
 	// after the name `after` only.
 	Operators(ctx context.Context, after string, limit int) ([]Operator, error)
-	// RecentPlans tells how operators went lately, in their order: the θ of at most so
-	// many of the newest plans, and the newest and the current plan as Plans lists them.
+	// RecentPlans tells how operators went lately, in their order: at most so many of the
+	// newest plans in brief, and the newest and the current plan as Plans lists them.
 	RecentPlans(ctx context.Context, operators []Operator, most int) ([]Recent, error)
 	// DeleteOperator removes the operator with all its history. Its version
 	// numbers are never used again. ErrNotFound.

@@ -95,6 +95,11 @@ func TestOperator(t *testing.T) {
 	} else if waits := got[1]; !slices.Equal(waits[3:5], []string{"1.97 %", "no"}) || got[0][3] != "–" || got[25][4] != "yes" {
 		t.Errorf("what was planned and what came true is not told apart: %q", got)
 	}
+	// What was planned stands beside what it came to in the interval after it as well.
+	if got := tableRows(p, ".chart-data"); got[0][6] != "–" || got[24][6] != got[25][3] {
+		t.Errorf("what was planned is not beside what was realised: %q", got)
+	}
+	p.WaitText(".operator-note", "the median of θ realised was")
 
 	p.Click(".operator-now a")
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)

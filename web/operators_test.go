@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"plannerd/internal/browsertest"
@@ -65,6 +66,11 @@ func TestOperators(t *testing.T) {
 	p.WaitText(".operators-plan .toned.good", "1.97 %")
 	p.WaitText(".operators-plan .toned.bad", "newer data: 18.1 %, above") // of the interval after it
 	p.WaitText(".operators-now .toned.bad", "42.2 %")
+	p.WaitText(".operators-above", "above in 100 %")
+	if words := browsertest.Eval[string](p, `document.querySelector('.operators-above').title`); !strings.Contains(words,
+		"θ realised: ") || !strings.Contains(words, "; planned: ") {
+		t.Errorf("what was realised is told as %q", words)
+	}
 	p.WaitFor(".bars rect.bad")
 	p.Click(".operators-do a")
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)

@@ -1888,6 +1888,10 @@ type OperatorRecent struct {
 	// Plans Its newest plan and, if that is another one, `current_plan`; newest first.
 	Plans []PlanSummary `json:"plans"`
 
+	// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts.
+	Realised Realised `json:"realised"`
+
 	// Thetas θ before planning of its newest plans, at most 40, oldest first.
 	Thetas []float64 `json:"thetas"`
 }
@@ -2703,6 +2707,28 @@ type RangesSizes struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
+// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts.
+type Realised struct {
+	// Above The part of the intervals in which θ realised was above the `theta_max` of the operator's configuration, from 0 to 1; null before the first interval.
+	Above *float64 `json:"above"`
+
+	// Intervals The number of the intervals.
+	Intervals int64 `json:"intervals"`
+
+	// Moved M: the state that committed plans moved, each time as a part of all state, added up; 1 is as much as all state once.
+	Moved float64 `json:"moved"`
+
+	// Plans The number of committed plans that moved anything.
+	Plans int64 `json:"plans"`
+
+	// Theta θ realised; null before the first interval.
+	Theta *ThetaSpread `json:"theta"`
+
+	// ThetaPlanned θ planned for the same intervals, but for those before which the plan was not `committed` or `no_action`, and the first; null where that leaves none.
+	ThetaPlanned *ThetaSpread `json:"theta_planned"`
+}
+
 // RealisedFigures Of the loads that came, under the tables that were in effect.
 type RealisedFigures struct {
 	// Above The part of the intervals in which some instance was above θ_max.
@@ -3154,6 +3180,16 @@ type Theta = Comparison
 
 // ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 type ThetaMax = float64
+
+// ThetaSpread defines model for ThetaSpread.
+type ThetaSpread struct {
+	// Last The newest of them.
+	Last   float64 `json:"last"`
+	Median float64 `json:"median"`
+
+	// P95 Their 95th percentile, interpolated.
+	P95 float64 `json:"p95"`
+}
 
 // Timing Durations in milliseconds.
 type Timing struct {

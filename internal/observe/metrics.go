@@ -79,7 +79,8 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			"Steps of plans that requests to this process made; from is empty for their creation.", "operator", "from", "to"),
 		expired: counter("plannerd_plans_expired_total", "Plans whose expiry this process wrote down, unasked.").
 			WithLabelValues(),
-		theta: gauge("plannerd_theta", "Largest relative overload of the newest plan, before and after it.",
+		theta: gauge("plannerd_theta",
+			"Largest relative overload: before the newest plan, which is realised, after it, and as planned for its interval.",
 			"operator", "when"),
 		thetaMax: gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.",
 			"operator"),
@@ -256,7 +257,7 @@ func (m *Metrics) Planned(strategy string, took time.Duration) {
 }
 
 // Created records a plan that is new in the store.
-func (m *Metrics) Created(p planning.Plan, plan *planner.Plan) {
+func (m *Metrics) Created(p planning.Plan, plan *planner.Plan, planned *float64) {
 	m.Moved(p, "")
 	for _, cause := range plan.Causes {
 		m.causes.WithLabelValues(string(cause)).Inc()
@@ -269,6 +270,11 @@ func (m *Metrics) Created(p planning.Plan, plan *planner.Plan) {
 	}
 	m.theta.WithLabelValues(p.Operator, "before").Set(plan.Theta.Before)
 	m.theta.WithLabelValues(p.Operator, "after").Set(plan.Theta.After)
+	if planned != nil {
+		m.theta.WithLabelValues(p.Operator, "planned").Set(*planned)
+	} else {
+		m.theta.DeleteLabelValues(p.Operator, "planned")
+	}
 	m.thetaMax.WithLabelValues(p.Operator).Set(plan.Options.ThetaMax)
 	m.newest.WithLabelValues(p.Operator).Set(float64(p.CreatedAt.UnixMilli()) / 1000)
 	if limit := plan.Options.TableLimit; limit != nil {

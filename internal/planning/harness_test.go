@@ -53,7 +53,7 @@ func (*observed) Waited(string, time.Duration)   {}
 func (o *observed) Planned(strategy string, _ time.Duration) {
 	o.note(func() { o.planned = append(o.planned, strategy) })
 }
-func (o *observed) Created(p planning.Plan, _ *planner.Plan) { o.Moved(p, "") }
+func (o *observed) Created(p planning.Plan, _ *planner.Plan, _ *float64) { o.Moved(p, "") }
 func (o *observed) Moved(p planning.Plan, from planning.Status) {
 	o.note(func() { o.moved = append(o.moved, fmt.Sprintf("%s→%s", from, p.Status)) })
 }

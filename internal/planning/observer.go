@@ -48,8 +48,9 @@ type Observer interface {
 	Waited(kind string, took time.Duration)
 	// Analysed: an analysis took so long.
 	Analysed(name string, took time.Duration)
-	// Created: a plan is new in the store.
-	Created(p Plan, computed *planner.Plan)
+	// Created: a plan is new in the store. planned is the θ that the plan of the interval
+	// before had planned for this one; nil: none had.
+	Created(p Plan, computed *planner.Plan, planned *float64)
 	// Moved: a plan made a step of its life.
 	Moved(p Plan, from Status)
 	// Committed: a plan became the operator's table just now.

@@ -169,19 +169,27 @@ func (s *Service) Operators(
 // recentPlans is how many of an operator's newest plans tell how its θ went.
 const recentPlans = 40
 
+// Recent is how an operator went lately.
+type Recent struct {
+	store.Recent
+	Realised Realised // over the intervals of these plans
+}
+
 // Recent tells how operators went lately, in their order.
-func (s *Service) Recent(ctx context.Context, operators []Operator) ([]store.Recent, error) {
+func (s *Service) Recent(ctx context.Context, operators []Operator) ([]Recent, error) {
 	stored := make([]store.Operator, len(operators))
 	for i, op := range operators {
 		stored[i] = op.Operator
 	}
 	recent, err := s.store.RecentPlans(ctx, stored, recentPlans)
-	for _, r := range recent {
+	out := make([]Recent, len(recent))
+	for i, r := range recent {
+		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}
 		for _, p := range r.Plans {
 			err = cmp.Or(err, SchemeOf(p).check())
 		}
 	}
-	return recent, aboutStore(err)
+	return out, aboutStore(err)
 }
 
 // Delete removes an operator with all its history.

@@ -221,7 +221,7 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.observer.Created(p, d.PlanResult.Plan)
+	s.observer.Created(p, d.PlanResult.Plan, b.thetaPlanned())
 	took := s.now().Sub(begin)
 	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }

@@ -100,6 +100,9 @@ type base struct {
 	// holds say.
 	layout layout
 	stored []store.Entry
+	// before is the newest plan of another interval whose statistics were not too small;
+	// nil: there is none.
+	before *store.Plan
 	// stop reports whether nobody waits for the plan any more.
 	stop func() bool
 }

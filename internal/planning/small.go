@@ -46,14 +46,14 @@ func (st *Statistics) size() size {
 func (s *Service) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
 	least, is := b.newest.Approval.MinStatistics, st.size()
 	few := is.keys < least.Keys
-	if !few && least.CostShare == 0 {
-		return false, 0, nil
-	}
-	accepted, others, err := s.lastAccepted(ctx, b, st)
-	if few || accepted == nil || err != nil {
+	b.before, others, err = s.lastAccepted(ctx, b, st)
+	switch {
+	case !few && least.CostShare == 0:
+		return false, 0, err
+	case few || b.before == nil || err != nil:
 		return few || others == mostSmall, others, err
 	}
-	before, err := s.costOf(ctx, accepted.ID)
+	before, err := s.costOf(ctx, b.before.ID)
 	return is.cost < least.CostShare*before, others, err
 }
 

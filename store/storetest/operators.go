@@ -96,27 +96,40 @@ func recentPlans(t *testing.T, f *fixture) {
 	for _, name := range []string{"b", "a", "none"} {
 		f.put(t, name, `{}`)
 	}
-	var thetas []float64
-	for i := range int64(5) {
-		thetas = append(thetas, f.create(t, f.plan(t, "a", i, store.StatusNoAction)).ThetaBefore)
+	brief := func(plans ...store.Plan) (out []store.BriefPlan) {
+		for _, p := range plans {
+			out = append(out, store.BriefPlan{
+				Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, ThetaBefore: p.ThetaBefore, ThetaAfter: p.ThetaAfter,
+				MigrationKeys: p.MigrationKeys, MigrationFraction: p.MigrationFraction,
+			})
+		}
+		return out
 	}
+	var plans []store.Plan
+	for i := range int64(3) {
+		plans = append(plans, f.create(t, f.plan(t, "a", i, store.StatusNoAction)))
+	}
+	plans = append(plans, f.commit(t, "a", set("k", 1)))
+	later := f.plan(t, "a", 1, store.StatusNoAction)
+	later.Epoch = 1
+	plans = append(plans, f.create(t, later))
 	waiting := f.create(t, f.proposal(t, "b", 1))
 	newest := f.create(t, f.plan(t, "b", 2, store.StatusNoAction))
-	want := func(name string, thetas []float64, plans ...string) {
+	want := func(name string, newest []store.Plan, plans ...string) {
 		t.Helper()
 		ops := must(f.Operators(t.Context(), "", 10))(t)
 		i := slices.IndexFunc(ops, func(op store.Operator) bool { return op.Name == name })
 		recent := must(f.RecentPlans(t.Context(), ops, 3))(t)[i]
-		same(t, "thetas of "+name, thetas, recent.Thetas)
+		same(t, "plans in brief of "+name, brief(newest...), recent.Brief)
 		page, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: name, Limit: 10}))(t)
 		page = slices.DeleteFunc(page, func(p store.Plan) bool { return !slices.Contains(plans, p.ID) })
 		same(t, "plans of "+name, page, recent.Plans)
 	}
-	want("a", thetas[2:], "plan-a-5")
-	want("b", []float64{waiting.ThetaBefore, newest.ThetaBefore}, newest.ID, waiting.ID)
+	want("a", plans[2:], "plan-a-5")
+	want("b", []store.Plan{waiting, newest}, newest.ID, waiting.ID)
 	want("none", nil)
 	f.ticks.Add(60) // what waits expires
-	want("b", []float64{waiting.ThetaBefore, newest.ThetaBefore}, newest.ID)
+	want("b", []store.Plan{waiting, newest}, newest.ID)
 	same(t, "how no operators went", []store.Recent{}, must(f.RecentPlans(t.Context(), nil, 3))(t))
 }
 

@@ -144,13 +144,13 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 		return make([]store.Recent, len(operators)), nil
 	}
 	now := s.now()
-	var thetas []OperatorTheta
+	var brief []BriefPlan
 	var plans []PlanRow
 	err := s.db.Read(ctx, func(q Statements) (err error) {
-		if thetas, err = q.RecentThetas(ctx, operators, most); err != nil {
+		if brief, err = q.RecentPlans(ctx, operators, most); err != nil {
 			return err
 		}
-		plans, err = q.PlansOf(ctx, shownPlans(operators, thetas))
+		plans, err = q.PlansOf(ctx, shownPlans(operators, brief))
 		return err
 	})
 	if err != nil {
@@ -161,9 +161,9 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 		places[op.Name] = i
 	}
 	out := make([]store.Recent, len(operators))
-	for _, t := range thetas {
-		r := &out[places[t.operator]]
-		r.Thetas = append(r.Thetas, t.theta)
+	for _, p := range brief {
+		r := &out[places[p.operator]]
+		r.Brief = append(r.Brief, p.BriefPlan)
 	}
 	for _, p := range plans {
 		r := &out[places[p.Operator]]
@@ -173,10 +173,10 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 }
 
 // shownPlans are the ids of the newest and the current plan of each operator, no id twice.
-func shownPlans(operators []store.Operator, thetas []OperatorTheta) (ids []string) {
-	for i, t := range thetas {
-		if i == len(thetas)-1 || thetas[i+1].operator != t.operator {
-			ids = append(ids, t.plan)
+func shownPlans(operators []store.Operator, brief []BriefPlan) (ids []string) {
+	for i, p := range brief {
+		if i == len(brief)-1 || brief[i+1].operator != p.operator {
+			ids = append(ids, p.id)
 		}
 	}
 	for _, op := range operators {

@@ -47,23 +47,25 @@ func (s Statements) Operators(ctx context.Context, after string, limit int, now 
 		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
 }
 
-// OperatorTheta is the θ before a plan of an operator.
-type OperatorTheta struct {
-	operator, plan string
-	theta          float64
+// BriefPlan is a plan of an operator in brief.
+type BriefPlan struct {
+	operator, id string
+	store.BriefPlan
 }
 
-// RecentThetas lists the θ of the newest plans of each operator, at most so many of each,
+// RecentPlans lists the newest plans of each operator in brief, at most so many of each,
 // those of an operator together and the oldest first.
-func (s Statements) RecentThetas(ctx context.Context, operators []store.Operator, most int) ([]OperatorTheta, error) {
+func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]BriefPlan, error) {
 	args := []any{most - 1}
 	for _, op := range operators {
 		args = append(args, op.Name)
 	}
-	return collect(ctx, s, func(row Scanner) (t OperatorTheta, err error) {
-		err = row.Scan(&t.operator, &t.plan, &t.theta)
-		return t, err
-	}, `SELECT o.name, p.id, p.theta_before FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
+	return collect(ctx, s, func(row Scanner) (p BriefPlan, err error) {
+		err = row.Scan(&p.operator, &p.id, &p.Epoch, &p.Interval, &p.Status, &p.ThetaBefore, &p.ThetaAfter,
+			&p.MigrationKeys, &p.MigrationFraction)
+		return p, err
+	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, p.theta_before, p.theta_after, p.migration_keys,
+			p.migration_fraction FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
 			(SELECT seq FROM plans WHERE operator_id = o.id ORDER BY seq DESC LIMIT 1 OFFSET $1), 0)
 		WHERE o.deleted_at IS NULL AND o.name IN (`+placeholders(2, len(operators))+`) ORDER BY o.id, p.seq`, args...)
 }

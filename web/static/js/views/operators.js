@@ -137,8 +137,8 @@ function List({ items, more, query }) {
         keyOf=${(/** @type {Operator | undefined} */ o) => o?.name}
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
-        rowHeight=${66}
-        cardHeight=${216}
+        rowHeight=${72}
+        cardHeight=${236}
         height=${2_000}
         sorted=${{ by, order }}
         onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
@@ -224,6 +224,21 @@ function thetaWords({ recent: { thetas: values }, theta_max: bound }) {
   )
 }
 
+/**
+ * What came true, beside what was planned.
+ *
+ * @param {Operator} o
+ */
+function realisedWords({ recent: { realised: r }, theta_max: bound }) {
+  /** @param {API['ThetaSpread'] | null} of */
+  const spread = (of) => (of === null ? 'unknown' : `${percent(of.median)} in the median, p95 ${percent(of.p95)}`)
+  return (
+    `Above θ_max, ${percent(bound)}, in ${percent(r.above)} of ${counted(r.intervals, 'interval')}.` +
+    ` θ realised: ${spread(r.theta)}; planned: ${spread(r.theta_planned)}.` +
+    ` ${counted(r.plans, 'plan')} moved ${percent(r.moved)} of all state.`
+  )
+}
+
 /** @param {{ of: Operator }} props */
 const Theta = ({ of: o }) =>
   o.recent.thetas.length === 0
@@ -233,6 +248,9 @@ const Theta = ({ of: o }) =>
         <span class="operators-now">
           <strong class="toned ${isOver(o) ? 'bad' : 'good'}">${percent(thetaOf(o))}</strong>
           <span class="muted nowrap">${isOver(o) ? 'above' : 'within'} ${percent(o.theta_max)}</span>
+          <span class="muted nowrap operators-above" title=${realisedWords(o)}>
+            above in ${percent(o.recent.realised.above)}
+          </span>
         </span>
       </div>`
 

@@ -359,6 +359,40 @@ const far = (bounds, values) => {
 }
 
 /**
+ * What the plan of the interval before made of each interval; null where none took effect.
+ *
+ * @param {Interval[]} intervals
+ * @returns {Values}
+ */
+const plannedBefore = (intervals) =>
+  intervals.map((_, i) => {
+    const plan = intervals[i - 1]?.plan
+    return plan && ['committed', 'no_action'].includes(plan.status) ? plan.theta.after : null
+  })
+
+/**
+ * How far apart both are, in a sentence.
+ *
+ * @param {Interval[]} intervals
+ * @param {Values} expected
+ */
+function realised(intervals, expected) {
+  const both = intervals.flatMap(({ any }, i) => (at(expected[i]) === null ? [] : [any.theta.before]))
+  if (both.length === 0) return null
+  return (
+    `Over ${counted(both.length, 'interval')} the median of θ realised was ${percent(median(both))},` +
+    ` of θ planned for them ${percent(median(expected.filter((x) => x !== null)))}.`
+  )
+}
+
+/** @param {number[]} values */
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const n = sorted.length
+  return (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2
+}
+
+/**
  * @param {Shared} shared
  * @returns {Drawn}
  */
@@ -367,19 +401,22 @@ function theta(shared) {
   const bounds = intervals.map((of) => of.any.parameters.theta_max)
   const above = intervals.filter(({ any }) => !isWithin(any.theta.before, any.parameters.theta_max)).length
   const newest = newestOf(intervals)
+  const expected = plannedBefore(intervals)
   return {
     id: 'theta',
     title: 'Imbalance θ',
     wide: true,
+    note: realised(intervals, expected),
     label:
-      `θ as it was measured over ${counted(intervals.length, 'interval')}, beside what was planned, against θ_max.` +
+      `θ as it was realised over ${counted(intervals.length, 'interval')}, beside what was planned, against θ_max.` +
       ` In the newest ${percent(newest.theta.before)}, θ_max is ${percent(newest.parameters.theta_max)};` +
       ` it was above θ_max in ${counted(above, 'interval')}.`,
     columns: [
-      { head: 'θ measured', number: true, of: ({ any }) => percent(any.theta.before) },
+      { head: 'θ realised', number: true, of: ({ any }) => percent(any.theta.before) },
       { head: 'θ planned', number: true, of: (of) => (isPlanned(of) ? percent(of.any.theta.after) : '–') },
       { head: 'Carried out', of: (of) => (isDone(of) ? 'yes' : 'no') },
       { head: 'θ_max', number: true, of: ({ any }) => percent(any.parameters.theta_max) },
+      { head: 'Planned the interval before', number: true, of: (of) => percent(expected[intervals.indexOf(of)]) },
     ],
     option: (p) =>
       frame(
@@ -388,16 +425,23 @@ function theta(shared) {
         axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent } }),
         [
           line(
-            'θ measured',
+            'θ realised',
             p.realised,
             intervals.map(({ any }) => any.theta.before),
           ),
+          expected.some((x) => x !== null) &&
+            line('Planned the interval before', p.after, expected, {
+              lineStyle: { width: 1.5, type: 'dashed' },
+              connectNulls: false,
+              z: 1,
+            }),
           bound('θ_max', p, bounds),
           ...planned(p, intervals, (plan) => plan.theta.after),
           nothing(p, intervals, (plan) => plan.theta.after, false),
         ],
         (of) => [
-          `θ measured: ${percent(of.any.theta.before)}`,
+          `θ realised: ${percent(of.any.theta.before)}`,
+          `planned for it the interval before: ${percent(expected[intervals.indexOf(of)])}`,
           ...(isPlanned(of)
             ? [`planned: ${percent(of.any.theta.after)}${isDone(of) ? '' : ', not committed yet'}`]
             : []),

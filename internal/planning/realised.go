@@ -1,0 +1,92 @@
+package planning
+
+import (
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/store"
+)
+
+// Realised tells how intervals went under the tables that were in effect. θ of an interval
+// is that before the plan made of its statistics, whatever became of the plan.
+type Realised struct {
+	// Intervals is their number.
+	Intervals int `json:"intervals"`
+	// Theta is nil where there is no interval.
+	Theta *ThetaSpread `json:"theta"`
+	// Planned are the θ that the tables were planned to have: those after the plans made of
+	// the intervals before, but of plans that had changed nothing when they were to. nil:
+	// there are none.
+	Planned *ThetaSpread `json:"theta_planned"`
+	// Above is the part of the intervals above θ_max, nil without any interval.
+	Above *float64 `json:"above"`
+	// Moved is M: the state that committed plans moved, each time as a part of all state.
+	Moved float64 `json:"moved"`
+	// Plans counts the committed plans that moved anything.
+	Plans int `json:"plans"`
+}
+
+// ThetaSpread are figures of several θ; Last is the newest.
+type ThetaSpread struct {
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	Last   float64 `json:"last"`
+}
+
+// realisedOf tells how the intervals of plans went; they are all those of these intervals,
+// oldest first.
+func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
+	var thetas, planned []float64
+	above := 0
+	for i, p := range plans {
+		if p.Status == store.StatusCommitted && p.MigrationKeys > 0 {
+			r.Moved += p.MigrationFraction
+			r.Plans++
+		}
+		if i+1 < len(plans) && plans[i+1].Epoch == p.Epoch && plans[i+1].Interval == p.Interval {
+			continue // the last plan of an interval speaks for it
+		}
+		thetas = append(thetas, p.ThetaBefore)
+		if p.ThetaBefore > thetaMax+exact.Tolerance*(1+thetaMax) {
+			above++
+		}
+		if tookEffect(p.Status) && i+1 < len(plans) {
+			planned = append(planned, p.ThetaAfter)
+		}
+	}
+	r.Intervals, r.Theta, r.Planned = len(thetas), spreadOf(thetas), spreadOf(planned)
+	if len(thetas) > 0 {
+		share := float64(above) / float64(len(thetas))
+		r.Above = &share
+	}
+	return r
+}
+
+// tookEffect reports whether the next interval ran under what a plan had planned.
+func tookEffect(s Status) bool { return s == store.StatusCommitted || s == store.StatusNoAction }
+
+// thetaPlanned is the θ that the plan before had planned for the interval that is planned on
+// now; nil: none had.
+func (b *base) thetaPlanned() *float64 {
+	if b.before == nil || !tookEffect(b.before.Status) {
+		return nil
+	}
+	return &b.before.ThetaAfter
+}
+
+// spreadOf are the figures of values, oldest first; nil: there are none.
+func spreadOf(values []float64) *ThetaSpread {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return &ThetaSpread{quantile(sorted, 0.5), quantile(sorted, 0.95), values[len(values)-1]}
+}
+
+// quantile interpolates between sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	next := min(i+1, len(sorted)-1)
+	return sorted[i] + (at-float64(i))*(sorted[next]-sorted[i])
+}

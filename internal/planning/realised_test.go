@@ -1,0 +1,47 @@
+package planning
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plannerd/store"
+)
+
+// TestRealised: of several plans of an interval the last speaks for it, only committed ones
+// move state, and only what was in effect was planned for the next interval.
+func TestRealised(t *testing.T) {
+	plan := func(interval int64, status store.Status, before, after float64, keys int64) store.BriefPlan {
+		return store.BriefPlan{Interval: interval, Status: status, ThetaBefore: before, ThetaAfter: after,
+			MigrationKeys: keys, MigrationFraction: 0.25 * float64(keys)}
+	}
+	engine := plan(5, store.StatusApproved, 0.1, 0.07, 1) // of a new engine, its first interval
+	engine.Epoch = 1
+	share := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		name  string
+		plans []store.BriefPlan
+		want  Realised
+	}{
+		{"none", nil, Realised{}},
+		{"one", []store.BriefPlan{plan(1, store.StatusNoAction, 0.1+1e-15, 0.1, 0)},
+			Realised{Intervals: 1, Theta: &ThetaSpread{0.1 + 1e-15, 0.1 + 1e-15, 0.1 + 1e-15}, Above: share(0)}},
+		{"several", []store.BriefPlan{
+			plan(1, store.StatusCommitted, 0.5, 0.01, 2),
+			plan(2, store.StatusExpired, 0.9, 0.02, 8), // the next one takes its place
+			plan(2, store.StatusCommitted, 0.25, 0.03, 1),
+			plan(3, store.StatusNoAction, 0.75, 0.75, 0),
+			plan(4, store.StatusRejected, 0, 0.05, 4), // nothing that the next interval ran under
+			plan(5, store.StatusCommitted, 0.3, 0.06, 0),
+			engine,
+		}, Realised{
+			Intervals: 6, Theta: &ThetaSpread{0.275, 0.6875, 0.1}, Planned: &ThetaSpread{0.045, 0.6465, 0.06},
+			Above: share(4. / 6), Moved: 0.75, Plans: 2,
+		}},
+	} {
+		got := realisedOf(c.plans, 0.1)
+		if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
