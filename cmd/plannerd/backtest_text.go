@@ -92,5 +92,6 @@ func writeBacktestCSV(w io.Writer, r *backtest.Report) error {
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
 	return csvOf(lines, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
 		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
-		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+" hindsight/bound hindsight/found")(w)
+		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
+		" hindsight/bound hindsight/found")(w)
 }

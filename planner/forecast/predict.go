@@ -184,7 +184,7 @@ func (s *State) Floor(instances int) *Floor {
 		return nil
 	}
 	n := float64(instances)
-	var greatest [floorQuantiles]float64 // of n normal loads
+	greatest := make([]float64, floorQuantiles) // of n normal loads
 	for q := range greatest {
 		greatest[q] = normalQuantile(math.Pow((float64(q)+0.5)/floorQuantiles, 1/n))
 	}
