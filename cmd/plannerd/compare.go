@@ -27,6 +27,13 @@ its own plans and carries its own routing table; totals and medians are compared
 A * marks the Pareto front: among those that violate the fewest constraints, no other
 strategy is as good in migration, table size and θ, and better in one of them.
 
+Of a stream θ is the realised one: each plan is judged in the interval after the one that
+it was made of. "θ planned" is the median of what the plans themselves came to, "θ realised"
+and "p95" are the median and the 95th percentile of what came, from the second interval on.
+"Moved" is the state that the plans before these intervals move together, as a part of all
+state, and "returned" what of it went back to an instance that it had left at most five
+intervals before. The front counts no constraint but the limit of the table then.
+
 The gap is how much more a strategy moves (or, under min_imbalance, how much higher its θ
 is) than is proven to be least on the same routing tables. Over a stream it is that of
 the totals over the intervals in which the strategy meets all limits: each strategy has
@@ -157,10 +164,9 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"),
 		number("keys"), number("table"), number("balanced"), number("time"), text("")}
 	if intervals > 1 {
-		columns = []column{text(""), text("strategy"), number("median θ after"), number("max"), number("total state"),
-			number("median of all"),
-			number("gap"), number("total keys"), number("median table"), number("max"), number("balanced"),
-			number("total time"), text("")}
+		columns = []column{text(""), text("strategy"), number("θ planned"), number("θ realised"), number("p95"),
+			number("above θ_max"), number("total state"), number("moved"), number("returned"), number("gap"),
+			number("median table"), number("max"), number("total time"), text("")}
 	}
 	var rows [][]string
 	for _, r := range results {
@@ -180,7 +186,11 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 		}
 	}
 	writeTable(w, columns, rows)
-	fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and θ\n%s", gapNote(results))
+	which := "θ"
+	if intervals > 1 {
+		which = "realised θ"
+	}
+	fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and %s\n%s", which, gapNote(results))
 }
 
 // withForms puts the number of records of the strategies, where these can differ,
@@ -231,13 +241,18 @@ func (c *compareCmd) row(r strategyFigures) []string {
 // streamRow is the line of a strategy over several intervals.
 func (c *compareCmd) streamRow(r strategyFigures) []string {
 	if r.Planned == 0 {
-		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
+		return slices.Concat([]string{"", r.Strategy}, slices.Repeat([]string{"-"}, 10),
+			[]string{milli(r.PlanMS.Total), c.note(r)})
 	}
-	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Median), theta(r.ThetaAfter.Max), si(r.State.Total),
-		percent(r.Fraction.Median), gapText(r.Proven.Gap), si(r.Keys.Total),
-		si(r.Table.Median), si(r.Table.Max), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), milli(r.PlanMS.Total), c.note(r),
+	realised := []string{"-", "-", "-"}
+	moved, returned := "-", "-"
+	if x := r.Realised; x != nil {
+		realised = []string{theta(x.Median), theta(x.P95), percent(x.Above)}
+		moved, returned = percent(x.Moved), percent(x.Returned)
 	}
+	return slices.Concat([]string{star(r), r.Strategy, theta(r.ThetaAfter.Median)}, realised, []string{
+		si(r.State.Total), moved, returned, gapText(r.Proven.Gap), si(r.Table.Median), si(r.Table.Max), milli(r.PlanMS.Total), c.note(r),
+	})
 }
 
 func star(r strategyFigures) string {
@@ -270,6 +285,7 @@ func (c *compareCmd) note(r strategyFigures) string {
 
 func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 	columns := `strategy pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
+		realised/above realised/theta_median realised/theta_p95 realised/excess realised/moved realised/returned
 		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total
 		lower_bound=certificates/lower_bound/total gap=certificates/gap infeasible=certificates/infeasible
 		table_size/median table_size/max plan_ms=plan_ms/total`

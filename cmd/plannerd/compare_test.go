@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plannerd/internal/drive"
 )
 
 func TestCompareTables(t *testing.T) {
@@ -50,6 +52,19 @@ func TestCompareForPrograms(t *testing.T) {
 	}
 	if diff := cmp.Diff(alone.Summary, mixed.streamSummary); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
+	}
+	// Realised is what the intervals tell that came after a plan.
+	var thetas []float64
+	moved := 0.0
+	for i, f := range alone.Intervals {
+		if i > 0 {
+			thetas = append(thetas, f.Theta.Before)
+			moved += alone.Intervals[i-1].Migration.Fraction
+		}
+	}
+	if r := alone.Summary.Realised; r.Intervals != 3 || r.Median != drive.SpreadOf(thetas).Median || r.Moved != moved ||
+		moved == 0 {
+		t.Errorf("realised %+v, the intervals had θ %v, moved %v", r, thetas, moved)
 	}
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[1], "mixed,true,false,4,4,4,4,") {

@@ -32,18 +32,20 @@ type errorSummary struct {
 
 // streamSummary sums a driven stream up.
 type streamSummary struct {
-	Intervals   int           `json:"intervals"`
-	Planned     int           `json:"planned"`
-	Balanced    int           `json:"balanced"`
-	WithinLimit int           `json:"table_within_limit"`
-	Acted       int           `json:"acted"`
-	Stopped     int           `json:"stopped"`
-	ThetaBefore spread        `json:"theta_before"`
-	ThetaAfter  spread        `json:"theta_after"`
-	Keys        drive.Spread  `json:"migrated_keys"`
-	State       drive.Spread  `json:"migrated_state"`
-	Fraction    spread        `json:"migrated_fraction"`
-	Proven      provenFigures `json:"certificates"`
+	Intervals   int    `json:"intervals"`
+	Planned     int    `json:"planned"`
+	Balanced    int    `json:"balanced"`
+	WithinLimit int    `json:"table_within_limit"`
+	Acted       int    `json:"acted"`
+	Stopped     int    `json:"stopped"`
+	ThetaBefore spread `json:"theta_before"`
+	ThetaAfter  spread `json:"theta_after"`
+	// Realised is null when fewer than two intervals were planned.
+	Realised *drive.Realised `json:"realised"`
+	Keys     drive.Spread    `json:"migrated_keys"`
+	State    drive.Spread    `json:"migrated_state"`
+	Fraction spread          `json:"migrated_fraction"`
+	Proven   provenFigures   `json:"certificates"`
 	// Compaction is null when keys were planned as they are.
 	Compaction *compactionSummary `json:"compaction"`
 	Table      spread             `json:"table_size"`
@@ -91,7 +93,7 @@ func summaryOf(s *summary) streamSummary {
 	return streamSummary{
 		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted,
 		Stopped:     s.Stopped,
-		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()),
+		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()), Realised: s.Realised(),
 		Keys: s.Keys(), State: s.State(), Fraction: spreadOf(s.Fraction()),
 		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(),
 		Table:  spreadOf(s.Table()),

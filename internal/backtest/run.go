@@ -36,13 +36,8 @@ type Candidate struct {
 // Step is what became of one interval under a candidate.
 type Step struct {
 	Interval int64
-	// Theta is realised: of the loads that came, under the table of the plans before.
-	Theta float64
-	// Moved is the state that the plan made of this interval moves, as a part of all
-	// state; Returned is what of it goes back to an instance that it left lately.
-	Moved, Returned float64
-	Table           int64 // entries after that plan
-	Reason          policy.Reason
+	drive.Effect
+	Reason policy.Reason
 	// Expected is what the plan expects of the next interval. Nil: too little is known.
 	Expected *forecast.Prediction
 }
@@ -112,17 +107,8 @@ type runner struct {
 	forecast *forecast.Forecast // of the interval at hand
 	all      float64            // its state
 	since    int                // intervals since a plan that moved; 0: there was none
-	left     map[string]leaving
+	left     drive.Departures
 }
-
-// leaving is where a key moved from, and when.
-type leaving struct {
-	instance int32
-	interval int
-}
-
-// thrashWindow is within how many intervals a key that returns has moved for nothing.
-const thrashWindow = 5
 
 func run(ctx context.Context, h *History, op Operator, c Candidate, tell func()) (Track, error) {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
@@ -132,12 +118,12 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 	if err != nil {
 		return Track{}, err
 	}
-	r := &runner{track: Track{Candidate: c, ThetaMax: op.Options.ThetaMax}, left: map[string]leaving{}}
+	r := &runner{track: Track{Candidate: c, ThetaMax: op.Options.ThetaMax}}
 	options := op.Options
 	options.Certificate, options.Effort = planner.CertificateOff, c.Effort
 	r.driver = drive.New(drive.Operator{Target: op.Target, Base: op.Base, Strategy: c.Strategy, Plan: r.plan,
 		Options: options, EntryGrace: op.EntryGrace})
-	for i, in := range h.intervals {
+	for _, in := range h.intervals {
 		if r.forecast, err = state.Observe(in.stats); err != nil {
 			return Track{}, err
 		}
@@ -148,7 +134,7 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 		if err != nil {
 			return Track{}, &drive.StepError{Interval: in.number, Strategy: c.Strategy, Err: err}
 		}
-		r.moved(i, step.Plan)
+		r.moved(step.Plan)
 		tell()
 	}
 	r.track.Floor = state.Floor(len(op.Target.Instances))
@@ -198,29 +184,22 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 
 // moved counts what the plan of the interval at hand moves: by the state that the
 // interval has, whatever the plan was made on.
-func (r *runner) moved(i int, p *planner.Plan) {
+func (r *runner) moved(p *planner.Plan) {
 	step := r.last()
 	if r.since > 0 {
 		r.since++
 	}
-	step.Table = p.TableAfter
-	state := r.forecast.Observed.State
-	moved, returned := 0.0, 0.0
-	for _, m := range p.Moves {
-		key := string(p.Snapshot.Keys.At(int(m.Item)))
-		s := 0.0
-		if int(m.Item) < len(state) {
-			s = state[m.Item]
-		}
-		moved += s
-		if l, ok := r.left[key]; ok && l.instance == m.To && i-l.interval <= thrashWindow {
-			returned += s
-		}
-		r.left[key] = leaving{m.From, i}
-	}
 	if len(p.Moves) > 0 {
 		r.since = 1
 	}
+	step.Table = p.TableAfter
+	state := r.forecast.Observed.State
+	moved, returned := r.left.Add(p, func(m planner.Move) float64 {
+		if int(m.Item) < len(state) {
+			return state[m.Item]
+		}
+		return 0
+	})
 	if r.all > 0 {
 		step.Moved, step.Returned = moved/r.all, returned/r.all
 	}

@@ -237,14 +237,19 @@ func TestSummary(t *testing.T) {
 	for i, theta := range []float64{0.1, 0.3, 0.2} {
 		p := &planner.Plan{
 			Balanced: i > 0, TableWithinLimit: true, TableAfter: int64(10 - i), EndReason: planner.EndCompleted,
-			Theta: planner.Comparison{Before: 1, After: theta}, Moves: make([]planner.Move, i),
+			Theta: planner.Comparison{Before: []float64{9, 0.4, 0.6}[i], After: theta}, Moves: make([]planner.Move, i),
+			Snapshot:  &planner.Snapshot{Keys: planner.KeysOf("a")},
 			Migration: planner.Migration{Keys: int64(i), State: 5, Fraction: 0.5, Objective: 7},
 		}
 		s.Add(Step{Interval: int64(i), Plan: p, Elapsed: time.Duration(i) * time.Second})
 	}
 	o := s.Outcome()
-	if o == nil || *o != (planner.Outcome{Violations: 1, Objective: 21, Table: 10, Theta: 0.2}) {
+	if o == nil || *o != (planner.Outcome{Objective: 21, Table: 10, Theta: 0.5}) {
 		t.Errorf("outcome %+v", o)
+	}
+	if r := s.Realised(); *r != (Realised{Intervals: 2, Above: 1, Median: 0.5, P95: 0.59, Excess: 0.5, Moved: 1,
+		Plans: 2, Table: 10}) {
+		t.Errorf("realised %+v", r)
 	}
 	if s.Intervals != 3 || s.Planned != 3 || s.Balanced != 2 || s.WithinLimit != 3 || s.Acted != 2 || s.Stopped != 0 {
 		t.Errorf("counts %+v", s)
@@ -255,6 +260,32 @@ func TestSummary(t *testing.T) {
 	s.Add(Step{Interval: 3})
 	if s.Outcome() != nil || s.Planned != 3 || s.Intervals != 4 {
 		t.Errorf("an interval without a plan: %+v", s)
+	}
+}
+
+// What returns within some plans to an instance that it left has moved for nothing. One
+// interval alone realises nothing, and is judged by its plan.
+func TestReturned(t *testing.T) {
+	for plans, want := range map[int]float64{1: 0.5, thrashWindow: 0.5, thrashWindow + 1: 0} {
+		var s Summary
+		step := func(moves ...planner.Move) {
+			s.Add(Step{Plan: &planner.Plan{
+				Moves: moves, Migration: planner.Migration{Fraction: 0.5}, Theta: planner.Comparison{Before: 3, After: 1},
+				Snapshot: &planner.Snapshot{Keys: planner.KeysOf("a", "b"), State: []float64{2, 2}},
+			}})
+		}
+		step(planner.Move{Item: 0, From: 0, To: 1})
+		if o := s.Outcome(); s.Realised() != nil || o.Theta != 1 || o.Violations != 2 {
+			t.Errorf("one interval: %+v, %+v", s.Realised(), o)
+		}
+		for range plans - 1 {
+			step()
+		}
+		step(planner.Move{Item: 0, From: 1, To: 0})
+		step(planner.Move{Item: 1, From: 1, To: 0})
+		if got := s.Realised().Returned; got != want {
+			t.Errorf("back after %d plans: returned %v, want %v", plans, got, want)
+		}
 	}
 }
 

@@ -43,6 +43,9 @@ type Summary struct {
 
 	thetaBefore, thetaAfter, keys, state, fraction, objective, table, seconds []float64
 	bounds                                                                    []float64 // where they are feasible
+	thetaMax                                                                  float64
+	effects                                                                   []Effect
+	left                                                                      Departures
 	met                                                                       proven
 }
 
@@ -67,7 +70,23 @@ func (s *Summary) Add(step Step) {
 	s.fraction = append(s.fraction, p.Migration.Fraction)
 	s.objective = append(s.objective, p.Migration.Objective)
 	s.table = append(s.table, float64(p.TableAfter))
+	s.thetaMax = p.Options.ThetaMax
+	effect := Effect{Theta: p.Theta.Before, Table: p.TableAfter, Moved: p.Migration.Fraction}
+	if moved, returned := s.left.Add(p, p.Snapshot.StateOf); moved > 0 {
+		effect.Returned = effect.Moved * returned / moved
+	}
+	s.effects = append(s.effects, effect)
 	s.certify(p)
+}
+
+// Realised are the figures of all planned intervals but the first, which ran under no plan
+// of the stream. Nil: there is none.
+func (s *Summary) Realised() *Realised {
+	if len(s.effects) < 2 {
+		return nil
+	}
+	r := RealisedOf(s.thetaMax, s.effects, 1, len(s.effects))
+	return &r
 }
 
 // proven adds up, over the plans that meet every constraint, what they minimise
@@ -149,18 +168,22 @@ func (s *Summary) Time() (median, max, total time.Duration) {
 	return d(t.Median), d(t.Max), d(t.Total)
 }
 
-// Outcome is what planner.Front compares of whole streams: all violations, the
-// whole migration objective, the largest table and the median θ. For a single
-// interval it is its plan's. Nil when an interval has no plan: such a stream
+// Outcome is what planner.Front compares of whole streams: how often the table is over its
+// limit, the whole migration objective, the largest table and the median of θ as it was
+// realised. For a single interval it is its plan's. Nil when an interval has no plan: such a stream
 // cannot be compared.
 func (s *Summary) Outcome() *planner.Outcome {
 	if s.Intervals == 0 || s.Planned < s.Intervals {
 		return nil
 	}
-	return &planner.Outcome{
+	o := planner.Outcome{
 		Violations: s.violations,
 		Objective:  SpreadOf(s.objective).Total,
 		Table:      int64(s.Table().Max),
 		Theta:      s.ThetaAfter().Median,
 	}
+	if r := s.Realised(); r != nil {
+		o.Violations, o.Theta = s.Planned-s.WithinLimit, r.Median
+	}
+	return &o
 }

@@ -1,0 +1,110 @@
+package drive
+
+import (
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner"
+)
+
+// Effect is what one interval had, and what the plan that was made of it moves.
+type Effect struct {
+	// Theta is realised: of the loads that came, under the table of the plans before.
+	Theta float64
+	// Moved is the state that the plan moves, as a part of all state; Returned is what of
+	// it goes back to an instance that it left lately.
+	Moved, Returned float64
+	Table           int64 // entries after that plan
+}
+
+// Realised are figures of the loads that came under the tables that were in effect.
+type Realised struct {
+	Intervals int `json:"intervals"`
+	// Above is the part of the intervals in which some instance was above θ_max.
+	Above float64 `json:"above"`
+	// Median and P95 are of θ, Excess is the mean of what it was above θ_max.
+	Median float64 `json:"theta_median"`
+	P95    float64 `json:"theta_p95"`
+	Excess float64 `json:"excess"`
+	// Moved is M: the state that moved before these intervals, each time as a part of all
+	// state. Returned is what of it went back to an instance that it had left lately.
+	Moved    float64 `json:"moved"`
+	Returned float64 `json:"returned"`
+	// Plans counts those that moved anything, Table is the greatest size of the table.
+	Plans int   `json:"plans"`
+	Table int64 `json:"table"`
+}
+
+// RealisedOf are the figures of the intervals from one to another, and of what moved to get
+// there from the interval before them on.
+func RealisedOf(thetaMax float64, effects []Effect, from, to int) Realised {
+	f := Realised{Intervals: to - from}
+	if f.Intervals <= 0 {
+		return Realised{}
+	}
+	var thetas []float64
+	n := float64(f.Intervals)
+	for _, e := range effects[from:to] {
+		thetas = append(thetas, e.Theta)
+		if e.Theta > thetaMax+exact.Tolerance*(1+thetaMax) {
+			f.Above += 1 / n
+			f.Excess += (e.Theta - thetaMax) / n
+		}
+	}
+	f.Median, f.P95 = SpreadOf(thetas).Median, quantile(slices.Sorted(slices.Values(thetas)), 0.95)
+	for _, e := range effects[max(0, from-1) : to-1] {
+		f.Moved += e.Moved
+		f.Returned += e.Returned
+		f.Table = max(f.Table, e.Table)
+		if e.Moved > 0 {
+			f.Plans++
+		}
+	}
+	return f
+}
+
+// quantile interpolates between sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// Departures remember where keys moved from, and when. The zero value is empty.
+type Departures struct {
+	left  map[string]departure
+	plans int
+}
+
+type departure struct {
+	instance int32
+	plan     int
+}
+
+// thrashWindow is within how many intervals a key that returns has moved for nothing.
+const thrashWindow = 5
+
+// Add takes in the plan of the next interval, and returns the state that it moves, and what
+// of it goes back to an instance that it left lately.
+func (d *Departures) Add(p *planner.Plan, state func(m planner.Move) float64) (moved, returned float64) {
+	if d.left == nil {
+		d.left = map[string]departure{}
+	}
+	d.plans++
+	for _, m := range p.Moves {
+		s := state(m)
+		moved += s
+		if p.Snapshot.Count != nil {
+			continue // classes of keys have no names
+		}
+		key := string(p.Snapshot.Keys.At(int(m.Item)))
+		if l, ok := d.left[key]; ok && l.instance == m.To && d.plans-l.plan <= thrashWindow {
+			returned += s
+		}
+		d.left[key] = departure{m.From, d.plans}
+	}
+	return moved, returned
+}
