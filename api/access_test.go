@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -348,6 +349,14 @@ func TestRealised(t *testing.T) {
 		t.Errorf("of three intervals: %+v", r)
 	}
 	is("θ planned before a plan that was aborted", r.ThetaPlanned.Last, first.Theta.After)
+	var one wire.Operator
+	e.do("GET", "/v1/operators/clicks?include=recent", "").want(http.StatusOK).into(&one)
+	if one.Recent == nil || !reflect.DeepEqual(one.Recent.Realised, r) {
+		t.Errorf("of the operator itself: %+v, in the list %+v", one.Recent, r)
+	}
+	if plain := e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK); strings.Contains(string(plain.body), "recent") {
+		t.Errorf("nobody asked for %s", plain.body)
+	}
 	if metrics := string(e.do("GET", "/metrics", "").body); strings.Contains(metrics, `when="planned"`) {
 		t.Error("the metrics say what an aborted plan had planned")
 	}

@@ -232,6 +232,7 @@ func TestStoreFailures(t *testing.T) {
 	for _, call := range []struct{ fault, method, target, body string }{
 		{"Operators", "GET", "/v1/operators", ""},
 		{"RecentPlans", "GET", "/v1/operators?include=recent", ""},
+		{"RecentPlans", "GET", "/v1/operators/clicks?include=recent", ""},
 		{"PutOperator", "PUT", "/v1/operators/clicks", `{"instances":3}`},
 		{"PutOperator", "PATCH", "/v1/operators/clicks", `{"instances":3}`},
 		{"Operator", "GET", "/v1/operators/clicks", ""},

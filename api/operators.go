@@ -179,7 +179,11 @@ func (s operators) get(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	httpkit.WriteTagged(w, c.Request, mediaJSON, body)
+	bodies := []jsontext.Value{body}
+	if err := s.includeRecent(c, []planning.Operator{op}, bodies); err != nil {
+		return err
+	}
+	httpkit.WriteTagged(w, c.Request, mediaJSON, bodies[0])
 	return nil
 }
 
@@ -207,24 +211,22 @@ func (s operators) list(w http.ResponseWriter, c *call) error {
 		Operators []jsontext.Value `json:"operators"`
 		Next      *string          `json:"next_page_token"`
 	}{make([]jsontext.Value, len(found)), next}
+	ops := make([]planning.Operator, len(found))
 	for i, op := range found {
-		page.Operators[i] = op.body
+		ops[i], page.Operators[i] = op.Operator, op.body
 	}
-	if c.Query.Get("include") == "recent" {
-		if err := s.appendRecent(c.Context(), found, page.Operators); err != nil {
-			return err
-		}
+	if err := s.includeRecent(c, ops, page.Operators); err != nil {
+		return err
 	}
 	return httpkit.WriteTaggedJSON(w, c.Request, page)
 }
 
-// appendRecent adds to operators how they went lately.
-func (s operators) appendRecent(ctx context.Context, found []listedOperator, bodies []jsontext.Value) error {
-	ops := make([]planning.Operator, len(found))
-	for i, op := range found {
-		ops[i] = op.Operator
+// includeRecent adds to operators how they went lately, if that is asked for.
+func (s operators) includeRecent(c *call, ops []planning.Operator, bodies []jsontext.Value) error {
+	if c.Query.Get("include") != "recent" {
+		return nil
 	}
-	recent, err := s.service.Recent(ctx, ops)
+	recent, err := s.service.Recent(c.Context(), ops)
 	if err != nil {
 		return err
 	}

@@ -1800,7 +1800,7 @@ type Operator struct {
 	// Ranges The parameters of scheme `ranges`.
 	Ranges *RangesOptions `json:"ranges,omitempty"`
 
-	// Recent How an operator went lately. Only in lists that `include` it.
+	// Recent How an operator went lately. Only where `include` asks for it.
 	Recent *OperatorRecent `json:"recent,omitempty"`
 
 	// Reports For engines whose instances report for themselves.
@@ -1883,7 +1883,7 @@ type OperatorName = string
 // OperatorPatch Members of an `OperatorConfiguration`, each of them optional and nullable.
 type OperatorPatch map[string]interface{}
 
-// OperatorRecent How an operator went lately. Only in lists that `include` it.
+// OperatorRecent How an operator went lately. Only where `include` asks for it.
 type OperatorRecent struct {
 	// Plans Its newest plan and, if that is another one, `current_plan`; newest first.
 	Plans []PlanSummary `json:"plans"`
