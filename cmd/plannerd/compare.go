@@ -251,7 +251,8 @@ func (c *compareCmd) streamRow(r strategyFigures) []string {
 		moved, returned = percent(x.Moved), percent(x.Returned)
 	}
 	return slices.Concat([]string{star(r), r.Strategy, theta(r.ThetaAfter.Median)}, realised, []string{
-		si(r.State.Total), moved, returned, gapText(r.Proven.Gap), si(r.Table.Median), si(r.Table.Max), milli(r.PlanMS.Total), c.note(r),
+		si(r.State.Total), moved, returned, gapText(r.Proven.Gap), si(r.Table.Median), si(r.Table.Max),
+		milli(r.PlanMS.Total), c.note(r),
 	})
 }
 

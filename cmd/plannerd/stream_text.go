@@ -37,8 +37,8 @@ func (r *planReport) writeStream(w *page) {
 	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
 	if x := s.Realised; x != nil {
-		fmt.Fprintf(w, "Realised, from the second interval on: θ %s (median) and %s (p95), above θ_max in %s of the intervals; "+
-			"moved %s of all state, of which %s returned\n",
+		fmt.Fprintf(w, "Realised, from the second interval on: θ %s (median) and %s (p95), above θ_max in %s of the "+
+			"intervals; moved %s of all state, of which %s returned\n",
 			theta(x.Median), theta(x.P95), percent(x.Above), percent(x.Moved), percent(x.Returned))
 	}
 }
