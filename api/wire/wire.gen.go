@@ -1079,7 +1079,9 @@ type BacktestReport struct {
 	Baseline BacktestResult `json:"baseline"`
 
 	// Intervals How many there were.
-	Intervals  int         `json:"intervals"`
+	Intervals int `json:"intervals"`
+
+	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
 	Operator   string      `json:"operator"`
 
@@ -1112,7 +1114,9 @@ type BacktestRequest struct {
 // BacktestResult defines model for BacktestResult.
 type BacktestResult struct {
 	// Effort That of strategy `optimal`.
-	Effort    *string           `json:"effort,omitempty"`
+	Effort *string `json:"effort,omitempty"`
+
+	// Hindsight The least that somebody could have moved in the judged intervals who knew them in advance, began where the policy was then, and exceeded θ_max and the table limit in no interval by more than it did. Null where that is not known: no intervals are judged, or instances told nothing in some.
 	Hindsight *HindsightBracket `json:"hindsight"`
 
 	// Judged On the other ones, which say how good it is.
@@ -1889,7 +1893,7 @@ type OperatorRecent struct {
 	Plans []PlanSummary `json:"plans"`
 
 	// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
-	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts.
+	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 	Realised Realised `json:"realised"`
 
 	// Thetas θ before planning of its newest plans, at most 40, oldest first.
@@ -2708,7 +2712,7 @@ type RangesSizes struct {
 }
 
 // Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
-// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts.
+// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 type Realised struct {
 	// Above The part of the intervals in which θ realised was above the `theta_max` of the operator's configuration, from 0 to 1; null before the first interval.
 	Above *float64 `json:"above"`
@@ -2722,10 +2726,10 @@ type Realised struct {
 	// Plans The number of committed plans that moved anything.
 	Plans int64 `json:"plans"`
 
-	// Theta θ realised; null before the first interval.
+	// Theta How a θ was distributed over intervals; null where there are none.
 	Theta *ThetaSpread `json:"theta"`
 
-	// ThetaPlanned θ planned for the same intervals, but for those before which the plan was not `committed` or `no_action`, and the first; null where that leaves none.
+	// ThetaPlanned How a θ was distributed over intervals; null where there are none.
 	ThetaPlanned *ThetaSpread `json:"theta_planned"`
 }
 
@@ -3181,7 +3185,7 @@ type Theta = Comparison
 // ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 type ThetaMax = float64
 
-// ThetaSpread defines model for ThetaSpread.
+// ThetaSpread How a θ was distributed over intervals; null where there are none.
 type ThetaSpread struct {
 	// Last The newest of them.
 	Last   float64 `json:"last"`
