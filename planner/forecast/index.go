@@ -44,6 +44,34 @@ func (x *index) place(keys *planner.Keys, id int32) {
 	x.keys++
 }
 
+// batch is how many keys findAll looks up at a time.
+const batch = 256
+
+// findAll looks up the keys of a list from one on whose ids are -1. It goes through them
+// once for each thing that it reads: the memory fetches many at the same time then, where
+// one key after the other would wait for each.
+func (x *index) findAll(keys, of *planner.Keys, from int, ids []int32) {
+	var likely [batch]int32
+	mask := uint64(len(x.slots) - 1)
+	for i := range ids {
+		likely[i] = x.slots[of.Hash(from+i)&mask] - 1
+	}
+	for i := range ids {
+		if id := likely[i]; id >= 0 && keys.Hash(int(id)) != of.Hash(from+i) {
+			likely[i] = -1
+		}
+	}
+	for i := range ids {
+		switch id := likely[i]; {
+		case ids[i] >= 0:
+		case id >= 0 && keys.Same(int(id), of, from+i):
+			ids[i] = id
+		default:
+			ids[i] = x.find(keys, of, from+i)
+		}
+	}
+}
+
 // find returns the number of the key that is key i of another list, or -1.
 func (x *index) find(keys, of *planner.Keys, i int) int32 {
 	mask := uint64(len(x.slots) - 1)

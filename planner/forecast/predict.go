@@ -191,7 +191,7 @@ func (s *State) Floor(instances int) *Floor {
 	thetas := make([]float64, 0, len(vectors)*floorQuantiles)
 	for i := range vectors {
 		sigma := math.Sqrt(n * vectors[i].energy())
-		for _, z := range greatest {
+		for _, z := range &greatest {
 			thetas = append(thetas, sigma*z)
 		}
 	}

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"slices"
 
 	"plannerd/internal/exact"
 	"plannerd/planner"
@@ -139,12 +140,13 @@ func (s *State) sameOrder(keys *planner.Keys, ids []int32) bool {
 
 // lookUp finds the keys that sameOrder did not.
 func (s *State) lookUp(keys *planner.Keys, ids []int32) {
+	if !slices.Contains(ids, -1) {
+		return
+	}
 	s.index.build(s.keys)
 	assign.InParts(len(ids), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			if ids[i] < 0 {
-				ids[i] = s.index.find(s.keys, keys, i)
-			}
+		for ; from < to; from += batch {
+			s.index.findAll(s.keys, keys, from, ids[from:min(to, from+batch)])
 		}
 	})
 }
