@@ -15,8 +15,11 @@ const (
 	LeastInnovations = 3
 	// resampled is how many of the last innovations predictions are made of.
 	resampled = 30
-	// draws is how often the small keys of an innovation are drawn.
+	// draws is how often each innovation is drawn: its size, and its small keys.
 	draws = 16
+	// errorSpread is the standard deviation of the logarithm by which errors are greater
+	// or smaller than those of the past: a few of them say little of how great they can be.
+	errorSpread = 0.4
 )
 
 // Prediction is what is expected of the next interval under a routing table.
@@ -36,8 +39,8 @@ type Prediction struct {
 // instances of a snapshot of its statistics. It is nil while fewer than
 // [LeastInnovations] errors of forecasts are known.
 //
-// Whole innovations of the past come again: those of the greatest keys as they were,
-// those of all others as noise of the same energy.
+// Whole innovations of the past come again, somewhat greater or smaller: those of the
+// greatest keys as they were, those of all others as noise of the same energy.
 func (f *Forecast) Predict(s *planner.Snapshot, at []int32, thetaMax float64) *Prediction {
 	vectors := f.state.recent[max(0, len(f.state.recent)-resampled):]
 	if len(vectors) < LeastInnovations || f.Statistics.Len() == 0 {
@@ -50,7 +53,7 @@ func (f *Forecast) Predict(s *planner.Snapshot, at []int32, thetaMax float64) *P
 	rows := f.rowsOfKeys()
 	thetas := make([]float64, 0, len(vectors)*draws)
 	rng := rand.New(rand.NewPCG(uint64(len(vectors)), 0))
-	shift := make([]float64, len(l.load))
+	shift, sized := make([]float64, len(l.load)), make([]float64, len(l.load))
 	for i := range vectors {
 		v, lag, weight := &vectors[i], (*innovation)(nil), 0.0
 		if at := len(f.state.recent) - len(vectors) + i - f.state.period; f.state.period > 0 && at >= 0 {
@@ -60,7 +63,11 @@ func (f *Forecast) Predict(s *planner.Snapshot, at []int32, thetaMax float64) *P
 		rest := l.shift(shift, v, rows, 1) + l.shift(shift, lag, rows, -weight)
 		sigma := math.Sqrt(rest / float64(l.live))
 		for range draws {
-			thetas = append(thetas, l.theta(shift, func() float64 { return float64(sigma * rng.NormFloat64()) }))
+			size := math.Exp(errorSpread * rng.NormFloat64())
+			for d, x := range shift {
+				sized[d] = size * x
+			}
+			thetas = append(thetas, l.theta(sized, func() float64 { return float64(size * sigma * rng.NormFloat64()) }))
 		}
 	}
 	return predictionOf(thetas, l.theta(make([]float64, len(l.load)), func() float64 { return 0 }), thetaMax)
@@ -191,7 +198,7 @@ func (s *State) Floor(instances int) *Floor {
 	thetas := make([]float64, 0, len(vectors)*floorQuantiles)
 	for i := range vectors {
 		sigma := math.Sqrt(n * vectors[i].energy())
-		for _, z := range &greatest {
+		for _, z := range greatest {
 			thetas = append(thetas, sigma*z)
 		}
 	}
