@@ -266,7 +266,11 @@ func TestSummary(t *testing.T) {
 // What returns within some plans to an instance that it left has moved for nothing. One
 // interval alone realises nothing, and is judged by its plan.
 func TestReturned(t *testing.T) {
-	for plans, want := range map[int]float64{1: 0.5, thrashWindow: 0.5, thrashWindow + 1: 0} {
+	for _, c := range []struct {
+		plans int
+		to    int32
+		want  float64
+	}{{1, 0, 0.5}, {thrashWindow, 0, 0.5}, {thrashWindow + 1, 0, 0}, {1, 2, 0}} {
 		var s Summary
 		step := func(moves ...planner.Move) {
 			s.Add(Step{Plan: &planner.Plan{
@@ -278,13 +282,13 @@ func TestReturned(t *testing.T) {
 		if o := s.Outcome(); s.Realised() != nil || o.Theta != 1 || o.Violations != 2 {
 			t.Errorf("one interval: %+v, %+v", s.Realised(), o)
 		}
-		for range plans - 1 {
+		for range c.plans - 1 {
 			step()
 		}
-		step(planner.Move{Item: 0, From: 1, To: 0})
+		step(planner.Move{Item: 0, From: 1, To: c.to})
 		step(planner.Move{Item: 1, From: 1, To: 0})
-		if got := s.Realised().Returned; got != want {
-			t.Errorf("back after %d plans: returned %v, want %v", plans, got, want)
+		if got := s.Realised().Returned; got != c.want {
+			t.Errorf("to %d after %d plans: returned %v, want %v", c.to, c.plans, got, c.want)
 		}
 	}
 }
