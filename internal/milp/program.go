@@ -2,6 +2,8 @@ package milp
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -30,8 +32,8 @@ func (p *Program) Exactly(limit float64, coefficients map[int]float64) {
 
 func (p *Program) add(limit float64, exact bool, coefficients map[int]float64) {
 	r := row{limit: limit, exact: exact}
-	for v, c := range coefficients {
-		r.terms = append(r.terms, term{v, c})
+	for _, v := range slices.Sorted(maps.Keys(coefficients)) { // the solver is not to depend on chance
+		r.terms = append(r.terms, term{v, coefficients[v]})
 	}
 	p.rows = append(p.rows, r)
 }
