@@ -1,6 +1,7 @@
 package knapsack
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -447,25 +448,33 @@ func (s *search) changes() (added, removed []int) {
 }
 
 // shed drops from a cover what is superfluous, the heaviest first, and returns
-// how many items are left, which it puts first.
+// how many items are left, which it puts first. What exceeds the surplus once
+// exceeds it ever after, so each item is looked at once.
 func (s *search) shed(taken []Item) int {
-	for {
-		heaviest := -1
-		for i := range taken {
-			if x := &taken[i]; x.Cost <= s.bestOver && x.Weight > 0 &&
-				(heaviest < 0 || s.heavier(x, &taken[heaviest])) {
-				heaviest = i
-			}
+	left := 0
+	for i := range taken {
+		if x := &taken[i]; x.Cost > s.bestOver || x.Weight <= 0 {
+			taken[i], taken[left] = taken[left], taken[i]
+			left++
 		}
-		if heaviest < 0 {
-			return len(taken)
-		}
-		s.best -= s.weigh(&taken[heaviest])
-		s.bestOver -= taken[heaviest].Cost
-		last := len(taken) - 1
-		taken[heaviest], taken[last] = taken[last], taken[heaviest]
-		taken = taken[:last]
 	}
+	droppable := taken[left:]
+	slices.SortFunc(droppable, func(a, b Item) int {
+		if c := cmp.Compare(b.Weight, a.Weight); c != 0 {
+			return c
+		}
+		return s.order.compare(&a, &b)
+	})
+	for i := range droppable {
+		if x := &droppable[i]; x.Cost > s.bestOver {
+			droppable[i], taken[left] = taken[left], droppable[i]
+			left++
+		} else {
+			s.best -= s.weigh(x)
+			s.bestOver -= x.Cost
+		}
+	}
+	return left
 }
 
 // heavier breaks ties in the order of ratios.
