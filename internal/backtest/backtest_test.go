@@ -143,6 +143,23 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Intervals in which an instance told little or nothing are taken for what they name: under
+// other tables other keys are there.
+func TestSilentInstances(t *testing.T) {
+	var intervals []*planner.Statistics
+	for i, in := range noisy(4, 16, zipf, 60) {
+		if i%4 == 3 {
+			in.Frozen, in.PartialOn = []int32{0}, []int32{1}
+		}
+		intervals = append(intervals, in)
+	}
+	report, err := Search(context.Background(), history(t, intervals...), operator(3, 0.05),
+		Candidates(policy.DefaultGrid().Policies(0.05)), nil)
+	if err != nil || report.Baseline.Judged.Intervals != 8 || report.Baseline.Judged.Moved == 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
 // θ of an interval is that under the plans before it; M counts the state of the interval
 // that a plan is made of; what returns is counted beside it.
 func TestFiguresByHand(t *testing.T) {

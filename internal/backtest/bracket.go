@@ -23,7 +23,7 @@ func (h *History) bracket(ctx context.Context, op Operator, tracks []Track, from
 	brackets := make([]*Bracket, len(tracks))
 	past := hindsight.NewHistory(op.Target)
 	for _, in := range h.intervals {
-		if err := past.Add(in.stats); err != nil || from >= h.Len() || from == 0 {
+		if err := past.Add(in.stats); err != nil || in.silent || from >= h.Len() || from == 0 {
 			return brackets, nil //nolint:nilerr // it says that hindsight has no answer
 		}
 	}

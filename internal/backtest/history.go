@@ -27,6 +27,7 @@ type interval struct {
 	number int64
 	stats  *planner.Statistics
 	state  float64 // of all keys
+	silent bool    // of some instance nothing is known
 }
 
 // remembered is what an interval needs to know of a key that it does not name.
@@ -62,6 +63,9 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 	}
 	now := len(h.intervals)
 	out := *stats
+	// Under other tables other keys are on the instances that told too little.
+	out.Partial = stats.Partial || len(stats.PartialOn) > 0 || len(stats.Frozen) > 0
+	out.PartialOn, out.Frozen = nil, nil
 	out.Shares, out.State = nil, slices.Clone(stats.State)
 	for _, share := range stats.Shares {
 		out.State[share.Row] += share.State
@@ -89,7 +93,7 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 		out.State[row] = k.total()
 	}
 	h.addAbsent(&out, named, now, reported)
-	in := interval{number: number, stats: &out}
+	in := interval{number: number, stats: &out, silent: len(stats.Frozen) > 0}
 	for _, s := range out.State {
 		in.state += s
 	}
