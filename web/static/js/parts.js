@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
 import { absolute, clock, relative } from './format.js'
 import { html } from './html.js'
+import { setQuery } from './route.js'
 import { explained } from './terms.js'
 import { Topic } from './topic.js'
 import { statusWords } from './words.js'
@@ -388,4 +389,44 @@ export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class
       </tbody>
     </table>
   </div>`
+}
+
+/**
+ * The head of a column that sorts its table: the address says by which one (rank), and whether it descends (ranked).
+ *
+ * @param {{ column: { id: string, head: string, number?: boolean }, by: string | null, direction?: string }} props
+ */
+export function SortHead({ column: c, by, direction }) {
+  const sortedBy = by === c.id
+  return html`<th
+    scope="col"
+    class=${c.number ? 'number' : ''}
+    aria-sort=${sortedBy ? (direction === 'desc' ? 'descending' : 'ascending') : 'none'}
+  >
+    <button
+      type="button"
+      class="sort"
+      onClick=${() => setQuery({ rank: c.id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
+    >
+      ${explained(c.head)}
+      <span aria-hidden="true" class="arrow">${sortedBy ? (direction === 'desc' ? '▼' : '▲') : ''}</span>
+    </button>
+  </th>`
+}
+
+/**
+ * Rows by what of says of them; those of which it says null stand last.
+ *
+ * @template T
+ * @param {T[]} rows
+ * @param {(row: T) => any} of
+ * @param {string | undefined} direction 'desc', or else ascending
+ */
+export function sorted(rows, of, direction) {
+  const sign = direction === 'desc' ? -1 : 1
+  return [...rows].sort((a, b) => {
+    const [x, y] = [of(a), of(b)]
+    if (x === null || y === null) return Number(x === null) - Number(y === null)
+    return sign * (x < y ? -1 : x > y ? 1 : 0)
+  })
 }

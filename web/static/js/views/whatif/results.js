@@ -2,10 +2,9 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Empty } from '../../parts.js'
+import { Card, Empty, SortHead, sorted } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
-import { explained } from '../../terms.js'
 import { nameOf } from './ask.js'
 import {
   differences,
@@ -140,21 +139,6 @@ const sortValue = (by) =>
 const amountOf = (value) => (value === null ? Infinity : typeof value === 'object' ? Object.values(value)[0] : value)
 
 /**
- * @param {Result[]} results
- * @param {string} by
- * @param {string | undefined} direction
- */
-function sorted(results, by, direction) {
-  const of = sortValue(by)
-  const sign = direction === 'desc' ? -1 : 1
-  return [...results].sort((a, b) => {
-    const [x, y] = [of(a), of(b)]
-    if (x === null || y === null) return Number(x === null) - Number(y === null) // what is not known stands last
-    return sign * (x < y ? -1 : x > y ? 1 : 0)
-  })
-}
-
-/**
  * @param {string[]} differ
  * @returns {{ id: string, head: string, number?: boolean, of: (r: Result) => Children }[]}
  */
@@ -180,29 +164,6 @@ const columnsOf = (differ) => [
 ]
 
 /**
- * The head of a column. An opened plan has tables of its own, which are sorted by other names.
- *
- * @param {{ column: { id: string, head: string, number?: boolean }, by: string | null, direction?: string }} props
- */
-function Head({ column: c, by, direction }) {
-  const sortedBy = by === c.id
-  return html`<th
-    scope="col"
-    class=${c.number ? 'number' : ''}
-    aria-sort=${sortedBy ? (direction === 'desc' ? 'descending' : 'ascending') : 'none'}
-  >
-    <button
-      type="button"
-      class="sort"
-      onClick=${() => setQuery({ rank: c.id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
-    >
-      ${explained(c.head)}
-      <span aria-hidden="true" class="arrow">${sortedBy ? (direction === 'desc' ? '▼' : '▲') : ''}</span>
-    </button>
-  </th>`
-}
-
-/**
  * @param {object} props
  * @param {Result[]} props.results
  * @param {string[]} props.differ
@@ -216,14 +177,14 @@ function Head({ column: c, by, direction }) {
 function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
   const columns = columnsOf(differ)
   const by = [...columns.map((c) => c.id), 'pareto'].find((id) => id === query.rank) ?? null
-  const list = by ? sorted(results, by, query.ranked) : results
+  const list = by ? sorted(results, sortValue(by), query.ranked) : results
   return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Table of results">
     <table class="whatif-table">
       <caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
       <thead>
         <tr>
-          <${Head} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.ranked} />
-          ${columns.map((c) => html`<${Head} column=${c} by=${by} direction=${query.ranked} key=${c.id} />`)}
+          <${SortHead} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.ranked} />
+          ${columns.map((c) => html`<${SortHead} column=${c} by=${by} direction=${query.ranked} key=${c.id} />`)}
         </tr>
       </thead>
       <tbody onMouseLeave=${() => onHover(null)}>
