@@ -14,6 +14,7 @@ const views = /** @type {[string, () => Promise<{ default: unknown }>][]} */ ([
   ['/', () => import('./views/operators.js')],
   ['/operators/:operator', () => import('./views/operator.js')],
   ['/operators/:operator/key', () => import('./views/key.js')],
+  ['/operators/:operator/backtest', () => import('./views/backtest.js')],
   ['/operators/:operator/configuration', () => import('./views/configuration.js')],
   ['/plans/:plan', () => import('./views/plan.js')],
   ['/what-if', () => import('./views/whatif.js')],

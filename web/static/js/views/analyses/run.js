@@ -90,6 +90,7 @@ const phaseWords = {
   run: 'Running the schemes',
   advise: 'Trying numbers of choices',
   plan: 'Planning',
+  planning: 'Planning each interval by each policy',
   table: 'Planning all joins and leaves',
   sketch: 'Making the sketches',
   reach: 'Looking for what token counts can reach',

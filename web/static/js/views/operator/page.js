@@ -70,12 +70,17 @@ export function Page({ name, tab, plans = [], render }) {
                       text: 'Where does a key go?',
                       here: tab === 'key',
                     },
+                    o.scheme === 'table' && {
+                      href: link(['operators', name, 'backtest']),
+                      text: 'Backtest policies',
+                      here: tab === 'backtest',
+                    },
                     {
                       href: link(['operators', name, 'configuration']),
                       text: 'Configuration',
                       here: tab === 'configuration',
                     },
-                  ]}
+                  ].filter(Boolean)}
                 />
                 ${render(o, operator.etag)}
               `}

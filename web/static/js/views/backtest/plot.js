@@ -1,0 +1,161 @@
+// The trade-off of policies: the θ that came true against the state that moved.
+
+import { axis, boundMark, Chart } from '../../chart.js'
+import { counted, percent } from '../../format.js'
+import { html } from '../../html.js'
+import { policyWords, roleWords } from './table.js'
+
+/**
+ * @import { Option, Palette } from '../../chart.js'
+ * @import { Entry } from './table.js'
+ */
+
+/** @typedef {API['BacktestReport']} Report */
+
+/** @param {Entry} entry */
+const point = ({ result: { judged } }) => [judged.moved, judged.theta_median]
+
+/**
+ * The policies of the front that no other one of it beats in the median of θ, along what they moved.
+ *
+ * @param {Entry[]} entries
+ */
+function front(entries) {
+  let least = Infinity
+  return entries
+    .filter(({ result }) => result.pareto)
+    .map(point)
+    .sort(([a, s], [b, t]) => a - b || s - t)
+    .filter(([, theta]) => theta < least && ((least = theta), true))
+}
+
+/**
+ * The marks of policies with one role, the labelled ones larger.
+ *
+ * @param {Palette} p
+ * @param {Entry[]} entries
+ * @param {Entry['role']} role
+ * @param {Option} more
+ */
+const marks = (p, entries, role, more) => ({
+  type: 'scatter',
+  name: roleWords[role] || 'policy',
+  z: role ? 4 : 3,
+  label: {
+    show: role !== '',
+    formatter: roleWords[role],
+    position: role === 'paper' ? 'bottom' : 'top',
+    color: p.text,
+    fontWeight: 600,
+  },
+  data: entries
+    .map((entry, index) => ({ entry, index }))
+    .filter(({ entry }) => entry.role === role)
+    .map(({ entry, index }) => ({
+      value: point(entry),
+      index,
+      symbolSize: role ? 18 : entry.result.pareto ? 14 : 9,
+      itemStyle: entry.result.pareto ? { borderColor: p.text, borderWidth: 2 } : undefined,
+    })),
+  ...more,
+})
+
+/**
+ * @param {Entry} entry
+ * @param {number} most
+ */
+const tip = ({ result: { policy, judged, pareto }, role }, most) =>
+  [
+    `${policyWords(policy, most)}${role && `: ${roleWords[role]}`}`,
+    `θ median ${percent(judged.theta_median)}, p95 ${percent(judged.theta_p95)}`,
+    `${percent(judged.moved)} of all state moved by ${counted(judged.plans, 'plan')}`,
+    ...(pareto ? ['on the Pareto front'] : []),
+  ].join('\n')
+
+/**
+ * @param {Palette} p
+ * @param {Report} report
+ * @param {Entry[]} entries
+ * @param {number | undefined} bound
+ */
+function option(p, { theta_max: most }, entries, bound) {
+  const aside = { position: 'end', rotate: 0, align: 'left', offset: [-8, 0] }
+  const lines = [
+    { yAxis: most, name: 'θ_max' },
+    ...(bound === undefined ? [] : [{ xAxis: bound, name: 'hindsight bound', label: aside }]),
+  ]
+  const quiet = { type: 'line', silent: true, symbol: 'none', tooltip: { show: false } }
+  const percents = (/** @type {Option} */ more) =>
+    axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent }, nameLocation: 'middle', ...more })
+  return {
+    grid: { left: 24, right: 24, top: 64, bottom: 34, containLabel: true },
+    legend: {
+      top: 0,
+      left: 0,
+      icon: undefined,
+      selectedMode: false,
+      data: ['policy', 'median to p95', 'Pareto front'],
+    },
+    xAxis: percents({ name: 'Moved state, of all state', nameGap: 26 }),
+    yAxis: percents({
+      name: 'Realised θ',
+      max: (/** @type {{ max: number }} */ { max }) => 1.05 * Math.max(max, most) || 1,
+      axisLabel: { formatter: percent, showMaxLabel: false },
+      nameGap: 46,
+    }),
+    tooltip: {
+      trigger: 'item',
+      formatter: (/** @type {{ data: { index?: number } }} */ { data }) =>
+        data.index === undefined ? '' : tip(entries[data.index], most),
+    },
+    series: [
+      marks(p, entries, '', { symbol: 'circle', color: p.realised }),
+      marks(p, entries, 'paper', { symbol: 'triangle', color: p.before }),
+      marks(p, entries, 'recommended', { symbol: 'diamond', color: p.accent }),
+      {
+        ...quiet,
+        name: 'median to p95',
+        color: p.muted,
+        lineStyle: { width: 1 },
+        // A gap ends each line.
+        data: entries.flatMap((e) => [point(e), [e.result.judged.moved, e.result.judged.theta_p95], ['-', '-']]),
+        markLine: boundMark(p, lines),
+      },
+      {
+        ...quiet,
+        name: 'Pareto front',
+        color: p.text,
+        lineStyle: { width: 1.5, type: 'dotted' },
+        data: front(entries),
+      },
+    ],
+  }
+}
+
+/** @param {{ report: Report, entries: Entry[] }} props */
+export function Plot({ report, entries }) {
+  const { theta_max: most, recommended } = report
+  const bound = recommended === null ? undefined : report.results[recommended].hindsight?.bound
+  const named = entries.filter((e) => e.role).map((e) => tip(e, most).replaceAll('\n', '; '))
+  return html`
+    <${Chart}
+      height=${420}
+      label=${[
+        `${counted(entries.length, 'policy', 'policies')} by the state that moved and the θ that came true.`,
+        `${named.join('. ')}.`,
+        ...(bound === undefined ? [] : [`Hindsight bound of the recommended one: ${percent(bound)}.`]),
+        'The table of policies has the same figures.',
+      ].join(' ')}
+      depends=${[report]}
+      option=${(/** @type {Palette} */ p) => option(p, report, entries, bound)}
+    />
+    <p class="hint">
+      Each mark is a policy at its median θ, the thin line above it reaches to its p95. Outlined: no other policy beats
+      it in both how far θ exceeded θ_max and what moved. The dotted line joins those of them that none beats in what is
+      drawn. ${
+        bound !== undefined &&
+        'Who knew the judged intervals in advance could not have moved less than the hindsight bound.'
+      }
+    </p>
+  `
+}
