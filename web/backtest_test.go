@@ -163,6 +163,14 @@ func checkMarks(t *testing.T, p *browsertest.Page, want *backtestReport) {
 	if !maps.EqualFunc(got, marks, func(a, b [][]float64) bool { return slices.EqualFunc(a, b, slices.Equal) }) {
 		t.Errorf("the chart has %v, want %v", got, marks)
 	}
+	if off := browsertest.Eval[float64](p, `import('echarts').then(({ getInstanceByDom }) => {
+		const chart = getInstanceByDom(document.querySelector('.chart-place'))
+		const drawn = chart.getZr().storage.getDisplayList(true).map((e) => e.shape).filter((s) => s?.x1 && s.x1 === s.x2)
+		const place = chart.convertToPixel({ xAxisIndex: 0 }, `+jsonOf(t, best.Hindsight.Bound)+`)
+		return Math.min(...drawn.map((s) => Math.abs(s.x1 - place)))
+	})`); off > 1 {
+		t.Errorf("the bound is drawn %v pixels from its place", off)
+	}
 }
 
 // TestBacktestWithoutAnswer: where no policy can be recommended the page says why, and

@@ -86,6 +86,7 @@ export const boundMark = (p, data, position = 'insideEndTop') => ({
   silent: true,
   symbol: 'none',
   animation: false,
+  precision: -1, // else ECharts draws a bound of 0.025 at 0.03
   lineStyle: { color: p.bound, ...boundLine },
   label: {
     position,
