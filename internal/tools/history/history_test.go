@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,6 +112,9 @@ func saying(response *http.Response, body []byte) *http.Response {
 	return response
 }
 
+// mostHistories is how many histories are tried until a lie is found out.
+const mostHistories = 4
+
 // TestLies: a service that answers like these is found out, by the checker or
 // by the audit.
 func TestLies(t *testing.T) {
@@ -132,15 +136,20 @@ func TestLies(t *testing.T) {
 			o := tiny(t, onSQLite)
 			o.killEvery, o.transport = 0, liar(c.lie)
 			o.visualization = filepath.Join(t.TempDir(), "violation.html")
-			r, err := execute(t.Context(), o, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			faults := strings.Join(r.faults, "\n")
-			for _, want := range c.want {
-				if !strings.Contains(faults, want) {
-					t.Errorf("no %q in\n%s", want, faults)
+			// What happens at the same time may happen in any order. So a history in which much does,
+			// as on a slow machine, may explain a lie; another one does not.
+			var missing []string
+			faults := ""
+			for attempt := 0; attempt == 0 || attempt < mostHistories && len(missing) > 0; attempt++ {
+				r, err := execute(t.Context(), o, io.Discard)
+				if err != nil {
+					t.Fatal(err)
 				}
+				faults = strings.Join(r.faults, "\n")
+				missing = slices.DeleteFunc(slices.Clone(c.want), func(want string) bool { return strings.Contains(faults, want) })
+			}
+			for _, want := range missing {
+				t.Errorf("no %q in\n%s", want, faults)
 			}
 			if text, err := os.ReadFile(o.visualization); strings.Contains(faults, "no order") &&
 				(err != nil || len(text) == 0) {
