@@ -49,7 +49,7 @@ func (e *env) backtested(operator, body string) wire.BacktestReport {
 // of the operator, has the figures that the operator had.
 func TestBacktest(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"strategy":"mixed","hash":{"function":"modulo"}}`)
 	thetas := e.drifting("clicks", 16)
 	r := e.backtested("clicks", "")
 	if r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 12 {

@@ -39,7 +39,7 @@ const skewed = `"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","co
 func TestParametersOfPlans(t *testing.T) {
 	e := newEnv(t)
 	e.operator("plain", `{"instances":2}`)
-	const defaults = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"normal","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
+	const defaults = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
 	if p := e.do("POST", "/v1/operators/plain/plans", `{"interval":1,`+skewed).want(http.StatusCreated).
 		proven(); string(p.Parameters) != defaults {
 		t.Errorf("parameters %s, want %s", p.Parameters, defaults)
@@ -191,9 +191,9 @@ func TestRefusedParameters(t *testing.T) {
 	e, _ := prepared(t, func(c *api.Config) { c.Limits.PlanTime = time.Minute })
 	var cases []refusal
 	for _, c := range []struct{ members, where string }{
-		{`"objective":"min_imbalance","strategy":"optimal"`, "/migration_limit"},
+		{`"objective":"min_imbalance"`, "/migration_limit"},
 		{`"migration_limit":{"keys":1},"strategy":"optimal"`, "/migration_limit"},
-		{`"objective":"min_imbalance","migration_limit":{"keys":1}`, "/objective"},
+		{`"objective":"min_imbalance","migration_limit":{"keys":1},"strategy":"mixed"`, "/objective"},
 		{`"objective":"min_imbalance","migration_limit":{"keys":1},"strategy":"readj"`, "/objective"},
 		{`"objective":"max_profit"`, "/objective"},
 		{`"certificate":"loose"`, "/certificate"},
@@ -219,7 +219,7 @@ func TestRefusedParameters(t *testing.T) {
 				nil, unprocessable, "invalid", "/operator" + c.where})
 	}
 	for _, c := range []struct{ rest, where string }{
-		{`"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`, "/parameters/objective"},
+		{`"strategies":["mixed"],"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`, "/parameters/objective"},
 		{`"strategies":["mixed","llfd"],"parameters":{"objective":["min_migration","min_imbalance"],"migration_limit":{"keys":1}}`, "/parameters/objective"},
 		{`"strategies":["mixed","optimal"],"parameters":{"objective":"min_imbalance","migration_limit":{"keys":1}}`,
 			"/parameters/objective"},
@@ -236,19 +236,19 @@ func TestRefusedParameters(t *testing.T) {
 			`{"operator":{"instances":2},"keys":[{"key":"a","cost":1}],` + c.rest + `}`, nil, unprocessable, "invalid", c.where})
 	}
 	for query, where := range map[string]string{
-		"objective=min_imbalance&migration_limit=keys:1": "?objective",
-		"strategies=optimal&objective=min_imbalance":     "?migration_limit",
-		"strategies=optimal&migration_limit=keys:1":      "?migration_limit",
-		"migration_limit=bytes:1":                        "?migration_limit",
-		"migration_limit=fraction:2":                     "?migration_limit",
-		"migration_limit=fraction:1e-5e":                 "?migration_limit",
-		"migration_limit=state:-1":                       "?migration_limit",
-		"migration_limit=keys:1.5":                       "?migration_limit",
-		"migration_limit=keys:99999999999999999":         "?migration_limit",
-		"certificate=loose":                              "?certificate",
-		"deadline=1s,2m":                                 "?deadline",
-		"deadline=1d":                                    "?deadline",
-		"work_budget=99999999999999999999":               "?work_budget",
+		"strategies=mixed&objective=min_imbalance&migration_limit=keys:1": "?objective",
+		"strategies=optimal&objective=min_imbalance":                      "?migration_limit",
+		"strategies=optimal&migration_limit=keys:1":                       "?migration_limit",
+		"migration_limit=bytes:1":                                         "?migration_limit",
+		"migration_limit=fraction:2":                                      "?migration_limit",
+		"migration_limit=fraction:1e-5e":                                  "?migration_limit",
+		"migration_limit=state:-1":                                        "?migration_limit",
+		"migration_limit=keys:1.5":                                        "?migration_limit",
+		"migration_limit=keys:99999999999999999":                          "?migration_limit",
+		"certificate=loose":                                               "?certificate",
+		"deadline=1s,2m":                                                  "?deadline",
+		"deadline=1d":                                                     "?deadline",
+		"work_budget=99999999999999999999":                                "?work_budget",
 	} {
 		cases = append(cases, refusal{query, "POST", "/v1/what-if?instances=2&" + query, "key,cost\na,1\n", []string{csv},
 			unprocessable, "invalid", where})

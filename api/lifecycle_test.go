@@ -381,8 +381,8 @@ func TestOperators(t *testing.T) {
 	if a.header.Get("Location") != "/v1/operators/a.b-c_D" || a.header.Get("ETag") == "" {
 		t.Errorf("%v", a.header)
 	}
-	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"mixed","theta_max":0.08,"table_limit":null,` +
-		`"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"normal","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
+	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"optimal","theta_max":0.08,"table_limit":null,` +
+		`"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
 		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"auto":"within_limits","max_migration":null,"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {

@@ -72,8 +72,8 @@ func TestMetricsDocumented(t *testing.T) {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
 	for _, line := range []string{
-		`plannerd_plans_total{status="approved",strategy="mixed"} 1`,
-		`plannerd_plans_total{status="committed",strategy="mixed"} 1`,
+		`plannerd_plans_total{status="approved",strategy="optimal"} 1`,
+		`plannerd_plans_total{status="committed",strategy="optimal"} 1`,
 		`plannerd_routing_table_limit_entries{operator="clicks"} 100`, `plannerd_theta_max{operator="clicks"} 0.08`,
 		"plannerd_http_requests_in_flight 1", // the one that asks
 	} {

@@ -376,7 +376,7 @@ func TestRefusedReads(t *testing.T) {
 		post("replay", `{"strategies":[]}`, unprocessable, "invalid", "/strategies"),
 		post("replay", `{"strategies":["magic"]}`, unprocessable, "invalid", "/strategies/0"),
 		post("replay", `{"parameters":{"theta_max":[0,-1]}}`, unprocessable, "invalid", "/parameters/theta_max/1"),
-		post("replay", `{"parameters":{"objective":"min_imbalance"}}`, unprocessable, "invalid", "/parameters/objective"),
+		post("replay", `{"strategies":["mixed"],"parameters":{"objective":"min_imbalance"}}`, unprocessable, "invalid", "/parameters/objective"),
 		post("replay", `{"strategies":["mixed","llfd"],"propose":true}`, unprocessable, "invalid", "/propose"),
 		get(plan+"/transitions?page_size=1", unprocessable, "invalid", "?page_size"),
 		get(plan+"/transitions", http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),

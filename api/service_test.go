@@ -28,7 +28,7 @@ func TestService(t *testing.T) {
 	}
 	metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)
 	for _, line := range []string{
-		`plannerd_plan_duration_seconds_count{strategy="mixed"} 1`,
+		`plannerd_plan_duration_seconds_count{strategy="optimal"} 1`,
 		`plannerd_theta{operator="clicks",when="before"}`,
 		`plannerd_theta{operator="clicks",when="after"}`,
 		`plannerd_committed_state_total{operator="clicks"}`,

@@ -88,7 +88,7 @@ func TestEffort(t *testing.T) {
 		want(http.StatusCreated)
 	e.do("PUT", "/v1/operators/plain", `{"instances":2,"strategy":"optimal"}`).want(http.StatusCreated)
 	const rows = `"keys":[{"key":"a","cost":5},{"key":"b","cost":3},{"key":"c","cost":2}]`
-	for operator, effort := range map[string]string{"clicks": `"effort":"thorough"`, "plain": `"effort":"normal"`} {
+	for operator, effort := range map[string]string{"clicks": `"effort":"thorough"`, "plain": `"effort":"fast"`} {
 		for _, a := range []*answer{
 			e.do("GET", "/v1/operators/"+operator, ""),
 			e.do("POST", "/v1/operators/"+operator+"/plans", `{"interval":1,`+rows+`}`),

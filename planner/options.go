@@ -12,7 +12,10 @@ const (
 	// the zero value of Options.ThetaMax is 0.
 	DefaultThetaMax = 0.08
 	// DefaultStrategy is what they plan with.
-	DefaultStrategy = Mixed
+	DefaultStrategy = Optimal
+	// DefaultEffort is with what effort: the zero value of Options.Effort can take many
+	// seconds where no plan of a million keys keeps within the table limit.
+	DefaultEffort = EffortFast
 )
 
 // Options are the parameters of all strategies. The tags are the names by which

@@ -125,7 +125,7 @@ func TestCompareCompact(t *testing.T) {
 	var d comparison
 	decode(t, succeed(t, "", append([]string{"compare", "--strategies", "lpt,mixed"}, args...)...), &d)
 	var alone streamDocument
-	decode(t, succeed(t, "", append([]string{"plan"}, args...)...), &alone)
+	decode(t, succeed(t, "", append([]string{"plan", "--strategy", "mixed"}, args...)...), &alone)
 	if alone.Summary.Compaction == nil || *alone.Summary.Compaction.Degree != 4 {
 		t.Fatalf("summary %+v", alone.Summary)
 	}

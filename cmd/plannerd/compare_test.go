@@ -46,7 +46,7 @@ func TestCompareForPrograms(t *testing.T) {
 	}
 	// What compare says of a strategy is what plan says of it.
 	var alone streamDocument
-	out := succeed(t, "", "plan", streamFile, "--instances", "4", "--output", "json")
+	out := succeed(t, "", "plan", streamFile, "--instances", "4", "--strategy", "mixed", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &alone); err != nil {
 		t.Fatal(err)
 	}

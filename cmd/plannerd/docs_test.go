@@ -335,7 +335,7 @@ func TestReadmeQuestion(t *testing.T) {
 		{"with, comma"}, {"plain"},
 	}
 	page.run()
-	if got := page.read("stdout"); !strings.HasPrefix(got, "mixed on 7 keys,") {
+	if got := page.read("stdout"); !strings.HasPrefix(got, "optimal on 7 keys,") {
 		t.Errorf("%s", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 type planCmd struct {
 	driveFlags
-	Strategy string        `default:"mixed" help:"Strategy: one of those above."`
+	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
 	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
 	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
@@ -61,8 +61,8 @@ Examples:
     plannerd generate --keys 10000 | plannerd plan - --instances 15
     plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv \
         --entry-grace 0
-    plannerd plan stats.csv --strategy optimal --certificate tight --timeout 10s
-    plannerd plan stats.csv --strategy optimal --objective min_imbalance --migration-limit 5%
+    plannerd plan stats.csv --effort thorough --certificate tight --timeout 10s
+    plannerd plan stats.csv --objective min_imbalance --migration-limit 5%
     plannerd plan stats.csv --instances 16 --compact 8
     plannerd compact stats.csv --instances 16 --output json | plannerd plan - --instances 16
     plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`

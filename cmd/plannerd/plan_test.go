@@ -43,7 +43,7 @@ func TestPlanTables(t *testing.T) {
 		"plan_infeasible.txt": {intervalFile, "--instances", "3", "--base-instances", "4", "--table-limit", "0",
 			"--theta-max", "0"},
 		"plan_uncertified.txt": {intervalFile, "--instances", "4", "--certificate", "off"},
-		"plan_stream.txt":      {streamFile, "--instances", "4", "--table-limit", "3"},
+		"plan_stream.txt":      {streamFile, "--instances", "4", "--strategy", "mixed", "--table-limit", "3"},
 		"plan_stream_one.txt":  {intervalFile, "--instances", "4", "--stream"},
 		"plan_stream_kafka.txt": {streamFile, "--instances", "3", "--hash", "kafka", "--partitions", "12",
 			"--strategy", "minmig"},
@@ -71,7 +71,7 @@ func TestPlanForPrograms(t *testing.T) {
 	if err := decoder.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Strategy != "mixed" || d.Parameters.ThetaMax != planner.DefaultThetaMax ||
+	if d.Strategy != "optimal" || d.Parameters.ThetaMax != planner.DefaultThetaMax ||
 		*d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
 		t.Errorf("head: %+v", d)
 	}

@@ -19,7 +19,7 @@ func TestTablesFit(t *testing.T) {
 		"compare_grid": "compare " + streamFile +
 			" --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
 		"curve":    "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
-		"stream":   "plan " + streamFile + " --instances 4 --table-limit 3 --compact 4",
+		"stream":   "plan " + streamFile + " --instances 4 --strategy mixed --table-limit 3 --compact 4",
 		"plan":     "plan " + intervalFile + " --instances 12 --all",
 		"schemes":  "analyze schemes " + intervalFile + " --instances 4",
 		"pkg":      "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",

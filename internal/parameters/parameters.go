@@ -126,7 +126,7 @@ var list = []Parameter{
 			"which " +
 			"takes longer and gives smaller gaps.",
 	}, {
-		Name: "effort", Label: "Effort", Type: Choice, Default: string(planner.EffortNormal),
+		Name: "effort", Label: "Effort", Type: Choice, Default: string(planner.DefaultEffort),
 		Choices: []Word{
 			{string(planner.EffortFast), "Fast", "On large inputs it takes about as long as sorting the keys."},
 			{string(planner.EffortNormal), "Normal", "Up to about ten times as long."},

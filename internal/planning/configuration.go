@@ -372,7 +372,7 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	if c.Scheme == SchemeTable {
-		c.Effort = cmp.Or(c.Effort, planner.EffortNormal)
+		c.Effort = cmp.Or(c.Effort, planner.DefaultEffort)
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{

@@ -6,11 +6,11 @@ import (
 	"plannerd/planner"
 )
 
-// A configuration that was stored before there were efforts has the normal one, where its
-// scheme knows it.
+// A configuration that was stored before there were efforts has the default one, which is
+// what optimal did then, where its scheme knows it.
 func TestStoredWithoutEffort(t *testing.T) {
 	for text, want := range map[string]planner.Effort{
-		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal"}`:                     planner.EffortNormal,
+		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal"}`:                     planner.EffortFast,
 		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal","effort":"thorough"}`: planner.EffortThorough,
 		`{"instances":[{"id":0,"capacity":1}],"scheme":"ranges"}`:                        "",
 	} {

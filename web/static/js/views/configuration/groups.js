@@ -28,7 +28,7 @@ import { schemeWords } from '../operator/page.js'
 /** What the contract gives to what is left out. Other defaults follow from other settings, and are told in place. */
 const defaults = /** @type {Record<string, unknown>} */ ({
   scheme: 'table',
-  strategy: 'mixed',
+  strategy: 'optimal',
   'hash.function': 'ring',
   'hash.tokens_per_instance': 128,
   'hash.max_parallelism': 128,
