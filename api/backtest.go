@@ -2,15 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
-	"plannerd/planner"
 	"plannerd/planner/policy"
 )
 
@@ -51,26 +48,9 @@ func (s analysesOf) backtest(w http.ResponseWriter, c *call) error {
 func checkPolicies(policies []policy.Policy) error {
 	bad := httpkit.Invalid()
 	for i, p := range policies {
-		var input *planner.InputError
-		if errors.As(p.Validate(), &input) {
-			bad.At("/policies/"+strconv.Itoa(i)+"/"+memberPath(input.Field), input.Detail)
+		if input := parameters.InputError(p.Validate()); input != nil {
+			bad.At("/policies/"+strconv.Itoa(i)+"/"+input.Field, input.Detail)
 		}
 	}
 	return bad.OrNil()
-}
-
-// memberPath is the path of members that fields of Go such as Trigger.Theta are in JSON.
-func memberPath(fields string) string {
-	var out strings.Builder
-	for i, r := range fields {
-		switch {
-		case r == '.':
-			out.WriteByte('/')
-			continue
-		case unicode.IsUpper(r) && i > 0 && fields[i-1] != '.':
-			out.WriteByte('_')
-		}
-		out.WriteRune(unicode.ToLower(r))
-	}
-	return out.String()
 }

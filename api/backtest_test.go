@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"plannerd/api/wire"
 )
 
@@ -107,6 +109,25 @@ func TestBacktestAsAsked(t *testing.T) {
 	}
 }
 
+// A θ_max of any size that the contract allows is answered for, and the policies may come
+// back as they were answered.
+func TestBacktestToleranceOfAnySize(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"hash":{"function":"modulo"}}`)
+	e.drifting("clicks", 3)
+	for _, thetaMax := range []string{"1e300", "1e-10", "0"} {
+		r := e.backtested("clicks", `{"theta_max":`+thetaMax+`}`)
+		if target := *r.Results[0].Policy.TargetTheta; (target == 0) != (thetaMax == "0") {
+			t.Errorf("θ_max %s, target %v", thetaMax, target)
+		}
+		policies, err := json.Marshal(r.Results[0].Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.backtested("clicks", `{"theta_max":`+thetaMax+`,"policies":[`+string(policies)+`]}`)
+	}
+}
+
 // The newest intervals count, up to the first one whose statistics are not kept.
 func TestBacktestOfWhatIsKept(t *testing.T) {
 	e := newEnv(t)
@@ -148,6 +169,8 @@ func TestBacktestRefusals(t *testing.T) {
 		`{"policies":[{"forecast":{"method":"magic"}}]}`:                                          "/policies/0/forecast/method",
 		`{"policies":[{"target_theta":0.1}]}`:                                                     "/policies/0/forecast",
 		`{"theta":0.1}`:                                                                           "/theta",
+		`{"policies":[{"forecast":{"method":"last"},"minimum_benefit":1e300}]}`:                   "/policies/0/minimum_benefit",
+		`{"policies":[{"forecast":{"method":"last"},"trigger":{"theta":1e300}}]}`:                 "/policies/0/trigger/theta",
 	} {
 		e.do("POST", target, body).fails(http.StatusUnprocessableEntity, "invalid", at)
 	}

@@ -13,8 +13,12 @@ import (
 
 // write prints the results for people.
 func (c *backtestCmd) write(w *page, r *backtest.Report) {
-	fmt.Fprintf(w, "%s, %s, θ_max %s, judged on the last %d\n\n", plural(r.Intervals, "interval"),
-		plural(len(c.Instances), "instance"), exact(r.ThetaMax), r.Baseline.Judged.Intervals)
+	chosen := ""
+	if n := r.Baseline.Tuning.Intervals; n > 0 {
+		chosen = fmt.Sprintf("chosen by %d, ", n)
+	}
+	fmt.Fprintf(w, "%s, %s, θ_max %s, %sjudged on the last %d\n\n", plural(r.Intervals, "interval"),
+		plural(len(c.Instances), "instance"), exact(r.ThetaMax), chosen, r.Baseline.Judged.Intervals)
 	columns := []column{text(""), naming(text("forecast")), naming(number("target")), number("above θ_max"),
 		number("median θ"), number("p95"), number("mean excess"), number("moved"), number("bound"), number("found"),
 		number("returned"), number("plans"),

@@ -135,6 +135,14 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
+	for _, state := range [][]float64{nil, {7}} { // shares of it are in it already
+		shared := of(state, "a", 1)
+		shared.Shares = []planner.Share{{Row: 0, Instance: 0, State: 3}, {Row: 0, Instance: 1, State: 4}}
+		h := NewHistory(2)
+		if err := h.Add(0, shared); err != nil || h.intervals[0].state != append(state, 1)[0] {
+			t.Errorf("of state %v there is %v: %v", state, h.intervals[0].state, err)
+		}
+	}
 	var input *planner.InputError
 	counted := of(nil, "a", 1)
 	counted.Count = []int64{2}
@@ -269,7 +277,7 @@ func TestSearch(t *testing.T) {
 	}
 	a, b := search(calm), search(wild)
 	if *a.Recommended != *b.Recommended || a.Reason == b.Reason || a.Floor == nil ||
-		!strings.Contains(a.Reason, "median θ") {
+		!strings.Contains(a.Reason, "median θ") || !strings.Contains(a.Reason, "as few as 9 intervals") {
 		t.Errorf("recommended %d and %d: %s", *a.Recommended, *b.Recommended, a.Reason)
 	}
 	best := a.Results[*a.Recommended]

@@ -15,6 +15,8 @@ const (
 	Warmup = 3
 	// LeastIntervals is how many a history must have before a policy is chosen by it.
 	LeastIntervals = 12
+	// fewIntervals: chosen by less, a policy may owe that to chance.
+	fewIntervals = 10
 )
 
 // Baseline is how the paper plans: with strategy mixed on the last interval, to θ_max.
@@ -37,8 +39,8 @@ func Candidates(policies []policy.Policy) []Candidate {
 // nothing in practice count for little.
 func Cost(f, baseline Figures) float64 {
 	beside := func(x, base, nothing float64) float64 { return (x + nothing) / (base + nothing) }
-	return beside(f.Excess, baseline.Excess, 0.002) + 0.5*beside(f.Median, baseline.Median, 0.005) +
-		0.25*beside(f.P95, baseline.P95, 0.005) + beside(f.Moved, baseline.Moved, 0.001)
+	return beside(f.Excess, baseline.Excess, 0.002) + float64(0.5*beside(f.Median, baseline.Median, 0.005)) +
+		float64(0.25*beside(f.P95, baseline.P95, 0.005)) + beside(f.Moved, baseline.Moved, 0.001)
 }
 
 // Result is what became of a candidate.
@@ -138,10 +140,14 @@ func markFront(results []Result) {
 
 // reason says in words why a policy was chosen, and what it came to where it was not.
 func reason(r, baseline *Result) string {
-	return fmt.Sprintf("it cost the least over the %d intervals of the first half, by what θ exceeded θ_max and by "+
+	over := fmt.Sprintf("the %d intervals of the first half", r.Tuning.Intervals)
+	if r.Tuning.Intervals < fewIntervals {
+		over = fmt.Sprintf("the first half, as few as %d intervals", r.Tuning.Intervals)
+	}
+	return fmt.Sprintf("it cost the least over %s, by what θ exceeded θ_max and by "+
 		"what moved; over the other %d it had a median θ of %s and a p95 of %s, and moved %s of all state, "+
 		"where mixed on the last interval had %s and %s, and moved %s",
-		r.Tuning.Intervals, r.Judged.Intervals, percent(r.Judged.Median), percent(r.Judged.P95), percent(r.Judged.Moved),
+		over, r.Judged.Intervals, percent(r.Judged.Median), percent(r.Judged.P95), percent(r.Judged.Moved),
 		percent(baseline.Judged.Median), percent(baseline.Judged.P95), percent(baseline.Judged.Moved))
 }
 

@@ -66,10 +66,7 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 	// Under other tables other keys are on the instances that told too little.
 	out.Partial = stats.Partial || len(stats.PartialOn) > 0 || len(stats.Frozen) > 0
 	out.PartialOn, out.Frozen = nil, nil
-	out.Shares, out.State = nil, slices.Clone(stats.State)
-	for _, share := range stats.Shares {
-		out.State[share.Row] += share.State
-	}
+	out.Shares = nil // the state of a key is their sum already
 	reported := out.State != nil
 	if !reported {
 		out.State = make([]float64, stats.Len())
@@ -142,7 +139,7 @@ func (h *History) addAbsent(out *planner.Statistics, named []bool, now int, repo
 			continue
 		}
 		if !own {
-			out.Keys, out.Cost, own = out.Keys.Clone(), slices.Clone(out.Cost), true
+			out.Keys, out.Cost, out.State, own = out.Keys.Clone(), slices.Clone(out.Cost), slices.Clone(out.State), true
 			out.Instance, out.HashInstance = slices.Clone(out.Instance), slices.Clone(out.HashInstance)
 		}
 		out.Keys.Append(k.key)

@@ -263,6 +263,26 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+func TestQuantile(t *testing.T) {
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.5, 0.5: 2, 0.75: 3, 1: 4} {
+		if got := Quantile([]float64{1, 2, 4}, q); got != want {
+			t.Errorf("%v: %v, want %v", q, got, want)
+		}
+	}
+	if Quantile([]float64{3}, 0.95) != 3 {
+		t.Error("of one value another is the p95")
+	}
+}
+
+// What rounding adds breaks no θ_max.
+func TestAbove(t *testing.T) {
+	for theta, want := range map[float64]bool{0.08: false, 0.08 * (1 + 1e-13): false, 0.0801: true, 0: false} {
+		if Above(theta, 0.08) != want {
+			t.Errorf("%v is above 0.08: %v, want %v", theta, !want, want)
+		}
+	}
+}
+
 // What returns within some plans to an instance that it left has moved for nothing. One
 // interval alone realises nothing, and is judged by its plan.
 func TestReturned(t *testing.T) {

@@ -46,12 +46,12 @@ func RealisedOf(thetaMax float64, effects []Effect, from, to int) Realised {
 	n := float64(f.Intervals)
 	for _, e := range effects[from:to] {
 		thetas = append(thetas, e.Theta)
-		if e.Theta > thetaMax+exact.Tolerance*(1+thetaMax) {
+		if Above(e.Theta, thetaMax) {
 			f.Above += 1 / n
 			f.Excess += (e.Theta - thetaMax) / n
 		}
 	}
-	f.Median, f.P95 = SpreadOf(thetas).Median, quantile(slices.Sorted(slices.Values(thetas)), 0.95)
+	f.Median, f.P95 = SpreadOf(thetas).Median, Quantile(slices.Sorted(slices.Values(thetas)), 0.95)
 	for _, e := range effects[max(0, from-1) : to-1] {
 		f.Moved += e.Moved
 		f.Returned += e.Returned
@@ -63,14 +63,18 @@ func RealisedOf(thetaMax float64, effects []Effect, from, to int) Realised {
 	return f
 }
 
-// quantile interpolates between sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
+// Above reports whether a realised θ broke θ_max by more than rounding does.
+func Above(theta, thetaMax float64) bool {
+	return theta > thetaMax+float64(exact.Tolerance*(1+thetaMax))
+}
+
+// Quantile interpolates between sorted values, of which there is one at least. q is from
+// 0 to 1.
+func Quantile(sorted []float64, q float64) float64 {
+	at := float64(q * float64(len(sorted)-1))
 	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	next := min(i+1, len(sorted)-1)
+	return sorted[i] + float64((at-float64(i))*(sorted[next]-sorted[i]))
 }
 
 // Departures remember where keys moved from, and when. The zero value is empty.

@@ -3,7 +3,7 @@ package planning
 import (
 	"slices"
 
-	"plannerd/internal/exact"
+	"plannerd/internal/drive"
 	"plannerd/store"
 )
 
@@ -47,7 +47,7 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 			continue // the last plan of an interval speaks for it
 		}
 		thetas = append(thetas, p.ThetaBefore)
-		if p.ThetaBefore > thetaMax+exact.Tolerance*(1+thetaMax) {
+		if drive.Above(p.ThetaBefore, thetaMax) {
 			above++
 		}
 		if tookEffect(p.Status) && i+1 < len(plans) {
@@ -80,13 +80,5 @@ func spreadOf(values []float64) *ThetaSpread {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return &ThetaSpread{quantile(sorted, 0.5), quantile(sorted, 0.95), values[len(values)-1]}
-}
-
-// quantile interpolates between sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	next := min(i+1, len(sorted)-1)
-	return sorted[i] + (at-float64(i))*(sorted[next]-sorted[i])
+	return &ThetaSpread{drive.Quantile(sorted, 0.5), drive.Quantile(sorted, 0.95), values[len(values)-1]}
 }

@@ -47,9 +47,6 @@ func NewHistory(c planner.Configuration) *History {
 // Len is the number of intervals.
 func (h *History) Len() int { return len(h.intervals) }
 
-// Keys is the number of keys that the intervals name.
-func (h *History) Keys() int { return h.keys.Len() }
-
 // Add appends an interval. Its state is what a plan made of it would move: a key that it
 // does not name has neither cost nor state, one that has state alone has a row of its own.
 // An error is a [planner.InputError]; the interval is then not in the history. Rows that

@@ -1,8 +1,9 @@
 package policy
 
 import (
-	"math"
+	"strconv"
 
+	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
 
@@ -53,6 +54,15 @@ func Default(thetaMax float64) Policy {
 // of is the policy of a forecast and a target.
 func of(f forecast.Config, target float64) Policy {
 	probability := likely
-	target = math.Round(target*1e9) / 1e9 // a person reads it
+	target = readable(min(target, planner.MaxAmount))
 	return Policy{Forecast: f, TargetTheta: &target, Trigger: Trigger{Probability: &probability}}
+}
+
+// readable rounds to as many digits as a person reads.
+func readable(x float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64)
+	if err != nil {
+		return x // impossible: the text is a number
+	}
+	return rounded
 }

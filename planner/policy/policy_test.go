@@ -139,3 +139,19 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// Targets are parts of θ_max that a person reads, of a tolerance of any size, and such
+// policies are valid.
+func TestGrid(t *testing.T) {
+	grid := policy.Grid{Forecasts: []forecast.Config{{Method: forecast.Last}}, Targets: []float64{0.6, 0.3}}
+	for thetaMax, want := range map[float64][2]float64{
+		0: {0, 0}, 0.1: {0.06, 0.03}, 0.7: {0.42, 0.21}, 1e-10: {6e-11, 3e-11}, 5e200: {3e200, 1.5e200},
+		1e300: {planner.MaxAmount, planner.MaxAmount},
+	} {
+		for i, p := range grid.Policies(thetaMax) {
+			if err := p.Validate(); err != nil || *p.TargetTheta != want[i] {
+				t.Errorf("θ_max %v: target %v, want %v: %v", thetaMax, *p.TargetTheta, want[i], err)
+			}
+		}
+	}
+}

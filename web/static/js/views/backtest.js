@@ -103,7 +103,7 @@ function Answer({ run, report, by, direction }) {
 /** @param {{ report: Report }} props */
 function Recommendation({ report }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
-  return html`<${Card} title="Recommendation" class="analyses-recommended">
+  return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
     <p>${report.reason.replace(/^./, (first) => first.toUpperCase())}.</p>
     ${chosen && html`<p>${hindsightWords(chosen)}</p>`}
