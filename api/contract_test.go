@@ -256,6 +256,7 @@ func TestStoreFailures(t *testing.T) {
 		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
 		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
+		{"Input", "GET", "/v1/operators/clicks/advice", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},
 		{"AbortPlan", "POST", "/v1/plans/" + p.Id + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},

@@ -257,11 +257,15 @@ func TestStoredInput(t *testing.T) {
 	ample := newEnv(t)
 	ample.operator("clicks", `{"instances":2}`)
 	ample.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated)
+	ample.do("POST", "/v1/operators/clicks/plans?interval=2", rows.String(), csv).want(http.StatusCreated)
 	ample.do("POST", pkg, request).want(http.StatusOK)
 	e := newEnv(t, little, func(c *api.Config) { c.Store = ample.store })
 	release := e.hold()
 	e.do("POST", pkg, request).fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	release()
+	ample.do("GET", "/v1/operators/clicks/advice", "").want(http.StatusOK)
+	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
 }
 
 // TestAllBodies: every operation that takes many rows, or any body, may be refused

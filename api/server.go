@@ -160,6 +160,7 @@ func routes(s *shared) []route {
 		{"POST", "/v1/operators/{operator}/plans", plans.create},
 		{"GET", "/v1/operators/{operator}/plans", plans.list},
 		{"POST", "/v1/operators/{operator}/backtest", analysesOf.backtest},
+		{"GET", "/v1/operators/{operator}/advice", operators.advice},
 		{"GET", "/v1/operators/{operator}/intervals/{interval}/reports", reports.list},
 		{"PUT", "/v1/operators/{operator}/intervals/{interval}/reports/{instance}", reports.put},
 		{"GET", "/v1/operators/{operator}/routing-table", tables.get},

@@ -995,6 +995,57 @@ type AckRequest struct {
 // Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 type Actor = string
 
+// Advice What to expect of the interval that comes.
+type Advice struct {
+	// Advice In words, what follows, with its numbers.
+	Advice string `json:"advice"`
+
+	// Epoch Of `interval`.
+	Epoch int64 `json:"epoch"`
+
+	// Expected θ of the next interval under the committed table, if nothing moves. Null while too little is known.
+	Expected *ExpectedTheta `json:"expected"`
+
+	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ.
+	HotTheta float64 `json:"hot_theta"`
+
+	// Instances The instances of the newest configuration.
+	Instances int `json:"instances"`
+
+	// Interval The newest interval whose statistics are stored.
+	Interval int64 `json:"interval"`
+
+	// Intervals Of how many intervals with any cost the forecast is made.
+	Intervals int `json:"intervals"`
+
+	// LeastInstances The least number of instances of one capacity that carry the cost of the last interval: the busiest has `instance_load` at most in 95 % of the intervals if plans keep θ_max as far as it can be kept. Null without `instance_load`, while too little is known, and where no number does, as one key costs too much.
+	LeastInstances *int `json:"least_instances"`
+
+	// LongerIntervals How many times as long intervals would have to be for θ_max to be kept on the instances that there are, if costs come independently of each other; 1 where it is. Null while too little is known, where θ_max is 0, and where the heaviest key alone breaks it.
+	LongerIntervals *LongerIntervals `json:"longer_intervals"`
+
+	// MostInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key. Null while too little is known.
+	MostInstances *AdviceInstances `json:"most_instances"`
+
+	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
+	NoiseFloor *NoiseFloor `json:"noise_floor"`
+	Operator   string      `json:"operator"`
+
+	// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
+	Realised Realised `json:"realised"`
+	ThetaMax float64  `json:"theta_max"`
+}
+
+// AdviceInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key. Null while too little is known.
+type AdviceInstances struct {
+	// Median In half of the intervals.
+	Median int `json:"median"`
+
+	// P95 In 95 % of them.
+	P95 int `json:"p95"`
+}
+
 // AnswerKeyEncoding Present when the keys of this answer are base64.
 type AnswerKeyEncoding string
 
@@ -1376,6 +1427,20 @@ type Epoch = int64
 // ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
 type ExecutorEpoch = int64
 
+// ExpectedTheta θ of the next interval under the committed table, if nothing moves. Null while too little is known.
+type ExpectedTheta struct {
+	// Excess The mean of what θ is above θ_max.
+	Excess float64 `json:"excess"`
+
+	// Expected Of the expected loads, if they came exactly so.
+	Expected float64 `json:"expected"`
+	Median   float64 `json:"median"`
+	P95      float64 `json:"p95"`
+
+	// Probability That θ_max is broken.
+	Probability float64 `json:"probability"`
+}
+
 // FieldError What is wrong with one field or parameter.
 type FieldError struct {
 	Detail string `json:"detail"`
@@ -1611,6 +1676,15 @@ type Load struct {
 
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
 type Loads = []Load
+
+// LongerIntervals How many times as long intervals would have to be for θ_max to be kept on the instances that there are, if costs come independently of each other; 1 where it is. Null while too little is known, where θ_max is 0, and where the heaviest key alone breaks it.
+type LongerIntervals struct {
+	// Median In half of the intervals.
+	Median float64 `json:"median"`
+
+	// P95 In 95 % of them.
+	P95 float64 `json:"p95"`
+}
 
 // MaxMigration What a plan may move without approval, exactly one of the three; null is no such limit. What has to move counts, such as keys of removed instances. With objective `min_imbalance` and a `migration_limit` of the same
 // kind plans are made under the smaller of both.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -110,17 +111,25 @@ type stored struct {
 	*Statistics
 }
 
+// needKeys refuses statistics that name no keys.
+func (x stored) needKeys() error {
+	if x.Records == nil {
+		return nil
+	}
+	return refuse(KeysNotKnown, fmt.Sprintf(
+		"The statistics of interval %d are in compact form, which names no keys.", x.Plan.Interval))
+}
+
 // history reads the stored intervals, oldest first. It returns the plan of the first one, too.
 func (s *Service) history(ctx context.Context, operator string, in Backtest) (*backtest.History, string, error) {
-	intervals, err := s.storedIntervals(ctx, operator, in)
+	intervals, err := s.storedIntervals(ctx, operator, in, math.MaxInt)
 	if err != nil {
 		return nil, "", err
 	}
 	h, most := backtest.NewHistory(backtest.DefaultWindow), 0
 	for _, x := range intervals {
-		if x.Records != nil {
-			return nil, "", refuse(KeysNotKnown, fmt.Sprintf(
-				"The statistics of interval %d are in compact form, which names no keys.", x.Plan.Interval))
+		if err := x.needKeys(); err != nil {
+			return nil, "", err
 		}
 		if err := h.Add(x.Plan.Interval, x.Statistics.Statistics); err != nil {
 			return nil, "", unfit(err)
@@ -132,8 +141,9 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 }
 
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
-// first. One that is not kept ends them: those before it are not followed by the next.
-func (s *Service) storedIntervals(ctx context.Context, operator string, in Backtest) ([]stored, error) {
+// first, so many at most. One that is not kept ends them: those before it are not followed
+// by the next.
+func (s *Service) storedIntervals(ctx context.Context, operator string, in Backtest, most int) ([]stored, error) {
 	var out []stored
 	filter := store.PlanFilter{Operator: operator, Limit: plansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
@@ -147,7 +157,7 @@ func (s *Service) storedIntervals(ctx context.Context, operator string, in Backt
 				n > 0 && out[n-1].Plan.Epoch == p.Epoch && out[n-1].Plan.Interval == p.Interval {
 				continue // a newer plan of the same interval is there
 			}
-			if more = in.From == nil || p.Interval >= *in.From; !more {
+			if more = len(out) < most && (in.From == nil || p.Interval >= *in.From); !more {
 				break
 			}
 			stats, err := s.inputOf(ctx, p, in.Memory)

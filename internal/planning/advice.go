@@ -1,0 +1,235 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"plannerd/internal/admission"
+	"plannerd/planner"
+	forecasts "plannerd/planner/forecast"
+	"plannerd/planner/policy"
+	"plannerd/store"
+)
+
+// AdviceRequest asks what to expect of the next interval of an operator.
+type AdviceRequest struct {
+	// InstanceLoad is the cost of an interval that an instance of capacity 1 can carry. 0:
+	// nobody says.
+	InstanceLoad float64
+	Memory       *admission.Lease
+}
+
+// Advice says how many instances hold θ_max in the interval that comes, in plain numbers.
+type Advice struct {
+	Operator string `json:"operator"`
+	// Epoch and Interval are of the newest interval whose statistics are stored; Intervals
+	// is of how many the forecast is made.
+	Epoch     int64   `json:"epoch"`
+	Interval  int64   `json:"interval"`
+	Intervals int     `json:"intervals"`
+	ThetaMax  float64 `json:"theta_max"`
+	Instances int     `json:"instances"`
+	// MostInstances keep θ_max where plans make the expected loads even. Nil: too little is
+	// known.
+	MostInstances *AdviceInstances `json:"most_instances"`
+	// LeastInstances carry the cost of the interval. Nil: nobody said what one carries, too
+	// little is known, or no number does.
+	LeastInstances *int `json:"least_instances"`
+	// LongerIntervals is how many times as long intervals would keep θ_max on the instances
+	// that there are. Nil: too little is known, or no length does.
+	LongerIntervals *forecasts.Floor `json:"longer_intervals"`
+	// Floor is that of the forecast, HotTheta what the heaviest key alone comes to.
+	Floor    *forecasts.Floor `json:"noise_floor"`
+	HotTheta float64          `json:"hot_theta"`
+	// Expected is of the next interval if nothing moves. Nil: too little is known.
+	Expected *forecasts.Prediction `json:"expected"`
+	Realised Realised              `json:"realised"`
+	Text     string                `json:"advice"`
+}
+
+// AdviceInstances are numbers of instances: with which θ_max is kept in half of the
+// intervals, and in 95 % of them.
+type AdviceInstances struct {
+	Median int `json:"median"`
+	P95    int `json:"p95"`
+}
+
+const (
+	mostInstances = 65536
+	// adviceIntervals is of how many intervals advice is made at most.
+	adviceIntervals = 40
+)
+
+// Advise tells how many instances an operator needs, and what it can hold.
+func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest) (*Advice, error) {
+	op, err := s.Operator(ctx, operator)
+	if err != nil {
+		return nil, err
+	}
+	if op.Configuration.Scheme != SchemeTable {
+		return nil, refuse(NoRoutingTable, "Advice is about routing tables.")
+	}
+	l, err := s.lookAhead(ctx, op, in.Memory)
+	if err != nil {
+		return nil, err
+	}
+	out := &Advice{
+		Operator: operator, Epoch: l.newest.Epoch, Interval: l.newest.Interval, Intervals: l.state.Intervals(),
+		ThetaMax: op.Configuration.ThetaMax, Instances: len(op.Configuration.Instances),
+	}
+	if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err != nil {
+		return nil, err
+	}
+	recent, err := s.Recent(ctx, []Operator{op})
+	if err != nil {
+		return nil, err
+	}
+	out.Realised = recent[0].Realised
+	out.count(l, in.InstanceLoad)
+	return out, nil
+}
+
+// outlook is what is known of the next interval of an operator.
+type outlook struct {
+	newest   store.Plan // of the last interval
+	state    *forecasts.State
+	forecast *forecasts.Forecast
+}
+
+// lookAhead forecasts from the newest stored intervals.
+func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.Lease) (*outlook, error) {
+	intervals, err := s.storedIntervals(ctx, op.Name, Backtest{Memory: memory}, adviceIntervals)
+	if err != nil {
+		return nil, err
+	}
+	out := &outlook{newest: intervals[len(intervals)-1].Plan}
+	out.state, err = forecasts.New(policy.Default(op.Configuration.ThetaMax).Forecast)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range intervals {
+		if err := x.needKeys(); err != nil {
+			return nil, err
+		}
+		if err := memory.Reserve(int64(x.Len()) * forecastRowBytes); err != nil {
+			return nil, err
+		}
+		if out.forecast, err = out.state.Observe(x.Statistics.Statistics); err != nil {
+			return nil, unfit(err)
+		}
+	}
+	return out, nil
+}
+
+// expected is what a forecast comes to under the committed table.
+func (s *Service) expected(ctx context.Context, op Operator, f *forecasts.Forecast, memory *admission.Lease) (
+	*forecasts.Prediction, error,
+) {
+	b, err := s.loadBase(ctx, op.Name, memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.Reserve(int64(f.Statistics.Len()) * planRowBytes); err != nil {
+		return nil, err
+	}
+	snapshot, err := planner.NewSnapshot(f.Statistics, b.newest.planner, planner.Base{
+		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, PinHomeless: true,
+		IgnoreInstances: !b.engineHolds(), Stop: b.stop,
+	})
+	if err != nil {
+		return nil, unfit(err)
+	}
+	return f.Predict(snapshot, snapshot.Current, op.Configuration.ThetaMax), nil
+}
+
+// count finds the numbers of instances.
+func (a *Advice) count(l *outlook, instanceLoad float64) {
+	cost, heaviest := l.costs()
+	hot := func(n int) float64 { return max(0, float64(heaviest*float64(n))-1) }
+	a.Floor, a.HotTheta = l.state.Floor(a.Instances), hot(a.Instances)
+	if l.state.Floor(2) == nil || cost == 0 {
+		a.Text = a.words(heaviest)
+		return
+	}
+	floor := func(n int) forecasts.Floor {
+		f := l.state.Floor(n)
+		if f == nil {
+			return forecasts.Floor{} // one instance has no θ
+		}
+		return forecasts.Floor{Median: max(hot(n), f.Median), P95: max(hot(n), f.P95)}
+	}
+	a.MostInstances = &AdviceInstances{
+		Median: sort.Search(mostInstances, func(i int) bool { return floor(i+1).Median > a.ThetaMax }),
+		P95:    sort.Search(mostInstances, func(i int) bool { return floor(i+1).P95 > a.ThetaMax }),
+	}
+	if instanceLoad > 0 {
+		carries := func(i int) bool {
+			n := i + 1
+			return cost/float64(n)*(1+max(a.ThetaMax, floor(n).P95)) <= instanceLoad
+		}
+		if i := sort.Search(mostInstances, carries); i < mostInstances {
+			a.LeastInstances = new(i + 1)
+		}
+	}
+	if now := a.Floor; now != nil && a.ThetaMax > 0 && a.HotTheta <= a.ThetaMax {
+		// Errors of independent messages fall with the root of their number.
+		longer := func(theta float64) float64 { return max(1, math.Pow(theta/a.ThetaMax, 2)) }
+		a.LongerIntervals = &forecasts.Floor{Median: longer(now.Median), P95: longer(now.P95)}
+	}
+	a.Text = a.words(heaviest)
+}
+
+// costs are the cost of the last interval, and the part of all that the heaviest key is
+// expected to have in the next one.
+func (l *outlook) costs() (cost, heaviest float64) {
+	all := func(s *planner.Statistics) (sum float64) {
+		for _, c := range s.Cost {
+			sum += c
+		}
+		for _, r := range s.Residual {
+			sum += r.Cost
+		}
+		return sum
+	}
+	if expected := l.forecast.Statistics; expected.Len() > 0 && all(expected) > 0 {
+		heaviest = slices.Max(expected.Cost) / all(expected)
+	}
+	return all(l.forecast.Observed), heaviest
+}
+
+// words say what follows.
+func (a *Advice) words(heaviest float64) string {
+	percent := func(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
+	median, p95 := a.orLonger(func(f *forecasts.Floor) float64 { return f.Median }),
+		a.orLonger(func(f *forecasts.Floor) float64 { return f.P95 })
+	switch m := a.MostInstances; {
+	case m == nil:
+		return fmt.Sprintf("Too little is known: a forecast needs %d intervals with costs, and %d are stored.",
+			forecasts.LeastInnovations+1, a.Intervals)
+	case a.HotTheta > a.ThetaMax:
+		return fmt.Sprintf("One key has %s of all cost, which alone is %s above a fair share: no plan and no length of "+
+			"intervals keeps θ_max of %s. At most %d instances do.",
+			percent(heaviest), percent(a.HotTheta), percent(a.ThetaMax), m.Median)
+	case a.Floor != nil && a.Floor.Median > a.ThetaMax:
+		return fmt.Sprintf("θ_max of %s is below the noise floor: a median θ of %s would remain if all expected loads were "+
+			"even. Moving keys cannot keep it; at most %d instances%s would in half of the intervals.",
+			percent(a.ThetaMax), percent(a.Floor.Median), m.Median, median)
+	case a.Floor != nil && a.Floor.P95 > a.ThetaMax:
+		return fmt.Sprintf("θ_max of %s will be broken now and then, whatever moves: the noise floor has a p95 of %s. "+
+			"At most %d instances%s would keep it in 95 %% of the intervals.",
+			percent(a.ThetaMax), percent(a.Floor.P95), m.P95, p95)
+	}
+	return fmt.Sprintf("θ_max of %s can be kept in 95 %% of the intervals, with up to %d instances.",
+		percent(a.ThetaMax), a.MostInstances.P95)
+}
+
+// orLonger names the length of intervals that would do as well.
+func (a *Advice) orLonger(of func(*forecasts.Floor) float64) string {
+	if a.LongerIntervals == nil {
+		return ""
+	}
+	return fmt.Sprintf(", or intervals %.3g times as long,", of(a.LongerIntervals))
+}
