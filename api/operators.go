@@ -237,7 +237,7 @@ func (s operators) includeRecent(c *call, ops []planning.Operator, bodies []json
 			Realised planning.Realised `json:"realised"`
 		}{make([]float64, len(r.Brief)), make([]jsontext.Value, len(r.Plans)), r.Realised}
 		for j, p := range r.Brief {
-			out.Thetas[j] = p.ThetaBefore
+			out.Thetas[j] = p.ThetaRealised
 		}
 		for j, p := range r.Plans {
 			if out.Plans[j], err = planBody(p, keyCoder{}); err != nil {

@@ -193,6 +193,7 @@ type Figures struct {
 	TableWithinLimit  bool
 	ThetaBefore       float64
 	ThetaAfter        float64
+	ThetaRealised     *float64 // of the loads that came; nil: it is ThetaBefore
 	UnderloadBefore   float64
 	UnderloadAfter    float64
 	SkewnessBefore    float64
@@ -208,6 +209,7 @@ type Figures struct {
 	Certificate       []byte // JSON; nil: none
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
 	Pending           []byte // JSON: which plan was in the way, and how it would do; nil: none was
+	Forecast          []byte // JSON: the policy of the plan, and what it expects of the next interval; nil: it has none
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
@@ -230,6 +232,9 @@ type NewPlan struct {
 	Migrations, Input []byte
 	// Absences tell how long the keys of table entries have been absent. Opaque, too.
 	Absences []byte
+	// ForecastState is what a forecast remembers of the intervals so far. Opaque, too; it
+	// is kept as long as inputs are, whether or not the plan has one. Nil: none.
+	ForecastState []byte
 	// Evaluated is how another plan does under the statistics of this one; nil: it is not
 	// known, or there is none. Of a plan that has come to its end it is forgotten.
 	Evaluated *Evaluation
@@ -303,11 +308,11 @@ type Retention struct {
 // BriefPlan is what a plan tells of how its operator went; see [Plan] and [Figures]. It may
 // be proposed or approved and have expired.
 type BriefPlan struct {
-	Epoch, Interval         int64
-	Status                  Status
-	ThetaBefore, ThetaAfter float64
-	MigrationKeys           int64
-	MigrationFraction       float64
+	Epoch, Interval           int64
+	Status                    Status
+	ThetaRealised, ThetaAfter float64 // ThetaRealised is set always
+	MigrationKeys             int64
+	MigrationFraction         float64
 }
 
 // Recent is how an operator went lately.
@@ -451,6 +456,9 @@ type Store interface {
 	// Absences returns the plan's absences as they were given; nil if it was given none.
 	// ErrNotFound, ErrPurged.
 	Absences(ctx context.Context, plan string) ([]byte, error)
+	// ForecastState returns that of the plan as it was given; nil if it was given none, or
+	// it is too old. ErrNotFound, ErrPurged.
+	ForecastState(ctx context.Context, plan string) ([]byte, error)
 	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
 	Transitions(ctx context.Context, plan string) ([]Transition, error)
 

@@ -7,8 +7,8 @@ import (
 	"plannerd/store"
 )
 
-// Realised tells how intervals went under the tables that were in effect. θ of an interval
-// is that before the plan made of its statistics, whatever became of the plan.
+// Realised tells how intervals went under the tables that were in effect, whatever became
+// of the plans that were made of their statistics.
 type Realised struct {
 	// Intervals is their number.
 	Intervals int `json:"intervals"`
@@ -46,8 +46,8 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 		if i+1 < len(plans) && plans[i+1].Epoch == p.Epoch && plans[i+1].Interval == p.Interval {
 			continue // the last plan of an interval speaks for it
 		}
-		thetas = append(thetas, p.ThetaBefore)
-		if drive.Above(p.ThetaBefore, thetaMax) {
+		thetas = append(thetas, p.ThetaRealised)
+		if drive.Above(p.ThetaRealised, thetaMax) {
 			above++
 		}
 		if tookEffect(p.Status) && i+1 < len(plans) {

@@ -12,7 +12,7 @@ import (
 // move state, and only what was in effect was planned for the next interval.
 func TestRealised(t *testing.T) {
 	plan := func(interval int64, status store.Status, before, after float64, keys int64) store.BriefPlan {
-		return store.BriefPlan{Interval: interval, Status: status, ThetaBefore: before, ThetaAfter: after,
+		return store.BriefPlan{Interval: interval, Status: status, ThetaRealised: before, ThetaAfter: after,
 			MigrationKeys: keys, MigrationFraction: 0.25 * float64(keys)}
 	}
 	engine := plan(5, store.StatusApproved, 0.1, 0.07, 1) // of a new engine, its first interval

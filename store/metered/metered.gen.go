@@ -162,6 +162,12 @@ func (s *Store) Absences(ctx context.Context, plan string) (r0 []byte, err error
 	return s.next.Absences(ctx, plan)
 }
 
+// ForecastState implements store.Store.
+func (s *Store) ForecastState(ctx context.Context, plan string) (r0 []byte, err error) {
+	defer s.timed(ctx, "forecast_state")(&err)
+	return s.next.ForecastState(ctx, plan)
+}
+
 // Transitions implements store.Store.
 func (s *Store) Transitions(ctx context.Context, plan string) (r0 []store.Transition, err error) {
 	defer s.timed(ctx, "transitions")(&err)

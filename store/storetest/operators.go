@@ -92,6 +92,14 @@ func operatorsAreListed(t *testing.T, f *fixture) {
 	same(t, "operators in a list", []store.Operator{f.operator(t, "a "), f.operator(t, "a-b")}, page)
 }
 
+// realised is the θ of the loads that came.
+func realised(p store.Plan) float64 {
+	if p.ThetaRealised != nil {
+		return *p.ThetaRealised
+	}
+	return p.ThetaBefore
+}
+
 func recentPlans(t *testing.T, f *fixture) {
 	for _, name := range []string{"b", "a", "none"} {
 		f.put(t, name, `{}`)
@@ -99,7 +107,7 @@ func recentPlans(t *testing.T, f *fixture) {
 	brief := func(plans ...store.Plan) (out []store.BriefPlan) {
 		for _, p := range plans {
 			out = append(out, store.BriefPlan{
-				Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, ThetaBefore: p.ThetaBefore, ThetaAfter: p.ThetaAfter,
+				Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, ThetaRealised: realised(p), ThetaAfter: p.ThetaAfter,
 				MigrationKeys: p.MigrationKeys, MigrationFraction: p.MigrationFraction,
 			})
 		}
@@ -107,7 +115,11 @@ func recentPlans(t *testing.T, f *fixture) {
 	}
 	var plans []store.Plan
 	for i := range int64(3) {
-		plans = append(plans, f.create(t, f.plan(t, "a", i, store.StatusNoAction)))
+		p := f.plan(t, "a", i, store.StatusNoAction)
+		if i == 1 {
+			p.ThetaRealised = nil
+		}
+		plans = append(plans, f.create(t, p))
 	}
 	plans = append(plans, f.commit(t, "a", set("k", 1)))
 	later := f.plan(t, "a", 1, store.StatusNoAction)
@@ -211,6 +223,7 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the changes"] = f.Changes(ctx, id)
 	_, failures["the migrations"] = f.Migrations(ctx, id)
 	_, failures["the absences"] = f.Absences(ctx, id)
+	_, failures["the state of a forecast"] = f.ForecastState(ctx, id)
 	_, failures["the input"] = f.Input(ctx, id)
 	_, failures["the transitions"] = f.Transitions(ctx, id)
 	_, failures["the resolution"] = f.ResolvePlan(ctx, id, store.Resolution{}, f.by("x"))

@@ -62,6 +62,9 @@ func inputsAreKept(t *testing.T, f *fixture) {
 	f.create(t, without)
 	plans := f.keeping(t, store.Retention{Inputs: 3}, 8)
 	for i, p := range plans {
+		if state := must(f.ForecastState(t.Context(), p.ID))(t); (state != nil) != (i >= 5) {
+			t.Errorf("forecast %d of 8: %q", i, state)
+		}
 		input, err := f.Input(t.Context(), p.ID)
 		if i < 5 {
 			fails(t, fmt.Sprintf("input %d of 8", i), err, store.ErrPurged)
@@ -72,6 +75,9 @@ func inputsAreKept(t *testing.T, f *fixture) {
 		if migrations, err := f.Migrations(t.Context(), p.ID); err != nil || len(migrations) == 0 {
 			t.Errorf("migrations %d of 8: %q, error %v", i, migrations, err)
 		}
+	}
+	if state := must(f.ForecastState(t.Context(), without.ID))(t); state != nil {
+		t.Errorf("forecast of a plan without input: %q", state)
 	}
 	if input, err := f.Input(t.Context(), without.ID); err != nil || input != nil {
 		t.Errorf("input of a plan without: %q, error %v", input, err)

@@ -79,7 +79,8 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
 		one.ForcedKeys, one.ForcedState = 0, 0
-		want.Plans[i].Absences = nil
+		one.ThetaRealised, one.Forecast = nil, nil
+		want.Plans[i].Absences, want.Plans[i].ForecastState = nil, nil
 	}
 	same(t, "contents", want, read(t, f))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -108,7 +109,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p := f.plan(t, "clicks", int64(i), store.StatusNoAction)
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
 		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
-		p.ForcedKeys, p.ForcedState = 0, 0
+		p.ForcedKeys, p.ForcedState, p.ThetaRealised, p.Forecast = 0, 0, nil, nil
 		want = append(want, f.create(t, p))
 	}
 	for version := int64(0); version != 5; {
@@ -183,7 +184,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
-		want.SupersededBy = ""
+		want.SupersededBy, want.ThetaRealised, want.Forecast = "", nil, nil
 		want.WaitsFor, want.ForcedKeys, want.ForcedState = nil, 0, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps := must(f.Transitions(ctx, want.ID))(t)
@@ -261,6 +262,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["Changes"] = s.Changes(ctx, "plan")
 	_, failures["Migrations"] = s.Migrations(ctx, "plan")
 	_, failures["Absences"] = s.Absences(ctx, "plan")
+	_, failures["ForecastState"] = s.ForecastState(ctx, "plan")
 	_, failures["Input"] = s.Input(ctx, "plan")
 	_, failures["Transitions"] = s.Transitions(ctx, "plan")
 	_, failures["ResolvePlan"] = s.ResolvePlan(ctx, "classes", store.Resolution{}, by)

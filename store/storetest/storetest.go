@@ -137,6 +137,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.Changes = changes
 	p.Migrations = fmt.Appendf(nil, "migrations of %s", p.ID)
 	p.Absences = fmt.Appendf(nil, "absences of %s", p.ID)
+	p.ForecastState = fmt.Appendf(nil, "forecast of %s", p.ID)
 	p.Input = fmt.Appendf(nil, "input of %s", p.ID)
 	return p
 }
@@ -172,7 +173,10 @@ func fill(v reflect.Value, n *int) {
 		default:
 			panic("storetest: no value for a field of type " + v.Type().String())
 		}
-	case reflect.Pointer: // a version, a number of resolved keys: none yet
+	case reflect.Pointer: // of others, a version, a number of resolved keys: none yet
+		if v.Type() == reflect.TypeFor[*float64]() {
+			v.Set(reflect.ValueOf(new(1 / float64(*n))))
+		}
 	default:
 		panic("storetest: no value for a field of kind " + v.Kind().String())
 	}
@@ -344,6 +348,7 @@ type planContents struct {
 	Changes           []store.Change
 	Migrations, Input []byte
 	Absences          []byte
+	ForecastState     []byte
 	InputError        string
 	Transitions       []store.Transition
 }
@@ -404,9 +409,8 @@ func (c *contents) add(t testing.TB, s store.Store, op store.Operator) {
 		}
 		one.Absences, err = s.Absences(ctx, p.ID)
 		must(err)
-		if one.Input, err = s.Input(ctx, p.ID); err != nil {
-			one.InputError = err.Error()
-		}
+		one.ForecastState, err = s.ForecastState(ctx, p.ID)
+		must(err)
 		one.Transitions, err = s.Transitions(ctx, p.ID)
 		must(err)
 		c.Plans = append(c.Plans, one)

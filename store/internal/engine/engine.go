@@ -106,6 +106,7 @@ const (
 	BlobMigrations BlobKind = "migrations"
 	BlobInput      BlobKind = "input"
 	BlobAbsences   BlobKind = "absences"
+	BlobForecast   BlobKind = "forecast"
 )
 
 // Store implements [store.Store] on a Database.

@@ -70,6 +70,7 @@ func figureFields(f *store.Figures) []Field {
 		{"table_within_limit", &f.TableWithinLimit},
 		{"theta_before", &f.ThetaBefore},
 		{"theta_after", &f.ThetaAfter},
+		{"theta_realised", &f.ThetaRealised},
 		{"underload_before", &f.UnderloadBefore},
 		{"underload_after", &f.UnderloadAfter},
 		{"skewness_before", &f.SkewnessBefore},
@@ -92,6 +93,7 @@ func figureFields(f *store.Figures) []Field {
 		{"certificate", JSON{&f.Certificate}},
 		{"compaction", JSON{&f.Compaction}},
 		{"pending", JSON{&f.Pending}},
+		{"forecast", JSON{&f.Forecast}},
 	}
 }
 

@@ -128,7 +128,8 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 	for _, part := range []struct {
 		kind BlobKind
 		data []byte
-	}{{BlobMigrations, in.Migrations}, {BlobInput, in.Input}, {BlobAbsences, in.Absences}} {
+	}{{BlobMigrations, in.Migrations}, {BlobInput, in.Input}, {BlobAbsences, in.Absences},
+		{BlobForecast, in.ForecastState}} {
 		if part.data == nil {
 			continue
 		}

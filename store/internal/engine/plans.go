@@ -135,6 +135,11 @@ func (s *Store) Absences(ctx context.Context, plan string) (data []byte, err err
 	return s.blob(ctx, plan, BlobAbsences)
 }
 
+// ForecastState implements [store.Store].
+func (s *Store) ForecastState(ctx context.Context, plan string) (data []byte, err error) {
+	return s.blob(ctx, plan, BlobForecast)
+}
+
 // blob returns a long part of a plan; nil if it was given none.
 func (s *Store) blob(ctx context.Context, plan string, kind BlobKind) (data []byte, err error) {
 	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {

@@ -61,11 +61,11 @@ func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator,
 		args = append(args, op.Name)
 	}
 	return collect(ctx, s, func(row Scanner) (p BriefPlan, err error) {
-		err = row.Scan(&p.operator, &p.id, &p.Epoch, &p.Interval, &p.Status, &p.ThetaBefore, &p.ThetaAfter,
+		err = row.Scan(&p.operator, &p.id, &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
 			&p.MigrationKeys, &p.MigrationFraction)
 		return p, err
-	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, p.theta_before, p.theta_after, p.migration_keys,
-			p.migration_fraction FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
+	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
+			p.migration_keys, p.migration_fraction FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
 			(SELECT seq FROM plans WHERE operator_id = o.id ORDER BY seq DESC LIMIT 1 OFFSET $1), 0)
 		WHERE o.deleted_at IS NULL AND o.name IN (`+placeholders(2, len(operators))+`) ORDER BY o.id, p.seq`, args...)
 }

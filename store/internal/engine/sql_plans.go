@@ -214,15 +214,16 @@ func (s Statements) OlderThanNewest(ctx context.Context, operator int64, n int) 
 		n)
 }
 
-// PurgeInputs removes the inputs of plans up to the given one.
+// PurgeInputs removes the inputs of plans up to the given one, and what forecasts
+// remembered then.
 func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
-	const old = `operator_id = $1 AND seq <= $2 AND input_state = 'kept'`
-	err := s.exec(ctx,
-		`DELETE FROM plan_blobs WHERE kind = 'input' AND plan_seq IN (SELECT seq FROM plans WHERE `+old+`)`, operator, upTo)
+	const of, kept = `operator_id = $1 AND seq <= $2`, ` AND input_state = 'kept'`
+	err := s.exec(ctx, `DELETE FROM plan_blobs WHERE kind IN ('input', 'forecast')
+		AND plan_seq IN (SELECT seq FROM plans WHERE `+of+`)`, operator, upTo)
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE `+old, operator, upTo)
+	return s.exec(ctx, `UPDATE plans SET input_state = 'purged' WHERE `+of+kept, operator, upTo)
 }
 
 // PurgePlans removes plans up to the given one and notes them as purged. It keeps the
