@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"plannerd/api/wire"
 )
 
@@ -374,6 +376,84 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
+// TestPolicy: an operator has a policy, or a trigger, which is short for one.
+func TestPolicy(t *testing.T) {
+	e := newEnv(t)
+	policy := func(a *answer) string {
+		t.Helper()
+		var op struct {
+			Policy  jsontext.Value `json:"policy"`
+			Trigger jsontext.Value `json:"trigger"`
+		}
+		if a.into(&op); op.Trigger != nil {
+			t.Errorf("a trigger is answered: %s", op.Trigger)
+		}
+		return string(op.Policy)
+	}
+	path := "/v1/operators/clicks"
+	const last, rest = `{"forecast":{"method":"last"},"target_theta":null,`, `"budget":null,"minimum_benefit":0}`
+	for _, c := range []struct{ method, body, want string }{
+		{"PUT", `{"instances":2}`, `"auto"`},
+		{"PATCH", `{"trigger":{"theta":0.5,"cooldown_intervals":3}}`,
+			last + `"trigger":{"theta":0.5,"probability":null},"cooldown_intervals":3,` + rest},
+		{"PATCH", `{"policy":{"trigger":{"probability":0.2}}}`,
+			last + `"trigger":{"theta":0.5,"probability":0.2},"cooldown_intervals":3,` + rest},
+		{"PATCH", `{"theta_max":0.3}`, last + `"trigger":{"theta":0.5,"probability":0.2},"cooldown_intervals":3,` + rest},
+		{"PATCH", `{"policy":"auto"}`, `"auto"`},
+		{"PATCH", `{"policy":{"forecast":{"method":"level"},"budget":0.25}}`, `{"forecast":{"method":"level"},"target_theta":null,` +
+			`"trigger":{"theta":null,"probability":null},"cooldown_intervals":0,"budget":0.25,"minimum_benefit":0}`},
+		{"PATCH", `{"policy":null}`, `"auto"`},
+		{"PUT", `{"instances":2,"trigger":{}}`,
+			last + `"trigger":{"theta":null,"probability":null},"cooldown_intervals":0,` + rest},
+	} {
+		kind := "Content-Type: application/merge-patch+json"
+		if c.method == "PUT" {
+			kind = "Content-Type: application/json"
+		}
+		if got := policy(e.do(c.method, path, c.body, kind)); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.method, c.body, got, c.want)
+		}
+	}
+	for body, at := range map[string]string{
+		`{"instances":2,"trigger":{},"policy":"auto"}`:                                                 "/trigger",
+		`{"instances":2,"policy":"none"}`:                                                              "/policy",
+		`{"instances":2,"policy":{"forecast":{"method":"last","alpha":0.5}}}`:                          "/policy/forecast/alpha",
+		`{"instances":2,"scheme":"ring","policy":"auto"}`:                                              "/policy",
+		`{"instances":2,"scheme":"ranges","policy":{"forecast":{"method":"last"},"target_theta":0.1}}`: "/policy",
+	} {
+		got := e.do("PUT", path, body).want(http.StatusUnprocessableEntity).problem()
+		if len(got.Errors) == 0 || !strings.HasPrefix(got.Errors[0].Pointer, at) {
+			t.Errorf("%s: %+v, want one at %s", body, got, at)
+		}
+	}
+}
+
+// TestPlanForecast: a plan tells its policy, and what it expects.
+func TestPlanForecast(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(reported, "{",
+		`{"policy":{"forecast":{"method":"ewma","alpha":0.5},"trigger":{"probability":1}},`, 1))
+	var p wire.Plan
+	for i := range 6 {
+		p = e.do("POST", "/v1/operators/clicks/plans", interval(1+i, "")).want(http.StatusCreated).plan()
+		if p.Status == "approved" {
+			e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
+		}
+		if p.Forecast == nil || (p.Forecast.With == nil) != (i < 3) || (p.Forecast.NoiseFloor == nil) != (i < 3) {
+			t.Fatalf("interval %d: %+v", i, p.Forecast)
+		}
+	}
+	f := p.Forecast
+	if f.Policy.Forecast.Method != "ewma" || f.Chosen != nil || f.RealisedTheta < 0.59 || f.Without.P95 < f.Without.Median {
+		t.Errorf("%+v, without a plan %+v", f, f.Without)
+	}
+	var list struct{ Plans []wire.PlanSummary }
+	e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK).into(&list)
+	if len(list.Plans) != 6 || list.Plans[0].Forecast == nil || list.Plans[0].Forecast.RealisedTheta != f.RealisedTheta {
+		t.Errorf("%+v", list.Plans[0].Forecast)
+	}
+}
+
 func TestOperators(t *testing.T) {
 	e := newEnv(t)
 	a := e.do("PUT", "/v1/operators/a.b-c_D", `{"instances":[{"id":3,"tokens":7},{"id":1,"capacity":2.5}]}`).
@@ -383,7 +463,7 @@ func TestOperators(t *testing.T) {
 	}
 	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"optimal","theta_max":0.08,"table_limit":null,` +
 		`"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
-		`"trigger":{"theta":0.08,"cooldown_intervals":0},"require_approval":false,"approval":{"auto":"within_limits","max_migration":null,"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
+		`"policy":"auto","require_approval":false,"approval":{"auto":"within_limits","max_migration":null,"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {
 		t.Errorf("%s", a.body)

@@ -55,6 +55,7 @@ type planHead struct {
 	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
 	Acked         []ack             `json:"acked,omitzero"`  // like Reports
 	figures
+	Forecast        jsontext.Value `json:"forecast"`
 	Pending         jsontext.Value `json:"pending"`
 	Latest          jsontext.Value `json:"latest"`
 	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
@@ -119,7 +120,7 @@ func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *ti
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
-		WaitsFor: p.WaitsFor, Pending: p.Pending, Latest: p.Latest,
+		WaitsFor: p.WaitsFor, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
 		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 )
 
@@ -225,4 +226,27 @@ func (p *Plan) Acts() bool {
 func (p *Plan) LeaveTable() {
 	p.Set, p.Unset, p.TableAfter = nil, nil, p.TableBefore
 	p.TableWithinLimit = p.Options.TableLimit == nil || p.TableAfter <= *p.Options.TableLimit
+}
+
+// HeldAgainst is the plan as one that was made for a lower θ_max than what it is to be
+// held against. Its certificate is about the lower one still.
+func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
+	if thetaMax == p.Options.ThetaMax {
+		return p
+	}
+	out := *p
+	out.Options.ThetaMax = thetaMax
+	out.Instances = slices.Clone(p.Instances)
+	for d := range out.Instances {
+		x := &out.Instances[d]
+		x.Max = (1 + thetaMax) * x.Fair
+		x.Bound = max(x.Bound, x.Max)
+	}
+	within := func(theta float64) bool { return theta <= thetaMax+float64(exact.Tolerance*(1+thetaMax)) }
+	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool { return within(k.ForcedTheta) })
+	out.Balanced = within(p.Theta.After)
+	out.Causes = slices.DeleteFunc(slices.Clone(p.Causes), func(c Cause) bool {
+		return c == CauseHotKey && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
+	})
+	return &out
 }

@@ -1213,8 +1213,10 @@ type CarriedReport struct {
 //
 // | cause | meaning | of |
 // |---|---|---|
-// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+// | `balanced` | nothing to do: within all limits, or within those of the policy | all |
 // | `cooldown` | too soon after the last plan that migrated keys | all |
+// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
+// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
 // | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -1875,6 +1877,14 @@ type Operator struct {
 	// more than what counts as balanced, and `trigger` when an operator plans.
 	Objective *Objective `json:"objective,omitempty"`
 
+	// Policy When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
+	//
+	// `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
+	// does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
+	//
+	// Under the schemes `ring` and `ranges` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
+	Policy PolicyChoice `json:"policy"`
+
 	// Ranges The parameters of scheme `ranges`.
 	Ranges *RangesOptions `json:"ranges,omitempty"`
 
@@ -1935,10 +1945,7 @@ type Operator struct {
 	TableVersion int64 `json:"table_version"`
 
 	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
-	ThetaMax ThetaMax `json:"theta_max"`
-
-	// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
-	Trigger   Trigger   `json:"trigger"`
+	ThetaMax  ThetaMax  `json:"theta_max"`
 	UpdatedAt time.Time `json:"updated_at"`
 
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
@@ -2193,8 +2200,10 @@ type Plan struct {
 	//
 	// | cause | meaning | of |
 	// |---|---|---|
-	// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+	// | `balanced` | nothing to do: within all limits, or within those of the policy | all |
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
+	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
+	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -2244,6 +2253,10 @@ type Plan struct {
 
 	// ExpiresAt When the plan expires, or would have expired: while it is proposed unless somebody approves it, then unless somebody starts it, for which an approval gives it as long again; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
+
+	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
+	// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+	Forecast *PlanForecast `json:"forecast"`
 
 	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
 	HotKeys HotKeys `json:"hot_keys"`
@@ -2353,6 +2366,28 @@ type Plan struct {
 	WorkUnits WorkUnits `json:"work_units"`
 }
 
+// PlanForecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
+// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+type PlanForecast struct {
+	// Chosen How the policy was chosen; null where somebody said it, and where there is too little to choose by.
+	Chosen *PolicyChosen `json:"chosen"`
+
+	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
+	NoiseFloor *NoiseFloor `json:"noise_floor"`
+
+	// Policy When an operator is planned for, on which costs, and how far.
+	Policy Policy `json:"policy"`
+
+	// RealisedTheta The θ of the loads that came in the interval, under the tables that were in effect.
+	RealisedTheta float64 `json:"realised_theta"`
+
+	// With What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+	With *Prediction `json:"with"`
+
+	// Without What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+	Without *Prediction `json:"without"`
+}
+
 // PlanList defines model for PlanList.
 type PlanList struct {
 	// NextPageToken The `page_token` of the next page; null after the last.
@@ -2401,8 +2436,10 @@ type PlanSummary struct {
 	//
 	// | cause | meaning | of |
 	// |---|---|---|
-	// | `balanced` | nothing to do: within all limits, or within the trigger's | all |
+	// | `balanced` | nothing to do: within all limits, or within those of the policy | all |
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
+	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
+	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -2452,7 +2489,11 @@ type PlanSummary struct {
 
 	// ExpiresAt When the plan expires, or would have expired: while it is proposed unless somebody approves it, then unless somebody starts it, for which an approval gives it as long again; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
-	Id        string     `json:"id"`
+
+	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
+	// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+	Forecast *PlanForecast `json:"forecast"`
+	Id       string        `json:"id"`
 
 	// IdleEntries Entries of the routing table whose keys have been absent for `entry_grace` intervals or more, and that stay because nothing else was to be done.
 	IdleEntries IdleEntries `json:"idle_entries"`
@@ -2597,6 +2638,32 @@ type Policy struct {
 	Trigger *PolicyTrigger `json:"trigger,omitempty"`
 }
 
+// PolicyChoice When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
+//
+// `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
+// does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
+//
+// Under the schemes `ring` and `ranges` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
+type PolicyChoice = any
+
+// PolicyChosen How the policy was chosen; null where somebody said it, and where there is too little to choose by.
+type PolicyChosen struct {
+	// Age How many plans were made since.
+	Age int `json:"age"`
+
+	// Interval The newest of these.
+	Interval int64 `json:"interval"`
+
+	// Intervals By how many intervals.
+	Intervals int `json:"intervals"`
+
+	// Reason In words.
+	Reason string `json:"reason"`
+
+	// ThetaMax The tolerance that it was chosen for.
+	ThetaMax float64 `json:"theta_max"`
+}
+
 // PolicyTrigger What has to be expected before a plan is made. Both hold where both are set.
 type PolicyTrigger struct {
 	// Probability θ_max is broken in the next interval with this probability at least, if nothing moves. While nothing can be predicted yet it holds. Defaults to no condition.
@@ -2604,6 +2671,24 @@ type PolicyTrigger struct {
 
 	// Theta The expected loads have a θ above this. Defaults to `target_theta`.
 	Theta *float64 `json:"theta,omitempty"`
+}
+
+// Prediction What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+type Prediction struct {
+	// Excess The mean of what θ is above θ_max.
+	Excess float64 `json:"excess"`
+
+	// Expected The θ of the loads that are expected, if they came exactly so.
+	Expected float64 `json:"expected"`
+
+	// Median Of θ.
+	Median float64 `json:"median"`
+
+	// P95 Of θ.
+	P95 float64 `json:"p95"`
+
+	// Probability That θ_max is broken.
+	Probability float64 `json:"probability"`
 }
 
 // Problem defines model for Problem.
@@ -3301,10 +3386,10 @@ type TransitionList struct {
 // TransitionReason Why.
 type TransitionReason = string
 
-// Trigger When imbalance alone leads to a plan. Added and removed instances, a changed hash and a table over its limit always do.
+// Trigger Short for a `policy` with `{forecast: {method: last}}` and these two. Not with `policy`, as which it is answered.
 type Trigger struct {
 	// CooldownIntervals Not within this many intervals after one whose plan migrated keys and was committed.
-	CooldownIntervals *int64 `json:"cooldown_intervals,omitempty"`
+	CooldownIntervals *int `json:"cooldown_intervals,omitempty"`
 
 	// Theta Only when some instance carries more than (1+theta) times its fair load. Defaults to `theta_max`.
 	Theta *float64 `json:"theta,omitempty"`

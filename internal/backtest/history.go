@@ -49,6 +49,14 @@ func NewHistory(window int) *History {
 // Len is the number of intervals.
 func (h *History) Len() int { return len(h.intervals) }
 
+// Rows is the number of rows of all intervals together.
+func (h *History) Rows() (n int) {
+	for _, in := range h.intervals {
+		n += in.stats.Len()
+	}
+	return n
+}
+
 // Number is that of an interval, as Add was told.
 func (h *History) Number(i int) int64 { return h.intervals[i].number }
 

@@ -146,10 +146,8 @@ func (r *runner) last() *Step { return &r.track.Steps[len(r.track.Steps)-1] }
 
 // plan looks at what came, then decides.
 func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	strategy := func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-		return planner.Run(r.track.Strategy, s, o)
-	}
-	d, err := r.track.Policy.Decide(strategy, policy.Situation{Snapshot: s, Forecast: r.forecast, Since: r.since}, o)
+	in := policy.Situation{Snapshot: s, Forecast: r.forecast, Since: r.since}
+	d, err := r.track.Policy.Decide(planner.Run, r.track.Strategy, in, o)
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,11 @@ func (m *Metrics) Created(p planning.Plan, plan *planner.Plan, planned *float64)
 	if !m.operators.named(p.Operator) {
 		return
 	}
-	m.theta.WithLabelValues(p.Operator, "before").Set(plan.Theta.Before)
+	realised := plan.Theta.Before
+	if p.ThetaRealised != nil {
+		realised = *p.ThetaRealised
+	}
+	m.theta.WithLabelValues(p.Operator, "before").Set(realised)
 	m.theta.WithLabelValues(p.Operator, "after").Set(plan.Theta.After)
 	if planned != nil {
 		m.theta.WithLabelValues(p.Operator, "planned").Set(*planned)

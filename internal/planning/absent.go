@@ -75,5 +75,5 @@ func (b *base) absencesIn(st *Statistics, s *planner.Snapshot) absence.Counts {
 	if st.Records != nil {
 		return b.absent(st).After(nil)
 	}
-	return b.absent(st).After(s.Entry)
+	return b.absent(st).After(s.Entry[:min(st.Len(), len(s.Entry))])
 }

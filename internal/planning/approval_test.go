@@ -348,7 +348,7 @@ func TestSmallStatisticsAndGrace(t *testing.T) {
 	e.configure("clicks", c)
 	p := e.propose("clicks", skewed(1))
 	e.want("committed")(e.Commit(e.Context(), step(p), true))
-	c.Trigger.Theta = 5 // nothing else is to be done
+	c.Trigger = &planning.Trigger{Theta: new(5.)} // nothing else is to be done
 	e.configure("clicks", c)
 	for i, x := range []struct {
 		cost float64

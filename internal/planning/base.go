@@ -69,7 +69,9 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 // computePlan plans by the operator's scheme, unless the statistics are too small for it or
 // another plan is in the way. It tells what would come of a plan that waits or is carried
 // out.
-func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
+func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) (
+	out *PlanResult, err error,
+) {
 	small, others, err := s.tooSmall(ctx, b, st)
 	if err != nil {
 		return nil, err
@@ -80,6 +82,11 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics) (out
 			out.small = true
 		}
 		return out, err
+	}
+	if !small { // what is too small says nothing of the next interval
+		if err := s.foresee(ctx, b, st, memory); err != nil {
+			return nil, err
+		}
 	}
 	out, err = s.computeOrWait(ctx, b, st)
 	if err == nil && small {

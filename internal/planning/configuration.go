@@ -87,8 +87,11 @@ type Configuration struct {
 	Instances Instances  `json:"instances"` // ascending ids
 	Strategy  string     `json:"strategy"`
 	Parameters
-	Hash    Hash    `json:"hash"`
-	Trigger Trigger `json:"trigger"`
+	Hash Hash `json:"hash"`
+	// Policy says when plans are made, and on which costs. It is set once the configuration
+	// is complete; Trigger, in place of which it stands then, is not.
+	Policy  *PolicyChoice `json:"policy,omitzero"`
+	Trigger *Trigger      `json:"trigger,omitzero"`
 	ApprovalRule
 	TableOwner TableOwner    `json:"table_owner"`
 	Reports    ReportOptions `json:"reports"`
@@ -136,12 +139,6 @@ type Hash struct {
 	KeyType           string  `json:"key_type,omitzero"`
 	Partitions        int     `json:"partitions,omitzero"`
 	Assignment        []int32 `json:"assignment,omitzero"`
-}
-
-// Trigger says when mere imbalance is acted upon.
-type Trigger struct {
-	Theta             float64 `json:"theta"`
-	CooldownIntervals int64   `json:"cooldown_intervals"`
 }
 
 // ApprovalRule says which plans wait for a person's approval, and how long.
@@ -206,7 +203,7 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 		EntryGrace: absence.DefaultGrace,
 	}
 	err := json.Unmarshal(text, &c.Parameters)
-	if c.Trigger.Theta = c.ThetaMax; err == nil {
+	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
 	return c, err
@@ -371,6 +368,12 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	if err := c.Scheme.check(); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
+	if c.Policy == nil && c.Trigger == nil {
+		c.Trigger = &Trigger{}
+	}
+	if err := c.settlePolicy(); err != nil {
+		return c, fmt.Errorf("reading a stored configuration: %w", err)
+	}
 	if c.Scheme == SchemeTable {
 		c.Effort = cmp.Or(c.Effort, planner.DefaultEffort)
 	}
@@ -383,7 +386,7 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 
 // PatchedFrom returns the JSON of a configuration that a merge patch changes. Of the two
 // members that say whether plans wait for a person, the one that follows from what the
-// patch names is left out.
+// patch names is left out; so is the policy that a trigger takes the place of.
 func PatchedFrom(was, patch []byte) (_ []byte, err error) {
 	base, said := membersOf(was), membersOf(patch)
 	rule := membersOf(base["approval"])
@@ -393,6 +396,9 @@ func PatchedFrom(was, patch []byte) (_ []byte, err error) {
 		delete(rule, "auto")
 	}
 	delete(base, "require_approval")
+	if t, named := said["trigger"]; named && t.Kind() != 'n' {
+		delete(base, "policy")
+	}
 	if base["approval"], err = json.Marshal(rule, json.Deterministic(true)); err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"plannerd/compact"
 	"plannerd/internal/admission"
 	"plannerd/planner"
+	"plannerd/planner/policy"
 )
 
 // engine computes plans: so many at the same time, each within its time, which begins
@@ -23,22 +25,30 @@ type engine struct {
 
 // run computes one plan of a routing table when a slot is free.
 func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Parameters) (*PlanResult, error) {
-	info, ok := planner.Lookup(strategy)
-	if !ok {
+	if _, ok := planner.Lookup(strategy); !ok {
 		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
 	}
 	begin := time.Now()
 	var compacted *compact.KeyPlan
-	ctx, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
-	plan, err := e.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+	run := func(strategy string, snapshot *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		if p.Compact.Degree == 0 {
-			return info.Plan(snapshot, o)
+			return planner.Run(strategy, snapshot, o)
 		}
 		var err error
 		if compacted, err = in.planCompact(strategy, p.Compact, o); err != nil {
 			return nil, err
 		}
 		return compacted.Plan, nil
+	}
+	d := policy.Decision{}
+	ctx, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
+	plan, err := e.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (_ *planner.Plan, err error) {
+		if in.foreseen == nil {
+			return run(strategy, snapshot, o)
+		}
+		situation := policy.Situation{Snapshot: snapshot, Forecast: in.foreseen.forecast, Since: in.since}
+		d, err = in.policy.Decide(run, strategy, situation, o)
+		return d.Plan, err
 	}, in.Snapshot, p)
 	end(err)
 	if err != nil {
@@ -47,10 +57,23 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Para
 	plan.Strategy = strategy
 	e.observer.Planned(strategy, time.Since(begin))
 	out := in.result(plan)
-	if compacted != nil {
+	if compacted != nil && (d.Reason == policy.Planned || d.Reason == policy.Balanced) {
 		out.compacted(in.compression, compacted)
 	}
+	out.decided(d.Reason)
+	out.foresight = in.foreseen.told(plan, d.Without, d.With)
 	return out, nil
+}
+
+// decided says why a policy leaves everything where it is, if it does.
+func (o *PlanResult) decided(why policy.Reason) {
+	cause, ok := map[policy.Reason]planner.Cause{
+		policy.Balanced: planner.CauseBalanced, policy.Cooldown: causeCooldown, policy.Improbable: causeImprobable,
+		policy.LittleWorth: causeLittleGain,
+	}[why]
+	if ok && !slices.Contains(o.Causes, cause) {
+		o.Causes = []planner.Cause{cause}
+	}
 }
 
 // compute runs a strategy when a slot is free, within the time that the parameters

@@ -21,7 +21,7 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if err != nil {
 		return nil, err
 	}
-	f := &forecast{Snapshot: now.Snapshot, st: st, config: config,
+	f := &projection{Snapshot: now.Snapshot, stats: st.planned(), config: config,
 		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
 		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
@@ -48,10 +48,10 @@ func routes(changes []store.Change) (*planner.RoutingTable, error) {
 	return planner.NewRoutingTable(entries)
 }
 
-// forecast brings statistics where a plan would have their keys go.
-type forecast struct {
+// projection brings statistics where a plan would have their keys go.
+type projection struct {
 	*planner.Snapshot
-	st      *Statistics
+	stats   *planner.Statistics   // that are planned on
 	config  *placement            // of the plan
 	routed  *planner.RoutingTable // what it changes; NoInstance: to the hash instance
 	changed bool                  // the plan follows a change of the hash
@@ -59,9 +59,9 @@ type forecast struct {
 
 // statistics returns the statistics with each key where it is, and where it would be
 // in place of its hash instance.
-func (f *forecast) statistics(ctx context.Context) (*planner.Statistics, error) {
-	n := f.st.Len()
-	out := *f.st.Statistics
+func (f *projection) statistics(ctx context.Context) (*planner.Statistics, error) {
+	n := f.stats.Len()
+	out := *f.stats
 	out.Shares = nil // the plan may know nothing of them
 	out.Instance, out.HashInstance = make([]int32, n), make([]int32, n)
 	for i := range n {
@@ -78,8 +78,8 @@ func (f *forecast) statistics(ctx context.Context) (*planner.Statistics, error) 
 }
 
 // goes is where a key would be that is at an instance.
-func (f *forecast) goes(row int, at int32) (int32, error) {
-	if e := f.routed.Find(f.st.Keys.At(row), f.st.Keys.Hash(row)); e >= 0 {
+func (f *projection) goes(row int, at int32) (int32, error) {
+	if e := f.routed.Find(f.stats.Keys.At(row), f.stats.Keys.Hash(row)); e >= 0 {
 		if to := f.routed.At(e).Instance; to != planner.NoInstance {
 			return to, nil
 		}
@@ -95,12 +95,12 @@ func (f *forecast) goes(row int, at int32) (int32, error) {
 }
 
 // home is the hash instance of a key under the plan's configuration.
-func (f *forecast) home(row int) (int32, error) {
+func (f *projection) home(row int) (int32, error) {
 	if h := f.config.planner.Hash; h != nil {
-		return h.Instance(f.st.Keys.At(row), f.st.Keys.Hash(row))
+		return h.Instance(f.stats.Keys.At(row), f.stats.Keys.Hash(row))
 	}
-	if f.st.HashInstance == nil {
+	if f.stats.HashInstance == nil {
 		return 0, planner.InvalidRow(row, "hash_instance", "is needed")
 	}
-	return f.st.HashInstance[row], nil
+	return f.stats.HashInstance[row], nil
 }

@@ -130,7 +130,7 @@ func configuration(n int) planning.Configuration {
 	c := planning.Configuration{
 		Scheme: planning.SchemeTable, Strategy: "mixed",
 		Parameters: planning.Parameters{Values: parameters.Defaults()},
-		Hash:       planning.Hash{Function: "modulo"}, Trigger: planning.Trigger{Theta: 0.1},
+		Hash:       planning.Hash{Function: "modulo"}, Trigger: &planning.Trigger{Theta: new(0.1)},
 		TableOwner: planning.OwnerPlanner,
 		Reports:    planning.ReportOptions{Missing: planning.MissingFail, MaxAge: 3},
 		Retention:  planning.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,

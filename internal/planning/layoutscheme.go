@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
+	"plannerd/planner/policy"
 	"plannerd/store"
 )
 
@@ -61,8 +62,8 @@ type layoutConfiguration struct {
 	Scheme    SchemeName `json:"scheme"`
 	Instances []Instance `json:"instances"`
 	layoutParameters
-	Hash    *Hash   `json:"hash,omitzero"`
-	Trigger Trigger `json:"trigger"`
+	Hash   *Hash         `json:"hash,omitzero"`
+	Policy *PolicyChoice `json:"policy"`
 	ApprovalRule
 	Reports     ReportOptions `json:"reports"`
 	Retention   Retention     `json:"retention"`
@@ -87,7 +88,7 @@ func withLayoutParameters(c Configuration) Configuration {
 func (s layoutScheme) configurationForm(c Configuration) any {
 	return layoutConfiguration{
 		Scheme: c.Scheme, Instances: c.Instances, layoutParameters: layoutParametersOf(c.Parameters), Hash: s.shownHash(c),
-		Trigger: c.Trigger, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention,
+		Policy: c.Policy, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention,
 		StoreInputs: c.StoreInputs,
 	}
 }
@@ -150,11 +151,20 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 		if err != nil {
 			return nil, err
 		}
-		switch cause, err := held(ctx, e.reader, b, stay, st); {
+		since, err := sinceMoved(ctx, e.reader, b, st)
+		if err != nil {
+			return nil, err
+		}
+		as := *stay
+		as.HashChanged = false // the layout stands for the hash, and is what it was
+		situation := policy.Situation{Snapshot: &as, Since: since}
+		switch why, err := b.newest.Policy.Held(situation, b.newest.Planner()); {
 		case err != nil:
 			return nil, err
-		case cause != "":
-			return s.unmoved(b, stay, cause)
+		case why == policy.Cooldown:
+			return s.unmoved(b, stay, causeCooldown)
+		case why != policy.Planned:
+			return s.unmoved(b, stay, planner.CauseBalanced)
 		}
 	}
 	w := e.watch(ctx, b.newest.Parameters)

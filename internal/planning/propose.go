@@ -74,7 +74,9 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 		return nil, err
 	}
 	begin := s.now()
-	out, err := s.computePlan(ctx, b, d.Statistics)
+	observed := *d.Statistics
+	d.Statistics = &observed
+	out, err := s.computePlan(ctx, b, d.Statistics, in.Memory)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
@@ -222,6 +224,7 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 		return s.load(ctx, p)
 	}
 	s.observer.Created(p, d.PlanResult.Plan, b.thetaPlanned())
+	s.chooser.planned(b)
 	took := s.now().Sub(begin)
 	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
@@ -263,6 +266,9 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		Replaces:   d.replaces,
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
+	}
+	if b.foreseen != nil && b.foreseen.state != nil {
+		out.ForecastState = b.foreseen.state.Encode()
 	}
 	if d.merged != nil {
 		out.LastReports = d.merged.last

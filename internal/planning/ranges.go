@@ -41,7 +41,7 @@ func (rangesKind) check(c Configuration) error {
 	case c.Ranges.Method == ranges.Quantile && c.Ranges.MaxIntervals != 0:
 		return planner.Invalid("ranges/max_intervals", "means nothing with the method quantile")
 	}
-	return c.checkHash()
+	return cmp.Or(c.checkHash(), c.checkLayoutPolicy())
 }
 
 func (rangesKind) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }

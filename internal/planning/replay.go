@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
+	"plannerd/planner/policy"
 	"plannerd/store"
 )
 
@@ -44,7 +45,26 @@ func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease
 		return nil, err
 	}
 	r.Statistics.Decode = s.now().Sub(begin)
-	return r, nil
+	return r, r.foresee(ctx)
+}
+
+// foresee reads what the plan expected of the next interval.
+func (r *Replay) foresee(ctx context.Context) error {
+	told, err := foresightOf(r.Plan)
+	if told == nil || err != nil {
+		return err
+	}
+	f := &foreseen{policy: told.Policy, chosen: told.Chosen}
+	if f.state, err = r.service.stateAfter(ctx, r.Plan, r.memory); err != nil {
+		return err
+	}
+	if f.state == nil {
+		return refuse(Purged, "What the forecast of the plan was made of is no longer kept.")
+	}
+	if f.forecast, err = f.state.Again(r.Statistics.Statistics); err == nil {
+		r.base.foreseeOf(r.Statistics, f)
+	}
+	return err
 }
 
 // baseOf reads what a stored plan of a routing table started from, into memory that the
@@ -122,6 +142,9 @@ func (r *Replay) Parameters() (Parameters, error) {
 func (r *Replay) input() (*planInput, error) {
 	in, err := tableInput(r.base, r.Statistics)
 	if err == nil {
+		// A replay is there to plan: nothing holds it back.
+		was := r.base.policy()
+		in.foreseen, in.policy = r.base.foreseen, policy.Policy{TargetTheta: was.TargetTheta, Budget: was.Budget}
 		in.Drifted = r.DriftedKeys // reports count more of them than the table tells
 	}
 	return in, err

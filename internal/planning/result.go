@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
+	"plannerd/planner/policy"
 	"plannerd/store"
 )
 
@@ -23,6 +24,8 @@ const (
 	causePendingApproval planner.Cause = "pending_approval" // another plan waits for approval
 	causePlanInFlight    planner.Cause = "plan_in_flight"   // another plan is being carried out
 	causeSmall           planner.Cause = "statistics_too_small"
+	causeImprobable      planner.Cause = "improbable"  // θ_max is not likely enough to be broken
+	causeLittleGain      planner.Cause = "little_gain" // it would move too much for what it improves
 	causeCarried         planner.Cause = "carried"     // earlier reports stood in for missing ones
 	causeGranularity     planner.Cause = "granularity" // of whole keys, and of the number of ranges
 )
@@ -51,6 +54,12 @@ type planInput struct {
 	*planner.Snapshot
 	classes *compact.Classes // whose items the snapshot has; nil: it has keys
 	degree  int              // of the classes; 0: not said
+	// foreseen is what is known of other intervals; nil: nothing is, and nothing but the
+	// strategy decides. Else the policy does; since is how many intervals ago the last plan
+	// took effect that moved keys, 0 if that is not asked.
+	foreseen *foreseen
+	policy   policy.Policy
+	since    int
 
 	// compression is the compact form of the keys that was used last, made as
 	// compressed says.
@@ -61,7 +70,7 @@ type planInput struct {
 // newPlanInput brings statistics into the form that strategies take.
 func newPlanInput(in *Statistics, target planner.Configuration, from planner.Base) (*planInput, error) {
 	if in.Records == nil {
-		s, err := planner.NewSnapshot(in.Statistics, target, from)
+		s, err := planner.NewSnapshot(in.planned(), target, from)
 		return &planInput{Snapshot: s}, err
 	}
 	// Records say where their keys are, and where the hash puts them.
@@ -116,6 +125,7 @@ type PlanResult struct {
 	blocking   *blockingPlan        // nil: no other plan was in the way
 	evaluated  *evaluatedPlan       // nil: no other plan waits or is carried out
 	small      bool                 // its statistics are too small to be acted upon
+	foresight  *Foresight           // nil: nobody looks ahead
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
@@ -352,12 +362,16 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
 	}
+	if o.foresight != nil {
+		f.ThetaRealised = &o.foresight.RealisedTheta
+	}
 	for _, part := range []struct {
 		into  *[]byte
 		value any
 	}{
 		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()},
 		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.blocking},
+		{&f.Forecast, o.foresight},
 	} {
 		text, err := json.Marshal(part.value)
 		if err != nil {

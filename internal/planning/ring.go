@@ -32,7 +32,7 @@ func (ringKind) check(c Configuration) error {
 	if c.Hash.Function != partitioner.Ring {
 		return planner.Invalid("hash/function", "must be ring under the scheme ring")
 	}
-	if err := c.checkHash(); err != nil {
+	if err := cmp.Or(c.checkHash(), c.checkLayoutPolicy()); err != nil {
 		return err
 	}
 	const needless = "means nothing with the method fitted"

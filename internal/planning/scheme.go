@@ -103,6 +103,8 @@ type base struct {
 	// before is the newest plan of another interval whose statistics were not too small;
 	// nil: there is none.
 	before *store.Plan
+	// foreseen is nil where nobody looks ahead.
+	foreseen *foreseen
 	// stop reports whether nobody waits for the plan any more.
 	stop func() bool
 }

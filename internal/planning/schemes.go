@@ -42,6 +42,9 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 		return Configuration{}, err
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
+	if err := c.settlePolicy(); err != nil {
+		return Configuration{}, err
+	}
 	c = c.scheme().restrict(c)
 	if err := c.scheme().check(c); err != nil {
 		return Configuration{}, inOrder(err, order)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"plannerd/internal/admission"
@@ -47,6 +48,7 @@ type Service struct {
 	memory   *admission.Budget
 	draining <-chan struct{}
 	hub      *hub
+	chooser  *chooser
 }
 
 // New returns a service.
@@ -73,7 +75,7 @@ func New(c Config) *Service {
 	return &Service{
 		engine: engineOf("plans", c.Limits.Plans), trials: engineOf("analyses", c.Limits.Analyses),
 		log: c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining,
-		hub: newHub(measured.Watch, c.Limits.Waiting),
+		hub: newHub(measured.Watch, c.Limits.Waiting), chooser: newChooser(),
 	}
 }
 
@@ -92,9 +94,12 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 	return aboutStore(err)
 }
 
-// Run does until ctx ends what no call does: it writes down what has expired and
-// removes what is too old. Any number of processes may.
+// Run does until ctx ends what no call does: it writes down what has expired, removes what
+// is too old, and chooses policies. Any number of processes may.
 func (s *Service) Run(ctx context.Context) {
+	var choosing sync.WaitGroup
+	choosing.Go(func() { s.choose(ctx) })
+	defer choosing.Wait()
 	tick := time.NewTicker(s.limits.SweepEvery)
 	defer tick.Stop()
 	for {

@@ -8,6 +8,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
+	"plannerd/planner/forecast"
 )
 
 // Statistics are what is known of one interval, and how it is to be planned on.
@@ -26,9 +27,21 @@ type Statistics struct {
 	// Decode is how long receiving and decoding took.
 	Decode time.Duration
 
+	// foreseen is what they and the intervals before let expect of the next one; nil: it is
+	// planned on the statistics as they are.
+	foreseen *forecast.Forecast
+
 	// older: the rows' instances are older than the table that is planned on. That is
 	// all that is stored of TableVersion.
 	older bool
+}
+
+// planned is the statistics that plans are made on.
+func (st *Statistics) planned() *planner.Statistics {
+	if st.foreseen == nil {
+		return st.Statistics
+	}
+	return st.foreseen.Statistics
 }
 
 // Hash identifies the statistics.

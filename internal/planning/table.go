@@ -2,7 +2,9 @@ package planning
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,10 +24,7 @@ func (tableScheme) check(c Configuration) error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
 		return planner.Invalid("strategy", "is not a strategy")
 	}
-	if err := c.Parameters.Check(c.Strategy); err != nil {
-		return err
-	}
-	return c.checkHash()
+	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash())
 }
 
 func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {
@@ -98,26 +97,18 @@ func (tableScheme) place(b *base) statsio.Place {
 	}
 }
 
-// plan runs the operator's strategy, unless something holds it back.
+// plan runs the operator's strategy, unless its policy holds it back.
 func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
 	in, err := tableInput(b, st)
 	if err != nil {
 		return nil, err
 	}
-	cause, err := held(ctx, e.reader, b, in.Snapshot, st)
-	if err != nil {
+	in.foreseen, in.policy = b.foreseen, b.policy()
+	if in.since, err = sinceMoved(ctx, e.reader, b, st); err != nil {
 		return nil, err
 	}
-	if cause == "" {
-		out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.planned()))
-		return concluded(b, out, err)
-	}
-	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, b.newest.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
-	return concluded(b, in.result(plan), nil)
+	out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.planned()))
+	return concluded(b, out, err)
 }
 
 func (tableScheme) noAction(
@@ -135,7 +126,12 @@ func (tableScheme) noAction(
 	}
 	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
 	plan.LeaveTable()
-	return concluded(b, in.result(plan), nil)
+	out, err := concluded(b, in.result(plan), nil)
+	if f := b.foreseen; f != nil && f.forecast != nil && err == nil {
+		still := f.forecast.Predict(in.Snapshot, in.Current, p.ThetaMax)
+		out.foresight = f.told(plan, still, still)
+	}
+	return out, err
 }
 
 // tableInput is what a plan of a routing table is made of.
@@ -153,7 +149,14 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 			return nil, err
 		}
 	}
-	return newPlanInput(st, b.newest.planner, from)
+	in, err := newPlanInput(st, b.newest.planner, from)
+	var input *planner.InputError
+	if errors.As(err, &input) && st.foreseen != nil && input.Row >= st.Len() { // what was possible once no longer is
+		st.foreseen = st.foreseen.Named()
+		b.foreseen.forecast = st.foreseen
+		return newPlanInput(st, b.newest.planner, from)
+	}
+	return in, err
 }
 
 // retained is the number of entries of the committed table that cannot be those of

@@ -68,3 +68,15 @@ func (f *Forecast) id(row int) int32 {
 	}
 	return f.ids[row]
 }
+
+// Named is the forecast of the keys that the last interval named, without the others.
+func (f *Forecast) Named() *Forecast {
+	n := f.Observed.Len()
+	if f.Statistics.Len() == n {
+		return f
+	}
+	out, stats := *f, *f.Observed
+	stats.Cost = f.Statistics.Cost[:n]
+	out.Statistics, out.ids = &stats, f.ids[:n]
+	return &out
+}

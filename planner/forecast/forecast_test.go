@@ -225,7 +225,8 @@ func TestSameWhateverTheOrder(t *testing.T) {
 			a := observe(t, one, in)
 			p := a.Predict(snapshot(t, a, 4), snapshot(t, a, 4).Current, 0.1)
 			runtime.GOMAXPROCS(4)
-			b := observe(t, other, shuffled(in, r))
+			in = shuffled(in, r)
+			b := observe(t, other, in)
 			q := b.Predict(snapshot(t, b, 4), snapshot(t, b, 4).Current, 0.1)
 			runtime.GOMAXPROCS(before)
 			if !maps.Equal(costs(a), costs(b)) || !reflect.DeepEqual(p, q) || (p == nil) != (i < forecast.LeastInnovations) ||
@@ -237,6 +238,11 @@ func TestSameWhateverTheOrder(t *testing.T) {
 				t.Fatalf("%s, interval %d: not the same when read again: %v", c.Method, i, err)
 			}
 			other = stored
+			again, err := stored.Again(in)
+			if err != nil || !maps.Equal(costs(again), costs(b)) ||
+				!reflect.DeepEqual(again.Predict(snapshot(t, again, 4), snapshot(t, again, 4).Current, 0.1), q) {
+				t.Fatalf("%s, interval %d: another forecast of the stored state: %v", c.Method, i, err)
+			}
 		}
 	}
 }

@@ -61,16 +61,29 @@ func (s *State) Observe(stats *planner.Statistics) (*Forecast, error) {
 	}
 	ids := s.match(stats)
 	s.remember(stats, ids)
-	whole := !stats.Partial && len(stats.PartialOn) == 0 && len(stats.Frozen) == 0
+	whole := isWhole(stats)
 	total := totalCost(stats)
 	if total > 0 {
 		s.update(shares{cost: stats.Cost, total: total, ids: ids, keys: s.keys.Len(), whole: whole})
 	}
-	f := s.forecast(stats, ids, total, whole)
 	if ids != nil && whole {
-		s.forget(f)
+		s.forget(ids)
 	}
-	return f, nil
+	return s.forecast(stats, ids, total, whole), nil
+}
+
+// Again returns what the last Observe did, of the same statistics.
+func (s *State) Again(stats *planner.Statistics) (*Forecast, error) {
+	if stats.Count != nil {
+		return nil, planner.Invalid("Count", "forecasts are of keys, not of classes of keys")
+	}
+	ids := s.match(stats)
+	return s.forecast(stats, ids, totalCost(stats), isWhole(stats)), nil
+}
+
+// isWhole reports whether keys that the statistics do not name have no cost.
+func isWhole(stats *planner.Statistics) bool {
+	return !stats.Partial && len(stats.PartialOn) == 0 && len(stats.Frozen) == 0
 }
 
 // totalCost is that of all keys, named or not.
@@ -202,8 +215,8 @@ func scatter[T any](to, values []T, ids []int32) {
 func (s *State) forecast(stats *planner.Statistics, ids []int32, total float64, whole bool) *Forecast {
 	out := *stats
 	f := &Forecast{Statistics: &out, Observed: stats, state: s, ids: ids}
-	if s.config.Method == Last && total > 0 {
-		return f // no share needs to be rounded
+	if s.config.Method == Last {
+		return f
 	}
 	if total == 0 {
 		total = 1 // shares will do
@@ -278,11 +291,12 @@ func extend[T any](column []T, absent []int32, value func(id int32) T) []T {
 // negligible is the part of the mean share below which an absent key is forgotten.
 const negligible = 1e-4
 
-// forget drops the keys that f lacks or that are nearly gone, once they are many.
-func (s *State) forget(f *Forecast) {
+// forget drops the keys that no row has, as ids say, and that are nearly gone, once they
+// are many.
+func (s *State) forget(ids []int32) {
 	n := s.keys.Len()
 	keep := make([]bool, n)
-	for _, id := range f.ids[:f.Observed.Len()] {
+	for _, id := range ids {
 		keep[id] = true
 	}
 	least, kept := float32(negligible/float64(n)), 0
@@ -292,15 +306,13 @@ func (s *State) forget(f *Forecast) {
 			kept++
 		}
 	}
-	if n-kept <= n/8 {
-		return
+	if n-kept > n/8 {
+		s.compact(keep, kept, ids)
 	}
-	f.ids = append([]int32(nil), f.ids...)
-	s.compact(keep, kept, f)
 }
 
-// compact leaves the keys to keep, and gives them and the rows of f their new numbers.
-func (s *State) compact(keep []bool, kept int, f *Forecast) {
+// compact leaves the keys to keep, and gives them their new numbers, in ids too.
+func (s *State) compact(keep []bool, kept int, ids []int32) {
 	number := make([]int32, len(keep))
 	keys := planner.NewKeys(kept)
 	for id, stays := range keep {
@@ -330,8 +342,8 @@ func (s *State) compact(keep []bool, kept int, f *Forecast) {
 	for i := range s.recent {
 		s.recent[i].renumber(number)
 	}
-	for i, id := range f.ids {
-		f.ids[i] = number[id]
+	for i, id := range ids {
+		ids[i] = number[id]
 	}
 }
 

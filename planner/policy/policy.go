@@ -8,8 +8,9 @@ package policy
 
 import (
 	"cmp"
+	"math"
+	"slices"
 
-	"plannerd/internal/exact"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
@@ -72,6 +73,7 @@ const (
 type Situation struct {
 	// Snapshot is made of the statistics of Forecast.
 	Snapshot *planner.Snapshot
+	// Forecast is nil where nothing is known of other intervals.
 	Forecast *forecast.Forecast
 	// Since is how many intervals ago the last plan took effect that moved keys; 1 is
 	// the last one. 0: there was none.
@@ -88,84 +90,137 @@ type Decision struct {
 	Without, With *forecast.Prediction
 }
 
+// Runner makes a plan of a strategy, as [planner.Run] does.
+type Runner func(strategy string, s *planner.Snapshot, o planner.Options) (*planner.Plan, error)
+
 // Decide makes a plan, or decides to make none. Options are those of the operator:
-// ThetaMax is what must be held. What has to be done, has to be: no trigger holds a plan
-// back where instances were removed, the hash changed, or the table is above its limit.
-func (p Policy) Decide(strategy planner.Strategy, in Situation, o planner.Options) (Decision, error) {
+// ThetaMax is what plans are held against. What has to be done, has to be: no trigger
+// holds a plan back where keys have to leave an instance, the hash changed, or the table
+// is above its limit. The certificate of a plan is about the θ that it was made for.
+func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Options) (Decision, error) {
 	s := in.Snapshot
-	d := Decision{Without: in.Forecast.Predict(s, s.Current, o.ThetaMax)}
+	d := Decision{Without: in.predict(s.Current, o.ThetaMax)}
 	d.With = d.Without
-	goal := o
-	if p.TargetTheta != nil {
-		goal.ThetaMax = min(o.ThetaMax, *p.TargetTheta)
+	goal := p.goal(o)
+	var err error
+	if d.Reason, err = p.held(in, goal, d.Without); d.Reason != Planned || err != nil {
+		return d.leave(s, o, err)
 	}
-	still, err := planner.Inspect(s, goal)
+	made, err := p.plan(run, strategy, s, goal)
 	if err != nil {
 		return d, err
 	}
-	d.Plan = still
-	must := !still.TableWithinLimit || s.HashChanged || drains(s)
-	if !must {
-		if d.Reason = p.held(in, still, d.Without, goal.ThetaMax); d.Reason != Planned {
-			return d, nil
+	d.Plan = made.HeldAgainst(o.ThetaMax)
+	if len(made.Moves) == 0 {
+		if slices.Contains(made.Causes, planner.CauseBalanced) {
+			d.Reason = Balanced
 		}
-	}
-	made, err := p.plan(strategy, s, goal)
-	if err != nil || len(made.Moves) == 0 {
-		d.Plan = made
-		return d, err
-	}
-	d.With = in.Forecast.Predict(s, After(made), o.ThetaMax)
-	if !must && d.With != nil && p.MinimumBenefit > 0 &&
-		gain(d) < p.MinimumBenefit*made.Migration.Fraction {
-		d.Reason, d.With = LittleWorth, d.Without
 		return d, nil
 	}
-	d.Plan = made
-	return d, nil
+	d.With = in.predict(After(made), o.ThetaMax)
+	if p.MinimumBenefit == 0 || d.With == nil || gain(d) >= p.MinimumBenefit*made.Migration.Fraction {
+		return d, nil
+	}
+	if must, err := mustMove(s, goal); must || err != nil {
+		return d, err
+	}
+	d.Reason, d.With = LittleWorth, d.Without
+	return d.leave(s, o, nil)
+}
+
+// predict says what to expect with keys there; nil: too little is known.
+func (in Situation) predict(at []int32, thetaMax float64) *forecast.Prediction {
+	if in.Forecast == nil {
+		return nil
+	}
+	return in.Forecast.Predict(in.Snapshot, at, thetaMax)
+}
+
+// leave decides to move nothing.
+func (d Decision) leave(s *planner.Snapshot, o planner.Options, err error) (Decision, error) {
+	if err == nil {
+		d.Plan, err = planner.Inspect(s, o)
+	}
+	return d, err
+}
+
+// Held says why no plan is made, as [Policy.Decide] does before it makes one.
+func (p Policy) Held(in Situation, o planner.Options) (Reason, error) {
+	return p.held(in, p.goal(o), in.predict(in.Snapshot.Current, o.ThetaMax))
+}
+
+// goal is what plans are made for.
+func (p Policy) goal(o planner.Options) planner.Options {
+	if p.TargetTheta != nil {
+		o.ThetaMax = min(o.ThetaMax, *p.TargetTheta)
+	}
+	return o
 }
 
 // held says why no plan is made.
-func (p Policy) held(in Situation, still *planner.Plan, without *forecast.Prediction, target float64) Reason {
-	theta := target
-	if p.Trigger.Theta != nil {
-		theta = *p.Trigger.Theta
+func (p Policy) held(in Situation, goal planner.Options, without *forecast.Prediction) (Reason, error) {
+	t := p.Trigger
+	if t == (Trigger{}) && p.TargetTheta == nil && p.CooldownIntervals == 0 {
+		return Planned, nil
 	}
-	switch least := p.Trigger.Probability; {
+	if !in.Snapshot.HashChanged && (goal.Objective != planner.MinImbalance || t.Theta != nil) {
+		theta := goal.ThetaMax
+		if t.Theta != nil {
+			theta = *t.Theta
+		}
+		if yes, err := settled(in.Snapshot, goal, theta); yes || err != nil {
+			return Balanced, err
+		}
+	}
+	if must, err := mustMove(in.Snapshot, goal); must || err != nil {
+		return Planned, err
+	}
+	switch {
 	case in.Since > 0 && in.Since <= p.CooldownIntervals:
-		return Cooldown
-	case still.Theta.Before <= theta*(1+exact.Tolerance):
-		return Balanced
-	case least != nil && without != nil && without.Probability < *least:
-		return Improbable
+		return Cooldown, nil
+	case t.Probability != nil && without != nil && without.Probability < *t.Probability:
+		return Improbable, nil
 	}
-	return Planned
+	return Planned, nil
+}
+
+// settled reports whether there would be nothing to do if θ_max were that.
+func settled(s *planner.Snapshot, goal planner.Options, theta float64) (bool, error) {
+	still, err := planner.Inspect(s, planner.Options{
+		ThetaMax: theta, TableLimit: goal.TableLimit, Certificate: planner.CertificateOff,
+	})
+	return err == nil && slices.Contains(still.Causes, planner.CauseBalanced), err
+}
+
+// mustMove reports whether there is something to do whatever θ is.
+func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
+	if s.HashChanged {
+		return true, nil
+	}
+	least, sum := math.Inf(1), 0.0
+	for _, d := range s.Instances {
+		if d.Live() {
+			least, sum = min(least, d.Capacity), sum+d.Capacity
+		}
+	}
+	yes, err := settled(s, goal, min(sum/least, math.MaxFloat64)) // one instance may carry all
+	return !yes, err
 }
 
 // plan makes the plan, within the budget.
-func (p Policy) plan(strategy planner.Strategy, s *planner.Snapshot, goal planner.Options) (*planner.Plan, error) {
-	made, err := strategy(s, goal)
+func (p Policy) plan(run Runner, strategy string, s *planner.Snapshot, goal planner.Options) (*planner.Plan, error) {
+	made, err := run(strategy, s, goal)
 	if err != nil || p.Budget == nil || made.Migration.Fraction <= *p.Budget {
 		return made, err
 	}
 	goal.Objective = planner.MinImbalance
 	goal.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: *p.Budget}
-	return planner.Run(planner.Optimal, s, goal)
+	return run(planner.Optimal, s, goal)
 }
 
 // gain is by how much a plan lowers what is expected of θ.
 func gain(d Decision) float64 {
 	return (d.Without.Median + d.Without.P95 - d.With.Median - d.With.P95) / 2
-}
-
-// drains reports whether keys have to leave an instance.
-func drains(s *planner.Snapshot) bool {
-	for _, at := range s.Current {
-		if s.Instances[at].Drained {
-			return true
-		}
-	}
-	return false
 }
 
 // After is where the plan leads each key, as indices into the instances of its snapshot.

@@ -41,10 +41,6 @@ func steady(n int) (history [][3]float64) {
 	return history
 }
 
-func optimal(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	return planner.Run(planner.Optimal, s, o)
-}
-
 // TestDecide: the loads to expect are 80 and 20; moving b makes them 50 and 50.
 func TestDecide(t *testing.T) {
 	ewma := forecast.Config{Method: forecast.EWMA, Alpha: 0.5}
@@ -83,7 +79,7 @@ func TestDecide(t *testing.T) {
 		if err := c.policy.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := c.policy.Decide(optimal, in, planner.Options{ThetaMax: c.thetaMax})
+		d, err := c.policy.Decide(planner.Run, planner.Optimal, in, planner.Options{ThetaMax: c.thetaMax})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +111,7 @@ func TestMust(t *testing.T) {
 		in.Since = 1
 		o := planner.Options{ThetaMax: 0.1}
 		c(&in, &o)
-		d, err := hold.Decide(optimal, in, o)
+		d, err := hold.Decide(planner.Run, planner.Optimal, in, o)
 		if err != nil || d.Reason != policy.Planned || len(d.Plan.Moves) == 0 {
 			t.Errorf("%s: %q, %v", name, d.Reason, err)
 		}

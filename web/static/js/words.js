@@ -28,8 +28,10 @@ export const movesOn = (status) => ['proposed', 'approved', 'applying', 'abortin
 
 /** @type {Record<string, string>} */
 const causeWords = {
-  balanced: 'Nothing to do: everything is within its limits, or within those of the trigger.',
+  balanced: 'Nothing to do: everything is within its limits, or within those of the policy.',
   cooldown: 'Too soon after the last plan that moved keys.',
+  improbable: 'The tolerance is not likely enough to be exceeded in the next interval.',
+  little_gain: 'The plan would have moved too much for what it improves.',
   pending_approval: 'Another plan waited for approval, so nothing was planned.',
   plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
   statistics_too_small: 'Too little was reported to act upon: a source of statistics may have failed.',

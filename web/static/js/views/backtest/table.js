@@ -26,7 +26,7 @@ export const roleWords = { '': '', paper: "the paper's way", recommended: 'recom
 const methodWords = { last: 'Last interval', ewma: 'Moving average', level: 'Adaptive average', seasonal: 'Season' }
 
 /** @param {API['ForecastMethod']} forecast */
-const forecastWords = ({ method, alpha, period }) =>
+export const forecastWords = ({ method, alpha, period }) =>
   `${methodWords[method] ?? method}${alpha ? `, α ${alpha}` : ''}${period ? `, period ${period}` : ''}`
 
 /**

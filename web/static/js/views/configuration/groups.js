@@ -1,6 +1,7 @@
 // The settings of an operator in words, by what they are for.
 
 import { count, counted, exactly, percent } from '../../format.js'
+import { forecastWords } from '../backtest/table.js'
 import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strategies.js'
 import { capital } from '../../words.js'
 import { schemeWords } from '../operator/page.js'
@@ -33,7 +34,12 @@ const defaults = /** @type {Record<string, unknown>} */ ({
   'hash.tokens_per_instance': 128,
   'hash.max_parallelism': 128,
   'hash.key_type': 'string',
-  'trigger.cooldown_intervals': 0,
+  'policy.target_theta': null,
+  'policy.trigger.probability': null,
+  'policy.trigger.theta': null,
+  'policy.cooldown_intervals': 0,
+  'policy.budget': null,
+  'policy.minimum_benefit': 0,
   'approval.auto': 'within_limits',
   'approval.max_migration': null,
   'approval.min_statistics.keys': 1,
@@ -70,7 +76,7 @@ export function groupsOf(operator) {
       ? null
       : { label, value: words(get(name)), note: typeof note === 'function' ? note(get(name)) : note, usual }
   /** @type {((setting: Say, operator: Operator) => Group)[]} */
-  const groups = [placement, planning, trigger, approval, reports, retention, versions]
+  const groups = [placement, planning, policy, approval, reports, retention, versions]
   return groups
     .map((group) => group(setting, operator))
     .map(({ title, rows }) => ({ title, rows: rows.filter(Boolean) }))
@@ -202,22 +208,42 @@ const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
  * @param {Operator} o
  * @returns {Group}
  */
-const trigger = (setting, o) => ({
+const policy = (setting, o) => ({
   title: 'When to plan',
   rows: [
     setting(
-      'trigger.theta',
-      'Trigger θ',
-      exactPercent,
-      'Imbalance up to it is left alone. Added and removed instances, a changed hash and a table above its limit' +
-        ' always lead to a plan.',
-      o.trigger.theta === o.theta_max,
+      'policy',
+      'Policy',
+      (x) => (x === 'auto' ? 'Chosen by the service' : 'As said here'),
+      'Added and removed instances, a changed hash and a table above its limit always lead to a plan.',
+      o.policy === 'auto' || o.scheme !== 'table',
+    ),
+    setting('policy.forecast', 'Planned on', forecastWords, undefined, o.scheme !== 'table'),
+    setting('policy.target_theta', 'Target θ', (x) => (x === null ? 'The tolerance' : exactPercent(x))),
+    setting(
+      'policy.trigger.probability',
+      'Only if exceeding is as likely as',
+      (x) => (x === null ? 'Anything' : exactPercent(x)),
+      'That θ exceeds the tolerance in the next interval.',
     ),
     setting(
-      'trigger.cooldown_intervals',
+      'policy.trigger.theta',
+      'Only if θ exceeds',
+      (x) => (x === null ? 'The target' : exactPercent(x)),
+      'Of the costs that it is planned on.',
+    ),
+    setting(
+      'policy.cooldown_intervals',
       'Cooldown',
       (x) => (x === 0 ? 'None' : counted(x, 'interval')),
       'After an interval whose plan moved keys and was committed.',
+    ),
+    setting('policy.budget', 'A plan moves at most', (x) => (x === null ? 'Anything' : `${exactPercent(x)} of all state`)),
+    setting(
+      'policy.minimum_benefit',
+      'A plan that moves all state lowers θ by',
+      (x) => (x === 0 ? 'Anything' : `${exactPercent(x)} at least`),
+      'Of what is expected of it. One that moves less, by the same part of it.',
     ),
   ],
 })

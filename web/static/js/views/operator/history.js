@@ -110,7 +110,9 @@ function Foot({ shown, more, onMore }) {
 
 /** @type {Record<string, string>} */
 const causeShort = {
-  balanced: 'within limits or trigger',
+  balanced: 'within limits or policy',
+  improbable: 'unlikely to be exceeded',
+  little_gain: 'little gain',
   pending_approval: 'another waited for approval',
   plan_in_flight: 'another was being applied',
   nothing_movable: 'nothing movable',

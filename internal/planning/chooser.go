@@ -1,0 +1,172 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"plannerd/internal/backtest"
+	"plannerd/planner/policy"
+	"plannerd/store"
+)
+
+// Choice tells how a policy was chosen.
+type Choice struct {
+	// Intervals is by how many it was chosen, the newest of which is Interval.
+	Intervals int   `json:"intervals"`
+	Interval  int64 `json:"interval"`
+	// ThetaMax is the tolerance that it was chosen for.
+	ThetaMax float64 `json:"theta_max"`
+	Reason   string  `json:"reason"` // in words
+	// Age is how many plans were made since.
+	Age int `json:"age"`
+}
+
+// chooser chooses policies of operators by their stored intervals, and keeps the choices
+// until plans are made by them: from then on they are stored with these.
+type chooser struct {
+	mu   sync.Mutex
+	due  chan string             // operators whose policy is to be chosen
+	made map[string]chosenPolicy // by operator; one without a choice is being chosen
+}
+
+type chosenPolicy struct {
+	policy policy.Policy
+	choice *Choice
+}
+
+// mostDue is how many operators wait for a choice; others are due again with their next
+// plan.
+const mostDue = 1000
+
+func newChooser() *chooser {
+	return &chooser{due: make(chan string, mostDue), made: map[string]chosenPolicy{}}
+}
+
+// inEffect is the policy that an operator plans by whose policy is chosen: the one of
+// this process, or that of the plan before. Until there is one it plans on the last
+// interval.
+func (c *chooser) inEffect(b *base, before *Foresight) (policy.Policy, *Choice) {
+	c.mu.Lock()
+	made := c.made[b.op.Name]
+	c.mu.Unlock()
+	if made.choice != nil && made.choice.ThetaMax == b.newest.ThetaMax {
+		return made.policy, made.choice
+	}
+	if before == nil || before.Chosen == nil || before.Chosen.ThetaMax != b.newest.ThetaMax {
+		return onLast, nil
+	}
+	choice := *before.Chosen
+	choice.Age++
+	return before.Policy, &choice
+}
+
+// planned notes that a plan was stored, and with it the choice that it was made by.
+func (c *chooser) planned(b *base) {
+	f := b.foreseen
+	if f == nil || f.state == nil || !b.newest.Policy.Auto || !b.newest.StoreInputs {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made, known := c.made[b.op.Name]
+	if used := made.choice; used != nil && (used == f.chosen || used.ThetaMax != b.newest.ThetaMax) {
+		delete(c.made, b.op.Name)
+		known = false
+	}
+	fresh := f.chosen != nil && f.chosen.Age < backtest.LeastIntervals
+	if known || fresh || f.state.Intervals() < backtest.LeastIntervals {
+		return
+	}
+	select {
+	case c.due <- b.op.Name:
+		c.made[b.op.Name] = chosenPolicy{}
+	default:
+	}
+}
+
+// chose keeps a choice; nil: there is none.
+func (c *chooser) chose(operator string, p policy.Policy, choice *Choice) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if choice == nil {
+		delete(c.made, operator)
+		return
+	}
+	c.made[operator] = chosenPolicy{p, choice}
+}
+
+// choose chooses policies as they become due, until ctx ends.
+func (s *Service) choose(ctx context.Context) {
+	for {
+		select {
+		case name := <-s.chooser.due:
+			p, choice, err := s.chooseOne(ctx, name)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) {
+				s.log.WarnContext(ctx, "no policy could be chosen, it is tried again", "operator", name, "error", err)
+			}
+			s.chooser.chose(name, p, choice)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// mostChoosingRows bounds the rows of all intervals that a choice is made by: each of them
+// is planned on by a dozen policies.
+const mostChoosingRows = 3_000_000
+
+// chooseOne runs the policies over the stored intervals of an operator.
+func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, made *Choice, err error) {
+	memory := s.memory.Lease(ctx)
+	defer memory.Release()
+	memory.Open() // as of an analysis
+	thetaMax := 0.0
+	err = s.Analyse(ctx, "backtest", func(ctx context.Context) error {
+		op, err := s.Operator(ctx, name)
+		if err != nil || op.Configuration.Scheme != SchemeTable {
+			return err
+		}
+		thetaMax = op.Configuration.ThetaMax
+		h, first, err := s.history(ctx, name, Backtest{Memory: memory})
+		if err != nil {
+			return err
+		}
+		run, err := s.outset(ctx, op, first, memory)
+		if err != nil {
+			return err
+		}
+		made = &Choice{Intervals: h.Len(), ThetaMax: op.Configuration.ThetaMax}
+		if h.Len() > 0 {
+			made.Interval = h.Number(h.Len() - 1)
+		}
+		switch {
+		case h.Len() < backtest.LeastIntervals:
+			p = onLast
+			made.Reason = fmt.Sprintf("the statistics of %d intervals are kept without a gap, and a policy is chosen by %d "+
+				"at least", h.Len(), backtest.LeastIntervals)
+			return nil
+		case h.Rows() > mostChoosingRows:
+			p = policy.Default(op.Configuration.ThetaMax)
+			made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is "+
+				"one that does well on most streams", h.Rows())
+			return nil
+		}
+		candidates := backtest.Candidates(policy.DefaultGrid().Policies(op.Configuration.ThetaMax))
+		for i := range candidates {
+			candidates[i].Strategy = op.Configuration.Strategy
+		}
+		p, made.Reason, err = backtest.Pick(ctx, h, run, candidates)
+		return unfit(err)
+	})
+	var refusal *Error
+	switch {
+	case err == nil:
+	case errors.As(err, &refusal) && made == nil: // that is so until other intervals came
+		return onLast, &Choice{ThetaMax: thetaMax, Reason: refusal.Detail}, nil
+	default:
+		made = nil
+	}
+	return p, made, err
+}

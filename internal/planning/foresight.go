@@ -1,0 +1,230 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/backtest"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+	"plannerd/planner/policy"
+	"plannerd/store"
+)
+
+// Foresight is by which policy a plan was made, and what it expects of the next interval.
+type Foresight struct {
+	Policy policy.Policy `json:"policy"`
+	// Chosen tells how the service came to the policy; nil: somebody said it, or there
+	// is too little to choose by.
+	Chosen *Choice `json:"chosen"`
+	// RealisedTheta is the θ of the loads that came.
+	RealisedTheta float64 `json:"realised_theta"`
+	// Without and With are what to expect if nothing moves, and if the plan is carried
+	// out; nil: too little is known.
+	Without *forecast.Prediction `json:"without"`
+	With    *forecast.Prediction `json:"with"`
+	// NoiseFloor is what no plan can do anything about; nil: too little is known.
+	NoiseFloor *forecast.Floor `json:"noise_floor"`
+}
+
+// foreseen is what the intervals up to one let expect of the next, and by which policy
+// that is planned on.
+type foreseen struct {
+	policy   policy.Policy
+	chosen   *Choice
+	state    *forecast.State // nil: keys are not known
+	forecast *forecast.Forecast
+}
+
+// told is what a plan tells of what is foreseen.
+func (f *foreseen) told(p *planner.Plan, without, with *forecast.Prediction) *Foresight {
+	if f == nil || f.forecast == nil {
+		return nil
+	}
+	out := &Foresight{
+		Policy: f.policy, Chosen: f.chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
+		NoiseFloor: f.state.Floor(live(p.Snapshot.Instances)),
+	}
+	if s := p.Snapshot; f.policy.Forecast.Method != forecast.Last {
+		out.RealisedTheta = backtest.Theta(s, s.Current, f.forecast.Observed.Cost)
+	}
+	return out
+}
+
+// live is the number of instances that may carry load.
+func live(instances []planner.Instance) (n int) {
+	for _, d := range instances {
+		if d.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// foresee observes an interval after those before it, into memory that the lease holds.
+func (s *Service) foresee(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
+	f := &foreseen{policy: b.newest.Policy.Policy}
+	if b.newest.Policy.Auto {
+		f.policy = onLast
+	}
+	if b.foreseen = f; b.newest.Scheme != SchemeTable {
+		return nil
+	}
+	if st.Records != nil {
+		if m := f.policy.Forecast.Method; m != forecast.Last {
+			return refuse(KeysNotKnown, fmt.Sprintf(
+				"Statistics in compact form name no keys, and the operator's policy forecasts these by %s.", m))
+		}
+		return nil
+	}
+	before, told, err := s.foresightBefore(ctx, b, st)
+	if err != nil {
+		return err
+	}
+	if b.newest.Policy.Auto {
+		f.policy, f.chosen = s.chooser.inEffect(b, told)
+	}
+	if err := memory.Reserve(int64(st.Len()) * forecastRowBytes); err != nil {
+		return err
+	}
+	if f.state, err = s.stateBefore(ctx, b, before, f.policy.Forecast, st, memory); err != nil {
+		return err
+	}
+	if f.forecast, err = f.state.Observe(st.Statistics); err != nil {
+		return err
+	}
+	b.foreseeOf(st, f)
+	return nil
+}
+
+// foreseeOf has a plan made on what is expected. Where the engine holds the table nobody
+// knows where keys are that it does not name.
+func (b *base) foreseeOf(st *Statistics, f *foreseen) {
+	if b.engineHolds() {
+		f.forecast = f.forecast.Named()
+	}
+	b.foreseen, st.foreseen = f, f.forecast
+}
+
+// remembering is over how many plans a forecast goes back to one that has what it
+// remembers, and as many it begins anew with.
+const remembering = 32
+
+// foresightBefore returns the newest plan of an earlier interval that has a forecast, and
+// what it tells; nil: there is none.
+func (s *Service) foresightBefore(ctx context.Context, b *base, st *Statistics) (*store.Plan, *Foresight, error) {
+	for p, err := range s.earlierPlans(ctx, b, st) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if told, err := foresightOf(p); told != nil || err != nil {
+			return &p, told, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
+// error.
+func (s *Service) earlierPlans(ctx context.Context, b *base, st *Statistics) iter.Seq2[store.Plan, error] {
+	return func(yield func(store.Plan, error) bool) {
+		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+		for left := remembering; left > 0; {
+			plans, next, err := s.store.Plans(ctx, filter)
+			if err != nil {
+				yield(store.Plan{}, aboutOperator(b.op.Name, err))
+				return
+			}
+			for _, p := range plans {
+				earlier := p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval
+				if left--; earlier && !yield(p, nil) {
+					return
+				}
+			}
+			if next == 0 {
+				return
+			}
+			filter.Before, filter.Limit = next, plansAtATime
+		}
+	}
+}
+
+// stateBefore is what a forecast remembers of the intervals before the statistics: as it
+// was stored with a plan before them, or else by the intervals that are stored.
+func (s *Service) stateBefore(
+	ctx context.Context, b *base, before *store.Plan, c forecast.Config, st *Statistics, memory *admission.Lease,
+) (*forecast.State, error) {
+	begin, err := forecast.New(c)
+	if err != nil || before == nil {
+		return begin, err
+	}
+	state, err := s.stateAfter(ctx, *before, memory)
+	if err != nil || state != nil && state.Config() == begin.Config() {
+		return state, err
+	}
+	var plans []store.Plan // newest first
+	for p, err := range s.earlierPlans(ctx, b, st) {
+		if err != nil {
+			return nil, err
+		}
+		if n := len(plans); isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval {
+			continue
+		}
+		plans = append(plans, p)
+	}
+	held := memory.Used()
+	for _, p := range slices.Backward(plans) {
+		in, err := s.inputOf(ctx, p, memory)
+		switch {
+		case isPurged(err) || err == nil && in.Records != nil:
+			continue
+		case err == nil:
+			_, err = begin.Observe(in.Statistics)
+		}
+		if err := cmp.Or(err, memory.Settle(held)); err != nil {
+			return nil, err
+		}
+	}
+	return begin, nil
+}
+
+// stateAfter is what a forecast remembered when a plan was made, its own interval included;
+// nil: it was not stored, or is too old.
+func (s *Service) stateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
+	data, err := s.store.ForecastState(ctx, p.ID)
+	switch {
+	case errors.Is(err, store.ErrPurged):
+		return nil, nil
+	case err != nil:
+		return nil, aboutPlan(p.ID, err)
+	case data == nil:
+		return nil, nil
+	}
+	if err := memory.Reserve(int64(2 * len(data))); err != nil {
+		return nil, err
+	}
+	state, err := forecast.Decode(data)
+	if errors.Is(err, forecast.ErrEncoding) { // of another version of the program
+		return nil, nil
+	}
+	return state, err
+}
+
+// foresightOf is what a stored plan tells; nil: nothing was foreseen.
+func foresightOf(p store.Plan) (*Foresight, error) {
+	if p.Forecast == nil {
+		return nil, nil
+	}
+	var out Foresight
+	if err := json.Unmarshal(p.Forecast, &out); err != nil {
+		return nil, fmt.Errorf("reading what plan %s expects: %w", p.ID, err)
+	}
+	return &out, nil
+}
