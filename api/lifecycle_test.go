@@ -444,13 +444,21 @@ func TestPlanForecast(t *testing.T) {
 		}
 	}
 	f := p.Forecast
-	if f.Policy.Forecast.Method != "ewma" || f.Chosen != nil || f.RealisedTheta < 0.59 || f.Without.P95 < f.Without.Median {
+	if f.Policy.Forecast.Method != "ewma" || f.Chosen != nil || f.RealisedTheta < 0.59 ||
+		f.Without.P95 < f.Without.Median {
 		t.Errorf("%+v, without a plan %+v", f, f.Without)
 	}
 	var list struct{ Plans []wire.PlanSummary }
 	e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK).into(&list)
 	if len(list.Plans) != 6 || list.Plans[0].Forecast == nil || list.Plans[0].Forecast.RealisedTheta != f.RealisedTheta {
 		t.Errorf("%+v", list.Plans[0].Forecast)
+	}
+	e.operator("dear", strings.Replace(reported, "{", `{"policy":{"forecast":{"method":"last"},"minimum_benefit":1e6},`, 1))
+	for i := range 4 {
+		p = e.do("POST", "/v1/operators/dear/plans", interval(1+i, "")).want(http.StatusCreated).plan()
+	}
+	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"little_gain"}) || p.Migration.Keys != 0 {
+		t.Errorf("%s, %v", p.Status, p.Causes)
 	}
 }
 

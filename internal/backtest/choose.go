@@ -137,10 +137,10 @@ func Pick(ctx context.Context, h *History, op Operator, candidates []Candidate) 
 	from, to := min(Warmup, h.Len()), h.Len()
 	i := Choose(all[1:], &all[0], from, to)
 	f, base := all[1+i].Figures(from, to), all[0].Figures(from, to)
-	return all[1+i].Policy, fmt.Sprintf("it cost the least of %d policies over %d intervals, by what θ exceeded θ_max and "+
-		"by what moved: a median θ of %s and a p95 of %s, and moved %s of all state, where mixed on the last interval "+
-		"had %s and %s, and moved %s", len(candidates), to-from, percent(f.Median), percent(f.P95), percent(f.Moved),
-		percent(base.Median), percent(base.P95), percent(base.Moved)), nil
+	return all[1+i].Policy, fmt.Sprintf("it cost the least of %d policies over %d intervals, by what θ exceeded θ_max "+
+		"and by what moved: a median θ of %s and a p95 of %s, and moved %s of all state, where mixed on the last "+
+		"interval had %s and %s, and moved %s", len(candidates), to-from, percent(f.Median), percent(f.P95),
+		percent(f.Moved), percent(base.Median), percent(base.P95), percent(base.Moved)), nil
 }
 
 // markFront marks the results that no other one beats on the judged intervals.

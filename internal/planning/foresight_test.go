@@ -161,7 +161,8 @@ func TestHeldAgainstThetaMax(t *testing.T) {
 	p := policy.Policy{Forecast: forecast.Config{Method: forecast.Last}, TargetTheta: new(0.)}
 	e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
 	made := e.propose("clicks", wave(1))
-	if made.ThetaAfter == 0 || made.ThetaAfter > 0.02 || !made.Balanced || len(made.Causes) != 0 || made.Status != "approved" {
+	if made.ThetaAfter == 0 || made.ThetaAfter > 0.02 || !made.Balanced || len(made.Causes) != 0 ||
+		made.Status != "approved" {
 		t.Errorf("θ %v, balanced %v, %v: %s", made.ThetaAfter, made.Balanced, made.Causes, made.Status)
 	}
 }
@@ -285,6 +286,7 @@ func TestPolicyOfConfiguration(t *testing.T) {
 		"policy/forecast/method": func(c *planning.Configuration) { c.Policy = &planning.PolicyChoice{} },
 		"policy/budget": func(c *planning.Configuration) {
 			p := last
+			c.Strategy = planner.Optimal
 			p.Budget, c.Policy, c.Objective = new(0.1), &p, planner.MinImbalance
 			c.MigrationLimit = &parameters.MigrationLimit{Fraction: new(0.1)}
 		},

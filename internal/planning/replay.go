@@ -45,7 +45,8 @@ func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease
 		return nil, err
 	}
 	r.Statistics.Decode = s.now().Sub(begin)
-	return r, r.foresee(ctx)
+	err = r.foresee(ctx)
+	return r, err
 }
 
 // foresee reads what the plan expected of the next interval.

@@ -238,7 +238,9 @@ const policy = (setting, o) => ({
       (x) => (x === 0 ? 'None' : counted(x, 'interval')),
       'After an interval whose plan moved keys and was committed.',
     ),
-    setting('policy.budget', 'A plan moves at most', (x) => (x === null ? 'Anything' : `${exactPercent(x)} of all state`)),
+    setting('policy.budget', 'A plan moves at most', (x) =>
+      x === null ? 'Anything' : `${exactPercent(x)} of all state`,
+    ),
     setting(
       'policy.minimum_benefit',
       'A plan that moves all state lowers θ by',

@@ -7,6 +7,7 @@ import { newerOf, NewerFigures } from '../../newer.js'
 import { Stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
+import { Expected } from './expected.js'
 import { Flows, flowsOf } from './flow.js'
 import { Headline } from './headline.js'
 import { HotKeys } from './hotkeys.js'
@@ -56,6 +57,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
     <${PlanStats} plan=${plan} />
     <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
     <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
+    <${Expected} forecast=${plan.forecast} thetaMax=${plan.parameters.theta_max} />
     <${HotKeys} plan=${plan} />
     <div class="grid plan-row">
       <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>

@@ -1,0 +1,72 @@
+// What a plan expects of the interval in which it takes effect.
+
+import { count, counted, percent } from '../../format.js'
+import { html } from '../../html.js'
+import { Card } from '../../parts.js'
+import { policyWords } from '../backtest/table.js'
+
+/** @typedef {NonNullable<API['Prediction']>} Prediction */
+
+/** @type {[name: string, of: (p: Prediction, thetaMax: number) => string][]} */
+const rows = [
+  ['θ if loads come as expected', (p) => percent(p.expected)],
+  ['θ, median', (p) => percent(p.median)],
+  ['θ, in 95 of 100 cases at most', (p) => percent(p.p95)],
+  ['Probability that θ exceeds the tolerance', (p) => percent(p.probability)],
+]
+
+/**
+ * What to expect of the next interval, with the plan and without it, and by which policy it was made.
+ *
+ * @param {{ forecast?: API['PlanForecast'], thetaMax: number }} props
+ */
+export function Expected({ forecast, thetaMax }) {
+  if (!forecast) return null
+  const { policy, chosen, without, with: after, noise_floor: floor } = forecast
+  return html`<${Card} title="The next interval">
+    <p>
+      In this interval θ was ${percent(forecast.realised_theta)} under the tables that were in effect. A plan takes
+      effect in the next one${policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'}
+    </p>
+    ${
+      without && after
+        ? html`<table class="plan-expected">
+            <caption class="visually-hidden">What to expect of the next interval</caption>
+            <thead>
+              <tr>
+                <th scope="col">Expected</th>
+                <th scope="col" class="number">if nothing moves</th>
+                <th scope="col" class="number">with the plan</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${rows.map(
+                ([name, of]) => html`<tr key=${name}>
+                  <th scope="row">${name}</th>
+                  <td class="number">${of(without, thetaMax)}</td>
+                  <td class="number">${of(after, thetaMax)}</td>
+                </tr>`,
+              )}
+            </tbody>
+          </table>`
+        : html`<p class="muted">Too few intervals were seen to say what to expect.</p>`
+    }
+    ${
+      floor &&
+      html`<p>
+        Noise floor: were all expected loads even, θ would still be ${percent(floor.median)} in the median, and up
+        to ${percent(floor.p95)} in 95 of 100
+        intervals.${floor.median > thetaMax ? ` A tolerance of ${percent(thetaMax)} is below it.` : ''}
+      </p>`
+    }
+    <p>Policy: ${policyWords(policy, thetaMax)}.</p>
+    ${
+      chosen &&
+      html`<p class="muted">
+        Chosen by the service ${chosen.age === 0 ? 'for this plan' : `${counted(chosen.age, 'plan')} ago`}${
+          chosen.intervals > 0 && `, by ${counted(chosen.intervals, 'interval')} up to ${count(chosen.interval)}`
+        }: ${chosen.reason}.
+      </p>`
+    }
+  <//>`
+}
