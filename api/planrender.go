@@ -15,20 +15,22 @@ import (
 // figures are what a plan reports about itself, in the order of the contract.
 // Instances and HotKeys are nil, and left out, where plans are listed.
 type figures struct {
-	EndReason        string                `json:"end_reason"`
-	Causes           []string              `json:"causes"`
-	Balanced         bool                  `json:"balanced"`
-	TableWithinLimit bool                  `json:"table_within_limit"`
-	Theta            wire.Comparison       `json:"theta"`
-	Underload        wire.Comparison       `json:"underload"`
-	Skewness         wire.Comparison       `json:"skewness"`
-	Migration        wire.MigrationFigures `json:"migration"`
-	Certificate      jsontext.Value        `json:"certificate"`
-	Compaction       jsontext.Value        `json:"compaction"`
-	Instances        jsontext.Value        `json:"instances,omitzero"`
-	HotKeys          []wire.HotKey         `json:"hot_keys,omitzero"`
-	DriftedKeys      int64                 `json:"drifted_keys"`
-	IdleEntries      *int64                `json:"idle_entries,omitzero"` // nil in a what-if
+	EndReason        string                      `json:"end_reason"`
+	Causes           []string                    `json:"causes"`
+	Balanced         bool                        `json:"balanced"`
+	TableWithinLimit bool                        `json:"table_within_limit"`
+	Filled           *bool                       `json:"filled,omitzero"` // nil where no load has a lower bound
+	Unfilled         []planning.UnfilledInstance `json:"unfilled,omitzero"`
+	Theta            wire.Comparison             `json:"theta"`
+	Underload        wire.Comparison             `json:"underload"`
+	Skewness         wire.Comparison             `json:"skewness"`
+	Migration        wire.MigrationFigures       `json:"migration"`
+	Certificate      jsontext.Value              `json:"certificate"`
+	Compaction       jsontext.Value              `json:"compaction"`
+	Instances        jsontext.Value              `json:"instances,omitzero"`
+	HotKeys          []wire.HotKey               `json:"hot_keys,omitzero"`
+	DriftedKeys      int64                       `json:"drifted_keys"`
+	IdleEntries      *int64                      `json:"idle_entries,omitzero"` // nil in a what-if
 }
 
 // planHead is a plan without its long lists, in the order of the contract.
@@ -75,7 +77,8 @@ type ack struct {
 }
 
 // figuresOut brings figures into an answer.
-func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figures {
+func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) (figures, error) {
+	unfilled, err := planning.UnfilledOf(f)
 	out := figures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
 		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
@@ -86,6 +89,9 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figure
 			Forced: &wire.ForcedMigration{Keys: f.ForcedKeys, State: f.ForcedState},
 		},
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
+	}
+	if unfilled != nil {
+		out.Filled, out.Unfilled = new(len(unfilled) == 0), unfilled
 	}
 	if f.Instances != nil {
 		out.HotKeys = make([]wire.HotKey, len(hot))
@@ -102,7 +108,7 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) figure
 		key := keys.text(h.Key)
 		out.HotKeys[i].Key = &key
 	}
-	return out
+	return out, err
 }
 
 func utc(at *time.Time) *time.Time {
@@ -116,10 +122,14 @@ func utc(at *time.Time) *time.Time {
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
 func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
+	f, err := figuresOut(p.Figures, hot, keys)
+	if err != nil {
+		return nil, err
+	}
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
-		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: figuresOut(p.Figures, hot, keys),
+		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: f,
 		WaitsFor: p.WaitsFor, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
 		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),

@@ -216,12 +216,16 @@ func renderTrials(
 		if err != nil {
 			return nil, err
 		}
+		shown, err := figuresOut(f, p.HotKeyList(), out.keys)
+		if err != nil {
+			return nil, err
+		}
 		r := &out.results[i]
 		r.before, r.after = p.TableBefore, p.TableAfter
 		r.sizes = appendSizes(nil, planning.SchemeTable, p.TableBefore, p.TableAfter)
 		r.figures = whatIfResult{
 			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Pareto: front[i], Migrates: p.Migrates(),
-			figures: figuresOut(f, p.HotKeyList(), out.keys), WorkUnits: p.WorkUnits, Timing: timing(p.Took),
+			figures: shown, WorkUnits: p.WorkUnits, Timing: timing(p.Took),
 		}
 		if r.head, err = openObject(r.figures); err != nil {
 			return nil, err

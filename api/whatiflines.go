@@ -69,6 +69,11 @@ func (r *resultText) row() (names, cells []string) {
 	add("causes", strings.Join(f.Causes, " "))
 	add("balanced", f.Balanced)
 	add("table_within_limit", f.TableWithinLimit)
+	if f.Filled == nil {
+		add("filled", "")
+	} else {
+		add("filled", *f.Filled)
+	}
 	add("theta_before", f.Theta.Before)
 	add("theta_after", f.Theta.After)
 	add("migrated_keys", f.Migration.Keys)

@@ -11,7 +11,7 @@ import (
 
 // certify proves how good any plan of p can be, and uses what is proven already.
 func (f *finisher) certify(known bound.Evidence) {
-	if f.o.Certificate == CertificateOff {
+	if f.o.Certificate == CertificateOff || len(f.plan.Unfilled) > 0 {
 		return
 	}
 	p, plan := f.p, f.plan
@@ -47,6 +47,9 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
 	}
 	if p.Settled() {
+		if p.Fill.Least != nil {
+			c.LowerBound = bound.ProveFill(p, nil, f.plan.Migration.Objective).LowerBound()
+		}
 		return
 	}
 	tight := f.o.Certificate == CertificateTight
@@ -55,6 +58,9 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
 	}
 	if !x.Infeasible() {
+		if p.Fill.Least != nil {
+			x = bound.ProveFill(p, x, f.plan.Migration.Objective)
+		}
 		c.LowerBound = x.LowerBound()
 		return
 	}

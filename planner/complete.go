@@ -20,7 +20,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	if err != nil {
 		return nil, err
 	}
-	if x.p.Settled() {
+	if x.p.Settled() && x.p.Fill.Reached(x.p.Before) {
 		return x.unmoved(name), nil
 	}
 	a, known := x.run(false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
@@ -37,7 +37,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	if x.p.Goal.Imbalance && o.Certificate != CertificateOff {
 		known.LeastTheta = optimal.ProveTheta(x.p, a.Score().Theta)
 	}
-	return x.finish(name, a, known), nil
+	return x.finish(name, x.filled(Info{}, a), known), nil
 }
 
 // carryOut makes moves of items that are not hot.

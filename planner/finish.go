@@ -21,8 +21,9 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	plan := &Plan{
 		Snapshot: x.s, Strategy: name, Options: x.o, EndReason: endReasons[p.Meter.End], WorkUnits: p.Meter.Used,
 		Instances: make([]Load, len(p.Instances)),
-		made:      true, score: a.Score(),
+		made:      true, score: a.Score(), Unfilled: x.unfilled(a),
 	}
+	plan.score.Unfilled = len(plan.Unfilled)
 	f := finisher{x, a, plan}
 	plan.Moves = moves
 	if x.s.Count == nil {
@@ -38,6 +39,19 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	f.causes()
 	f.certify(known)
 	return plan
+}
+
+// unfilled are the instances that an assignment leaves below their least load.
+func (x *prepared) unfilled(a *assign.Assignment) []Unfilled {
+	var list []Unfilled
+	for d, least := range x.p.Fill.Least {
+		if a.Load[d] < least {
+			y := x.short[int32(d)]
+			y.Instance = int32(d)
+			list = append(list, y)
+		}
+	}
+	return list
 }
 
 var endReasons = [...]EndReason{
@@ -173,6 +187,9 @@ func (f *finisher) loads() {
 		x.Fair = p.Fair[d] * scale
 		x.Max = (1 + f.o.ThetaMax) * p.Fair[d] * scale
 		x.Bound = p.Bound[d] * scale
+		if p.Fill.Wanted != nil {
+			x.Least = p.Fill.Wanted[d] * scale
+		}
 	}
 	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(p, p.Before)
 	plan.Theta.After, plan.Underload.After, plan.Skewness.After = imbalance(p, f.a.Load)
@@ -211,7 +228,7 @@ func (f *finisher) table() {
 }
 
 func (f *finisher) causes() {
-	if f.p.Settled() && len(f.s.Shares) == 0 {
+	if f.p.Settled() && f.p.Fill.Reached(f.p.Before) && len(f.s.Shares) == 0 {
 		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
 	} else {
 		f.unreached()

@@ -24,6 +24,11 @@ type Options struct {
 	// ThetaMax is the tolerance θ_max ≥ 0: instance d may carry (1+θ_max) times
 	// its fair load. Defaults to 0, perfect balance.
 	ThetaMax float64 `json:"theta_max"`
+	// ThetaMin is θ_min, from 0 to 1: a live instance d should carry at least a_d, which is
+	// (1−θ_min)·min(L̄_d, κ_d·λ), where Σ_d max(background_d, κ_d·λ) is all cost. Keys are
+	// pulled to instances below that as far as θ_max, the table limit and the migration limit
+	// allow; no plan is withheld because that is not far enough. Nil: there is no such bound.
+	ThetaMin *float64 `json:"theta_min,omitzero"`
 	// TableLimit is A_max ≥ 0, the greatest size of the routing table. Nil: no
 	// limit.
 	TableLimit *int64 `json:"table_limit"`
@@ -118,6 +123,7 @@ const (
 func (o Options) Validate() error {
 	return cmp.Or(
 		Require(nonNegative(o.ThetaMax), "ThetaMax", mustBeFinite),
+		Require(o.ThetaMin == nil || *o.ThetaMin >= 0 && *o.ThetaMin <= 1, "ThetaMin", "must be from 0 to 1"),
 		Require(o.TableLimit == nil || *o.TableLimit >= 0, "TableLimit", "must be ≥ 0"),
 		Require(o.Beta == nil || nonNegative(*o.Beta), "Beta", mustBeFinite),
 		RequireAmount("KeyOverhead", o.KeyOverhead),

@@ -133,6 +133,7 @@ const (
 type Load struct {
 	Fair                  float64 // L̄_d; 0 on an instance that is not live
 	Max                   float64 // L_max,d = (1+θ_max)·L̄_d
+	Least                 float64 // a_d, see Options.ThetaMin; 0 where nothing is asked for
 	Bound                 float64 // b_d = max(L_max,d, background_d)
 	Before, After         float64
 	KeysBefore, KeysAfter int64
@@ -163,6 +164,9 @@ type Plan struct {
 
 	// Balanced: no live instance is above L_max,d.
 	Balanced bool
+	// Unfilled are the live instances that the plan leaves below a_d, see Options.ThetaMin,
+	// in ascending order.
+	Unfilled []Unfilled
 	// TableWithinLimit: TableAfter ≤ Options.TableLimit.
 	TableWithinLimit bool
 	// Theta is the largest overload max_d L(d)/L̄_d − 1, ≥ 0, over live instances.
@@ -178,7 +182,8 @@ type Plan struct {
 	Instances []Load
 	// HotKeys in descending cost.
 	HotKeys []HotKey
-	// Certificate bounds what any plan can reach. Nil when Options turned it off.
+	// Certificate bounds what any plan can reach. Nil when Options turned it off, or an
+	// instance stays unfilled.
 	Certificate *Certificate
 
 	// Moves is Δ(F,F') in canonical key order, then by destination; behind the move of

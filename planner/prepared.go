@@ -10,6 +10,8 @@ type prepared struct {
 	s *Snapshot
 	o Options
 	p *assign.Problem
+
+	short map[int32]Unfilled // what keeps instances below a_d, if they were to be filled
 }
 
 // prepare checks the options and makes a problem of a snapshot.
@@ -27,19 +29,21 @@ func prepare(s *Snapshot, o Options) (*prepared, error) {
 	instances := make([]assign.Instance, len(s.Instances))
 	for d, x := range s.Instances {
 		instances[d] = assign.Instance{
-			Capacity: x.Capacity, Live: x.Live(), Cost: x.ResidualCost, State: x.ResidualState,
+			Capacity: x.Capacity, Live: x.Live(), Cost: x.ResidualCost, State: x.ResidualState, Filling: x.Filling,
 		}
 	}
 	for _, x := range s.Shares { // they move whatever the plan
 		instances[x.Instance].State += x.State
 	}
 	m := &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
-	return &prepared{s, o, assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
+	return &prepared{s: s, o: o, p: assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
 }
 
 // goal is what the options ask for.
 func (o Options) goal() assign.Goal {
-	g := assign.Goal{ThetaMax: o.ThetaMax, TableLimit: o.TableLimit, KeyOverhead: o.KeyOverhead}
+	g := assign.Goal{
+		ThetaMax: o.ThetaMax, ThetaMin: o.ThetaMin, TableLimit: o.TableLimit, KeyOverhead: o.KeyOverhead,
+	}
 	if g.Imbalance = o.Objective == MinImbalance; g.Imbalance {
 		g.Allowance = assign.Allowance{Unit: allowanceUnits[o.MigrationLimit.Unit], Amount: o.MigrationLimit.Amount}
 	}

@@ -32,7 +32,8 @@ func byKey(p *planner.Plan) []string {
 	}
 	return append(out, fmt.Sprintf("%s %v %t %t %d → %d", p.EndReason, p.Causes, p.Balanced, p.TableWithinLimit,
 		p.TableBefore, p.TableAfter),
-		fmt.Sprintf("%v %v %v %+v %+v %d", p.Theta, p.Underload, p.Skewness, p.Migration, p.Instances, p.WorkUnits))
+		fmt.Sprintf("%v %v %v %+v %+v %d %+v", p.Theta, p.Underload, p.Skewness, p.Migration, p.Instances, p.WorkUnits,
+			p.Unfilled))
 }
 
 // eachCase runs f on many random cases of whole numbers, tiny and medium, with

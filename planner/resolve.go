@@ -187,6 +187,9 @@ func (r *resolver) mergeInstances() {
 			old, now = old[1:], now[1:]
 		}
 	}
+	for i := range out {
+		out[i].Filling = !out[i].Drained && slices.Contains(r.base.Filling, out[i].ID)
+	}
 	r.s.Instances = out
 	r.index = newInstanceIndex(out)
 }

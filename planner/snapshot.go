@@ -23,6 +23,9 @@ type Instance struct {
 	Drained bool
 	// Added: the instance is not in the configuration of the committed table.
 	Added bool
+	// Filling: the instance is to be filled. Plans are made with θ_max for its θ_min, or
+	// with that of the options where it is less.
+	Filling bool
 	// Partial: there may be keys on the instance that the statistics do not name,
 	// so table entries of absent keys that point to it stay and count.
 	Partial bool

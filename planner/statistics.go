@@ -97,6 +97,9 @@ type Base struct {
 	// HashChanged: the new configuration's instances or hash function differ
 	// from Configuration's.
 	HashChanged bool
+	// Filling are the ids of instances that are to be filled, see [Instance]; ids of others
+	// count for nothing.
+	Filling []int32
 	// PinHomeless: when HashChanged, rows without a HashInstance that need one are of keys
 	// whose home nobody knows yet. Each has an entry wherever it is.
 	PinHomeless bool

@@ -33,7 +33,7 @@ type Info struct {
 	Summary string // one line, for people
 	Source  string // where it comes from
 	// Reads names the options, by the tags of [Options], that its moves depend on
-	// besides theta_max and key_overhead, which are part of every goal. Others count in
+	// besides theta_max, theta_min and key_overhead, which are part of every goal. Others count in
 	// the figures and the certificate alone: a strategy that does not read table_limit
 	// is blind to the table.
 	Reads []string
@@ -173,14 +173,14 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 	if info.DependsOn("effort") {
 		x.p.Goal.Effort = efforts[o.Effort]
 	}
-	if x.p.Settled() {
-		return x.unmoved(info.Name), nil
+	a, known := x.p.Unmoved(), bound.Evidence{}
+	if !x.p.Settled() {
+		a, known = x.run(info.proves, info.algorithm)
 	}
-	a, known := x.run(info.proves, info.algorithm)
 	if a == nil {
 		return nil, ErrStopped
 	}
-	return x.finish(info.Name, a, known), nil
+	return x.finish(info.Name, x.filled(info, a), known), nil
 }
 
 // DependsOn reports whether the strategy reads an option, see [Info.Reads].

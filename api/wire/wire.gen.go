@@ -832,6 +832,27 @@ func (e Scheme) Valid() bool {
 	}
 }
 
+// Defines values for Shortage.
+const (
+	ShortageBudget     Shortage = "budget"
+	ShortageFewKeys    Shortage = "few_keys"
+	ShortageTableLimit Shortage = "table_limit"
+)
+
+// Valid indicates whether the value is a known member of the Shortage enum.
+func (e Shortage) Valid() bool {
+	switch e {
+	case ShortageBudget:
+		return true
+	case ShortageFewKeys:
+		return true
+	case ShortageTableLimit:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -1236,7 +1257,7 @@ type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 // and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 type Certificate struct {
 	// Gap (objective − lower_bound) / lower_bound of this plan: 0.02 means that no plan is more than 2 % better. 0 when both are 0; null when only the bound is 0,
 	// or when this plan violates a constraint.
@@ -1458,6 +1479,9 @@ type FieldError struct {
 	Pointer *string `json:"pointer,omitempty"`
 }
 
+// Filled After the plan no live instance is below its `least_load`. Absent where no load has a lower bound: without `theta_min` and without instances that are being filled.
+type Filled = bool
+
 // Flow What a plan moves from one instance to another.
 type Flow struct {
 	// Cost Their cost.
@@ -1603,6 +1627,16 @@ type Instance struct {
 // InstanceID The id of an instance.
 type InstanceID = int32
 
+// InstanceShortage Why the plan leaves the instance below its `least_load`. Absent where it does not.
+type InstanceShortage struct {
+	// Cause What keeps the instance below its `least_load`. `few_keys`: no key elsewhere fits on it that its own instance can spare; `table_limit`: those that do would need entries beyond the limit of the
+	// table; `budget`: they would exceed the migration limit, or the work budget or the deadline ended planning. Absent where the plan tries nothing, as its `causes` say.
+	Cause *Shortage `json:"cause,omitempty"`
+
+	// Proven No plan that keeps to `theta_max` gives the instance so much: all keys that fit on it together are too few.
+	Proven ShortageProven `json:"proven"`
+}
+
 // Interval The number of an interval. Intervals are ordered within an epoch.
 type Interval = int64
 
@@ -1658,12 +1692,19 @@ type Load struct {
 	// Drained The instance was removed; its keys leave it. Absent otherwise.
 	Drained *bool `json:"drained,omitempty"`
 
+	// Filling The instance was added and is being filled: plans take `theta_max` for its `theta_min`, from the configuration that adds it until the first committed plan that brings it to its `least_load`, or proves that
+	// no plan can. Absent otherwise.
+	Filling *bool `json:"filling,omitempty"`
+
 	// Id The id of an instance.
 	Id         InstanceID `json:"id"`
 	KeysAfter  int64      `json:"keys_after"`
 	KeysBefore int64      `json:"keys_before"`
-	LoadAfter  float64    `json:"load_after"`
-	LoadBefore float64    `json:"load_before"`
+
+	// LeastLoad What the instance should carry at least, by `theta_min` or as it is being filled. Absent where nothing is asked for.
+	LeastLoad  *float64 `json:"least_load,omitempty"`
+	LoadAfter  float64  `json:"load_after"`
+	LoadBefore float64  `json:"load_before"`
 
 	// LoadError How far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
 	// actual ones then.
@@ -1674,6 +1715,9 @@ type Load struct {
 
 	// StateOut State that leaves.
 	StateOut float64 `json:"state_out"`
+
+	// Unfilled Why the plan leaves the instance below its `least_load`. Absent where it does not.
+	Unfilled *InstanceShortage `json:"unfilled,omitempty"`
 }
 
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
@@ -1945,7 +1989,15 @@ type Operator struct {
 	TableVersion int64 `json:"table_version"`
 
 	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
-	ThetaMax  ThetaMax  `json:"theta_max"`
+	ThetaMax ThetaMax `json:"theta_max"`
+
+	// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
+	// (1−theta_min) times its fair load, or less where hot keys and keys that the statistics do not name leave
+	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
+	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
+	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
+	// but for those that were added, see `filling`.
+	ThetaMin  *ThetaMin `json:"theta_min,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
@@ -2097,6 +2149,14 @@ type Parameters struct {
 	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 	ThetaMax ThetaMax `json:"theta_max"`
 
+	// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
+	// (1−theta_min) times its fair load, or less where hot keys and keys that the statistics do not name leave
+	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
+	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
+	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
+	// but for those that were added, see `filling`.
+	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
+
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 	// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
 	// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
@@ -2223,7 +2283,7 @@ type Plan struct {
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-	// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 	Certificate *Certificate `json:"certificate"`
 
 	// Compaction The compact form that was planned on; null when the plan was made on keys.
@@ -2253,6 +2313,9 @@ type Plan struct {
 
 	// ExpiresAt When the plan expires, or would have expired: while it is proposed unless somebody approves it, then unless somebody starts it, for which an approval gives it as long again; null if it never does.
 	ExpiresAt *time.Time `json:"expires_at"`
+
+	// Filled After the plan no live instance is below its `least_load`. Absent where no load has a lower bound: without `theta_min` and without instances that are being filled.
+	Filled *Filled `json:"filled,omitempty"`
 
 	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
 	// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
@@ -2356,6 +2419,9 @@ type Plan struct {
 	// Underload The largest relative underload of an instance, 1 minus load over fair load.
 	Underload Underload `json:"underload"`
 
+	// Unfilled The instances that the plan leaves below their `least_load`, ascending. Absent like `filled`.
+	Unfilled *Unfilled `json:"unfilled,omitempty"`
+
 	// Version The table version that it became; null before commit.
 	Version *int64 `json:"version"`
 
@@ -2424,7 +2490,7 @@ type PlanStatus string
 // PlanStrategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `instances`, `hot_keys` and the long lists.
+// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -2459,7 +2525,7 @@ type PlanSummary struct {
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-	// placed. null when `certificate` was `off`, and with the cause `unfinished`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 	Certificate *Certificate `json:"certificate"`
 
 	// Compaction The compact form that was planned on; null when the plan was made on keys.
@@ -3183,6 +3249,13 @@ type Scale = float64
 // added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
 type Scheme string
 
+// Shortage What keeps the instance below its `least_load`. `few_keys`: no key elsewhere fits on it that its own instance can spare; `table_limit`: those that do would need entries beyond the limit of the
+// table; `budget`: they would exceed the migration limit, or the work budget or the deadline ended planning. Absent where the plan tries nothing, as its `causes` say.
+type Shortage string
+
+// ShortageProven No plan that keeps to `theta_max` gives the instance so much: all keys that fit on it together are too few.
+type ShortageProven = bool
+
 // Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
 // auto.
 type Sigma = float64
@@ -3255,7 +3328,7 @@ type StrategyInfo struct {
 	// Objectives Those that it knows.
 	Objectives []Objective `json:"objectives"`
 
-	// Reads The parameters that its moves depend on, besides `theta_max` and `key_overhead`, which are part of every goal.
+	// Reads The parameters that its moves depend on, besides `theta_max`, `theta_min` and `key_overhead`, which are part of every goal.
 	// Others count in the figures and the certificate alone: a strategy that does not read `table_limit` is blind to
 	// the table.
 	Reads []string `json:"reads"`
@@ -3344,6 +3417,14 @@ type Theta = Comparison
 // ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 type ThetaMax = float64
 
+// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
+// (1−theta_min) times its fair load, or less where hot keys and keys that the statistics do not name leave
+// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
+// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
+// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
+// but for those that were added, see `filling`.
+type ThetaMin = float64
+
 // ThetaSpread How a θ was distributed over intervals; null where there are none.
 type ThetaSpread struct {
 	// Last The newest of them.
@@ -3397,6 +3478,22 @@ type Trigger struct {
 
 // Underload The largest relative underload of an instance, 1 minus load over fair load.
 type Underload = Comparison
+
+// Unfilled The instances that the plan leaves below their `least_load`, ascending. Absent like `filled`.
+type Unfilled = []UnfilledInstance
+
+// UnfilledInstance An instance that the plan leaves below its `least_load`.
+type UnfilledInstance struct {
+	// Cause What keeps the instance below its `least_load`. `few_keys`: no key elsewhere fits on it that its own instance can spare; `table_limit`: those that do would need entries beyond the limit of the
+	// table; `budget`: they would exceed the migration limit, or the work budget or the deadline ended planning. Absent where the plan tries nothing, as its `causes` say.
+	Cause *Shortage `json:"cause,omitempty"`
+
+	// Instance Its id.
+	Instance int32 `json:"instance"`
+
+	// Proven No plan that keeps to `theta_max` gives the instance so much: all keys that fit on it together are too few.
+	Proven ShortageProven `json:"proven"`
+}
 
 // Unmet A constraint that no plan meets which meets all others.
 type Unmet struct {
@@ -3586,6 +3683,9 @@ type TableVersionParameter = Version
 
 // ThetaMaxValuesParameter defines model for ThetaMaxValuesParameter.
 type ThetaMaxValuesParameter = []ThetaMax
+
+// ThetaMinValuesParameter defines model for ThetaMinValuesParameter.
+type ThetaMinValuesParameter = []string
 
 // TokensPerInstanceParameter defines model for TokensPerInstanceParameter.
 type TokensPerInstanceParameter = int32

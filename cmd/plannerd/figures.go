@@ -27,6 +27,8 @@ type figures struct {
 	Causes           []planner.Cause     `json:"causes"`
 	Balanced         bool                `json:"balanced"`
 	TableWithinLimit bool                `json:"table_within_limit"`
+	Filled           *bool               `json:"filled,omitzero"`
+	Unfilled         []unfilledInstance  `json:"unfilled,omitzero"`
 	Theta            planner.Comparison  `json:"theta"`
 	Underload        planner.Comparison  `json:"underload"`
 	Skewness         planner.Comparison  `json:"skewness"`
@@ -59,12 +61,30 @@ func figuresOf(s step) figures {
 	f.EndReason = string(p.EndReason)
 	f.Causes = append(f.Causes, p.Causes...)
 	f.Balanced, f.TableWithinLimit = p.Balanced, p.TableWithinLimit
+	if p.Options.ThetaMin != nil {
+		f.Filled, f.Unfilled = new(len(p.Unfilled) == 0), unfilledOf(p)
+	}
 	f.Theta, f.Underload, f.Skewness = p.Theta, p.Underload, p.Skewness
 	f.Migration = p.Migration
 	f.Certificate = certificateOf(s)
 	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
 	f.WorkUnits = p.WorkUnits
 	return f
+}
+
+// unfilledInstance is an instance that the plan leaves below its least load.
+type unfilledInstance struct {
+	Instance int32            `json:"instance"`
+	Cause    planner.Shortage `json:"cause,omitzero"`
+	Proven   bool             `json:"proven"`
+}
+
+func unfilledOf(p *planner.Plan) []unfilledInstance {
+	list := []unfilledInstance{}
+	for _, y := range p.Unfilled {
+		list = append(list, unfilledInstance{p.Snapshot.Instances[y.Instance].ID, y.Cause, y.Proven})
+	}
+	return list
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -90,6 +110,8 @@ type instanceFigures struct {
 	KeysAfter  int64   `json:"keys_after"`
 	StateIn    float64 `json:"state_in"`
 	StateOut   float64 `json:"state_out"`
+	// LeastLoad is what it should carry at least; nil without theta_min.
+	LeastLoad *float64 `json:"least_load,omitzero"`
 	// LoadError is that of the load that records made of keys come to.
 	LoadError *planner.Comparison `json:"load_error,omitzero"`
 }
@@ -205,6 +227,9 @@ func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotK
 		f := instanceFigures{
 			ID: in.ID, Capacity: in.Capacity, Drained: in.Drained, LoadBefore: l.Before, LoadAfter: l.After,
 			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		}
+		if p.Options.ThetaMin != nil && in.Live() {
+			f.LeastLoad = &p.Instances[i].Least
 		}
 		if st.loadErrors != nil {
 			f.LoadError = &st.loadErrors[i]

@@ -37,7 +37,11 @@ func (r *planReport) writePlan(w *page) {
 
 // goals says what a plan is to reach.
 func goals(o planner.Options) string {
-	text := fmt.Sprintf("θ_max %v%s", o.ThetaMax, limitText(o.TableLimit))
+	text := fmt.Sprintf("θ_max %v", o.ThetaMax)
+	if o.ThetaMin != nil {
+		text += fmt.Sprintf(", θ_min %v", *o.ThetaMin)
+	}
+	text += limitText(o.TableLimit)
 	if m := o.MigrationLimit; m != nil {
 		text += ", the least θ that " + amountText(m.Unit, m.Amount, limitDigits) + " of migration can buy"
 	}
@@ -71,6 +75,7 @@ func verdict(p *planner.Plan) string {
 			b.WriteString(" " + text)
 		}
 	}
+	b.WriteString(shortageText(p))
 	switch p.EndReason {
 	case planner.EndStopped:
 		b.WriteString(" Time ran out: this is the best plan so far.")
@@ -85,6 +90,21 @@ var causeTexts = map[planner.Cause]string{
 	planner.CauseTableLimit:     "No plan was found within the table limit.",
 	planner.CauseNothingMovable: "Some instance stays above its bound: nothing that fits elsewhere can be moved.",
 	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
+}
+
+// shortageText says which instances stay below their least load, and why.
+func shortageText(p *planner.Plan) string {
+	text := ""
+	for _, y := range unfilledOf(p) {
+		text += fmt.Sprintf(" Instance %d stays below its least load: %s.", y.Instance, shortageTexts[y.Cause])
+	}
+	return text
+}
+
+var shortageTexts = map[planner.Shortage]string{
+	planner.ShortOfKeys:   "no key that fits there can be spared",
+	planner.ShortOfTable:  "the routing table is at its limit",
+	planner.ShortOfBudget: "no more may be moved, or time ran out",
 }
 
 func (r *planReport) writeFigures(w *page, p *planner.Plan) {
@@ -137,6 +157,8 @@ func writeInstances(w *page, p *planner.Plan) {
 			note = "drained"
 		case l.After > l.Max*(1+1e-9):
 			note = "overloaded"
+		case l.After < l.Least*(1-1e-9):
+			note = "not filled"
 		}
 		rows = append(rows, []string{
 			id(in.ID), exact(in.Capacity), si(l.Before), si(l.After), ofFair(l.Before, l.Fair), ofFair(l.After, l.Fair),

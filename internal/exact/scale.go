@@ -160,3 +160,12 @@ func AtMost(b float64) int64 {
 	}
 	return int64(v)
 }
+
+// AtLeast returns the least integer that counts as ≥ b, for b ≥ 0.
+func AtLeast(b float64) int64 {
+	v := math.Ceil(b * (1 - Tolerance))
+	if v >= math.MaxInt64/2 {
+		return math.MaxInt64 / 2
+	}
+	return int64(v)
+}

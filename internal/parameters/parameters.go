@@ -102,6 +102,16 @@ var list = []Parameter{
 		Help:    "The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.",
 		Schemes: everyScheme, Grid: "theta_max", First: true,
 	}, {
+		Name: "theta_min", Label: "θ_min", Type: Number, Unit: Share, Maximum: 1, None: "none",
+		Help: "How far below its share the load of an instance may stay, such as 20%; keys are pulled to emptier ones.",
+		Doc: "How far the load of an instance may stay below what it can have: at least `least_load`, which is (1−theta_min) " +
+			"times its fair load, or less where hot keys and keys that the statistics do not name leave less for the others. " +
+			"When loads and table are within their limits, " +
+			"keys are pulled to instances below that, as far as `theta_max`, the table limit and the migration limit allow; " +
+			"no plan is withheld because that is not far enough, see `unfilled`. `balanced` and `trigger` are about overload " +
+			"alone. null: no instance is filled, but for those that were added, see `filling`.",
+		Grid: "theta_min",
+	}, {
 		Name: "table_limit", Label: "Table limit", Type: Integer, Unit: Entries, Maximum: maxInteger, None: "none",
 		Help: "The greatest size of the routing table, in entries.", Grid: "table_limit", First: true,
 	}, {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,9 @@ func TestRoundTrips(t *testing.T) {
 			continue
 		}
 		for _, text := range append(slices.Concat(samples[p.Type], p.Words()), p.Text(p.Default)) {
+			if x, err := strconv.ParseFloat(text, 64); err == nil && x > p.Maximum && p.Type == Number {
+				continue
+			}
 			value, err := p.Parse(text)
 			if err != nil {
 				t.Fatalf("%s: %v", p.Name, err)

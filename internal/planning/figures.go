@@ -52,14 +52,23 @@ type Load struct {
 	Added      *bool       `json:"added,omitzero"`
 	Capacity   float64     `json:"capacity"`
 	Drained    *bool       `json:"drained,omitzero"`
+	Filling    *bool       `json:"filling,omitzero"`
 	ID         int32       `json:"id"`
 	KeysAfter  int64       `json:"keys_after"`
 	KeysBefore int64       `json:"keys_before"`
+	LeastLoad  *float64    `json:"least_load,omitzero"` // nil: nothing is asked for
 	LoadAfter  float64     `json:"load_after"`
 	LoadBefore float64     `json:"load_before"`
 	LoadError  *Comparison `json:"load_error,omitzero"`
 	StateIn    float64     `json:"state_in"`
 	StateOut   float64     `json:"state_out"`
+	Unfilled   *Shortage   `json:"unfilled,omitzero"`
+}
+
+// Shortage is why an instance stays below its least load.
+type Shortage struct {
+	Cause  string `json:"cause,omitzero"`
+	Proven bool   `json:"proven"`
 }
 
 // HotKey is a key, or a class of them, that no instance can carry within its bound.

@@ -415,11 +415,26 @@ func (o *PlanResult) loads() []Load {
 		if d.Added {
 			out[i].Added = &d.Added
 		}
+		if d.Filling {
+			out[i].Filling = &d.Filling
+		}
+		if o.asksToFill() && d.Live() {
+			out[i].LeastLoad = &l.Least
+		}
 		if o.loadErrors != nil {
 			out[i].LoadError = &Comparison{Before: o.loadErrors[i].Before, After: o.loadErrors[i].After}
 		}
 	}
+	for _, y := range o.Unfilled {
+		out[y.Instance].Unfilled = &Shortage{string(y.Cause), y.Proven}
+	}
 	return out
+}
+
+// asksToFill reports whether some load has a lower bound.
+func (o *PlanResult) asksToFill() bool {
+	return o.Options.ThetaMin != nil ||
+		slices.ContainsFunc(o.Snapshot.Instances, func(d planner.Instance) bool { return d.Filling })
 }
 
 // HotKeyList are the hot keys of the plan.

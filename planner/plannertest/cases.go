@@ -140,6 +140,7 @@ func (c *Case) smaller() []*Case {
 	with(func(d *Case) { d.Options.Beta = nil })
 	with(func(d *Case) { d.Options.KeyOverhead = 0 })
 	with(func(d *Case) { d.Options.ThetaMax = 0 })
+	with(func(d *Case) { d.Options.ThetaMin = nil })
 	with(func(d *Case) { d.NoState = true })
 	with(func(d *Case) { d.HashChanged = false })
 	with(func(d *Case) {
@@ -151,6 +152,7 @@ func (c *Case) smaller() []*Case {
 	for i := range c.Instances {
 		with(func(d *Case) { d.Instances[i].Capacity = 1 })
 		with(func(d *Case) { d.Instances[i].Added = false })
+		with(func(d *Case) { d.Instances[i].Filling = false })
 		with(func(d *Case) { d.Instances[i].Frozen = false })
 		with(func(d *Case) { d.Instances[i].Partial = false })
 		with(func(d *Case) {
@@ -188,6 +190,9 @@ func (c *Case) String() string {
 	fmt.Fprintf(&b, "\tOptions: planner.Options{ThetaMax: %v, KeyOverhead: %v", o.ThetaMax, o.KeyOverhead)
 	if o.TableLimit != nil {
 		fmt.Fprintf(&b, ", TableLimit: new(int64(%d))", *o.TableLimit)
+	}
+	if o.ThetaMin != nil {
+		fmt.Fprintf(&b, ", ThetaMin: new(float64(%v))", *o.ThetaMin)
 	}
 	if o.Beta != nil {
 		fmt.Fprintf(&b, ", Beta: new(float64(%v))", *o.Beta)

@@ -253,6 +253,9 @@ func (c *checker) instances() {
 			c.near(what+"L_max", got.Max, c.max[d], 0)
 			c.near(what+"bound", got.Bound, c.bound[d], 0)
 		}
+		if c.least != nil {
+			c.near(what+"least load", got.Least, c.least[d], c.total)
+		}
 		if in.Frozen {
 			equal(c, what+"figures", got, planner.Load{})
 		}
@@ -309,7 +312,8 @@ func (c *checker) figures() {
 		}
 	}
 	equal(c, "balanced", c.p.Balanced, balanced)
-	if c.idle() && len(c.p.Moves) > 0 {
+	c.unfilled()
+	if c.idle() && len(c.unfilledBy(current(c.s))) == 0 && len(c.p.Moves) > 0 {
 		c.errorf("%d moves though there was nothing to do", len(c.p.Moves))
 	}
 }
@@ -412,7 +416,7 @@ func (c *checker) causes() {
 		cause planner.Cause
 		want  bool
 	}{
-		{planner.CauseBalanced, c.idle()},
+		{planner.CauseBalanced, c.idle() && len(c.unfilledBy(current(c.s))) == 0},
 		{planner.CauseHotKey, len(c.hot) > 0},
 		{planner.CauseTableLimit, !c.p.TableWithinLimit},
 		{planner.CauseNothingMovable, stuck},

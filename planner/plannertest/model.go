@@ -82,6 +82,7 @@ type model struct {
 	max        []float64 // L_max,d
 	background []float64
 	bound      []float64 // b_d
+	least      []float64 // a_d; nil: nothing is asked for
 
 	hot      []int         // hot items in descending cost
 	hotUnits map[int][]int // instance of each unit of a hot item, in order of placement
@@ -98,6 +99,7 @@ func newModel(s *planner.Snapshot, o planner.Options) *model {
 	}
 	m.limits()
 	m.placeHot()
+	m.least = m.leastLoads()
 	return m
 }
 

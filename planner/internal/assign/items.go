@@ -20,12 +20,14 @@ type Instance struct {
 	Capacity    float64 // κ
 	Live        bool    // items may be placed on it
 	Cost, State float64 // of the keys there that no item stands for; they stay
+	Filling     bool    // it is to be filled, as far as no more than θ_max below its share
 }
 
 // Goal is what is asked for.
 type Goal struct {
 	ThetaMax    float64
-	TableLimit  *int64 // nil: none
+	ThetaMin    *float64 // how far loads may be below their shares; nil: as far as they like
+	TableLimit  *int64   // nil: none
 	KeyOverhead float64
 	// imbalance: least θ within the allowance; else least migration with all loads within
 	// their bounds.

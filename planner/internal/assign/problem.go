@@ -32,6 +32,7 @@ type Problem struct {
 	Maximum  []int64   // greatest load that counts as ≤ L_max,d
 	Bound    []float64 // b_d
 	Limit    []int64   // greatest load that counts as ≤ b_d
+	Fill     Fill
 	Residual []int64
 	Before   []int64 // L(d,F)
 	NamedOn  []int64 // keys that items stand for, before
@@ -62,6 +63,7 @@ func NewProblem(s *Items, sites []Instance, retained int64, g Goal, m *Meter) *P
 		p.hotAbove = math.MaxInt64 // every key counts towards θ, wherever it goes
 	}
 	p.placeHot()
+	p.setFill()
 	return p
 }
 

@@ -13,6 +13,7 @@ type Score struct {
 	Violated    int     // constraints that are not met
 	Excess      float64 // largest relative excess over b_d
 	TableExcess int64
+	Unfilled    int // instances below their least load; algorithms leave it to what fills them
 	Objective   float64
 	Table       int64
 	Moves       int64
@@ -25,6 +26,7 @@ func (x Score) Compare(y Score) int {
 		cmp.Compare(x.Violated, y.Violated),
 		compareExcess(x.Excess, y.Excess),
 		cmp.Compare(x.TableExcess, y.TableExcess),
+		cmp.Compare(x.Unfilled, y.Unfilled),
 		cmp.Compare(x.Objective, y.Objective),
 		cmp.Compare(x.Table, y.Table),
 		cmp.Compare(x.Moves, y.Moves),

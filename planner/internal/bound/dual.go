@@ -483,7 +483,7 @@ func (d *dual) diagonal() []float64 {
 	}
 	for i, slope := range d.slope.Load {
 		if slope != 0 { // also where no load has a price
-			diagonal[i] = max(diagonal[i], math.Abs(slope)/(d.y.Load[i]+d.loadUnit))
+			diagonal[i] = max(diagonal[i], math.Abs(slope)/(math.Abs(d.y.Load[i])+d.loadUnit))
 		}
 		diagonal[i] = float64(diagonal[i]*(1+ridge)) + 1e-300
 	}
@@ -518,7 +518,7 @@ func (d *dual) hessianProduct(direction, product, diagonal []float64) {
 func (d *dual) bounded() {
 	scale := 1.0
 	for i, v := range d.step.Load {
-		if reach := d.y.Load[i] + d.loadUnit; math.Abs(v) > reach {
+		if reach := math.Abs(d.y.Load[i]) + d.loadUnit; math.Abs(v) > reach {
 			scale = min(scale, reach/math.Abs(v))
 		}
 	}
