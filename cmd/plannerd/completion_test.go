@@ -24,7 +24,7 @@ func TestComplete(t *testing.T) {
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
-		{"plan stats.csv --theta", "--theta-max"},
+		{"plan stats.csv --theta", "--theta-max --theta-min"},
 		{"plan --strategy m", "mixed mixed_bf minmig mintable"},
 		{"plan --strategy=mi", "--strategy=mixed --strategy=mixed_bf --strategy=minmig --strategy=mintable"},
 		{"plan --strategy = mi", "mixed mixed_bf minmig mintable"},

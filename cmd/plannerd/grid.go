@@ -57,6 +57,9 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 	p, text := planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
 	if p.Unit == parameters.Share {
 		for part := range strings.SplitSeq(text, ",") {
+			if value, err := p.Parse(part); value == nil && err == nil {
+				continue // none
+			}
 			if err := new(share).UnmarshalText([]byte(part)); err != nil {
 				return err
 			}
