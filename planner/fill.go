@@ -94,7 +94,7 @@ func (x *prepared) fill(a *assign.Assignment, byCover bool) map[int32]Unfilled {
 	f.sources = newSources(a, criterion{rank: f.cheapestFirst(largestGamma(x.o))})
 	short := map[int32]Unfilled{}
 	for {
-		d, share := int32(assign.None), math.Inf(1)
+		d, share := assign.None, math.Inf(1)
 		for _, e := range p.Live {
 			if _, tried := short[e]; tried || a.Load[e] >= p.Fill.Least[e] {
 				continue

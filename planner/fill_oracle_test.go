@@ -20,7 +20,8 @@ func TestFillOracle(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	cases, possible, filled, exact, ratio, proven := 0, 0, 0, 0, 0.0, 0
-	eachVaried(t, oracleCases(t, 2000), 91, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	eachVaried(t, oracleCases(t, 2000), 91, func(r *rand.Rand, c *plannertest.Case) (string,
+		func(*plannertest.Case) error) {
 		plannertest.AskToFill(r, c)
 		if r.IntN(8) == 0 {
 			plannertest.LimitMigration(r, c)
@@ -152,8 +153,10 @@ func judgePulls(strategy string, c *plannertest.Case, p *planner.Plan, unfilled 
 	case c.Options.MigrationLimit != nil && p.Theta.After > q.Theta.After*(1+1e-9)+1e-12:
 		return fmt.Errorf("θ %v, without lower bounds %v", p.Theta.After, q.Theta.After)
 	case c.Options.MigrationLimit != nil && plannertest.WithinMigrationLimit(s, c.Options, b) &&
-		plannertest.Migrated(s, c.Options, plannertest.AssignmentOf(p)) > plannertest.MigrationAllowance(s, c.Options)*(1+1e-9)+
-			0x1p-56*plannertest.ProblemOf(s, c.Options).AllState: // each state below 2⁻⁶² of all counts as nothing
+		plannertest.Migrated(s, c.Options, plannertest.AssignmentOf(p)) >
+			plannertest.MigrationAllowance(s, c.Options)*(1+1e-9)+
+				0x1p-56*plannertest.ProblemOf(s, c.Options).AllState:
+		// Each state below 2⁻⁶² of all counts as nothing.
 		return errors.New("beyond the migration limit")
 	case len(short) == 0 && !slices.Equal(p.Moves, q.Moves) && strategy != planner.Optimal:
 		return errors.New("another plan, though nothing was to be filled")

@@ -94,11 +94,11 @@ var causeTexts = map[planner.Cause]string{
 
 // shortageText says which instances stay below their least load, and why.
 func shortageText(p *planner.Plan) string {
-	text := ""
+	var b strings.Builder
 	for _, y := range unfilledOf(p) {
-		text += fmt.Sprintf(" Instance %d stays below its least load: %s.", y.Instance, shortageTexts[y.Cause])
+		fmt.Fprintf(&b, " Instance %d stays below its least load: %s.", y.Instance, shortageTexts[y.Cause])
 	}
-	return text
+	return b.String()
 }
 
 var shortageTexts = map[planner.Shortage]string{

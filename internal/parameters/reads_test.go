@@ -16,7 +16,8 @@ func variants() map[string]func(*Values) {
 	for _, p := range All() {
 		var value any
 		switch {
-		case slices.Contains([]string{"theta_max", "theta_min", "key_overhead", "objective", "migration_limit"}, p.Name), !p.IsOption():
+		case slices.Contains([]string{"theta_max", "theta_min", "key_overhead", "objective", "migration_limit"}, p.Name),
+			!p.IsOption():
 			continue // part of every goal, or not an option of the planner
 		case p.Type == Choice:
 			value = p.Choices[len(p.Choices)-1].Value
