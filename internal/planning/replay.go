@@ -92,8 +92,8 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 		return nil, err
 	}
 	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.engineHolds() {
-		return b, nil
+	if b.filling, err = filledBy(p); b.engineHolds() || err != nil {
+		return b, err
 	}
 	if b.table, err = plannerTable(table.Entries); err != nil {
 		return nil, err

@@ -95,7 +95,8 @@ type base struct {
 	pinned   *placement            // what the committed table was committed under
 	table    *planner.RoutingTable // nil: the engine holds it, or the scheme has none
 	absences absentKeys
-	changed  bool // pinned and newest place some key differently
+	changed  bool    // pinned and newest place some key differently
+	filling  []int32 // ids of instances that are to be filled
 	// Under the schemes ring and ranges the layout is what the entries that the store
 	// holds say.
 	layout layout

@@ -36,8 +36,8 @@ func (tableScheme) parametersForm(p Parameters) any       { return p }
 
 func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.engineHolds() {
-		return nil
+	if b.filling, err = r.toFill(ctx, b); b.engineHolds() || err != nil {
+		return err
 	}
 	b.table, err = r.table(ctx, b.op)
 	return err
@@ -137,7 +137,8 @@ func (tableScheme) noAction(
 // tableInput is what a plan of a routing table is made of.
 func tableInput(b *base, st *Statistics) (*planInput, error) {
 	from := planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
+		Configuration: b.pinned.planner, Table: b.table, Filling: b.filling,
+		Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
 		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
 	}
 	switch {
