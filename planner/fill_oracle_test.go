@@ -20,7 +20,7 @@ func TestFillOracle(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	cases, possible, filled, exact, ratio, proven := 0, 0, 0, 0, 0.0, 0
-	eachVaried(t, oracleCases(t, 2000), 91, func(r *rand.Rand, c *plannertest.Case) (string,
+	eachVaried(t, oracleCases(t, 1500), 91, func(r *rand.Rand, c *plannertest.Case) (string,
 		func(*plannertest.Case) error) {
 		plannertest.AskToFill(r, c)
 		if r.IntN(8) == 0 {
@@ -71,7 +71,7 @@ func TestFillOracle(t *testing.T) {
 // TestFillInvariants recounts plans under lower bounds, of all strategies, in any order of
 // rows, and cut short.
 func TestFillInvariants(t *testing.T) {
-	eachCase(t, 92, 300, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
+	eachCase(t, 92, 150, func(t *testing.T, r *rand.Rand, strategy string, c *plannertest.Case) {
 		c = c.Clone()
 		plannertest.AskToFill(r, c)
 		if err := checkCase(strategy, c); err != nil {
