@@ -137,6 +137,8 @@ export function certificate(plan) {
   const proof = plan.certificate
   if (!proof && plan.causes?.includes('unfinished'))
     return ['Nothing is proven: planning ended before any plan was complete.']
+  if (!proof && plan.unfilled?.length)
+    return ['Nothing is proven of a plan that leaves instances below what they should carry.']
   if (!proof)
     return [
       plan.status === 'no_action' && plan.pending

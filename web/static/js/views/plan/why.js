@@ -9,6 +9,7 @@ import { link } from '../../route.js'
 import { minds, strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
 import { cause, certificate, endWords, reasonWords, reasons, tableOf } from '../../words.js'
+import { fillingWords } from './filling.js'
 
 /** @import { Resource } from '../../api.js' */
 
@@ -36,6 +37,7 @@ export function Verdict({ plan }) {
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
     ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
     ${plan.balanced && plan.table_within_limit && html`<p>All limits hold under its own statistics.</p>`}
+    ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
     ${plan.causes.map((code) => html`<p key=${code}>${cause(code)}</p>`)}
     ${plan.end_reason !== 'completed' && html`<p>${endWords[plan.end_reason] ?? plan.end_reason}</p>`}
   <//>`
