@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 
+	"plannerd/api"
 	"plannerd/api/wire"
 )
 
@@ -20,14 +22,8 @@ func (e *env) drifting(operator string, n int) (thetas []float64) {
 	for i := 1; i <= n; i++ {
 		var rows []string
 		for k := range 40 {
-			cost := 10 + k%7
-			if k == i%5 {
-				cost += 40
-			}
-			if k == 39 {
-				cost += 5 * i
-			}
-			rows = append(rows, fmt.Sprintf(`{"key":"k%02d","cost":%d,"state":%d}`, k, cost, 3+k%4))
+			key, cost, state := driftingRow(i, k)
+			rows = append(rows, fmt.Sprintf(`{"key":%q,"cost":%d,"state":%d}`, key, cost, state))
 		}
 		body := fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, i, strings.Join(rows, ","))
 		var p wire.Plan
@@ -38,6 +34,18 @@ func (e *env) drifting(operator string, n int) (thetas []float64) {
 		thetas = append(thetas, p.Theta.Before)
 	}
 	return thetas
+}
+
+// driftingRow is that of a key in an interval.
+func driftingRow(i, k int) (key string, cost, state int) {
+	cost = 10 + k%7
+	if k == i%5 {
+		cost += 40
+	}
+	if k == 39 {
+		cost += 5 * i
+	}
+	return fmt.Sprintf("k%02d", k), cost, 3 + k%4
 }
 
 func (e *env) backtested(operator, body string) wire.BacktestReport {
@@ -54,7 +62,7 @@ func TestBacktest(t *testing.T) {
 	e.operator("clicks", `{"instances":4,"theta_max":0.05,"strategy":"mixed","hash":{"function":"modulo"}}`)
 	thetas := e.drifting("clicks", 16)
 	r := e.backtested("clicks", "")
-	if r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 12 {
+	if r.Operator == nil || *r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 12 {
 		t.Fatalf("%d intervals, θ_max %v, %d results", r.Intervals, r.ThetaMax, len(r.Results))
 	}
 	if r.Baseline.Strategy != wire.StrategyMixed || r.Baseline.Policy.Forecast.Method != "last" {
@@ -106,6 +114,68 @@ func TestBacktestAsAsked(t *testing.T) {
 	if first, last := text[0], text[len(text)-1]; !strings.HasPrefix(first, `{"progress":{"phase":"planning","done":`) ||
 		!strings.HasPrefix(last, `{"result":{"operator":"clicks"`) {
 		t.Errorf("lines from %s to %.100s", first, last)
+	}
+}
+
+// Intervals that come in the body are run over as stored ones are.
+func TestBacktestOfRows(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"table_limit":30,"hash":{"function":"modulo"}}`)
+	e.drifting("clicks", 14)
+	want := e.backtested("clicks", "")
+	want.Operator = nil
+	var rows, lines strings.Builder
+	rows.WriteString("interval,key,cost,state\n")
+	for i := 1; i <= 14; i++ {
+		for k := range 40 {
+			key, cost, state := driftingRow(i, k)
+			fmt.Fprintf(&rows, "%d,%s,%d,%d\n", i, key, cost, state)
+			fmt.Fprintf(&lines, "{\"interval\":%d,\"key\":%q,\"cost\":%d,\"state\":%d}\n", i, key, cost, state)
+		}
+	}
+	const target = "/v1/analyses/backtest?instances=4&theta_max=0.05&table_limit=30&hash_function=modulo"
+	for media, body := range map[string]string{csv: rows.String(), ndjson: lines.String()} {
+		var got wire.BacktestReport
+		e.do("POST", target, body, media).want(http.StatusOK).into(&got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-stored +rows):\n%s", media, diff)
+		}
+	}
+	var other wire.BacktestReport
+	e.do("POST", target+"&window=1&entry_grace=0", rows.String(), csv).want(http.StatusOK).into(&other)
+	if other.Intervals != 14 {
+		t.Errorf("%d intervals", other.Intervals)
+	}
+	told := string(e.do("POST", target, rows.String(), csv, "Accept: application/x-ndjson").want(http.StatusOK).body)
+	if !strings.HasPrefix(told, `{"progress":{"phase":"planning"`) || !strings.Contains(told, `{"result":{"intervals":14`) {
+		t.Errorf("lines %.200s", told)
+	}
+}
+
+func TestBacktestOfRowsRefusals(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics.Bytes = 1 << 20 })
+	const target = "/v1/analyses/backtest"
+	const few = "interval,key,cost\n1,a,1\n2,a,1\n"
+	e.do("POST", target+"?instances=2", few, csv).want(http.StatusOK)
+	e.do("POST", target+"?instances=2", "{}").fails(http.StatusUnsupportedMediaType, "unsupported_media_type", "")
+	e.do("POST", target+"?instances=2", few, csv, "Accept: text/csv").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	e.do("POST", target+"?instances=2", few, csv, "Content-Encoding: gzip").fails(http.StatusBadRequest, "malformed", "")
+	e.do("POST", target+"?instances=2", "key,cost\n"+strings.Repeat("a,1\n", 1<<19), csv).
+		fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	for query, at := range map[string]string{
+		"": "?instances", "?instances=0": "?instances", "?instances=2&theta_max=-1": "?theta_max",
+		"?instances=2&window=0": "?window", "?instances=2&hash_function=kafka": "?partitions",
+		"?instances=2&hash_function=magic": "?hash_function",
+	} {
+		e.do("POST", target+query, few, csv).fails(http.StatusUnprocessableEntity, "invalid", at)
+	}
+	for body, at := range map[string]string{
+		"interval,key,cost\n2,a,1\n1,a,1\n":                       "/1/interval",
+		"interval,key,cost\n1,a,-1\n":                             "/0/cost",
+		"interval,instance,hash_instance,cost,count\n1,0,0,1,2\n": "",
+		"interval,key,cost,instance\n1,a,1,7\n":                   "",
+	} {
+		e.do("POST", target+"?instances=2", body, csv).fails(http.StatusUnprocessableEntity, "invalid", at)
 	}
 }
 

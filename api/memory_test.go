@@ -284,6 +284,7 @@ func TestAllBodies(t *testing.T) {
 	for _, k := range kinds {
 		bulk["POST "+k.path()] = large
 	}
+	bulk["POST /v1/analyses/backtest?instances=2"] = large
 	slow := map[string]string{"PUT /v1/operators/homed": "",
 		"PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {

@@ -1025,7 +1025,7 @@ type Advice struct {
 	Epoch int64 `json:"epoch"`
 
 	// Expected θ of the next interval under the committed table, if nothing moves. Null while too little is known.
-	Expected *ExpectedTheta `json:"expected"`
+	Expected *Prediction `json:"expected"`
 
 	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ.
 	HotTheta float64 `json:"hot_theta"`
@@ -1155,7 +1155,9 @@ type BacktestReport struct {
 
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
-	Operator   string      `json:"operator"`
+
+	// Operator Whose stored intervals they are; absent where they came with the request.
+	Operator *string `json:"operator,omitempty"`
 
 	// Reason In words, why it was chosen, and what it came to on intervals by which it was not chosen.
 	Reason string `json:"reason"`
@@ -1449,20 +1451,6 @@ type Epoch = int64
 
 // ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
 type ExecutorEpoch = int64
-
-// ExpectedTheta θ of the next interval under the committed table, if nothing moves. Null while too little is known.
-type ExpectedTheta struct {
-	// Excess The mean of what θ is above θ_max.
-	Excess float64 `json:"excess"`
-
-	// Expected Of the expected loads, if they came exactly so.
-	Expected float64 `json:"expected"`
-	Median   float64 `json:"median"`
-	P95      float64 `json:"p95"`
-
-	// Probability That θ_max is broken.
-	Probability float64 `json:"probability"`
-}
 
 // FieldError What is wrong with one field or parameter.
 type FieldError struct {

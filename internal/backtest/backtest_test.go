@@ -151,6 +151,38 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Memory is reserved before it is taken: for keys that are remembered, for states, and for
+// the rows of absent keys; whoever has none gets no history.
+func TestHistoryReserves(t *testing.T) {
+	first, second := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}},
+		&planner.Statistics{Keys: planner.KeysOf("b", "c"), Cost: []float64{1, 2}}
+	full := errors.New("full")
+	h := NewHistory(2)
+	reserved := int64(0)
+	var left int64 = 1 << 20
+	h.Reserve = func(bytes int64) error {
+		if reserved += bytes; reserved > left {
+			return full
+		}
+		return nil
+	}
+	if err := h.Add(1, first); err != nil || reserved != 2*(stateBytes+rememberedBytes+16+2) || h.Bytes() != reserved {
+		t.Errorf("%d bytes reserved: %v", reserved, err)
+	}
+	was := reserved
+	if err := h.Add(2, second); err != nil || reserved < was+2*stateBytes+rememberedBytes+3*copiedBytes {
+		t.Errorf("%d bytes reserved, %d before: %v", reserved, was, err)
+	}
+	left = reserved
+	if err := h.Add(3, second); !errors.Is(err, full) || h.Len() != 2 {
+		t.Errorf("without memory there are %d intervals: %v", h.Len(), err)
+	}
+	if one, two := h.SearchBytes(1, false), h.SearchBytes(2, false); one <= 0 || two <= one ||
+		h.SearchBytes(1, true) <= one {
+		t.Errorf("a search takes %d, %d on two processors", one, two)
+	}
+}
+
 // Intervals in which an instance told little or nothing are taken for what they name: under
 // other tables other keys are there.
 func TestSilentInstances(t *testing.T) {

@@ -17,10 +17,58 @@ const DefaultWindow = 5
 
 // History is the intervals to run over, in their order.
 type History struct {
+	// Reserve is told of memory, in bytes, before it is taken. Nil: nobody asks.
+	Reserve func(bytes int64) error
+
 	window    int
 	intervals []interval
 	numbers   map[string]int
 	keys      []remembered
+	held      int64
+}
+
+// What a history takes in bytes, and what runs over it do besides; by
+// BenchmarkMemory of this package, rounded up.
+const (
+	// rememberedBytes is for a key that was named, beside its text, which is kept twice.
+	rememberedBytes = 240
+	// stateBytes is for the state of a row where none is reported.
+	stateBytes = 8
+	// copiedBytes is for a row of an interval that has rows of absent keys, beside its key.
+	copiedBytes = 24
+	// runBytes is for a row of the longest interval, in each run at the same time.
+	runBytes = 240
+	// hindsightBytes is for a row of any interval, bracketBytes for one in each search for
+	// a bracket at the same time.
+	hindsightBytes = 32
+	bracketBytes   = 104
+)
+
+// Bytes is what the history holds, beside the statistics that were added.
+func (h *History) Bytes() int64 { return h.held }
+
+// SearchBytes is what [Search] takes besides, on so many processors. With a table limit
+// each key counts in every interval.
+func (h *History) SearchBytes(processors int, tableLimit bool) int64 {
+	most, rows := 0, 0
+	for _, in := range h.intervals {
+		most, rows = max(most, in.stats.Len()), rows+in.stats.Len()
+	}
+	steps := rows
+	if tableLimit {
+		steps = max(rows, len(h.keys)*len(h.intervals))
+	}
+	each := int64(most)*runBytes + int64(steps)*bracketBytes
+	return int64(rows)*hindsightBytes + int64(processors)*each
+}
+
+// hold reserves memory.
+func (h *History) hold(bytes int64) error {
+	h.held += bytes
+	if h.Reserve == nil {
+		return nil
+	}
+	return h.Reserve(bytes)
 }
 
 type interval struct {
@@ -77,11 +125,17 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 	out.Shares = nil // the state of a key is their sum already
 	reported := out.State != nil
 	if !reported {
+		if err := h.hold(int64(stats.Len()) * stateBytes); err != nil {
+			return err
+		}
 		out.State = make([]float64, stats.Len())
 	}
 	named := make([]bool, len(h.keys), len(h.keys)+stats.Len())
 	for row := range stats.Len() {
-		k, id := h.key(stats.Keys.At(row))
+		k, id, err := h.key(stats.Keys.At(row))
+		if err != nil {
+			return err
+		}
 		if id < len(named) {
 			named[id] = true
 		} else {
@@ -97,7 +151,9 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 		}
 		out.State[row] = k.total()
 	}
-	h.addAbsent(&out, named, now, reported)
+	if err := h.addAbsent(&out, named, now, reported); err != nil {
+		return err
+	}
 	in := interval{number: number, stats: &out, silent: len(stats.Frozen) > 0}
 	for _, s := range out.State {
 		in.state += s
@@ -110,15 +166,18 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 }
 
 // key finds what is remembered of a key.
-func (h *History) key(key []byte) (k *remembered, id int) {
+func (h *History) key(key []byte) (k *remembered, id int, err error) {
 	id, known := h.numbers[string(key)]
 	if !known {
+		if err := h.hold(rememberedBytes + int64(8*h.window+2*len(key))); err != nil {
+			return nil, 0, err
+		}
 		id = len(h.keys)
 		h.numbers[string(key)] = id
 		h.keys = append(h.keys, remembered{key: slices.Clone(key), costs: make([]float64, h.window),
 			home: planner.NoInstance})
 	}
-	return &h.keys[id], id
+	return &h.keys[id], id, nil
 }
 
 // total is what the key cost in the window.
@@ -129,29 +188,43 @@ func (k *remembered) total() (sum float64) {
 	return sum
 }
 
+// stateIf is the state of the key when it is absent, if states are reported or not.
+func (k *remembered) stateIf(reported bool) float64 {
+	if reported {
+		return k.state
+	}
+	return k.total()
+}
+
 // addAbsent gives keys that are not named but still have state a row without cost.
-func (h *History) addAbsent(out *planner.Statistics, named []bool, now int, reported bool) {
-	own := false
+func (h *History) addAbsent(out *planner.Statistics, named []bool, now int, reported bool) error {
+	var absent []int
+	text := 0
 	for id := range named {
 		k := &h.keys[id]
 		if named[id] {
 			continue
 		}
 		k.costs[now%h.window] = 0
-		state := k.state
-		if !reported {
-			state = k.total()
-		}
 		homeless := out.HashInstance != nil && k.home == planner.NoInstance
-		if k.until <= now || out.Partial || homeless || state == 0 {
-			continue
+		if k.until > now && !out.Partial && !homeless && k.stateIf(reported) != 0 {
+			absent = append(absent, id)
+			text += len(k.key)
 		}
-		if !own {
-			out.Keys, out.Cost, out.State, own = out.Keys.Clone(), slices.Clone(out.Cost), slices.Clone(out.State), true
-			out.Instance, out.HashInstance = slices.Clone(out.Instance), slices.Clone(out.HashInstance)
-		}
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	rows := len(out.Cost) + len(absent)
+	if err := h.hold(int64(out.Keys.Bytes()) + int64(text) + int64(rows)*copiedBytes); err != nil {
+		return err
+	}
+	out.Keys, out.Cost, out.State = out.Keys.Clone(), slices.Clone(out.Cost), slices.Clone(out.State)
+	out.Instance, out.HashInstance = slices.Clone(out.Instance), slices.Clone(out.HashInstance)
+	for _, id := range absent {
+		k := &h.keys[id]
 		out.Keys.Append(k.key)
-		out.Cost, out.State = append(out.Cost, 0), append(out.State, state)
+		out.Cost, out.State = append(out.Cost, 0), append(out.State, k.stateIf(reported))
 		if out.Instance != nil {
 			out.Instance = append(out.Instance, planner.NoInstance)
 		}
@@ -159,4 +232,5 @@ func (h *History) addAbsent(out *planner.Statistics, named []bool, now int, repo
 			out.HashInstance = append(out.HashInstance, k.home)
 		}
 	}
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"plannerd/internal/admission"
 	"plannerd/planner"
-	forecasts "plannerd/planner/forecast"
+	"plannerd/planner/forecast"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
@@ -40,14 +40,14 @@ type Advice struct {
 	LeastInstances *int `json:"least_instances"`
 	// LongerIntervals is how many times as long intervals would keep θ_max on the instances
 	// that there are. Nil: too little is known, or no length does.
-	LongerIntervals *forecasts.Floor `json:"longer_intervals"`
+	LongerIntervals *forecast.Floor `json:"longer_intervals"`
 	// Floor is that of the forecast, HotTheta what the heaviest key alone comes to.
-	Floor    *forecasts.Floor `json:"noise_floor"`
-	HotTheta float64          `json:"hot_theta"`
+	Floor    *forecast.Floor `json:"noise_floor"`
+	HotTheta float64         `json:"hot_theta"`
 	// Expected is of the next interval if nothing moves. Nil: too little is known.
-	Expected *forecasts.Prediction `json:"expected"`
-	Realised Realised              `json:"realised"`
-	Text     string                `json:"advice"`
+	Expected *forecast.Prediction `json:"expected"`
+	Realised Realised             `json:"realised"`
+	Text     string               `json:"advice"`
 }
 
 // AdviceInstances are numbers of instances: with which θ_max is kept in half of the
@@ -95,8 +95,8 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 // outlook is what is known of the next interval of an operator.
 type outlook struct {
 	newest   store.Plan // of the last interval
-	state    *forecasts.State
-	forecast *forecasts.Forecast
+	state    *forecast.State
+	forecast *forecast.Forecast
 }
 
 // lookAhead forecasts from the newest stored intervals.
@@ -106,8 +106,11 @@ func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.
 		return nil, err
 	}
 	out := &outlook{newest: intervals[len(intervals)-1].Plan}
-	out.state, err = forecasts.New(policy.Default(op.Configuration.ThetaMax).Forecast)
-	if err != nil {
+	by := policy.Default(op.Configuration.ThetaMax).Forecast
+	if p := op.Configuration.Policy; p != nil && !p.Auto {
+		by = p.Forecast
+	}
+	if out.state, err = forecast.New(by); err != nil {
 		return nil, err
 	}
 	for _, x := range intervals {
@@ -125,8 +128,8 @@ func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.
 }
 
 // expected is what a forecast comes to under the committed table.
-func (s *Service) expected(ctx context.Context, op Operator, f *forecasts.Forecast, memory *admission.Lease) (
-	*forecasts.Prediction, error,
+func (s *Service) expected(ctx context.Context, op Operator, f *forecast.Forecast, memory *admission.Lease) (
+	*forecast.Prediction, error,
 ) {
 	b, err := s.loadBase(ctx, op.Name, memory)
 	if err != nil {
@@ -154,12 +157,12 @@ func (a *Advice) count(l *outlook, instanceLoad float64) {
 		a.Text = a.words(heaviest)
 		return
 	}
-	floor := func(n int) forecasts.Floor {
+	floor := func(n int) forecast.Floor {
 		f := l.state.Floor(n)
 		if f == nil {
-			return forecasts.Floor{} // one instance has no θ
+			return forecast.Floor{} // one instance has no θ
 		}
-		return forecasts.Floor{Median: max(hot(n), f.Median), P95: max(hot(n), f.P95)}
+		return forecast.Floor{Median: max(hot(n), f.Median), P95: max(hot(n), f.P95)}
 	}
 	a.MostInstances = &AdviceInstances{
 		Median: sort.Search(mostInstances, func(i int) bool { return floor(i+1).Median > a.ThetaMax }),
@@ -177,7 +180,7 @@ func (a *Advice) count(l *outlook, instanceLoad float64) {
 	if now := a.Floor; now != nil && a.ThetaMax > 0 && a.HotTheta <= a.ThetaMax {
 		// Errors of independent messages fall with the root of their number.
 		longer := func(theta float64) float64 { return max(1, math.Pow(theta/a.ThetaMax, 2)) }
-		a.LongerIntervals = &forecasts.Floor{Median: longer(now.Median), P95: longer(now.P95)}
+		a.LongerIntervals = &forecast.Floor{Median: longer(now.Median), P95: longer(now.P95)}
 	}
 	a.Text = a.words(heaviest)
 }
@@ -203,12 +206,12 @@ func (l *outlook) costs() (cost, heaviest float64) {
 // words say what follows.
 func (a *Advice) words(heaviest float64) string {
 	percent := func(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
-	median, p95 := a.orLonger(func(f *forecasts.Floor) float64 { return f.Median }),
-		a.orLonger(func(f *forecasts.Floor) float64 { return f.P95 })
+	median, p95 := a.orLonger(func(f *forecast.Floor) float64 { return f.Median }),
+		a.orLonger(func(f *forecast.Floor) float64 { return f.P95 })
 	switch m := a.MostInstances; {
 	case m == nil:
 		return fmt.Sprintf("Too little is known: a forecast needs %d intervals with costs, and %d are stored.",
-			forecasts.LeastInnovations+1, a.Intervals)
+			forecast.LeastInnovations+1, a.Intervals)
 	case a.HotTheta > a.ThetaMax:
 		return fmt.Sprintf("One key has %s of all cost, which alone is %s above a fair share: no plan and no length of "+
 			"intervals keeps θ_max of %s. At most %d instances do.",
@@ -227,7 +230,7 @@ func (a *Advice) words(heaviest float64) string {
 }
 
 // orLonger names the length of intervals that would do as well.
-func (a *Advice) orLonger(of func(*forecasts.Floor) float64) string {
+func (a *Advice) orLonger(of func(*forecast.Floor) float64) string {
 	if a.LongerIntervals == nil {
 		return ""
 	}

@@ -55,15 +55,41 @@ func (s *Service) Backtest(ctx context.Context, operator string, in Backtest) (*
 	if in.ThetaMax != nil {
 		run.Options.ThetaMax = *in.ThetaMax
 	}
+	out := &BacktestReport{Operator: operator}
+	out.Report, err = in.search(ctx, h, run)
+	return out, unfit(err)
+}
+
+// search runs the policies over a history.
+func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.Operator) (*backtest.Report, error) {
+	if err := in.Memory.Reserve(h.SearchBytes(runtime.GOMAXPROCS(0), op.Options.TableLimit != nil)); err != nil {
+		return nil, err
+	}
 	policies := in.Policies
 	if len(policies) == 0 {
-		policies = policy.DefaultGrid().Policies(run.Options.ThetaMax)
+		policies = policy.DefaultGrid().Policies(op.Options.ThetaMax)
 	}
 	candidates := backtest.Candidates(policies)
 	total := int64(h.Len() * (len(candidates) + 1))
-	out := &BacktestReport{Operator: operator}
-	out.Report, err = backtest.Search(ctx, h, run, candidates, func(done int) { in.Progress(int64(done), total) })
-	return out, unfit(err)
+	return backtest.Search(ctx, h, op, candidates, func(done int) { in.Progress(int64(done), total) })
+}
+
+// BacktestRows runs policies over intervals that are not stored, for an operator of that
+// configuration.
+func (s *Service) BacktestRows(ctx context.Context, c Configuration, h *backtest.History, in Backtest) (
+	*backtest.Report, error,
+) {
+	text, err := c.Encode()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.placements.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return in.search(ctx, h, backtest.Operator{
+		Target: p.planner, Base: planner.Base{Configuration: p.planner}, Options: c.Planner(), EntryGrace: c.EntryGrace,
+	})
 }
 
 // unfit tells of statistics that are no longer possible under the newest configuration.
@@ -126,7 +152,8 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 	if err != nil {
 		return nil, "", err
 	}
-	h, most := backtest.NewHistory(backtest.DefaultWindow), 0
+	h := backtest.NewHistory(backtest.DefaultWindow)
+	h.Reserve = in.Memory.Reserve
 	for _, x := range intervals {
 		if err := x.needKeys(); err != nil {
 			return nil, "", err
@@ -134,10 +161,8 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 		if err := h.Add(x.Plan.Interval, x.Statistics.Statistics); err != nil {
 			return nil, "", unfit(err)
 		}
-		most = max(most, x.Len())
 	}
-	running := int64(runtime.GOMAXPROCS(0)) * int64(most) * (planRowBytes + forecastRowBytes)
-	return h, intervals[0].ID, in.Memory.Reserve(running)
+	return h, intervals[0].ID, nil
 }
 
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
