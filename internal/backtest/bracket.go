@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"context"
+	"runtime"
 
 	"plannerd/planner/hindsight"
 )
@@ -27,7 +28,7 @@ func (h *History) bracket(ctx context.Context, op Operator, tracks []Track, from
 			return brackets, nil //nolint:nilerr // it says that hindsight has no answer
 		}
 	}
-	each(len(tracks), func(i int) {
+	each(len(tracks), runtime.GOMAXPROCS(0), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}

@@ -24,6 +24,8 @@ type Operator struct {
 	// Options are those of all plans. ThetaMax is what loads are held against.
 	Options    planner.Options
 	EntryGrace int
+	// Serial: one candidate after the other, so that processors are left to others.
+	Serial bool
 }
 
 // Candidate is one way to plan.
@@ -70,7 +72,11 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 			done(n)
 		}
 	}
-	each(len(candidates), func(i int) {
+	workers := runtime.GOMAXPROCS(0)
+	if op.Serial {
+		workers = 1
+	}
+	each(len(candidates), workers, func(i int) {
 		var err error
 		if tracks[i], err = run(ctx, h, op, candidates[i], tell); err != nil {
 			cancel(fmt.Errorf("%s: %w", candidates[i].Strategy, err))
@@ -86,11 +92,11 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 	return tracks, nil
 }
 
-// each calls work for 0 to n−1, several at the same time.
-func each(n int, work func(i int)) {
+// each calls work for 0 to n−1, so many at the same time.
+func each(n, most int, work func(i int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
+	for range min(most, n) {
 		workers.Go(func() {
 			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
 				work(i - 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -117,56 +118,65 @@ func (s *Service) choose(ctx context.Context) {
 // is planned on by a dozen policies.
 const mostChoosingRows = 3_000_000
 
-// chooseOne runs the policies over the stored intervals of an operator.
+// chooseOne runs the policies over the stored intervals of an operator, one after the other,
+// as long as a plan may take: it is in nobody's way.
 func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, made *Choice, err error) {
 	memory := s.memory.Lease(ctx)
 	defer memory.Release()
 	memory.Open() // as of an analysis
-	thetaMax := 0.0
-	err = s.Analyse(ctx, "backtest", func(ctx context.Context) error {
-		op, err := s.Operator(ctx, name)
-		if err != nil || op.Configuration.Scheme != SchemeTable {
-			return err
-		}
-		thetaMax = op.Configuration.ThetaMax
-		h, first, err := s.history(ctx, name, Backtest{Memory: memory})
-		if err != nil {
-			return err
-		}
-		run, err := s.outset(ctx, op, first, memory)
-		if err != nil {
-			return err
-		}
-		made = &Choice{Intervals: h.Len(), ThetaMax: op.Configuration.ThetaMax}
-		if h.Len() > 0 {
-			made.Interval = h.Number(h.Len() - 1)
-		}
-		switch {
-		case h.Len() < backtest.LeastIntervals:
-			p = onLast
-			made.Reason = fmt.Sprintf("the statistics of %d intervals are kept without a gap, and a policy is chosen by %d "+
-				"at least", h.Len(), backtest.LeastIntervals)
-			return nil
-		case h.Rows() > mostChoosingRows:
-			p = policy.Default(op.Configuration.ThetaMax)
-			made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is "+
-				"one that does well on most streams", h.Rows())
-			return nil
-		}
-		candidates := backtest.Candidates(policy.DefaultGrid().Policies(op.Configuration.ThetaMax))
-		for i := range candidates {
-			candidates[i].Strategy = op.Configuration.Strategy
-		}
-		p, made.Reason, err = backtest.Pick(ctx, h, run, candidates)
-		return unfit(err)
-	})
+	op, err := s.Operator(ctx, name)
+	if err != nil {
+		return p, nil, err
+	}
+	c := op.Configuration
+	made = &Choice{ThetaMax: c.ThetaMax}
+	p, err = s.pick(ctx, op, made, memory)
 	var refusal *Error
 	switch {
-	case err == nil:
-	case errors.As(err, &refusal) && made == nil: // that is so until other intervals came
-		return onLast, &Choice{ThetaMax: thetaMax, Reason: refusal.Detail}, nil
-	default:
-		made = nil
+	case errors.Is(err, context.DeadlineExceeded):
+		made.Reason = fmt.Sprintf("running policies over the kept intervals takes longer than %v, so it is one that does "+
+			"well on most streams", s.longest)
+		return policy.Default(c.ThetaMax), made, nil
+	case errors.As(err, &refusal): // that is so until other intervals came
+		made.Reason = refusal.Detail
+		return onLast, made, nil
+	case err != nil:
+		return p, nil, err
 	}
-	return p, made, err
+	return p, made, nil
+}
+
+// pick chooses a policy, and says how it came to it.
+func (s *Service) pick(ctx context.Context, op Operator, made *Choice, memory *admission.Lease) (
+	p policy.Policy, err error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, s.longest)
+	defer cancel()
+	h, first, err := s.history(ctx, op.Name, Backtest{Memory: memory})
+	if err != nil {
+		return p, err
+	}
+	made.Intervals = h.Len()
+	made.Interval = h.Number(h.Len() - 1)
+	switch {
+	case h.Len() < backtest.LeastIntervals:
+		made.Reason = fmt.Sprintf("the statistics of %d intervals are kept without a gap, and a policy is chosen by %d at "+
+			"least", h.Len(), backtest.LeastIntervals)
+		return onLast, nil
+	case h.Rows() > mostChoosingRows:
+		made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is one "+
+			"that does well on most streams", h.Rows())
+		return policy.Default(made.ThetaMax), nil
+	}
+	run, err := s.outset(ctx, op, first, memory)
+	if err != nil {
+		return p, err
+	}
+	run.Serial = true
+	candidates := backtest.Candidates(policy.DefaultGrid().Policies(made.ThetaMax))
+	for i := range candidates {
+		candidates[i].Strategy = op.Configuration.Strategy
+	}
+	p, made.Reason, err = backtest.Pick(ctx, h, run, candidates)
+	return p, unfit(err)
 }
