@@ -74,7 +74,7 @@ func TestAdvice(t *testing.T) {
 		t.Errorf("realised %+v", r)
 	}
 	for _, part := range []string{"1 % is below the noise floor",
-		fmt.Sprintf("at most %d instances", a.MostInstances.Median),
+		fmt.Sprintf("At most %d instances", a.MostInstances.Median),
 		fmt.Sprintf("intervals %.3g times as long", a.LongerIntervals.Median)} {
 		if !strings.Contains(a.Advice, part) {
 			t.Errorf("%q is not in %s", part, a.Advice)

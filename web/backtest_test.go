@@ -104,6 +104,8 @@ func TestBacktest(t *testing.T) {
 		t.Errorf("the policy is %v, want %v: %v", policy, best.Policy, err)
 	}
 
+	p.WaitText(".backtest-advice", "noise floor")
+
 	p.Click(".backtest-table th:nth-child(5) .sort")
 	p.WaitText(".backtest-table th[aria-sort=ascending]", "θ median")
 	medians := column(p, "Policies", 4)
@@ -111,6 +113,20 @@ func TestBacktest(t *testing.T) {
 		t.Errorf("not sorted by the median: %v", medians)
 	}
 	look(t, site.URL, "/#/operators/noisy/backtest?theta_max=0.06", "backtest", backtestRows)
+
+	// The recommended policy leads to a command that sets it, and nothing else.
+	p.Click(".analyses-recommended a.button")
+	p.WaitText(".operator-policy", "It is not in effect yet")
+	command := p.Text(".operator-policy code")
+	if !strings.Contains(command, "curl -X PATCH") || !strings.Contains(command, site.URL+"/v1/operators/noisy") {
+		t.Errorf("the command is %s", command)
+	}
+	_, patch, _ := strings.Cut(command, "<<'ROWS'\n")
+	patch, _, _ = strings.Cut(patch, "\nROWS")
+	if err := json.Unmarshal([]byte(patch), &policy); err != nil ||
+		!reflect.DeepEqual(policy["policy"], best.Policy) {
+		t.Errorf("the patch is %s, want %v: %v", patch, best.Policy, err)
+	}
 }
 
 // checkPolicies holds the table against the answer.

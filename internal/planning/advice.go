@@ -214,19 +214,27 @@ func (a *Advice) words(heaviest float64) string {
 			forecast.LeastInnovations+1, a.Intervals)
 	case a.HotTheta > a.ThetaMax:
 		return fmt.Sprintf("One key has %s of all cost, which alone is %s above a fair share: no plan and no length of "+
-			"intervals keeps θ_max of %s. At most %d instances do.",
-			percent(heaviest), percent(a.HotTheta), percent(a.ThetaMax), m.Median)
+			"intervals keeps θ_max of %s. %s would.",
+			percent(heaviest), percent(a.HotTheta), percent(a.ThetaMax), atMost(m.Median))
 	case a.Floor != nil && a.Floor.Median > a.ThetaMax:
 		return fmt.Sprintf("θ_max of %s is below the noise floor: a median θ of %s would remain if all expected loads were "+
-			"even. Moving keys cannot keep it; at most %d instances%s would in half of the intervals.",
-			percent(a.ThetaMax), percent(a.Floor.Median), m.Median, median)
+			"even. Moving keys cannot keep it. %s%s would in half of the intervals.",
+			percent(a.ThetaMax), percent(a.Floor.Median), atMost(m.Median), median)
 	case a.Floor != nil && a.Floor.P95 > a.ThetaMax:
 		return fmt.Sprintf("θ_max of %s will be broken now and then, whatever moves: the noise floor has a p95 of %s. "+
-			"At most %d instances%s would keep it in 95 %% of the intervals.",
-			percent(a.ThetaMax), percent(a.Floor.P95), m.P95, p95)
+			"%s%s would keep it in 95 %% of the intervals.",
+			percent(a.ThetaMax), percent(a.Floor.P95), atMost(m.P95), p95)
 	}
 	return fmt.Sprintf("θ_max of %s can be kept in 95 %% of the intervals, with up to %d instances.",
 		percent(a.ThetaMax), a.MostInstances.P95)
+}
+
+// atMost begins a sentence.
+func atMost(instances int) string {
+	if instances == 1 {
+		return "No more than one instance"
+	}
+	return fmt.Sprintf("At most %d instances", instances)
 }
 
 // orLonger names the length of intervals that would do as well.

@@ -1,5 +1,6 @@
 // What policies would have come to over the stored intervals of an operator, and which one to use.
 
+import { useResource } from '../api.js'
 import { count, counted, percent } from '../format.js'
 import { html, useMemo, useState } from '../html.js'
 import { Card, Code, Trouble } from '../parts.js'
@@ -30,7 +31,10 @@ export default function View({ operator: name, query }) {
  *
  * @param {{ operator: Operator, query: Query }} props
  */
-function Backtest({ operator: { name, theta_max }, query: { theta_max: asked, rank, ranked } }) {
+function Backtest({
+  operator: { name, theta_max, last_interval: intervals },
+  query: { theta_max: asked, rank, ranked },
+}) {
   const [theta, setTheta] = useState(asked ?? String(theta_max))
   const question = useMemo(
     () =>
@@ -47,6 +51,7 @@ function Backtest({ operator: { name, theta_max }, query: { theta_max: asked, ra
     else setQuery({ theta_max: theta })
   }
   return html`
+    ${intervals !== null && html`<${Advice} operator=${name} />`}
     <${Card} title="Backtest policies">
       <p>
         A policy says how costs are forecast, to which θ plans are made, and when. Here policies run over the stored
@@ -72,16 +77,19 @@ function Backtest({ operator: { name, theta_max }, query: { theta_max: asked, ra
     <//>
     <${Progress} run=${run} />
     ${run.problem && html`<${Trouble} problem=${run.problem} retry=${run.again} />`}
-    ${run.result && html`<${Answer} run=${run} report=${run.result.data} by=${rank} direction=${ranked} />`}
+    ${
+      run.result &&
+      html`<${Answer} run=${run} report=${run.result.data} operator=${name} by=${rank} direction=${ranked} />`
+    }
   `
 }
 
-/** @param {{ run: Run, report: Report, by?: string, direction?: string }} props */
-function Answer({ run, report, by, direction }) {
+/** @param {{ run: Run, report: Report, operator: string, by?: string, direction?: string }} props */
+function Answer({ run, report, operator, by, direction }) {
   const entries = useMemo(() => entriesOf(report), [report])
   const { intervals } = report.baseline.judged
   return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}>
-    <${Recommendation} report=${report} />
+    <${Recommendation} report=${report} operator=${operator} />
     ${
       intervals > 0 &&
       html`
@@ -100,20 +108,52 @@ function Answer({ run, report, by, direction }) {
   </div>`
 }
 
-/** @param {{ report: Report }} props */
-function Recommendation({ report }) {
+/** @param {{ report: Report, operator: string }} props */
+function Recommendation({ report, operator }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
-  return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`}>
+  const by = chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`
+  return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
     <p>${report.reason.replace(/^./, (first) => first.toUpperCase())}.</p>
     ${chosen && html`<p>${hindsightWords(chosen)}</p>`}
     <p>${floorWords(report.noise_floor)}</p>
     ${
       chosen &&
-      html`<details class="backtest-json">
-        <summary>The policy as JSON</summary>
-        <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
-      </details>`
+      html`<p><a class="button" href=${configurationWith(operator, chosen.policy)}>Use this policy</a></p>
+        <details class="backtest-json">
+          <summary>The policy as JSON</summary>
+          <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
+        </details>`
+    }
+  <//>`
+}
+
+/**
+ * Where the configuration of an operator is shown with a policy.
+ *
+ * @param {string} operator
+ * @param {API['Policy']} policy
+ */
+const configurationWith = (operator, policy) =>
+  `#/operators/${encodeURIComponent(operator)}/configuration?policy=${encodeURIComponent(JSON.stringify(policy))}`
+
+/**
+ * What can be said of the next interval, once there is anything to say it by.
+ *
+ * @param {{ operator: string }} props
+ */
+function Advice({ operator }) {
+  const { data } = useResource(`v1/operators/${encodeURIComponent(operator)}/advice`)
+  if (!data) return null
+  const { advice, expected } = /** @type {API['Advice']} */ (data)
+  return html`<${Card} title="What can be kept" class="backtest-advice">
+    <p>${advice}</p>
+    ${
+      expected &&
+      html`<p class="muted">
+        If nothing moves, the next interval is expected to have a θ of ${percent(expected.median)} in the median, and
+        breaks θ_max with a probability of ${percent(expected.probability)}.
+      </p>`
     }
   <//>`
 }

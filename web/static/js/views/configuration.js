@@ -5,6 +5,7 @@ import { count } from '../format.js'
 import { html } from '../html.js'
 import { Card, Code } from '../parts.js'
 import { commandOf } from '../shell.js'
+import { policyWords } from './backtest/table.js'
 import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
@@ -13,13 +14,14 @@ import { Page } from './operator/page.js'
 
 /** @import { Operator, Setting } from './configuration/groups.js' */
 
-/** @param {{ operator: string }} props */
-export default function View({ operator: name }) {
+/** @param {{ operator: string, query: Query }} props */
+export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="configuration"
     render=${(/** @type {Operator} */ operator) => html`
       ${operator.table_config_version !== operator.config_version && html`<${Pinned} operator=${operator} />`}
+      ${query.policy && html`<${Proposed} operator=${operator} text=${query.policy} />`}
       <div class="operator-groups">
         <${Instances} operator=${operator} />
         ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}
@@ -41,6 +43,42 @@ function Pinned({ operator: o }) {
     what is shown here is version ${count(o.config_version)}. Routers go by the instances and the hash of the pinned one
     until a plan made under the newer one is committed.
   </p>`
+}
+
+/**
+ * A policy that a link brings, and the request that sets it.
+ *
+ * @param {{ operator: Operator, text: string }} props
+ */
+function Proposed({ operator, text }) {
+  const policy = policyOf(text)
+  if (!policy) return html`<p class="stale">The link names a policy that is none.</p>`
+  return html`<${Card} title="Use another policy" class="operator-policy">
+    <p><strong>${policyWords(policy, operator.theta_max)}</strong></p>
+    <p>It is not in effect yet: this sets it, and leaves the rest of the configuration as it is.</p>
+    <${Code}
+      label="Command that sets the policy"
+      text=${commandOf({
+        method: 'PATCH',
+        path: `v1/operators/${encodeURIComponent(operator.name)}`,
+        body: JSON.stringify({ policy }),
+        type: 'application/merge-patch+json',
+      })}
+    />
+  <//>`
+}
+
+/**
+ * @param {string} text
+ * @returns {API['Policy'] | null}
+ */
+function policyOf(text) {
+  try {
+    const policy = JSON.parse(text)
+    return typeof policy?.forecast?.method === 'string' ? policy : null
+  } catch {
+    return null
+  }
 }
 
 /** @param {{ title: string, rows: Setting[] }} props */
