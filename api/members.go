@@ -50,6 +50,7 @@ var places = func() []place {
 		{"key_type", "operator/hash/key_type"},
 		{"partitions", "operator/hash/partitions"},
 		{"partitions", "operator/hash/assignment"},
+		{"target_instances", "parameters/instances"},
 		{"instances", "operator/instances"},
 		{"instances", "operator"},
 		{"cost_scale", "compact/cost_scale"},
@@ -86,6 +87,8 @@ func queriedMembers(c *call, records bool) (*members, error) {
 			m.putDegrees(tree, c.Query.Get(name), records)
 		case name == "residual":
 			m.putResidual(tree, c.Query.Get(name))
+		case name == "target_instances":
+			put(tree, "parameters/instances", value)
 		case name == "instances":
 			m.putInstances(tree, c.Query.Get(name))
 		case i < 0:

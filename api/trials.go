@@ -9,8 +9,9 @@ import (
 )
 
 // readTrials returns what the strategies and the parameter values of a request combine
-// to. What it leaves out is the operator's own: its strategy, and its parameters, under
-// which records are planned on if they are compact. Deadlines are at most longest.
+// to, for one number of instances after the other. What it leaves out is the operator's own:
+// its strategy, and its parameters, under which records are planned on if they are compact.
+// Deadlines are at most longest.
 func readTrials(
 	m *members, records bool, strategy string, under planning.Parameters, longest time.Duration,
 ) []planning.Trial {
@@ -27,9 +28,17 @@ func readTrials(
 		}
 		m.refuse(field, p.Detail)
 	}
-	out := make([]planning.Trial, len(trials))
-	for i, t := range trials {
-		out[i] = planning.Trial{Strategy: t.Strategy, Parameters: planning.Parameters{Values: t.Values}}
+	numbers := grid[parameters.Instances]
+	if numbers == nil {
+		numbers = []any{0}
+	}
+	out := make([]planning.Trial, 0, len(numbers)*len(trials))
+	for _, n := range numbers {
+		for _, t := range trials {
+			out = append(out, planning.Trial{
+				Strategy: t.Strategy, Parameters: planning.Parameters{Values: t.Values}, Instances: n.(int),
+			})
+		}
 	}
 	return out
 }

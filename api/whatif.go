@@ -27,6 +27,7 @@ type whatIf struct{ *shared }
 type whatIfResult struct {
 	Strategy   string              `json:"strategy"`
 	Parameters planning.Parameters `json:"parameters"`
+	Instances  int                 `json:"target_instances,omitzero"`
 	Pareto     bool                `json:"pareto"`
 	Migrates   planning.Migrates   `json:"migrates"`
 	figures
@@ -75,7 +76,28 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (planning.WhatIf, 
 	in.Table = st.routingTable(in.Configuration)
 	own := in.Configuration
 	in.Trials = readTrials(st.members, st.Records != nil, own.Strategy, st.Over(own.Parameters), longest)
+	st.checkTargets(in)
 	return in, st.problem()
+}
+
+// checkTargets refuses numbers of instances for which nothing can be planned.
+func (st *statisticsRequest) checkTargets(in planning.WhatIf) {
+	const field = "parameters/instances"
+	for _, n := range in.Targets() {
+		_, err := in.Configuration.ScaledTo(n)
+		input := parameters.InputError(err)
+		switch {
+		case st.Records != nil:
+			st.refuse(field, "is for statistics of keys: compact records do not tell where other instances' keys are at home")
+		case st.Partial:
+			st.refuse(field, "needs complete statistics: partial ones do not tell what moves")
+		case input != nil:
+			st.refuse(field, fmt.Sprintf("of %d: %s %s", n, input.Field, input.Detail))
+		default:
+			continue
+		}
+		return
+	}
 }
 
 // defaultHash is the hash function of a configuration that says nothing of it.
@@ -224,8 +246,9 @@ func renderTrials(
 		r.before, r.after = p.TableBefore, p.TableAfter
 		r.sizes = appendSizes(nil, planning.SchemeTable, p.TableBefore, p.TableAfter)
 		r.figures = whatIfResult{
-			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Pareto: front[i], Migrates: p.Migrates(),
-			figures: shown, WorkUnits: p.WorkUnits, Timing: timing(p.Took),
+			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Instances: in.Trials[i].Instances, Pareto: front[i],
+			Migrates: p.Migrates(),
+			figures:  shown, WorkUnits: p.WorkUnits, Timing: timing(p.Took),
 		}
 		if r.head, err = openObject(r.figures); err != nil {
 			return nil, err

@@ -227,3 +227,76 @@ func TestBinaryKeys(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 }
+
+// A what-if plans for several numbers of instances at once: what scaling moves, and how even
+// the loads get. Instances that are added are filled.
+func TestWhatIfInstances(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	var keys, lines []string
+	for i := range 120 {
+		keys = append(keys, fmt.Sprintf(`{"key":"key-%03d","cost":1,"state":1,"instance":%d}`, i, i%4))
+		lines = append(lines, fmt.Sprintf("key-%03d,1,1,%d", i, i%4))
+	}
+	post := func(operator, more string) *answer {
+		return e.do("POST", "/v1/what-if", `{"operator":{"instances":4,"hash":{"function":"modulo"}`+operator+
+			`},"keys":[`+strings.Join(keys, ",")+`]`+more+`}`)
+	}
+	type result struct {
+		Strategy        string
+		TargetInstances int
+		Pareto          bool
+		Migration       struct{ State float64 }
+		Instances       []struct {
+			ID                      int
+			LoadAfter               float64
+			Added, Drained, Filling bool
+		}
+	}
+	var x struct{ Results []result }
+	post("", `,"strategies":["optimal","mixed"],"parameters":{"instances":[4,5,3]}`).want(http.StatusOK).into(&x)
+	for i, want := range []struct {
+		strategy string
+		n        int
+		moved    float64
+	}{{"optimal", 4, 0}, {"mixed", 4, 0}, {"optimal", 5, 23}, {"mixed", 5, 23}, {"optimal", 3, 30}, {"mixed", 3, 30}} {
+		r := x.Results[i]
+		if r.Strategy != want.strategy || r.TargetInstances != want.n || r.Migration.State != want.moved || !r.Pareto {
+			t.Errorf("result %d is %+v, want %+v", i, r, want)
+		}
+	}
+	if r := x.Results[2]; len(r.Instances) != 5 || !r.Instances[4].Filling || !r.Instances[4].Added {
+		t.Errorf("instance 4 of five is %+v", r.Instances)
+	}
+	if r := x.Results[4]; len(r.Instances) != 4 || !r.Instances[3].Drained || r.Instances[3].LoadAfter != 0 {
+		t.Errorf("instance 3 of three is %+v", r.Instances)
+	}
+	csv := e.do("POST", "/v1/what-if?instances=4&hash_function=modulo&target_instances=5,3",
+		"key,cost,state,instance\n"+strings.Join(lines, "\n")+"\n", "Content-Type: text/csv", "Accept: text/csv").
+		want(http.StatusOK)
+	if rows := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); len(rows) != 3 ||
+		!strings.HasSuffix(rows[0], ",target_instances") || !strings.HasSuffix(rows[1], ",5") ||
+		!strings.HasSuffix(rows[2], ",3") {
+		t.Errorf("in CSV: %s", csv.body)
+	}
+	post(`,"theta_max":0.1`, `,"parameters":{"instances":5}`).want(http.StatusOK)
+	post("", `,"parameters":{"instances":0}`).fails(http.StatusUnprocessableEntity, "invalid", "/parameters/instances")
+	for operator, detail := range map[string]string{
+		`{"instances":2,"hash":{"function":"reported"}}`:                  "must be one that can place keys",
+		`{"instances":2,"hash":{"function":"flink","max_parallelism":4}}`: "of 5:",
+	} {
+		a := e.do("POST", "/v1/what-if", `{"operator":`+operator+
+			`,"parameters":{"instances":[2,5]},"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0}]}`)
+		a.fails(http.StatusUnprocessableEntity, "invalid", "/parameters/instances")
+		if !strings.Contains(string(a.body), detail) {
+			t.Errorf("%s: %s", operator, a.body)
+		}
+	}
+	for _, rows := range []string{
+		`"compact":{"degree":1,"cost_scale":1,"state_scale":1,"records":[[0,0,1,1,1]]}`,
+		`"coverage":"partial","keys":[{"key":"a","cost":1}]`,
+	} {
+		e.do("POST", "/v1/what-if", `{"operator":{"instances":2},"parameters":{"instances":3},`+rows+`}`).
+			fails(http.StatusUnprocessableEntity, "invalid", "/parameters/instances")
+	}
+}

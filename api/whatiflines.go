@@ -87,5 +87,8 @@ func (r *resultText) row() (names, cells []string) {
 	add("drifted_keys", f.DriftedKeys)
 	add("work_units", f.WorkUnits)
 	add("plan_ms", f.Timing.PlanMs)
+	if f.Instances > 0 {
+		add("target_instances", f.Instances)
+	}
 	return names, cells
 }

@@ -3399,6 +3399,10 @@ type TableSizes struct {
 // TableWithinLimit The planned table, of `size_after` entries, is within its limit.
 type TableWithinLimit = bool
 
+// TargetInstances A number of instances to plan for. The keys are where they are under the operator's own instances. Of these the ones with the lowest ids stay; where they are too few, instances of capacity 1
+// with the lowest free ids are added, and filled. Not for the hash function `reported`, for compact records and for partial statistics, which do not tell where other instances' keys are at home.
+type TargetInstances = int32
+
 // Theta The largest relative overload of an instance, load over fair load minus 1.
 type Theta = Comparison
 
@@ -3514,7 +3518,7 @@ type WaitReason string
 
 // WhatIfCSV A header line with the names of the columns, then one line per result: `strategy`, the parameters of a grid as a query writes them,
 // and the figures that are single values, such as `theta_after`, `migrated_state`, `lower_bound` and `gap`, where an empty field is
-// null. `causes` are separated by spaces. There is no place for lists: `plans` is refused.
+// null. `causes` are separated by spaces; `target_instances` is the last column where numbers of instances are planned for. There is no place for lists: `plans` is refused.
 type WhatIfCSV = string
 
 // WhatIfNDJSON A `WhatIfResult` per line.
@@ -3668,6 +3672,9 @@ type TableLimitValuesParameter = []string
 
 // TableVersionParameter A version of the routing table. 0 is the empty table of a new operator.
 type TableVersionParameter = Version
+
+// TargetInstancesParameter defines model for TargetInstancesParameter.
+type TargetInstancesParameter = []TargetInstances
 
 // ThetaMaxValuesParameter defines model for ThetaMaxValuesParameter.
 type ThetaMaxValuesParameter = []ThetaMax

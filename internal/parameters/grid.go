@@ -19,6 +19,9 @@ const MostTrials = 256
 // it does not have keeps the value that it has anyway.
 type Grid map[string][]any
 
+// Instances has the numbers of instances in a grid; see [Grid.Trials].
+const Instances = "instances"
+
 // Trial is a strategy with its parameters.
 type Trial struct {
 	Strategy string
@@ -33,6 +36,20 @@ func (g *Grid) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	*g = Grid{}
+	if text, ok := members[Instances]; ok {
+		delete(members, Instances)
+		texts, err := valuesOf(text)
+		for _, text := range texts {
+			var n int
+			if err == nil {
+				err = json.Unmarshal(text, &n)
+			}
+			(*g)[Instances] = append((*g)[Instances], n)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for i := range list {
 		p := &list[i]
 		text, ok := members[p.Grid]
@@ -40,11 +57,9 @@ func (g *Grid) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			continue
 		}
 		delete(members, p.Grid)
-		values := []jsontext.Value{text}
-		if text.Kind() == '[' {
-			if err := json.Unmarshal(text, &values); err != nil {
-				return err
-			}
+		values, err := valuesOf(text)
+		if err != nil {
+			return err
 		}
 		for _, text := range values {
 			var v Values
@@ -60,19 +75,29 @@ func (g *Grid) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
+// valuesOf are those of a list, or the only one.
+func valuesOf(text jsontext.Value) (values []jsontext.Value, err error) {
+	if text.Kind() != '[' {
+		return []jsontext.Value{text}, nil
+	}
+	err = json.Unmarshal(text, &values)
+	return values, err
+}
+
 // Trials returns the combinations of strategies and values, the last parameter varying
 // fastest; what the grid leaves out is as in base. An objective combines with the
 // strategies that know it, and migration limits with min_imbalance, and with nothing
 // else. problems has an input error for each value that is out of bounds or is then
 // never tried, by the parameter's name in the grid and, of several values, the place;
-// longest is the greatest deadline.
+// longest is the greatest deadline. Each number of instances has all of these trials, which
+// is for the caller to repeat.
 func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (trials []Trial,
 	problems []*planner.InputError) {
 	bad := func(field, detail string) {
 		problems = append(problems, &planner.InputError{Row: -1, Field: field, Detail: detail})
 	}
 	g.checkObjectives(strategies, base, bad)
-	combinations := len(strategies)
+	combinations := len(strategies) * max(1, len(g[Instances]))
 	for i := range list {
 		p := &list[i]
 		for place, value := range g[p.Name] {

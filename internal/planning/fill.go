@@ -43,16 +43,21 @@ func loadsWith(f Figures, member string) (loads []Load, err error) {
 	return loads, nil
 }
 
+// added lists the instances that one configuration has and another has not.
+func added(before, after *placement) (ids []int32) {
+	for _, d := range after.Instances {
+		if !before.Has(d.ID) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
 // toFill lists the instances that plans are to fill: those that the configuration adds to the
 // committed one, and those that the last committed plan was to fill and left below their
 // least load without a proof that no plan fills them.
 func (r *reader) toFill(ctx context.Context, b *base) ([]int32, error) {
-	var ids []int32
-	for _, d := range b.newest.Instances {
-		if !b.pinned.Has(d.ID) {
-			ids = append(ids, d.ID)
-		}
-	}
+	ids := added(b.pinned, b.newest)
 	plans, _, err := r.store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusCommitted, Limit: 1})
 	if err != nil || len(plans) == 0 {
 		return ids, aboutOperator(b.op.Name, err)

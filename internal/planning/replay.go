@@ -164,7 +164,7 @@ func (r *Replay) finish(o *PlanResult) {
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*PlanResult, front []bool, err error) {
 	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists,
 		Memory: r.memory}
-	return r.service.tryAll(ctx, in, r.input, r.finish)
+	return r.service.tryAll(ctx, in, func(int) (*planInput, error) { return r.input() }, r.finish)
 }
 
 // ReplayProposal is a result of a replay that is to be a plan of the operator.

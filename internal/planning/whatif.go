@@ -7,12 +7,14 @@ import (
 
 	"plannerd/internal/admission"
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 )
 
 // Trial is one thing that a what-if plans.
 type Trial struct {
 	Strategy string
 	Parameters
+	Instances int // to plan for; 0: those of the configuration
 }
 
 // WhatIf asks what strategies and parameters would come to.
@@ -25,69 +27,142 @@ type WhatIf struct {
 	Memory        *admission.Lease
 }
 
-// WhatIf plans all that is to be tried. The results are in the order of the trials;
-// front tells which of them no other one beats in every respect.
-func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult, front []bool, err error) {
-	return s.tryAll(ctx, in, func() (*planInput, error) {
-		text, err := in.Configuration.Encode()
-		if err != nil {
-			return nil, err
+// Targets are the numbers of instances that are to be planned for, but for that of the
+// configuration, each once.
+func (in *WhatIf) Targets() []int {
+	var numbers []int
+	for _, t := range in.Trials {
+		if t.Instances > 0 && !slices.Contains(numbers, t.Instances) {
+			numbers = append(numbers, t.Instances)
 		}
-		p, err := s.placements.get(ctx, text)
-		if err != nil {
-			return nil, err
+	}
+	return numbers
+}
+
+// ScaledTo is the configuration with so many instances: those of the lowest ids, and, if
+// they are too few, others of the lowest free ids. The error is a [planner.InputError].
+func (c Configuration) ScaledTo(n int) (Configuration, error) {
+	if c.Hash.Function == partitioner.Reported {
+		return c, planner.Invalid("hash/function", "must be one that can place keys, not "+partitioner.Reported)
+	}
+	instances := slices.Clone(c.Instances[:min(n, len(c.Instances))])
+	for id := int32(0); len(instances) < n; id++ {
+		if !c.Has(id) {
+			instances = append(instances, Instance{ID: id, Capacity: 1})
+		}
+	}
+	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
+	c.Instances = instances
+	return c, c.checkHash()
+}
+
+// WhatIf plans all that is to be tried. The results are in the order of the trials;
+// front tells which of them no other one for as many instances beats in every respect.
+func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult, front []bool, err error) {
+	own, err := s.placementOf(ctx, in.Configuration)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.tryAll(ctx, in, func(instances int) (*planInput, error) {
+		target := own
+		if instances > 0 {
+			scaled, err := in.Configuration.ScaledTo(instances)
+			if err != nil {
+				return nil, err
+			}
+			if target, err = s.placementOf(ctx, scaled); err != nil {
+				return nil, err
+			}
 		}
 		// How long keys have been absent is not known: their entries stay.
-		return newPlanInput(in.Statistics, p.planner, planner.Base{
-			Configuration: p.planner, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
+		return newPlanInput(in.Statistics, target.planner, planner.Base{
+			Configuration: own.planner, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
+			HashChanged: !samePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
 		})
 	}, func(*PlanResult) {})
 }
 
-// tryAll plans all that is to be tried, on what prepare makes of the statistics, and
-// finishes each plan.
+// placementOf is a configuration that is not stored, ready to place keys.
+func (s *Service) placementOf(ctx context.Context, c Configuration) (*placement, error) {
+	text, err := c.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return s.placements.get(ctx, text)
+}
+
+// tryAll plans all that is to be tried, on what prepare makes of the statistics for a number
+// of instances, and finishes each plan.
 func (s *Service) tryAll(
-	ctx context.Context, in WhatIf, prepare func() (*planInput, error), finish func(*PlanResult),
+	ctx context.Context, in WhatIf, prepare func(instances int) (*planInput, error), finish func(*PlanResult),
 ) (results []*PlanResult, front []bool, err error) {
-	loads := int64(len(in.Trials)*len(in.Configuration.Instances)) * loadBytes
+	loads := int64(0)
+	for _, t := range in.Trials {
+		loads += int64(max(t.Instances, len(in.Configuration.Instances))) * loadBytes
+	}
 	if err := in.Memory.Settle(in.Memory.Used() + in.planBytes() + loads); err != nil {
 		return nil, nil, err
 	}
-	prepared, err := prepare()
+	results, front = make([]*PlanResult, len(in.Trials)), make([]bool, len(in.Trials))
+	for _, group := range byInstances(in.Trials) {
+		if err := s.tryGroup(ctx, in, group, prepare, finish, results); err != nil {
+			return nil, nil, err
+		}
+		plans := make([]*planner.Plan, len(group))
+		for i, at := range group {
+			plans[i] = results[at].Plan
+		}
+		for i, best := range planner.ParetoFront(plans) {
+			front[group[i]] = best
+		}
+	}
+	return results, front, nil
+}
+
+// tryGroup plans trials of one number of instances.
+func (s *Service) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*planInput, error),
+	finish func(*PlanResult), results []*PlanResult) error {
+	prepared, err := prepare(in.Trials[group[0]].Instances)
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, ctx.Err()
+		return ctx.Err()
 	case err != nil:
-		return nil, nil, err
+		return err
 	}
-	results = make([]*PlanResult, len(in.Trials))
-	for _, i := range byDegree(in.Trials) {
+	for _, i := range byDegree(in.Trials, group) {
 		begin := s.now()
 		out, err := s.trials.run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		out.Took = s.now().Sub(begin)
 		finish(out)
 		if err := in.Memory.Reserve(out.trialBytes(in.Lists)); err != nil {
-			return nil, nil, err
+			return err
 		}
 		results[i] = out
 	}
-	plans := make([]*planner.Plan, len(results))
-	for i, p := range results {
-		plans[i] = p.Plan
-	}
-	return results, planner.ParetoFront(plans), nil
+	return nil
 }
 
-// byDegree is an order of the trials in which those of one degree are together, so that
-// no more than one compact form is in memory.
-func byDegree(trials []Trial) []int {
-	order := make([]int, len(trials))
-	for i := range order {
-		order[i] = i
+// byInstances groups the trials by the number of instances, in their order.
+func byInstances(trials []Trial) (groups [][]int) {
+	group := map[int]int{}
+	for i, t := range trials {
+		at, known := group[t.Instances]
+		if !known {
+			at, group[t.Instances] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
 	}
+	return groups
+}
+
+// byDegree is an order of a group of trials in which those of one degree are together, so
+// that no more than one compact form is in memory.
+func byDegree(trials []Trial, group []int) []int {
+	order := slices.Clone(group)
 	slices.SortStableFunc(order,
 		func(a, b int) int { return cmp.Compare(trials[a].Compact.Degree, trials[b].Compact.Degree) })
 	return order
