@@ -50,7 +50,7 @@ func (x *prepared) filled(info Info, a *assign.Assignment) *assign.Assignment {
 		return best.Best
 	}
 	offer(a.Clone(), true)
-	if !x.p.Settled() && !x.p.Goal.Imbalance {
+	if !x.p.Settled() && !x.p.Goal.Imbalance && x.p.Items.Len() <= fewForRivals {
 		for _, rival := range []func(*assign.Problem, Options) *assign.Assignment{mixed, minMig, minTable} {
 			if b := rival(x.p, x.o); b != nil {
 				offer(b.Clone(), true)
@@ -60,6 +60,10 @@ func (x *prepared) filled(info Info, a *assign.Assignment) *assign.Assignment {
 	}
 	return best.Best
 }
+
+// fewForRivals is up to how many items a plan is compared with the others' filled ones:
+// beyond, that takes longer than the plan.
+const fewForRivals = 100_000
 
 // filler is the last phase of every strategy: it pulls keys of the largest γ from the most
 // loaded instances to those below their least load.

@@ -22,14 +22,12 @@ func ProveFill(p *assign.Problem, f *Proof, reached float64) *Proof {
 		f = &Proof{Relaxation: x, integral: wholeWeights(p), Open: []Node{{}}}
 		f.Root.Y.Load = make([]float64, len(x.load))
 	}
-	known := f.LowerBound() * (1 + exact.Tolerance)
-	if f.Infeasible() || known >= reached || f.Relaxation.Problem.Fill.Reached(f.Relaxation.load) {
+	if f.Infeasible() || f.LowerBound() >= reached*(1-closeFill) || f.Relaxation.Problem.Fill.Reached(f.Relaxation.load) {
 		return f
 	}
 	d := newFillDual(f.Relaxation, f.Root.Y)
-	start := d.y.Clone()
 	d.climb()
-	f.Bound = max(f.Bound, f.Relaxation.evaluateFill(&start), f.Relaxation.evaluateFill(&d.best))
+	f.Bound = max(f.Bound, f.Relaxation.evaluateFill(&d.best))
 	return f
 }
 
@@ -75,6 +73,9 @@ func newFillDual(x *Relaxation, y Prices) *fillDual {
 	return d
 }
 
+// closeFill is a gap, relative to the objective, that is not worth an ascent.
+const closeFill = 1e-4
+
 // afar is how far prices are expected to stay from where they start.
 const afar = 4
 
@@ -89,13 +90,15 @@ func (x *Relaxation) fillPrice() float64 {
 		rate float64
 		item int32
 	}
-	var offers []offer
-	for i := range p.Items.Len() {
-		k := x.ChoiceOf(i)
-		if k.Cost > 0 && !p.IsHot(i) && x.load[k.from] >= p.Fill.Least[k.from] {
-			offers = append(offers, offer{k.Weight / k.Cost, k.item})
+	offers := assign.Collect(p.Items.Len(), func(from, to int) (offers []offer) {
+		for i := from; i < to; i++ {
+			k := x.ChoiceOf(i)
+			if k.Cost > 0 && !p.IsHot(i) && x.load[k.from] >= p.Fill.Least[k.from] {
+				offers = append(offers, offer{k.Weight / k.Cost, k.item})
+			}
 		}
-	}
+		return offers
+	})
 	at, _ := exact.SelectSum(offers, need, func(y offer) int64 {
 		return p.Cost.Fixed(p.Items.Cost[y.item]) * p.Items.UnitsOf(int(y.item))
 	}, func(a, b offer) int {
@@ -110,8 +113,8 @@ func (x *Relaxation) fillPrice() float64 {
 	return offers[at].rate
 }
 
-// fillWork bounds how many choices the ascent looks at.
-const fillWork = 20_000_000
+// fillWork bounds how many choices the ascent looks at, about.
+const fillWork = 5_000_000
 
 // climb is the ascent, over narrower and narrower smoothings.
 func (d *fillDual) climb() {
