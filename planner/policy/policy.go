@@ -95,8 +95,9 @@ type Runner func(strategy string, s *planner.Snapshot, o planner.Options) (*plan
 
 // Decide makes a plan, or decides to make none. Options are those of the operator:
 // ThetaMax is what plans are held against. What has to be done, has to be: no trigger
-// holds a plan back where keys have to leave an instance, the hash changed, or the table
-// is above its limit. The certificate of a plan is about the θ that it was made for.
+// holds a plan back where keys have to leave an instance, one is to be filled, the hash
+// changed, or the table is above its limit. The certificate of a plan is about the θ that it
+// was made for.
 func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Options) (Decision, error) {
 	s := in.Snapshot
 	d := Decision{Without: in.predict(s.Current, o.ThetaMax)}
@@ -168,7 +169,7 @@ func (p Policy) held(in Situation, goal planner.Options, without *forecast.Predi
 		if t.Theta != nil {
 			theta = *t.Theta
 		}
-		if yes, err := settled(in.Snapshot, goal, theta); yes || err != nil {
+		if yes, err := settled(in.Snapshot, goal, theta); yes && !fills(in.Snapshot) || err != nil {
 			return Balanced, err
 		}
 	}
@@ -186,13 +187,19 @@ func (p Policy) held(in Situation, goal planner.Options, without *forecast.Predi
 
 // settled reports whether there would be nothing to do if θ_max were that.
 func settled(s *planner.Snapshot, goal planner.Options, theta float64) (bool, error) {
-	still, err := planner.Inspect(s, planner.Options{
-		ThetaMax: theta, TableLimit: goal.TableLimit, Certificate: planner.CertificateOff,
-	})
-	return err == nil && slices.Contains(still.Causes, planner.CauseBalanced), err
+	still, err := still(s, goal, theta)
+	return err == nil && slices.Contains(still.Causes, planner.CauseBalanced) && len(still.Unfilled) == 0, err
 }
 
-// mustMove reports whether there is something to do whatever θ is.
+// still is the plan that moves nothing, if θ_max were that.
+func still(s *planner.Snapshot, goal planner.Options, theta float64) (*planner.Plan, error) {
+	return planner.Inspect(s, planner.Options{
+		ThetaMax: theta, ThetaMin: goal.ThetaMin, TableLimit: goal.TableLimit, Certificate: planner.CertificateOff,
+	})
+}
+
+// mustMove reports whether there is something to do whatever θ is: an instance that is to
+// be filled is, too.
 func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 	if s.HashChanged {
 		return true, nil
@@ -204,7 +211,19 @@ func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 		}
 	}
 	yes, err := settled(s, goal, min(sum/least, math.MaxFloat64)) // one instance may carry all
-	return !yes, err
+	if !yes || err != nil {
+		return !yes, err
+	}
+	if !fills(s) {
+		return false, nil
+	}
+	now, err := still(s, goal, goal.ThetaMax)
+	return err == nil && len(now.Unfilled) > 0, err
+}
+
+// fills reports whether some instance is to be filled.
+func fills(s *planner.Snapshot) bool {
+	return slices.ContainsFunc(s.Instances, func(d planner.Instance) bool { return d.Filling })
 }
 
 // plan makes the plan, within the budget.

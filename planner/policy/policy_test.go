@@ -102,6 +102,12 @@ func TestMust(t *testing.T) {
 	for name, c := range map[string]func(*policy.Situation, *planner.Options){
 		"drained": func(in *policy.Situation, _ *planner.Options) { in.Snapshot.Instances[1].Drained = true },
 		"hash":    func(in *policy.Situation, _ *planner.Options) { in.Snapshot.HashChanged = true },
+		"fill": func(in *policy.Situation, o *planner.Options) {
+			in.Snapshot.Instances[1].Filling, o.ThetaMax = true, 0.5 // it has 20 of 100
+		},
+		"least": func(_ *policy.Situation, o *planner.Options) {
+			o.ThetaMin, o.ThetaMax = new(0.5), 0.7
+		},
 		"table": func(in *policy.Situation, o *planner.Options) {
 			in.Snapshot.Hash = []int32{1, 0, 1}
 			o.TableLimit = new(int64(0))
