@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -145,4 +146,21 @@ func TestAdviceRefusals(t *testing.T) {
 	e.do("POST", "/v1/operators/classes/plans",
 		`{"interval":1,"compact":{"degree":2,"state_scale":3,"records":[[0,0,4,1,4],[1,1,2,2,2]]}}`).want(http.StatusCreated)
 	e.do("GET", "/v1/operators/classes/advice", "").fails(http.StatusConflict, "keys_not_known", "")
+}
+
+// TestAdviceOfPlan: where the policy forecasts, advice goes on from what was stored with the
+// newest plan, though the statistics before are no longer kept.
+func TestAdviceOfPlan(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":8,"theta_max":0.01,"hash":{"function":"modulo"},"retention":{"inputs":1},`+
+		`"policy":{"forecast":{"method":"ewma","alpha":0.35}}}`)
+	e.counted("clicks", 6, 20_000)
+	a := e.advised("clicks", "")
+	var list struct{ Plans []wire.PlanSummary }
+	e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK).into(&list)
+	f := list.Plans[0].Forecast
+	if a.Intervals != 6 || a.Interval != 6 || !reflect.DeepEqual(a.NoiseFloor, f.NoiseFloor) ||
+		!reflect.DeepEqual(a.Expected.Median, f.Without.Median) {
+		t.Errorf("%+v, noise floor %+v; the plan expects %+v, noise floor %+v", a, a.NoiseFloor, f.Without, f.NoiseFloor)
+	}
 }

@@ -99,8 +99,34 @@ type outlook struct {
 	forecast *forecast.Forecast
 }
 
-// lookAhead forecasts from the newest stored intervals.
+// lookAhead forecasts as the newest plan did. One that planned on the last interval alone
+// knows little of noise: then it looks back over the newest stored intervals.
 func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.Lease) (*outlook, error) {
+	plans, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1})
+	if err != nil || len(plans) == 0 {
+		return s.lookBack(ctx, op, memory, err)
+	}
+	out := &outlook{newest: plans[0]}
+	told, err := foresightOf(plans[0])
+	if told == nil || err != nil || told.Policy.Forecast.Method == forecast.Last {
+		return s.lookBack(ctx, op, memory, err)
+	}
+	if out.state, err = s.stateAfter(ctx, plans[0], memory); out.state == nil || err != nil {
+		return s.lookBack(ctx, op, memory, err)
+	}
+	in, err := s.inputOf(ctx, plans[0], memory)
+	if err != nil {
+		return nil, err
+	}
+	out.forecast, err = out.state.Again(in.Statistics)
+	return out, err
+}
+
+// lookBack forecasts from the newest stored intervals, unless there was an error.
+func (s *Service) lookBack(ctx context.Context, op Operator, memory *admission.Lease, err error) (*outlook, error) {
+	if err != nil {
+		return nil, aboutOperator(op.Name, err)
+	}
 	intervals, err := s.storedIntervals(ctx, op.Name, Backtest{Memory: memory}, adviceIntervals)
 	if err != nil {
 		return nil, err
