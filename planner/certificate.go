@@ -52,8 +52,8 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		}
 		return
 	}
-	tight := f.o.Certificate == CertificateTight
-	if x = bound.Tightened(p, x, tight); tight && !x.Divided {
+	level := f.o.Certificate.level()
+	if x = bound.Tightened(p, x, level); level == bound.Tight && !x.Divided {
 		x.Meter(&assign.Meter{Stop: p.Meter.Stop}) // a budget of work is for the plan
 		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
 	}
@@ -66,6 +66,14 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	}
 	c.Infeasible = true
 	c.Unmet = f.unmet(x)
+}
+
+// level is that of the proof.
+func (c CertificateLevel) level() bound.Level {
+	if c == CertificateTight {
+		return bound.Tight
+	}
+	return bound.Quick
 }
 
 // tightWork is how much a tight certificate may divide the problem; see

@@ -31,7 +31,7 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 	if p.Settled() {
 		return Outflow{}, nil
 	}
-	f := bound.NewProof(p, false)
+	f := bound.NewProof(p, bound.Quick)
 	y := bound.Prices{Load: make([]float64, len(s.Instances))}
 	if f.Root.Y.Load != nil {
 		y = f.Root.Y.Clone()

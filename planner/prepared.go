@@ -70,7 +70,7 @@ func (x *prepared) run(proves bool, a algorithm) (*assign.Assignment, bound.Evid
 		return a(x.p, x.o)
 	}
 	var known bound.Evidence
-	wait := x.p.Fork(func(q *assign.Problem) { known.Proof = bound.Prove(q, x.o.Certificate == CertificateTight) })
+	wait := x.p.Fork(func(q *assign.Problem) { known.Proof = bound.Prove(q, x.o.Certificate.level()) })
 	found, _ := a(x.p, x.o)
 	wait()
 	return found, known

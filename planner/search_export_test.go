@@ -38,7 +38,7 @@ func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error
 	*p.Meter = assign.Meter{}
 	var a *assign.Assignment
 	var y *bound.Prices
-	if f := bound.NewProof(p, false); !f.Infeasible() {
+	if f := bound.NewProof(p, bound.Quick); !f.Infeasible() {
 		if l.Priced {
 			y = &f.Open[0].Y
 		}

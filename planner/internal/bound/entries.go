@@ -31,12 +31,12 @@ func FewestEntries(p *assign.Problem) int64 {
 
 // leastEntries is a table size that no plan stays below which keeps to the load
 // limits; +∞ if none does.
-func leastEntries(p *assign.Problem, tight bool) float64 {
+func leastEntries(p *assign.Problem, level Level) float64 {
 	q := p.CountingEntries()
 	if q == nil {
 		return 0
 	}
-	f := Prove(q, tight)
+	f := Prove(q, level)
 	if f.Infeasible() {
 		return math.Inf(1)
 	}

@@ -38,7 +38,7 @@ const (
 // nil where it did not look for one.
 func (f *Proof) priceEntries() (lean *WholeKeys) {
 	x := f.Relaxation
-	if !x.Limited || x.Problem.Items.Len() > ManyItems || ablation.Off(ablation.EntryPrices) {
+	if !x.Limited || ablation.Off(ablation.EntryPrices) {
 		return nil
 	}
 	f.Whole.slope = f.Whole.Relaxation.entriesOver(f.Whole.Leaf)
@@ -54,7 +54,7 @@ func (f *Proof) priceEntries() (lean *WholeKeys) {
 		granted := o.work
 		w := o.search(o.Root())
 		w.slope = o.entriesOver(w.Leaf)
-		left -= granted - o.work + x.Problem.Items.Len()/itemsPerMember
+		left -= granted - o.work + entryPriceWork*x.Problem.Items.Len()
 		f.keep(w)
 		return w
 	}

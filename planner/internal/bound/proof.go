@@ -12,7 +12,7 @@ import (
 // Proof is what the relaxation tells about a problem.
 type Proof struct {
 	Relaxation *Relaxation
-	Tight      bool // it branches more, and looks at whole keys on larger inputs too
+	Level      Level
 	core       []Choice
 	member     []bool
 	Divided    bool    // a branch and bound went over it
@@ -27,6 +27,16 @@ type Proof struct {
 	Starts []*WholeKeys
 }
 
+// Level says how much work goes into a proof.
+type Level uint8
+
+// The levels: a fast certificate, what plans of effort fast rest on, and a tight certificate.
+const (
+	Quick Level = iota
+	Planned
+	Tight
+)
+
 // Evidence is what a strategy proved on its way.
 type Evidence struct {
 	Proof      *Proof  // of the bound on the migration; nil: none was tried
@@ -40,6 +50,9 @@ type Node struct {
 	bound float64
 }
 
+// Divided reports whether it is less than the whole problem.
+func (n *Node) Divided() bool { return len(n.Fixed) > 0 }
+
 // Fixing tells a key to leave its instance, or to stay.
 type Fixing struct {
 	Item  int32
@@ -49,17 +62,6 @@ type Fixing struct {
 // Infeasible reports whether no plan meets all constraints.
 func (f *Proof) Infeasible() bool { return len(f.Open) == 0 }
 
-// FewItems is up to how many items everything is looked at.
-func FewItems(p *assign.Problem) int {
-	if p.Goal.Effort == assign.Fast {
-		return 20_000
-	}
-	return ManyItems
-}
-
-// ManyItems is from how many items on as little as possible is looked at.
-const ManyItems = 200_000
-
 const (
 	// They bound the rounds in which the core takes in what it missed.
 	corePasses, childPasses = 4, 2
@@ -67,32 +69,35 @@ const (
 	// of the core times splits.
 	mostSplits     = 16
 	branchWork     = 300_000
-	itemsPerMember = 16 // items that are gone through in the time of a member of the core
+	itemsPerMember = 2 // items that are gone through in the time of a member of the core
 )
 
 // Prove bounds the objective as well as the level allows.
-func Prove(p *assign.Problem, tight bool) *Proof {
+func Prove(p *assign.Problem, level Level) *Proof {
 	p, _ = p.Busy()
-	f := NewProof(p, tight)
-	if tight {
+	f := NewProof(p, level)
+	if level > Quick || p.Items.Len() <= quickWhole {
+		f.DemandWhole()
+	}
+	if level > Quick {
 		f.Branch()
 	}
 	return f
 }
 
+// quickWhole is up to how many items a fast certificate of a plan that does not rest on a
+// proof looks at whole keys.
+const quickWhole = 20_000
+
 // NewProof finds good prices and evaluates them over all items. It starts with a
 // core of the items that are likely to move, and adds those that turn out to.
-// Then it looks at what whole keys cost.
-func NewProof(p *assign.Problem, tight bool) *Proof {
+func NewProof(p *assign.Problem, level Level) *Proof {
 	x := newRelaxation(p)
-	f := &Proof{Relaxation: x, Tight: tight, member: make([]bool, p.Items.Len()), integral: wholeWeights(p)}
+	f := &Proof{Relaxation: x, Level: level, member: make([]bool, p.Items.Len()), integral: wholeWeights(p)}
 	f.firstCore()
 	f.solve(&f.Root, nil, corePasses)
 	if f.Root.bound <= x.Surely() {
 		f.Open, f.Bound = []Node{f.Root}, f.Root.bound
-	}
-	if p.Items.Len() <= FewItems(p) || tight {
-		f.DemandWhole()
 	}
 	return f
 }
@@ -100,23 +105,20 @@ func NewProof(p *assign.Problem, tight bool) *Proof {
 // DemandWhole raises the bound by what whole keys cost that leave overloaded
 // instances.
 func (f *Proof) DemandWhole() {
-	x, items := f.Relaxation, f.Relaxation.Problem.Items.Len()
+	x := f.Relaxation
 	if f.Whole != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
 		return
 	}
-	if x.Limited && f.Root.Y.Table > 0 && items <= ManyItems {
-		if f.Entries = leastEntries(x.Problem, f.Tight); f.Entries > float64(*x.Problem.Goal.TableLimit) {
+	if x.Limited && f.Root.Y.Table > 0 {
+		if f.Entries = leastEntries(x.Problem, f.Level); f.Entries > float64(*x.Problem.Goal.TableLimit) {
 			f.disprove()
 			return
 		}
 	}
 	free := make([]float64, len(x.excess))
 	candidates := []Prices{{free, f.Root.Y.Table}}
-	if items <= FewItems(x.Problem) {
-		candidates = append(candidates, f.Root.Y)
-		if f.Root.Y.Table > 0 {
-			candidates = append(candidates, Prices{free, 0})
-		}
+	if f.Root.Y.Table > 0 && f.wholeWork() > 2*x.Problem.Items.Len() {
+		candidates = append(candidates, f.Root.Y, Prices{free, 0})
 	}
 	var best *CoveringRelaxation
 	var start *CoveringNode
@@ -152,14 +154,17 @@ func (f *Proof) disprove() { f.Open, f.Bound = nil, 0 }
 // wholeWork is how much the search for whole keys may look at; see CoveringRelaxation.work.
 func (f *Proof) wholeWork() int {
 	items := f.Relaxation.Problem.Items.Len()
-	switch {
-	case items > ManyItems:
-		return items
-	case f.Tight:
-		return min(1_000_000+600*items, 20_000_000)
+	switch f.Level {
+	case Quick:
+		return max(items, min(50_000+30*items, plannedWork/items))
+	case Planned:
+		return max(items, min(1_000_000+600*items, plannedWork/items))
 	}
-	return 50_000 + 30*items
+	return max(items, min(1_000_000+600*items, 20_000_000))
 }
+
+// plannedWork bounds the work at level Planned, times items: each search looks at all of them.
+const plannedWork = 100_000_000_000
 
 // Surely is what no plan's objective exceeds.
 func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)) }
@@ -280,14 +285,14 @@ func (f *Proof) branchingKey(n *Node) (heaviest Choice, ok bool) {
 
 // Tightened is a proof of the level that is asked for, which rests on one that
 // exists, if any does.
-func Tightened(p *assign.Problem, f *Proof, tight bool) *Proof {
+func Tightened(p *assign.Problem, f *Proof, level Level) *Proof {
 	if f == nil {
-		return Prove(p, tight)
+		return Prove(p, level)
 	}
-	if !tight || f.Tight || f.Infeasible() {
+	if level <= f.Level || f.Infeasible() {
 		return f
 	}
-	g := Prove(p, true)
+	g := Prove(p, level)
 	if !g.Infeasible() {
 		g.Bound = max(g.Bound, f.Bound)
 	}
@@ -328,8 +333,8 @@ const ray = 1 << 20
 func (f *Proof) LeastTable() float64 {
 	x, p := f.Relaxation, f.Relaxation.Problem
 	limit := float64(*p.Goal.TableLimit)
-	if f.Entries == 0 && p.Items.Len() <= ManyItems {
-		f.Entries = leastEntries(p, f.Tight)
+	if f.Entries == 0 {
+		f.Entries = leastEntries(p, f.Level)
 	}
 	least := max(limit+1, f.Entries)
 	y := f.dear()

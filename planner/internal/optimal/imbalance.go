@@ -52,7 +52,7 @@ func ProveTheta(p *assign.Problem, reached float64) float64 {
 			break
 		}
 		mid := (low + high) / 2
-		if q := underTheta(p, mid); !q.Settled() && b.disproves(bound.NewProof(q, false)) {
+		if q := underTheta(p, mid); !q.Settled() && b.disproves(bound.Prove(q, bound.Quick)) {
 			low = mid
 		} else {
 			high = mid
@@ -103,7 +103,7 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 	if q.Settled() {
 		return b.offer(q.Unmoved())
 	}
-	a, f := minMigration(q, r, b.budget, false)
+	a, f := minMigration(q, r, b.budget, bound.Quick)
 	if b.disproves(f) {
 		b.proven = max(b.proven, theta)
 	}

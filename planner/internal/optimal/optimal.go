@@ -34,21 +34,25 @@ func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 	if p.Goal.Imbalance {
 		return minImbalance(p, r)
 	}
-	a, f := minMigration(p, r, 0, p.Items.Len() <= bound.FewItems(p))
+	level := bound.Planned
+	if p.Goal.Effort != assign.Fast {
+		level = bound.Tight
+	}
+	a, f := minMigration(p, r, 0, level)
 	return a, bound.Evidence{Proof: f}
 }
 
-// minMigration rests on a proof, which branches only if it is to be tight and that is
+// minMigration rests on a proof, which branches only if the level allows it and that is
 // needed. An objective of enough or less will do; 0: the least is asked for.
-func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*assign.Assignment, *bound.Proof) {
-	b := &primal{p: p, effort: effortFor(p), enough: enough}
+func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level) (*assign.Assignment, *bound.Proof) {
+	b := &primal{p: p, enough: enough}
 	found := start(p, r.Mixed, r.MinTable)
 	if !p.Concurrent() {
 		b.compete(found(), r.MinMig) // so that there is a plan when time runs out
 	}
-	b.proof = bound.NewProof(p, tight)
+	b.proof = bound.NewProof(p, level)
 	f := b.proof
-	b.follow(tight)
+	b.follow()
 	if p.Concurrent() {
 		b.compete(found(), r.MinMig)
 	}
@@ -73,31 +77,26 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, tight bool) (*ass
 
 // follow makes assignments of what the proof came to: of whole keys, of the prices at the
 // root and of those of its parts.
-func (b *primal) follow(tight bool) {
+func (b *primal) follow() {
 	f := b.proof
-	if f.Root.Y.Table == 0 {
-		f.DemandWhole() // the instances are knapsacks of their own
+	if f.Root.Y.Table > 0 && !f.Infeasible() {
+		b.Offer(Round(b.p, f.Relaxation, &f.Root)) // on many items that is often close enough
 	}
 	if !b.closed() {
+		f.DemandWhole()
 		b.tryWhole()
 	}
-	for i := range b.effort.roundings {
-		if i == 0 && f.Whole != nil && b.p.Items.Len() > bound.ManyItems {
-			continue // without a price of entries it could only do worse
-		}
-		if i == 1 && tight && !b.closed() {
+	for i := range roundings {
+		if i == 1 && f.Level > bound.Quick && !b.closed() {
 			f.Branch()
 		}
 		at := max(0, i-1) // the root first, then its parts
 		if at >= len(f.Open) || b.closed() {
 			break
 		}
-		n := &f.Open[at]
-		b.try(Round(b.p, f.Relaxation, n), &n.Y)
-	}
-	if f.Whole == nil && !b.closed() {
-		f.DemandWhole()
-		b.tryWhole()
+		if n := &f.Open[at]; i == 0 || n.Divided() {
+			b.try(Round(b.p, f.Relaxation, n), &n.Y)
+		}
 	}
 }
 
@@ -113,6 +112,9 @@ func (b *primal) worthwhile() bool {
 	}
 }
 
+// roundings is how many nodes have their prices rounded.
+const roundings = 4
+
 // Gaps, relative to the objective, that are worth closing, by effort.
 const normalGap, thoroughGap = 1e-2, 1e-3
 
@@ -124,7 +126,7 @@ func (b *primal) branchAndBound() {
 		}
 		return b.Score.Objective
 	}
-	b.proof.BranchAndBound(b.effort.branching, best, func(moved []bound.Placement) {
+	b.proof.BranchAndBound(branchingWork[b.p.Goal.Effort], best, func(moved []bound.Placement) {
 		if b.p.Items.Units != nil {
 			return // the relaxation does not tell what becomes of each unit
 		}
@@ -145,7 +147,6 @@ func (b *primal) branchAndBound() {
 type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
-	effort effort
 	enough float64              // an objective of that or less will do; 0: the least is asked for
 	proof  *bound.Proof         // nil at first
 	pool   []*assign.Assignment // what was made of the proof
@@ -191,7 +192,7 @@ func (b *primal) tryWhole() {
 // improve searches around an assignment.
 func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
 	search.Improve(a.Problem, a, searchCore(a, x, y), y, search.Effort{
-		Evaluations: b.effort.evaluations, Enough: b.closeEnough(),
+		Evaluations: evaluations(b.p), Enough: b.closeEnough(),
 	})
 }
 
@@ -304,43 +305,28 @@ const (
 	certainly  = 2    // times the price of its load is no reason for a key to leave, then it stays
 	searchSize = 4096 // pieces that the local search looks at
 	wideGap    = 1.1  // times the bound: worth another start
-	// Gaps that end the search, the latter on inputs of few keys.
-	gapClosed, smallGapClosed = 1e-4, 1e-7
+	// gapClosed is a gap that ends the search, and gapPerItem one that does on many items.
+	gapClosed, gapPerItem = 1e-7, 1e-10
 )
 
 // closeEnough is an objective that is not worth improving.
 func (b *primal) closeEnough() float64 {
-	switch {
-	case b.proof == nil:
+	if b.proof == nil {
 		return b.enough
-	case b.p.Items.Len() <= bound.FewItems(b.p):
-		return max(b.enough, b.proof.LowerBound()*(1+smallGapClosed))
 	}
-	return max(b.enough, b.proof.LowerBound()*(1+gapClosed))
-}
-
-// effort is how much work goes into the primal: nodes whose prices are rounded,
-// evaluations of the local search after each, and work of the branch and bound.
-type effort struct {
-	roundings   int
-	evaluations int64
-	branching   int
+	gap := max(gapClosed, float64(gapPerItem*float64(b.p.Items.Len())))
+	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
 // branchingWork is how much work the branch and bound may do, by effort. The former takes
 // some tenths of a second, the latter some seconds.
 var branchingWork = [...]int{assign.Fast: 0, assign.Normal: 6_000_000, assign.Thorough: 60_000_000}
 
-// effortFor falls with the number of items, as the gap of the first rounding does.
-func effortFor(p *assign.Problem) effort {
-	work := branchingWork[p.Goal.Effort]
-	switch {
-	case p.Items.Len() <= bound.FewItems(p):
-		return effort{4, min(1_000_000, 5_000+200*int64(p.Items.Len())), work}
-	case p.Items.Len() <= bound.ManyItems:
-		return effort{2, 500_000, work}
-	}
-	return effort{1, 100_000, work}
+// evaluations are those of the local search after each rounding. They rise with the number of
+// items, and fall again as the gap of the first rounding does.
+func evaluations(p *assign.Problem) int64 {
+	n := int64(p.Items.Len())
+	return min(1_000_000, 5_000+200*n, max(100_000, 50_000_000_000/n))
 }
 
 // trySmallTable improves an assignment of about the fewest table entries, if there is one.
@@ -349,7 +335,7 @@ func (b *primal) trySmallTable(r Rivals) {
 	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
 		return
 	}
-	a, _ := minMigration(q, r, 0, b.proof.Tight)
+	a, _ := minMigration(q, r, 0, bound.Quick)
 	switch {
 	case a == nil:
 	case b.proof.Infeasible():

@@ -118,9 +118,6 @@ func Assemble(p *assign.Problem, o *bound.CoveringRelaxation, n *bound.CoveringN
 // much worse the second best is, half by that relative to what is at stake.
 func searchCore(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) []int32 {
 	at := x.FilterAt(y.Times(certainly))
-	if x.Problem.Items.Len() <= bound.FewItems(x.Problem) {
-		at = nil
-	}
 	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) []uncertain {
 		return uncertainOf(a, x, y, at, from, to)
 	}))
@@ -164,7 +161,7 @@ func uncertainOf(
 		item := a.Item(int32(piece))
 		from := p.Items.Current[item]
 		if a.At[piece] == from && from == p.Items.Home[item] && a.Load[from] <= p.Limit[from] &&
-			(y.Load[from] == 0 || at != nil && at.Stays(int(item))) {
+			(y.Load[from] == 0 || at.Stays(int(item))) {
 			continue
 		}
 		if p.IsHot(int(item)) || a.Count(int32(piece)) == 0 {

@@ -52,7 +52,7 @@ func (b *primal) roundEffort(round int) search.Effort {
 		longer = lateLonger
 	}
 	return search.Effort{
-		Evaluations: int64(longer) * min(roundMost, roundLonger*b.effort.evaluations),
+		Evaluations: int64(longer) * min(roundMost, roundLonger*evaluations(b.p)),
 		Patience:    longer * search.Patience, Seed: uint64(round + 1), Enough: b.closeEnough(),
 	}
 }

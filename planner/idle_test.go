@@ -1,0 +1,78 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"plannerd/internal/tools/quality/cases"
+	"plannerd/planner"
+)
+
+// with is the snapshot with n more keys at home, of that cost each.
+func with(s *planner.Snapshot, n int, cost float64) *planner.Snapshot {
+	t := &planner.Snapshot{
+		Instances: s.Instances, Keys: planner.NewKeys(len(s.Cost) + n), Cost: slices.Clone(s.Cost),
+		State: slices.Clone(s.State), Current: slices.Clone(s.Current), Hash: slices.Clone(s.Hash),
+	}
+	for i := range s.Cost {
+		t.Keys.Append(s.Keys.At(i))
+	}
+	for i := range n {
+		home := int32(i % len(s.Instances))
+		t.Keys.Append(fmt.Appendf(nil, "idle-%d", i))
+		t.Cost, t.State = append(t.Cost, cost), append(t.State, 1000)
+		t.Current, t.Hash = append(t.Current, home), append(t.Hash, home)
+	}
+	return t
+}
+
+func drawn(t *testing.T, family cases.Family, seed uint64, effort planner.Effort) *cases.Case {
+	t.Helper()
+	c, err := cases.Draw(family, seed, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Options.Effort, c.Options.Certificate = effort, planner.CertificateFast
+	return c
+}
+
+func optimalOf(t *testing.T, s *planner.Snapshot, o planner.Options) *planner.Plan {
+	t.Helper()
+	p, err := planner.Run(planner.Optimal, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Keys that cost nothing and are at home change neither plan nor proof, however many there are.
+func TestIdleKeysChangeNothing(t *testing.T) {
+	for _, effort := range []planner.Effort{planner.EffortFast, planner.EffortNormal} {
+		c := drawn(t, cases.Idle, 7, effort) // of 18 436 keys
+		want := optimalOf(t, c.Snapshot, c.Options)
+		for _, n := range []int{1, 1_563, 1_565, 5_000, 181_563, 181_565} {
+			got := optimalOf(t, with(c.Snapshot, n, 0), c.Options)
+			if got.Migration.Objective != want.Migration.Objective || got.TableAfter != want.TableAfter ||
+				got.Certificate.LowerBound != want.Certificate.LowerBound {
+				t.Errorf("effort %s, %d idle keys: objective %v, table %d, bound %v; without them %v, %d, %v",
+					effort, n, got.Migration.Objective, got.TableAfter, got.Certificate.LowerBound,
+					want.Migration.Objective, want.TableAfter, want.Certificate.LowerBound)
+			}
+		}
+	}
+}
+
+// Nor is there a number of keys from which on plans are worse: keys that cost next to nothing
+// count, but hardly matter.
+func TestNoStepInTheNumberOfKeys(t *testing.T) {
+	for seed, most := range map[uint64]int{2: 12_000, 17: 8_000} {
+		c := drawn(t, cases.Capacities, seed, planner.EffortFast) // of 10 086 and 14 918 keys
+		want := optimalOf(t, c.Snapshot, c.Options).Migration.Objective
+		for _, n := range []int{19_990 - len(c.Snapshot.Cost), 20_010 - len(c.Snapshot.Cost), most} {
+			if got := optimalOf(t, with(c.Snapshot, n, 1e-9), c.Options).Migration.Objective; got > 1.01*want {
+				t.Errorf("seed %d, %d more keys: %v is moved instead of %v", seed, n, got, want)
+			}
+		}
+	}
+}
