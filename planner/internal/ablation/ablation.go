@@ -19,18 +19,17 @@ const (
 	LagrangianBranching Component = "Lagrangian branching"
 	BranchAndBound      Component = "branch and bound"
 
-	Chains          Component = "chains" // of more than one shift
-	Penalties       Component = "adaptive penalties"
-	Perturbations   Component = "perturbations"
-	Rounds          Component = "rounds"           // of the search, from all starts
-	LeastTable      Component = "least table"      // another start from the fewest entries
-	RedundantChecks Component = "redundant checks" // a last look at the keys that moved
+	Chains        Component = "chains" // of more than one shift
+	Penalties     Component = "adaptive penalties"
+	Perturbations Component = "perturbations"
+	Rounds        Component = "rounds"      // of the search, from all starts
+	LeastTable    Component = "least table" // another start from the fewest entries
 )
 
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	BranchAndBound, Chains, Rounds, Penalties, Perturbations, LeastTable, RedundantChecks,
+	BranchAndBound, Chains, Rounds, Penalties, Perturbations, LeastTable,
 }
 
 var without atomic.Pointer[Component]

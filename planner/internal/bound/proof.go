@@ -156,9 +156,9 @@ func (f *Proof) wholeWork() int {
 	items := f.Relaxation.Problem.Items.Len()
 	switch f.Level {
 	case Quick:
-		return max(items, min(50_000+30*items, plannedWork/items))
+		return max(items, min(50_000+30*items, plannedWork/(items+1)))
 	case Planned:
-		return max(items, min(1_000_000+600*items, plannedWork/items))
+		return max(items, min(1_000_000+600*items, plannedWork/(items+1)))
 	}
 	return max(items, min(1_000_000+600*items, 20_000_000))
 }

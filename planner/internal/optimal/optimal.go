@@ -2,7 +2,6 @@ package optimal
 
 import (
 	"math"
-	"slices"
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/ablation"
@@ -68,9 +67,11 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level
 	if b.worthwhile() {
 		b.searchOn()
 	}
-	if b.Score.Violated == 0 {
-		undoMoves(b.Best)
-		saveEntries(b.Best)
+	b.finish(b.Best)
+	for _, a := range b.rivals {
+		if a != b.Best && !b.closed() {
+			b.finish(a)
+		}
 	}
 	return b.Best, f
 }
@@ -97,6 +98,14 @@ func (b *primal) follow() {
 		if n := &f.Open[at]; i == 0 || n.Divided() {
 			b.try(Round(b.p, f.Relaxation, n), &n.Y)
 		}
+	}
+}
+
+// finish takes an assignment, the best or another one, to a local optimum and offers it.
+func (b *primal) finish(a *assign.Assignment) {
+	if a.Score().Violated == 0 {
+		finish(a, b.closeEnough())
+		b.Offer(a)
 	}
 }
 
@@ -238,69 +247,6 @@ func start(p *assign.Problem, algorithms ...func(*assign.Problem) *assign.Assign
 	}
 }
 
-// undoMoves takes back, the heaviest first, what moves although all limits hold without
-// that. The local search, which sees to that as well, does not know all pieces.
-func undoMoves(a *assign.Assignment) {
-	p := a.Problem
-	moved := movedPieces(a, func(piece, item int32) uint64 {
-		return assign.Descending(p.Weight(item) * float64(a.Count(piece)))
-	})
-	slices.SortFunc(moved, a.CompareChunks)
-	table := a.Tally().Table
-	for _, x := range moved {
-		item, home, units := a.Item(x.Piece), a.Hash(x.Piece), a.Count(x.Piece)
-		from := p.Items.Current[item]
-		after := table
-		if from != home {
-			after += units
-		}
-		if a.At[x.Piece] != home {
-			after -= units
-		}
-		fits := a.Load[from]+a.UnitCost(x.Piece)*units <= p.Limit[from] && p.TableExcess(after) == 0
-		if fits && (p.Weight(item) > 0 || after <= table) { // else an entry is worth more than the move
-			table = after
-			a.Move(x.Piece, from)
-		}
-	}
-}
-
-// movedPieces are those that could be back where they were.
-func movedPieces(a *assign.Assignment, rank func(piece, item int32) uint64) []assign.Ranked {
-	p := a.Problem
-	var moved []assign.Ranked
-	for piece, d := range a.At {
-		piece := int32(piece)
-		item := a.Item(piece)
-		from := p.Items.Current[item]
-		if d != from && p.IsLive[from] && !p.IsHot(int(item)) && a.Count(piece) > 0 {
-			moved = append(moved, a.RankedPiece(piece, rank(piece, item)))
-		}
-	}
-	return moved
-}
-
-// saveEntries sends pieces that move anyway to their hash instances, if there is
-// room, the lightest first.
-func saveEntries(a *assign.Assignment) {
-	var guests []assign.Ranked
-	for piece, d := range a.At {
-		piece := int32(piece)
-		h := a.Hash(piece)
-		item := a.Item(piece)
-		if d == h || d == a.Problem.Items.Current[item] || !a.Problem.IsLive[h] || a.Problem.IsHot(int(item)) {
-			continue
-		}
-		guests = append(guests, a.RankedPiece(piece, uint64(a.UnitCost(piece)*a.Count(piece))))
-	}
-	slices.SortFunc(guests, a.CompareChunks)
-	for _, x := range guests {
-		if h := a.Hash(x.Piece); a.Load[h]+int64(x.Rank) <= a.Problem.Limit[h] {
-			a.Move(x.Piece, h)
-		}
-	}
-}
-
 const (
 	certainly  = 2    // times the price of its load is no reason for a key to leave, then it stays
 	searchSize = 4096 // pieces that the local search looks at
@@ -326,7 +272,7 @@ var branchingWork = [...]int{assign.Fast: 0, assign.Normal: 6_000_000, assign.Th
 // items, and fall again as the gap of the first rounding does.
 func evaluations(p *assign.Problem) int64 {
 	n := int64(p.Items.Len())
-	return min(1_000_000, 5_000+200*n, max(100_000, 50_000_000_000/n))
+	return min(1_000_000, 5_000+200*n, max(100_000, 50_000_000_000/(n+1)))
 }
 
 // trySmallTable improves an assignment of about the fewest table entries, if there is one.

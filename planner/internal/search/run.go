@@ -30,9 +30,6 @@ func (s *search) run() {
 	}
 	s.locked = assign.None
 	s.restore()
-	if s.p.Meter.End == assign.Running && !ablation.Off(ablation.RedundantChecks) {
-		s.dropRedundantMoves()
-	}
 }
 
 // diversify leaves a local optimum. As a rule it returns to the best assignment
@@ -154,20 +151,4 @@ func (s *search) sweep(level int) bool {
 		tried[k] = s.clock
 	}
 	return gained
-}
-
-// dropRedundantMoves undoes what is superfluous in the best assignment: under prohibitive
-// penalties, single shifts of the keys that moved or have an entry. It is not
-// bound by the effort.
-func (s *search) dropRedundantMoves() {
-	for d := range s.perLoad {
-		s.perLoad[d] *= 1 << 20
-	}
-	s.perEntry *= 1 << 20
-	for _, k := range s.byCertainty {
-		if s.at[k] != s.from[k] || s.at[k] != s.home[k] {
-			s.Evaluations = max(s.Evaluations, 2*maxPlaces)
-			s.try(k, 1)
-		}
-	}
 }

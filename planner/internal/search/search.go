@@ -50,8 +50,7 @@ type search struct {
 
 // Effort bounds a search.
 type Effort struct {
-	// Evaluations is the number of shifts that it looks at, but for a last look at the
-	// keys that moved.
+	// Evaluations is the number of shifts that it looks at.
 	Evaluations int64
 	// Patience is how often it perturbs the best assignment in vain until it gives up.
 	// Defaults to [Patience].
