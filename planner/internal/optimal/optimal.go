@@ -103,7 +103,11 @@ func (b *primal) follow() {
 
 // finish takes an assignment, the best or another one, to a local optimum and offers it.
 func (b *primal) finish(a *assign.Assignment) {
-	if a.Score().Violated == 0 {
+	switch {
+	case a == b.Best && b.good(b.Score): // one look is enough
+		undoMoves(a)
+		saveEntries(a)
+	case a.Score().Violated == 0:
 		finish(a, b.closeEnough())
 		b.Offer(a)
 	}
