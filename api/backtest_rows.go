@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/contract"
@@ -87,7 +88,12 @@ func (s analysesOf) backtestConfiguration(c *call) (planning.Configuration, erro
 	if err != nil {
 		return planning.Configuration{}, err
 	}
-	config, err := readConfiguration(text, "/operator", partitioner.Ring, s.limits.PlanTime)
+	var within jsontext.Value
+	err = contract.Decode(text, &within, "/operator", c.op.Component("OperatorConfiguration"))
+	if m.add(err); err != nil {
+		return planning.Configuration{}, m.problem()
+	}
+	config, err := readConfiguration(within, "/operator", partitioner.Ring, s.limits.PlanTime)
 	m.add(err)
 	return config, m.problem()
 }

@@ -165,7 +165,8 @@ func TestBacktestOfRowsRefusals(t *testing.T) {
 	for query, at := range map[string]string{
 		"": "?instances", "?instances=0": "?instances", "?instances=2&theta_max=-1": "?theta_max",
 		"?instances=2&window=0": "?window", "?instances=2&hash_function=kafka": "?partitions",
-		"?instances=2&hash_function=magic": "?hash_function",
+		"?instances=2&hash_function=magic": "?hash_function", "?instances=65537": "?instances",
+		"?instances=99999999999": "?instances", "?instances=0:0": "?instances",
 	} {
 		e.do("POST", target+query, few, csv).fails(http.StatusUnprocessableEntity, "invalid", at)
 	}

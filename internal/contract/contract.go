@@ -63,6 +63,11 @@ func (o *Operation) Body() *openapi3.Schema {
 	return o.RequestBody.Value.Content[o.jsonType()].Schema.Value
 }
 
+// Component is a schema of the contract by its name.
+func (o *Operation) Component(name string) *openapi3.Schema {
+	return o.route.Spec.Components.Schemas[name].Value
+}
+
 // Takes reports whether the operation knows a header.
 func (o *Operation) Takes(header string) bool {
 	return o.parameters.GetByInAndName(openapi3.ParameterInHeader, header) != nil
