@@ -20,7 +20,7 @@ const (
 // clicksConfiguration is that of Clicks while its plans are committed.
 func clicksConfiguration() object {
 	return object{
-		"instances": 8, "theta_max": 0.08, "table_limit": 400,
+		"instances": 8, "strategy": planner.Mixed, "theta_max": 0.08, "table_limit": 400,
 		"trigger": object{"theta": 0.15}, "retention": object{"inputs": 0},
 	}
 }

@@ -41,9 +41,14 @@ func (f *filler) functions(ctx context.Context) error {
 	return nil
 }
 
+// byMixed is the configuration of instances whose plans are the paper's.
+func byMixed(instances any) object {
+	return object{"instances": instances, "strategy": planner.Mixed, "theta_max": 0.05, "table_limit": 2000}
+}
+
 // pages loses an instance and gets three.
 func (f *filler) pages(ctx context.Context) error {
-	if err := f.put(ctx, Pages, object{"instances": 8, "theta_max": 0.05, "table_limit": 2000}); err != nil {
+	if err := f.put(ctx, Pages, byMixed(8)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Fluctuation), 6)
@@ -58,7 +63,7 @@ func (f *filler) pages(ctx context.Context) error {
 	for _, id := range []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 10} {
 		instances = append(instances, object{"id": id})
 	}
-	if err := f.put(ctx, Pages, object{"instances": instances, "theta_max": 0.05, "table_limit": 2000}); err != nil {
+	if err := f.put(ctx, Pages, byMixed(instances)); err != nil {
 		return err
 	}
 	p, err := f.planAs(ctx, Pages, approved, intervals[last])
@@ -152,7 +157,7 @@ const namesInstances = 8
 
 // names sends compact statistics.
 func (f *filler) names(ctx context.Context) error {
-	if err := f.put(ctx, Names, object{"instances": namesInstances, "theta_max": 0.05, "table_limit": 2000}); err != nil {
+	if err := f.put(ctx, Names, byMixed(namesInstances)); err != nil {
 		return err
 	}
 	intervals, err := streams.Generated(streams.Fluctuation).First(1)
