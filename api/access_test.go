@@ -363,6 +363,37 @@ func TestRealised(t *testing.T) {
 	}
 }
 
+// TestReturned: a key that goes back to an instance that it left lately moved for nothing, as
+// far as the window reaches, and the metrics say so.
+func TestReturned(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0.1,"hash":{"function":"reported"}}`)
+	for interval, costs := range [][3]int{{8, 8, 1}, {8, 1, 8}} { // a leaves the one that b is at, then the one of c
+		body := fmt.Sprintf(`{"interval":%d,"keys":[{"key":"a","cost":%d,"state":4,"hash_instance":0},`+
+			`{"key":"b","cost":%d,"state":6,"hash_instance":0},{"key":"c","cost":%d,"state":10,"hash_instance":1}]}`,
+			interval, costs[0], costs[1], costs[2])
+		p := e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).plan()
+		e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+	}
+	for query, want := range map[string]wire.Realised{
+		"": {Intervals: 2, Moved: 0.4, Returned: 0.2}, "&window=1": {Intervals: 1, Moved: 0.2, Returned: 0.2},
+	} {
+		var op wire.Operator
+		e.do("GET", "/v1/operators/clicks?include=recent"+query, "").want(http.StatusOK).into(&op)
+		r := op.Recent.Realised
+		if int64(len(op.Recent.Thetas)) != want.Intervals || r.Intervals != want.Intervals || r.Moved != want.Moved ||
+			r.Returned != want.Returned {
+			t.Errorf("%q: %+v, want %+v", query, op.Recent, want)
+		}
+	}
+	for metric, want := range map[string]string{"state": "8", "returned_state": "4"} {
+		if got := e.metric(`plannerd_committed_` + metric + `_total{operator="clicks"}`); got != want {
+			t.Errorf("metric of %s: %s, want %s", metric, got, want)
+		}
+	}
+	e.do("GET", "/v1/operators/clicks?window=0", "").fails(http.StatusUnprocessableEntity, "invalid", "")
+}
+
 // TestActor: who has a token is the actor, whatever else the request says.
 func TestActor(t *testing.T) {
 	known := newCallers(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,9 +17,10 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 	"plannerd/planner/partitioner"
+	"plannerd/planner/policy"
 )
 
-const howToBacktest = "This operation takes application/x-ndjson, text/csv and " + mediaArrow +
+const howToBacktest = "This operation takes application/json, and application/x-ndjson, text/csv and " + mediaArrow +
 	", whose rows name their interval: curl -H 'Content-Type: text/csv' --data-binary @intervals.csv."
 
 // streamFormats are those of bodies with several intervals.
@@ -33,36 +35,32 @@ var settings = map[string]string{
 	"theta_max": "theta_max", "table_limit": "table_limit", "entry_grace": "entry_grace",
 }
 
-// backtestRows answers what policies would have come to over the intervals of the body.
-func (s analysesOf) backtestRows(w http.ResponseWriter, c *call) error {
+// intervalsRequest is a backtest of intervals that come in the body.
+type intervalsRequest struct {
+	planning.Configuration
+	history  *backtest.History
+	policies []policy.Policy
+}
+
+// backtestIntervals answers what policies would have come to over the intervals of the body.
+func (s analysesOf) backtestIntervals(w http.ResponseWriter, c *call) error {
+	read := s.readRowsOfIntervals
 	media, ok := contract.MediaType(c.Request)
-	format, known := streamFormats[media]
-	if !ok || !known {
+	if ok && media == mediaJSON {
+		read = s.readIntervalsJSON
+	} else if _, known := streamFormats[media]; !ok || !known {
 		return httpkit.Unsupported(howToBacktest)
 	}
-	config, err := s.backtestConfiguration(c)
-	if err != nil {
-		return err
-	}
-	c.memory.Open() // as of an analysis
-	body, options, err := s.bulkBody(w, c, media)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	window, ok := c.Values()["window"].(int64)
-	if !ok {
-		window = backtest.DefaultWindow
-	}
-	history, err := s.readIntervals(c, statsio.NewStream(body, format, options), int(window))
+	in, err := read(w, c, media)
 	if err != nil {
 		return err
 	}
 	a := &analysisAnswer{w: w, lines: c.media == mediaNDJSON, now: s.now}
 	var report *backtest.Report
 	err = s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
-		report, err = s.service.BacktestRows(ctx, config, history, planning.Backtest{
-			Memory: c.memory, Progress: func(done, total int64) { a.progress("planning", done, total) },
+		report, err = s.service.BacktestRows(ctx, in.Configuration, in.history, planning.Backtest{
+			Policies: in.policies, Memory: c.memory,
+			Progress: func(done, total int64) { a.progress("planning", done, total) },
 		})
 		return err
 	})
@@ -70,6 +68,87 @@ func (s analysesOf) backtestRows(w http.ResponseWriter, c *call) error {
 		return s.failed(c, a, aboutRows(err))
 	}
 	return a.result(report)
+}
+
+// readRowsOfIntervals reads a body of rows, and what the query says.
+func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media string) (*intervalsRequest, error) {
+	config, err := s.backtestConfiguration(c)
+	if err != nil {
+		return nil, err
+	}
+	c.memory.Open() // as of an analysis
+	body, options, err := s.bulkBody(w, c, media)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	window, ok := c.Values()["window"].(int64)
+	if !ok {
+		window = backtest.DefaultWindow
+	}
+	history, err := s.readIntervals(c, statsio.NewStream(body, streamFormats[media], options), int(window))
+	return &intervalsRequest{Configuration: config, history: history}, err
+}
+
+// readIntervalsJSON reads a request that is all in its body.
+func (s analysesOf) readIntervalsJSON(w http.ResponseWriter, c *call, media string) (*intervalsRequest, error) {
+	if err := c.inBodyOnly(); err != nil {
+		return nil, err
+	}
+	c.memory.Open() // as of an analysis
+	body, options, err := s.bulkBody(w, c, media)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var docs []*statsio.Document
+	var numbers []int64
+	bytes := int64(0)
+	raw, err := statsio.DecodeIntervals(body, options, func(interval int64, doc *statsio.Document) error {
+		docs, numbers = append(docs, doc), append(numbers, interval)
+		bytes += doc.Bytes()
+		return c.memory.Settle(bytes)
+	})
+	if err != nil {
+		return nil, readProblem(c.Context(), err)
+	}
+	if err := c.decoded(bytes, raw); err != nil {
+		return nil, err
+	}
+	in, window, err := s.readBacktest(newMembers(c, raw), len(docs))
+	if err != nil {
+		return nil, err
+	}
+	in.history = backtest.NewHistory(window)
+	in.history.Reserve = c.memory.Reserve
+	for i, doc := range docs {
+		if err := addInterval(in.history, numbers[i], doc, "/intervals/"+strconv.Itoa(i)); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// readBacktest reads what a JSON body has beside so many intervals.
+func (s analysesOf) readBacktest(m *members, intervals int) (*intervalsRequest, int, error) {
+	if !m.has("operator") {
+		m.refuse("operator", "is needed")
+	}
+	if intervals == 0 {
+		m.refuse("intervals", "is needed, with one document at least")
+	}
+	in := &intervalsRequest{policies: optional(m, "policies", []policy.Policy(nil))}
+	m.add(checkPolicies(in.policies))
+	if text := optional(m, "operator", jsontext.Value(nil)); len(m.bad.Errors) == 0 {
+		var err error
+		if in.Configuration, err = readConfiguration(text, "/operator", partitioner.Ring, s.limits.PlanTime); err != nil {
+			m.add(err)
+		} else if in.Scheme != planning.SchemeTable {
+			m.refuse("operator/scheme", "must be table: a backtest plans routing tables")
+		}
+	}
+	window := optional(m, "window", int64(backtest.DefaultWindow))
+	return in, int(window), m.problem()
 }
 
 // backtestConfiguration is what the query says of the operator.
@@ -109,20 +188,32 @@ func (s analysesOf) readIntervals(c *call, in *statsio.Stream, window int) (*bac
 			return h, nil
 		case err != nil:
 			return nil, readProblem(c.Context(), err)
-		case doc.Records != nil:
-			return nil, httpkit.Invalid().With("", "has compact records; a backtest needs keys")
 		}
 		read += doc.Bytes()
 		if err := c.memory.Settle(read + h.Bytes()); err != nil {
 			return nil, err
 		}
-		err = h.Add(interval, doc.Stats)
-		if input := parameters.InputError(err); input != nil && input.Row >= 0 {
-			return nil, httpkit.Invalid().With(doc.Pointer(input.Row, input.Field), input.Detail)
-		} else if err != nil {
-			return nil, aboutRows(err)
+		if err := addInterval(h, interval, doc, ""); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// addInterval adds a document, which stands at a place of the body, to a history.
+func addInterval(h *backtest.History, interval int64, doc *statsio.Document, place string) error {
+	if doc.Records != nil {
+		return httpkit.Invalid().With(place, "has compact records; a backtest needs keys")
+	}
+	for name := range doc.Members {
+		if name != "interval" && name != "key_encoding" {
+			return httpkit.Invalid().With(place+string(jsontext.Pointer("").AppendToken(name)), "is not known")
+		}
+	}
+	err := h.Add(interval, doc.Stats)
+	if input := parameters.InputError(err); input != nil && input.Row >= 0 {
+		return httpkit.Invalid().With(place+doc.Pointer(input.Row, input.Field), input.Detail)
+	}
+	return aboutRows(err)
 }
 
 // aboutRows refuses rows that do not fit each other or the operator.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,12 +153,74 @@ func TestBacktestOfRows(t *testing.T) {
 	}
 }
 
+// A JSON body says of its intervals, and of the policies, what else stored ones and a
+// query do.
+func TestBacktestOfDocuments(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
+	e.drifting("clicks", 14)
+	const policies = `"policies":[{"forecast":{"method":"ewma","alpha":0.35},"target_theta":0.03},{"forecast":{"method":"last"}}]`
+	want := e.backtested("clicks", "{"+policies+"}")
+	want.Operator = nil
+	var intervals []string
+	for i := 1; i <= 14; i++ {
+		var columns [3][]string
+		for k := range 40 {
+			key, cost, state := driftingRow(i, k)
+			for c, value := range []string{strconv.Quote(key), strconv.Itoa(cost), strconv.Itoa(state)} {
+				columns[c] = append(columns[c], value)
+			}
+		}
+		intervals = append(intervals, fmt.Sprintf(`{"interval":%d,"columns":{"key":[%s],"cost":[%s],"state":[%s]}}`, i,
+			strings.Join(columns[0], ","), strings.Join(columns[1], ","), strings.Join(columns[2], ",")))
+	}
+	body := `{"intervals":[` + strings.Join(intervals, ",") + `],"window":5,"operator":
+		{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}},` + policies + `}`
+	var got wire.BacktestReport
+	e.do("POST", "/v1/analyses/backtest", body).want(http.StatusOK).into(&got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-stored +document):\n%s", diff)
+	}
+}
+
+func TestBacktestOfDocumentsRefusals(t *testing.T) {
+	e := newEnv(t)
+	const target = "/v1/analyses/backtest"
+	const first, operator = `{"interval":1,"keys":[{"key":"a","cost":1}]}`, `"operator":{"instances":2}`
+	e.do("POST", target, `{`+operator+`,"intervals":[`+first+`]}`).want(http.StatusOK)
+	e.do("POST", target+"?instances=2", `{}`).fails(http.StatusUnprocessableEntity, "invalid", "?instances")
+	e.do("POST", target, `{`+operator+`,"intervals":[`+first+`}`).fails(http.StatusBadRequest, "malformed", "")
+	e.do("POST", target, `{`+operator+`,"intervals":[`+first+`],`+operator+`}`).fails(http.StatusBadRequest, "malformed", "")
+	e.do("POST", target, `{"intervals":[],"intervals":[]}`).fails(http.StatusBadRequest, "malformed", "")
+	for body, at := range map[string]string{
+		`{` + operator + `}`:                                                                                     "/intervals",
+		`{` + operator + `,"intervals":[]}`:                                                                      "/intervals",
+		`{` + operator + `,"intervals":{}}`:                                                                      "/intervals",
+		`{"intervals":[` + first + `]}`:                                                                          "/operator",
+		`{"operator":{"instances":0},"intervals":[` + first + `]}`:                                               "/operator/instances",
+		`{"operator":{"instances":2,"scheme":"ring"},"intervals":[` + first + `]}`:                               "/operator/scheme",
+		`{` + operator + `,"window":0,"intervals":[` + first + `]}`:                                              "/window",
+		`{` + operator + `,"keys":[],"intervals":[` + first + `]}`:                                               "/keys",
+		`{` + operator + `,"policies":[],"intervals":[` + first + `]}`:                                           "/policies",
+		`{` + operator + `,"intervals":[` + first + `,` + first + `]}`:                                           "/intervals/1/interval",
+		`{` + operator + `,"intervals":[` + first + `,{"interval":2}]}`:                                          "/intervals/1/keys",
+		`{` + operator + `,"intervals":[{"keys":[{"key":"a","cost":1}]}]}`:                                       "/intervals/0/interval",
+		`{` + operator + `,"intervals":[{"interval":1,"keys":[{"key":"a","cost":-1}]}]}`:                         "/intervals/0/keys/0/cost",
+		`{` + operator + `,"intervals":[{"interval":1,"coverage":"partial","keys":[{"key":"a","cost":1}]}]}`:     "/intervals/0/coverage",
+		`{` + operator + `,"intervals":[{"interval":1,"compact":{"records":[[0,0,1,1,1]]}}]}`:                    "/intervals/0",
+		`{` + operator + `,"policies":[{"forecast":{"method":"last","alpha":0.5}}],"intervals":[` + first + `]}`: "/policies/0/forecast/alpha",
+	} {
+		e.do("POST", target, body).fails(http.StatusUnprocessableEntity, "invalid", at)
+	}
+}
+
 func TestBacktestOfRowsRefusals(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics.Bytes = 1 << 20 })
 	const target = "/v1/analyses/backtest"
 	const few = "interval,key,cost\n1,a,1\n2,a,1\n"
 	e.do("POST", target+"?instances=2", few, csv).want(http.StatusOK)
-	e.do("POST", target+"?instances=2", "{}").fails(http.StatusUnsupportedMediaType, "unsupported_media_type", "")
+	e.do("POST", target+"?instances=2", "{}", "Content-Type: text/plain").
+		fails(http.StatusUnsupportedMediaType, "unsupported_media_type", "")
 	e.do("POST", target+"?instances=2", few, csv, "Accept: text/csv").fails(http.StatusNotAcceptable, "not_acceptable", "")
 	e.do("POST", target+"?instances=2", few, csv, "Content-Encoding: gzip").fails(http.StatusBadRequest, "malformed", "")
 	e.do("POST", target+"?instances=2", "key,cost\n"+strings.Repeat("a,1\n", 1<<19), csv).

@@ -59,7 +59,7 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 		refuse("table_owner")
 		refuse("entry_grace")
 	}
-	if scheme == planning.SchemeRanges {
+	if scheme == planning.SchemeRanges || scheme == planning.SchemePkg {
 		refuse("hash")
 	}
 	return bad.OrNil()

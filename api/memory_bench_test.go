@@ -9,14 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
-	rtmetrics "runtime/metrics"
 	"strings"
 	"testing"
-	"time"
 
 	"plannerd/api"
+	"plannerd/internal/livememory"
 	"plannerd/store/sqlite"
 )
 
@@ -55,35 +52,6 @@ func rowsOf(n int) io.Reader {
 		_ = w.Close() // never fails
 	}()
 	return r
-}
-
-// peak is the most live memory while f runs, beyond what there was before, by
-// frequent collections.
-func peak(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	sample := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	rtmetrics.Read(sample)
-	before, most := sample[0].Value.Uint64(), uint64(0)
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(2 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				rtmetrics.Read(sample)
-				most = max(most, sample[0].Value.Uint64())
-			}
-		}
-	}()
-	f()
-	close(done)
-	<-stopped
-	return int64(most - min(most, before))
 }
 
 // BenchmarkMemory measures what requests hold at most, for each row: the constants
@@ -139,7 +107,7 @@ func BenchmarkMemory(b *testing.B) {
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, target, rowsOf(n))
 				r.Header.Set("Content-Type", "text/csv")
 				w := &discard{header: http.Header{}}
-				most = max(most, peak(func() { handler.ServeHTTP(w, r) }))
+				most = max(most, livememory.Peak(func() { handler.ServeHTTP(w, r) }))
 				if w.status >= 300 {
 					b.Fatal(w.status)
 				}

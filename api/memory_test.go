@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/api"
+	"plannerd/internal/livememory"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -370,7 +371,7 @@ func TestBombs(t *testing.T) {
 			if ratio := 32 * mib / len(body); ratio < 500 {
 				t.Fatalf("a bomb of %d:1", ratio)
 			}
-			most := peak(func() {
+			most := livememory.Peak(func() {
 				target := "/v1/what-if"
 				if c.media != json {
 					target += "?instances=2"
@@ -410,7 +411,7 @@ func TestStorm(t *testing.T) {
 	body := longKeys(4000)
 	var mu sync.Mutex
 	statuses := map[int]int{}
-	most := peak(func() {
+	most := livememory.Peak(func() {
 		var all sync.WaitGroup
 		for i := range 24 {
 			all.Go(func() {

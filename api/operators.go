@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -226,7 +227,11 @@ func (s operators) includeRecent(c *call, ops []planning.Operator, bodies []json
 	if c.Query.Get("include") != "recent" {
 		return nil
 	}
-	recent, err := s.service.Recent(c.Context(), ops)
+	window := planning.RecentPlans
+	if text := c.Query.Get("window"); text != "" {
+		window, _ = strconv.Atoi(text) // the contract has seen it
+	}
+	recent, err := s.service.Recent(c.Context(), ops, window)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func TestPatch(t *testing.T) {
 func TestPutBack(t *testing.T) {
 	for _, config := range []string{
 		`{"instances":2}`, reported, `{"instances":3,"scheme":"ring","ring":{"method":"fitted"}}`,
-		`{"instances":2,"scheme":"ranges"}`,
+		`{"instances":2,"scheme":"ranges"}`, `{"instances":2,"scheme":"pkg","pkg":{"method":"w_choices","choices":3}}`,
 		`{"instances":[{"id":4,"capacity":2}],"table_owner":"engine","strategy":"optimal","objective":"min_imbalance","migration_limit":{"fraction":0.1},"deadline":"2s"}`,
 	} {
 		e := newEnv(t)

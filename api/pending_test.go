@@ -142,10 +142,10 @@ func TestPendingRescale(t *testing.T) {
 	}
 }
 
-// TestPendingSchemes: under ring and ranges, too.
+// TestPendingSchemes: under other schemes, too.
 func TestPendingSchemes(t *testing.T) {
 	for _, scheme := range []string{`"scheme":"ring","hash":{"tokens_per_instance":4},"ring":{"method":"doubling"}`,
-		`"scheme":"ranges"`} {
+		`"scheme":"ranges"`, `"scheme":"pkg","pkg":{"choices":1}`} {
 		e := newEnv(t)
 		e.operator("clicks", `{"instances":3,"theta_max":0.01,"require_approval":true,`+scheme+`}`)
 		stats := func(n int) string {

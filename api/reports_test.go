@@ -521,7 +521,8 @@ func TestReportsAcrossARescale(t *testing.T) {
 }
 
 func TestReportsUnderOtherSchemes(t *testing.T) {
-	for _, config := range []string{`{"instances":2,"scheme":"ring"}`, `{"instances":2,"scheme":"ranges"}`} {
+	for _, config := range []string{`{"instances":2,"scheme":"ring"}`, `{"instances":2,"scheme":"ranges"}`,
+		`{"instances":2,"scheme":"pkg"}`} {
 		e := newEnv(t)
 		e.operator("clicks", config)
 		e.report(1, 0, `{"coverage":"partial","keys":[]}`).fails(http.StatusConflict, "complete_coverage_required", "")

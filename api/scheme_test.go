@@ -760,7 +760,7 @@ func TestRefusedSchemes(t *testing.T) {
 	put := func(body, where string) {
 		cases = append(cases, refusal{body, "PUT", "/v1/operators/new", body, nil, unprocessable, "invalid", where})
 	}
-	for _, scheme := range []string{"ring", "ranges"} {
+	for _, scheme := range []string{"ring", "ranges", "pkg"} {
 		for field, value := range map[string]string{
 			"strategy": `"mixed"`, "table_limit": "3", "beta": "1", "key_overhead": "0", "certificate": `"off"`,
 			"objective":       `"min_migration"`,
@@ -775,6 +775,13 @@ func TestRefusedSchemes(t *testing.T) {
 	put(`{"instances":2,"scheme":"ring","ranges":{}}`, "/ranges")
 	put(`{"instances":2,"scheme":"ranges","ring":{}}`, "/ring")
 	put(`{"instances":2,"scheme":"ranges","hash":{}}`, "/hash")
+	put(`{"instances":2,"pkg":{}}`, "/pkg")
+	put(`{"instances":2,"scheme":"ranges","pkg":{}}`, "/pkg")
+	put(`{"instances":2,"scheme":"pkg","hash":{}}`, "/hash")
+	put(`{"instances":2,"scheme":"pkg","pkg":{"method":"shuffle"}}`, "/pkg/method")
+	put(`{"instances":2,"scheme":"pkg","pkg":{"choices":0}}`, "/pkg/choices")
+	put(`{"instances":[{"id":0,"tokens":3}],"scheme":"pkg"}`, "/instances/0/tokens")
+	put(`{"instances":2,"scheme":"pkg","policy":"auto"}`, "/policy")
 	put(`{"instances":2049,"scheme":"ranges"}`, "/instances")
 	put(`{"instances":[{"id":0,"tokens":3}],"scheme":"ranges"}`, "/instances/0/tokens")
 	put(`{"instances":2,"scheme":"ring","hash":{"function":"modulo"}}`, "/hash/function")

@@ -150,7 +150,7 @@ func routes(s *shared) []route {
 		{"POST", "/v1/analyses/pkg", analysed(analysesOf, "pkg", analyses.RunPKG, analyses.BoundPKG)},
 		{"POST", "/v1/analyses/ranges", analysed(analysesOf, "ranges", analyses.RunRanges, analyses.BoundRanges)},
 		{"POST", "/v1/analyses/schemes", analysed(analysesOf, "schemes", analyses.RunSchemes, analyses.BoundSchemes)},
-		{"POST", "/v1/analyses/backtest", analysesOf.backtestRows},
+		{"POST", "/v1/analyses/backtest", analysesOf.backtestIntervals},
 		{"GET", "/v1/caller", callers{}.get},
 		{"GET", "/v1/strategies", listStrategies},
 		{"GET", "/v1/operators", operators.list},

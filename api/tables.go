@@ -124,8 +124,9 @@ type tableHead struct {
 	Version       int64               `json:"version"`
 	ConfigVersion int64               `json:"config_version"`
 	Full          *bool               `json:"full,omitzero"`
-	Hash          *planning.Hash      `json:"hash,omitzero"` // nil under the schemes ring and ranges
+	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
 	Instances     []planning.Instance `json:"instances,omitzero"`
+	Choices       int                 `json:"choices,omitzero"`
 	KeyEncoding   string              `json:"key_encoding,omitzero"`
 }
 
@@ -137,8 +138,9 @@ type pendingHead struct {
 	Phase         string              `json:"phase"`
 	Executor      string              `json:"executor"`
 	ExecutorEpoch int64               `json:"executor_epoch"`
-	Hash          *planning.Hash      `json:"hash,omitzero"` // nil under the schemes ring and ranges
+	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
 	Instances     []planning.Instance `json:"instances"`
+	Choices       int                 `json:"choices,omitzero"`
 	Awaits        []int32             `json:"awaits"`
 }
 
@@ -146,7 +148,7 @@ func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 	out := pendingHead{
 		Plan: t.Plan.ID, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
 		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Hash: t.Hash, Instances: t.Instances,
-		Awaits: append([]int32{}, t.Plan.Awaited...),
+		Choices: t.Choices, Awaits: append([]int32{}, t.Plan.Awaited...),
 	}
 	if t.Plan.Status == planning.Status(wire.PlanStatusAborting) {
 		out.Phase = "aborting"
@@ -184,7 +186,7 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
 		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
-		Instances: v.Instances, KeyEncoding: keys.member(),
+		Instances: v.Instances, Choices: v.Choices, KeyEncoding: keys.member(),
 	}
 	if q.Since != planning.NotAsked {
 		head.FromVersion, head.Full = &q.Since, &v.Full
@@ -249,6 +251,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	}
 	out := wire.Route{
 		Operator: name, Key: keys.text(key), Instance: r.Instance, Source: wire.RouteSource(r.Source), Version: r.Version,
+	}
+	if r.Candidates != nil {
+		out.Candidates = &r.Candidates
 	}
 	if keys.base64 {
 		encoding := wire.AnswerKeyEncodingBase64

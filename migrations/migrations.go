@@ -13,7 +13,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 11
+const Latest int64 = 12
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

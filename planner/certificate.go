@@ -21,6 +21,9 @@ func (f *finisher) certify(known bound.Evidence) {
 	if p.Goal.Imbalance {
 		reached = plan.Theta.After
 		c.LowerBound = known.LeastTheta
+		if len(f.splits) > 0 {
+			c.LowerBound = optimal.ProveTheta(f.undivided(f.meter), reached)
+		}
 	} else {
 		f.certifyMigration(known.Proof)
 	}
@@ -40,6 +43,13 @@ func (f *finisher) certify(known bound.Evidence) {
 
 func (f *finisher) certifyMigration(x *bound.Proof) {
 	p, c, forced := f.p, f.plan.Certificate, 0.0
+	switch {
+	case len(f.splits) == 0:
+	case x != nil:
+		p = x.Relaxation.Problem
+	default:
+		p = f.undivided(f.meter)
+	}
 	for _, k := range f.plan.HotKeys {
 		forced = max(forced, k.ForcedTheta)
 	}
@@ -65,7 +75,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		return
 	}
 	c.Infeasible = true
-	c.Unmet = f.unmet(x)
+	c.Unmet = f.unmet(p, x)
 }
 
 // level is that of the proof.
@@ -89,16 +99,16 @@ func (f *finisher) objective() float64 {
 }
 
 // unmet are the constraints of an infeasible problem that could give way.
-func (f *finisher) unmet(x *bound.Proof) []Unmet {
-	limit := f.p.Goal.TableLimit
+func (f *finisher) unmet(p *assign.Problem, x *bound.Proof) []Unmet {
+	limit := p.Goal.TableLimit
 	if limit == nil {
-		return []Unmet{f.leastTheta(f.p, x)}
+		return []Unmet{f.leastTheta(p, x)}
 	}
 	table := Unmet{ConstraintTable, float64(*limit), x.LeastTable()}
-	fewest := float64(bound.FewestEntries(f.p))
-	fits, never := f.withoutTableLimit(table.AtLeast)
+	fewest := float64(bound.FewestEntries(p))
+	fits, never := f.withoutTableLimit(p, table.AtLeast)
 	if fewest <= table.Limit { // θ can give way
-		list := []Unmet{f.leastTheta(f.p, x)}
+		list := []Unmet{f.leastTheta(p, x)}
 		if fits {
 			list = append(list, table)
 		}
@@ -110,21 +120,26 @@ func (f *finisher) unmet(x *bound.Proof) []Unmet {
 	if !never {
 		return []Unmet{table}
 	}
-	q := *f.p // both have to give way
+	q := *p // both have to give way
 	q.Goal.TableLimit = nil
 	return []Unmet{f.leastTheta(&q, nil), table}
 }
 
 // withoutTableLimit reports whether some plan keeps to the load limits, and whether it is
 // proven that none does, whatever its table. No plan that does has a smaller table than
-// least.
-func (f *finisher) withoutTableLimit(least float64) (fits, never bool) {
+// least. p is what the proof is of.
+func (f *finisher) withoutTableLimit(p *assign.Problem, least float64) (fits, never bool) {
 	if math.IsInf(least, 1) || f.a.WithinLimits() {
 		return !math.IsInf(least, 1), math.IsInf(least, 1)
 	}
 	q := *f.p
 	q.Goal.TableLimit, q.Goal.Effort, q.Meter = nil, assign.Fast, &assign.Meter{Stop: f.p.Meter.Stop}
 	a, known := optimally(&q, f.o)
+	if len(f.splits) > 0 {
+		q = *p
+		q.Goal.TableLimit, q.Goal.Effort = nil, assign.Fast
+		known.Proof = bound.Prove(&q, bound.Quick)
+	}
 	return a != nil && a.WithinLimits(), known.Proof.Infeasible()
 }
 

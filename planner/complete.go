@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/optimal"
 )
 
@@ -20,7 +21,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	if err != nil {
 		return nil, err
 	}
-	if x.p.Settled() && x.p.Fill.Reached(x.p.Before) {
+	if x.split() && x.p.Fill.Reached(x.p.Before) {
 		return x.unmoved(name), nil
 	}
 	a, known := x.run(false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
@@ -33,6 +34,9 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	}))
 	if a == nil {
 		return nil, ErrStopped
+	}
+	if len(x.splits) > 0 {
+		a, known = x.levelled(a), bound.Evidence{}
 	}
 	if x.p.Goal.Imbalance && o.Certificate != CertificateOff {
 		known.LeastTheta = optimal.ProveTheta(x.p, a.Score().Theta)

@@ -65,9 +65,9 @@ func (s *Snapshot) RetainedEntries() int64 {
 		return s.Retained
 	}
 	n := int64(0)
-	for _, stays := range s.absentEntries() {
+	for e, stays := range s.absentEntries() {
 		if stays {
-			n++
+			n += s.Table.entrySize(e)
 		}
 	}
 	return n
@@ -91,9 +91,17 @@ func (s *Snapshot) absentEntries() iter.Seq2[int32, bool] {
 	}
 }
 
-// stays tells whether the entry of an absent key stays in a snapshot that is not Partial.
+// stays tells whether the entry of an absent key stays in a snapshot that is not Partial:
+// that of a split key, if it would for each of its parts.
 func (s *Snapshot) stays(entry int) bool {
-	d, found := slices.BinarySearchFunc(s.Instances, s.Table.instances[entry],
-		func(d Instance, id int32) int { return cmp.Compare(d.ID, id) })
-	return found && (s.Instances[d].Partial || s.Kept != nil && s.Kept[entry] && !s.Instances[d].Drained)
+	on := func(id int32) bool {
+		d, found := slices.BinarySearchFunc(s.Instances, id,
+			func(d Instance, id int32) int { return cmp.Compare(d.ID, id) })
+		return found && (s.Instances[d].Partial || s.Kept != nil && s.Kept[entry] && !s.Instances[d].Drained)
+	}
+	parts := s.Table.parts[int32(entry)]
+	if parts == nil {
+		return on(s.Table.instances[entry])
+	}
+	return !slices.ContainsFunc(parts, func(x Part) bool { return !on(x.Instance) })
 }

@@ -28,6 +28,14 @@ func (p *Plan) Describe() string {
 	for _, x := range p.Set {
 		line("set", string(p.Snapshot.Keys.At(int(x.Item))), "→", id(x.To))
 	}
+	for _, x := range p.Splits {
+		words := []string{"split", string(p.Snapshot.Keys.At(int(x.Item))), "→"}
+		for _, part := range x.Parts {
+			share := float64(part.Weight) / PartUnits
+			words = append(words, id(part.Instance), "("+strconv.FormatFloat(share, 'f', 3, 64)+")")
+		}
+		line(append(words, "because", string(x.Cause))...)
+	}
 	for i := range p.Unset {
 		line("unset", string(p.UnsetKey(i)))
 	}

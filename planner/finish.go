@@ -26,6 +26,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	plan.score.Unfilled = len(plan.Unfilled)
 	f := finisher{x, a, plan}
 	plan.Moves = moves
+	plan.Splits = x.plannedSplits()
 	if x.s.Count == nil {
 		f.entries()
 	}
@@ -35,7 +36,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	if x.s.Homeless {
 		plan.Instances = plan.Instances[:len(plan.Instances)-1]
 	}
-	plan.HotKeys = hotKeys(p)
+	plan.HotKeys = append(hotKeys(p), x.crowdedKeys()...)
 	f.causes()
 	f.certify(known)
 	return plan
@@ -77,11 +78,26 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 	return moves
 }
 
-// gather adds to moves those of shares that are not where their items go.
+// gather adds to moves those of state that is neither where its item goes nor on one of
+// the parts of its key: it goes to the heaviest part.
 func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	before := len(moves)
+	for _, y := range x.splits {
+		from := x.s.Current[y.Item]
+		if !y.isOn(from) {
+			to := x.seat(y)
+			moves = append(moves, Move{y.Item, from, to, 1, x.reason(y.Item, from, to)})
+		}
+	}
 	for _, y := range x.s.Shares {
-		if to := a.At[y.Row]; to != y.Instance {
+		to := a.At[y.Row]
+		if split := splitOf(x.splits, y.Row); split != nil {
+			if split.isOn(y.Instance) {
+				continue
+			}
+			to = x.seat(*split)
+		}
+		if to != y.Instance {
 			moves = append(moves, Move{y.Row, y.Instance, to, 1, ReasonGather})
 		}
 	}
@@ -104,7 +120,7 @@ func (x *prepared) reason(item, from, to int32) Reason {
 		return ReasonFill
 	case home:
 		return ReasonMoveBack
-	case x.p.Before[from] > x.p.Limit[from]:
+	case x.before.Before[from] > x.before.Limit[from]:
 		return ReasonOverload
 	}
 	return ReasonExchange
@@ -116,13 +132,17 @@ func (f *finisher) entries() {
 	for i, d := range f.a.At {
 		entry, old := int32(-1), NoInstance // the committed entry's index and instance
 		switch {
+		case f.p.Items.Divided != nil && f.p.Items.Divided[i]:
+			continue // it is one of Splits
 		case s.Table == nil:
 			if s.Current[i] != s.Hash[i] {
 				old = s.Instances[s.Current[i]].ID
 			}
 		case s.Entry != nil && s.Entry[i] >= 0:
 			entry = s.Entry[i]
-			old = s.Table.instances[entry]
+			if old = s.Table.instances[entry]; s.Table.parts[entry] != nil {
+				old = severalInstances
+			}
 		}
 		switch {
 		case d != s.Hash[i]:
@@ -148,6 +168,9 @@ func (f *finisher) entries() {
 	})
 }
 
+// severalInstances stands for where a split key was.
+const severalInstances int32 = -2
+
 func (f *finisher) migration() {
 	p, m := f.p, &f.plan.Migration
 	in, out := make([]int64, len(p.Before)), make([]int64, len(p.Before))
@@ -158,10 +181,14 @@ func (f *finisher) migration() {
 		state += moved
 		out[x.From] += moved
 		in[x.To] += moved
-		if x.Reason == ReasonGather {
+		divided := splitOf(f.splits, x.Item) != nil
+		if x.Reason == ReasonGather && !divided {
 			continue
 		}
 		chosen, keys = chosen+moved, keys+x.Count
+		if divided {
+			continue // its parts are counted where they are
+		}
 		f.plan.Instances[x.From].KeysAfter -= x.Count
 		f.plan.Instances[x.To].KeysAfter += x.Count
 	}
@@ -177,13 +204,13 @@ func (f *finisher) migration() {
 
 // loads fills in the figures of the instances and those that follow from them.
 func (f *finisher) loads() {
-	p, plan := f.p, f.plan
+	p, plan, before := f.p, f.plan, f.before
 	scale := p.Cost.Float(1)
 	for d, y := range f.s.Instances {
 		x := &plan.Instances[d]
-		x.Before, x.After = p.Cost.Float(p.Before[d]), p.Cost.Float(f.a.Load[d])
-		x.KeysBefore = p.NamedOn[d] + y.ResidualKeys
-		x.KeysAfter += x.KeysBefore
+		x.Before, x.After = before.Cost.Float(before.Before[d]), p.Cost.Float(f.a.Load[d])
+		x.KeysBefore = before.NamedOn[d] + y.ResidualKeys
+		x.KeysAfter += p.NamedOn[d] + y.ResidualKeys
 		x.Fair = p.Fair[d] * scale
 		x.Max = (1 + f.o.ThetaMax) * p.Fair[d] * scale
 		x.Bound = p.Bound[d] * scale
@@ -191,7 +218,7 @@ func (f *finisher) loads() {
 			x.Least = p.Fill.Wanted[d] * scale
 		}
 	}
-	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(p, p.Before)
+	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(before, before.Before)
 	plan.Theta.After, plan.Underload.After, plan.Skewness.After = imbalance(p, f.a.Load)
 	plan.Balanced = true
 	for _, d := range p.Live {
@@ -219,7 +246,7 @@ func imbalance(p *assign.Problem, load []int64) (theta, underload, skewness floa
 
 func (f *finisher) table() {
 	p, plan := f.p, f.plan
-	plan.TableBefore = int64(f.s.Table.Len())
+	plan.TableBefore = f.s.Table.Size()
 	if f.s.Table == nil {
 		plan.TableBefore = p.Entries
 	}
@@ -228,7 +255,7 @@ func (f *finisher) table() {
 }
 
 func (f *finisher) causes() {
-	if f.p.Settled() && f.p.Fill.Reached(f.p.Before) && len(f.s.Shares) == 0 {
+	if f.balanced() {
 		f.plan.Causes = append(f.plan.Causes, CauseBalanced)
 	} else {
 		f.unreached()
@@ -238,11 +265,20 @@ func (f *finisher) causes() {
 	}
 }
 
+// balanced reports whether there was nothing to do.
+func (f *finisher) balanced() bool {
+	strays := slices.ContainsFunc(f.plan.Moves, func(m Move) bool { return m.Reason == ReasonGather })
+	return f.settled() && f.before.Fill.Reached(f.before.Before) && !strays
+}
+
 // unreached says why the plan misses a goal.
 func (f *finisher) unreached() {
 	plan := f.plan
 	if len(plan.HotKeys) > 0 {
 		plan.Causes = append(plan.Causes, CauseHotKey)
+	}
+	if len(f.crowded) > 0 {
+		plan.Causes = append(plan.Causes, CausePartsLimit)
 	}
 	if !plan.TableWithinLimit {
 		plan.Causes = append(plan.Causes, CauseTableLimit)
@@ -267,7 +303,14 @@ func (p *Plan) Table() (*RoutingTable, error) {
 		}
 	}
 	for _, x := range p.Set {
-		entries = append(entries, Entry{s.Keys.At(int(x.Item)), s.Instances[x.To].ID})
+		entries = append(entries, Entry{Key: s.Keys.At(int(x.Item)), Instance: s.Instances[x.To].ID})
+		changed[x.Item] = true
+		if s.Entry != nil && s.Entry[x.Item] >= 0 {
+			dropped[s.Entry[x.Item]] = true
+		}
+	}
+	for _, x := range p.Splits {
+		entries = append(entries, Entry{Key: s.Keys.At(int(x.Item)), Parts: x.onIDs(s)})
 		changed[x.Item] = true
 		if s.Entry != nil && s.Entry[x.Item] >= 0 {
 			dropped[s.Entry[x.Item]] = true
@@ -281,7 +324,7 @@ func (p *Plan) Table() (*RoutingTable, error) {
 	if s.Table == nil {
 		for i, d := range s.Current {
 			if d != s.Hash[i] && !changed[i] {
-				entries = append(entries, Entry{s.Keys.At(i), s.Instances[d].ID})
+				entries = append(entries, Entry{Key: s.Keys.At(i), Instance: s.Instances[d].ID})
 			}
 		}
 	}

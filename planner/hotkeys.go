@@ -13,7 +13,7 @@ func hotKeys(p *assign.Problem) []HotKey {
 	if len(p.Hot) == 0 {
 		return nil
 	}
-	rooms, least := rooms(p), p.LeastOfClasses(p.Residual)
+	rooms, least := rooms(p, p.Residual), p.LeastOfClasses(p.Residual)
 	var keys []HotKey
 	for i, h := range p.Hot {
 		if i > 0 && p.Hot[i-1].Item == h.Item {
@@ -34,10 +34,10 @@ func hotKeys(p *assign.Problem) []HotKey {
 
 // rooms returns the sums of the 1, 2, … largest rooms L_max,d − residual_d, as
 // long as they grow.
-func rooms(p *assign.Problem) []int64 {
+func rooms(p *assign.Problem, residual []int64) []int64 {
 	sums := make([]int64, 0, len(p.Live))
 	for _, d := range p.Live {
-		sums = append(sums, p.Maximum[d]-p.Residual[d])
+		sums = append(sums, p.Maximum[d]-residual[d])
 	}
 	slices.SortFunc(sums, func(a, b int64) int { return cmp.Compare(b, a) })
 	for i := range sums {
@@ -58,4 +58,63 @@ func piecesOf(cost int64, rooms []int64) int {
 		return 0
 	}
 	return n + 1
+}
+
+// crowdedKeys reports the keys for which as many parts as they may have do not suffice.
+func (x *prepared) crowdedKeys() []HotKey {
+	if len(x.crowded) == 0 {
+		return nil
+	}
+	residual := make([]int64, len(x.s.Instances))
+	for d, y := range x.s.Instances {
+		residual[d] = x.before.Cost.Fixed(y.ResidualCost)
+	}
+	var keys []HotKey
+	for _, row := range x.crowded {
+		cost := x.before.Cost.Fixed(x.s.Cost[row])
+		keys = append(keys, HotKey{
+			Item: row, Instance: heaviest(splitOf(x.splits, row).Parts).Instance, Cost: x.s.Cost[row],
+			Pieces: piecesOf(cost, rooms(x.before, residual)), ForcedTheta: x.forcedByParts(row),
+		})
+	}
+	return keys
+}
+
+// forcedByParts is the least θ at which a key has room on as many instances as it may
+// have parts: that of the best instances, one more at a time, until the next would be
+// above it anyway.
+func (x *prepared) forcedByParts(row int32) float64 {
+	p, cost := x.before, x.s.Cost[row]
+	type bin struct{ base, fair float64 }
+	bins := make([]bin, 0, len(p.Live))
+	scale := p.Cost.Float(1)
+	for _, d := range p.Live {
+		bins = append(bins, bin{x.s.Instances[d].ResidualCost + x.mergeCost(), float64(p.Fair[d] * scale)})
+	}
+	low, high := -1.0, 0.0
+	for _, b := range bins {
+		high = max(high, (b.base+cost)/b.fair-1)
+	}
+	for range 100 { // room grows with θ
+		theta := low + float64((high-low)/2)
+		var most []float64
+		for _, b := range bins {
+			most = append(most, float64((1+theta)*b.fair)-b.base)
+		}
+		slices.SortFunc(most, func(a, b float64) int { return cmp.Compare(b, a) })
+		if sumPositive(most[:min(len(most), x.mostParts())]) < cost {
+			low = theta
+		} else {
+			high = theta
+		}
+	}
+	return max(0, low)
+}
+
+func sumPositive(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += max(0, v)
+	}
+	return sum
 }

@@ -54,6 +54,9 @@ type Options struct {
 	// runs out returns it with EndReason EndWorkBudget, others ErrStopped. Proofs are
 	// not counted; they bound themselves. 0: no bound.
 	WorkBudget int64 `json:"work_budget"`
+	// Splitting says that keys may be split, and how. Nil: no key is, and keys that are
+	// split become whole.
+	Splitting *Splitting `json:"splitting,omitzero"`
 	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
 	// a geometric ladder of values, the best plan of which is taken.
 	Sigma *float64 `json:"sigma,omitzero"`
@@ -133,6 +136,7 @@ func (o Options) Validate() error {
 			CertificateOff, CertificateFast, CertificateTight),
 		RequireOneOf("Effort", cmp.Or(o.Effort, EffortNormal), EffortFast, EffortNormal, EffortThorough),
 		RequireOneOf("Objective", cmp.Or(o.Objective, MinMigration), MinMigration, MinImbalance),
+		o.Splitting.validate(),
 		o.validateMigrationLimit(),
 	)
 }

@@ -33,8 +33,8 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 	}
 	f := bound.NewProof(p, bound.Quick)
 	y := bound.Prices{Load: make([]float64, len(s.Instances))}
-	if f.Root.Y.Load != nil {
-		y = f.Root.Y.Clone()
+	if f.Y.Load != nil {
+		y = f.Y.Clone()
 	}
 	least := leastPrice(f.Relaxation)
 	for d := range y.Load {

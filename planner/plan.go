@@ -25,6 +25,8 @@ const (
 	CauseBalanced       Cause = "balanced"        // nothing to do: within all limits already
 	CauseHotKey         Cause = "hot_key"         // a single key exceeds every instance's L_max
 	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
+	CauseKept           Cause = "kept"            // of a split: nothing asks for another
+	CausePartsLimit     Cause = "parts_limit"     // a key would have to be split into more parts than it may
 	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
 	// of some instances nothing is known: what is there stays there, drained or not
 	CauseFrozen Cause = "frozen"
@@ -193,6 +195,9 @@ type Plan struct {
 	// key order. Nil for items with counts, which have no entries of their own.
 	Set   []Setting
 	Unset []Removal
+	// Splits are the keys that the plan has split, in canonical key order: those of
+	// Snapshot.Splits that it leaves as they are, too. Set has none of them.
+	Splits []PlannedSplit
 
 	made  bool // by a function of this package: then score is set
 	score assign.Score
@@ -216,13 +221,20 @@ func (u Removal) list(s *Snapshot) (keys *Keys, at int) {
 }
 
 // Empty reports whether the plan changes nothing at all.
-func (p *Plan) Empty() bool { return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 }
+func (p *Plan) Empty() bool {
+	return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 && !p.resplits()
+}
 
-// Acts reports whether the plan is worth a new version of the table: it moves keys,
-// follows a change of the hash, or brings a table that is over its limit nearer to it.
+// resplits reports whether the plan divides any key otherwise than it is.
+func (p *Plan) resplits() bool {
+	return slices.ContainsFunc(p.Splits, func(x PlannedSplit) bool { return x.Changed })
+}
+
+// Acts reports whether the plan is worth a new version of the table: it moves keys, divides
+// them otherwise, follows a change of the hash, or brings a table that is over its limit nearer to it.
 func (p *Plan) Acts() bool {
 	limit := p.Options.TableLimit
-	return p.Snapshot.HashChanged || len(p.Moves) > 0 ||
+	return p.Snapshot.HashChanged || len(p.Moves) > 0 || p.resplits() ||
 		limit != nil && p.TableBefore > *limit && len(p.Set)+len(p.Unset) > 0
 }
 

@@ -9,8 +9,15 @@ import (
 type prepared struct {
 	s *Snapshot
 	o Options
-	p *assign.Problem
+	p *assign.Problem // with keys divided as splits says
+	// before is the problem with keys divided as the committed table divides them.
+	before *assign.Problem
+	splits []Split // rows ascending
+	// crowded are rows of keys that would need more parts than they may have.
+	crowded []int32
+	other   division // another way to divide keys, into no fewer parts
 
+	meter *assign.Meter
 	short map[int32]Unfilled // what keeps instances below a_d, if they were to be filled
 }
 
@@ -22,7 +29,30 @@ func prepare(s *Snapshot, o Options) (*prepared, error) {
 	if err := validateInstances("Instances", s.Instances); err != nil {
 		return nil, err
 	}
-	e := &assign.Items{
+	x := &prepared{s: s, o: o, splits: s.Splits, meter: &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}}
+	x.p = x.problem(x.splits)
+	x.before = x.p
+	return x, nil
+}
+
+// problem is the snapshot with keys divided: what their parts cost is background.
+func (x *prepared) problem(splits []Split) *assign.Problem {
+	items, instances := x.whole()
+	entries := x.s.RetainedEntries()
+	if len(splits) > 0 {
+		x.divide(items, splits)
+		for _, y := range splits {
+			x.addParts(instances, y)
+			entries += int64(len(y.Parts))
+		}
+	}
+	return assign.NewProblem(items, instances, entries, x.o.goal(), x.meter)
+}
+
+// whole are the items and instances with no key divided.
+func (x *prepared) whole() (*assign.Items, []assign.Instance) {
+	s := x.s
+	items := &assign.Items{
 		Cost: s.Cost, State: s.State, Units: s.Count, Current: s.Current, Home: s.Hash,
 		Hashes: s.Keys.hashes, Compare: s.Keys.Compare,
 	}
@@ -32,11 +62,10 @@ func prepare(s *Snapshot, o Options) (*prepared, error) {
 			Capacity: x.Capacity, Live: x.Live(), Cost: x.ResidualCost, State: x.ResidualState, Filling: x.Filling,
 		}
 	}
-	for _, x := range s.Shares { // they move whatever the plan
+	for _, x := range s.Shares { // they move whatever the plan, or stay where a part is
 		instances[x.Instance].State += x.State
 	}
-	m := &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}
-	return &prepared{s: s, o: o, p: assign.NewProblem(e, instances, s.RetainedEntries(), o.goal(), m)}, nil
+	return items, instances
 }
 
 // goal is what the options ask for.
@@ -70,7 +99,12 @@ func (x *prepared) run(proves bool, a algorithm) (*assign.Assignment, bound.Evid
 		return a(x.p, x.o)
 	}
 	var known bound.Evidence
-	wait := x.p.Fork(func(q *assign.Problem) { known.Proof = bound.Prove(q, x.o.Certificate.level()) })
+	wait := x.p.Fork(func(q *assign.Problem) {
+		if len(x.splits) > 0 {
+			q = x.undivided(q.Meter)
+		}
+		known.Proof = bound.Prove(q, x.o.Certificate.level())
+	})
 	found, _ := a(x.p, x.o)
 	wait()
 	return found, known

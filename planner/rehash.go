@@ -20,6 +20,9 @@ func Rehash(s *Snapshot, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.Splits) > 0 {
+		x.adopt(nil)
+	}
 	p := x.p
 	a := p.Unmoved()
 	a.At, a.Load = slices.Clone(a.At), slices.Clone(a.Load)

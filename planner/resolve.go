@@ -48,12 +48,16 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	if err := r.rows(n); err != nil {
 		return nil, err
 	}
+	if err := r.findSplits(); err != nil {
+		return nil, err
+	}
 	if err := r.refuseFrozen(); err != nil {
 		return nil, err
 	}
 	if err := r.addShares(); err != nil {
 		return nil, err
 	}
+	r.divideState()
 	return &r.s, nil
 }
 

@@ -40,10 +40,10 @@ func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error
 	var y *bound.Prices
 	if f := bound.NewProof(p, bound.Quick); !f.Infeasible() {
 		if l.Priced {
-			y = &f.Open[0].Y
+			y = &f.Y
 		}
 		if l.Start == "round" {
-			a = optimal.Round(p, f.Relaxation, &f.Open[0])
+			a = optimal.Round(p, f.Relaxation, &f.Y)
 		}
 	}
 	if a == nil {

@@ -64,6 +64,9 @@ type Snapshot struct {
 	// addition to State; rows ascending, then instances. Wherever a key goes, or stays,
 	// they go there too. Nil: there is none.
 	Shares []Share
+	// Splits are the keys that Table splits, rows ascending; instances are indices. Their
+	// Current is where most of their state is, and Shares have what the other parts hold.
+	Splits []Split
 	// Current is F(k) and Hash is h(k), as indices into Instances. Current is
 	// not frozen; Hash is live or frozen.
 	Current, Hash []int32

@@ -173,12 +173,18 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 	if info.DependsOn("effort") {
 		x.p.Goal.Effort = efforts[o.Effort]
 	}
+	settled := x.split()
 	a, known := x.p.Unmoved(), bound.Evidence{}
-	if !x.p.Settled() {
+	if !settled {
 		a, known = x.run(info.proves, info.algorithm)
 	}
 	if a == nil {
 		return nil, ErrStopped
+	}
+	if len(x.splits) > 0 && !settled {
+		if a = x.improve(info, a); info.proves {
+			known = bound.Evidence{} // of this division alone
+		}
 	}
 	return x.finish(info.Name, x.filled(info, a), known), nil
 }

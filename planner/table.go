@@ -8,10 +8,14 @@ import (
 	"plannerd/planner/internal/assign"
 )
 
-// Entry is one line of a routing table: key goes to the instance with that id.
+// Entry is one line of a routing table: key goes to the instance with that id, or to those
+// of its parts.
 type Entry struct {
 	Key      []byte
-	Instance int32
+	Instance int32 // of the heaviest part, the lowest id among equals, where there are parts
+	// Parts are where a split key goes: ids ascending, two at least, weights that sum up
+	// to PartUnits. Nil: the key is whole.
+	Parts []Part
 }
 
 // RoutingTable is the immutable set of keys routed explicitly, A in the paper.
@@ -19,12 +23,15 @@ type Entry struct {
 type RoutingTable struct {
 	keys      *Keys
 	instances []int32
-	slots     []uint64 // open addressing: upper half of the key's hash <<32 | entry+1
+	parts     map[int32][]Part // of the entries of split keys
+	extra     int64            // how many parts there are more than such entries
+	slots     []uint64         // open addressing: upper half of the key's hash <<32 | entry+1
 	mask      uint64
 }
 
-// NewRoutingTable builds a table of the given entries, in any order. A key that
-// stands twice or is too long is an [InputError] whose Row is the index of its
+// NewRoutingTable builds a table of the given entries, in any order; where an entry has
+// parts, its instance follows from them. A key that stands twice or is too long, and
+// parts that are not as [Entry] says, are an [InputError] whose Row is the index of the
 // (second) entry.
 func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 	order := assign.UpTo(len(entries))
@@ -40,6 +47,9 @@ func NewRoutingTable(entries []Entry) (*RoutingTable, error) {
 		}
 		if n > 0 && bytes.Equal(entries[order[n-1]].Key, e.Key) {
 			return nil, InvalidRow(int(i), "Key", "stands twice in the routing table")
+		}
+		if err := t.split(n, &e); err != nil {
+			return nil, InvalidRow(int(i), "Parts", err.Error())
 		}
 		t.keys.Append(e.Key)
 		t.instances = append(t.instances, e.Instance)
@@ -63,7 +73,33 @@ func (k *Keys) reserve(entries []Entry) {
 	k.blocks = append(k.blocks, make([]byte, 0, min(size, keyBlockBytes)))
 }
 
-// Len is the number of entries.
+// split keeps the parts of entry i, if it has any.
+func (t *RoutingTable) split(i int, e *Entry) error {
+	if e.Parts == nil {
+		return nil
+	}
+	if err := ValidateParts(e.Parts); err != nil {
+		return err
+	}
+	if t.parts == nil {
+		t.parts = make(map[int32][]Part)
+	}
+	t.parts[int32(i)] = e.Parts
+	t.extra += int64(len(e.Parts) - 1)
+	e.Instance = heaviest(e.Parts).Instance
+	return nil
+}
+
+// Size is what counts against a table limit: one for each entry, and for a split key one
+// for each part.
+func (t *RoutingTable) Size() int64 {
+	if t == nil {
+		return 0
+	}
+	return int64(len(t.instances)) + t.extra
+}
+
+// Len is the number of entries: of keys.
 func (t *RoutingTable) Len() int {
 	if t == nil {
 		return 0
@@ -76,11 +112,14 @@ func (t *RoutingTable) Bytes() int {
 	if t == nil {
 		return 0
 	}
-	return t.keys.Bytes() + 4*cap(t.instances) + 8*len(t.slots)
+	return t.keys.Bytes() + 4*cap(t.instances) + 8*len(t.slots) + 64*len(t.parts) + 8*int(t.extra)
 }
 
-// At returns entry i in ascending byte order of the keys. Its key is shared.
-func (t *RoutingTable) At(i int) Entry { return Entry{t.keys.At(i), t.instances[i]} }
+// At returns entry i in ascending byte order of the keys. Its key and parts are shared.
+func (t *RoutingTable) At(i int) Entry { return Entry{t.keys.At(i), t.instances[i], t.parts[int32(i)]} }
+
+// entrySize is what entry i counts.
+func (t *RoutingTable) entrySize(i int32) int64 { return max(1, int64(len(t.parts[i]))) }
 
 // Find returns the index of key's entry, or −1. hash is [KeyHash] of key.
 func (t *RoutingTable) Find(key []byte, hash uint64) int {

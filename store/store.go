@@ -205,6 +205,7 @@ type Figures struct {
 	MigrationFraction float64
 	ForcedKeys        int64
 	ForcedState       float64
+	ReturnedState     float64 // of keys that go back to an instance that they left lately
 	Objective         float64
 	Certificate       []byte // JSON; nil: none
 	Compaction        []byte // JSON: how the statistics were compacted, with what error; nil: they were not
@@ -313,6 +314,9 @@ type BriefPlan struct {
 	ThetaRealised, ThetaAfter float64 // ThetaRealised is set always
 	MigrationKeys             int64
 	MigrationFraction         float64
+	// Returned is the part of the state that the plan moves that goes back to an instance
+	// that it left lately.
+	Returned float64
 }
 
 // Recent is how an operator went lately.

@@ -34,6 +34,7 @@ func TestConfigurationRequest(t *testing.T) {
 			"assignment": []int{0, 0, 1, 1}}},
 		"said-halving": {"instances": 3, "scheme": "ring", "ring": object{"method": "halving", "tau": 0.25, "max_rounds": 3}},
 		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": object{"method": "quantile"}},
+		"said-choices": {"instances": 3, "scheme": "pkg", "pkg": object{"method": "w_choices", "choices": 1}},
 	} {
 		tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
 	}
@@ -68,7 +69,7 @@ func TestConfigurationDefaults(t *testing.T) {
 	p := browsertest.Start(t).Page(t, site.URL)
 	const unmarked = `[...document.querySelectorAll('.operator-settings dd')].filter((d) => !d.querySelector('.operator-default')).map((d) => d.previousElementSibling.textContent)`
 	own := []string{"Configuration", "Committed table", "The table pins"} // are versions, not settings
-	for scheme, also := range map[string][]string{"table": nil, "ring": {"Scheme"}, "ranges": {"Scheme"}} {
+	for scheme, also := range map[string][]string{"table": nil, "ring": {"Scheme"}, "ranges": {"Scheme"}, "pkg": {"Scheme"}} {
 		name := "plain-" + scheme
 		tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", object{"instances": 3, "scheme": scheme}, nil)
 		p.Goto("/#/operators/" + name + "/configuration")

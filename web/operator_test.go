@@ -100,9 +100,33 @@ func TestOperator(t *testing.T) {
 		t.Errorf("what was planned is not beside what was realised: %q", got)
 	}
 	p.WaitText(".operator-note", "the median of θ realised was")
+	p.WaitText(".stats", "moved for nothing")
 
 	p.Click(".operator-now a")
 	p.WaitUntil(`location.hash === '#/plans/` + site.Plans.Proposed + `'`)
+}
+
+// TestOperatorFilling: an instance that was added is said to be filled until it is.
+func TestOperatorFilling(t *testing.T) {
+	site := browsertest.Filled(t)
+	operator := site.URL + "/v1/operators/grows"
+	tell(t, http.MethodPut, operator, "", object{"instances": 4, "theta_max": 0.5}, nil)
+	interval := func(i int) (plan struct{ ID string }) {
+		text := "key,cost\n"
+		for k := range 60 {
+			text += fmt.Sprintf("key %d,10\n", k)
+		}
+		tell(t, http.MethodPost, fmt.Sprintf("%s/plans?interval=%d", operator, i), "", rows(text), &plan)
+		return plan
+	}
+	interval(1)
+	tell(t, http.MethodPatch, operator, "", patch{"instances": 5}, nil)
+	plan := interval(2)
+	p := open(t, site.URL, "/#/operators/grows", historyCard+" tbody")
+	p.WaitText(".operator-filling", "being filled")
+	tell(t, http.MethodPost, site.URL+"/v1/plans/"+plan.ID+"/commit", "", object{"stopped": true}, nil)
+	renew(p)
+	p.WaitUntil(`!document.querySelector('.operator-filling')`)
 }
 
 // TestOperatorOfRing: what a plan under way would do is said to be planned, and its sizes
@@ -210,6 +234,7 @@ func TestOperatorEmpty(t *testing.T) {
 		"first-reported": {"instances": []any{object{"id": 3}, object{"id": 9}}, "hash": object{"function": "reported"}},
 		"first-long":     {"instances": 2, "hash": object{"function": "flink", "key_type": "long"}},
 		"first-ranges":   {"instances": 2, "scheme": "ranges"},
+		"first-pkg":      {"instances": 2, "scheme": "pkg"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
@@ -233,7 +258,7 @@ func TestOperatorGone(t *testing.T) {
 	tell(t, http.MethodPut, site.URL+"/v1/operators/short-lived", "", object{"instances": 2}, nil)
 	quietInterval(t, site.URL, "short-lived", 0, 1)
 	p := browsertest.Start(t).Page(t, site.URL)
-	p.Expect(`status of 404`)
+	p.Expect(`status of 4(04|10)`)
 	p.Goto("/#/operators/short-lived")
 	waitRows(p, 1)
 	tell(t, http.MethodDelete, site.URL+"/v1/operators/short-lived", "", nil, nil)

@@ -45,14 +45,17 @@ func (e ApprovalAuto) Valid() bool {
 
 // Defines values for CertificateScope.
 const (
-	CertificateScopeClasses CertificateScope = "classes"
-	CertificateScopeKeys    CertificateScope = "keys"
-	CertificateScopeRanges  CertificateScope = "ranges"
+	CertificateScopeCandidates CertificateScope = "candidates"
+	CertificateScopeClasses    CertificateScope = "classes"
+	CertificateScopeKeys       CertificateScope = "keys"
+	CertificateScopeRanges     CertificateScope = "ranges"
 )
 
 // Valid indicates whether the value is a known member of the CertificateScope enum.
 func (e CertificateScope) Valid() bool {
 	switch e {
+	case CertificateScopeCandidates:
+		return true
 	case CertificateScopeClasses:
 		return true
 	case CertificateScopeKeys:
@@ -655,6 +658,27 @@ func (e PendingTablePhase) Valid() bool {
 	}
 }
 
+// Defines values for PkgMethod.
+const (
+	PkgMethodDChoices PkgMethod = "d_choices"
+	PkgMethodPkg      PkgMethod = "pkg"
+	PkgMethodWChoices PkgMethod = "w_choices"
+)
+
+// Valid indicates whether the value is a known member of the PkgMethod enum.
+func (e PkgMethod) Valid() bool {
+	switch e {
+	case PkgMethodDChoices:
+		return true
+	case PkgMethodPkg:
+		return true
+	case PkgMethodWChoices:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
 	PlanStatusAborted    PlanStatus = "aborted"
@@ -699,6 +723,7 @@ func (e PlanStatus) Valid() bool {
 
 // Defines values for PlanStrategy.
 const (
+	PlanStrategyDChoices    PlanStrategy = "d_choices"
 	PlanStrategyDoubling    PlanStrategy = "doubling"
 	PlanStrategyFitted      PlanStrategy = "fitted"
 	PlanStrategyHalving     PlanStrategy = "halving"
@@ -710,13 +735,17 @@ const (
 	PlanStrategyMixed       PlanStrategy = "mixed"
 	PlanStrategyMixedBf     PlanStrategy = "mixed_bf"
 	PlanStrategyOptimal     PlanStrategy = "optimal"
+	PlanStrategyPkg         PlanStrategy = "pkg"
 	PlanStrategyQuantile    PlanStrategy = "quantile"
 	PlanStrategyReadj       PlanStrategy = "readj"
+	PlanStrategyWChoices    PlanStrategy = "w_choices"
 )
 
 // Valid indicates whether the value is a known member of the PlanStrategy enum.
 func (e PlanStrategy) Valid() bool {
 	switch e {
+	case PlanStrategyDChoices:
+		return true
 	case PlanStrategyDoubling:
 		return true
 	case PlanStrategyFitted:
@@ -739,9 +768,13 @@ func (e PlanStrategy) Valid() bool {
 		return true
 	case PlanStrategyOptimal:
 		return true
+	case PlanStrategyPkg:
+		return true
 	case PlanStrategyQuantile:
 		return true
 	case PlanStrategyReadj:
+		return true
+	case PlanStrategyWChoices:
 		return true
 	default:
 		return false
@@ -789,15 +822,18 @@ func (e RingMethod) Valid() bool {
 
 // Defines values for RouteSource.
 const (
-	RouteSourceHash  RouteSource = "hash"
-	RouteSourceRange RouteSource = "range"
-	RouteSourceRing  RouteSource = "ring"
-	RouteSourceTable RouteSource = "table"
+	RouteSourceCandidates RouteSource = "candidates"
+	RouteSourceHash       RouteSource = "hash"
+	RouteSourceRange      RouteSource = "range"
+	RouteSourceRing       RouteSource = "ring"
+	RouteSourceTable      RouteSource = "table"
 )
 
 // Valid indicates whether the value is a known member of the RouteSource enum.
 func (e RouteSource) Valid() bool {
 	switch e {
+	case RouteSourceCandidates:
+		return true
 	case RouteSourceHash:
 		return true
 	case RouteSourceRange:
@@ -813,6 +849,7 @@ func (e RouteSource) Valid() bool {
 
 // Defines values for Scheme.
 const (
+	SchemePkg    Scheme = "pkg"
 	SchemeRanges Scheme = "ranges"
 	SchemeRing   Scheme = "ring"
 	SchemeTable  Scheme = "table"
@@ -821,6 +858,8 @@ const (
 // Valid indicates whether the value is a known member of the Scheme enum.
 func (e Scheme) Valid() bool {
 	switch e {
+	case SchemePkg:
+		return true
 	case SchemeRanges:
 		return true
 	case SchemeRing:
@@ -1137,7 +1176,7 @@ type ArcMigration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -1244,7 +1283,7 @@ type CarriedReport struct {
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 // | `hot_key` | a single key exceeds what any instance may carry | all |
-// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 // | `table_limit` | no plan was found within the table limit | `table` |
 // | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 // | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
@@ -1260,6 +1299,7 @@ type Causes = []string
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 // and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
 // placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 type Certificate struct {
 	// Gap (objective − lower_bound) / lower_bound of this plan: 0.02 means that no plan is more than 2 % better. 0 when both are 0; null when only the bound is 0,
 	// or when this plan violates a constraint.
@@ -1268,11 +1308,12 @@ type Certificate struct {
 	// Infeasible It is proven that no plan keeps to every constraint.
 	Infeasible bool `json:"infeasible"`
 
-	// LowerBound No plan that keeps to every constraint has less: of `migration.objective` under objective `min_migration`, of θ under `min_imbalance`. null when `infeasible`.
+	// LowerBound No plan that keeps to every constraint has less: of `migration.objective` under objective `min_migration`, of θ under `min_imbalance`; of θ with the scope `candidates`. null when `infeasible`.
 	LowerBound *float64 `json:"lower_bound"`
 
 	// Scope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent; `ranges`, all divisions of the key space in
-	// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
+	// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner;
+	// `candidates`, all ways to send messages to the candidates that keys have after the plan: bound and gap are of θ.
 	Scope CertificateScope `json:"scope"`
 
 	// Unmet The constraints that could give way: each that, if its limit were another and the others stayed, some plan would meet with all others. Where that is true of none, all of which it is proven that they must give way, together: a table that is too small for the keys that have to have an entry, and loads that no table makes possible. Empty when some plan may meet all constraints and no key is hot.
@@ -1280,13 +1321,17 @@ type Certificate struct {
 }
 
 // CertificateScope What was proven over: `keys`, every single key, also where the plan was made on records; `classes`, compact records, as they were sent; `ranges`, all divisions of the key space in
-// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner.
+// which no instance exceeds its bound and added ones get their fair share, whatever the number of their ranges: bound and gap are then of the cost that changes its owner;
+// `candidates`, all ways to send messages to the candidates that keys have after the plan: bound and gap are of θ.
 type CertificateScope string
 
 // CertificateLevel How much effort goes into the `certificate` of a plan. `off`: there is none; `fast`: on large inputs it takes
 // no longer than the strategy itself; `tight`: with more branching, and a look at whole keys on larger inputs
 // too, which takes longer and gives smaller gaps.
 type CertificateLevel string
+
+// Choices The number of candidates of keys outside of the head; as many as there are instances, if these are fewer. Of scheme `pkg`.
+type Choices = int32
 
 // Code What went wrong, to program against.
 //
@@ -1310,7 +1355,7 @@ type CertificateLevel string
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
@@ -1328,7 +1373,7 @@ type CertificateLevel string
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
 // | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
-// | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
+// | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 // | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 // | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
@@ -1430,7 +1475,7 @@ type Coverage string
 // As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 type Deadline = string
 
-// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 type DriftedKeys = int64
 
 // Effort How much work strategy `optimal` may do while its plan is not proven to be nearly the best. `fast`: on large
@@ -1548,6 +1593,15 @@ type Hash struct {
 // HashFunction `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
 // `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunction string
+
+// HeadKey A key of the head of scheme `pkg`, in ascending byte order.
+type HeadKey struct {
+	// Choices Its number of candidates; all instances, if that is as many as there are.
+	Choices int32 `json:"choices"`
+
+	// Key The key.
+	Key string `json:"key"`
+}
 
 // Health defines model for Health.
 type Health struct {
@@ -1685,9 +1739,13 @@ type Load struct {
 	Filling *bool `json:"filling,omitempty"`
 
 	// Id The id of an instance.
-	Id         InstanceID `json:"id"`
-	KeysAfter  int64      `json:"keys_after"`
-	KeysBefore int64      `json:"keys_before"`
+	Id InstanceID `json:"id"`
+
+	// KeysAfter As `keys_before`.
+	KeysAfter int64 `json:"keys_after"`
+
+	// KeysBefore Keys on it; under the scheme `pkg` those of which it is a candidate: over all instances, the pairs of a key and an instance that may hold state.
+	KeysBefore int64 `json:"keys_before"`
 
 	// LeastLoad What the instance should carry at least, by `theta_min` or as it is being filled. Absent where nothing is asked for.
 	LeastLoad  *float64 `json:"least_load,omitempty"`
@@ -1697,6 +1755,12 @@ type Load struct {
 	// LoadError How far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
 	// actual ones then.
 	LoadError *Comparison `json:"load_error,omitempty"`
+
+	// MergesAfter As `merges_before`.
+	MergesAfter *int64 `json:"merges_after,omitempty"`
+
+	// MergesBefore Keys of which it is a candidate other than the first: over all instances, the greatest number of partial results to merge with others in an interval. Only under the scheme `pkg`.
+	MergesBefore *int64 `json:"merges_before,omitempty"`
 
 	// StateIn State that comes.
 	StateIn float64 `json:"state_in"`
@@ -1733,7 +1797,7 @@ type MaxMigration struct {
 	State *float64 `json:"state,omitempty"`
 }
 
-// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
+// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 type Migrates string
 
 // Migration defines model for Migration.
@@ -1744,7 +1808,7 @@ type Migration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 	State  float64         `json:"state"`
 	To     int32           `json:"to"`
@@ -1761,7 +1825,7 @@ type MigrationFigures struct {
 	// Keys The number of keys, and of shares that are gathered.
 	Keys int64 `json:"keys"`
 
-	// Objective Their state and `key_overhead` for each, but for shares that are gathered: those move whatever the plan.
+	// Objective Their state and `key_overhead` for each, but for shares that are gathered: those move whatever the plan, but under the scheme `pkg`, which moves nothing else and counts them.
 	Objective float64 `json:"objective"`
 
 	// State Their state.
@@ -1798,7 +1862,7 @@ type MigrationList struct {
 
 // MigrationReason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 // is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 type MigrationReason string
 
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
@@ -1909,12 +1973,15 @@ type Operator struct {
 	// more than what counts as balanced, and `trigger` when an operator plans.
 	Objective *Objective `json:"objective,omitempty"`
 
+	// Pkg The parameters of scheme `pkg`.
+	Pkg *PkgOptions `json:"pkg,omitempty"`
+
 	// Policy When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
 	//
 	// `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
 	// does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
 	//
-	// Under the schemes `ring` and `ranges` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
+	// Under the schemes `ring`, `ranges` and `pkg` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
 	Policy PolicyChoice `json:"policy"`
 
 	// Ranges The parameters of scheme `ranges`.
@@ -1937,10 +2004,11 @@ type Operator struct {
 	Ring *RingOptions `json:"ring,omitempty"`
 
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
-	// `ranges`: intervals of the key space, which plans hand over.
+	// `ranges`: intervals of the key space, which plans hand over; `pkg`: partial key grouping, where a key has several candidates, and plans give more to heavy keys.
 	//
-	// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
-	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+	// Under `ring`, `ranges` and `pkg` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances;
+	// under `pkg` there is no `hash`, which is said by the scheme, and there are no `tokens`.
 	Scheme Scheme `json:"scheme"`
 
 	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
@@ -1970,7 +2038,7 @@ type Operator struct {
 	// TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
 	TableOwner *TableOwner `json:"table_owner,omitempty"`
 
-	// TableSize The number of entries of the committed routing table; 0 where the engine holds it. Under `ring` the number of instances whose tokens it says, under `ranges` that of ranges; 0 before the first plan was committed.
+	// TableSize The number of entries of the committed routing table; 0 where the engine holds it. Under `ring` the number of instances whose tokens it says, under `ranges` that of ranges, under `pkg` that of keys of the head; 0 before the first plan was committed.
 	TableSize int64 `json:"table_size"`
 
 	// TableVersion The version of the committed routing table.
@@ -2017,7 +2085,7 @@ type OperatorRecent struct {
 	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 	Realised Realised `json:"realised"`
 
-	// Thetas θ before planning of its newest plans, at most 40, oldest first.
+	// Thetas θ before planning of its newest plans, at most 40, or as many as `window` says, oldest first.
 	Thetas []float64 `json:"thetas"`
 }
 
@@ -2194,6 +2262,9 @@ type PendingTable struct {
 	// Awaits The instances that must acknowledge the plan before it is committed. Which have, `acked` of the plan says.
 	Awaits []InstanceID `json:"awaits"`
 
+	// Choices The number of candidates of keys outside of the head; as many as there are instances, if these are fewer. Of scheme `pkg`.
+	Choices *Choices `json:"choices,omitempty"`
+
 	// ConfigVersion The configuration version that its table will pin.
 	ConfigVersion int64 `json:"config_version"`
 
@@ -2205,6 +2276,9 @@ type PendingTable struct {
 
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash *Hash `json:"hash,omitempty"`
+
+	// Head All that there will be.
+	Head *[]HeadKey `json:"head,omitempty"`
 
 	// Instances Those of the configuration that the table will pin.
 	Instances []Instance `json:"instances"`
@@ -2229,6 +2303,56 @@ type PendingTable struct {
 
 // PendingTablePhase `handing_over`: state moves to where the plan routes it. `aborting`: it moves back, and no acknowledgement counts any more.
 type PendingTablePhase string
+
+// PkgDiff What a plan of scheme `pkg` changes.
+type PkgDiff struct {
+	// Set Keys that enter the head, or get another number of candidates in it, in ascending byte order.
+	Set *[]HeadKey `json:"set,omitempty"`
+
+	// SizeAfter Keys of the head after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Keys of the head before.
+	SizeBefore int64 `json:"size_before"`
+
+	// Unset Keys that leave the head, in ascending byte order.
+	Unset *[]string `json:"unset,omitempty"`
+}
+
+// PkgMethod Which keys have more candidates than `choices`. `pkg`: none; `d_choices`: keys of the head, each as many as it takes; `w_choices`: keys of the head, all instances. A plan that finds some load above its bound
+// gives the heaviest key more that cannot leave those instances, of those with more than 1/(5W) of all cost on W instances; keys below that leave the head then.
+// A head under which all expected loads are within their bounds stays as it is.
+type PkgMethod string
+
+// PkgOptions The parameters of scheme `pkg`.
+type PkgOptions struct {
+	// Choices d, the number of candidates of a key outside of the head; as many as there are instances, if these are fewer. It takes effect, as the instances do, when the plan that is made under it is committed.
+	Choices *int32     `json:"choices,omitempty"`
+	Method  *PkgMethod `json:"method,omitempty"`
+}
+
+// PkgParameters The parameters of a plan of scheme `pkg`.
+type PkgParameters struct {
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	Deadline *Deadline `json:"deadline"`
+
+	// Pkg The parameters of scheme `pkg`.
+	Pkg PkgOptions `json:"pkg"`
+
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	ThetaMax ThetaMax `json:"theta_max"`
+}
+
+// PkgSizes defines model for PkgSizes.
+type PkgSizes struct {
+	// SizeAfter Keys of the head after.
+	SizeAfter int64 `json:"size_after"`
+
+	// SizeBefore Keys of the head before.
+	SizeBefore int64 `json:"size_before"`
+}
 
 // Plan defines model for Plan.
 type Plan struct {
@@ -2256,7 +2380,7 @@ type Plan struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
-	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
@@ -2272,6 +2396,7 @@ type Plan struct {
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
 	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 	Certificate *Certificate `json:"certificate"`
 
 	// Compaction The compact form that was planned on; null when the plan was made on keys.
@@ -2281,7 +2406,7 @@ type Plan struct {
 	ConfigVersion int64     `json:"config_version"`
 	CreatedAt     time.Time `json:"created_at"`
 
-	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
 	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
@@ -2306,7 +2431,7 @@ type Plan struct {
 	Filled *Filled `json:"filled,omitempty"`
 
 	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-	// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+	// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 	Forecast *PlanForecast `json:"forecast"`
 
 	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
@@ -2335,7 +2460,7 @@ type Plan struct {
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
 
-	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
 	// Migration What the plan moves.
@@ -2352,6 +2477,9 @@ type Plan struct {
 
 	// Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 	Pending *Pending `json:"pending"`
+
+	// Pkg What a plan of scheme `pkg` changes.
+	Pkg *PkgDiff `json:"pkg,omitempty"`
 
 	// PlannerRevision Changes whenever the same input may lead to another plan.
 	PlannerRevision PlannerRevision `json:"planner_revision"`
@@ -2389,7 +2517,7 @@ type Plan struct {
 	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
 
-	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+	// Strategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 	Strategy PlanStrategy `json:"strategy"`
 
 	// SupersededBy The plan that took the place of one that is superseded; null of others, and where an abort made the routing table another one.
@@ -2421,7 +2549,7 @@ type Plan struct {
 }
 
 // PlanForecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 type PlanForecast struct {
 	// Chosen How the policy was chosen; null where somebody said it, and where there is too little to choose by.
 	Chosen *PolicyChosen `json:"chosen"`
@@ -2475,7 +2603,7 @@ type PlanReports struct {
 // | `expired` | was not approved in time, or not started | |
 type PlanStatus string
 
-// PlanStrategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+// PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
 // PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys` and the long lists.
@@ -2498,7 +2626,7 @@ type PlanSummary struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
-	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved | `table`, `ring` |
+	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
@@ -2514,6 +2642,7 @@ type PlanSummary struct {
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
 	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
 	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 	Certificate *Certificate `json:"certificate"`
 
 	// Compaction The compact form that was planned on; null when the plan was made on keys.
@@ -2523,7 +2652,7 @@ type PlanSummary struct {
 	ConfigVersion int64     `json:"config_version"`
 	CreatedAt     time.Time `json:"created_at"`
 
-	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them. 0 where that is not known: of compact records, and where the engine holds the table.
+	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
 	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
@@ -2545,7 +2674,7 @@ type PlanSummary struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-	// are those of the interval. Null of plans of `ring` and `ranges`, of classes, and of statistics that are too small.
+	// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 	Forecast *PlanForecast `json:"forecast"`
 	Id       string        `json:"id"`
 
@@ -2565,7 +2694,7 @@ type PlanSummary struct {
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
 
-	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`.
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
 	// Migration What the plan moves.
@@ -2578,7 +2707,8 @@ type PlanSummary struct {
 	Parameters PlanParameters `json:"parameters"`
 
 	// Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
-	Pending *Pending `json:"pending"`
+	Pending *Pending  `json:"pending"`
+	Pkg     *PkgSizes `json:"pkg,omitempty"`
 
 	// PlannerRevision Changes whenever the same input may lead to another plan.
 	PlannerRevision PlannerRevision `json:"planner_revision"`
@@ -2606,7 +2736,7 @@ type PlanSummary struct {
 	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
 
-	// Strategy The strategy that made the plan; under the schemes `ring` and `ranges` their method.
+	// Strategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 	Strategy PlanStrategy `json:"strategy"`
 
 	// SupersededBy The plan that took the place of one that is superseded; null of others, and where an abort made the routing table another one.
@@ -2697,7 +2827,7 @@ type Policy struct {
 // `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
 // does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
 //
-// Under the schemes `ring` and `ranges` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
+// Under the schemes `ring`, `ranges` and `pkg` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
 type PolicyChoice = any
 
 // PolicyChosen How the policy was chosen; null where somebody said it, and where there is too little to choose by.
@@ -2769,7 +2899,7 @@ type Problem struct {
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring` or `ranges`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
@@ -2787,7 +2917,7 @@ type Problem struct {
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
 	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
-	// | `no_routing_table` | 409 | the scheme is `ring` or `ranges`: there is no routing table that the plan could change |
+	// | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
@@ -2843,7 +2973,7 @@ type RangeMigration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -2938,6 +3068,9 @@ type Realised struct {
 
 	// Plans The number of committed plans that moved anything.
 	Plans int64 `json:"plans"`
+
+	// Returned Thrashing: what of `moved` is state of keys that went back to an instance which they had left by a plan of the five intervals before. Only keys that plans name count: under `ring` and `ranges`, and where statistics are compact, it is 0.
+	Returned float64 `json:"returned"`
 
 	// Theta How a θ was distributed over intervals; null where there are none.
 	Theta *ThetaSpread `json:"theta"`
@@ -3154,7 +3287,10 @@ type RingTokens struct {
 
 // Route defines model for Route.
 type Route struct {
-	// Instance Where the key goes.
+	// Candidates All candidates of the key, in the order of their numbers. Only under the scheme `pkg`.
+	Candidates *[]InstanceID `json:"candidates,omitempty"`
+
+	// Instance Where the key goes; its first candidate under the scheme `pkg`.
 	Instance int32  `json:"instance"`
 	Key      string `json:"key"`
 
@@ -3164,18 +3300,21 @@ type Route struct {
 	// Operator The name of an operator.
 	Operator OperatorName `json:"operator"`
 
-	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in.
+	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 	Source RouteSource `json:"source"`
 
 	// Version The version of the committed routing table.
 	Version int64 `json:"version"`
 }
 
-// RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in.
+// RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 type RouteSource string
 
 // RoutingTable defines model for RoutingTable.
 type RoutingTable struct {
+	// Choices The number of candidates of keys outside of the head; as many as there are instances, if these are fewer. Of scheme `pkg`.
+	Choices *Choices `json:"choices,omitempty"`
+
 	// ConfigVersion The configuration version that this table pins.
 	ConfigVersion int64               `json:"config_version"`
 	Entries       []RoutingTableEntry `json:"entries,omitempty"`
@@ -3188,6 +3327,7 @@ type RoutingTable struct {
 
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash      *Hash       `json:"hash,omitempty"`
+	Head      *[]HeadKey  `json:"head,omitempty"`
 	Instances *[]Instance `json:"instances,omitempty"`
 
 	// KeyEncoding Present when the keys of this answer are base64.
@@ -3203,10 +3343,11 @@ type RoutingTable struct {
 	Pending *PendingTable `json:"pending"`
 
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
-	// `ranges`: intervals of the key space, which plans hand over.
+	// `ranges`: intervals of the key space, which plans hand over; `pkg`: partial key grouping, where a key has several candidates, and plans give more to heavy keys.
 	//
-	// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
-	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+	// Under `ring`, `ranges` and `pkg` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+	// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances;
+	// under `pkg` there is no `hash`, which is said by the scheme, and there are no `tokens`.
 	Scheme Scheme `json:"scheme"`
 
 	// Set Entries that are new since, or name another instance.
@@ -3231,10 +3372,11 @@ type RoutingTableEntry struct {
 type Scale = float64
 
 // Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
-// `ranges`: intervals of the key space, which plans hand over.
+// `ranges`: intervals of the key space, which plans hand over; `pkg`: partial key grouping, where a key has several candidates, and plans give more to heavy keys.
 //
-// Under `ring` and `ranges` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
-// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances.
+// Under `ring`, `ranges` and `pkg` `strategy`, `table_owner` and all parameters are refused that `GET /v1/strategies` does not list for the scheme. Under `ring`, `hash` has `tokens_per_instance` only (and the function `ring`); these and the `tokens` of instances are what an instance begins with, at first and when it is
+// added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances;
+// under `pkg` there is no `hash`, which is said by the scheme, and there are no `tokens`.
 type Scheme string
 
 // Shortage What keeps the instance below its `least_load`. `few_keys`: no key elsewhere fits on it that its own instance can spare; `table_limit`: those that do would need entries beyond the limit of the

@@ -41,6 +41,7 @@ func (*analyzeSchemesCmd) Help() string {
     pkg          partial key grouping, with the fewest choices that keep within θ_max
     mixed        a routing table over the plain hash, by strategy mixed
     optimal      a routing table by strategy optimal
+    split        the same, where keys that no instance can carry are split over several
     ranges       intervals of the ordered keys
 
 "Moved" is the state of the keys that are elsewhere than --hash has them. Under pkg
@@ -48,8 +49,8 @@ nothing has to move: parts of a key are merged, at the cost of messages in each 
 
 The recommendation follows the first of these rules that applies: plain hashing, if it is
 balanced; the routing table that moves least, if one balances within its limit; other
-tokens or key ranges, whichever moves less; partial key grouping, unless keys must stay
---whole; else what comes closest.
+tokens or key ranges, whichever moves less; the routing table that splits keys, then
+partial key grouping, unless keys must stay --whole; else what comes closest.
 
 Examples:
 

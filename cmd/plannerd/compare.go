@@ -179,6 +179,9 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 	if c.Compact > 0 {
 		columns, rows = withForms(columns, rows, results)
 	}
+	if c.Split {
+		columns, rows = withMerges(columns, rows, results)
+	}
 	for i, d := range varying(all) {
 		columns = slices.Insert(columns, 2+i, naming(number(titleOf(&d))))
 		for j := range rows {
@@ -210,6 +213,23 @@ func withForms(columns []column, rows [][]string, results []strategyFigures) ([]
 			cells[len(cells)-1] = errorText(f.Error.After.Max)
 		}
 		rows[i] = slices.Insert(rows[i], 2, cells...)
+	}
+	return slices.Insert(columns, 2, titles...), rows
+}
+
+// withMerges puts the merges of split keys in each interval behind the names of the
+// strategies.
+func withMerges(columns []column, rows [][]string, results []strategyFigures) ([]column, [][]string) {
+	titles := []column{number("merges")}
+	if results[0].Intervals > 1 {
+		titles = []column{number("median merges"), number("max")}
+	}
+	for i, r := range results {
+		cells := []string{"-", "-"}
+		if r.Merges != nil {
+			cells = []string{si(r.Merges.Median), si(r.Merges.Max)}
+		}
+		rows[i] = slices.Insert(rows[i], 2, cells[:len(titles)]...)
 	}
 	return slices.Insert(columns, 2, titles...), rows
 }

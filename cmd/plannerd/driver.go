@@ -107,6 +107,7 @@ type driveFlags struct {
 	operatorFlags
 	strategyFlags
 	formFlags
+	splitFlags
 	EntryGrace int `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 }
 
@@ -117,7 +118,14 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	if err != nil {
 		return nil, err
 	}
+	if f.Split {
+		needKeys = append(needKeys, "--split")
+	}
 	op, err := f.operator(planner.Options{}, f.keys())
+	if err != nil {
+		return nil, err
+	}
+	splitting, err := f.splitting(form.degree > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +134,7 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	drivers := make([]*driver, len(trials))
 	for i, t := range trials {
 		op.Strategy, op.Options = t.Strategy, t.Planner()
+		op.Options.Splitting = splitting
 		drivers[i] = newDriver(op, form, append(f.needKeys(), needKeys...))
 	}
 	return drivers, nil

@@ -36,6 +36,7 @@ type figures struct {
 	Certificate      *certificateFigures `json:"certificate"`
 	Compaction       *compactionFigures  `json:"compaction"`
 	RoutingTable     tableSizes          `json:"routing_table"`
+	Merges           *int64              `json:"merges,omitzero"` // per interval, of the parts of split keys
 	WorkUnits        int64               `json:"work_units"`
 	PlanMS           float64             `json:"plan_ms"`
 }
@@ -68,6 +69,9 @@ func figuresOf(s step) figures {
 	f.Migration = p.Migration
 	f.Certificate = certificateOf(s)
 	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
+	if p.Options.Splitting != nil {
+		f.Merges = new(p.Merges())
+	}
 	f.WorkUnits = p.WorkUnits
 	return f
 }
@@ -162,6 +166,7 @@ type planDocument struct {
 		Set   []tableEntry `json:"set"`
 		Unset []string     `json:"unset"`
 	} `json:"routing_table"`
+	SplitKeys  []splitKey  `json:"split_keys,omitzero"`
 	Migrations []migration `json:"migrations"`
 }
 
@@ -207,6 +212,9 @@ func encoderFor(p *planner.Plan) keyEncoder {
 	for _, h := range p.HotKeys {
 		items = append(items, h.Item)
 	}
+	for _, x := range p.Splits {
+		items = append(items, x.Item)
+	}
 	binary := slices.ContainsFunc(items, func(item int32) bool { return !utf8.Valid(p.Snapshot.Keys.At(int(item))) })
 	for i := range p.Unset {
 		binary = binary || !utf8.Valid(p.UnsetKey(i))
@@ -251,8 +259,8 @@ func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 	keys = keys || encoderFor(p)
 	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
 	d := planDocument{
-		planHead:   headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
-		Migrations: migrationsOf(p, keys),
+		planHead:  headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
+		SplitKeys: splitKeysOf(p, keys), Migrations: migrationsOf(p, keys),
 	}
 	if keys {
 		d.KeyEncoding = "base64"
@@ -273,7 +281,7 @@ func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
 	for i, m := range p.Moves {
 		out[i] = migration{
 			keys.encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
-			s.Cost[m.Item], stateOf(s, m.Item), m.Reason.String(),
+			s.Cost[m.Item], s.StateOf(m), m.Reason.String(),
 		}
 	}
 	return out
@@ -293,11 +301,4 @@ func classDocumentOf(st step) classDocument {
 			r.State, float64(r.Count)})
 	}
 	return d
-}
-
-func stateOf(s *planner.Snapshot, item int32) float64 {
-	if s.State == nil {
-		return 1
-	}
-	return s.State[item]
 }

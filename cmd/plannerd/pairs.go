@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
@@ -22,6 +22,7 @@ import (
 type pair struct {
 	text     []byte
 	instance int32
+	weight   int32 // of a part of a split key; 0: it is whole
 	line     int
 }
 
@@ -31,7 +32,8 @@ type pairsFile struct {
 	text       string   // name of the first column
 	instance   []string // names that the second may have
 	keys       keyEncoder
-	least      int // bytes of a text
+	least      int  // bytes of a text
+	weights    bool // a third column, weight, may follow
 }
 
 // read reads CSV, compressed or not, under a header that names the columns.
@@ -50,9 +52,8 @@ func (f *pairsFile) read() (pairs []pair, err error) {
 	}
 	defer func() { _ = plain.Close() }()
 	in := csv.NewReader(plain)
-	in.FieldsPerRecord = 2
 	header, err := in.Read()
-	if err != nil || header[0] != f.text || !strings.Contains(","+strings.Join(f.instance, ",")+",", ","+header[1]+",") {
+	if err != nil || !f.isHeader(header) {
 		return nil, f.wrong(1, "it must be the header %s,%s", f.text, f.instance[0])
 	}
 	for {
@@ -72,6 +73,14 @@ func (f *pairsFile) read() (pairs []pair, err error) {
 	}
 }
 
+// isHeader reports whether a row names the columns.
+func (f *pairsFile) isHeader(row []string) bool {
+	if f.weights && len(row) == 3 && row[2] == "weight" {
+		row = row[:2]
+	}
+	return len(row) == 2 && row[0] == f.text && slices.Contains(f.instance, row[1])
+}
+
 // pair reads one row.
 func (f *pairsFile) pair(record []string, line int) (p pair, err error) {
 	p.line = line
@@ -86,6 +95,13 @@ func (f *pairsFile) pair(record []string, line int) (p pair, err error) {
 		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, keyText(p.text), record[1])
 	}
 	p.instance = int32(id)
+	if len(record) == 3 && record[2] != "" {
+		weight, err := strconv.ParseInt(record[2], 10, 32)
+		if err != nil || weight < 1 || weight >= planner.PartUnits {
+			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, keyText(p.text), record[2])
+		}
+		p.weight = int32(weight)
+	}
 	return p, nil
 }
 
@@ -94,26 +110,75 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("%s %s:%d: %w", f.flag, f.path, line, fmt.Errorf(format, args...))
 }
 
-// readRoutingTable reads a CSV file with the header key,instance.
+// readRoutingTable reads a CSV file with the header key,instance, and a column weight where
+// keys are split: each part of such a key has a row.
 func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, error) {
 	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
-		keys: keys, least: 1}
+		keys: keys, least: 1, weights: true}
 	pairs, err := file.read()
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]planner.Entry, len(pairs))
-	for i, p := range pairs {
-		entries[i] = planner.Entry{Key: p.text, Instance: p.instance}
-	}
+	entries, lines := entriesOf(pairs)
 	table, err := planner.NewRoutingTable(entries)
-	if twice := (*planner.InputError)(nil); errors.As(err, &twice) {
-		p := pairs[twice.Row]
-		first := slices.IndexFunc(pairs, func(q pair) bool { return bytes.Equal(q.text, p.text) })
-		return nil, file.wrong(p.line, "key %s: stands in line %d already; each key has one entry", keyText(p.text),
-			pairs[first].line)
+	if wrong := (*planner.InputError)(nil); errors.As(err, &wrong) {
+		e, line := entries[wrong.Row], lines[wrong.Row]
+		if wrong.Field == "Parts" {
+			return nil, file.wrong(line, "key %s: its parts %s", keyText(e.Key), wrong.Detail)
+		}
+		first := slices.IndexFunc(entries, func(x planner.Entry) bool { return bytes.Equal(x.Key, e.Key) })
+		return nil, file.wrong(line, "key %s: stands in line %d already; each key has one entry", keyText(e.Key),
+			lines[first])
 	}
 	return table, err
+}
+
+// entriesOf makes entries of rows, and tells in which line each begins. Rows with weights
+// are the parts of their keys.
+func entriesOf(pairs []pair) (entries []planner.Entry, lines []int) {
+	split := map[string]int{}
+	for _, p := range pairs {
+		if at, found := split[string(p.text)]; p.weight > 0 && found {
+			entries[at].Parts = append(entries[at].Parts, planner.Part{Instance: p.instance, Weight: p.weight})
+			continue
+		}
+		e := planner.Entry{Key: p.text, Instance: p.instance}
+		if p.weight > 0 {
+			split[string(p.text)] = len(entries)
+			e.Parts = []planner.Part{{Instance: p.instance, Weight: p.weight}}
+		}
+		entries, lines = append(entries, e), append(lines, p.line)
+	}
+	for _, e := range entries {
+		slices.SortFunc(e.Parts, func(a, b planner.Part) int { return cmp.Compare(a.Instance, b.Instance) })
+	}
+	return entries, lines
+}
+
+// writeRoutingTable writes what readRoutingTable reads.
+func writeRoutingTable(w io.Writer, t *planner.RoutingTable, keys keyEncoder) error {
+	columns := "key instance"
+	if t.Size() > int64(t.Len()) {
+		columns += " weight"
+	}
+	var rows []tableRow
+	for i := range t.Len() {
+		e := t.At(i)
+		key := keys.encode(e.Key)
+		if e.Parts == nil {
+			rows = append(rows, tableRow{tableEntry{key, e.Instance}, nil})
+		}
+		for _, x := range e.Parts {
+			rows = append(rows, tableRow{tableEntry{key, x.Instance}, new(x.Weight)})
+		}
+	}
+	return csvOf(rows, columns)(w)
+}
+
+// tableRow is a row of a routing table in CSV.
+type tableRow struct {
+	tableEntry
+	Weight *int32 `json:"weight"`
 }
 
 // readOwners reads a CSV file with the header low,instance.

@@ -188,11 +188,7 @@ func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) err
 	if err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
-	var entries []tableEntry
-	for i := range t.Len() {
-		entries = append(entries, tableEntry{keys.encode(t.At(i).Key), t.At(i).Instance})
-	}
-	if err := errors.Join(csvOf(entries, "key instance")(f), f.Close()); err != nil {
+	if err := errors.Join(writeRoutingTable(f, t, keys), f.Close()); err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
 	return nil

@@ -290,6 +290,70 @@ func TestSaveTable(t *testing.T) {
 	}
 }
 
+// A key that no instance can carry is split where that is allowed; the table that says so can
+// be read back, and then nothing is to do.
+func TestPlanSplits(t *testing.T) {
+	const stats = "key,cost,state\na,100,1000\nb,20,200\nc,20,200\nd,20,200\ne,20,200\nf,10,100\ng,10,100\n"
+	path := filepath.Join(t.TempDir(), "table.csv")
+	args := []string{"plan", "-", "--instances", "4", "--split"}
+	text := succeed(t, stats, append(args, "--save-table", path)...)
+	for _, says := range []string{"Split keys: 1 merge in each interval", "too costly for one instance", "Balanced."} {
+		if !strings.Contains(text, says) {
+			t.Errorf("the plan does not say %q:\n%s", says, text)
+		}
+	}
+	saved, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(saved), "key,instance,weight\na,0,") ||
+		strings.Count(string(saved), "\na,") != 2 {
+		t.Fatalf("the table %q, %v", saved, err)
+	}
+	var d planDocument
+	again := succeed(t, stats, append(args, "--routing-table", path, "--output", "json")...)
+	if err := json.Unmarshal([]byte(again), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Migration.Keys != 0 || *d.Merges != 1 || len(d.SplitKeys) != 1 || d.SplitKeys[0].Changed ||
+		d.SplitKeys[0].Parts[0].Weight+d.SplitKeys[0].Parts[1].Weight != planner.PartUnits {
+		t.Errorf("again: %+v %+v", d.Migration, d.SplitKeys)
+	}
+	line := succeed(t, stats, append(args, "--stream")...)
+	compared := succeed(t, stats, "compare", "-", "--instances", "4", "--split", "--strategies", "mixed")
+	if !strings.Contains(line, "Split keys: 1 merges in an interval (median), 1 at most") ||
+		!strings.Contains(compared, "strategy  merges") {
+		t.Errorf("as a stream:\n%s\ncompared:\n%s", line, compared)
+	}
+	whole := succeed(t, stats, "plan", "-", "--instances", "4", "--routing-table", path)
+	if !strings.Contains(whole, "gather") || !strings.Contains(whole, "too costly for any instance") {
+		t.Errorf("without --split:\n%s", whole)
+	}
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"belong to --split", []string{"--max-parts", "2"}},
+		{"belong to --split", []string{"--merge-cost", "2"}},
+		{"must be 0, or 2 or more", []string{"--split", "--max-parts", "1"}},
+		{"must be from 0", []string{"--split", "--merge-cost=-1"}},
+		{"not classes", []string{"--split", "--compact", "4"}},
+	} {
+		r := exec(t, strings.NewReader(stats), nil, append([]string{"plan", "-", "--instances", "4"}, c.args...)...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, c.says) {
+			t.Errorf("%v: exit %d, %q", c.args, r.code, r.stderr)
+		}
+	}
+	for file, says := range map[string]string{
+		"key,instance,weight\na,0,1\na,1,2\n":               "its parts must be two at least",
+		"key,instance,weight\na,0,65536\n":                  "not from 1 to 65535",
+		"key,instance,weight\na,0,30000\na,1,35536\na,2,\n": "stands in line",
+	} {
+		write(t, path, file)
+		r := exec(t, strings.NewReader(stats), nil, append(args, "--routing-table", path)...)
+		if r.code == exitOK || !strings.Contains(r.stderr, says) {
+			t.Errorf("%q: exit %d, %q", file, r.code, r.stderr)
+		}
+	}
+}
+
 func TestPlanCheck(t *testing.T) {
 	for _, c := range []struct {
 		code int

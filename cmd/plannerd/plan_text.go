@@ -29,7 +29,7 @@ func (r *planReport) writePlan(w *page) {
 		migrations = r.writeClassMoves
 	}
 	for _, part := range []func(*page, *planner.Plan){
-		r.writeHotKeys, writeInstances, migrations, r.writeTableChanges,
+		r.writeHotKeys, r.writeSplits, writeInstances, migrations, r.writeTableChanges,
 	} {
 		part(w, p)
 	}
@@ -87,6 +87,7 @@ func verdict(p *planner.Plan) string {
 
 var causeTexts = map[planner.Cause]string{
 	planner.CauseHotKey:         "A single key is too costly for any instance.",
+	planner.CausePartsLimit:     "A key would need more parts than it may have.",
 	planner.CauseTableLimit:     "No plan was found within the table limit.",
 	planner.CauseNothingMovable: "Some instance stays above its bound: nothing that fits elsewhere can be moved.",
 	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
@@ -204,14 +205,14 @@ func (r *planReport) writeMigrations(w *page, p *planner.Plan) {
 	s := p.Snapshot
 	moves := slices.Clone(p.Moves)
 	slices.SortStableFunc(moves, func(a, b planner.Move) int {
-		return cmp.Or(cmp.Compare(stateOf(s, b.Item), stateOf(s, a.Item)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
+		return cmp.Or(cmp.Compare(s.StateOf(b), s.StateOf(a)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
 	})
 	columns := []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}
 	r.writeList(w, columns, len(moves), func(i int) []string {
 		m := moves[i]
 		return []string{
 			keyText(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
-			si(s.Cost[m.Item]), si(stateOf(s, m.Item)), m.Reason.String(),
+			si(s.Cost[m.Item]), si(s.StateOf(m)), m.Reason.String(),
 		}
 	})
 }
@@ -258,7 +259,7 @@ func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
 		i -= len(p.Set)
 		u, key := p.Unset[i], keyText(p.UnsetKey(i))
 		if u.Item < 0 {
-			return []string{"-", key, id(s.Table.At(int(u.Entry)).Instance), "absent"}
+			return []string{"-", key, entryText(s.Table.At(int(u.Entry))), "absent"}
 		}
 		return []string{"-", key, entryBefore(s, u.Item), "hash"}
 	})
@@ -270,7 +271,7 @@ func entryBefore(s *planner.Snapshot, item int32) string {
 	case s.Table == nil && s.Current[item] != s.Hash[item]:
 		return id(s.Instances[s.Current[item]].ID)
 	case s.Entry != nil && s.Entry[item] >= 0:
-		return id(s.Table.At(int(s.Entry[item])).Instance)
+		return entryText(s.Table.At(int(s.Entry[item])))
 	}
 	return ""
 }

@@ -36,6 +36,9 @@ func (r *planReport) writeStream(w *page) {
 	writeTable(w, columns, rows)
 	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
+	if x := s.Merges; x != nil {
+		fmt.Fprintf(w, "Split keys: %s merges in an interval (median), %s at most\n", si(x.Median), si(x.Max))
+	}
 	if x := s.Realised; x != nil {
 		fmt.Fprintf(w, "Realised, from the second interval on: θ %s (median) and %s (p95), above θ_max in %s of the "+
 			"intervals; moved %s of all state, of which %s returned\n",

@@ -49,7 +49,9 @@ type streamSummary struct {
 	// Compaction is null when keys were planned as they are.
 	Compaction *compactionSummary `json:"compaction"`
 	Table      spread             `json:"table_size"`
-	PlanMS     drive.Spread       `json:"plan_ms"`
+	// Merges is absent where no key may be split.
+	Merges *drive.Spread `json:"merges,omitzero"`
+	PlanMS drive.Spread  `json:"plan_ms"`
 }
 
 // summary gathers the steps of a driver.
@@ -96,7 +98,7 @@ func summaryOf(s *summary) streamSummary {
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()), Realised: s.Realised(),
 		Keys: s.Keys(), State: s.State(), Fraction: spreadOf(s.Fraction()),
 		Proven: provenFigures{s.Certified, s.Infeasible, s.LowerBound(), s.Gap()}, Compaction: s.compaction(),
-		Table:  spreadOf(s.Table()),
+		Table: spreadOf(s.Table()), Merges: s.Merges(),
 		PlanMS: drive.Spread{Median: milliseconds(median), Max: milliseconds(most), Total: milliseconds(total)},
 	}
 }

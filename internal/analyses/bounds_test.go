@@ -2,43 +2,13 @@ package analyses
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
-	"sync"
 	"testing"
 	"time"
 
+	"plannerd/internal/livememory"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ring"
 )
-
-// peak is the most live memory while f runs, in bytes beyond what there was before, by
-// frequent collections. It is never too much.
-func peak(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	before, most := sample[0].Value.Uint64(), uint64(0)
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for {
-			metrics.Read(sample)
-			most = max(most, sample[0].Value.Uint64())
-			select {
-			case <-done:
-				return
-			case <-time.After(time.Millisecond):
-			}
-		}
-	})
-	f()
-	close(done)
-	watching.Wait()
-	return int64(most - min(most, before))
-}
 
 // bounded runs an analysis, which may be cut short, and holds what it took against what
 // it is said to take.
@@ -52,7 +22,7 @@ func bounded[Q, R any](
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2) // as far as it gets
 		defer cancel()
-		took := peak(func() { _, err = run(ctx, in, r, nil) })
+		took := livememory.Peak(func() { _, err = run(ctx, in, r, nil) })
 		if err != nil && ctx.Err() == nil {
 			t.Error(err)
 		}

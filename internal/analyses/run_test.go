@@ -578,8 +578,8 @@ func TestSequences(t *testing.T) {
 	}
 	want := map[string]figures{
 		"own/history":   {2804, 1221, 0.0132, schemes.Mixed},
-		"own/hot":       {20071, 60, 0.3861, schemes.PKG},
-		"nasa_day/keys": {30969, 2088, 0.0691, schemes.PKG},
+		"own/hot":       {20071, 60, 0.3861, schemes.Split},
+		"nasa_day/keys": {30969, 2088, 0.0691, schemes.Split},
 	}
 	for _, s := range sequences {
 		expected, ok := want[s.Name]

@@ -52,7 +52,7 @@ type AnalysisTop = int
 type AnswerKeyEncoding = KeyEncoding
 
 // ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-// strategy; `ranges`: intervals of the key space.
+// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
 type ComparedScheme = schemes.Scheme
 
 // Comparison defines model for Comparison.
@@ -1346,7 +1346,7 @@ type RingVerdict struct {
 // SchemeFigures What came of one scheme.
 type SchemeFigures struct {
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
 	Scheme ComparedScheme `json:"scheme"`
 
 	// Theta max L(d)/L̄_d − 1 over the instances d.
@@ -1376,7 +1376,7 @@ type SchemeFigures struct {
 	StateMoved    float64 `json:"state_moved"`
 	StateFraction float64 `json:"state_fraction"`
 
-	// AggregationMessages Sent on by the instances in a period, to be merged; 0 where keys are whole.
+	// AggregationMessages Sent on by the instances in a period, to be merged: by pkg one for each pair, by split one for each part of a split key; 0 where keys are whole.
 	AggregationMessages float64 `json:"aggregation_messages"`
 
 	// Method Of `ring`: the best of `halving`, `doubling` and `fitted`.
@@ -1392,7 +1392,7 @@ type SchemeFigures struct {
 // SchemeRecommendation Which scheme to use, and why.
 type SchemeRecommendation struct {
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
 	Scheme ComparedScheme `json:"scheme"`
 
 	// Rule By which it was chosen.

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
-	rtmetrics "runtime/metrics"
 	"testing"
-	"time"
 
+	"plannerd/internal/livememory"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 )
@@ -39,7 +37,7 @@ func BenchmarkMemory(b *testing.B) {
 			op.Options.TableLimit = limit
 			for b.Loop() {
 				h := NewHistory(DefaultWindow)
-				live := peak(func() {
+				live := livememory.Peak(func() {
 					for i, in := range intervals {
 						if err := h.Add(int64(i), in); err != nil {
 							b.Fatal(err)
@@ -48,7 +46,7 @@ func BenchmarkMemory(b *testing.B) {
 				})
 				b.ReportMetric(float64(live)/1e6, "history-MB")
 				b.ReportMetric(float64(h.Bytes())/1e6, "history-reserved-MB")
-				live = peak(func() {
+				live = livememory.Peak(func() {
 					if _, err := Search(context.Background(), h, op, candidates, nil); err != nil {
 						b.Fatal(err)
 					}
@@ -58,34 +56,4 @@ func BenchmarkMemory(b *testing.B) {
 			}
 		})
 	}
-}
-
-// peak is the most live memory while f runs, beyond what there was before, by frequent
-// collections.
-func peak(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	sample := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	rtmetrics.Read(sample)
-	before, most := sample[0].Value.Uint64(), uint64(0)
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for ticker := time.NewTicker(2 * time.Millisecond); ; {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				rtmetrics.Read(sample)
-				most = max(most, sample[0].Value.Uint64())
-			}
-		}
-	}()
-	f()
-	runtime.GC()
-	rtmetrics.Read(sample)
-	most = max(most, sample[0].Value.Uint64())
-	close(done)
-	<-stopped
-	return int64(most - min(most, before))
 }

@@ -290,7 +290,7 @@ func TestReturned(t *testing.T) {
 		plans int
 		to    int32
 		want  float64
-	}{{1, 0, 0.5}, {thrashWindow, 0, 0.5}, {thrashWindow + 1, 0, 0}, {1, 2, 0}} {
+	}{{1, 0, 0.5}, {ReturnWindow, 0, 0.5}, {ReturnWindow + 1, 0, 0}, {1, 2, 0}} {
 		var s Summary
 		step := func(moves ...planner.Move) {
 			s.Add(Step{Plan: &planner.Plan{

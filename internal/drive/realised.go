@@ -77,38 +77,53 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + float64((at-float64(i))*(sorted[next]-sorted[i]))
 }
 
-// Departures remember where keys moved from, and when. The zero value is empty.
+// Departures remember which instances keys moved away from, and when. The zero value is
+// empty.
 type Departures struct {
-	left  map[string]departure
+	left  map[departure]int // in which interval
 	plans int
 }
 
 type departure struct {
+	key      string
 	instance int32
-	plan     int
 }
 
-// thrashWindow is within how many intervals a key that returns has moved for nothing.
-const thrashWindow = 5
+// ReturnWindow is within how many intervals a key that returns has moved for nothing.
+const ReturnWindow = 5
+
+// Next begins another interval.
+func (d *Departures) Next() { d.plans++ }
+
+// Leave notes that a key moves away from an instance.
+func (d *Departures) Leave(key []byte, instance int32) {
+	if d.left == nil {
+		d.left = map[departure]int{}
+	}
+	d.left[departure{string(key), instance}] = d.plans
+}
+
+// Returns reports whether a key left an instance lately.
+func (d *Departures) Returns(key []byte, instance int32) bool {
+	at, ok := d.left[departure{string(key), instance}]
+	return ok && d.plans-at <= ReturnWindow
+}
 
 // Add takes in the plan of the next interval, and returns the state that it moves, and what
-// of it goes back to an instance that it left lately.
+// of it goes back to an instance that it left lately. Classes of keys have no names.
 func (d *Departures) Add(p *planner.Plan, state func(m planner.Move) float64) (moved, returned float64) {
-	if d.left == nil {
-		d.left = map[string]departure{}
-	}
-	d.plans++
+	d.Next()
 	for _, m := range p.Moves {
 		s := state(m)
 		moved += s
 		if p.Snapshot.Count != nil {
-			continue // classes of keys have no names
+			continue
 		}
-		key := string(p.Snapshot.Keys.At(int(m.Item)))
-		if l, ok := d.left[key]; ok && l.instance == m.To && d.plans-l.plan <= thrashWindow {
+		key := p.Snapshot.Keys.At(int(m.Item))
+		if d.Returns(key, m.To) {
 			returned += s
 		}
-		d.left[key] = departure{m.From, d.plans}
+		d.Leave(key, m.From)
 	}
 	return moved, returned
 }

@@ -42,6 +42,7 @@ type Summary struct {
 	violations            int
 
 	thetaBefore, thetaAfter, keys, state, fraction, objective, table, seconds []float64
+	merges                                                                    []float64 // where keys may be split
 	bounds                                                                    []float64 // where they are feasible
 	thetaMax                                                                  float64
 	effects                                                                   []Effect
@@ -70,6 +71,9 @@ func (s *Summary) Add(step Step) {
 	s.fraction = append(s.fraction, p.Migration.Fraction)
 	s.objective = append(s.objective, p.Migration.Objective)
 	s.table = append(s.table, float64(p.TableAfter))
+	if p.Options.Splitting != nil {
+		s.merges = append(s.merges, float64(p.Merges()))
+	}
 	s.thetaMax = p.Options.ThetaMax
 	effect := Effect{Theta: p.Theta.Before, Table: p.TableAfter, Moved: p.Migration.Fraction}
 	if moved, returned := s.left.Add(p, p.Snapshot.StateOf); moved > 0 {
@@ -142,6 +146,16 @@ func (s *Summary) Fraction() Spread { return SpreadOf(s.fraction) }
 
 // Table is the spread of the size of the routing table after each plan.
 func (s *Summary) Table() Spread { return SpreadOf(s.table) }
+
+// Merges is the spread of the number of parts of split keys beyond the first of each. Nil:
+// no key may be split.
+func (s *Summary) Merges() *Spread {
+	if s.merges == nil {
+		return nil
+	}
+	spread := SpreadOf(s.merges)
+	return &spread
+}
 
 // LowerBound is the spread of the proven lower bounds, where some plan may meet
 // every constraint.

@@ -25,6 +25,7 @@ type Metrics struct {
 	causes        *prometheus.CounterVec
 	gap           *prometheus.HistogramVec
 	migratedState *prometheus.CounterVec
+	returnedState *prometheus.CounterVec
 	migratedKeys  *prometheus.CounterVec
 	transitions   *prometheus.CounterVec
 	expired       prometheus.Counter
@@ -74,6 +75,8 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			[]float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "strategy"),
 		migratedState: counter("plannerd_committed_state_total",
 			"State that committed plans migrated, in the operator's unit.", "operator"),
+		returnedState: counter("plannerd_committed_returned_state_total",
+			"Of that, state that went back to an instance that it had left within the last five intervals.", "operator"),
 		migratedKeys: counter("plannerd_committed_keys_total", "Keys that committed plans migrated.", "operator"),
 		transitions: counter("plannerd_plan_transitions_total",
 			"Steps of plans that requests to this process made; from is empty for their creation.", "operator", "from", "to"),
@@ -292,6 +295,7 @@ func (m *Metrics) Created(p planning.Plan, plan *planner.Plan, planned *float64)
 func (m *Metrics) Committed(p planning.Plan) {
 	operator := m.operators.label(p.Operator)
 	m.migratedState.WithLabelValues(operator).Add(p.MigrationState)
+	m.returnedState.WithLabelValues(operator).Add(p.ReturnedState)
 	m.migratedKeys.WithLabelValues(operator).Add(float64(p.MigrationKeys))
 }
 
@@ -328,7 +332,8 @@ func (m *Metrics) Expired(n int) { m.expired.Add(float64(n)) }
 func (m *Metrics) Deleted(operator string) {
 	of := prometheus.Labels{"operator": operator}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.migratedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.newest, m.tableSize, m.tableLimit,
+		m.migratedState, m.returnedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.newest, m.tableSize,
+		m.tableLimit,
 	} {
 		v.DeletePartialMatch(of)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plannerd/planner"
+	"plannerd/planner/grouping"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 )
@@ -44,6 +45,7 @@ const (
 	SchemeTable  = "table"
 	SchemeRing   = "ring"
 	SchemeRanges = "ranges"
+	SchemePkg    = "pkg"
 )
 
 // Greatest values that JSON carries exactly, and that the planner can add up.
@@ -89,7 +91,7 @@ type Word struct {
 	Help  string // what it means
 }
 
-var everyScheme = []string{SchemeTable, SchemeRing, SchemeRanges}
+var everyScheme = []string{SchemeTable, SchemeRing, SchemeRanges, SchemePkg}
 
 // Schemes lists the schemes.
 func Schemes() []string { return slices.Clone(everyScheme) }
@@ -238,6 +240,18 @@ var list = []Parameter{
 		Name: "ranges/max_intervals", Label: "Ranges of an instance", Type: Integer, Minimum: 1, Maximum: 65536,
 		Default: int64(ranges.DefaultMaxIntervals), Help: "The most ranges that an instance may own.",
 		Schemes: []string{SchemeRanges},
+	}, {
+		Name: "pkg/method", Label: "Method", Type: Choice, Default: string(grouping.DChoices),
+		Choices: []Word{
+			{string(grouping.PKG), "Partial key grouping", "All keys have as many candidates."},
+			{string(grouping.DChoices), "D-Choices", "Heavy keys get as many more candidates as it takes."},
+			{string(grouping.WChoices), "W-Choices", "Heavy keys that need more candidates may go anywhere."},
+		},
+		Help: "Which keys get more candidates than others.", Schemes: []string{SchemePkg},
+	}, {
+		Name: "pkg/choices", Label: "Choices", Type: Integer, Minimum: 1, Maximum: grouping.MaxChoices,
+		Default: int64(grouping.DefaultChoices), Help: "The number of candidates of a key that is not heavy.",
+		Schemes: []string{SchemePkg},
 	},
 }
 

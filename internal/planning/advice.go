@@ -83,7 +83,7 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 	if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err != nil {
 		return nil, err
 	}
-	recent, err := s.Recent(ctx, []Operator{op})
+	recent, err := s.Recent(ctx, []Operator{op}, RecentPlans)
 	if err != nil {
 		return nil, err
 	}

@@ -85,6 +85,11 @@ func (o *PlanResult) affected() iter.Seq[int32] {
 					return
 				}
 			}
+			for _, id := range o.touched {
+				if !yield(id) {
+					return
+				}
+			}
 			return
 		}
 		for _, m := range o.Moves {

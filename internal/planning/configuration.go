@@ -29,6 +29,7 @@ const (
 	SchemeTable  SchemeName = "table"  // a hash function, and a routing table of exceptions
 	SchemeRing   SchemeName = "ring"   // tokens on a consistent-hash ring
 	SchemeRanges SchemeName = "ranges" // owners of ranges of the key space
+	SchemePkg    SchemeName = "pkg"    // several candidates for each key
 )
 
 // check finds that this program does not know the scheme, which a newer one may have

@@ -12,7 +12,7 @@ type Certificate struct {
 	Gap        *float64 `json:"gap"`
 	Infeasible bool     `json:"infeasible"`
 	LowerBound *float64 `json:"lower_bound"`
-	Scope      string   `json:"scope"` // what may be placed otherwise: "keys", "classes" or "ranges"
+	Scope      string   `json:"scope"` // what may be placed otherwise: "keys", "classes", "ranges" or "candidates"
 	Unmet      []Unmet  `json:"unmet"`
 }
 
@@ -60,9 +60,12 @@ type Load struct {
 	LoadAfter  float64     `json:"load_after"`
 	LoadBefore float64     `json:"load_before"`
 	LoadError  *Comparison `json:"load_error,omitzero"`
-	StateIn    float64     `json:"state_in"`
-	StateOut   float64     `json:"state_out"`
-	Unfilled   *Shortage   `json:"unfilled,omitzero"`
+	// MergesBefore and MergesAfter are nil where each key has one instance.
+	MergesBefore *int64    `json:"merges_before,omitzero"`
+	MergesAfter  *int64    `json:"merges_after,omitzero"`
+	StateIn      float64   `json:"state_in"`
+	StateOut     float64   `json:"state_out"`
+	Unfilled     *Shortage `json:"unfilled,omitzero"`
 }
 
 // Shortage is why an instance stays below its least load.

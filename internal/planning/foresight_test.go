@@ -29,7 +29,7 @@ func wave(interval int64) *planning.Statistics {
 	for i := range 60 {
 		st.Keys.Append(fmt.Append(nil, "key ", i))
 		mean := 20 * (1 + math.Sin(float64(i)+float64(interval)/6))
-		st.Cost, st.State = append(st.Cost, mean*(0.5+r.Float64())), append(st.State, float64(1+i%3))
+		st.Cost, st.State = append(st.Cost, mean*(0.1+1.8*r.Float64())), append(st.State, float64(1+i%3))
 	}
 	return &planning.Statistics{Statistics: st, Interval: interval}
 }
@@ -103,14 +103,16 @@ func TestPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		acted := 0
+		acted, returned := 0, 0.0
 		for i := range int64(intervals) {
 			made, want := e.carriedOut("clicks", wave(i)), tracks[0].Steps[i]
 			told := e.told(made)
 			if made.MigrationKeys > 0 {
 				acted++
 			}
+			returned += want.Returned
 			if math.Abs(told.RealisedTheta-want.Theta) > 1e-9 || math.Abs(made.MigrationFraction-want.Moved) > 1e-9 ||
+				math.Abs(made.MigrationFraction*made.ReturnedState-want.Returned*made.MigrationState) > 1e-9 ||
 				made.TableAfter != want.Table || !reflect.DeepEqual(told.With, want.Expected) {
 				t.Fatalf("%s, interval %d: θ %v, moved %v, %d entries, expects %+v; in a backtest %+v", name, i,
 					told.RealisedTheta, made.MigrationFraction, made.TableAfter, told.With, want)
@@ -123,6 +125,9 @@ func TestPolicies(t *testing.T) {
 				t.Errorf("%s, interval %d: %+v", name, i, told)
 			}
 			e.sameReplay(made)
+		}
+		if name == "last" && returned == 0 {
+			t.Error("nothing ever goes back")
 		}
 		if acted < 2 || p.Trigger != (policy.Trigger{}) && acted == intervals {
 			t.Errorf("%s: %d of %d plans moved anything", name, acted, intervals)

@@ -20,8 +20,10 @@ import (
 type layout interface {
 	// placed returns what places keys by it; ready to place many.
 	placed() planner.HashFunction
-	// size is the number of tokens, or of ranges.
+	// size is the number of tokens, of ranges, or of keys of the head.
 	size() int64
+	// nobody reports whether no key has an instance.
+	nobody() bool
 	// entries is what the store keeps, in ascending order.
 	entries() []store.Entry
 	// ids are the instances that have a part in it.
@@ -94,6 +96,8 @@ func readTokens(entries []store.Entry) (tokens, error) {
 }
 
 func (t tokens) placed() planner.HashFunction { return ring.New(t) }
+
+func (t tokens) nobody() bool { return false }
 
 func (t tokens) size() (n int64) {
 	for _, x := range t {
@@ -181,7 +185,8 @@ func (o owners) Instance(key []byte, _ uint64) (int32, error) {
 	return id, nil
 }
 
-func (o owners) size() int64 { return int64(len(o)) }
+func (o owners) size() int64  { return int64(len(o)) }
+func (o owners) nobody() bool { return len(o) == 0 }
 
 func (o owners) entries() []store.Entry {
 	out := make([]store.Entry, len(o))

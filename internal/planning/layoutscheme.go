@@ -12,7 +12,7 @@ import (
 	"plannerd/store"
 )
 
-// layoutScheme is what the schemes ring and ranges have in common: a layout says where
+// layoutScheme is what the schemes without a routing table have in common: a layout says where
 // every key belongs, and a plan changes it.
 type layoutScheme struct{ layoutKind }
 
@@ -30,12 +30,22 @@ type layoutKind interface {
 	countsEntries() bool
 	// layout reads a version of the table; c is the configuration that it pins.
 	layout(c Configuration, entries []store.Entry) (layout, error)
-	// diff reads what a stored plan changes.
-	diff(blob []byte) (layoutDiff, error)
+	// diff reads what a stored plan changes, head among the entries.
+	diff(blob []byte, head func() ([]store.Change, error)) (layoutDiff, error)
+	// sameRoutes reports whether two configurations of the same instances route alike.
+	sameRoutes(then, now Configuration) bool
+	// snapshot says where keys are by one layout, and where they go by another under a
+	// configuration.
+	snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error)
+	// firsts is of how many keys each instance is the first candidate; nil: each key has one
+	// instance.
+	firsts(st *Statistics, all []planner.Instance, at layout) []int64
+	// judge works out what comes of going from one layout to another.
+	judge(b *base, st *Statistics, config *placement, before, after layout, thetaMax float64) (*planner.Plan, error)
 	// replan makes a new layout.
 	replan(b *base, st *Statistics, stop func() bool) (*replanned, error)
 	// routeBy says where a layout puts a key.
-	routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (id int32, source string, err error)
+	routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (Route, error)
 }
 
 // replanned is a new layout, and how it comes about.
@@ -44,20 +54,26 @@ type replanned struct {
 	diff  layoutDiff
 	cause planner.Cause // why it leaves some instance above its bound, if it does
 	work  int64
+	// Where the entries do not tell all that changes: see [PlanResult].
+	rerouted bool
+	touched  []int32
+	// moved makes the diff of what was judged; nil: it is there.
+	moved func(judged *planner.Plan) (layoutDiff, error)
 	// certificate proves how little could have moved at best; nil: nothing is proven.
 	certificate func(judged *planner.Plan) *Certificate
 }
 
-// layoutParameters are the parameters of scheme ring or ranges, and only those.
+// layoutParameters are the parameters of a scheme without a routing table, and only those.
 type layoutParameters struct {
 	ThetaMax float64              `json:"theta_max"`
 	Deadline *parameters.Duration `json:"deadline"`
 	Ring     *RingParameters      `json:"ring,omitzero"`
 	Ranges   *RangesParameters    `json:"ranges,omitzero"`
+	Pkg      *PkgParameters       `json:"pkg,omitzero"`
 }
 
-// layoutConfiguration is a configuration of scheme ring or ranges as JSON, in the order
-// of the contract.
+// layoutConfiguration is a configuration of such a scheme as JSON, in the order of the
+// contract.
 type layoutConfiguration struct {
 	Scheme    SchemeName `json:"scheme"`
 	Instances []Instance `json:"instances"`
@@ -71,7 +87,7 @@ type layoutConfiguration struct {
 }
 
 func layoutParametersOf(p Parameters) layoutParameters {
-	return layoutParameters{ThetaMax: p.ThetaMax, Deadline: p.Deadline, Ring: p.Ring, Ranges: p.Ranges}
+	return layoutParameters{ThetaMax: p.ThetaMax, Deadline: p.Deadline, Ring: p.Ring, Ranges: p.Ranges, Pkg: p.Pkg}
 }
 
 // withLayoutParameters leaves of the parameters what the schemes without a routing
@@ -80,7 +96,7 @@ func withLayoutParameters(c Configuration) Configuration {
 	c.Strategy = ""
 	c.Parameters = Parameters{
 		Values: parameters.Values{Options: planner.Options{ThetaMax: c.ThetaMax}, Deadline: c.Deadline}, Ring: c.Ring,
-		Ranges: c.Ranges,
+		Ranges: c.Ranges, Pkg: c.Pkg,
 	}
 	return c
 }
@@ -109,14 +125,14 @@ func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
 		b.changed = b.changed || joins(b, has, d.ID)
 		delete(has, d.ID)
 	}
-	b.changed = b.changed || len(has) > 0
+	b.changed = b.changed || len(has) > 0 || !s.sameRoutes(b.pinned.Configuration, b.newest.Configuration)
 	return nil
 }
 
 // joins reports whether an instance is new beside those that have a part in the
 // layout.
 func joins(b *base, has map[int32]bool, id int32) bool {
-	return b.layout.size() > 0 && !has[id] && !b.pinned.Has(id)
+	return !b.layout.nobody() && !has[id] && !b.pinned.Has(id)
 }
 
 func (s layoutScheme) admit(_ *base, st *Statistics) error {
@@ -135,7 +151,7 @@ func (s layoutScheme) admitPartial() error {
 }
 
 func (layoutScheme) place(b *base) statsio.Place {
-	h, empty := b.layout.placed(), b.layout.size() == 0
+	h, empty := b.layout.placed(), b.layout.nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
 		if empty {
 			return planner.NoInstance
@@ -146,8 +162,8 @@ func (layoutScheme) place(b *base) statsio.Place {
 
 // plan plans the tokens or the ranges of an operator.
 func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
-	if !b.changed && b.layout.size() > 0 {
-		stay, err := layoutSnapshot(b, st, b.newest, b.layout, b.layout)
+	if !b.changed && !b.layout.nobody() {
+		stay, err := s.snapshot(b, st, b.newest, b.layout, b.layout)
 		if err != nil {
 			return nil, err
 		}
@@ -162,9 +178,9 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 		case err != nil:
 			return nil, err
 		case why == policy.Cooldown:
-			return s.unmoved(b, stay, causeCooldown)
+			return s.unmoved(b, st, stay, causeCooldown)
 		case why != policy.Planned:
-			return s.unmoved(b, stay, planner.CauseBalanced)
+			return s.unmoved(b, st, stay, planner.CauseBalanced)
 		}
 	}
 	w := e.watch(ctx, b.newest.Parameters)
@@ -181,11 +197,11 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		stay, err := anySnapshot(b, st)
+		stay, err := s.anySnapshot(b, st)
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.unmoved(b, stay, causeUnfinished)
+		out, err := s.unmoved(b, st, stay, causeUnfinished)
 		if err == nil {
 			out.EndReason = planner.EndStopped
 		}
@@ -200,11 +216,11 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 func (s layoutScheme) noAction(
 	_ context.Context, _ *engine, b *base, st *Statistics, cause planner.Cause,
 ) (*PlanResult, error) {
-	stay, err := anySnapshot(b, st)
+	stay, err := s.anySnapshot(b, st)
 	if err != nil {
 		return nil, err
 	}
-	return s.unmoved(b, stay, cause)
+	return s.unmoved(b, st, stay, cause)
 }
 
 func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, _ *PlanResult,
@@ -221,24 +237,44 @@ func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Stat
 	if err != nil {
 		return nil, err
 	}
-	before, created := b.layout, b.layout.size() == 0
+	before, created := b.layout, b.layout.nobody()
 	if created { // nobody owns anything
 		before = after
 	}
-	snapshot, err := layoutSnapshot(b, st, config, before, after)
+	release, err := e.slots.Take(ctx, p.Time(e.longest))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out, err := s.judge(b, st, config, before, after, p.ThetaMax)
 	if err != nil {
 		return nil, unevaluated(err)
 	}
-	out, err := e.compute(ctx, planner.Rehash, snapshot, p)
-	if err == nil && created {
+	if created {
 		fromNobody(out)
 	}
-	return out, err
+	return out, nil
 }
 
-// layoutSnapshot says where keys are by one layout, and where they go by another under
-// a configuration.
-func layoutSnapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
+// wholeKeys is how layouts are judged that have each key on one instance: they stand for
+// the hash.
+type wholeKeys struct{}
+
+func (wholeKeys) sameRoutes(Configuration, Configuration) bool { return true }
+
+func (wholeKeys) firsts(*Statistics, []planner.Instance, layout) []int64 { return nil }
+
+func (wholeKeys) judge(
+	b *base, st *Statistics, config *placement, before, after layout, thetaMax float64,
+) (*planner.Plan, error) {
+	snapshot, err := wholeKeys{}.snapshot(b, st, config, before, after)
+	if err != nil {
+		return nil, err
+	}
+	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax})
+}
+
+func (wholeKeys) snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
 	empty, err := planner.NewRoutingTable(nil)
 	if err != nil {
 		return nil, err
@@ -264,7 +300,7 @@ func layoutSnapshot(b *base, st *Statistics, config *placement, before, after la
 		if !known {
 			return nil, planner.InvalidRow(i, "instance", "is not a known instance")
 		}
-		if at != s.Current[i] && b.layout.size() > 0 {
+		if at != s.Current[i] && !b.layout.nobody() {
 			s.Drifted++
 		}
 	}
@@ -273,29 +309,35 @@ func layoutSnapshot(b *base, st *Statistics, config *placement, before, after la
 
 // anySnapshot is the snapshot of statistics of which nothing is to be planned: where
 // keys would go makes no difference, but that it is there.
-func anySnapshot(b *base, st *Statistics) (*planner.Snapshot, error) {
+func (s layoutScheme) anySnapshot(b *base, st *Statistics) (*planner.Snapshot, error) {
 	anywhere := allOf(b.newest.Instances[0].ID)
-	if b.layout.size() == 0 {
-		return layoutSnapshot(b, st, b.newest, anywhere, anywhere)
+	if b.layout.nobody() {
+		return s.snapshot(b, st, b.newest, anywhere, anywhere)
 	}
-	return layoutSnapshot(b, st, b.newest, b.layout, anywhere)
+	return s.snapshot(b, st, b.newest, b.layout, anywhere)
 }
 
 // unmoved is the plan that leaves everything where it is.
-func (s layoutScheme) unmoved(b *base, snapshot *planner.Snapshot, cause planner.Cause) (*PlanResult, error) {
+func (s layoutScheme) unmoved(
+	b *base, st *Statistics, snapshot *planner.Snapshot, cause planner.Cause,
+) (*PlanResult, error) {
 	p, err := planner.Inspect(snapshot, planner.Options{ThetaMax: b.newest.ThetaMax, Certificate: planner.CertificateOff})
 	if err != nil {
 		return nil, err
 	}
 	p.Causes = []planner.Cause{cause}
-	if b.layout.size() == 0 {
+	if b.layout.nobody() {
 		toNobody(p)
 	}
-	return s.named(b, &PlanResult{Plan: p, diff: b.layout.unchanged()}, b.layout), nil
+	return s.named(b, st, &PlanResult{Plan: p, diff: b.layout.unchanged()}, b.layout), nil
 }
 
 // named fills in what the plan says about its strategy and sizes.
-func (s layoutScheme) named(b *base, o *PlanResult, after layout) *PlanResult {
+func (s layoutScheme) named(b *base, st *Statistics, o *PlanResult, after layout) *PlanResult {
+	all := o.Snapshot.Instances
+	if first := s.firsts(st, all, b.layout); first != nil {
+		o.firsts = &firstsOf{first, s.firsts(st, all, after)}
+	}
 	o.Strategy, o.Set, o.Unset = s.strategy(b.newest.Configuration), nil, nil
 	o.TableBefore, o.TableAfter, o.TableWithinLimit = b.layout.size(), after.size(), true
 	return o
@@ -303,15 +345,11 @@ func (s layoutScheme) named(b *base, o *PlanResult, after layout) *PlanResult {
 
 // result works out the figures of a new layout.
 func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanResult, error) {
-	before, created := b.layout, b.layout.size() == 0
+	before, created := b.layout, b.layout.nobody()
 	if created { // nobody owned anything
 		before = next.after
 	}
-	snapshot, err := layoutSnapshot(b, st, b.newest, before, next.after)
-	if err != nil {
-		return nil, err
-	}
-	p, err := planner.Rehash(snapshot, planner.Options{ThetaMax: b.newest.ThetaMax})
+	p, err := s.judge(b, st, b.newest, before, next.after, b.newest.ThetaMax)
 	if err != nil {
 		return nil, err
 	}
@@ -319,15 +357,20 @@ func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanRes
 		fromNobody(p)
 	}
 	p.WorkUnits = next.work
-	out := &PlanResult{Plan: p, diff: next.diff}
+	out := &PlanResult{Plan: p, diff: next.diff, rerouted: next.rerouted, touched: next.touched}
+	if next.moved != nil {
+		if out.diff, err = next.moved(p); err != nil {
+			return nil, err
+		}
+	}
 	if len(changesTo(next.after, b.layout.entries())) > 0 {
 		out.changed = changesTo(next.after, b.stored)
 	}
-	p.Causes = causesOf(p, out.changed == nil, next.cause)
+	p.Causes = causesOf(p, out.changed == nil && !out.rerouted, next.cause)
 	if next.certificate != nil {
 		out.certificate = next.certificate(p)
 	}
-	return s.named(b, out, next.after), nil
+	return s.named(b, st, out, next.after), nil
 }
 
 // causesOf says why nothing changes, or why some instance is still above its bound:
@@ -387,7 +430,7 @@ func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (la
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.diff(blob)
+	d, err := s.diff(blob, func() ([]store.Change, error) { return r.changes(ctx, p) })
 	if err != nil {
 		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
 	}
@@ -428,6 +471,7 @@ func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, k
 	if err != nil {
 		return Route{}, err
 	}
-	id, source, err := s.routeBy(ctx, r, config, held, key)
-	return Route{id, source, table.Version}, err
+	out, err := s.routeBy(ctx, r, config, held, key)
+	out.Version = table.Version
+	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -23,7 +24,7 @@ type Part struct {
 // Lists are the long parts of a plan. A nil part is not known, or was not asked for.
 type Lists struct {
 	// Change is what the plan does to the routing table, or to what there is in its
-	// place: entries "set" and keys "unset", "tokens_added" and "tokens_removed", or
+	// place: entries "set" and keys "unset", of a table or of a head, "tokens_added" and "tokens_removed", or
 	// all "owners" afterwards.
 	Change     []Part
 	Migrations statsio.List
@@ -46,7 +47,7 @@ func listOf[R statsio.Record](records []R) statsio.List {
 func entriesOf(entries []store.Entry) statsio.List {
 	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
 		for _, e := range entries {
-			if !yield(statsio.Entry(e)) {
+			if !yield(statsio.Entry{Key: e.Key, Instance: e.Instance}) {
 				return
 			}
 		}
@@ -101,8 +102,8 @@ func decodeClassMoves(id string, blob []byte) ([]compact.Record, error) {
 	return records, nil
 }
 
-// layoutDiff is what a plan of scheme ring or ranges changes, in place of entries of
-// a routing table.
+// layoutDiff is what a plan of a scheme without a routing table changes, in place of
+// entries of one.
 type layoutDiff interface {
 	migrations
 	Encode() []byte
@@ -118,6 +119,12 @@ type (
 	classMigrations []compact.Record
 	ringDiff        struct{ statsio.RingPlan }
 	rangesDiff      struct{ statsio.RangesPlan }
+	// pkgDiff has the blob of its migrations, and what changes in the head.
+	pkgDiff struct {
+		keyMigrations
+		blob []byte
+		head []store.Change
+	}
 )
 
 func (m keyMigrations) list() statsio.List { return statsio.Records[statsio.Migration](m.All()) }
@@ -134,6 +141,31 @@ func (d ringDiff) parts() []Part {
 }
 
 func (d rangesDiff) parts() []Part { return []Part{{"owners", listOf(d.Owners)}} }
+
+func (d pkgDiff) Encode() []byte { return d.blob }
+
+func (d pkgDiff) parts() []Part {
+	parts := changeParts(d.head)
+	parts[0].List = headList(func(yield func(store.Entry) bool) {
+		for _, c := range d.head {
+			if c.New != store.NoInstance && !yield(store.Entry{Key: c.Key, Instance: c.New}) {
+				return
+			}
+		}
+	})
+	return parts
+}
+
+// headList lists keys of a head, whose entries have a number of candidates.
+func headList(entries iter.Seq[store.Entry]) statsio.List {
+	return statsio.Records[statsio.HeadKey](func(yield func(statsio.HeadKey) bool) {
+		for e := range entries {
+			if !yield(statsio.HeadKey{Key: e.Key, Choices: e.Instance}) {
+				return
+			}
+		}
+	})
+}
 
 // tokenList lists the tokens of each change that span names.
 func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) statsio.List {

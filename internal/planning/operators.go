@@ -166,8 +166,9 @@ func (s *Service) Operators(
 	}
 }
 
-// recentPlans is how many of an operator's newest plans tell how its θ went.
-const recentPlans = 40
+// RecentPlans is how many of an operator's newest plans tell how it went, unless somebody
+// says.
+const RecentPlans = 40
 
 // Recent is how an operator went lately.
 type Recent struct {
@@ -175,13 +176,14 @@ type Recent struct {
 	Realised Realised // over the intervals of these plans
 }
 
-// Recent tells how operators went lately, in their order.
-func (s *Service) Recent(ctx context.Context, operators []Operator) ([]Recent, error) {
+// Recent tells how operators went lately, in their order, by so many of the newest plans of
+// each.
+func (s *Service) Recent(ctx context.Context, operators []Operator, most int) ([]Recent, error) {
 	stored := make([]store.Operator, len(operators))
 	for i, op := range operators {
 		stored[i] = op.Operator
 	}
-	recent, err := s.store.RecentPlans(ctx, stored, recentPlans)
+	recent, err := s.store.RecentPlans(ctx, stored, most)
 	out := make([]Recent, len(recent))
 	for i, r := range recent {
 		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}

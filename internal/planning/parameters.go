@@ -5,6 +5,7 @@ import (
 
 	"plannerd/internal/parameters"
 	"plannerd/planner"
+	"plannerd/planner/grouping"
 	"plannerd/planner/partitioner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -15,6 +16,7 @@ type Parameters struct {
 	parameters.Values
 	Ring   *RingParameters   `json:"ring,omitzero"`   // of scheme ring only
 	Ranges *RangesParameters `json:"ranges,omitzero"` // of scheme ranges only
+	Pkg    *PkgParameters    `json:"pkg,omitzero"`    // of scheme pkg only
 }
 
 // RingParameters are those of scheme ring, with defaults filled in.
@@ -48,6 +50,12 @@ func (p *RangesParameters) options(thetaMax float64, instances int) ranges.Optio
 		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount),
 		MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
 	}
+}
+
+// PkgParameters are those of scheme pkg, with defaults filled in.
+type PkgParameters struct {
+	Method  grouping.Scheme `json:"method"`
+	Choices int             `json:"choices"`
 }
 
 func isInputError(err error) bool {

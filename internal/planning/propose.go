@@ -94,6 +94,9 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 		d.source = in.identity(d.hash, b.op.ConfigVersion, b.op.TableVersion)
 		d.fingerprint = d.source
 	}
+	if out.returned, err = s.returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
+		return nil, err
+	}
 	out.Took = s.now().Sub(begin)
 	d.PlanResult, d.parameters = out, d.Over(b.newest.planned())
 	return s.keep(ctx, b, d)

@@ -20,7 +20,7 @@ import (
 const maxRangesInstances = ranges.MaxFollowers / 2
 
 // rangesKind lays keys out by owners of ranges of the key space.
-type rangesKind struct{}
+type rangesKind struct{ wholeKeys }
 
 func (rangesKind) name() SchemeName { return SchemeRanges }
 
@@ -61,7 +61,7 @@ func (rangesKind) layout(_ Configuration, entries []store.Entry) (layout, error)
 	return readOwners(entries)
 }
 
-func (rangesKind) diff(blob []byte) (layoutDiff, error) {
+func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff, error) {
 	p, err := statsio.DecodeRangesPlan(blob)
 	return rangesDiff{p}, err
 }
@@ -168,11 +168,12 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *Certificate {
 }
 
 // routeBy asks the owners.
-func (rangesKind) routeBy(_ context.Context, _ *reader, _ Configuration, held layout, key []byte) (int32,
-	string, error) {
+func (rangesKind) routeBy(
+	_ context.Context, _ *reader, _ Configuration, held layout, key []byte,
+) (Route, error) {
 	id, err := held.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
-		return 0, "", refuse(NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
+		return Route{}, refuse(NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
 	}
-	return id, "range", err
+	return Route{Instance: id, Source: "range"}, err
 }

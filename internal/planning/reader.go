@@ -121,7 +121,7 @@ func (r *reader) table(ctx context.Context, op store.Operator) (*planner.Routing
 func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
 	list := make([]planner.Entry, len(entries))
 	for i, e := range entries {
-		list[i] = planner.Entry(e)
+		list[i] = planner.Entry{Key: e.Key, Instance: e.Instance}
 	}
 	return planner.NewRoutingTable(list)
 }

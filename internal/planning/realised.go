@@ -1,9 +1,12 @@
 package planning
 
 import (
+	"context"
 	"slices"
 
+	"plannerd/internal/admission"
 	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
 	"plannerd/store"
 )
 
@@ -22,6 +25,8 @@ type Realised struct {
 	Above *float64 `json:"above"`
 	// Moved is M: the state that committed plans moved, each time as a part of all state.
 	Moved float64 `json:"moved"`
+	// Returned is what of it went back to an instance that it had left lately: thrashing.
+	Returned float64 `json:"returned"`
 	// Plans counts the committed plans that moved anything.
 	Plans int `json:"plans"`
 }
@@ -41,6 +46,7 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 	for i, p := range plans {
 		if p.Status == store.StatusCommitted && p.MigrationKeys > 0 {
 			r.Moved += p.MigrationFraction
+			r.Returned += p.MigrationFraction * p.Returned
 			r.Plans++
 		}
 		if i+1 < len(plans) && plans[i+1].Epoch == p.Epoch && plans[i+1].Interval == p.Interval {
@@ -72,6 +78,60 @@ func (b *base) thetaPlanned() *float64 {
 		return nil
 	}
 	return &b.before.ThetaAfter
+}
+
+// returned is what of the state that a plan of keys moves goes back to an instance that it
+// left within the last [drive.ReturnWindow] intervals.
+func (s *Service) returned(ctx context.Context, b *base, st *Statistics, p *PlanResult, memory *admission.Lease) (
+	state float64, err error,
+) {
+	if p.diff != nil || p.classes != nil || len(p.Moves) == 0 {
+		return 0, nil
+	}
+	var left drive.Departures
+	intervals := 0
+	last := store.Plan{Epoch: -1}
+	for q, err := range s.earlierPlans(ctx, b, st) {
+		if err != nil {
+			return 0, err
+		}
+		if q.Epoch != last.Epoch || q.Interval != last.Interval {
+			intervals++
+		}
+		if last = q; intervals > drive.ReturnWindow {
+			break
+		}
+		if q.Status != store.StatusCommitted || q.MigrationKeys == 0 || q.Classes {
+			continue
+		}
+		if err := s.departed(ctx, q, &left, memory); err != nil {
+			return 0, err
+		}
+	}
+	for m := range statsio.MigrationsOf(p.Plan) {
+		if left.Returns(m.Key, m.To) {
+			state += m.State
+		}
+	}
+	return state, nil
+}
+
+// departed notes where the keys of a committed plan moved away from.
+func (s *Service) departed(ctx context.Context, p Plan, left *drive.Departures, memory *admission.Lease) error {
+	if err := memory.Reserve(p.MigrationKeys * listedBytes); err != nil {
+		return err
+	}
+	m, err := schemeOf(p).migrations(ctx, s.reader, p)
+	if isPurged(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for move := range m.(keyMigrations).All() {
+		left.Leave(move.Key, move.From)
+	}
+	return nil
 }
 
 // spreadOf are the figures of values, oldest first; nil: there are none.

@@ -13,7 +13,7 @@ import (
 func TestRealised(t *testing.T) {
 	plan := func(interval int64, status store.Status, before, after float64, keys int64) store.BriefPlan {
 		return store.BriefPlan{Interval: interval, Status: status, ThetaRealised: before, ThetaAfter: after,
-			MigrationKeys: keys, MigrationFraction: 0.25 * float64(keys)}
+			MigrationKeys: keys, MigrationFraction: 0.25 * float64(keys), Returned: 0.4}
 	}
 	engine := plan(5, store.StatusApproved, 0.1, 0.07, 1) // of a new engine, its first interval
 	engine.Epoch = 1
@@ -36,7 +36,7 @@ func TestRealised(t *testing.T) {
 			engine,
 		}, Realised{
 			Intervals: 6, Theta: &ThetaSpread{0.275, 0.6875, 0.1}, Planned: &ThetaSpread{0.045, 0.6465, 0.06},
-			Above: share(4. / 6), Moved: 0.75, Plans: 2,
+			Above: share(4. / 6), Moved: 0.75, Returned: 0.3, Plans: 2,
 		}},
 	} {
 		got := realisedOf(c.plans, 0.1)

@@ -230,6 +230,9 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 	if r.base.before, _, err = s.lastAccepted(ctx, r.base, r.Statistics); err != nil {
 		return nil, err
 	}
+	if out.returned, err = s.returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
+		return nil, err
+	}
 	out.Took, out.small = s.now().Sub(begin), isSmall(r.Plan)
 	return s.keep(ctx, r.base, draft{
 		PlanResult: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,

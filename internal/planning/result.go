@@ -126,12 +126,16 @@ type PlanResult struct {
 	evaluated  *evaluatedPlan       // nil: no other plan waits or is carried out
 	small      bool                 // its statistics are too small to be acted upon
 	foresight  *Foresight           // nil: nobody looks ahead
+	returned   float64              // of the state that moves, what goes back; see Service.returned
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
-	// Of scheme ring or ranges:
+	// Of the schemes without a routing table:
 	diff        layoutDiff     // nil: it is of a routing table
 	changed     []store.Change // of the entries that the store holds
+	rerouted    bool           // routes change beside those that the entries tell
+	touched     []int32        // instances that must know of it beside those of its migrations
+	firsts      *firstsOf      // nil: each key has one instance
 	certificate *Certificate   // nil: nothing is proven
 }
 
@@ -319,7 +323,7 @@ func (o *PlanResult) leaveIdle() {
 
 // status tells what becomes of a plan.
 func (o *PlanResult) status() store.Status {
-	acts := len(o.changed) > 0
+	acts := o.rerouted || len(o.changed) > 0
 	if o.diff == nil {
 		acts = !leavesAll(o.Causes) && o.Acts()
 	}
@@ -358,7 +362,7 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore,
 		TableAfter:    o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
-		ForcedKeys: forcedKeys, ForcedState: forcedState,
+		ForcedKeys: forcedKeys, ForcedState: forcedState, ReturnedState: o.returned,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
 	}
@@ -390,7 +394,7 @@ func (o *PlanResult) proof() *Certificate {
 	if o.certificate != nil || c == nil {
 		return o.certificate
 	}
-	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: string(o.Migrates()), Infeasible: c.Infeasible,
+	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: o.scope(), Infeasible: c.Infeasible,
 		Unmet: make([]Unmet, len(c.Unmet))}
 	if c.Infeasible {
 		out.LowerBound = nil
@@ -400,6 +404,21 @@ func (o *PlanResult) proof() *Certificate {
 	}
 	return out
 }
+
+// scope is what the certificate of the planner is over.
+func (o *PlanResult) scope() string {
+	if _, splits := o.diff.(pkgDiff); splits {
+		return scopeCandidates
+	}
+	return string(o.Migrates())
+}
+
+// scopeCandidates is that of proofs over all ways to divide keys over their candidates.
+const scopeCandidates = "candidates"
+
+// firstsOf is of how many keys each instance is the first candidate, before the plan and
+// after it.
+type firstsOf struct{ before, after []int64 }
 
 func (o *PlanResult) loads() []Load {
 	out := make([]Load, len(o.Instances))
@@ -417,6 +436,10 @@ func (o *PlanResult) loads() []Load {
 		}
 		if d.Filling {
 			out[i].Filling = &d.Filling
+		}
+		if o.firsts != nil {
+			out[i].MergesBefore = new(l.KeysBefore - o.firsts.before[i])
+			out[i].MergesAfter = new(l.KeysAfter - o.firsts.after[i])
 		}
 		if o.asksToFill() && d.Live() {
 			out[i].LeastLoad = &l.Least

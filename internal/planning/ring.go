@@ -14,7 +14,7 @@ import (
 )
 
 // ringKind lays keys out by tokens on a consistent-hash ring.
-type ringKind struct{}
+type ringKind struct{ wholeKeys }
 
 func (ringKind) name() SchemeName { return SchemeRing }
 
@@ -73,7 +73,7 @@ func (ringKind) layout(c Configuration, entries []store.Entry) (layout, error) {
 	return readTokens(entries)
 }
 
-func (ringKind) diff(blob []byte) (layoutDiff, error) {
+func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff, error) {
 	p, err := statsio.DecodeRingPlan(blob)
 	return ringDiff{p}, err
 }
@@ -141,8 +141,7 @@ func arcsOf(p *ring.Rebalancing) []statsio.ArcMove {
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (int32,
-	string, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (Route, error) {
 	nodes := held.(tokens)
 	c.Instances = make([]Instance, len(nodes))
 	for i, n := range nodes {
@@ -150,12 +149,12 @@ func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held 
 	}
 	text, err := json.Marshal(layoutScheme{k}.configurationForm(c))
 	if err != nil {
-		return 0, "", err
+		return Route{}, err
 	}
 	p, err := r.placements.get(ctx, text)
 	if err != nil {
-		return 0, "", err
+		return Route{}, err
 	}
 	id, err := p.planner.Hash.Instance(key, planner.KeyHash(key))
-	return id, "ring", err
+	return Route{Instance: id, Source: "ring"}, err
 }

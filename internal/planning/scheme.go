@@ -9,7 +9,8 @@ import (
 	"plannerd/store"
 )
 
-// scheme is a way to say where every key belongs: a routing table, a ring or ranges.
+// scheme is a way to say where every key belongs: a routing table, a ring, ranges or
+// candidates.
 // Its methods know all that differs between them. They have no state.
 type scheme interface {
 	// restrict leaves of a configuration what the scheme knows.
@@ -84,8 +85,10 @@ type TableContent struct {
 // Route is where a key goes.
 type Route struct {
 	Instance int32
-	Source   string // that says so: "table", "hash", "ring" or "range"
+	Source   string // that says so: "table", "hash", "ring", "range" or "candidates"
 	Version  int64  // of the table
+	// Candidates are all that the key may go to, Instance first; nil: it goes to one.
+	Candidates []int32
 }
 
 // base is what a plan of an operator starts from.
@@ -97,8 +100,8 @@ type base struct {
 	absences absentKeys
 	changed  bool    // pinned and newest place some key differently
 	filling  []int32 // ids of instances that are to be filled
-	// Under the schemes ring and ranges the layout is what the entries that the store
-	// holds say.
+	// Under the schemes without a routing table the layout is what the entries that the
+	// store holds say.
 	layout layout
 	stored []store.Entry
 	// before is the newest plan of another interval whose statistics were not too small;

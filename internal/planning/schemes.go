@@ -17,6 +17,7 @@ var schemes = map[SchemeName]scheme{
 	SchemeTable:  tableScheme{},
 	SchemeRing:   layoutScheme{ringKind{}},
 	SchemeRanges: layoutScheme{rangesKind{}},
+	SchemePkg:    layoutScheme{pkgKind{}},
 }
 
 // scheme is that of the configuration.

@@ -320,7 +320,7 @@ func (tableScheme) countsEntries() bool                      { return true }
 
 func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error) {
 	if entry != nil {
-		return Route{*entry, "table", op.TableVersion}, nil
+		return Route{Instance: *entry, Source: "table", Version: op.TableVersion}, nil
 	}
 	pinned, err := r.pinned(ctx, op)
 	if err != nil {
@@ -334,5 +334,5 @@ func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key 
 	if err != nil {
 		return Route{}, hashProblem(-1, err)
 	}
-	return Route{id, "hash", op.TableVersion}, nil
+	return Route{Instance: id, Source: "hash", Version: op.TableVersion}, nil
 }

@@ -45,7 +45,8 @@ type TableView struct {
 	Parts []Part
 	// Of the whole table:
 	Instances []Instance
-	Hash      *Hash // nil under the schemes ring and ranges
+	Hash      *Hash // nil where there is no routing table
+	Choices   int   // of keys that Parts do not list; 0: they have one instance
 	// NextPlan is what the plan that is being carried out will make of it; nil: none is.
 	NextPlan *PendingTable
 	// Base64: some key is not valid UTF-8.
@@ -78,5 +79,6 @@ type PendingTable struct {
 	Plan      Plan
 	Hash      *Hash // under the plan's configuration; nil: there is none
 	Instances []Instance
+	Choices   int // as that of the view
 	Parts     []Part
 }

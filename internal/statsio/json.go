@@ -47,23 +47,28 @@ func (p *jsonParser) renew(o Options) {
 
 // body reads a whole body; end reads what may follow it.
 func (p *jsonParser) body(end func() error) (*Document, error) {
-	p.context = func() string { return "" }
-	c, err := p.peek()
-	if err != nil {
-		return nil, err
-	}
-	if c != '{' {
-		p.fail(p.pos, "expected an object")
-		return nil, p.malformed()
-	}
-	p.pos++
-	if err := p.object(p.bodyMember); err != nil {
-		return nil, err
-	}
-	if err := end(); err != nil {
+	if err := p.whole(p.bodyMember, end); err != nil {
 		return nil, err
 	}
 	return p.finish()
+}
+
+// whole reads an object and what follows it.
+func (p *jsonParser) whole(member func(name string) error, end func() error) error {
+	p.context = func() string { return "" }
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	if c != '{' {
+		p.fail(p.pos, "expected an object")
+		return p.malformed()
+	}
+	p.pos++
+	if err := p.object(member); err != nil {
+		return err
+	}
+	return end()
 }
 
 // lastEnd is the end of a body that nothing may follow.
@@ -171,11 +176,19 @@ func (p *jsonParser) bodyMember(name string) error {
 		p.columnsSeen = true
 		return p.exclusive(p.rowsSeen || p.recordsSeen, p.columns)
 	}
+	if name == "compact" && p.buf[p.pos] == '{' && len(p.members) < maxMembers {
+		return p.compact()
+	}
+	if err := p.verbatim(name); err != nil || name != "key_encoding" {
+		return err
+	}
+	return p.keyEncoding(p.members[name])
+}
+
+// verbatim keeps a member as it is.
+func (p *jsonParser) verbatim(name string) error {
 	if len(p.members) == maxMembers {
 		return tooManyMembers("")
-	}
-	if name == "compact" && p.buf[p.pos] == '{' {
-		return p.compact()
 	}
 	value, err := p.raw(maxMemberBytes)
 	if err != nil {
@@ -185,9 +198,6 @@ func (p *jsonParser) bodyMember(name string) error {
 		return p.meter.refused()
 	}
 	p.members[name] = bytes.Clone(value)
-	if name == "key_encoding" {
-		return p.keyEncoding(value)
-	}
 	return nil
 }
 

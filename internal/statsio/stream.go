@@ -1,6 +1,7 @@
 package statsio
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -114,25 +115,102 @@ func (s *Stream) document() (int64, *Document, error) {
 		}
 		return p.lastEnd()
 	})
+	if err == nil {
+		err = s.accept(d)
+	}
 	if err != nil {
 		return 0, nil, err
 	}
+	return s.newest, d, nil
+}
+
+// accept takes a JSON document for that of the next interval.
+func (s *Stream) accept(d *Document) error {
 	if d.Stats == nil && d.Records == nil {
-		return 0, nil,
-			&Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
+		return &Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
 	}
 	if err := s.nextInterval(d.Members["interval"]); err != nil {
-		return 0, nil, err
+		return err
 	}
 	s.started = true
-	return s.newest, d, nil
+	return nil
+}
+
+// DecodeIntervals reads a JSON object whose member "intervals" is a list of documents as
+// [DecodeJSON] reads them. Each names its interval, and they ascend. take is given one after
+// the other; the limits hold for each. It returns the other members.
+func DecodeIntervals(r io.Reader, o Options, take func(interval int64, d *Document) error) (map[string][]byte, error) {
+	s := NewStream(r, JSON, o)
+	s.has = true
+	p := s.json
+	defer p.close()
+	members, listed := p.members, false
+	err := p.whole(func(name string) error {
+		p.members = members
+		if _, twice := members[name]; twice || name == "intervals" && listed {
+			p.fail(p.pos, "duplicate member")
+			return p.malformed()
+		}
+		if name != "intervals" {
+			return p.verbatim(name)
+		}
+		listed = true
+		return s.list(take)
+	}, p.lastEnd)
+	return members, err
+}
+
+// list reads the value of "intervals".
+func (s *Stream) list(take func(interval int64, d *Document) error) error {
+	const name = "/intervals"
+	p := s.json
+	if p.buf[p.pos] != '[' {
+		return &Error{Invalid, []Problem{at(name, "must be a list of documents")}}
+	}
+	p.pos++
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	if c == ']' {
+		p.pos++
+		return nil
+	}
+	for i := 0; ; i++ {
+		p.renew(s.options)
+		d, err := p.body(func() error { return nil })
+		if err == nil {
+			err = s.accept(d)
+		}
+		if err == nil {
+			err = take(s.newest, d)
+		}
+		if err != nil {
+			return below(name+"/"+strconv.Itoa(i), err)
+		}
+		end, err := p.separator(']')
+		if end || err != nil {
+			return err
+		}
+	}
+}
+
+// below has the problems of a document point into what it is a part of.
+func below(pointer string, err error) error {
+	var bad *Error
+	if errors.As(err, &bad) {
+		for i := range bad.Problems {
+			bad.Problems[i].Pointer = pointer + bad.Problems[i].Pointer
+		}
+	}
+	return err
 }
 
 // nextInterval takes the interval of a JSON document, nil when it names none.
 func (s *Stream) nextInterval(text []byte) error {
 	wrong := func(detail string) error { return &Error{Invalid, []Problem{at("/interval", detail)}} }
 	if text == nil {
-		if s.started {
+		if s.started || s.has {
 			return wrong(detailRequired)
 		}
 		return nil

@@ -43,6 +43,27 @@ func (t RingTokens) AppendCSV(dst []byte, _ bool) []byte {
 	return append(strconv.AppendInt(dst, int64(t.Tokens), 10), '\n')
 }
 
+// HeadKey is a key that has another number of candidates than others.
+type HeadKey struct {
+	Key     []byte
+	Choices int32
+}
+
+func (k HeadKey) key() []byte     { return k.Key }
+func (HeadKey) csvHeader() string { return "key,choices\n" }
+
+// AppendJSON appends {"key": …, "choices": …}; see [Record].
+func (k HeadKey) AppendJSON(dst []byte, base64 bool) []byte {
+	dst = append(appendKeyMember(dst, k.Key, base64), `,"choices":`...)
+	return append(strconv.AppendInt(dst, int64(k.Choices), 10), '}')
+}
+
+// AppendCSV appends key and choices; see [Record].
+func (k HeadKey) AppendCSV(dst []byte, base64 bool) []byte {
+	dst = append(appendCell(dst, k.Key, base64), ',')
+	return append(strconv.AppendInt(dst, int64(k.Choices), 10), '\n')
+}
+
 // AppendJSON appends {"arc": {"start": …, "end": …}, "from": …, "to": …,
 // "keys": …, "cost": …, "state": …, "reason": …}; see [Record].
 func (m ArcMove) AppendJSON(dst []byte, _ bool) []byte {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 
 	"plannerd/planner"
@@ -418,5 +419,39 @@ func TestPredict(t *testing.T) {
 	}
 	if math.Abs(probability-broken)/n > 0.05 {
 		t.Errorf("θ_max broken in %v, expected in %v", broken/n, probability/n)
+	}
+}
+
+// TestPredictNewKeys: what new keys gain others lose, wherever they are, so loads do not
+// all grow or shrink together.
+func TestPredictNewKeys(t *testing.T) {
+	const keys, instances = 400, 3
+	r := rand.New(rand.NewPCG(1, 9))
+	s := state(t, forecast.Config{Method: forecast.EWMA, Alpha: 0.2})
+	var expected, realised []float64
+	for i := range 200 {
+		in := &planner.Statistics{Keys: planner.NewKeys(keys)}
+		for k := range keys {
+			if k >= keys/10 { // all others were never seen before
+				k += i * keys
+			}
+			in.Keys.Append(fmt.Append(nil, "key ", k))
+			in.Cost = append(in.Cost, r.ExpFloat64())
+		}
+		inspected, err := planner.Inspect(snapshot(t, &forecast.Forecast{Statistics: in}, instances), planner.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := observe(t, s, in)
+		sn := snapshot(t, f, instances)
+		if p := f.Predict(sn, sn.Current, 0.1); p != nil {
+			expected, realised = append(expected, p.Median), append(realised, inspected.Theta.Before)
+		}
+	}
+	slices.Sort(expected)
+	slices.Sort(realised)
+	n := len(realised) / 2
+	if expected[n] < 0.8*realised[n] || expected[n] > 1.25*realised[n] {
+		t.Errorf("a median of %v is expected, and %v came", expected[n], realised[n])
 	}
 }

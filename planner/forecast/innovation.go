@@ -74,9 +74,11 @@ func (x *shares) byKey() []float32 {
 			out[id] = -1
 		}
 	}
-	for i, c := range x.cost {
-		out[x.ids[i]] = float32(c / x.total)
-	}
+	assign.InParts(len(x.cost), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			out[x.ids[i]] = float32(x.cost[i] / x.total)
+		}
+	})
 	return out
 }
 

@@ -1,5 +1,7 @@
 package forecast
 
+import "plannerd/planner/internal/assign"
+
 // noise is what method level has learnt of the errors ε of a key with share x: their
 // variance is about u·x + b·x². The first is the noise of an observation, which falls
 // with the messages in an interval, the second is change. Two sums tell them apart:
@@ -34,20 +36,28 @@ const (
 // learn takes in the errors of an interval.
 func (n *noise) learn(level, share []float32) {
 	keys := float64(len(level))
-	var sums [6]sum
-	for id, l := range level {
-		x := float64(l)
-		if share[id] < 0 || x*keys < leastShare {
-			continue
+	var parts [assign.MostParts][6]sum
+	assign.InParts(len(level), func(part, from, to int) {
+		var sums [6]sum
+		for id := from; id < to; id++ {
+			x := float64(level[id])
+			if share[id] < 0 || x*keys < leastShare {
+				continue
+			}
+			e, z := float64(share[id]-level[id]), 1/(keys*x)
+			relative := min(mostRelative, e/x*e/x) / keys / keys
+			for i, v := range [6]float64{relative, z / keys, 1 / keys / keys, e * e, x, x * x} {
+				sums[i].add(v)
+			}
 		}
-		e, z := float64(share[id]-l), 1/(keys*x)
-		relative := min(mostRelative, e/x*e/x) / keys / keys
-		for i, v := range [6]float64{relative, z / keys, 1 / keys / keys, e * e, x, x * x} {
-			sums[i].add(v)
-		}
-	}
+		parts[part] = sums
+	})
 	for i, of := range n.fields() {
-		*of = float64(*of*noiseMemory) + sums[i].value()
+		all := sum{}
+		for part := range parts {
+			all.fixed += parts[part][i].fixed
+		}
+		*of = float64(*of*noiseMemory) + all.value()
 	}
 }
 

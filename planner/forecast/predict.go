@@ -143,15 +143,20 @@ func (l *layout) shift(loads []float64, v *innovation, rows []int32, times float
 	return float64(times * times * (v.rest + unknown.value()))
 }
 
-// theta is the greatest overload of a live instance whose load is shifted and noisy.
+// theta is the greatest overload of a live instance whose load is shifted and noisy. Shares
+// add up to 1: what some gain or lose, all others lose or gain, which is the same part of
+// a fair load wherever they are.
 func (l *layout) theta(shift []float64, noise func() float64) float64 {
-	theta := 0.0
+	most, gained := math.Inf(-1), 0.0
 	for d, fair := range l.fair {
+		by := shift[d]
 		if fair > 0 {
-			theta = max(theta, (l.load[d]+shift[d]+noise())/fair-1)
+			by += noise()
+			most = max(most, (l.load[d]+by)/fair)
 		}
+		gained += by
 	}
-	return theta
+	return max(0, most-gained-1)
 }
 
 // rowsOfKeys returns the row of each key of the state, or -1.

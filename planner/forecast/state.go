@@ -122,7 +122,8 @@ func (s *State) match(stats *planner.Statistics) []int32 {
 	return ids
 }
 
-// lookAhead is how many keys may be left out between two that follow each other.
+// lookAhead is how many keys may be left out between two that follow each other; fewer
+// where none do.
 const lookAhead = 8
 
 // sameOrder finds keys that follow each other as they did before; others get -1. It
@@ -131,14 +132,17 @@ func (s *State) sameOrder(keys *planner.Keys, ids []int32) bool {
 	known := s.keys.Len()
 	var moved [assign.MostParts]bool
 	assign.InParts(len(ids), func(part, from, to int) {
-		guess := from
+		guess, ahead := from, lookAhead
 		for i := from; i < to; i++ {
 			ids[i] = -1
-			for g := guess; g < min(known, guess+lookAhead); g++ {
+			for g := guess; g < min(known, guess+ahead); g++ {
 				if s.keys.Same(g, keys, i) {
-					ids[i], guess = int32(g), g+1
+					ids[i], guess, ahead = int32(g), g+1, lookAhead
 					break
 				}
+			}
+			if ids[i] < 0 {
+				ahead = max(1, ahead-1)
 			}
 			moved[part] = moved[part] || int(ids[i]) != i
 		}
@@ -206,9 +210,11 @@ func scatter[T any](to, values []T, ids []int32) {
 		copy(to, values)
 		return
 	}
-	for i, v := range values {
-		to[ids[i]] = v
-	}
+	assign.InParts(len(values), func(_, from, until int) {
+		for i := from; i < until; i++ {
+			to[ids[i]] = values[i]
+		}
+	})
 }
 
 // forecast makes the statistics to plan on.
@@ -221,44 +227,47 @@ func (s *State) forecast(stats *planner.Statistics, ids []int32, total float64, 
 	if total == 0 {
 		total = 1 // shares will do
 	}
-	season := s.season()
-	if ids == nil {
-		out.Cost = make([]float64, stats.Len())
-		assign.InParts(len(out.Cost), func(_, from, to int) {
-			for id := from; id < to; id++ {
-				out.Cost[id] = float64(s.level[id]) * total
-			}
-		})
-		season.each(func(id int32, share float64) { out.Cost[id] = share * total })
-		return f
-	}
-	expected := make([]float64, s.keys.Len())
-	for id, level := range s.level {
-		expected[id] = float64(level)
-	}
-	season.each(func(id int32, share float64) { expected[id] = share })
-	if whole {
+	expected := s.expected()
+	if ids != nil && whole {
 		f.addAbsent(expected)
 	}
-	out.Cost = make([]float64, len(f.ids))
-	for i, id := range f.ids {
-		out.Cost[i] = expected[id] * total
-	}
+	out.Cost = make([]float64, out.Keys.Len())
+	assign.InParts(len(out.Cost), func(_, from, to int) {
+		for row := from; row < to; row++ {
+			out.Cost[row] = expected(f.id(row)) * total
+		}
+	})
 	return f
+}
+
+// expected tells the share to expect of each key.
+func (s *State) expected() func(id int32) float64 {
+	season := s.season()
+	if season.lag == nil {
+		return func(id int32) float64 { return float64(s.level[id]) }
+	}
+	shares := make([]float64, len(s.level))
+	for id, level := range s.level {
+		shares[id] = float64(level)
+	}
+	season.each(func(id int32, share float64) { shares[id] = share })
+	return func(id int32) float64 { return shares[id] }
 }
 
 // addAbsent adds a row for each key that the statistics lack and that has a share to
 // expect.
-func (f *Forecast) addAbsent(expected []float64) {
-	s, out := f.state, f.Statistics
-	named := make([]bool, len(expected))
+func (f *Forecast) addAbsent(expected func(id int32) float64) {
+	s, out, rows := f.state, f.Statistics, len(f.ids)
+	if rows == s.keys.Len() { // all are named
+		return
+	}
+	named := make([]bool, s.keys.Len())
 	for _, id := range f.ids {
 		named[id] = true
 	}
-	rows := len(f.ids)
-	for id, share := range expected {
-		if homeless := s.home != nil && s.home[id] == planner.NoInstance; !named[id] && share > 0 && !homeless {
-			f.ids = append(f.ids, int32(id))
+	for id := range int32(len(named)) {
+		if homeless := s.home != nil && s.home[id] == planner.NoInstance; !named[id] && !homeless && expected(id) > 0 {
+			f.ids = append(f.ids, id)
 		}
 	}
 	absent := f.ids[rows:]
@@ -295,6 +304,9 @@ const negligible = 1e-4
 // are many.
 func (s *State) forget(ids []int32) {
 	n := s.keys.Len()
+	if n-len(ids) <= n/8 {
+		return
+	}
 	keep := make([]bool, n)
 	for _, id := range ids {
 		keep[id] = true

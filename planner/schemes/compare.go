@@ -58,6 +58,7 @@ func Compare(load *planner.Statistics, stream *grouping.Stream, o Options) (*Com
 		func() (Figures, error) { return l.pkg(stream) },
 		func() (Figures, error) { return l.table(Mixed, snapshot) },
 		func() (Figures, error) { return l.table(Optimal, snapshot) },
+		func() (Figures, error) { return l.split(snapshot) },
 		l.ranges,
 	} {
 		f, err := run()
@@ -238,6 +239,31 @@ func (l *ledger) table(s Scheme, snapshot *planner.Snapshot) (Figures, error) {
 	}
 	f := l.measure(s, place)
 	f.WithinLimit, f.TableEntries = p.TableWithinLimit, p.TableAfter
+	if l.o.Hash == HashRing {
+		f.Tokens = l.tokens()
+	}
+	return f, nil
+}
+
+// split plans one in which keys that are too costly for any instance are split.
+func (l *ledger) split(snapshot *planner.Snapshot) (Figures, error) {
+	l.o.tell(Split)(0, 1)
+	p, err := planner.Run(planner.Optimal, snapshot, planner.Options{
+		ThetaMax: l.o.ThetaMax, TableLimit: l.o.TableLimit, Certificate: planner.CertificateOff, Stop: l.o.Stop,
+		Splitting: &planner.Splitting{},
+	})
+	if err != nil {
+		return Figures{}, err
+	}
+	f := Figures{
+		Scheme: Split, Theta: p.Theta.After, Balanced: p.Balanced, WithinLimit: p.TableWithinLimit, Whole: len(p.Splits) == 0,
+		Pairs: int64(snapshot.Len()) + p.Merges(), TableEntries: p.TableAfter, KeysMoved: p.Migration.Keys,
+		State: p.Migration.State, Fraction: p.Migration.Fraction,
+		Imbalance: max(0, p.Skewness.After-1) / float64(len(p.Instances)),
+	}
+	if n := int64(len(p.Splits)); n > 0 {
+		f.Aggregation = float64(p.Merges() + n)
+	}
 	if l.o.Hash == HashRing {
 		f.Tokens = l.tokens()
 	}

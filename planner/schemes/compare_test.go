@@ -141,6 +141,25 @@ func TestTablesAgreeWithPlans(t *testing.T) {
 	}
 }
 
+// A key that is too costly for any instance is split over as few as can be.
+func TestSplitIsMeasured(t *testing.T) {
+	l := zipf(800, 1.6, 4)
+	c := compare(t, l, Options{Instances: equal(6), ThetaMax: 0.05, Seeds: 1})
+	f, whole, pkg := c.Of(Split), c.Of(Optimal), c.Of(PKG)
+	switch {
+	case f.Whole || !f.Balanced || whole.Balanced:
+		t.Errorf("%+v, and without splitting %+v", f, whole)
+	case f.Pairs <= 800 || f.Pairs > 806 || f.Aggregation < 2 || f.Aggregation > pkg.Aggregation/10:
+		t.Errorf("%d pairs, %v messages to merge, under pkg %v", f.Pairs, f.Aggregation, pkg.Aggregation)
+	case math.Abs(f.Imbalance-f.Theta/6) > 1e-9:
+		t.Errorf("imbalance %v, θ %v", f.Imbalance, f.Theta)
+	}
+	if f := compare(t, zipf(800, 0.5, 4), Options{Instances: equal(6), ThetaMax: 0.05, Seeds: 1}).Of(Split); !f.Whole ||
+		f.Pairs != 800 || f.Aggregation != 0 {
+		t.Errorf("nothing to split: %+v", f)
+	}
+}
+
 // The ring's redistribution is no worse than any one of its methods.
 func TestRingTakesTheBest(t *testing.T) {
 	l := zipf(400, 0.7, 5)
@@ -290,7 +309,7 @@ func TestStop(t *testing.T) {
 	if _, err := Compare(l, stream, o); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Scheme{Ring, PKG, Mixed, Optimal, Ranges}, seen); diff != "" {
+	if diff := cmp.Diff([]Scheme{Ring, PKG, Mixed, Optimal, Split, Ranges}, seen); diff != "" {
 		t.Error(diff)
 	}
 	for i := range 12 {

@@ -31,6 +31,8 @@ const (
 	Mixed Scheme = planner.Mixed
 	// Optimal is one by strategy optimal.
 	Optimal Scheme = planner.Optimal
+	// Split is one by strategy optimal in which keys that no instance can carry are split.
+	Split Scheme = "split"
 	// Ranges is intervals of the ordered keys, several for each instance, by
 	// min_movement.
 	Ranges Scheme = "ranges"
@@ -38,7 +40,7 @@ const (
 
 // Schemes lists all schemes in the order of a [Comparison].
 func Schemes() []Scheme {
-	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Ranges}
+	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Split, Ranges}
 }
 
 // Defaults and bounds of Options.
@@ -66,7 +68,7 @@ type Options struct {
 	// TableLimit is A_max of the routing table. Nil: no limit.
 	TableLimit *int64
 	// Whole: a key must be on one instance, since partial results of it cannot be
-	// merged. [Recommend] then never says PKG.
+	// merged. [Recommend] then never says PKG or Split.
 	Whole bool
 	// MaxChoices is the most choices of PKG to try, from 1 to the number of instances.
 	// 0: that number, at most MostChoices.

@@ -30,8 +30,8 @@ const (
 	RuleTokens Rule = "tokens_balance"
 	// RuleIntervals: no such table does, but key ranges balance.
 	RuleIntervals Rule = "intervals_balance"
-	// RuleSplit: nothing that keeps keys whole balances, partial key grouping does, and
-	// keys may be split.
+	// RuleSplit: nothing that keeps keys whole balances, a routing table within its limit
+	// that splits some of them does, else partial key grouping, and keys may be split.
 	RuleSplit Rule = "split_keys_balance"
 	// RuleClosest: nothing balances. The scheme of the least θ among those that keep to
 	// the table limit, and without PKG if keys must stay whole; of equal ones that which
@@ -45,7 +45,7 @@ const (
 // state that moves is better, and only then what has to be held.
 func Recommend(c *Comparison) Recommendation {
 	hash, table := c.Of(c.Options.Hash), c.bestTable()
-	tokens, intervals, split := c.Of(Ring), c.Of(Ranges), c.Of(PKG)
+	tokens, intervals, split, grouped := c.Of(Ring), c.Of(Ranges), c.Of(Split), c.Of(PKG)
 	goal := "θ_max = " + number(c.Options.ThetaMax)
 	switch {
 	case hash.Balanced:
@@ -64,10 +64,14 @@ func Recommend(c *Comparison) Recommendation {
 		return Recommendation{Ranges, RuleIntervals, "Use key ranges: no routing table within its limit balances, but with " +
 			count(intervals.Intervals, "interval", "intervals") + " θ goes from " + number(hash.Theta) + " to " +
 			number(intervals.Theta) + ", though getting there moves " + percent(intervals.Fraction) + " of the state."}
-	case split.Balanced && !c.Options.Whole:
+	case split.Balanced && split.WithinLimit && !c.Options.Whole:
+		return Recommendation{Split, RuleSplit, "Use a routing table that splits the costliest keys: " + c.wholeFails() +
+			", while that brings it to " + number(split.Theta) + " at " + number(split.Aggregation) +
+			" messages to merge in each period, where partial key grouping has " + number(grouped.Aggregation) + "."}
+	case grouped.Balanced && !c.Options.Whole:
 		return Recommendation{PKG, RuleSplit, "Use partial key grouping with " +
-			count(int64(split.Choices), "choice", "choices") + ": " + c.wholeFails() +
-			", while split keys bring it to " + number(split.Theta) + " at " + number(split.Aggregation) +
+			count(int64(grouped.Choices), "choice", "choices") + ": " + c.wholeFails() +
+			", while split keys bring it to " + number(grouped.Theta) + " at " + number(grouped.Aggregation) +
 			" messages to merge in each period."}
 	}
 	best := c.closest()

@@ -10,12 +10,12 @@ import (
 func figures(given ...Figures) []Figures {
 	var out []Figures
 	for i, s := range Schemes() {
-		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: s != PKG, State: 100, Fraction: 0.5,
-			Choices: 2, Method: "halving"}
+		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: s != PKG && s != Split, State: 100,
+			Fraction: 0.5, Choices: 2, Method: "halving"}
 		for _, g := range given {
 			if g.Scheme == s {
 				f = g
-				f.Whole = s != PKG
+				f.Whole = s != PKG && s != Split
 			}
 		}
 		out = append(out, f)
@@ -30,6 +30,8 @@ func TestRecommend(t *testing.T) {
 	}
 	over := table(Optimal, 1, 1)
 	over.WithinLimit = false
+	tooLarge := table(Split, 80, 7)
+	tooLarge.WithinLimit = false
 	ring := Figures{Scheme: Ring, Theta: 0.06, Balanced: true, WithinLimit: true, State: 30, Tokens: 99, Method: "fitted"}
 	ranges := Figures{Scheme: Ranges, Theta: 0.02, Balanced: true, WithinLimit: true, State: 90, Intervals: 12}
 	pkg := Figures{Scheme: PKG, Theta: 0.01, Balanced: true, WithinLimit: true, Choices: 3, Aggregation: 1234}
@@ -65,6 +67,11 @@ func TestRecommend(t *testing.T) {
 		{"split keys", Options{}, 0.4, figures(pkg), PKG, RuleSplit, "keeps θ at 0.4 or more"},
 		{"split keys, though no key is to blame", Options{}, 0, figures(pkg), PKG, RuleSplit,
 			"no scheme that keeps keys whole was found"},
+		{"a table that splits keys before partial key grouping", Options{}, 0.4, figures(pkg, table(Split, 80, 7)), Split,
+			RuleSplit, "where partial key grouping has 1,234"},
+		{"a table that splits keys, over its limit", Options{}, 0.4, figures(pkg, tooLarge), PKG, RuleSplit, "3 choices"},
+		{"keys must stay whole, though splitting them would do", Options{Whole: true}, 0.4, figures(table(Split, 80, 7)),
+			HashModulo, RuleClosest, "unless it can be split"},
 		{"keys must stay whole", Options{Whole: true}, 0.4, figures(pkg), HashModulo, RuleClosest, "unless it can be split"},
 		{"the closest", Options{}, 0, figures(Figures{Scheme: Mixed, Theta: 0.5, WithinLimit: true}), Mixed, RuleClosest,
 			"a greater θ_max or table limit"},

@@ -109,6 +109,7 @@ func recentPlans(t *testing.T, f *fixture) {
 			out = append(out, store.BriefPlan{
 				Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, ThetaRealised: realised(p), ThetaAfter: p.ThetaAfter,
 				MigrationKeys: p.MigrationKeys, MigrationFraction: p.MigrationFraction,
+				Returned: p.ReturnedState / p.MigrationState,
 			})
 		}
 		return out

@@ -78,7 +78,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
-		one.ForcedKeys, one.ForcedState = 0, 0
+		one.ForcedKeys, one.ForcedState, one.ReturnedState = 0, 0, 0
 		one.ThetaRealised, one.Forecast = nil, nil
 		want.Plans[i].Absences, want.Plans[i].ForecastState = nil, nil
 	}
@@ -109,7 +109,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p := f.plan(t, "clicks", int64(i), store.StatusNoAction)
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
 		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
-		p.ForcedKeys, p.ForcedState, p.ThetaRealised, p.Forecast = 0, 0, nil, nil
+		p.ForcedKeys, p.ForcedState, p.ReturnedState, p.ThetaRealised, p.Forecast = 0, 0, 0, nil, nil
 		want = append(want, f.create(t, p))
 	}
 	for version := int64(0); version != 5; {
@@ -185,7 +185,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
 		want.SupersededBy, want.ThetaRealised, want.Forecast = "", nil, nil
-		want.WaitsFor, want.ForcedKeys, want.ForcedState = nil, 0, 0
+		want.WaitsFor, want.ForcedKeys, want.ForcedState, want.ReturnedState = nil, 0, 0, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps := must(f.Transitions(ctx, want.ID))(t)
 		switch status {

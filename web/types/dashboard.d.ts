@@ -11,7 +11,7 @@ declare global {
 
   /** The parameters that a plan was made with; those that its scheme does not know are not there. */
   type PlanParameters = Pick<Schemas['Parameters'], 'theta_max' | 'deadline'> &
-    Partial<Schemas['Parameters'] & Schemas['RingParameters'] & Schemas['RangesParameters']>
+    Partial<Schemas['Parameters'] & Schemas['RingParameters'] & Schemas['RangesParameters'] & Schemas['PkgParameters']>
 
   /** A plan of any scheme. */
   type Plan = Omit<Schemas['Plan'], 'parameters'> & { parameters: PlanParameters }

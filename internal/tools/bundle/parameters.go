@@ -57,7 +57,7 @@ func schemaLines() []string {
 		}
 	}
 	out = append(append(out, "PlanStrategy:", "  type: string", "  enum: "+flow(names)),
-		described("The strategy that made the plan; under the schemes `ring` and `ranges` their method.")...)
+		described("The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.")...)
 	for _, p := range parameters.All() {
 		if p.KnownTo(parameters.SchemeTable) && p.Type != parameters.Limit && p.Grid != "" {
 			out = append(out, schemaOf(&p)...)

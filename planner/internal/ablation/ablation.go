@@ -13,11 +13,10 @@ const (
 	ReducedCostFilter Component = "reduced-cost filter" // keys that surely stay are not looked at
 	CoreSampling      Component = "core sampling"       // prices come from a core of the keys
 
-	WholeKeyCovers      Component = "whole-key covers"
-	CoverBranching      Component = "branching of covers"
-	EntryPrices         Component = "entry prices" // under which whole keys cost most
-	LagrangianBranching Component = "Lagrangian branching"
-	BranchAndBound      Component = "branch and bound"
+	WholeKeyCovers Component = "whole-key covers"
+	CoverBranching Component = "branching of covers"
+	EntryPrices    Component = "entry prices" // under which whole keys cost most
+	BranchAndBound Component = "branch and bound"
 
 	Chains        Component = "chains" // of more than one shift
 	Penalties     Component = "adaptive penalties"
@@ -28,8 +27,8 @@ const (
 
 // Components are all of them.
 var Components = []Component{
-	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, LagrangianBranching,
-	BranchAndBound, Chains, Rounds, Penalties, Perturbations, LeastTable,
+	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, BranchAndBound,
+	Chains, Rounds, Penalties, Perturbations, LeastTable,
 }
 
 var without atomic.Pointer[Component]

@@ -114,7 +114,7 @@ func (a *Assignment) RankedPiece(piece int32, rank uint64) Ranked {
 // they are: those on d are list[start[d]:start[d+1]].
 func (a *Assignment) Movable() (list []int32, start []int32) {
 	start = make([]int32, len(a.Load)+1)
-	hot := len(a.Problem.Hot) > 0
+	hot := len(a.Problem.Hot) > 0 || a.Problem.Items.Divided != nil
 	skip := func(piece int) bool { return hot && a.Problem.IsHot(int(a.Item(int32(piece)))) }
 	n := int32(0)
 	for piece, d := range a.At {

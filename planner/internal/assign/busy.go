@@ -26,7 +26,8 @@ func (p *Problem) Busy() (q *Problem, rows []int32) {
 	rows = make([]int32, 0, n)
 	t := &Items{
 		Cost: make([]float64, n), Current: make([]int32, n), Home: make([]int32, n), Hashes: make([]uint64, n),
-		Compare: func(i, j int32) int { return s.Compare(rows[i], rows[j]) },
+		Compare:  func(i, j int32) int { return s.Compare(rows[i], rows[j]) },
+		Unplaced: s.Unplaced,
 	}
 	for i := range s.Len() {
 		if p.isIdle(i) {
@@ -41,7 +42,13 @@ func (p *Problem) Busy() (q *Problem, rows []int32) {
 	if s.Units != nil {
 		t.Units = make([]int64, n)
 	}
+	if s.Divided != nil {
+		t.Divided = make([]bool, n)
+	}
 	for j, i := range rows {
+		if s.Divided != nil {
+			t.Divided[j] = s.Divided[i]
+		}
 		t.Cost[j], t.Current[j], t.Home[j], t.Hashes[j] = s.Cost[i], s.Current[i], s.Home[i], s.Hashes[i]
 		if s.State != nil {
 			t.State[j] = s.State[i]
@@ -55,7 +62,7 @@ func (p *Problem) Busy() (q *Problem, rows []int32) {
 
 func (p *Problem) isIdle(i int) bool {
 	s := p.Items
-	return s.Cost[i] == 0 && s.Current[i] == s.Home[i] && p.IsLive[s.Home[i]]
+	return s.Cost[i] == 0 && s.Current[i] == s.Home[i] && p.IsLive[s.Home[i]] && (s.Divided == nil || !s.Divided[i])
 }
 
 // Within makes an assignment of p of one of the problem that p is without its idle items.

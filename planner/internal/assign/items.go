@@ -10,6 +10,13 @@ type Items struct {
 	Units         []int64   // how many equal keys an item stands for; nil: 1 each
 	Current, Home []int32   // F(k) and h(k), as indices of instances
 	Hashes        []uint64  // of the keys
+	// Divided tells which items stand for keys that are split over instances: they are at
+	// home and cost nothing here, and nothing moves them. What their parts cost is a part
+	// of Instance.Cost. Nil: none is.
+	Divided []bool
+	// Unplaced is what keys cost that may be on any instances. It is a part of all cost,
+	// and on none of the instances.
+	Unplaced float64
 	// compare orders items canonically: by the hashes of their keys, then by bytes.
 	// It breaks all ties, so that the order of the rows never matters.
 	Compare func(i, j int32) int
@@ -20,6 +27,8 @@ type Instance struct {
 	Capacity    float64 // κ
 	Live        bool    // items may be placed on it
 	Cost, State float64 // of the keys there that no item stands for; they stay
+	Merging     float64 // load besides, which is no part of all cost
+	Parts       int64   // keys that are counted there besides the items
 	Filling     bool    // it is to be filled, as far as no more than θ_max below its share
 }
 

@@ -71,8 +71,14 @@ func NewProblem(s *Items, sites []Instance, retained int64, g Goal, m *Meter) *P
 func (p *Problem) measure() {
 	s := p.Items
 	var cost, state exact.Magnitudes
+	if s.Unplaced > 0 {
+		cost.Add(s.Unplaced, 1)
+	}
 	for _, d := range p.Instances {
 		cost.Add(d.Cost, 1)
+		if d.Merging > 0 {
+			cost.Add(d.Merging, 1)
+		}
 	}
 	var parts [MostParts]*[2]exact.Magnitudes
 	InParts(s.Len(), func(part, from, to int) {
@@ -153,10 +159,13 @@ func (p *Problem) sumUp() {
 		p.Entries += x.entries
 		p.TotalState += x.state
 	}
+	p.Total = p.Cost.Fixed(p.Items.Unplaced)
 	for d, x := range p.Instances {
 		p.Residual[d] = p.Cost.Fixed(x.Cost)
+		p.Total += p.Before[d] + p.Residual[d]
+		p.Residual[d] += p.Cost.Fixed(x.Merging)
 		p.Before[d] += p.Residual[d]
-		p.Total += p.Before[d]
+		p.NamedOn[d] += x.Parts
 		p.TotalState += p.State.Fixed(x.State)
 		if x.Live {
 			p.IsLive[d] = true
@@ -185,9 +194,11 @@ func (p *Problem) setBounds() {
 	}
 }
 
-// IsHot reports whether no instance can carry one unit of the item within its share.
+// IsHot reports whether no instance can carry one unit of the item within its share: it
+// stands where the problem has placed it, or divided it.
 func (p *Problem) IsHot(item int) bool {
-	return len(p.Hot) > 0 && p.Cost.Fixed(p.Items.Cost[item]) > p.hotAbove
+	return len(p.Hot) > 0 && p.Cost.Fixed(p.Items.Cost[item]) > p.hotAbove ||
+		p.Items.Divided != nil && p.Items.Divided[item]
 }
 
 // Settled reports whether there is nothing to do: every live instance within

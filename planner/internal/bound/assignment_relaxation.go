@@ -154,15 +154,15 @@ func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
 // mostUnpriced bounds the memory for keys without prices of their own.
 const mostUnpriced = 200_000
 
-// reducedCore are the keys of least reduced cost under the root's prices, in canonical order,
+// reducedCore are the keys of least reduced cost under the best prices, in canonical order,
 // the next ones after them, and what plans cost at least in which others move.
 func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, others float64) {
-	x, y, others := f.Relaxation, &f.Root.Y, enough
+	x, y, others := f.Relaxation, &f.Y, enough
 	type reduced struct {
 		Choice
 		cost float64
 	}
-	m, gap, may := x.CheapestReceivers(y), enough-f.Root.bound, []reduced{}
+	m, gap, may := x.CheapestReceivers(y), enough-f.root, []reduced{}
 	s := x.Problem.Items
 	for i := range s.Len() {
 		if x.Problem.IsHot(i) {
@@ -191,7 +191,7 @@ func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, 
 		unpriced = append(unpriced, k.Choice)
 	}
 	for _, k := range last {
-		others = min(others, f.Root.bound+k.cost-float64(1e-9*math.Abs(k.cost)))
+		others = min(others, f.root+k.cost-float64(1e-9*math.Abs(k.cost)))
 	}
 	return assign.InOrder(core, s, itemOf), assign.InOrder(unpriced, s, itemOf), others
 }

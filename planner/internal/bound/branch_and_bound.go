@@ -17,7 +17,7 @@ type branching struct {
 	f      *Proof
 	parts  exact.Heap[*part]
 	closed float64 // no plan of the parts that need not be divided costs less, scaled
-	budget int     // work that may still be done
+	most   int     // work, from which on nothing more is done
 	best   func() float64
 	offer  func([]Placement)
 	last   []Placement // that were offered
@@ -39,29 +39,32 @@ const (
 	undecided = 0.05
 	// closedGap is the gap of a part, relative to its bound, that is not worth closing.
 	closedGap = 1e-6
-	// workPerUnit is so much work, in keys and partial covers looked at, that it counts as one
+	// WorkPerUnit is so much work, in keys and partial covers looked at, that it counts as one
 	// work unit.
-	workPerUnit = 64
+	WorkPerUnit = 64
 )
 
 // BranchAndBound raises the bound by dividing the problem, with so much work at most. best
 // tells the objective of the best plan that is known, +∞ if there is none. offer takes what
 // the relaxation comes to: the keys that do not stay and where they go, none standing for
-// wherever there is room.
+// wherever there is room. On so many items that the start alone takes more work it does nothing.
 func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
 	x := f.Relaxation
-	if f.Infeasible() || x.Problem.Meter.End != assign.Running || ablation.Off(ablation.BranchAndBound) {
+	if work/startPrices < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running ||
+		ablation.Off(ablation.BranchAndBound) {
 		return
 	}
 	f.Divided = true
 	enough := min(float64(best()*x.UnitWeight), 2*x.Surely()+1)
-	s := &branching{f: f, closed: math.Inf(1), budget: work, best: best, offer: offer}
+	s := &branching{f: f, closed: math.Inf(1), most: work, best: best, offer: offer}
 	s.AssignmentRelaxation = f.newAssignmentRelaxation(enough, mostPriced)
 	s.parts.Before = func(a, b *part) bool {
 		return a.bound < b.bound || a.bound == b.bound && len(a.restrictions) > len(b.restrictions)
 	}
-	s.climb(s.whole(), rootSteps)
-	for len(s.parts.E) > 0 && s.budget > 0 && x.Problem.Meter.End == assign.Running {
+	root := s.whole()
+	x.Problem.Meter.Spend(int64(s.work / WorkPerUnit))
+	s.climb(root, rootSteps)
+	for len(s.parts.E) > 0 && s.work < s.most && x.Problem.Meter.End == assign.Running {
 		n := s.parts.E[0]
 		if n.bound >= s.reached() || n.split[0].key == assign.None {
 			break
@@ -100,8 +103,8 @@ func (s *branching) reached() float64 {
 // several prices of an entry.
 func (s *branching) whole() *part {
 	n := &part{bound: math.Inf(-1)}
-	s.start(n, &s.f.Root.Y)
-	free := Prices{make([]float64, len(s.x.excess)), s.f.Root.Y.Table}
+	s.start(n, &s.f.Y)
+	free := Prices{make([]float64, len(s.x.excess)), s.f.Y.Table}
 	slope := s.start(n, &free)
 	if !s.x.Limited {
 		return n
@@ -163,8 +166,8 @@ func (s *branching) start(n *part, y *Prices) (slope float64) {
 // part for being divided, or closes it.
 func (s *branching) climb(n *part, steps int) {
 	s.restrict(n.restrictions)
-	before, c := s.work, s.newAscent(&n.y)
-	met := c.climb(steps, s.reached())
+	c := s.newAscent(&n.y)
+	met := c.climb(steps, s.reached(), s.most)
 	n.bound = max(n.bound, c.best)
 	n.y.set(&c.at)
 	if n.bound < s.reached() {
@@ -178,7 +181,6 @@ func (s *branching) climb(n *part, steps int) {
 			s.offer(moved)
 		}
 	}
-	s.budget -= s.work - before
 	if met || n.bound >= s.reached() {
 		s.closed = min(s.closed, n.bound)
 		return

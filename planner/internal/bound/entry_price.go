@@ -96,7 +96,7 @@ func (f *Proof) bracket(at func(price float64) *WholeKeys) (low, high *WholeKeys
 		return low, high
 	}
 	most := f.Relaxation.Surely()
-	for price := max(dearer*low.price, f.Root.Y.Table, f.Relaxation.leastPrice()); price <= most; price *= dearer {
+	for price := max(dearer*low.price, f.Y.Table, f.Relaxation.leastPrice()); price <= most; price *= dearer {
 		high = at(price)
 		switch {
 		case high == nil || high.value > most:

@@ -19,13 +19,13 @@ import (
 func ProveFill(p *assign.Problem, f *Proof, reached float64) *Proof {
 	if f == nil {
 		x := newRelaxation(p)
-		f = &Proof{Relaxation: x, integral: wholeWeights(p), Open: []Node{{}}}
-		f.Root.Y.Load = make([]float64, len(x.load))
+		f = &Proof{Relaxation: x, integral: wholeWeights(p)}
+		f.Y.Load = make([]float64, len(x.load))
 	}
 	if f.Infeasible() || f.LowerBound() >= reached*(1-closeFill) || f.Relaxation.Problem.Fill.Reached(f.Relaxation.load) {
 		return f
 	}
-	d := newFillDual(f.Relaxation, f.Root.Y)
+	d := newFillDual(f.Relaxation, f.Y)
 	d.climb()
 	f.Bound = max(f.Bound, f.Relaxation.evaluateFill(&d.best))
 	return f

@@ -1,7 +1,6 @@
 package bound
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -17,8 +16,9 @@ type Proof struct {
 	member     []bool
 	Divided    bool    // a branch and bound went over it
 	Bound      float64 // scaled; a lower bound on the objective of every plan that meets all constraints
-	Root       Node
-	Open       []Node // the open ones of the branching, those of least bound first
+	Y          Prices  // the best known
+	root       float64 // scaled; the bound under them
+	infeasible bool
 
 	Entries  float64    // no plan has fewer; 0 where that was not looked at
 	integral bool       // every objective is a whole number
@@ -43,34 +43,11 @@ type Evidence struct {
 	LeastTheta float64 // no plan within the limits has a smaller θ
 }
 
-// Node is a part of the problem: some heavy keys are told to stay or to leave.
-type Node struct {
-	Fixed []Fixing
-	Y     Prices
-	bound float64
-}
-
-// Divided reports whether it is less than the whole problem.
-func (n *Node) Divided() bool { return len(n.Fixed) > 0 }
-
-// Fixing tells a key to leave its instance, or to stay.
-type Fixing struct {
-	Item  int32
-	leave bool
-}
-
 // Infeasible reports whether no plan meets all constraints.
-func (f *Proof) Infeasible() bool { return len(f.Open) == 0 }
+func (f *Proof) Infeasible() bool { return f.infeasible }
 
-const (
-	// They bound the rounds in which the core takes in what it missed.
-	corePasses, childPasses = 4, 2
-	// mostSplits bounds the branching; on large inputs the work does, in members
-	// of the core times splits.
-	mostSplits     = 16
-	branchWork     = 300_000
-	itemsPerMember = 2 // items that are gone through in the time of a member of the core
-)
+// corePasses bounds the rounds in which the core takes in what it missed.
+const corePasses = 4
 
 // Prove bounds the objective as well as the level allows.
 func Prove(p *assign.Problem, level Level) *Proof {
@@ -78,9 +55,6 @@ func Prove(p *assign.Problem, level Level) *Proof {
 	f := NewProof(p, level)
 	if level > Quick || p.Items.Len() <= quickWhole {
 		f.DemandWhole()
-	}
-	if level > Quick {
-		f.Branch()
 	}
 	return f
 }
@@ -95,9 +69,9 @@ func NewProof(p *assign.Problem, level Level) *Proof {
 	x := newRelaxation(p)
 	f := &Proof{Relaxation: x, Level: level, member: make([]bool, p.Items.Len()), integral: wholeWeights(p)}
 	f.firstCore()
-	f.solve(&f.Root, nil, corePasses)
-	if f.Root.bound <= x.Surely() {
-		f.Open, f.Bound = []Node{f.Root}, f.Root.bound
+	f.solve()
+	if f.Bound = f.root; f.root > x.Surely() {
+		f.disprove()
 	}
 	return f
 }
@@ -109,16 +83,16 @@ func (f *Proof) DemandWhole() {
 	if f.Whole != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
 		return
 	}
-	if x.Limited && f.Root.Y.Table > 0 {
+	if x.Limited && f.Y.Table > 0 {
 		if f.Entries = leastEntries(x.Problem, f.Level); f.Entries > float64(*x.Problem.Goal.TableLimit) {
 			f.disprove()
 			return
 		}
 	}
 	free := make([]float64, len(x.excess))
-	candidates := []Prices{{free, f.Root.Y.Table}}
-	if f.Root.Y.Table > 0 && f.wholeWork() > 2*x.Problem.Items.Len() {
-		candidates = append(candidates, f.Root.Y, Prices{free, 0})
+	candidates := []Prices{{free, f.Y.Table}}
+	if f.Y.Table > 0 && f.wholeWork() > 2*x.Problem.Items.Len() {
+		candidates = append(candidates, f.Y, Prices{free, 0})
 	}
 	var best *CoveringRelaxation
 	var start *CoveringNode
@@ -149,7 +123,7 @@ func (f *Proof) DemandWhole() {
 }
 
 // disprove notes that no plan meets all constraints.
-func (f *Proof) disprove() { f.Open, f.Bound = nil, 0 }
+func (f *Proof) disprove() { f.infeasible, f.Bound = true, 0 }
 
 // wholeWork is how much the search for whole keys may look at; see CoveringRelaxation.work.
 func (f *Proof) wholeWork() int {
@@ -160,28 +134,28 @@ func (f *Proof) wholeWork() int {
 	case Planned:
 		return max(items, min(1_000_000+600*items, plannedWork/(items+1)))
 	}
-	return max(items, min(1_000_000+600*items, 20_000_000))
+	return max(items, min(1_000_000+600*items, 20_000_000, tightWork/(items+1)))
 }
 
-// plannedWork bounds the work at level Planned, times items: each search looks at all of them.
-const plannedWork = 100_000_000_000
+// They bound the work, times items, at the levels: each search looks at all of them.
+const plannedWork, tightWork = 100_000_000_000, 1_000_000_000_000
 
 // Surely is what no plan's objective exceeds.
 func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)) }
 
-// solve finds prices for a node, beginning with the given ones, if any, and the
-// node's bound. It adds to the core the items that it missed and tries again, as
-// often as it may and as it is worth while.
-func (f *Proof) solve(n *Node, start *Prices, passes int) {
-	for pass := range passes {
+// solve finds prices. It adds to the core the items that it missed and tries again, as often
+// as it may and as it is worth while.
+func (f *Proof) solve() {
+	var start *Prices
+	for pass := range corePasses {
 		if pass > 0 && f.Relaxation.Problem.Stopped() {
 			return
 		}
-		added, reached := f.ascend(n, start)
-		if added == 0 || n.bound >= reached*(1-1e-4) || n.bound > f.Relaxation.Surely() {
+		added, reached := f.ascend(start)
+		if added == 0 || f.root >= reached*(1-1e-4) || f.root > f.Relaxation.Surely() {
 			return
 		}
-		if start = &n.Y; n.bound < reached/2 {
+		if start = &f.Y; f.root < reached/2 {
 			start = nil // they rest on what the core lacked
 		}
 	}
@@ -189,8 +163,8 @@ func (f *Proof) solve(n *Node, start *Prices, passes int) {
 
 // ascend is one pass of solve. It returns how many items it added to the core
 // and the value over the core alone.
-func (f *Proof) ascend(n *Node, start *Prices) (added int, reached float64) {
-	d := f.Relaxation.newDual(f.applied(n.Fixed))
+func (f *Proof) ascend(start *Prices) (added int, reached float64) {
+	d := f.Relaxation.newDual(f.core)
 	if start == nil {
 		d.start()
 	} else {
@@ -198,89 +172,12 @@ func (f *Proof) ascend(n *Node, start *Prices) (added int, reached float64) {
 	}
 	d.maximize()
 	var missed []Choice
-	value := f.Relaxation.evaluate(&d.best, n.Fixed, f.member, func(k Choice) { missed = append(missed, k) })
+	value := f.Relaxation.evaluate(&d.best, f.member, func(k Choice) { missed = append(missed, k) })
 	f.extend(missed)
-	if n.Y.Load == nil || value > n.bound {
-		n.bound, n.Y = value, d.best
+	if f.Y.Load == nil || value > f.root {
+		f.root, f.Y = value, d.best
 	}
 	return len(missed), d.bestValue
-}
-
-// applied returns the core as the fixings leave it.
-func (f *Proof) applied(fixed []Fixing) []Choice {
-	if len(fixed) == 0 {
-		return f.core
-	}
-	core := slices.Clone(f.core)
-	for i := range core {
-		core[i].Apply(fixed)
-	}
-	return core
-}
-
-// Apply takes away the options that a fixing forbids.
-func (k *Choice) Apply(fixed []Fixing) {
-	for _, x := range fixed {
-		switch {
-		case x.Item != k.item:
-		case x.leave:
-			k.must = true
-		default:
-			k.Home, k.fitting = -1, 0
-		}
-	}
-}
-
-// Branch splits the node of least bound in two, by a heavy key that stays or
-// leaves, as often as it is worth while. The least bound of the nodes that are
-// left holds for all plans.
-func (f *Proof) Branch() {
-	for range min(mostSplits, branchWork/(len(f.core)+f.Relaxation.Problem.Items.Len()/itemsPerMember+1)) {
-		if len(f.Open) == 0 || f.Relaxation.Problem.Stopped() || ablation.Off(ablation.LagrangianBranching) {
-			break
-		}
-		parent := f.Open[0]
-		k, ok := f.branchingKey(&parent)
-		if !ok {
-			break
-		}
-		f.Open = f.Open[1:]
-		for _, leave := range []bool{false, true} {
-			child := Node{Fixed: append(slices.Clone(parent.Fixed), Fixing{k.item, leave})}
-			f.solve(&child, &parent.Y, childPasses)
-			child.bound = max(child.bound, parent.bound)
-			if child.bound <= f.Relaxation.Surely() {
-				f.Open = append(f.Open, child)
-			}
-		}
-		slices.SortStableFunc(f.Open, func(a, b Node) int { return cmp.Compare(a.bound, b.bound) })
-	}
-	if len(f.Open) == 0 {
-		f.disprove()
-		return
-	}
-	f.Bound = max(f.Bound, f.Open[0].bound)
-}
-
-const (
-	tied  = 1e-2 // options that differ by less, of what is at stake, count as tied
-	heavy = 2e-3 // of the bound: a key of less weight is not worth branching
-)
-
-// branchingKey is the heaviest key whose staying and leaving cost about the same.
-func (f *Proof) branchingKey(n *Node) (heaviest Choice, ok bool) {
-	m := f.Relaxation.CheapestReceivers(&n.Y)
-	for _, k := range f.applied(n.Fixed) {
-		if k.must || k.units > 1 || k.Weight <= max(heaviest.Weight, heavy*n.bound) {
-			continue
-		}
-		stays, home, away := k.Costs(&n.Y, m)
-		stake := k.Weight + n.Y.Table + float64(n.Y.Load[k.from]*k.Cost)
-		if math.Abs(stays-min(home, away)) <= tied*stake {
-			heaviest, ok = k, true
-		}
-	}
-	return heaviest, ok
 }
 
 // Tightened is a proof of the level that is asked for, which rests on one that
@@ -338,7 +235,7 @@ func (f *Proof) LeastTable() float64 {
 	}
 	least := max(limit+1, f.Entries)
 	y := f.dear()
-	if over := x.evaluate(y, nil, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
+	if over := x.evaluate(y, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
 		least = max(least, math.Ceil(limit+float64(over/y.Table*(1-1e-9))))
 	}
 	if least > float64(p.Retained+p.Named()) {
@@ -357,15 +254,15 @@ func (f *Proof) LeastTheta() float64 {
 		priced += float64(u * (x.UnitCost * p.Fair[d]))
 	}
 	free.least = math.MaxInt64
-	if over := free.evaluate(y, nil, f.member, ignore) - x.Surely(); over > 0 && priced > 0 && !math.IsInf(over, 1) {
+	if over := free.evaluate(y, f.member, ignore) - x.Surely(); over > 0 && priced > 0 && !math.IsInf(over, 1) {
 		return p.Goal.ThetaMax + float64(over/priced*(1-1e-9))
 	}
 	return p.Goal.ThetaMax
 }
 
-// dear are the prices of the root, so high that weights hardly count beside them.
+// dear are the best prices, so high that weights hardly count beside them.
 func (f *Proof) dear() *Prices {
-	y := f.Root.Y.Times(ray)
+	y := f.Y.Times(ray)
 	y.Table *= ray
 	return y
 }

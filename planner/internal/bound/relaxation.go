@@ -248,22 +248,17 @@ func (x *Relaxation) base(y *Prices) sum {
 }
 
 // evaluate is g(u,λ), a lower bound on the scaled objective of every plan that
-// satisfies the constraints and keeps to what is fixed. It calls missed for
-// every item that would move and is not a member of the core. +∞: some key fits nowhere.
-func (x *Relaxation) evaluate(y *Prices, fixed []Fixing, member []bool, missed func(k Choice)) float64 {
+// satisfies the constraints. It calls missed for every item that would move and is not
+// a member of the core. +∞: some key fits nowhere.
+func (x *Relaxation) evaluate(y *Prices, member []bool, missed func(k Choice)) float64 {
 	at, m := x.FilterAt(y), x.CheapestReceivers(y)
 	parts := make([]leaving, assign.MostParts)
 	assign.InParts(x.Problem.Items.Len(), func(part, from, to int) {
 		l := &parts[part]
 		for i := range at.Candidates(from, to) {
-			l.add(x, i, y, m, fixed, member)
+			l.add(x, i, y, m, member)
 		}
 	})
-	for _, f := range fixed {
-		if i := int(f.Item); at.Stays(i) {
-			parts[0].add(x, i, y, m, fixed, member)
-		}
-	}
 	if slices.ContainsFunc(parts, func(l leaving) bool { return l.barred }) {
 		return math.Inf(1)
 	}
@@ -287,12 +282,11 @@ type leaving struct {
 // nearlyTied is more than what rounding adds to the cost of an option, relative to its terms.
 const nearlyTied = 0x1p-48
 
-func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, fixed []Fixing, member []bool) {
+func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, member []bool) {
 	if x.Problem.IsHot(i) {
 		return
 	}
 	k := x.ChoiceOf(i)
-	k.Apply(fixed)
 	stays, home, away := k.Costs(y, m)
 	v := min(home, away)
 	scale := k.Weight + float64(y.Load[k.from]*k.Cost) + y.Table

@@ -51,10 +51,10 @@ func (r *AssignmentRelaxation) newAscent(y *assignmentPrices) *ascent {
 	return c
 }
 
-// climb takes so many steps, fewer if the value reaches enough or hardly rises, or planning is
-// to end. It reports whether it ended at a plan that meets all constraints and that no other
-// prices improve.
-func (c *ascent) climb(steps int, enough float64) (met bool) {
+// climb takes so many steps, fewer if the value reaches enough or hardly rises, or once so much
+// work was done or planning is to end. It reports whether it ended at a plan that meets all
+// constraints and that no other prices improve.
+func (c *ascent) climb(steps int, enough float64, most int) (met bool) {
 	for step := range steps {
 		before := c.work
 		value := c.solve()
@@ -77,7 +77,7 @@ func (c *ascent) climb(steps int, enough float64) (met bool) {
 		default:
 			c.vain++
 		}
-		if c.best >= enough || !c.x.Problem.Meter.Spend(int64((c.work-before)/workPerUnit)+1) {
+		if c.best >= enough || c.work >= most || !c.x.Problem.Meter.Spend(int64((c.work-before)/WorkPerUnit)+1) {
 			return false
 		}
 		if c.vain >= patience {

@@ -58,13 +58,13 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level
 	if b.Best == nil {
 		return nil, f
 	}
-	if !b.closed() && f.Root.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
+	if !b.closed() && f.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
 		b.trySmallTable(r)
 	}
 	if enough == 0 && b.worthwhile() {
 		b.branchAndBound()
 	}
-	if b.worthwhile() {
+	if b.p.Goal.Effort != assign.Fast && b.worthwhile() {
 		b.searchOn()
 	}
 	b.finish(b.Best)
@@ -76,28 +76,18 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level
 	return b.Best, f
 }
 
-// follow makes assignments of what the proof came to: of whole keys, of the prices at the
-// root and of those of its parts.
+// follow makes assignments of what the proof came to: of whole keys and of the prices.
 func (b *primal) follow() {
 	f := b.proof
-	if f.Root.Y.Table > 0 && !f.Infeasible() {
-		b.Offer(Round(b.p, f.Relaxation, &f.Root)) // on many items that is often close enough
+	if f.Y.Table > 0 && !f.Infeasible() {
+		b.Offer(Round(b.p, f.Relaxation, &f.Y)) // on many items that is often close enough
 	}
 	if !b.closed() {
 		f.DemandWhole()
 		b.tryWhole()
 	}
-	for i := range roundings {
-		if i == 1 && f.Level > bound.Quick && !b.closed() {
-			f.Branch()
-		}
-		at := max(0, i-1) // the root first, then its parts
-		if at >= len(f.Open) || b.closed() {
-			break
-		}
-		if n := &f.Open[at]; i == 0 || n.Divided() {
-			b.try(Round(b.p, f.Relaxation, n), &n.Y)
-		}
+	if !f.Infeasible() && !b.closed() {
+		b.try(Round(b.p, f.Relaxation, &f.Y), &f.Y)
 	}
 }
 
@@ -115,18 +105,13 @@ func (b *primal) finish(a *assign.Assignment) {
 
 // worthwhile reports whether the gap is wide enough for more than is done at least.
 func (b *primal) worthwhile() bool {
-	switch gap := b.Score.Objective - b.proof.LowerBound(); {
-	case b.p.Goal.Effort == assign.Fast || b.proof.Infeasible():
-		return false
-	case b.p.Goal.Effort == assign.Thorough:
-		return b.Score.Violated > 0 || gap > thoroughGap*b.Score.Objective
-	default:
-		return b.Score.Violated > 0 || gap > normalGap*b.Score.Objective
+	least := normalGap
+	if b.p.Goal.Effort == assign.Thorough {
+		least = thoroughGap
 	}
+	gap := b.Score.Objective - b.proof.LowerBound()
+	return !b.proof.Infeasible() && (b.Score.Violated > 0 || gap > least*b.Score.Objective)
 }
-
-// roundings is how many nodes have their prices rounded.
-const roundings = 4
 
 // Gaps, relative to the objective, that are worth closing, by effort.
 const normalGap, thoroughGap = 1e-2, 1e-3
@@ -152,7 +137,7 @@ func (b *primal) branchAndBound() {
 			}
 		}
 		placeByRoom(a, queue)
-		b.try(a, &b.proof.Root.Y)
+		b.try(a, &b.proof.Y)
 	})
 }
 
@@ -197,7 +182,7 @@ func (b *primal) tryWhole() {
 	f := b.proof
 	for _, w := range f.Starts {
 		if !b.closed() {
-			b.try(whole(f, w), &f.Root.Y)
+			b.try(whole(f, w), &f.Y)
 		}
 	}
 }
@@ -268,9 +253,9 @@ func (b *primal) closeEnough() float64 {
 	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
-// branchingWork is how much work the branch and bound may do, by effort. The former takes
-// some tenths of a second, the latter some seconds.
-var branchingWork = [...]int{assign.Fast: 0, assign.Normal: 6_000_000, assign.Thorough: 60_000_000}
+// branchingWork is how much work the branch and bound may do, by effort: some hundredths of a
+// second, some tenths, some seconds.
+var branchingWork = [...]int{assign.Fast: 1_000_000, assign.Normal: 6_000_000, assign.Thorough: 60_000_000}
 
 // evaluations are those of the local search after each rounding. They rise with the number of
 // items, and fall again as the gap of the first rounding does.
@@ -291,6 +276,6 @@ func (b *primal) trySmallTable(r Rivals) {
 	case b.proof.Infeasible():
 		b.Offer(adopt(b.p, a))
 	default:
-		b.try(adopt(b.p, a), &b.proof.Open[0].Y)
+		b.try(adopt(b.p, a), &b.proof.Y)
 	}
 }

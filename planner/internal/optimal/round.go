@@ -19,30 +19,24 @@ type leavingPiece struct {
 // Round gives every key its best option under the prices and sends those that
 // leave for the cheapest instance, the costliest first, to where there is most room. Nil when the
 // meter ran out.
-func Round(p *assign.Problem, x *bound.Relaxation, n *bound.Node) *assign.Assignment {
+func Round(p *assign.Problem, x *bound.Relaxation, y *bound.Prices) *assign.Assignment {
 	if !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit) + 1) {
 		return nil
 	}
-	a, m, at := assign.NewAssignment(p), x.CheapestReceivers(&n.Y), x.FilterAt(&n.Y)
+	a, m, at := assign.NewAssignment(p), x.CheapestReceivers(y), x.FilterAt(y)
 	leaving := assign.Collect(p.Items.Len(), func(from, to int) (leaving []int32) {
 		for i := range at.Candidates(from, to) {
 			leaving = append(leaving, int32(i))
 		}
 		return leaving
 	})
-	for _, f := range n.Fixed {
-		if at.Stays(int(f.Item)) {
-			leaving = append(leaving, f.Item)
-		}
-	}
 	var queue []leavingPiece
 	for _, i := range leaving {
 		if p.IsHot(int(i)) {
 			continue
 		}
 		k := x.ChoiceOf(int(i))
-		k.Apply(n.Fixed)
-		switch o, _ := k.Best(&n.Y, m); {
+		switch o, _ := k.Best(y, m); {
 		case o == bound.GoHome:
 			a.Move(i, k.Home)
 		case o == bound.GoToCheapest:

@@ -29,7 +29,7 @@ func (b *primal) searchOn() {
 		if b.closed() || b.p.Meter.End != assign.Running {
 			return
 		}
-		y, a := &f.Open[0].Y, b.Best
+		y, a := &f.Y, b.Best
 		if round < given {
 			a = b.pool[round]
 		}

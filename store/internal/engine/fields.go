@@ -83,6 +83,7 @@ func figureFields(f *store.Figures) []Field {
 		{"objective", &f.Objective},
 		{"forced_keys", &f.ForcedKeys},
 		{"forced_state", &f.ForcedState},
+		{"returned_state", &f.ReturnedState},
 		{"drifted_keys", &f.DriftedKeys},
 		{"idle_entries", &f.IdleEntries},
 		{"input_hash", &f.InputHash},

@@ -62,10 +62,11 @@ func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator,
 	}
 	return collect(ctx, s, func(row Scanner) (p BriefPlan, err error) {
 		err = row.Scan(&p.operator, &p.id, &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
-			&p.MigrationKeys, &p.MigrationFraction)
+			&p.MigrationKeys, &p.MigrationFraction, &p.Returned)
 		return p, err
 	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
-			p.migration_keys, p.migration_fraction FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
+			p.migration_keys, p.migration_fraction, coalesce(p.returned_state / nullif(p.migration_state, 0), 0)
+		FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
 			(SELECT seq FROM plans WHERE operator_id = o.id ORDER BY seq DESC LIMIT 1 OFFSET $1), 0)
 		WHERE o.deleted_at IS NULL AND o.name IN (`+placeholders(2, len(operators))+`) ORDER BY o.id, p.seq`, args...)
 }

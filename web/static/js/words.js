@@ -145,6 +145,7 @@ export function certificate(plan) {
         ? 'Nothing was planned, so nothing is proven.'
         : 'There is no proof for this plan: its strategy has none, or the certificate is off.',
     ]
+  if (proof.scope === 'candidates') return [levelWords(proof)]
   const imbalance = plan.parameters.objective === 'min_imbalance'
   const hot = plan.hot_keys?.length || plan.causes?.includes('hot_key')
   const limits = hot ? 'the limits, but for hot keys,' : 'the limits'
@@ -191,6 +192,15 @@ export function certificate(plan) {
 }
 
 /**
+ * The certificate of a plan of scheme pkg: how level the candidates let loads be.
+ *
+ * @param {NonNullable<API['Certificate']>} proof
+ */
+const levelWords = ({ gap, lower_bound }) =>
+  `However routers send messages to the candidates of their keys, θ is ${percent(lower_bound)} at least` +
+  (gap === 0 ? ': proven, and what to expect.' : '.')
+
+/**
  * What a plan itself moves. Its figures do not have the cost that changes its owner, but its certificate does.
  *
  * @param {Parameters<typeof certificate>[0]} plan
@@ -216,12 +226,13 @@ const movement = (x, plan) =>
       : state(x)
 
 /**
- * The size of what a plan routes by: entries, tokens or ranges.
+ * The size of what a plan routes by: entries, tokens, ranges or keys of the head.
  *
- * @param {Pick<AnyPlan, 'routing_table' | 'ring' | 'ranges'>} plan
+ * @param {Pick<AnyPlan, 'routing_table' | 'ring' | 'ranges' | 'pkg'>} plan
  */
 export function tableOf(plan) {
   if (plan.routing_table) return { ...plan.routing_table, unit: 'entries', one: 'entry', name: 'Routing table' }
   if (plan.ring) return { ...plan.ring, unit: 'tokens', one: 'token', name: 'Tokens' }
+  if (plan.pkg) return { ...plan.pkg, unit: 'head keys', one: 'head key', name: 'Head' }
   return { .../** @type {API['RangesDiff']} */ (plan.ranges), unit: 'ranges', one: 'range', name: 'Ranges' }
 }

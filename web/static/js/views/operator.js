@@ -1,5 +1,6 @@
 // One operator: what is going on, how its intervals went, and its plans.
 
+import { useResource } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
 import { Card, Code, Resource } from '../parts.js'
 import { setQuery } from '../route.js'
@@ -10,6 +11,7 @@ import { Figures } from './operator/figures.js'
 import { Page } from './operator/page.js'
 import { History } from './operator/history.js'
 import { intervalsOf, useNewest, usePlans } from './operator/plans.js'
+import { fillingWords } from './plan/filling.js'
 
 /** @import { Operator } from './operator/page.js' */
 
@@ -63,6 +65,7 @@ function Intervals({ operator, plans, size }) {
   const all = intervalsOf(plans)
   if (all.length === 0) return null // The first one is on its way.
   return html`
+    ${operator.scheme === 'table' && html`<${Filling} newest=${plans[0]} />`}
     <${Figures} operator=${operator} intervals=${all} plans=${plans} />
     <${Charts}
       intervals=${all.slice(-size)}
@@ -73,6 +76,21 @@ function Intervals({ operator, plans, size }) {
       </label>`}
     />
   `
+}
+
+/**
+ * That instances were added and are being filled, until a plan that does it is committed.
+ *
+ * @param {{ newest: PlanSummary }} props
+ */
+function Filling({ newest }) {
+  /** @type {import('../api.js').Resource<Plan>} */
+  const { data: plan } = useResource(`v1/plans/${encodeURIComponent(newest.id)}`)
+  const fills = plan !== null && plan.instances.some((i) => i.filling)
+  if (!fills || (newest.status === 'committed' && !plan.unfilled?.some((of) => !of.proven))) return null
+  return html`<div class="operator-now moves operator-filling" role="status">
+    ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
+  </div>`
 }
 
 /**

@@ -191,7 +191,12 @@ const Select = ({ label, name, value, choices }) => html`<label>
 </label>`
 
 /** @type {Record<string, [one: string, many: string]>} */
-const sizeUnit = { table: ['entry', 'entries'], ring: ['instance', 'instances'], ranges: ['range', 'ranges'] }
+const sizeUnit = {
+  table: ['entry', 'entries'],
+  ring: ['instance', 'instances'],
+  ranges: ['range', 'ranges'],
+  pkg: ['key in the head', 'keys in the head'],
+}
 
 /** @param {{ of: Operator }} props */
 function Name({ of: o }) {

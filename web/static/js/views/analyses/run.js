@@ -103,6 +103,7 @@ const phaseWords = {
   pkg: 'Partial key grouping',
   mixed: 'Planning by Mixed',
   optimal: 'Planning the optimum',
+  split: 'Splitting keys',
   ranges: 'Dividing key ranges',
 }
 

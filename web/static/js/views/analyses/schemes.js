@@ -21,6 +21,7 @@ const schemeWords = {
   pkg: 'Partial key grouping',
   mixed: 'Routing table, Mixed',
   optimal: 'Routing table, optimal',
+  split: 'Routing table, keys split',
   ranges: 'Key ranges',
 }
 

@@ -145,6 +145,7 @@ const schemeNotes = {
   table: 'Entries for some keys, over a hash function for all others.',
   ring: 'Plans add and remove tokens.',
   ranges: 'Plans hand over intervals of the key space.',
+  pkg: 'Each key has several candidates; plans give more to heavy keys.',
 }
 
 /**

@@ -102,7 +102,13 @@ function Answer({ operator, asked, encoding }) {
   if (route.data !== null)
     return html`<p>
         The key <code class="operator-key">${asked}</code> goes to${' '}
-        <strong>instance ${route.data.instance}</strong>: ${why(route.data, operator)}
+        <strong>
+          ${
+            route.data.candidates?.[1] === undefined
+              ? `instance ${route.data.instance}`
+              : `any of the instances ${route.data.candidates.join(', ')}`
+          }</strong
+        >: ${why(route.data, operator)}
       </p>
       ${operator.scheme === 'table' && html`<${Story} operator=${operator} asked=${asked} encoding=${encoding} />`}`
   if (route.problem?.code === 'table_not_held')
@@ -133,6 +139,11 @@ function why({ source, version }, operator) {
       )
     case 'range':
       return `that instance owns the range in which it lies (version ${count(version)}${pinned}).`
+    case 'candidates':
+      return (
+        'these are its candidates, of which each message goes to the least loaded; the first one is where state is' +
+        ` merged (version ${count(version)}${pinned}).`
+      )
     default:
       return `by ${source} (version ${count(version)}${pinned}).`
   }

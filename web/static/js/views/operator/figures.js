@@ -1,7 +1,8 @@
 // The figures of an operator at a glance.
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
-import { html } from '../../html.js'
+import { useResource } from '../../api.js'
+import { html, useEffect, useRef } from '../../html.js'
 import { Course, isWithin, judge, Marks } from '../../judge.js'
 import { Stats } from '../../parts.js'
 import { link } from '../../route.js'
@@ -9,6 +10,7 @@ import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
 /**
+ * @import { Resource } from '../../api.js'
  * @import { Stat } from '../../parts.js'
  * @import { Operator } from './page.js'
  * @import { Interval } from './plans.js'
@@ -24,11 +26,51 @@ const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${i
  */
 export function Figures({ operator, intervals, plans }) {
   useStateUnit()
+  const { data } = useRealised(operator, plans)
   const newest = intervals.at(-1)
   if (!newest) return null
   return html`<${Stats}
-    items=${[theta(newest), table(operator, newest.any), migration(plans, intervals.length), proof(plans)]}
+    items=${[
+      theta(newest),
+      data?.recent && realised(data.recent.realised),
+      table(operator, newest.any),
+      migration(plans, intervals.length),
+      proof(plans),
+    ]}
   />`
+}
+
+/**
+ * The operator with what came true over its plans, asked for anew when these are others.
+ *
+ * @param {Operator} operator
+ * @param {PlanSummary[]} plans
+ * @returns {Resource<Operator>}
+ */
+function useRealised(operator, plans) {
+  const resource = useResource(`v1/operators/${encodeURIComponent(operator.name)}`, {
+    query: { include: 'recent', window: plans.length },
+  })
+  const known = useRef(plans)
+  useEffect(() => {
+    if (known.current !== plans) resource.reload()
+    known.current = plans
+  }, [plans])
+  return resource
+}
+
+/**
+ * @param {API['Realised']} r
+ * @returns {Stat}
+ */
+function realised(r) {
+  return {
+    label: 'Intervals above θ_max',
+    value: percent(r.above),
+    note: html`of ${counted(r.intervals, 'interval')}: θ realised ${percent(r.theta?.median)} in the median,
+    p95 ${percent(r.theta?.p95)}. ${counted(r.plans, 'plan')} moved ${percent(r.moved)} of all state,
+    of which ${percent(r.returned)} went back where it came from: it moved for nothing`,
+  }
 }
 
 /**
@@ -54,6 +96,7 @@ const named = {
   table: ['Routing table', 'entry', 'entries'],
   ring: ['Instances on the ring', 'instance', 'instances'],
   ranges: ['Ranges', 'range', 'ranges'],
+  pkg: ['Head', 'key', 'keys'],
 }
 
 /**
@@ -110,7 +153,9 @@ function proof(plans) {
   const last = plans.find((p) => p.certificate !== null)
   const label = 'Certificate'
   if (!last?.certificate) return { label, value: 'None', note: certificate(plans[0])[0] }
-  const { gap, infeasible } = last.certificate
+  const { gap, infeasible, scope, lower_bound } = last.certificate
+  if (scope === 'candidates')
+    return { label, value: `θ ≥ ${percent(lower_bound)}`, note: html`${certificate(last)[0]} From ${to(last)}.` }
   const value = infeasible ? 'Infeasible' : gap === null ? 'No gap' : gap === 0 ? 'Optimal' : `Gap ${percent(gap)}`
   return {
     label,

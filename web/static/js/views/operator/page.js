@@ -14,14 +14,19 @@ import { intervalWords } from './plans.js'
 /** @typedef {API['Operator']} Operator */
 
 /** @type {Record<string, string>} */
-export const schemeWords = { table: 'Routing table', ring: 'Token ring', ranges: 'Key ranges' }
+export const schemeWords = {
+  table: 'Routing table',
+  ring: 'Token ring',
+  ranges: 'Key ranges',
+  pkg: 'Partial key grouping',
+}
 
 /**
  * How an operator plans: its strategy, or its scheme's method.
  *
  * @param {Operator} o
  */
-const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? ''
+const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? ''
 
 /** @param {Operator} o */
 export const methodWords = (o) => strategyTitle(methodOf(o))

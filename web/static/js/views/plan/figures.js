@@ -125,7 +125,7 @@ const forcedWords = (forced, moved) =>
  *
  * @type {Record<string, string>}
  */
-const wholes = { tokens: 'on the ring', ranges: 'of the key space' }
+const wholes = { tokens: 'on the ring', ranges: 'of the key space', 'head keys': 'keys with more candidates' }
 
 /**
  * @param {string} before
@@ -146,6 +146,8 @@ function proof(plan) {
   const proven = plan.certificate
   const what = plan.parameters.objective === 'min_imbalance' ? 'imbalance' : 'movement'
   if (!proven) return { value: 'None', note: 'nothing is proven' }
+  if (proven.scope === 'candidates')
+    return { value: `θ ≥ ${percent(proven.lower_bound)}`, note: 'however routers use the candidates' }
   if (proven.infeasible) return { value: 'Infeasible', note: 'no plan satisfies all limits', tone: 'bad' }
   if (proven.gap === 0)
     return {

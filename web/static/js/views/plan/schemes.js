@@ -1,4 +1,4 @@
-// What plans of the schemes ring and ranges change in place of a routing table.
+// What plans of the schemes ring, ranges and pkg change in place of a routing table.
 
 import { request, useResource } from '../../api.js'
 import { axis, Chart } from '../../chart.js'
@@ -22,12 +22,12 @@ const ringSize = 2 ** 32
 const ownersShown = 200
 
 /**
- * The tokens or the owners of a stored plan; nothing for a plan of scheme table.
+ * The tokens, the owners or the head of a stored plan; nothing for a plan of scheme table.
  *
  * @param {{ plan: Plan }} props
  */
 export function Scheme({ plan }) {
-  const scheme = plan.ring ? 'ring' : plan.ranges ? 'ranges' : null
+  const scheme = plan.ring ? 'ring' : plan.ranges ? 'ranges' : plan.pkg ? 'pkg' : null
   // Its lists are of some length and never change: they are asked for once.
   /** @type {Watched<Plan>} */
   const lists = useResource(scheme && `v1/plans/${encodeURIComponent(plan.id)}`, {
@@ -41,12 +41,60 @@ export function Scheme({ plan }) {
         render=${(/** @type {Plan} */ { ranges }) => html`<${Owners} owners=${ranges?.owners ?? []} />`}
       />
     <//>`
+  if (scheme === 'pkg')
+    return html`<${Card} title="Candidates of keys" aside=${`${counted(plan.pkg?.size_after, 'key')} in the head`}>
+      <${Resource} of=${lists} render=${(/** @type {Plan} */ { pkg }) => html`<${Head} plan=${plan} pkg=${pkg} />`} />
+    <//>`
   return html`<${Card} title="Tokens">
     <${Resource}
       of=${lists}
       render=${(/** @type {Plan} */ { ring }) => html`<${Tokens} plan=${plan} ring=${ring} />`}
     />
   <//>`
+}
+
+/**
+ * What a plan changes in the head, and what its pairs and merges come to.
+ *
+ * @param {{ plan: Plan, pkg: API['PkgDiff'] }} props
+ */
+function Head({ plan, pkg }) {
+  const [most, show] = useState(ownersShown)
+  /** @param {(i: API['Load']) => number | undefined} of */
+  const sum = (of) => count(plan.instances.reduce((all, i) => all + (of(i) ?? 0), 0))
+  const rows = [
+    ...(pkg.set ?? []).map(({ key, choices }) => ({ key, choices: `${count(choices)}` })),
+    ...(pkg.unset ?? []).map((key) => ({ key, choices: `${count(plan.parameters.pkg?.choices)}, as others` })),
+  ]
+  return html`
+    <p>
+      After the plan at most ${sum((i) => i.keys_after)} pairs of a key and an instance hold
+      state, ${sum((i) => i.keys_before)} before; of these ${sum((i) => i.merges_after)} are merged with others in each
+      interval, ${sum((i) => i.merges_before)} before.
+    </p>
+    ${
+      rows.length === 0
+        ? html`<p class="muted">No key enters or leaves the head, or gets another number of candidates.</p>`
+        : html`<div class="plan-owners">
+            <${PlainTable}
+              caption="Keys that get another number of candidates"
+              rows=${rows.slice(0, most)}
+              columns=${
+                /** @type {Column<{ key: string, choices: string }>[]} */ ([
+                  { head: 'Key', of: (r) => html`<code class="plan-key" title=${r.key}>${r.key}</code>` },
+                  { head: 'Candidates', number: true, of: (r) => r.choices },
+                ])
+              }
+            />
+          </div>`
+    }
+    ${
+      most < rows.length &&
+      html`<p>
+        <button type="button" onClick=${() => show(most + 5 * ownersShown)}>Show more of ${count(rows.length)}</button>
+      </p>`
+    }
+  `
 }
 
 /** @param {{ owners: API['RangeOwner'][] }} props */

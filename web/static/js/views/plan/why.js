@@ -252,6 +252,7 @@ function parametersOf(plan) {
       'Ranges per instance',
       q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`,
     ])
+  if (q.pkg) out.push(['Candidates of a key', `${count(q.pkg.choices)}, more of the head`])
   if ('table_limit' in q) out.push(...tableParameters(q, plan.strategy))
   out.push(['Deadline', q.deadline ?? 'that of the server'])
   return out.filter(([, value]) => value !== false)

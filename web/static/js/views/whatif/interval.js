@@ -110,12 +110,15 @@ function Choice({ items, operator, plans, plan }) {
   `
 }
 
+/** @type {Record<string, string>} */
+const changed = { ring: 'tokens', ranges: 'ranges', pkg: 'numbers of candidates' }
+
 /** @param {{ operator: { name: string, scheme: string } }} props */
 function NoTable({ operator: o }) {
   return html`<div class="whatif-note">
     <p>
       <strong>${o.name} has no routing table.</strong> Under the scheme <code>${o.scheme}</code> plans
-      change ${o.scheme === 'ring' ? 'tokens' : 'ranges'}, and only plans of routing tables can be planned again.
+      change ${changed[o.scheme]}, and only plans of routing tables can be planned again.
     </p>
     <p>
       <a href=${link(['analyses', o.scheme])}>Analyses</a> compare the methods of such operators on statistics of your
@@ -173,7 +176,8 @@ function OwnPlan({ plan }) {
   if (plan.loading) return html`<${Loading} rows=${1} />`
   const p = plan.data
   if (p === null) return null
-  if (!p.routing_table) return html`<${NoTable} operator=${{ name: p.operator, scheme: p.ring ? 'ring' : 'ranges' }} />`
+  if (!p.routing_table)
+    return html`<${NoTable} operator=${{ name: p.operator, scheme: p.ring ? 'ring' : p.pkg ? 'pkg' : 'ranges' }} />`
   return html`<div class="whatif-note">
     <p>
       <a href=${link(['plans', p.id])}>Its plan</a> <${Status} status=${p.status} /> <span class="muted">

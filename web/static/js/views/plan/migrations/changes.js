@@ -47,8 +47,19 @@ const columns = [
   },
 ]
 
-/** @type {Record<string, string>} */
-const schemes = { arcs: 'ring', ranges: 'ranges' }
+/**
+ * By what keys are found where there is no routing table.
+ *
+ * @type {Record<string, string>}
+ */
+const foundBy = {
+  ring: 'the tokens of the ring',
+  ranges: 'the ranges that they lie in',
+  pkg: 'their numbers of candidates',
+}
+
+/** @param {Plan} plan */
+const schemeOf = (plan) => (plan.ring ? 'ring' : plan.ranges ? 'ranges' : plan.pkg ? 'pkg' : 'table')
 
 /**
  * Why there is no such list, and where to look.
@@ -66,16 +77,10 @@ const refusals = {
     html`<${Empty} title="The engine holds the routing table">
       <p>This server counts its versions only. Which entries a plan changes is known to the engine.</p>
     <//>`,
-  no_routing_table: ({ id, migrates }) => html`<${Empty}
-    title="Under the scheme ${schemes[migrates]} there is no routing table"
-  >
+  no_routing_table: (plan) => html`<${Empty} title="Under the scheme ${schemeOf(plan)} there is no routing table">
     <p>
-      ${
-        migrates === 'arcs'
-          ? 'Keys are found by the tokens of the ring'
-          : 'Keys are found by the ranges that they lie in'
-      }
-      . What the plan changes of them, in full: <code>GET v1/plans/${id}?include=routing_table</code>.
+      Keys are found by ${foundBy[schemeOf(plan)]}. What the plan changes of them, in
+      full: <code>GET v1/plans/${plan.id}?include=routing_table</code>.
     </p>
   <//>`,
   purged: () =>
@@ -92,7 +97,7 @@ export function TableChanges({ plan, query, name }) {
   const path = `v1/plans/${encodeURIComponent(plan.id)}/routing-table`
   const { filters, wrong } = filtersOf(query, names)
   const source = `${address(path, filters)}#${plan.status}.${plan.resolved_keys}`
-  const [refused, refuse] = useState(() => (plan.migrates in schemes ? { source, code: 'no_routing_table' } : null))
+  const [refused, refuse] = useState(() => (schemeOf(plan) in foundBy ? { source, code: 'no_routing_table' } : null))
   const [found, setFound] = useState(/** @type {number | null} */ (null))
   const load = useMemo(
     () => async (/** @type {number} */ skip, /** @type {number} */ size, /** @type {AbortSignal} */ signal) => {

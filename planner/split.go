@@ -1,0 +1,135 @@
+package planner
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+)
+
+// Splitting lets a plan send a key to several instances, each of which then holds a part
+// of its state. The operator's aggregate has to be commutative and associative, and
+// something behind it has to merge the parts. Keys that no instance can carry whole are
+// split, into as few parts as can be.
+type Splitting struct {
+	// MaxParts is the greatest number of parts of a key, ≥ 2. 0: one for each instance.
+	MaxParts int `json:"max_parts,omitzero"`
+	// MergeCost is μ, from 0 to MaxAmount: what each part of a split key adds to the load
+	// of its instance, in units of cost. It is no part of the mean load. Defaults to 0.
+	MergeCost float64 `json:"merge_cost"`
+}
+
+func (s *Splitting) validate() error {
+	if s == nil {
+		return nil
+	}
+	return cmp.Or(
+		Require(s.MaxParts == 0 || s.MaxParts >= 2, "Splitting.MaxParts", "must be ≥ 2, or 0 for no limit"),
+		RequireAmount("Splitting.MergeCost", s.MergeCost),
+	)
+}
+
+// PartUnits is the weight of a whole key. With weights of 1/256 the rounding of a key that
+// takes many instances would come to more than one of its parts.
+const PartUnits = 1 << 16
+
+// Part is one of the instances of a split key.
+type Part struct {
+	Instance int32 // id in a [RoutingTable], index into Snapshot.Instances elsewhere
+	Weight   int32 // its share of the key's messages, from 1 to PartUnits−1, in 1/PartUnits
+}
+
+// Split is a key that goes to several instances.
+type Split struct {
+	Item  int32  // index into the snapshot
+	Parts []Part // instances ascending, two at least; the weights sum up to PartUnits
+}
+
+// PlannedSplit is a key that a plan has split.
+type PlannedSplit struct {
+	Split
+	// Cause is [CauseHotKey] where no instance can carry the key within its bound, and
+	// [CauseKept] where it is split from earlier on.
+	Cause Cause
+	// Changed: the committed table has the key whole, or other parts or weights.
+	Changed bool
+}
+
+// ValidateParts reports what is wrong with the parts of a table entry.
+func ValidateParts(parts []Part) error {
+	sum := int64(0)
+	for i, x := range parts {
+		if x.Weight < 1 {
+			return errors.New("must have weights ≥ 1")
+		}
+		if i > 0 && x.Instance <= parts[i-1].Instance {
+			return errors.New("must be on instances that ascend without repetition")
+		}
+		sum += int64(x.Weight)
+	}
+	if len(parts) < 2 || sum != PartUnits {
+		return errors.New("must be two at least, whose weights sum up to 65536")
+	}
+	return nil
+}
+
+// heaviest is the part of the greatest weight, the first among equals.
+func heaviest(parts []Part) Part {
+	return slices.MaxFunc(parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(b.Instance, a.Instance))
+	})
+}
+
+// isOn reports whether the key has a part on an instance.
+func (x Split) isOn(d int32) bool {
+	_, found := slices.BinarySearchFunc(x.Parts, d, func(y Part, d int32) int { return cmp.Compare(y.Instance, d) })
+	return found
+}
+
+// splitOf is the row's among splits, whose rows ascend.
+func splitOf(splits []Split, row int32) *Split {
+	i, found := slices.BinarySearchFunc(splits, row, func(x Split, row int32) int { return cmp.Compare(x.Item, row) })
+	if !found {
+		return nil
+	}
+	return &splits[i]
+}
+
+// Merges is how many partial results are merged per interval: one for each part of a key
+// but its first.
+func (p *Plan) Merges() int64 {
+	n := int64(0)
+	for _, x := range p.Splits {
+		n += int64(len(x.Parts) - 1)
+	}
+	return n
+}
+
+// plannedSplits are the keys that the plan splits.
+func (x *prepared) plannedSplits() []PlannedSplit {
+	if len(x.splits) == 0 {
+		return nil
+	}
+	room, planned := x.wholeRoom(), make([]PlannedSplit, 0, len(x.splits))
+	for _, y := range x.splits {
+		out := PlannedSplit{Split: y, Cause: CauseKept, Changed: true}
+		if x.before.Cost.Fixed(x.s.Cost[y.Item]) > room {
+			out.Cause = CauseHotKey
+		}
+		if old := splitOf(x.s.Splits, y.Item); old != nil {
+			out.Changed = !slices.Equal(old.Parts, y.Parts)
+		}
+		planned = append(planned, out)
+	}
+	return assign.InOrder(planned, x.p.Items, func(y *PlannedSplit) int32 { return y.Item })
+}
+
+// onIDs are the parts on the ids of their instances.
+func (x Split) onIDs(s *Snapshot) []Part {
+	parts := slices.Clone(x.Parts)
+	for i := range parts {
+		parts[i].Instance = s.Instances[parts[i].Instance].ID
+	}
+	return parts
+}
