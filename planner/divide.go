@@ -249,8 +249,11 @@ func newDivider(x *prepared, load []int64) *divider {
 // room is what a part on an instance may cost. What counts as within L_max beyond it is
 // left to rounding.
 func (v *divider) room(d int32) int64 {
-	most := int64((1 + v.x.o.ThetaMax) * v.p.Fair[d])
-	return min(most, v.p.Maximum[d]) - v.fixed[d] - v.parts[d] - v.merge
+	most := v.p.Maximum[d]
+	if v.p.Bound[d] < float64(most) {
+		most = int64(v.p.Bound[d])
+	}
+	return most - v.fixed[d] - v.parts[d] - v.merge
 }
 
 // reweighed divides keys over the same instances, with weights that level the loads.

@@ -8,8 +8,8 @@
 //
 // The model is that of mixed-routing §II ("Parallel Stream Processing Against
 // Workload Skewness and Variance"), extended by capacities, drained and frozen
-// instances, hot keys, partial statistics and an overhead per migrated key. The
-// strategies are in [Strategies]: those of the paper are in files of their own,
+// instances, hot keys, which may be split, partial statistics and an overhead per
+// migrated key. The strategies are in [Strategies]: those of the paper are in files of their own,
 // Algorithm 1 in llfd.go, and package plannertest holds a second implementation of
 // each, word for word.
 //

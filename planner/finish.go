@@ -267,7 +267,10 @@ func (f *finisher) causes() {
 
 // balanced reports whether there was nothing to do.
 func (f *finisher) balanced() bool {
-	strays := slices.ContainsFunc(f.plan.Moves, func(m Move) bool { return m.Reason == ReasonGather })
+	strays := slices.ContainsFunc(f.s.Shares, func(y Share) bool {
+		split := splitOf(f.splits, y.Row)
+		return split == nil || !split.isOn(y.Instance)
+	})
 	return f.settled() && f.before.Fill.Reached(f.before.Before) && !strays
 }
 

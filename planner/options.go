@@ -56,7 +56,7 @@ type Options struct {
 	WorkBudget int64 `json:"work_budget"`
 	// Splitting says that keys may be split, and how. Nil: no key is, and keys that are
 	// split become whole.
-	Splitting *Splitting `json:"splitting,omitzero"`
+	Splitting *Splitting `json:"-"`
 	// Sigma is σ ≥ 0 of readj: only keys with cost ≥ σ·L̄ are moved. Nil: "auto",
 	// a geometric ladder of values, the best plan of which is taken.
 	Sigma *float64 `json:"sigma,omitzero"`
