@@ -12,6 +12,7 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/contract"
+	"plannerd/internal/drive"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
@@ -84,7 +85,7 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 	defer body.Close()
 	window, ok := c.Values()["window"].(int64)
 	if !ok {
-		window = backtest.DefaultWindow
+		window = drive.DefaultWindow
 	}
 	history, err := s.readIntervals(c, statsio.NewStream(body, streamFormats[media], options), int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
@@ -147,7 +148,7 @@ func (s analysesOf) readBacktest(m *members, intervals int) (*intervalsRequest, 
 			m.refuse("operator/scheme", "must be table: a backtest plans routing tables")
 		}
 	}
-	window := optional(m, "window", int64(backtest.DefaultWindow))
+	window := optional(m, "window", int64(drive.DefaultWindow))
 	return in, int(window), m.problem()
 }
 

@@ -32,7 +32,9 @@ it was made of. "θ planned" is the median of what the plans themselves came to,
 and "p95" are the median and the 95th percentile of what came, from the second interval on.
 "Moved" is the state that the plans before these intervals move together, as a part of all
 state, and "returned" what of it went back to an instance that it had left at most five
-intervals before. The front counts no constraint but the limit of the table then.
+intervals before. Both count state as a backtest does: as reported, else what a key cost
+in the last five intervals; a key that is not named keeps its own for as long. The front
+counts no constraint but the limit of the table then.
 
 The gap is how much more a strategy moves (or, under min_imbalance, how much higher its θ
 is) than is proven to be least on the same routing tables. Over a stream it is that of

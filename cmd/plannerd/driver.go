@@ -152,7 +152,13 @@ func (f *driveFlags) drive(
 	in.operator = &f.operatorFlags
 	next, drivers, err := begin(in)
 	if err == nil {
-		err = runDrivers(env.ctx, next, drivers, func(i int, s step) { visit(in, i, s) })
+		window := drive.NewWindow(drive.DefaultWindow)
+		err = runDrivers(env.ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
+			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || f.Split || d.Records != nil {
+				return nil, nil
+			}
+			return window.Add(d.Stats)
+		}, func(i int, s step) { visit(in, i, s) })
 	}
 	return in.wrap(err)
 }
@@ -161,8 +167,12 @@ func (f *driveFlags) drive(
 type source func() (interval int64, input *statsio.Document, err error)
 
 // runDrivers carries the drivers through the input side by side, reading it once.
-// visit sees each step of each driver (by its index) in order.
-func runDrivers(ctx context.Context, next source, drivers []*driver, visit func(driver int, s step)) error {
+// whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of
+// each driver (by its index) in order.
+func runDrivers(
+	ctx context.Context, next source, drivers []*driver, whole func(*statsio.Document) (*planner.Statistics, error),
+	visit func(driver int, s step),
+) error {
 	for {
 		interval, input, err := next()
 		if errors.Is(err, io.EOF) {
@@ -171,11 +181,16 @@ func runDrivers(ctx context.Context, next source, drivers []*driver, visit func(
 		if err != nil {
 			return err
 		}
+		all, err := whole(input)
+		if err != nil {
+			return &drive.StepError{Interval: interval, Strategy: drivers[0].Operator().Strategy, Err: err}
+		}
 		for i, d := range drivers {
 			s, err := d.step(ctx, interval, input)
 			if err != nil {
 				return &drive.StepError{Interval: interval, Strategy: d.Operator().Strategy, Err: err}
 			}
+			s.Whole = all
 			visit(i, s)
 		}
 	}

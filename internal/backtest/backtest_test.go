@@ -33,7 +33,7 @@ func operator(instances int, thetaMax float64) Operator {
 
 func history(t testing.TB, intervals ...*planner.Statistics) *History {
 	t.Helper()
-	h := NewHistory(DefaultWindow)
+	h := NewHistory(drive.DefaultWindow)
 	for i, in := range intervals {
 		if err := h.Add(int64(i), in); err != nil {
 			t.Fatal(err)
@@ -96,87 +96,11 @@ func TestAsADriver(t *testing.T) {
 	}
 }
 
-// The state of a key that is not reported is what it cost in the window; one that is
-// reported stays for the window.
-func TestHistory(t *testing.T) {
-	of := func(state []float64, pairs ...any) *planner.Statistics {
-		s := &planner.Statistics{Keys: planner.NewKeys(0), State: state}
-		for i := 0; i < len(pairs); i += 2 {
-			s.Keys.Append([]byte(pairs[i].(string)))
-			s.Cost = append(s.Cost, float64(pairs[i+1].(int)))
-		}
-		return s
-	}
-	for name, c := range map[string]struct {
-		intervals []*planner.Statistics
-		want      []string
-	}{
-		"costs": {
-			[]*planner.Statistics{of(nil, "a", 1, "b", 2), of(nil, "b", 3), of(nil, "b", 4)},
-			[]string{"a 1 1, b 2 2", "b 3 5, a 0 1", "b 4 7"}},
-		"reported": {
-			[]*planner.Statistics{of([]float64{10, 20}, "a", 1, "b", 2), of([]float64{30}, "b", 3), of([]float64{40}, "b", 4)},
-			[]string{"a 1 10, b 2 20", "b 3 30, a 0 10", "b 4 40"}},
-	} {
-		h := NewHistory(2)
-		for i, in := range c.intervals {
-			if err := h.Add(int64(i), in); err != nil {
-				t.Fatal(err)
-			}
-			var rows []string
-			sum := 0.0
-			s := h.intervals[i].stats
-			for row := range s.Len() {
-				rows = append(rows, fmt.Sprintf("%s %v %v", s.Keys.At(row), s.Cost[row], s.State[row]))
-				sum += s.State[row]
-			}
-			if got := strings.Join(rows, ", "); got != c.want[i] || h.intervals[i].state != sum {
-				t.Errorf("%s, interval %d: %s with state %v, want %s", name, i, got, h.intervals[i].state, c.want[i])
-			}
-		}
-	}
-	for _, state := range [][]float64{nil, {7}} { // shares of it are in it already
-		shared := of(state, "a", 1)
-		shared.Shares = []planner.Share{{Row: 0, Instance: 0, State: 3}, {Row: 0, Instance: 1, State: 4}}
-		h := NewHistory(2)
-		if err := h.Add(0, shared); err != nil || h.intervals[0].state != append(state, 1)[0] {
-			t.Errorf("of state %v there is %v: %v", state, h.intervals[0].state, err)
-		}
-	}
-	var input *planner.InputError
-	counted := of(nil, "a", 1)
-	counted.Count = []int64{2}
-	if err := NewHistory(1).Add(0, counted); !errors.As(err, &input) {
-		t.Errorf("classes of keys: %v", err)
-	}
-}
-
-// Memory is reserved before it is taken: for keys that are remembered, for states, and for
-// the rows of absent keys; whoever has none gets no history.
-func TestHistoryReserves(t *testing.T) {
-	first, second := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}},
+// A search needs more memory on more processors, and with a table limit.
+func TestSearchBytes(t *testing.T) {
+	one, two := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}},
 		&planner.Statistics{Keys: planner.KeysOf("b", "c"), Cost: []float64{1, 2}}
-	full := errors.New("full")
-	h := NewHistory(2)
-	reserved := int64(0)
-	var left int64 = 1 << 20
-	h.Reserve = func(bytes int64) error {
-		if reserved += bytes; reserved > left {
-			return full
-		}
-		return nil
-	}
-	if err := h.Add(1, first); err != nil || reserved != 2*(stateBytes+rememberedBytes+16+2) || h.Bytes() != reserved {
-		t.Errorf("%d bytes reserved: %v", reserved, err)
-	}
-	was := reserved
-	if err := h.Add(2, second); err != nil || reserved < was+2*stateBytes+rememberedBytes+3*copiedBytes {
-		t.Errorf("%d bytes reserved, %d before: %v", reserved, was, err)
-	}
-	left = reserved
-	if err := h.Add(3, second); !errors.Is(err, full) || h.Len() != 2 {
-		t.Errorf("without memory there are %d intervals: %v", h.Len(), err)
-	}
+	h := history(t, one, one, one, two, two, two, two, two, two)
 	if one, two := h.SearchBytes(1, false), h.SearchBytes(2, false); one <= 0 || two <= one ||
 		h.SearchBytes(1, true) <= one {
 		t.Errorf("a search takes %d, %d on two processors", one, two)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"plannerd/internal/drive"
 	"plannerd/internal/livememory"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -36,7 +37,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run("limit="+name, func(b *testing.B) {
 			op.Options.TableLimit = limit
 			for b.Loop() {
-				h := NewHistory(DefaultWindow)
+				h := NewHistory(drive.DefaultWindow)
 				live := livememory.Peak(func() {
 					for i, in := range intervals {
 						if err := h.Add(int64(i), in); err != nil {

@@ -18,9 +18,9 @@ type Bracket struct {
 	Ratio *float64 `json:"ratio"`
 }
 
-// bracket finds out for each track what the intervals from one on needed. They are nil
+// Brackets finds out for each track what the intervals from one on needed. They are nil
 // where that is not known: no intervals are judged, or some tell nothing of an instance.
-func (h *History) bracket(ctx context.Context, op Operator, tracks []Track, from int) ([]*Bracket, error) {
+func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, from int) ([]*Bracket, error) {
 	brackets := make([]*Bracket, len(tracks))
 	past := hindsight.NewHistory(op.Target)
 	for _, in := range h.intervals {

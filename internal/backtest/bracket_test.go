@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/drive"
 	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -18,7 +19,7 @@ import (
 func TestBracket(t *testing.T) {
 	candidates := Candidates([]policy.Policy{{Forecast: forecast.Config{Method: forecast.EWMA, Alpha: 0.5}}})
 	for _, stream := range streams.Own() {
-		h := NewHistory(DefaultWindow)
+		h := NewHistory(drive.DefaultWindow)
 		intervals, err := stream.First(10)
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +66,54 @@ func sameMoved(t *testing.T, h *History, op Operator, c Candidate) {
 	for i, theta := range past.Theta(track.tables) {
 		if math.Abs(theta-track.Steps[i].Theta) > 1e-9 {
 			t.Errorf("interval %d: θ %v, by the tables %v", i, track.Steps[i].Theta, theta)
+		}
+	}
+}
+
+// What a strategy moves whose plans know nothing of absent keys is counted by the same state:
+// theirs moves with their entries.
+func TestMovedOfAbsentKeys(t *testing.T) {
+	var intervals []*planner.Statistics
+	for i, in := range noisy(7, 20, zipf, 120) {
+		s := &planner.Statistics{Keys: planner.NewKeys(0)}
+		for row := range in.Len() {
+			if (row+i/3)%4 > 0 {
+				s.Keys.Append(in.Keys.At(row))
+				s.Cost = append(s.Cost, in.Cost[row])
+			}
+		}
+		intervals = append(intervals, s)
+	}
+	op := operator(5, 0.02)
+	for _, grace := range []int{0, 2} {
+		d := drive.New(drive.Operator{Target: op.Target, Strategy: planner.Mixed, Options: op.Options, EntryGrace: grace})
+		window, past := drive.NewWindow(drive.DefaultWindow), hindsight.NewHistory(op.Target)
+		var summary drive.Summary
+		var tables hindsight.Tables
+		want, planned, dropped := 0.0, 0.0, 0
+		for i, in := range intervals {
+			tables = append(tables, d.Table())
+			step, err := d.Step(context.Background(), int64(i), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.Whole, err = window.Add(in); err != nil {
+				t.Fatal(err)
+			}
+			if err := past.Add(step.Whole); err != nil {
+				t.Fatal(err)
+			}
+			summary.Add(step)
+			planned += step.Plan.Migration.Fraction
+			dropped += len(step.Dropped)
+		}
+		for _, moved := range past.Moved(tables) {
+			want += moved
+		}
+		got := summary.Realised().Moved
+		if math.Abs(got-want) > 1e-9 || math.Abs(got-planned) < 0.01 || dropped == 0 {
+			t.Errorf("grace %d: moved %v, by the tables %v; by its plans %v, with %d keys dropped", grace, got, want, planned,
+				dropped)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func Search(ctx context.Context, h *History, op Operator, candidates []Candidate
 		split = from
 		r.Reason = fmt.Sprintf("there are %d intervals: a policy is chosen by %d at least", to, LeastIntervals)
 	}
-	brackets, err := h.bracket(ctx, op, all, split)
+	brackets, err := h.Brackets(ctx, op, all, split)
 	if err != nil {
 		return nil, err
 	}

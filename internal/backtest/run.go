@@ -111,7 +111,6 @@ type runner struct {
 	track    Track
 	driver   *drive.Driver
 	forecast *forecast.Forecast // of the interval at hand
-	all      float64            // its state
 	since    int                // intervals since a plan that moved; 0: there was none
 	left     drive.Departures
 }
@@ -133,14 +132,13 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 		if r.forecast, err = state.Observe(in.stats); err != nil {
 			return Track{}, err
 		}
-		r.all = in.state
 		r.track.tables = append(r.track.tables, r.driver.Table())
 		r.track.Steps = append(r.track.Steps, Step{Interval: in.number})
 		step, err := r.driver.Step(ctx, in.number, r.forecast.Statistics)
 		if err != nil {
 			return Track{}, &drive.StepError{Interval: in.number, Strategy: c.Strategy, Err: err}
 		}
-		r.moved(step.Plan)
+		r.moved(&step)
 		tell()
 	}
 	r.track.Floor = state.Floor(len(op.Target.Instances))
@@ -188,8 +186,8 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 
 // moved counts what the plan of the interval at hand moves: by the state that the
 // interval has, whatever the plan was made on.
-func (r *runner) moved(p *planner.Plan) {
-	step := r.last()
+func (r *runner) moved(made *drive.Step) {
+	step, p := r.last(), made.Plan
 	if r.since > 0 {
 		r.since++
 	}
@@ -197,14 +195,5 @@ func (r *runner) moved(p *planner.Plan) {
 		r.since = 1
 	}
 	step.Table = p.TableAfter
-	state := r.forecast.Observed.State
-	moved, returned := r.left.Add(p, func(m planner.Move) float64 {
-		if int(m.Item) < len(state) {
-			return state[m.Item]
-		}
-		return 0
-	})
-	if r.all > 0 {
-		step.Moved, step.Returned = moved/r.all, returned/r.all
-	}
+	step.Moved, step.Returned = r.left.Add(made, r.forecast.Observed)
 }

@@ -8,6 +8,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,17 @@ type Step struct {
 	Snapshot *planner.Snapshot
 	// Elapsed is the time that the strategy took.
 	Elapsed time.Duration
+	// Dropped are the absent keys that the plan moves: those whose table entries it drops.
+	Dropped []Dropped
+	// Whole has the state of all keys, as a [Window] tells it. Nil: it is as planned on.
+	Whole *planner.Statistics
+}
+
+// Dropped is an absent key that follows its hash from now on. Instances are indices; To is
+// below 0 where nobody knows the hash of absent keys.
+type Dropped struct {
+	Key      []byte
+	From, To int32
 }
 
 // New returns a driver at the beginning of a stream.
@@ -105,6 +117,7 @@ func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statis
 	if onlyDrops(step.Plan) {
 		step.Plan.LeaveTable()
 	}
+	step.Dropped = d.dropped(step.Plan)
 	return step, d.apply(step.Plan)
 }
 
@@ -113,6 +126,34 @@ func (d *Driver) Step(ctx context.Context, interval int64, stats *planner.Statis
 func onlyDrops(p *planner.Plan) bool {
 	return !p.Acts() && len(p.Set) == 0 &&
 		!slices.ContainsFunc(p.Unset, func(u planner.Removal) bool { return u.Item >= 0 })
+}
+
+// dropped finds the absent keys that a plan moves.
+func (d *Driver) dropped(p *planner.Plan) (out []Dropped) {
+	instance := func(id int32) int32 {
+		i, ok := slices.BinarySearchFunc(p.Snapshot.Instances, id,
+			func(in planner.Instance, id int32) int { return cmp.Compare(in.ID, id) })
+		if !ok {
+			return planner.NoInstance
+		}
+		return int32(i)
+	}
+	for i, u := range p.Unset {
+		if u.Item >= 0 {
+			continue
+		}
+		e := p.Snapshot.Table.At(int(u.Entry))
+		x := Dropped{Key: p.UnsetKey(i), From: instance(e.Instance), To: planner.NoInstance}
+		if hash := d.op.Target.Hash; hash != nil {
+			if id, err := hash.Instance(x.Key, planner.KeyHash(x.Key)); err == nil {
+				x.To = instance(id)
+			}
+		}
+		if x.From != x.To {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // On plans on a snapshot and leaves the routing table as it is. Its errors are

@@ -109,21 +109,47 @@ func (d *Departures) Returns(key []byte, instance int32) bool {
 	return ok && d.plans-at <= ReturnWindow
 }
 
-// Add takes in the plan of the next interval, and returns the state that it moves, and what
-// of it goes back to an instance that it left lately. Classes of keys have no names.
-func (d *Departures) Add(p *planner.Plan, state func(m planner.Move) float64) (moved, returned float64) {
+// Add takes in the plan of the next interval, and returns what it moves, and what of that
+// goes back to an instance that it left lately, each as a part of all state. State is as
+// whole tells it, whose rows are those that were planned on, then those of absent keys. Nil:
+// as the plan does, which knows of no absent keys. Classes of keys have no names.
+func (d *Departures) Add(step *Step, whole *planner.Statistics) (moved, returned float64) {
 	d.Next()
-	for _, m := range p.Moves {
-		s := state(m)
-		moved += s
-		if p.Snapshot.Count != nil {
-			continue
+	p := step.Plan
+	count := func(key []byte, from, to int32, state float64) {
+		moved += state
+		if d.Returns(key, to) {
+			returned += state
 		}
-		key := p.Snapshot.Keys.At(int(m.Item))
-		if d.Returns(key, m.To) {
-			returned += s
-		}
-		d.Leave(key, m.From)
+		d.Leave(key, from)
 	}
-	return moved, returned
+	for _, m := range p.Moves {
+		switch {
+		case p.Snapshot.Count != nil:
+			moved++
+		case whole == nil:
+			count(p.Snapshot.Keys.At(int(m.Item)), m.From, m.To, p.Snapshot.StateOf(m))
+		case int(m.Item) < whole.Len():
+			count(p.Snapshot.Keys.At(int(m.Item)), m.From, m.To, whole.State[m.Item])
+		}
+	}
+	if whole == nil {
+		if moved > 0 {
+			returned /= moved
+		}
+		return p.Migration.Fraction, p.Migration.Fraction * returned
+	}
+	if len(step.Dropped) > 0 {
+		state := map[string]float64{}
+		for row := p.Snapshot.Len(); row < whole.Len(); row++ {
+			state[string(whole.Keys.At(row))] = whole.State[row]
+		}
+		for _, x := range step.Dropped {
+			count(x.Key, x.From, x.To, state[string(x.Key)])
+		}
+	}
+	if all := StateOf(whole); all > 0 {
+		return moved / all, returned / all
+	}
+	return 0, 0
 }

@@ -75,10 +75,8 @@ func (s *Summary) Add(step Step) {
 		s.merges = append(s.merges, float64(p.Merges()))
 	}
 	s.thetaMax = p.Options.ThetaMax
-	effect := Effect{Theta: p.Theta.Before, Table: p.TableAfter, Moved: p.Migration.Fraction}
-	if moved, returned := s.left.Add(p, p.Snapshot.StateOf); moved > 0 {
-		effect.Returned = effect.Moved * returned / moved
-	}
+	effect := Effect{Theta: p.Theta.Before, Table: p.TableAfter}
+	effect.Moved, effect.Returned = s.left.Add(&step, step.Whole)
 	s.effects = append(s.effects, effect)
 	s.certify(p)
 }

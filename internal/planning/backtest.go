@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
+	"plannerd/internal/drive"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -152,7 +153,7 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 	if err != nil {
 		return nil, "", err
 	}
-	h := backtest.NewHistory(backtest.DefaultWindow)
+	h := backtest.NewHistory(drive.DefaultWindow)
 	h.Reserve = in.Memory.Reserve
 	for _, x := range intervals {
 		if err := x.needKeys(); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/backtest"
+	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/planner"
@@ -81,7 +82,7 @@ func TestPolicies(t *testing.T) {
 	for name, p := range policies {
 		e := newEnv(t)
 		op := e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
-		h := backtest.NewHistory(backtest.DefaultWindow)
+		h := backtest.NewHistory(drive.DefaultWindow)
 		for i := range int64(intervals) {
 			if err := h.Add(i, wave(i).Statistics); err != nil {
 				t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/drive"
 	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -43,6 +44,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	match := flags.String("match", ".", "streams whose name matches this regular expression")
 	instances := flags.String("instances", "4,8,16,40", "numbers of instances")
 	thetas := flags.String("theta", "0.05,0.08,0.2", "values of theta_max")
+	costs := flags.Bool("costs", false, "the state of keys is what they cost in the last intervals, whatever is reported")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		if !wanted.MatchString(s.Name) {
 			continue
 		}
-		one, err := measure(s, *instances, *thetas)
+		one, err := measure(s, *costs, *instances, *thetas)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
@@ -71,15 +73,19 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-const header = "| stream | cells | moved | median θ | p95 | above θ_max | within tolerance | worse in all |\n" +
-	"|---|---|---|---|---|---|---|---|\n"
+const header = "| stream | cells | moved | median θ | p95 | above θ_max | within tolerance | worse in all " +
+	"| moved / bound | mixed |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|\n"
 
 // measure goes through the cells of a stream.
-func measure(s streams.Stream, instances, thetas string) (summary, error) {
+func measure(s streams.Stream, costs bool, instances, thetas string) (summary, error) {
 	var out summary
-	h := backtest.NewHistory(backtest.DefaultWindow)
+	h := backtest.NewHistory(drive.DefaultWindow)
 	for in, err := range s.Intervals {
 		if err == nil {
+			if costs {
+				in.State = nil
+			}
 			err = h.Add(in.Number, in.Statistics)
 		}
 		if err != nil {
@@ -102,7 +108,9 @@ func measure(s streams.Stream, instances, thetas string) (summary, error) {
 			if err != nil {
 				return out, err
 			}
-			out.add(tracks)
+			if err := out.add(h, op, tracks); err != nil {
+				return out, err
+			}
 		}
 	}
 	return out, nil
@@ -131,10 +139,12 @@ type summary struct {
 	events, covered           int
 	squares, broken           float64
 	bins                      [10]struct{ events, expected, broken float64 }
+	// bounds are how many times the hindsight bound the policy moved, and the baseline.
+	bounds [2][]float64
 }
 
 // add takes in a cell: the baseline, then the candidates.
-func (s *summary) add(tracks []backtest.Track) {
+func (s *summary) add(h *backtest.History, op backtest.Operator, tracks []backtest.Track) error {
 	baseline, n := &tracks[0], len(tracks[0].Steps)
 	from := min(backtest.Warmup, n)
 	chosen := &tracks[1+backtest.Choose(tracks[1:], baseline, from, max(from, n/2))]
@@ -154,6 +164,18 @@ func (s *summary) add(tracks []backtest.Track) {
 	for i := from; i+1 < n; i++ {
 		s.event(chosen.Steps[i], chosen.Steps[i+1].Theta, chosen.ThetaMax)
 	}
+	brackets, err := h.Brackets(context.Background(), op, []backtest.Track{*chosen, *baseline}, n/2)
+	if err != nil {
+		return err
+	}
+	for i, moved := range []float64{f.Moved, base.Moved} {
+		if b := brackets[i]; b.Bound > moved {
+			return fmt.Errorf("the bound %v is above %v, which a policy moved", b.Bound, moved)
+		} else if b.Ratio != nil {
+			s.bounds[i] = append(s.bounds[i], *b.Ratio)
+		}
+	}
+	return nil
 }
 
 // beside is a ratio; 1 of nothing beside nothing.
@@ -191,13 +213,25 @@ func (s *summary) merge(other summary) {
 		s.bins[i].expected += other.bins[i].expected
 		s.bins[i].broken += other.bins[i].broken
 	}
+	for i := range s.bounds {
+		s.bounds[i] = append(s.bounds[i], other.bounds[i]...)
+	}
 }
 
 // row is the line of the summary: medians of ratios, and parts of the cells.
 func (s *summary) row(name string) string {
 	part := func(n int) float64 { return 100 * float64(n) / float64(max(1, s.cells)) }
-	return fmt.Sprintf("| %s | %d | %.2f | %.2f | %.2f | %+.0f points | %.0f %% | %.0f %% |\n", name, s.cells,
-		middle(s.moved), middle(s.median), middle(s.p95), 100*middle(s.above), part(s.within), part(s.worse))
+	return fmt.Sprintf("| %s | %d | %.2f | %.2f | %.2f | %+.0f points | %.0f %% | %.0f %% | %s | %s |\n", name, s.cells,
+		middle(s.moved), middle(s.median), middle(s.p95), 100*middle(s.above), part(s.within), part(s.worse),
+		ofBound(s.bounds[0]), ofBound(s.bounds[1]))
+}
+
+// ofBound is the median, and of how many cells.
+func ofBound(ratios []float64) string {
+	if len(ratios) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f of %d", middle(ratios), len(ratios))
 }
 
 func middle(values []float64) float64 {
