@@ -15,6 +15,7 @@ type compareCmd struct {
 	driveFlags
 	Strategies []string      `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
 	Curve      curve         `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
+	ScaleTo    []int         `placeholder:"N" group:"Operator" help:"Numbers of instances to compare, with commas between them: each strategy rescales from --instances to each of them, those of the lowest ids, and runs there (default: --instances alone)."`
 	Timeout    time.Duration `least:"0" own:"" default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
 	Output     string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
 }
@@ -47,6 +48,11 @@ limit, with a θ_max of 0. "At best" is the proven lower bound on θ.
 Flags under "Parameters" take several values, with commas between them: every strategy is
 then driven with every combination, and the * marks the Pareto front of them all.
 
+With --scale-to each is driven on each number of instances, too. The first interval moves
+keys there from where they are on --instances; instances that are added are filled. More
+instances have less to do each, but fluctuate more: a θ_max that many cannot keep, fewer may.
+The * marks the fronts of plans for the same number.
+
 With --compact every strategy plans on classes of keys, as with plannerd plan: of one
 interval all on the same. Of compact records there is one interval.
 
@@ -58,6 +64,7 @@ Examples:
     plannerd compare stats.csv --instances 16 --table-limit 3000
     plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
     plannerd compare stats.csv --instances 16 --theta-max 2%,5% --table-limit 50,100,none
+    plannerd compare days.csv --instances 8 --scale-to 4,6,8,12 --strategies optimal
     plannerd compare stats.csv --instances 16 --curve
     plannerd compare stats.csv --instances 16 --curve=0.5%,1%,2%,5% --strategies mixed,minmig
     plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
@@ -93,7 +100,23 @@ func (c *compareCmd) beside(env *environment) ([]*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.drivers(trials, drive.Operator{TotalTimeout: c.Timeout, Now: env.now})
+	like := drive.Operator{TotalTimeout: c.Timeout, Now: env.now}
+	if len(c.ScaleTo) == 0 {
+		return c.drivers(trials, like)
+	}
+	var all []*driver
+	for _, n := range c.ScaleTo {
+		flags := c.driveFlags
+		if flags.operatorFlags, err = c.scaledTo(n); err != nil {
+			return nil, err
+		}
+		drivers, err := flags.drivers(trials, like)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, drivers...)
+	}
+	return all, nil
 }
 
 // comparison is the JSON document of compare.
@@ -124,6 +147,7 @@ func optionsOf(rows []strategyFigures) []planner.Options {
 // strategyFigures are the figures of one strategy over the whole input.
 type strategyFigures struct {
 	Strategy   string         `json:"strategy"`
+	Instances  int            `json:"instances"`
 	Parameters planParameters `json:"parameters"`
 	Pareto     bool           `json:"pareto"`
 	TimedOut   bool           `json:"timed_out"`
@@ -133,15 +157,22 @@ type strategyFigures struct {
 }
 
 func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
-	outcomes := make([]*planner.Outcome, len(summaries))
-	for i := range summaries {
-		outcomes[i] = summaries[i].Outcome()
+	instances := func(d *driver) int { return len(d.Operator().Target.Instances) }
+	outcomes := map[int][]*planner.Outcome{} // by the number of instances
+	for i, d := range drivers {
+		outcomes[instances(d)] = append(outcomes[instances(d)], summaries[i].Outcome())
 	}
-	front := planner.Front(outcomes)
+	fronts := map[int][]bool{}
+	for n, of := range outcomes {
+		fronts[n] = planner.Front(of)
+	}
 	rows := make([]strategyFigures, len(drivers))
 	for i, d := range drivers {
+		n := instances(d)
+		pareto := fronts[n][0]
+		fronts[n] = fronts[n][1:]
 		rows[i] = strategyFigures{
-			Strategy: d.Operator().Strategy, Parameters: parametersOf(d.Operator().Options), Pareto: front[i],
+			Strategy: d.Operator().Strategy, Instances: n, Parameters: parametersOf(d.Operator().Options), Pareto: pareto,
 			options:       d.Operator().Options,
 			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
 			streamSummary: summaryOf(&summaries[i]),
@@ -157,7 +188,12 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 	all := optionsOf(results)
 	intervals := results[0].Intervals
-	fmt.Fprintf(w, "%s, %s, %s", plural(intervals, "interval"), plural(len(c.Instances), "instance"), gridGoals(all))
+	from := ""
+	if len(c.ScaleTo) > 0 {
+		from = "from "
+	}
+	fmt.Fprintf(w, "%s, %s%s, %s", plural(intervals, "interval"), from, plural(len(c.Instances), "instance"),
+		gridGoals(all))
 	if i := slices.IndexFunc(results, func(r strategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
 		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
 	} else {
@@ -188,6 +224,12 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 		columns = slices.Insert(columns, 2+i, naming(number(titleOf(&d))))
 		for j := range rows {
 			rows[j] = slices.Insert(rows[j], 2+i, shownAs(&d, all[j]))
+		}
+	}
+	if len(c.ScaleTo) > 0 {
+		columns = slices.Insert(columns, 2, naming(number("instances")))
+		for j, r := range results {
+			rows[j] = slices.Insert(rows[j], 2, integer(r.Instances))
 		}
 	}
 	writeTable(w, columns, rows)
@@ -307,7 +349,7 @@ func (c *compareCmd) note(r strategyFigures) string {
 }
 
 func writeCompareCSV(w io.Writer, results []strategyFigures) error {
-	columns := `strategy pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
+	columns := `strategy instances pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
 		realised/above realised/theta_median realised/theta_p95 realised/excess realised/moved realised/returned
 		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total
 		lower_bound=certificates/lower_bound/total gap=certificates/gap infeasible=certificates/infeasible
@@ -318,9 +360,9 @@ func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 	}
 	rows, all := memberRows(results, columns), optionsOf(results)
 	for i, d := range varying(all) {
-		rows[0] = slices.Insert(rows[0], 1+i, d.Name)
+		rows[0] = slices.Insert(rows[0], 2+i, d.Name)
 		for j, o := range all {
-			rows[1+j] = slices.Insert(rows[1+j], 1+i, written(&d, o))
+			rows[1+j] = slices.Insert(rows[1+j], 2+i, written(&d, o))
 		}
 	}
 	return csv.NewWriter(w).WriteAll(rows)

@@ -17,6 +17,9 @@ import (
 // runCurve shows the trade-off of θ against migration, and the strategies beside
 // it.
 func (c *compareCmd) runCurve(env *environment) error {
+	if len(c.ScaleTo) > 0 {
+		return usagef("--scale-to: goes without --curve")
+	}
 	g := c.grid()
 	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) ||
 		!slices.Equal(g["migration_limit"], []any{nil}) {

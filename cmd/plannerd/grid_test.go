@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plannerd/planner"
 )
 
@@ -52,9 +54,44 @@ func TestCompareGrid(t *testing.T) {
 	}
 }
 
+// For each number of instances a strategy does what it does after that rescale alone, and
+// the fronts are those of one number each.
+func TestCompareScaleTo(t *testing.T) {
+	args := []string{"compare", streamFile, "--instances", "0:1,2:1,4:1", "--scale-to", "2,3,5", "--strategies", "mixed,lpt",
+		"--theta-max", "10%"}
+	golden(t, "compare_scale_to.txt", succeed(t, "", args...))
+	var all comparison
+	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--output", "json")...)), &all); err != nil {
+		t.Fatal(err)
+	}
+	pareto := map[int]int{}
+	for i, instances := range []string{"0,2", "0,2", "0,2,4", "0,2,4", "0,1,2,3,4", "0,1,2,3,4"} {
+		r := all.Results[i]
+		var alone streamDocument
+		out := succeed(t, "", "plan", streamFile, "--instances", strings.ReplaceAll(instances, ",", ":1,")+":1",
+			"--base-instances", "0:1,2:1,4:1", "--strategy", r.Strategy, "--theta-max", "10%", "--output", "json")
+		if err := json.Unmarshal([]byte(out), &alone); err != nil {
+			t.Fatal(err)
+		}
+		alone.Summary.PlanMS = r.PlanMS
+		if diff := cmp.Diff(alone.Summary, r.streamSummary); diff != "" || r.Instances != 1+strings.Count(instances, ",") {
+			t.Errorf("%s on %d instances: alone (-), compared (+):\n%s", r.Strategy, r.Instances, diff)
+		}
+		if r.Pareto {
+			pareto[r.Instances]++
+		}
+	}
+	if len(all.Results) != 6 || len(pareto) != 3 {
+		t.Errorf("%d results, fronts %v", len(all.Results), pareto)
+	}
+}
+
 func TestGridErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"plan " + streamFile + " --theta-max 1%,2%": "--theta-max: plan takes one value",
+		"plan " + streamFile + " --theta-max 1%,2%":                             "--theta-max: plan takes one value",
+		"compare " + streamFile + " --curve --scale-to 3":                       "--scale-to: goes without --curve",
+		"compare " + streamFile + " --scale-to 0":                               "--scale-to: the number of instances must be 1",
+		"compare " + streamFile + " --hash reported --instances 3 --scale-to 4": "--scale-to: needs a --hash that can place keys",
 		"compare " + streamFile +
 			" --curve --table-limit 5,none": "--table-limit: compare --curve takes one value",
 		"compare " + streamFile +

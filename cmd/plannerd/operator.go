@@ -152,6 +152,29 @@ func (f *operatorFlags) configuration(on instances) (planner.Configuration, erro
 	return planner.Configuration{Instances: on, Hash: hash}, asFlag(err)
 }
 
+// scaledTo are the flags of the operator with so many instances, those of the lowest ids;
+// the routing table stays that of those before.
+func (f *operatorFlags) scaledTo(n int) (operatorFlags, error) {
+	out := *f
+	switch {
+	case n < 1 || n > maxInstances:
+		return out, usagef("--scale-to: the number of instances must be 1 to %d, not %d", maxInstances, n)
+	case f.Hash == partitioner.Reported:
+		return out, usagef("--scale-to: needs a --hash that can place keys, not %s", partitioner.Reported)
+	}
+	if len(out.BaseInstances) == 0 {
+		out.BaseInstances = f.Instances
+	}
+	out.Instances = slices.Clone(f.Instances[:min(n, len(f.Instances))])
+	for free := int32(0); len(out.Instances) < n; free++ {
+		if !slices.ContainsFunc(f.Instances, func(d planner.Instance) bool { return d.ID == free }) {
+			out.Instances = append(out.Instances, planner.Instance{ID: free, Capacity: 1})
+		}
+	}
+	slices.SortFunc(out.Instances, func(a, b planner.Instance) int { return int(a.ID) - int(b.ID) })
+	return out, nil
+}
+
 // operator returns what drive plans for; strategy and timeouts are left open.
 func (f *operatorFlags) operator(options planner.Options, keys keyEncoder) (drive.Operator, error) {
 	target, err := f.configuration(f.Instances)

@@ -82,7 +82,19 @@ func New(op Operator) *Driver {
 	if base.Configuration.Instances == nil {
 		base.Configuration = op.Target
 	}
+	base.Filling = added(base.Configuration, op.Target)
 	return &Driver{op: op, base: base}
+}
+
+// added lists the instances that one configuration has and another has not: they are to be
+// filled.
+func added(before, after planner.Configuration) (ids []int32) {
+	for _, d := range after.Instances {
+		if !slices.ContainsFunc(before.Instances, func(x planner.Instance) bool { return x.ID == d.ID }) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
 }
 
 // Operator returns what New was given.
@@ -209,8 +221,19 @@ func (d *Driver) apply(p *planner.Plan) error {
 	if err != nil {
 		return fmt.Errorf("the table after strategy %s: %w", d.op.Strategy, err)
 	}
-	d.base = planner.Base{Configuration: d.op.Target, Table: table, IgnoreInstances: true}
+	d.base = planner.Base{Configuration: d.op.Target, Table: table, IgnoreInstances: true, Filling: toFill(p)}
 	return nil
+}
+
+// toFill lists the instances that a plan was to fill and did not, without a proof that none
+// does.
+func toFill(p *planner.Plan) (ids []int32) {
+	for _, y := range p.Unfilled {
+		if d := p.Snapshot.Instances[y.Instance]; d.Filling && !y.Proven {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
 }
 
 // StepError says at which interval of a stream, under which strategy, a run failed.

@@ -138,6 +138,40 @@ func TestRowsInstancesCountOnce(t *testing.T) {
 	}
 }
 
+// Two plans of any strategy at most bring an instance that is added to fifteen evenly loaded
+// ones within θ_max of its fair load; then it is one as all others.
+func TestScaleOut(t *testing.T) {
+	const thetaMax = 0.08
+	on := func(n int32) planner.Configuration {
+		c := planner.Configuration{Hash: byLength(n)}
+		for id := range n {
+			c.Instances = append(c.Instances, planner.Instance{ID: id, Capacity: 1})
+		}
+		return c
+	}
+	var keys []string // 40 keys of each of 15 lengths
+	for i := range 600 {
+		keys = append(keys, fmt.Sprintf("%0*d", 5+i%15, i))
+	}
+	for _, strategy := range []string{planner.Optimal, planner.Mixed, planner.LLFD, "minmig", "mintable"} {
+		d := New(Operator{Target: on(16), Strategy: strategy, Options: planner.Options{ThetaMax: thetaMax},
+			Base: planner.Base{Configuration: on(15), HashChanged: true}})
+		for i := range int64(3) {
+			step, err := d.Step(context.Background(), i, skewed(keys...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := step.Plan.Instances[15]
+			if i == 1 && last.After < (1-thetaMax)*last.Fair {
+				t.Errorf("%s: the new instance has %v of %v after two plans", strategy, last.After, last.Fair)
+			}
+			if filling := step.Snapshot.Instances[15].Filling; filling != (i == 0) {
+				t.Errorf("%s: interval %d fills it: %t", strategy, i, filling)
+			}
+		}
+	}
+}
+
 func TestBaseIsUsedOnce(t *testing.T) {
 	old := planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}}, Hash: byLength(1)}
 	d := New(Operator{Target: two(), Strategy: planner.Mixed, Base: planner.Base{Configuration: old, HashChanged: true}})
