@@ -1558,7 +1558,7 @@ type ForcedMigration struct {
 // | method | the share of a key |
 // |---|---|
 // | `last` | that of the last interval |
-// | `ewma` | the exponentially weighted moving average |
+// | `ewma` | the exponentially weighted moving average; a change of many keys at once, far above what they fluctuate, is followed at once |
 // | `level` | a moving average whose gain is that of a Kalman filter for each key |
 // | `seasonal` | as `ewma`, and what its error was one period earlier |
 type ForecastMethod struct {
@@ -2807,7 +2807,7 @@ type Policy struct {
 	// | method | the share of a key |
 	// |---|---|
 	// | `last` | that of the last interval |
-	// | `ewma` | the exponentially weighted moving average |
+	// | `ewma` | the exponentially weighted moving average; a change of many keys at once, far above what they fluctuate, is followed at once |
 	// | `level` | a moving average whose gain is that of a Kalman filter for each key |
 	// | `seasonal` | as `ewma`, and what its error was one period earlier |
 	Forecast ForecastMethod `json:"forecast"`

@@ -20,7 +20,7 @@ type backtestCmd struct {
 	textFlags
 	operatorFlags
 	EntryGrace int       `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
-	ThetaMax   share     `own:"" default:"0.08" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax   []share   `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
 	TableLimit *int64    `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
 	Forecasts  forecasts `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
 	Targets    []share   `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
@@ -47,9 +47,13 @@ bound is what anybody moves at least who knows all intervals in advance and is i
 further above θ_max than the policy was; "found" is the least that was found to do. The
 noise floor is the θ that would remain if all expected loads were even.
 
+Which θ_max can be had, and at which price, is seen beside others: of several each has a
+line with what its recommended policy came to, and mixed on the last interval.
+
 Examples:
 
     plannerd backtest stream.csv --instances 16 --theta-max 5%
+    plannerd backtest stream.csv --instances 16 --theta-max 2%,5%,10%,20%
     plannerd backtest stream.csv --forecasts last,ewma:0.3,seasonal:0.3:24 --targets 50%,20%
     plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
 }
@@ -134,11 +138,13 @@ func (c *backtestCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	options := planner.Options{ThetaMax: float64(c.ThetaMax), TableLimit: c.TableLimit}
-	if err := options.Validate(); err != nil {
-		return asFlag(err)
+	for _, thetaMax := range c.ThetaMax {
+		options := planner.Options{ThetaMax: float64(thetaMax), TableLimit: c.TableLimit}
+		if err := options.Validate(); err != nil {
+			return asFlag(err)
+		}
 	}
-	op, err := c.operator(options, c.keys())
+	op, err := c.operator(planner.Options{TableLimit: c.TableLimit}, c.keys())
 	if err != nil {
 		return err
 	}
@@ -146,12 +152,22 @@ func (c *backtestCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	report, err := c.search(env, history, op, backtest.Candidates(grid.Policies(options.ThetaMax)))
+	reports, err := c.search(env, history, op, grid)
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any { return backtestDocument{planner.Revision, report} },
-		func(w *page) { c.write(w, report) }, func(w io.Writer) error { return writeBacktestCSV(w, report) })
+	return env.output(c.Output, func() any {
+		if len(reports) > 1 {
+			return backtestsDocument{planner.Revision, reports}
+		}
+		return backtestDocument{planner.Revision, reports[0]}
+	}, func(w *page) {
+		if len(reports) > 1 {
+			c.writeBeside(w, reports)
+			return
+		}
+		c.write(w, reports[0])
+	}, func(w io.Writer) error { return writeBacktestCSV(w, reports) })
 }
 
 // read reads the input.
@@ -177,20 +193,35 @@ func (c *backtestCmd) read(env *environment) (*backtest.History, error) {
 	}
 }
 
-// search runs the policies, and shows how far it is.
-func (c *backtestCmd) search(
-	env *environment, h *backtest.History, op drive.Operator, candidates []backtest.Candidate,
-) (*backtest.Report, error) {
-	progress := startProgress(env.stderr, int64(h.Len()*(len(candidates)+1)))
+// search runs the policies for each θ_max, and shows how far it is.
+func (c *backtestCmd) search(env *environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
+	reports []*backtest.Report, err error,
+) {
+	runs := 1 + len(grid.Forecasts)*len(grid.Targets)
+	progress := startProgress(env.stderr, int64(h.Len()*runs*len(c.ThetaMax)))
 	defer progress.stop()
 	progress.describe("running policies")
-	return backtest.Search(env.ctx, h, backtest.Operator{
-		Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace,
-	}, candidates, func(int) { progress.add(1) })
+	for _, thetaMax := range c.ThetaMax {
+		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
+		run.Options.ThetaMax = float64(thetaMax)
+		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
+		report, err := backtest.Search(env.ctx, h, run, candidates, func(int) { progress.add(1) })
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
 }
 
 // backtestDocument is the JSON document of backtest.
 type backtestDocument struct {
 	PlannerRevision string `json:"planner_revision"`
 	*backtest.Report
+}
+
+// backtestsDocument is that of several θ_max.
+type backtestsDocument struct {
+	PlannerRevision string             `json:"planner_revision"`
+	Reports         []*backtest.Report `json:"reports"`
 }

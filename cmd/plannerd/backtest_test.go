@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // recorded is a stream of so many intervals.
@@ -48,6 +50,40 @@ func TestBacktest(t *testing.T) {
 			rows[2+i][26] != exact(*h.Found) {
 			t.Errorf("result %d: %+v in hindsight, moved %v, in CSV %s", i, h, r.Judged.Moved, rows[2+i])
 		}
+	}
+}
+
+// Of several θ_max each is reported as it is alone, and the least one that is kept is told.
+func TestBacktestsBeside(t *testing.T) {
+	stream := recorded(t, 16)
+	args := []string{"backtest", "-", "--instances", "4", "--forecasts", "last,ewma:0.5", "--theta-max"}
+	golden(t, "backtest_beside.txt", succeed(t, stream, append(args, "5%,50%,100%")...))
+	golden(t, "backtest_none.txt", succeed(t, stream, append(args, "1%,2%")...))
+	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is recommended") {
+		t.Error(short)
+	}
+	var several backtestsDocument
+	out := succeed(t, stream, append(args, "5%,100%", "--output", "json")...)
+	if err := json.Unmarshal([]byte(out), &several); err != nil {
+		t.Fatal(err)
+	}
+	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
+	for i, thetaMax := range []string{"0.05", "1"} {
+		var one backtestDocument
+		if err := json.Unmarshal([]byte(succeed(t, stream, append(args, thetaMax, "--output", "json")...)), &one); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(one.Report, several.Reports[i]); diff != "" {
+			t.Errorf("θ_max %s alone (-), beside others (+):\n%s", thetaMax, diff)
+		}
+		for _, line := range csvLines[1+5*i : 1+5*(i+1)] {
+			if !strings.HasSuffix(line, ","+thetaMax) {
+				t.Errorf("a line of θ_max %s: %s", thetaMax, line)
+			}
+		}
+	}
+	if r := exec(t, strings.NewReader(stream), nil, append(args, "5%,-1%")...); r.code != exitUsage {
+		t.Errorf("a negative θ_max: %+v", r)
 	}
 }
 

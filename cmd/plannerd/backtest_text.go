@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
+	"plannerd/planner/policy"
 )
 
 // write prints the results for people.
@@ -52,6 +53,55 @@ func (c *backtestCmd) write(w *page, r *backtest.Report) {
 	}
 }
 
+// often is the part of the intervals in which a θ_max has to be kept to be called so.
+const often = 0.95
+
+// writeBeside prints a line for each θ_max.
+func (c *backtestCmd) writeBeside(w *page, reports []*backtest.Report) {
+	first := reports[0]
+	fmt.Fprintf(w, "%s, %s, policies judged on the last %d\n\n", plural(first.Intervals, "interval"),
+		plural(len(c.Instances), "instance"), first.Baseline.Judged.Intervals)
+	columns := []column{naming(number("θ_max")), text("recommended"), number("target"), number("above θ_max"),
+		number("median θ"), number("p95"), number("moved"), number("mixed: above"), number("median θ"), number("moved"),
+		number("noise floor")}
+	var rows [][]string
+	var kept *backtest.Report
+	for _, r := range reports {
+		row := append([]string{exact(r.ThetaMax)}, slices.Repeat([]string{"-"}, len(columns)-1)...)
+		if f := r.Floor; f != nil {
+			row[10] = theta(f.Median)
+		}
+		if i := r.Recommended; i != nil {
+			p, f, base := r.Results[*i].Policy, r.Results[*i].Judged, r.Baseline.Judged
+			copy(row[1:], []string{forecastText(p.Forecast), theta(*p.TargetTheta), percent(f.Above), theta(f.Median),
+				theta(f.P95), percent(f.Moved), percent(base.Above), theta(base.Median), percent(base.Moved)})
+			if f.Above <= 1-often && (kept == nil || r.ThetaMax < kept.ThetaMax) {
+				kept = r
+			}
+		}
+		rows = append(rows, row)
+	}
+	writeTable(w, columns, rows)
+	fmt.Fprintf(w, "\nThe noise floor is the median θ that would remain if all expected loads were even.\n\n")
+	switch {
+	case first.Recommended == nil:
+		fmt.Fprintf(w, "No policy is recommended: %s.\n", first.Reason)
+	case kept == nil:
+		fmt.Fprintf(w, "None of these θ_max was kept in %s of the intervals: a greater one, fewer instances or longer "+
+			"intervals may be.\n", percentFlag(often))
+	default:
+		fmt.Fprintf(w, "The least θ_max that was kept in %s of the intervals is %s.\n", percentFlag(often),
+			exact(kept.ThetaMax))
+		chosen := struct {
+			ThetaMax float64       `json:"theta_max"`
+			Policy   policy.Policy `json:"policy"`
+		}{kept.ThetaMax, kept.Results[*kept.Recommended].Policy}
+		if members, err := json.Marshal(chosen); err == nil {
+			fmt.Fprintf(w, "As a configuration: %s\n", members)
+		}
+	}
+}
+
 // floorText says what no plan can do anything about.
 func floorText(median, p95, thetaMax float64) string {
 	text := fmt.Sprintf("Noise floor: a median θ of %s and a p95 of %s would remain if all expected loads were even.",
@@ -85,17 +135,21 @@ func backtestRow(mark, forecast string, target float64, r backtest.Result) []str
 // backtestLine is a result in CSV.
 type backtestLine struct {
 	backtest.Result
-	Recommended bool `json:"recommended"`
+	Recommended bool    `json:"recommended"`
+	ThetaMax    float64 `json:"theta_max"`
 }
 
-func writeBacktestCSV(w io.Writer, r *backtest.Report) error {
-	lines := []backtestLine{{Result: r.Baseline}}
-	for i, result := range r.Results {
-		lines = append(lines, backtestLine{result, r.Recommended != nil && *r.Recommended == i})
+func writeBacktestCSV(w io.Writer, reports []*backtest.Report) error {
+	var lines []backtestLine
+	for _, r := range reports {
+		lines = append(lines, backtestLine{Result: r.Baseline, ThetaMax: r.ThetaMax})
+		for i, result := range r.Results {
+			lines = append(lines, backtestLine{result, r.Recommended != nil && *r.Recommended == i, r.ThetaMax})
+		}
 	}
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
 	return csvOf(lines, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
 		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
 		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
-		" hindsight/bound hindsight/found")(w)
+		" hindsight/bound hindsight/found theta_max")(w)
 }

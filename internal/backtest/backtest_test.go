@@ -288,6 +288,26 @@ func TestPhaseChange(t *testing.T) {
 	}
 }
 
+// The first change of a stream is answered as well, whatever was chosen while it was calm:
+// two intervals after it θ is again what it was, within what it fluctuates.
+func TestFirstChange(t *testing.T) {
+	const thetaMax, change = 0.2, 24
+	candidates := Candidates(policy.DefaultGrid().Policies(thetaMax))
+	for seed := range uint64(3) {
+		h := history(t, noisy(30+seed, 32, func(k, i int) float64 { return zipf((k+i/change*170)%500, 0) }, 500)...)
+		tracks, err := Run(context.Background(), h, operator(8, thetaMax), candidates, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, track := range tracks {
+			if theta := track.Steps[change+2].Theta; theta > thetaMax || track.Steps[change].Theta < thetaMax {
+				t.Errorf("seed %d, %+v: θ %v when it changes, %v two intervals later", seed, candidates[i].Policy.Forecast,
+					track.Steps[change].Theta, theta)
+			}
+		}
+	}
+}
+
 func TestRunEnds(t *testing.T) {
 	h := history(t, noisy(6, 3, zipf, 20)...)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -13,7 +13,8 @@ type Method string
 const (
 	// Last: the share of the last interval.
 	Last Method = "last"
-	// EWMA: the exponentially weighted moving average of the shares.
+	// EWMA: the exponentially weighted moving average of the shares. Where many keys change
+	// at once, by far more than they fluctuate, it follows at once.
 	EWMA Method = "ewma"
 	// Level: a moving average whose gain is that of a Kalman filter for each key. The
 	// errors of all forecasts say how noise and change grow with the share.

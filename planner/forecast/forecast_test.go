@@ -139,6 +139,47 @@ func TestRefused(t *testing.T) {
 }
 
 // Keys that are gone are forgotten, and forgetting changes no forecast by much.
+// A slow average follows at once where all keys change, and hardly where a few burst.
+func TestSurprise(t *testing.T) {
+	const keys, calm = 200, 8
+	stats := func(r *rand.Rand, mean func(k int) float64) *planner.Statistics {
+		s := &planner.Statistics{Keys: planner.NewKeys(keys)}
+		for k := range keys {
+			s.Keys.Append(fmt.Appendf(nil, "key %d", k))
+			s.Cost = append(s.Cost, mean(k)*(0.9+0.2*r.Float64()))
+		}
+		return s
+	}
+	rank := func(k int) float64 { return 1e4 / float64(k+10) }
+	for name, c := range map[string]struct {
+		then    func(k int) float64
+		follows bool
+	}{
+		"the same":     {rank, false},
+		"other ranks":  {func(k int) float64 { return rank((k + keys/2) % keys) }, true},
+		"a few bursts": {func(k int) float64 { return rank(k) * []float64{1, 30}[min(1, k/(keys-5))] }, false},
+	} {
+		for _, method := range []forecast.Method{forecast.EWMA, forecast.Seasonal} {
+			r := rand.New(rand.NewPCG(1, 1))
+			s := state(t, forecast.Config{Method: method, Alpha: 0.1})
+			for range calm {
+				observe(t, s, stats(r, rank))
+			}
+			came := stats(r, c.then)
+			f := observe(t, s, came)
+			// How far the forecast is from what came, of how far it was from what had been.
+			far, before := 0.0, 0.0
+			for k := range keys - 5 {
+				far += math.Abs(f.Statistics.Cost[k] - came.Cost[k])
+				before += math.Abs(rank(k) - c.then(k))
+			}
+			if follows := far < 0.3*before; follows != c.follows {
+				t.Errorf("%s, %s: %v from what came, %v before", name, method, far, before)
+			}
+		}
+	}
+}
+
 func TestForget(t *testing.T) {
 	s := state(t, forecast.Config{Method: forecast.EWMA})
 	for i := range 200 {

@@ -85,13 +85,17 @@ func (x *shares) byKey() []float32 {
 // update takes in an interval: its innovation, and the levels after it.
 func (s *State) update(x shares) {
 	share := x.byKey()
+	gain := s.gain()
 	if s.intervals > 0 {
-		s.keep(s.innovation(share))
+		v := s.innovation(share)
+		if s.averages() {
+			gain = max(gain, s.surprise(&v))
+		}
+		s.keep(v)
 	}
 	if s.config.Method == Level && s.intervals > 0 {
 		s.noise.learn(s.level, share)
 	}
-	gain := s.gain()
 	var kalman func(x float64) float64
 	if s.config.Method == Level && s.intervals > 0 {
 		kalman = s.noise.gains()
@@ -109,6 +113,42 @@ func (s *State) update(x shares) {
 		}
 	})
 	s.intervals++
+}
+
+const (
+	// burst is how many keys may change at once without the stream being another one.
+	burst = 8
+	// ordinary is how many times the usual energy the innovation of other keys may have.
+	ordinary = 3
+)
+
+// surprise is the part of an innovation that is a change of many keys at once. A moving
+// average that followed it as it follows noise would be wrong for long.
+func (s *State) surprise(v *innovation) float64 {
+	var usual []float64
+	for i := max(0, len(s.recent)-resampled); i < len(s.recent); i++ {
+		usual = append(usual, s.recent[i].common())
+	}
+	now := v.common()
+	if len(usual) < LeastInnovations || now == 0 {
+		return 0
+	}
+	slices.Sort(usual)
+	return 1 - ordinary*usual[len(usual)/2]/now
+}
+
+// common is the energy without that of the keys that differ most.
+func (v *innovation) common() float64 {
+	squares := make([]float64, len(v.diff))
+	for i, d := range v.diff {
+		squares[i] = float64(d) * float64(d)
+	}
+	slices.Sort(squares)
+	var all sum
+	for _, x := range squares[:max(0, len(squares)-burst)] {
+		all.add(x)
+	}
+	return v.rest + all.value()
 }
 
 // keep adds the newest innovation.

@@ -363,8 +363,11 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 // count alike.
 func (s *State) gain() float64 {
 	alpha := 1.0
-	if s.config.Method == EWMA || s.config.Method == Seasonal {
+	if s.averages() {
 		alpha = s.config.Alpha
 	}
 	return math.Max(alpha, 1/float64(s.intervals+1))
 }
+
+// averages reports whether levels are moving averages of one gain.
+func (s *State) averages() bool { return s.config.Method == EWMA || s.config.Method == Seasonal }
