@@ -59,7 +59,7 @@ func TestBacktestsBeside(t *testing.T) {
 	args := []string{"backtest", "-", "--instances", "4", "--forecasts", "last,ewma:0.5", "--theta-max"}
 	golden(t, "backtest_beside.txt", succeed(t, stream, append(args, "5%,50%,100%")...))
 	golden(t, "backtest_none.txt", succeed(t, stream, append(args, "1%,2%")...))
-	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is recommended") {
+	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is") {
 		t.Error(short)
 	}
 	var several backtestsDocument
@@ -70,7 +70,8 @@ func TestBacktestsBeside(t *testing.T) {
 	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
 	for i, thetaMax := range []string{"0.05", "1"} {
 		var one backtestDocument
-		if err := json.Unmarshal([]byte(succeed(t, stream, append(args, thetaMax, "--output", "json")...)), &one); err != nil {
+		alone := succeed(t, stream, append(args, thetaMax, "--output", "json")...)
+		if err := json.Unmarshal([]byte(alone), &one); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(one.Report, several.Reports[i]); diff != "" {

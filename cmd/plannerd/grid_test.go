@@ -57,8 +57,8 @@ func TestCompareGrid(t *testing.T) {
 // For each number of instances a strategy does what it does after that rescale alone, and
 // the fronts are those of one number each.
 func TestCompareScaleTo(t *testing.T) {
-	args := []string{"compare", streamFile, "--instances", "0:1,2:1,4:1", "--scale-to", "2,3,5", "--strategies", "mixed,lpt",
-		"--theta-max", "10%"}
+	args := []string{"compare", streamFile, "--instances", "0:1,2:1,4:1", "--scale-to", "2,3,5", "--strategies",
+		"mixed,lpt", "--theta-max", "10%"}
 	golden(t, "compare_scale_to.txt", succeed(t, "", args...))
 	var all comparison
 	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--output", "json")...)), &all); err != nil {
@@ -88,10 +88,13 @@ func TestCompareScaleTo(t *testing.T) {
 
 func TestGridErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"plan " + streamFile + " --theta-max 1%,2%":                             "--theta-max: plan takes one value",
-		"compare " + streamFile + " --curve --scale-to 3":                       "--scale-to: goes without --curve",
-		"compare " + streamFile + " --scale-to 0":                               "--scale-to: the number of instances must be 1",
-		"compare " + streamFile + " --hash reported --instances 3 --scale-to 4": "--scale-to: needs a --hash that can place keys",
+		"plan " + streamFile + " --theta-max 1%,2%": "--theta-max: plan takes one value",
+		"compare " + streamFile +
+			" --curve --scale-to 3": "--scale-to: goes without --curve",
+		"compare " + streamFile +
+			" --scale-to 0": "--scale-to: the number of instances must be 1",
+		"compare " + streamFile +
+			" --hash reported --scale-to 4": "--scale-to: needs a --hash that can place keys",
 		"compare " + streamFile +
 			" --curve --table-limit 5,none": "--table-limit: compare --curve takes one value",
 		"compare " + streamFile +
