@@ -62,7 +62,7 @@ func TestCompareForPrograms(t *testing.T) {
 		t.Errorf("realised %+v, the intervals had θ %v", r, thetas)
 	}
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[1], "mixed,true,false,4,4,4,4,") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "mixed,4,true,false,4,4,4,4,") {
 		t.Errorf("csv: %q", lines)
 	}
 }
