@@ -150,13 +150,33 @@ func TestFiguresByHand(t *testing.T) {
 		t.Errorf("θ %v, moved %v, returned %v", thetas, moved, returned)
 	}
 	f := track.Figures(1, 4)
-	want := Figures{Intervals: 3, Above: 2. / 3, Median: 0.8, P95: 0.8, Excess: 1.4 / 3, Moved: 3.5 / 5.5,
-		Plans: 2, Table: 2}
+	want := Figures{Intervals: 3, Above: 2. / 3, Median: 0.8, P95: 0.8, Excess: 1.4 / 3,
+		Avoidable: 1.4 / 3, Moved: 3.5 / 5.5, Plans: 2, Table: 2}
 	if !near(reflect.ValueOf(f), reflect.ValueOf(want)) {
 		t.Errorf("%+v, want %+v", f, want)
 	}
 	if none := track.Figures(2, 2); none != (Figures{}) {
 		t.Errorf("%+v", none)
+	}
+}
+
+// What one key forces on whatever instance it is costs no policy anything.
+func TestForced(t *testing.T) {
+	stats := &planner.Statistics{Keys: planner.KeysOf("a", "b", "c"), Cost: []float64{16, 1, 1},
+		Residual: []planner.Residual{{Instance: 0, Cost: 2}}, Partial: true}
+	op := operator(2, 0.1)
+	op.Target.Instances[1].Capacity = 1.25
+	track := run1(t, history(t, stats, stats, stats), op, Baseline())
+	for i, s := range track.Steps {
+		if math.Abs(s.Forced-0.44) > 1e-12 { // 0.8 of all, on 1.25 of 2.25
+			t.Errorf("interval %d: %v is forced", i, s.Forced)
+		}
+	}
+	f := track.Figures(1, 3)
+	over := f
+	over.Excess++
+	if f.Avoidable > f.Excess-0.3 || Cost(f, f) != Cost(over, f) {
+		t.Errorf("%+v costs %v, with more that is forced %v", f, Cost(f, f), Cost(over, f))
 	}
 }
 

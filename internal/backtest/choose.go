@@ -34,12 +34,12 @@ func Candidates(policies []policy.Policy) []Candidate {
 	return out
 }
 
-// Cost is what a policy comes to beside the baseline, 1 each: the mean excess over θ_max,
-// half the median of θ, a quarter of its p95, and the moved state. Differences that are
-// nothing in practice count for little.
+// Cost is what a policy comes to beside the baseline, 1 each: the mean excess over θ_max and
+// over what the heaviest key forces, half the median of θ, a quarter of its p95, and the moved
+// state. Differences that are nothing in practice count for little.
 func Cost(f, baseline Figures) float64 {
 	beside := func(x, base, nothing float64) float64 { return (x + nothing) / (base + nothing) }
-	return beside(f.Excess, baseline.Excess, 0.002) + float64(0.5*beside(f.Median, baseline.Median, 0.005)) +
+	return beside(f.Avoidable, baseline.Avoidable, 0.002) + float64(0.5*beside(f.Median, baseline.Median, 0.005)) +
 		float64(0.25*beside(f.P95, baseline.P95, 0.005)) + beside(f.Moved, baseline.Moved, 0.001)
 }
 

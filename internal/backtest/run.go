@@ -157,6 +157,7 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 	}
 	step := r.last()
 	step.Theta = Theta(s, s.Current, r.forecast.Observed.Cost)
+	step.Forced = forced(s, r.forecast.Observed)
 	step.Reason, step.Expected = d.Reason, d.With
 	return d.Plan, nil
 }
@@ -182,6 +183,28 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 		}
 	}
 	return theta
+}
+
+// forced is the θ that the heaviest key makes even if it is alone on the instance of the
+// greatest capacity.
+func forced(s *planner.Snapshot, stats *planner.Statistics) float64 {
+	all, heaviest := 0.0, 0.0
+	for _, c := range stats.Cost {
+		all, heaviest = all+c, max(heaviest, c)
+	}
+	for _, r := range stats.Residual {
+		all += r.Cost
+	}
+	capacity, greatest := 0.0, 0.0
+	for _, d := range s.Instances {
+		if d.Live() {
+			capacity, greatest = capacity+d.Capacity, max(greatest, d.Capacity)
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return max(0, heaviest/all*capacity/greatest-1)
 }
 
 // moved counts what the plan of the interval at hand moves: by the state that the

@@ -281,8 +281,8 @@ func TestSummary(t *testing.T) {
 	if o == nil || *o != (planner.Outcome{Objective: 21, Table: 10, Theta: 0.5}) {
 		t.Errorf("outcome %+v", o)
 	}
-	if r := s.Realised(); *r != (Realised{Intervals: 2, Above: 1, Median: 0.5, P95: 0.59, Excess: 0.5, Moved: 1,
-		Plans: 2, Table: 10}) {
+	if r := s.Realised(); *r != (Realised{Intervals: 2, Above: 1, Median: 0.5, P95: 0.59, Excess: 0.5,
+		Avoidable: 0.5, Moved: 1, Plans: 2, Table: 10}) {
 		t.Errorf("realised %+v", r)
 	}
 	if s.Intervals != 3 || s.Planned != 3 || s.Balanced != 2 || s.WithinLimit != 3 || s.Acted != 2 || s.Stopped != 0 {
