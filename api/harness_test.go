@@ -409,9 +409,9 @@ func (f *faults) TableChanges(ctx context.Context, operator string, since int64)
 	return f.Store.TableChanges(ctx, operator, since)
 }
 
-func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, int32, bool, error) {
+func (f *faults) Route(ctx context.Context, operator string, key []byte) (store.Operator, *store.Entry, error) {
 	if err := f.fault("Route"); err != nil {
-		return store.Operator{}, 0, false, err
+		return store.Operator{}, nil, err
 	}
 	return f.Store.Route(ctx, operator, key)
 }

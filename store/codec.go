@@ -11,8 +11,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxKeyBytes is the greatest length of a key in a routing table, in bytes.
-const MaxKeyBytes = 1024
+// MaxKeyBytes is the greatest length of a key in a routing table, in bytes, and
+// MaxPartsBytes that of the parts of an entry.
+const (
+	MaxKeyBytes   = 1024
+	MaxPartsBytes = 1 << 20
+)
 
 // errCorrupt: the bytes are not what EncodeChanges made.
 var errCorrupt = errors.New("store: corrupt table changes")
@@ -21,8 +25,11 @@ var errCorrupt = errors.New("store: corrupt table changes")
 // and the body as one zstd frame. The body holds the number of changes and then
 // column after column, because columns compress better than rows: how many
 // bytes each key shares with the key before it, how many follow, Old+1, New+1
-// (all uvarints), and at last the bytes that follow.
-const formatColumns = 1
+// (all uvarints), and at last the bytes that follow. Where some entry has parts, and only
+// there, the format is another one, and behind these stand for each such change where it is
+// in the list, counted from the one before, and OldParts and NewParts behind their lengths.
+// Programs that know nothing of parts cannot read it.
+const formatColumns, formatParts = 1, 2
 
 // A zstd block holds at most 128 KiB and takes at least 4 bytes.
 const maxBlockBytes, minBlockBytes = 128 << 10, 4
@@ -71,14 +78,42 @@ func EncodeChanges(changes []Change) ([]byte, error) {
 	for i, c := range changes {
 		body = append(body, c.Key[shared[i]:]...)
 	}
-	out := binary.AppendUvarint([]byte{formatColumns}, uint64(len(body)))
+	columns := len(body)
+	body = appendParts(body, changes)
+	format := byte(formatColumns)
+	if len(body) > columns {
+		format = formatParts
+	}
+	out := binary.AppendUvarint([]byte{format}, uint64(len(body)))
 	return encoder().EncodeAll(body, out), nil
 }
+
+// appendParts appends the parts of all entries that have some.
+func appendParts(body []byte, changes []Change) []byte {
+	last := 0
+	for i, c := range changes {
+		if !c.HasParts() {
+			continue
+		}
+		body = binary.AppendUvarint(body, uint64(i-last))
+		for _, parts := range [2]string{c.OldParts, c.NewParts} {
+			body = append(binary.AppendUvarint(body, uint64(len(parts))), parts...)
+		}
+		last = i
+	}
+	return body
+}
+
+// HasParts reports whether the key goes to several instances before the change or after it.
+func (c Change) HasParts() bool { return c.OldParts != "" || c.NewParts != "" }
+
+// EncodesParts reports whether some entry of encoded changes has parts.
+func EncodesParts(data []byte) bool { return len(data) > 0 && data[0] == formatParts }
 
 // DecodeChanges is the reverse of [EncodeChanges]. It fails on bytes that
 // EncodeChanges cannot have made. The keys share memory.
 func DecodeChanges(data []byte) ([]Change, error) {
-	if len(data) == 0 || data[0] != formatColumns {
+	if len(data) == 0 || data[0] != formatColumns && !EncodesParts(data) {
 		return nil, fmt.Errorf("%w: unknown format", errCorrupt)
 	}
 	size, n := binary.Uvarint(data[1:])
@@ -96,11 +131,11 @@ func DecodeChanges(data []byte) ([]Change, error) {
 	if uint64(len(body)) != size {
 		return nil, fmt.Errorf("%w: %d bytes instead of %d", errCorrupt, len(body), size)
 	}
-	return decodeColumns(body)
+	return decodeColumns(body, EncodesParts(data))
 }
 
 // decodeColumns reads the body of encoded changes.
-func decodeColumns(body []byte) ([]Change, error) {
+func decodeColumns(body []byte, parts bool) ([]Change, error) {
 	r := reader{rest: body}
 	count := r.uvarint(uint64(len(body) / 4)) // a change takes four numbers
 	if r.failed {
@@ -128,15 +163,35 @@ func decodeColumns(body []byte) ([]Change, error) {
 			return nil, fmt.Errorf("%w: change %d", errCorrupt, i)
 		}
 		changes[i].Key = keys.join(previous[:l.shared], suffix)
-		if err := checkChange(previous, changes[i], i == 0); err != nil {
-			return nil, fmt.Errorf("%w: change %d: %w", errCorrupt, i, err)
-		}
 		previous = changes[i].Key
+	}
+	if parts {
+		r.parts(changes)
 	}
 	if r.failed || len(r.rest) > 0 {
 		return nil, fmt.Errorf("%w: it does not end where it should", errCorrupt)
 	}
+	if err := checkChanges(changes); err != nil {
+		return nil, fmt.Errorf("%w: %w", errCorrupt, err)
+	}
 	return changes, nil
+}
+
+// parts reads what appendParts appended: something, and nothing twice.
+func (r *reader) parts(changes []Change) {
+	for i, first := 0, true; first || len(r.rest) > 0; first = false {
+		step := int(r.uvarint(math.MaxInt32))
+		if i += step; step == 0 && !first || i >= len(changes) {
+			r.failed = true
+			return
+		}
+		c := &changes[i]
+		c.OldParts = string(r.bytes(int(r.uvarint(MaxPartsBytes))))
+		c.NewParts = string(r.bytes(int(r.uvarint(MaxPartsBytes))))
+		if r.failed = r.failed || !c.HasParts(); r.failed {
+			return
+		}
+	}
 }
 
 // checkChanges reports the first change that breaks the order or is impossible.
@@ -157,8 +212,12 @@ func checkChange(previous []byte, c Change, first bool) error {
 		return fmt.Errorf("a key of %d bytes", len(c.Key))
 	case !first && bytes.Compare(previous, c.Key) >= 0:
 		return errors.New("keys must ascend, each once")
-	case c.Old < NoInstance || c.New < NoInstance || c.Old == c.New:
+	case c.Old < NoInstance || c.New < NoInstance || c.Old == c.New && c.OldParts == c.NewParts:
 		return fmt.Errorf("from instance %d to %d", c.Old, c.New)
+	case c.Old == NoInstance && c.OldParts != "" || c.New == NoInstance && c.NewParts != "":
+		return errors.New("no entry has no parts")
+	case max(len(c.OldParts), len(c.NewParts)) > MaxPartsBytes:
+		return fmt.Errorf("parts of %d and %d bytes", len(c.OldParts), len(c.NewParts))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,10 +34,19 @@ func sample() []Change {
 	}
 }
 
+// parted is sample with entries of keys that go to several instances.
+func parted() []Change {
+	changes := sample()
+	changes[0].NewParts = "\x00"
+	changes[1].OldParts = "both"
+	changes[5].OldParts, changes[5].NewParts, changes[5].New = "before", "after", changes[5].Old
+	return changes
+}
+
 func TestChangesSurviveTheCodec(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, want := range map[string][]Change{
-		"none": nil, "sample": sample(), "one": sample()[:1], "many": randomChanges(random, 20_000),
+		"none": nil, "sample": sample(), "parts": parted(), "one": sample()[:1], "many": randomChanges(random, 20_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, err := EncodeChanges(want)
@@ -73,13 +83,17 @@ func TestDecodeChangesWrittenEarlier(t *testing.T) {
 func TestEncodeChangesRefusesImpossibleChanges(t *testing.T) {
 	a, b := []byte("a"), []byte("b")
 	for name, changes := range map[string][]Change{
-		"descending keys":     {{b, 0, 1}, {a, 0, 1}},
-		"a key twice":         {{a, 0, 1}, {a, 1, 2}},
-		"no key":              {{nil, 0, 1}},
-		"a key too long":      {{make([]byte, MaxKeyBytes+1), 0, 1}},
-		"nothing changes":     {{a, 1, 1}},
-		"nothing to nothing":  {{a, NoInstance, NoInstance}},
-		"a negative instance": {{a, -2, 1}},
+		"descending keys":     {{Key: b, Old: 0, New: 1}, {Key: a, Old: 0, New: 1}},
+		"a key twice":         {{Key: a, Old: 0, New: 1}, {Key: a, Old: 1, New: 2}},
+		"no key":              {{Old: 0, New: 1}},
+		"a key too long":      {{Key: make([]byte, MaxKeyBytes+1), Old: 0, New: 1}},
+		"nothing changes":     {{Key: a, Old: 1, New: 1}},
+		"nothing to nothing":  {{Key: a, Old: NoInstance, New: NoInstance}},
+		"a negative instance": {{Key: a, Old: -2, New: 1}},
+		"the same parts":      {{Key: a, Old: 1, OldParts: "p", New: 1, NewParts: "p"}},
+		"parts of nothing":    {{Key: a, Old: 1, New: NoInstance, NewParts: "p"}},
+		"parts before it was": {{Key: a, Old: NoInstance, OldParts: "p", New: 1}},
+		"too many parts":      {{Key: a, Old: 1, New: 1, NewParts: strings.Repeat("p", MaxPartsBytes+1)}},
 	} {
 		if _, err := EncodeChanges(changes); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -88,7 +102,13 @@ func TestEncodeChangesRefusesImpossibleChanges(t *testing.T) {
 }
 
 func TestDecodeChangesRefusesDamage(t *testing.T) {
-	data, err := EncodeChanges(sample())
+	for _, changes := range [][]Change{sample(), parted()} {
+		refusesDamage(t, changes)
+	}
+}
+
+func refusesDamage(t *testing.T, changes []Change) {
+	data, err := EncodeChanges(changes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +121,7 @@ func TestDecodeChangesRefusesDamage(t *testing.T) {
 		damaged := slices.Clone(data)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		got, err := DecodeChanges(damaged)
-		if err == nil && !cmp.Equal(got, sample()) {
+		if err == nil && !cmp.Equal(got, changes) {
 			t.Errorf("bit %d flipped: other changes and no error", bit)
 		}
 	}
@@ -115,11 +135,13 @@ func TestDecodeChangesRefusesDamage(t *testing.T) {
 }
 
 func FuzzDecodeChanges(f *testing.F) {
-	data, err := EncodeChanges(sample())
-	if err != nil {
-		f.Fatal(err)
+	for _, changes := range [][]Change{sample(), parted()} {
+		data, err := EncodeChanges(changes)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
-	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		changes, err := DecodeChanges(data)
 		if err != nil {
@@ -136,21 +158,24 @@ func FuzzDecodeColumns(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte{1, 0, 1, 0, 1, 'a'})
 	f.Add([]byte{2, 0, 1, 1, 1, 0, 1, 1, 0, 'a', 'b'})
+	f.Add([]byte{1, 0, 1, 1, 1, 'a', 0, 0, 1, 'p'})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		changes, err := decodeColumns(body)
-		if err != nil {
-			return
-		}
-		data, err := EncodeChanges(changes)
-		if err != nil {
-			t.Fatalf("decoded changes do not encode: %v", err)
-		}
-		again, err := DecodeChanges(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(changes, again, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("changes differ (-first +again):\n%s", diff)
+		for _, parts := range []bool{false, true} {
+			changes, err := decodeColumns(body, parts)
+			if err != nil {
+				continue
+			}
+			data, err := EncodeChanges(changes)
+			if err != nil {
+				t.Fatalf("decoded changes do not encode: %v", err)
+			}
+			again, err := DecodeChanges(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(changes, again, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("changes differ (-first +again):\n%s", diff)
+			}
 		}
 	})
 }

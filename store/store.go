@@ -109,6 +109,9 @@ type Configuration struct {
 type Entry struct {
 	Key      []byte
 	Instance int32
+	// Parts is what there is to say of a key that goes to more than one instance. "": it
+	// goes to Instance alone.
+	Parts string
 }
 
 // NoInstance in a Change: there is no entry.
@@ -117,7 +120,10 @@ const NoInstance int32 = -1
 // Change is what a plan does to one table entry. It is reversible.
 type Change struct {
 	Key      []byte
-	Old, New int32 // instance ids, or NoInstance; never equal
+	Old, New int32 // instance ids, or NoInstance
+	// OldParts and NewParts are the Parts of the entries, at most [MaxPartsBytes] long; ""
+	// where there is no entry. Old and New never agree in both.
+	OldParts, NewParts string
 }
 
 // Table is one version of an operator's routing table.
@@ -213,6 +219,8 @@ type Figures struct {
 	Forecast          []byte // JSON: the policy of the plan, and what it expects of the next interval; nil: it has none
 	Instances         []byte // JSON
 	HotKeys           []byte // JSON
+	Splits            []byte // JSON: the keys that go to several instances; nil: there are none
+	Merges            int64  // how many parts they have beyond the first
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
 	DriftedKeys       int64
 	IdleEntries       int64
@@ -385,10 +393,10 @@ type Store interface {
 	// Table returns a version of the routing table; the committed one when
 	// version is nil. ErrNotFound, ErrPurged.
 	Table(ctx context.Context, operator string, version *int64) (Table, error)
-	// Route returns the instance of key's entry in the committed table together
-	// with the operator as it stands. found is false when the key has no entry.
+	// Route returns key's entry in the committed table, nil when it has none, together
+	// with the operator as it stands.
 	// ErrNotFound when there is no such operator.
-	Route(ctx context.Context, operator string, key []byte) (op Operator, instance int32, found bool, err error)
+	Route(ctx context.Context, operator string, key []byte) (op Operator, entry *Entry, err error)
 	// TableChanges returns what happened to the routing table since an older
 	// version, and what is about to. With a version that is unknown or purged, such as
 	// -1, it is the whole table. ErrNotFound.
@@ -445,8 +453,8 @@ type Store interface {
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys, Reports, Awaited and Acked are nil, Plan has them. next is the cursor of the
-	// following page, 0 after the last. ErrNotFound when there is no such operator.
+	// Instances, HotKeys, Splits, Reports, Awaited and Acked are nil, Plan has them. next is the
+	// cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
 	// keys; nothing as long as a plan of classes is not resolved. ErrNotFound,

@@ -73,7 +73,7 @@ func (s *Store) Table(ctx context.Context, operator string, version *int64) (r0 
 }
 
 // Route implements store.Store.
-func (s *Store) Route(ctx context.Context, operator string, key []byte) (r0 store.Operator, r1 int32, r2 bool, err error) {
+func (s *Store) Route(ctx context.Context, operator string, key []byte) (r0 store.Operator, r1 *store.Entry, err error) {
 	defer s.timed(ctx, "route")(&err)
 	return s.next.Route(ctx, operator, key)
 }

@@ -85,7 +85,7 @@ func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets 
 	if err := s.change(ctx, operator, unsets, `DELETE FROM table_entries e USING `+changesTable); err != nil {
 		return err
 	}
-	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new FROM `+
+	if err := s.change(ctx, operator, moves, `UPDATE table_entries e SET instance = c.new, parts = c.new_parts FROM `+
 		changesTable); err != nil {
 		return err
 	}
@@ -94,18 +94,21 @@ func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets 
 
 // changesTable joins the entries of operator $1 with the changes that they agree
 // with.
-const changesTable = `unnest($2::bytea[], $3::int[], $4::int[]) AS c (key, old, new)
-	WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old`
+const changesTable = `unnest($2::bytea[], $3::int[], $4::int[], $5::bytea[], $6::bytea[])
+	AS c (key, old, new, old_parts, new_parts)
+	WHERE e.operator_id = $1 AND e.key = c.key AND e.instance = c.old AND e.parts IS NOT DISTINCT FROM c.old_parts`
 
 // change runs a statement on changes of entries that are there. It must touch
 // each of them: what it misses did not hold Old.
 func (s session) change(ctx context.Context, operator int64, changes []store.Change, query string) error {
 	for chunk := range slices.Chunk(changes, changesPerStatement) {
 		keys, before, after := make([][]byte, len(chunk)), make([]int32, len(chunk)), make([]int32, len(chunk))
+		oldParts, newParts := make([][]byte, len(chunk)), make([][]byte, len(chunk))
 		for i, c := range chunk {
 			keys[i], before[i], after[i] = c.Key, c.Old, c.New
+			oldParts[i], newParts[i] = engine.Parts(c.OldParts), engine.Parts(c.NewParts)
 		}
-		n, err := s.Exec(ctx, query, operator, keys, before, after)
+		n, err := s.Exec(ctx, query, operator, keys, before, after, oldParts, newParts)
 		if err != nil {
 			return err
 		}
@@ -123,9 +126,9 @@ func (s session) insertEntries(ctx context.Context, operator int64, changes []st
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance"},
+	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance", "parts"},
 		pgx.CopyFromSlice(len(changes), func(i int) ([]any, error) {
-			return []any{operator, changes[i].Key, changes[i].New}, nil
+			return []any{operator, changes[i].Key, changes[i].New, engine.Parts(changes[i].NewParts)}, nil
 		}))
 	if hasCode(err, uniqueViolation) {
 		return fmt.Errorf("%w: %w", engine.ErrMismatch, err) // one of them is there already

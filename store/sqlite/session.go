@@ -58,11 +58,14 @@ func (s session) Instant(t **time.Time) any { return engine.Instant{P: t, Micros
 func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error {
 	for _, kind := range []struct {
 		changes []store.Change
-		query   string // on operator ?1 and key ?2, from instance ?3 to ?4
+		query   string // on operator ?1 and key ?2, from instance ?3 to ?4, from parts ?5 to ?6
 	}{
-		{unsets, `DELETE FROM table_entries WHERE operator_id = ?1 AND key = ?2 AND instance = ?3`},
-		{moves, `UPDATE table_entries SET instance = ?4 WHERE operator_id = ?1 AND key = ?2 AND instance = ?3`},
-		{sets, `INSERT INTO table_entries (operator_id, key, instance) VALUES (?1, ?2, ?4) ON CONFLICT DO NOTHING`},
+		{unsets, `DELETE FROM table_entries WHERE operator_id = ?1 AND key = ?2 AND instance = ?3
+			AND parts IS ?5`},
+		{moves, `UPDATE table_entries SET instance = ?4, parts = ?6 WHERE operator_id = ?1 AND key = ?2
+			AND instance = ?3 AND parts IS ?5`},
+		{sets, `INSERT INTO table_entries (operator_id, key, instance, parts) VALUES (?1, ?2, ?4, ?6)
+			ON CONFLICT DO NOTHING`},
 	} {
 		if err := s.change(ctx, operator, kind.changes, kind.query); err != nil {
 			return err
@@ -86,7 +89,8 @@ func (s session) change(ctx context.Context, operator int64, changes []store.Cha
 		if i%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n, err := affected(statement.ExecContext(unending, operator, c.Key, c.Old, c.New))
+		n, err := affected(statement.ExecContext(unending, operator, c.Key, c.Old, c.New,
+			engine.Parts(c.OldParts), engine.Parts(c.NewParts)))
 		if err != nil {
 			return err
 		}

@@ -80,8 +80,8 @@ func benchTable(b *testing.B, f *fixture, version *int64) {
 
 func benchRoute(b *testing.B, f *fixture, held []store.Change) {
 	for i := 0; b.Loop(); i++ {
-		if _, _, found, err := f.Route(b.Context(), "clicks", held[i%len(held)].Key); err != nil || !found {
-			b.Fatal(found, err)
+		if _, e, err := f.Route(b.Context(), "clicks", held[i%len(held)].Key); err != nil || e == nil {
+			b.Fatal(e, err)
 		}
 	}
 }

@@ -381,9 +381,8 @@ func resolvedKeysAreBytes(t *testing.T, f *fixture) {
 	f.commitPlan(t, p.ID)
 	f.wantTable(t, "clicks", -1, want...)
 	for i, key := range oddKeys {
-		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || !found ||
-			int(instance) != i {
-			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, i)
+		if _, e, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || e == nil || int(e.Instance) != i {
+			t.Errorf("key %q goes to %v (error %v), want %d", key, e, err, i)
 		}
 	}
 }
@@ -447,7 +446,7 @@ func engineTable(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	if _, _, found, err := f.Route(t.Context(), "clicks", []byte("a")); err != nil || found {
+	if _, e, err := f.Route(t.Context(), "clicks", []byte("a")); err != nil || e != nil {
 		t.Errorf("an entry of the engine's table is stored (error %v)", err)
 	}
 	waiting := f.plan(t, "clicks", 9, store.StatusApproved, changes...)

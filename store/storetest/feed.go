@@ -108,7 +108,7 @@ func randomFeed(t *testing.T, f *fixture) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	f.put(t, "clicks", `{}`)
-	tables := []map[string]int32{{}}
+	tables := []map[string]route{{}}
 	for range 30 {
 		next := maps.Clone(tables[len(tables)-1])
 		changes := randomChanges(random, next)
@@ -134,20 +134,21 @@ func randomFeed(t *testing.T, f *fixture) {
 }
 
 // apply makes changes to a table and sees that each is one of what is there.
-func apply(t *testing.T, table map[string]int32, changes []store.Change) {
+func apply(t *testing.T, table map[string]route, changes []store.Change) {
 	t.Helper()
 	for _, c := range changes {
 		old, there := table[string(c.Key)]
 		if !there {
-			old = store.NoInstance
+			old = route{Instance: store.NoInstance}
 		}
-		if old != c.Old || c.Old == c.New {
-			t.Errorf("key %q goes from %d to %d, but it is at %d", c.Key, c.Old, c.New, old)
+		after := route{c.New, c.NewParts}
+		if old != (route{c.Old, c.OldParts}) || old == after {
+			t.Errorf("key %q goes from %v to %v, but it is at %v", c.Key, c.Old, after, old)
 		}
 		if c.New == store.NoInstance {
 			delete(table, string(c.Key))
 		} else {
-			table[string(c.Key)] = c.New
+			table[string(c.Key)] = after
 		}
 	}
 }

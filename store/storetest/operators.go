@@ -252,7 +252,7 @@ func missingIsNotFound(t *testing.T, f *fixture) {
 		_, failures["the table"] = f.Table(ctx, name, nil)
 		_, failures["the first table"] = f.Table(ctx, name, &zero)
 		_, failures["the feed"] = f.TableChanges(ctx, name, 0)
-		_, _, _, failures["the route"] = f.Route(ctx, name, []byte("k"))
+		_, _, failures["the route"] = f.Route(ctx, name, []byte("k"))
 		_, failures["the interval's plan"] = f.FindPlan(ctx, name, 0, 1, p.Fingerprint)
 		failures["the interval"] = f.CheckInterval(ctx, name, 0, 2)
 		_, _, failures["the list of plans"] = f.Plans(ctx, store.PlanFilter{Operator: name, Limit: 1})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ var schemaCases = []testCase{
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
 	{name: "what identities told is written down by the migration", run: factsLeaveIdentities},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
+	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
@@ -78,7 +80,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		one := &want.Plans[i].Plan
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
-		one.ForcedKeys, one.ForcedState, one.ReturnedState = 0, 0, 0
+		one.ForcedKeys, one.ForcedState, one.ReturnedState, one.Splits, one.Merges = 0, 0, 0, nil, 0
 		one.ThetaRealised, one.Forecast = nil, nil
 		want.Plans[i].Absences, want.Plans[i].ForecastState = nil, nil
 	}
@@ -110,6 +112,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
 		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
 		p.ForcedKeys, p.ForcedState, p.ReturnedState, p.ThetaRealised, p.Forecast = 0, 0, 0, nil, nil
+		p.Splits, p.Merges = nil, 0
 		want = append(want, f.create(t, p))
 	}
 	for version := int64(0); version != 5; {
@@ -160,6 +163,48 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 }
 
+// splitsBecomeWhole takes back the column that says in which parts a key goes to several
+// instances. Until some do, programs that know nothing of it may serve.
+func splitsBecomeWhole(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	oldest := func(want int64) {
+		t.Helper()
+		got := int64(-1)
+		if err := database(t, f).QueryRowContext(ctx, `SELECT version FROM oldest_program`).Scan(&got); err != nil ||
+			got != want {
+			t.Errorf("the oldest program knows version %d (error %v), want %d", got, err, want)
+		}
+	}
+	f.put(t, "clicks", `{}`)
+	f.commit(t, "clicks", set("a", 1), set("c", 1))
+	oldest(8)
+	parted := store.Change{Key: []byte("a"), Old: 1, New: 1, NewParts: "1:2"}
+	f.commit(t, "clicks", parted)
+	oldest(13)
+	f.commit(t, "clicks", set("b", 2))
+	back := parted
+	back.OldParts, back.NewParts = back.NewParts, ""
+	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, back))
+	f.create(t, f.plan(t, "clicks", 8, store.StatusApproved, set("d", 2)))
+	if version, err := f.Migrator().Down(ctx); err != nil || version != 12 {
+		t.Fatal(version, err)
+	}
+	oldest(8)
+	must(f.Migrator().Up(ctx))(t)
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusCommitted, store.StatusCommitted, store.StatusAborted,
+		store.StatusApproved)
+	f.wantTable(t, "clicks", -1, "a=1", "b=2", "c=1")
+	f.wantTable(t, "clicks", 2, "a=1", "c=1")
+	if _, err := f.Table(ctx, "clicks", new(int64(1))); !errors.Is(err, store.ErrPurged) {
+		t.Errorf("a version before the key was split: error %v", err)
+	}
+	if steps := must(f.Transitions(ctx, waiting.ID))(t); steps[len(steps)-1].Actor != "migration" {
+		t.Errorf("transitions %v", steps)
+	}
+	f.commit(t, "clicks", move("a", 1, 3))
+	f.wantTable(t, "clicks", -1, "a=3", "b=2", "c=1")
+}
+
 // underWayIsAborted takes back what plans under way need, and makes it again.
 func underWayIsAborted(t *testing.T, f *fixture) {
 	ctx := t.Context()
@@ -186,6 +231,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
 		want.SupersededBy, want.ThetaRealised, want.Forecast = "", nil, nil
 		want.WaitsFor, want.ForcedKeys, want.ForcedState, want.ReturnedState = nil, 0, 0, 0
+		want.Splits, want.Merges = nil, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false
 		steps := must(f.Transitions(ctx, want.ID))(t)
 		switch status {
@@ -249,7 +295,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["RecentPlans"] = s.RecentPlans(ctx, []store.Operator{{Name: "clicks"}}, 1)
 	_, failures["Configuration"] = s.Configuration(ctx, "clicks", 1)
 	_, failures["Table"] = s.Table(ctx, "clicks", &zero)
-	_, _, _, failures["Route"] = s.Route(ctx, "clicks", []byte("k"))
+	_, _, failures["Route"] = s.Route(ctx, "clicks", []byte("k"))
 	report := store.Report{Interval: 99, Instance: 1, At: at}
 	_, _, failures["PutReport"] = s.PutReport(ctx, "clicks", report, []byte("data"), 1)
 	_, failures["Reports"] = s.Reports(ctx, "clicks", 0, 99)

@@ -46,9 +46,9 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	}
 	same(t, "keys", keys, got)
 	for i, key := range keys {
-		op, instance, found, err := f.Route(t.Context(), "clicks", []byte(key))
-		if err != nil || !found || int(instance) != i {
-			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", key, instance, found, err, i)
+		op, e, err := f.Route(t.Context(), "clicks", []byte(key))
+		if err != nil || e == nil || int(e.Instance) != i || string(e.Key) != key || e.Parts != "" {
+			t.Errorf("key %q goes to %v (error %v), want %d", key, e, err, i)
 		}
 		same(t, "operators", f.operator(t, "clicks"), op)
 	}
@@ -56,21 +56,39 @@ func keysAreBytes(t *testing.T, f *fixture) {
 		if slices.Contains(keys, key) {
 			continue
 		}
-		if _, instance, found, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || found {
-			t.Errorf("key %q, which is not there, goes to %d (error %v)", key, instance, err)
+		if _, e, err := f.Route(t.Context(), "clicks", []byte(key)); err != nil || e != nil {
+			t.Errorf("key %q, which is not there, goes to %v (error %v)", key, e, err)
 		}
 	}
 	// One key is moved, its neighbours in any collation stay.
 	f.commit(t, "clicks", move("a", 6, 1000), unset("A", 4))
 	for _, want := range []store.Entry{{Key: []byte("a "), Instance: 9}, {Key: []byte("a\x00"), Instance: 7},
 		{Key: []byte("a"), Instance: 1000}} {
-		if _, instance, found, err := f.Route(t.Context(), "clicks", want.Key); err != nil || !found ||
-			instance != want.Instance {
-			t.Errorf("key %q goes to %d (found: %v, error %v), want %d", want.Key, instance, found, err, want.Instance)
+		_, e, err := f.Route(t.Context(), "clicks", want.Key)
+		if err != nil {
+			t.Fatal(err)
 		}
+		same(t, "routes", &want, e)
 	}
-	if _, _, found, err := f.Route(t.Context(), "clicks", []byte("A")); err != nil || found {
+	if _, e, err := f.Route(t.Context(), "clicks", []byte("A")); err != nil || e != nil {
 		t.Errorf("key A is still there (error %v)", err)
+	}
+	// One goes to two instances, in other parts, and at last to one of them alone.
+	for _, c := range []store.Change{
+		{Key: []byte("a"), Old: 1000, New: 1000, NewParts: "2:1"}, {Key: []byte("a"), Old: 1000, OldParts: "2:1", New: 7,
+			NewParts: "1:\xff\x00"}, {Key: []byte("a"), Old: 7, OldParts: "1:\xff\x00", New: 7},
+	} {
+		f.commit(t, "clicks", c)
+		_, e, err := f.Route(t.Context(), "clicks", c.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "routes", &store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}, e)
+	}
+	wrong := f.plan(t, "clicks", f.next(t, "clicks"), store.StatusCommitted,
+		store.Change{Key: []byte("a"), Old: 7, OldParts: "2:1", New: 8})
+	if _, _, err := f.CreatePlan(t.Context(), wrong, f.by("x")); err == nil {
+		t.Error("a plan is committed that takes a whole key for one in parts")
 	}
 }
 
@@ -99,10 +117,24 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 
 // model is what a store should hold, in the plainest form.
 type model struct {
-	tables  []map[string]int32 // by version
+	tables  []map[string]route // by version
 	configs []int64            // by table version
 	changes map[string][]store.Change
 	status  map[string]store.Status
+}
+
+// route is where a key goes.
+type route struct {
+	Instance int32
+	Parts    string
+}
+
+func routesOf(entries []store.Entry) map[string]route {
+	out := map[string]route{}
+	for _, e := range entries {
+		out[string(e.Key)] = route{e.Instance, e.Parts}
+	}
+	return out
 }
 
 // randomHistory makes 200 plans of all fates and compares every table and every
@@ -113,7 +145,7 @@ func randomHistory(t *testing.T, f *fixture) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	f.put(t, "clicks", `{"v":0}`)
-	m := model{tables: []map[string]int32{{}}, configs: []int64{1}, changes: map[string][]store.Change{},
+	m := model{tables: []map[string]route{{}}, configs: []int64{1}, changes: map[string][]store.Change{},
 		status: map[string]store.Status{}}
 	for i := range 200 {
 		if random.IntN(10) == 0 {
@@ -141,19 +173,29 @@ func randomHistory(t *testing.T, f *fixture) {
 }
 
 // randomChanges changes a table of at most some dozens of keys.
-func randomChanges(random *rand.Rand, table map[string]int32) []store.Change {
+func randomChanges(random *rand.Rand, table map[string]route) []store.Change {
 	var changes []store.Change
 	for _, i := range random.Perm(40)[:random.IntN(12)] {
 		key := fmt.Sprintf("%skey %d", oddKeys[i%len(oddKeys)], i)
+		parts := ""
+		if random.IntN(4) == 0 {
+			parts = oddKeys[random.IntN(len(oddKeys))]
+		}
 		old, there := table[key]
+		c := move(key, old.Instance, old.Instance+1+random.Int32N(3))
 		switch {
 		case !there:
-			changes = append(changes, set(key, random.Int32N(5)))
+			c = set(key, random.Int32N(5))
 		case random.IntN(2) == 0:
-			changes = append(changes, unset(key, old))
-		default:
-			changes = append(changes, move(key, old, old+1+random.Int32N(3)))
+			c = unset(key, old.Instance)
+		case parts != old.Parts && random.IntN(2) == 0: // in other parts, where it is
+			c.New = c.Old
 		}
+		c.OldParts = old.Parts
+		if c.New != store.NoInstance {
+			c.NewParts = parts
+		}
+		changes = append(changes, c)
 	}
 	return changes
 }
@@ -164,7 +206,7 @@ func (m *model) commit(p store.NewPlan) {
 		if c.New == store.NoInstance {
 			delete(next, string(c.Key))
 		} else {
-			next[string(c.Key)] = c.New
+			next[string(c.Key)] = route{c.New, c.NewParts}
 		}
 	}
 	m.tables, m.configs = append(m.tables, next), append(m.configs, p.ConfigVersion)
@@ -188,11 +230,7 @@ func (m *model) check(t *testing.T, f *fixture) {
 		if table.Version != v || table.ConfigVersion != m.configs[version] {
 			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, m.configs[version])
 		}
-		got := map[string]int32{}
-		for _, e := range table.Entries {
-			got[string(e.Key)] = e.Instance
-		}
-		same(t, fmt.Sprintf("tables of version %d", version), want, got)
+		same(t, fmt.Sprintf("tables of version %d", version), want, routesOf(table.Entries))
 		if !slices.IsSortedFunc(table.Entries, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) {
 			t.Errorf("version %d is not in ascending bytes of the keys", version)
 		}

@@ -77,7 +77,9 @@ func (h history) net() []store.Change {
 	var changes []store.Change
 	for key, s := range h {
 		if s.old != s.current {
-			changes = append(changes, store.Change{Key: []byte(key), Old: s.old, New: s.current})
+			changes = append(changes, store.Change{
+				Key: []byte(key), Old: s.old.instance, OldParts: s.old.parts, New: s.current.instance, NewParts: s.current.parts,
+			})
 		}
 	}
 	slices.SortFunc(changes, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })

@@ -23,6 +23,7 @@ func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 	return append(SummaryFields(p, at),
 		Field{"instances", JSON{&p.Instances}},
 		Field{"hot_keys", JSON{&p.HotKeys}},
+		Field{"splits", JSON{&p.Splits}},
 		Field{"reports", JSON{&p.Reports}},
 		Field{"awaited", numbers{&p.Awaited}},
 	)
@@ -77,6 +78,7 @@ func figureFields(f *store.Figures) []Field {
 		{"skewness_after", &f.SkewnessAfter},
 		{"table_before", &f.TableBefore},
 		{"table_after", &f.TableAfter},
+		{"merges", &f.Merges},
 		{"migration_keys", &f.MigrationKeys},
 		{"migration_state", &f.MigrationState},
 		{"migration_fraction", &f.MigrationFraction},
@@ -139,6 +141,29 @@ func (j JSON) Scan(src any) error {
 		*j.P = append([]byte(nil), v...) // the driver may use v again
 	default:
 		return fmt.Errorf("store: JSON read as %T", src)
+	}
+	return nil
+}
+
+// Parts is how the column of an entry holds its parts: NULL, if there are none.
+func Parts(parts string) []byte {
+	if parts == "" {
+		return nil
+	}
+	return []byte(parts)
+}
+
+// partsOf reads such a column.
+type partsOf struct{ p *string }
+
+func (x partsOf) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*x.p = ""
+	case []byte:
+		*x.p = string(v)
+	default:
+		return fmt.Errorf("store: parts read as %T", src)
 	}
 	return nil
 }

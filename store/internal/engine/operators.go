@@ -234,13 +234,14 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 }
 
 // Route implements [store.Store].
-func (s *Store) Route(ctx context.Context, operator string, key []byte) (op store.Operator, instance int32,
-	found bool, err error) {
+func (s *Store) Route(ctx context.Context, operator string, key []byte) (
+	op store.Operator, entry *store.Entry, err error,
+) {
 	err = s.about(ctx, operator, func(q Statements) error {
-		op, instance, found, err = q.Route(ctx, operator, key, s.now())
+		op, entry, err = q.Route(ctx, operator, key, s.now())
 		return err
 	})
-	return op, instance, found, err
+	return op, entry, err
 }
 
 // about reads something of one operator and names the operator in errors.

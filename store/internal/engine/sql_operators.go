@@ -71,22 +71,25 @@ func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator,
 		WHERE o.deleted_at IS NULL AND o.name IN (`+placeholders(2, len(operators))+`) ORDER BY o.id, p.seq`, args...)
 }
 
-// Route is Operator with the entry of a key in its table; found, if there is one.
-func (s Statements) Route(
-	ctx context.Context, name string, key []byte, now time.Time,
-) (op store.Operator, instance int32, found bool, err error) {
-	var entry *int32
+// Route is Operator with the entry of a key in its table; nil, if there is none.
+func (s Statements) Route(ctx context.Context, name string, key []byte, now time.Time) (
+	op store.Operator, entry *store.Entry, err error,
+) {
+	var instance *int32
+	e := store.Entry{Key: key}
 	err = s.QueryRow(ctx,
-		`SELECT `+operatorColumns+`, e.instance FROM `+operatorTables+`
+		`SELECT `+operatorColumns+`, e.instance, e.parts FROM `+operatorTables+`
 		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = $2
-		WHERE o.name = $3 AND o.deleted_at IS NULL`, s.at(&now), key, name).Scan(append(s.operatorTargets(&op), &entry)...)
+		WHERE o.name = $3 AND o.deleted_at IS NULL`, s.at(&now), key, name).Scan(
+		append(s.operatorTargets(&op), &instance, partsOf{&e.Parts})...)
 	if err != nil {
-		return store.Operator{}, 0, false, notFound(err)
+		return store.Operator{}, nil, notFound(err)
 	}
-	if entry == nil {
-		return op, 0, false, nil
+	if instance == nil {
+		return op, nil, nil
 	}
-	return op, *entry, true, nil
+	e.Instance = *instance
+	return op, &e, nil
 }
 
 // Configuration returns one version of an operator's configuration.
@@ -153,6 +156,11 @@ func (s Statements) PurgeConfigurations(ctx context.Context, operator, upTo int6
 // OldestProgram returns the oldest version of the schema that a program must know.
 func (s Statements) OldestProgram(ctx context.Context) (int64, error) {
 	return get[int64](ctx, s, `SELECT coalesce(max(version), 0) FROM oldest_program`)
+}
+
+// RaiseOldestProgram has programs refuse to serve that do not know a version of the schema.
+func (s Statements) RaiseOldestProgram(ctx context.Context, version int64) error {
+	return s.exec(ctx, `UPDATE oldest_program SET version = $1 WHERE version < $1`, version)
 }
 
 // DeleteHistory removes all that belongs to the operator but its row, and notes its

@@ -9,9 +9,9 @@ import (
 // Entries returns the committed table in ascending bytes of the keys.
 func (s Statements) Entries(ctx context.Context, operator int64) ([]store.Entry, error) {
 	return collect(ctx, s, func(row Scanner) (e store.Entry, err error) {
-		err = row.Scan(&e.Key, &e.Instance)
+		err = row.Scan(&e.Key, &e.Instance, partsOf{&e.Parts})
 		return e, err
-	}, `SELECT key, instance FROM table_entries WHERE operator_id = $1 ORDER BY key`, operator)
+	}, `SELECT key, instance, parts FROM table_entries WHERE operator_id = $1 ORDER BY key`, operator)
 }
 
 // TableVersion returns one version in a table's history.
@@ -52,8 +52,17 @@ func (s Statements) Diffs(ctx context.Context, operator, above int64, f func(dat
 	return rows.Err()
 }
 
-// InsertDiff adds a diff and returns its number.
+// withParts is the version of the schema from which on entries may have parts.
+const withParts = 13
+
+// InsertDiff adds a diff and returns its number. With the first one that has parts,
+// programs that know nothing of these have to stop: they would take such keys for whole.
 func (s Statements) InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error) {
+	if store.EncodesParts(data) {
+		if err := s.RaiseOldestProgram(ctx, withParts); err != nil {
+			return 0, err
+		}
+	}
 	return get[int64](ctx, s, `INSERT INTO diffs (operator_id, data) VALUES ($1, $2) RETURNING id`, operator, data)
 }
 

@@ -66,21 +66,30 @@ func table(ctx context.Context, q Statements, r Row, version int64) (store.Table
 }
 
 // history is what changed between an old table and the current one: for each
-// key its instance in both.
+// key where it goes in both.
 type history map[string]span
 
-type span struct{ old, current int32 }
+type span struct{ old, current route }
+
+// route is where a key goes.
+type route struct {
+	instance int32
+	parts    string
+}
+
+var nowhere = route{store.NoInstance, ""}
 
 // undo goes one version back.
 func (h history) undo(changes []store.Change) error {
 	for _, c := range changes {
 		s, seen := h[string(c.Key)]
+		after := route{c.New, c.NewParts}
 		if !seen {
-			s.current = c.New
-		} else if s.old != c.New {
+			s.current = after
+		} else if s.old != after {
 			return fmt.Errorf("%w: key %q", ErrMismatch, c.Key)
 		}
-		s.old = c.Old
+		s.old = route{c.Old, c.OldParts}
 		h[string(c.Key)] = s
 	}
 	return nil
@@ -95,21 +104,21 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 	for _, e := range current {
 		if s, changed := h[string(e.Key)]; changed {
 			delete(h, string(e.Key))
-			if s.current != e.Instance {
+			if s.current != (route{e.Instance, e.Parts}) {
 				return nil, fmt.Errorf("%w: key %q", ErrMismatch, e.Key)
 			}
-			e.Instance = s.old
+			e.Instance, e.Parts = s.old.instance, s.old.parts
 		}
 		if e.Instance != store.NoInstance {
 			old = append(old, e)
 		}
 	}
 	for key, s := range h { // those that the current table does not have
-		if s.current != store.NoInstance {
+		if s.current != nowhere {
 			return nil, fmt.Errorf("%w: key %q", ErrMismatch, key)
 		}
-		if s.old != store.NoInstance {
-			old = append(old, store.Entry{Key: []byte(key), Instance: s.old})
+		if s.old != nowhere {
+			old = append(old, store.Entry{Key: []byte(key), Instance: s.old.instance, Parts: s.old.parts})
 		}
 	}
 	slices.SortFunc(old, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) })
@@ -127,7 +136,7 @@ func handOver(ctx context.Context, q Statements, r Row) (changes []store.Change,
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		changes = append(changes, store.Change{Key: e.Key, Old: e.Instance, New: store.NoInstance})
+		changes = append(changes, store.Change{Key: e.Key, Old: e.Instance, OldParts: e.Parts, New: store.NoInstance})
 	}
 	diff, err := store.EncodeChanges(changes)
 	if err != nil {
