@@ -10,10 +10,11 @@ import (
 
 	"plannerd/api/wire"
 	"plannerd/internal/planning"
+	"plannerd/planner"
 )
 
 // figures are what a plan reports about itself, in the order of the contract.
-// Instances and HotKeys are nil, and left out, where plans are listed.
+// Instances, HotKeys and Splits are nil, and left out, where plans are listed.
 type figures struct {
 	EndReason        string                      `json:"end_reason"`
 	Causes           []string                    `json:"causes"`
@@ -29,6 +30,8 @@ type figures struct {
 	Compaction       jsontext.Value              `json:"compaction"`
 	Instances        jsontext.Value              `json:"instances,omitzero"`
 	HotKeys          []wire.HotKey               `json:"hot_keys,omitzero"`
+	Merges           int64                       `json:"merges"`
+	Splits           []wire.SplitKey             `json:"splits,omitzero"`
 	DriftedKeys      int64                       `json:"drifted_keys"`
 	IdleEntries      *int64                      `json:"idle_entries,omitzero"` // nil in a what-if
 }
@@ -77,7 +80,7 @@ type ack struct {
 }
 
 // figuresOut brings figures into an answer.
-func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) (figures, error) {
+func figuresOut(f planning.Figures, named namedKeys, keys keyCoder) (figures, error) {
 	unfilled, err := planning.UnfilledOf(f)
 	out := figures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
@@ -89,17 +92,23 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) (figur
 			Forced: &wire.ForcedMigration{Keys: f.ForcedKeys, State: f.ForcedState},
 		},
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
+		Merges: f.Merges,
 	}
 	if unfilled != nil {
 		out.Filled, out.Unfilled = new(len(unfilled) == 0), unfilled
 	}
 	if f.Instances != nil {
-		out.HotKeys = make([]wire.HotKey, len(hot))
+		out.HotKeys, out.Splits = make([]wire.HotKey, len(named.hot)), make([]wire.SplitKey, len(named.split))
 	}
 	if out.Causes == nil {
 		out.Causes = []string{}
 	}
-	for i, h := range hot {
+	for i, x := range named.split {
+		out.Splits[i] = wire.SplitKey{
+			Key: keys.text(x.Key), Cost: x.Cost, Cause: wire.SplitKeyCause(x.Cause), Changed: x.Changed, Parts: partsOut(x.Parts),
+		}
+	}
+	for i, h := range named.hot {
 		out.HotKeys[i] = wire.HotKey{Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
 		if h.Class != nil {
 			out.HotKeys[i].Class = &h.Class
@@ -109,6 +118,46 @@ func figuresOut(f planning.Figures, hot []planning.HotKey, keys keyCoder) (figur
 		out.HotKeys[i].Key = &key
 	}
 	return out, err
+}
+
+func partsOut(parts []planner.Part) wire.Parts {
+	out := make(wire.Parts, len(parts))
+	for i, x := range parts {
+		out[i] = wire.Part{Instance: x.Instance, Weight: x.Weight}
+	}
+	return out
+}
+
+// namedKeys are the keys that the figures of a plan name.
+type namedKeys struct {
+	hot   []planning.HotKey
+	split []planning.SplitKey
+}
+
+// readNamedKeys reads them from the figures of a stored plan.
+func readNamedKeys(f planning.Figures) (out namedKeys, err error) {
+	for _, list := range []struct {
+		text []byte
+		into any
+	}{{f.HotKeys, &out.hot}, {f.Splits, &out.split}} {
+		if list.text == nil {
+			continue
+		}
+		if err := json.Unmarshal(list.text, list.into); err != nil {
+			return out, fmt.Errorf("reading stored keys: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// see has an answer name the keys.
+func (k namedKeys) see(keys *keyCoder) {
+	for _, h := range k.hot {
+		keys.see(h.Key)
+	}
+	for _, x := range k.split {
+		keys.see(x.Key)
+	}
 }
 
 func utc(at *time.Time) *time.Time {
@@ -121,8 +170,8 @@ func utc(at *time.Time) *time.Time {
 
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
-func openPlan(p planning.Plan, hot []planning.HotKey, keys keyCoder, persist *time.Duration) ([]byte, error) {
-	f, err := figuresOut(p.Figures, hot, keys)
+func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
+	f, err := figuresOut(p.Figures, named, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -173,17 +222,13 @@ type planText struct {
 // newPlanText renders a plan with the lists that are given. keys starts as the
 // request asks and turns to base64 when some key needs it.
 func newPlanText(p planning.Plan, l planning.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
-	var hot []planning.HotKey
-	if p.HotKeys != nil {
-		if err := json.Unmarshal(p.HotKeys, &hot); err != nil {
-			return t, fmt.Errorf("reading stored hot keys: %w", err)
-		}
+	named, err := readNamedKeys(p.Figures)
+	if err != nil {
+		return t, err
 	}
-	for _, h := range hot {
-		keys.see(h.Key)
-	}
+	named.see(&keys)
 	keys.base64 = keys.base64 || l.NeedsBase64()
-	head, err := openPlan(p, hot, keys, persist)
+	head, err := openPlan(p, named, keys, persist)
 	return planText{appendSizes(head, planning.SchemeOf(p), p.TableBefore, p.TableAfter), l, keys}, err
 }
 

@@ -252,6 +252,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	out := wire.Route{
 		Operator: name, Key: keys.text(key), Instance: r.Instance, Source: wire.RouteSource(r.Source), Version: r.Version,
 	}
+	if r.Parts != nil {
+		out.Parts = new(partsOut(r.Parts))
+	}
 	if r.Candidates != nil {
 		out.Candidates = &r.Candidates
 	}

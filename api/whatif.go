@@ -115,6 +115,24 @@ func (st *statisticsRequest) defaultHash(text jsontext.Value) string {
 type tableEntry struct {
 	Key      *string `json:"key"`
 	Instance *int32  `json:"instance"`
+	Parts    []part  `json:"parts"`
+}
+
+// part is one of the instances of a split key.
+type part struct {
+	Instance int32 `json:"instance"`
+	Weight   int32 `json:"weight"`
+}
+
+// parts are those of the entry; known tells whether all their instances are.
+func (e tableEntry) parts(config planning.Configuration) (parts []planner.Part, known bool) {
+	for _, x := range e.Parts {
+		if !config.Has(x.Instance) {
+			return nil, false
+		}
+		parts = append(parts, planner.Part(x))
+	}
+	return parts, true
 }
 
 // routingTable reads the member of that name; nil when there is none.
@@ -143,7 +161,10 @@ func (st *statisticsRequest) routingTable(config planning.Configuration) *planne
 			continue
 		}
 		key, ok := keyCoder{st.document.Base64Keys()}.decodeKey(*e.Key)
+		parts, known := e.parts(config)
 		switch {
+		case !known:
+			st.refuse(at+"/parts", "must name known instances")
 		case !ok:
 			st.refuse(at+"/key", "must be in the encoding that key_encoding names")
 		case len(key) == 0 || len(key) > planner.MaxKeyBytes:
@@ -151,7 +172,7 @@ func (st *statisticsRequest) routingTable(config planning.Configuration) *planne
 		case !config.Has(*e.Instance):
 			st.refuse(at+"/instance", "is not a known instance")
 		default:
-			entries = append(entries, planner.Entry{Key: key, Instance: *e.Instance})
+			entries = append(entries, planner.Entry{Key: key, Instance: *e.Instance, Parts: parts})
 		}
 	}
 	if len(entries) < len(in) {
@@ -215,9 +236,7 @@ func renderTrials(
 	out, total := &whatIfText{results: make([]resultText, len(results))}, time.Duration(0)
 	for i, p := range results {
 		total += p.Took
-		for _, h := range p.HotKeyList() {
-			out.keys.see(h.Key)
-		}
+		namedKeys{p.HotKeyList(), p.SplitKeys()}.see(&out.keys)
 		if in.Lists {
 			out.results[i].plan = p
 			out.keys.base64 = out.keys.base64 || p.NeedsBase64()
@@ -238,7 +257,7 @@ func renderTrials(
 		if err != nil {
 			return nil, err
 		}
-		shown, err := figuresOut(f, p.HotKeyList(), out.keys)
+		shown, err := figuresOut(f, namedKeys{p.HotKeyList(), p.SplitKeys()}, out.keys)
 		if err != nil {
 			return nil, err
 		}

@@ -313,7 +313,7 @@ func (p *Plan) Table() (*RoutingTable, error) {
 		}
 	}
 	for _, x := range p.Splits {
-		entries = append(entries, Entry{Key: s.Keys.At(int(x.Item)), Parts: x.onIDs(s)})
+		entries = append(entries, Entry{Key: s.Keys.At(int(x.Item)), Parts: x.OnIDs(s)})
 		changed[x.Item] = true
 		if s.Entry != nil && s.Entry[x.Item] >= 0 {
 			dropped[s.Entry[x.Item]] = true

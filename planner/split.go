@@ -74,6 +74,9 @@ func ValidateParts(parts []Part) error {
 	return nil
 }
 
+// Heaviest is the part of the greatest weight, the first among equals.
+func (x Split) Heaviest() Part { return heaviest(x.Parts) }
+
 // heaviest is the part of the greatest weight, the first among equals.
 func heaviest(parts []Part) Part {
 	return slices.MaxFunc(parts, func(a, b Part) int {
@@ -125,8 +128,8 @@ func (x *prepared) plannedSplits() []PlannedSplit {
 	return assign.InOrder(planned, x.p.Items, func(y *PlannedSplit) int32 { return y.Item })
 }
 
-// onIDs are the parts on the ids of their instances.
-func (x Split) onIDs(s *Snapshot) []Part {
+// OnIDs are the parts with the ids of their instances.
+func (x Split) OnIDs(s *Snapshot) []Part {
 	parts := slices.Clone(x.Parts)
 	for i := range parts {
 		parts[i].Instance = s.Instances[parts[i].Instance].ID

@@ -892,6 +892,24 @@ func (e Shortage) Valid() bool {
 	}
 }
 
+// Defines values for SplitKeyCause.
+const (
+	SplitKeyCauseHotKey SplitKeyCause = "hot_key"
+	SplitKeyCauseKept   SplitKeyCause = "kept"
+)
+
+// Valid indicates whether the value is a known member of the SplitKeyCause enum.
+func (e SplitKeyCause) Valid() bool {
+	switch e {
+	case SplitKeyCauseHotKey:
+		return true
+	case SplitKeyCauseKept:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -1283,6 +1301,7 @@ type CarriedReport struct {
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 // | `hot_key` | a single key exceeds what any instance may carry | all |
+// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 // | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 // | `table_limit` | no plan was found within the table limit | `table` |
 // | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
@@ -1797,6 +1816,14 @@ type MaxMigration struct {
 	State *float64 `json:"state,omitempty"`
 }
 
+// MaxParts The most instances that a key may be split over if none can carry it whole. Each then holds a part of its
+// state, and something behind the operator merges their results: its aggregate has to be commutative and
+// associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.
+type MaxParts = int32
+
+// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
+type Merges = int64
+
 // Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 type Migrates string
 
@@ -2015,6 +2042,9 @@ type Operator struct {
 	// auto.
 	Sigma *Sigma `json:"sigma,omitempty"`
 
+	// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
+	Splitting *Splitting `json:"splitting,omitempty"`
+
 	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 	StoreInputs StoreInputs `json:"store_inputs"`
 
@@ -2199,6 +2229,9 @@ type Parameters struct {
 	// auto.
 	Sigma *Sigma `json:"sigma,omitempty"`
 
+	// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
+	Splitting Splitting `json:"splitting"`
+
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit"`
 
@@ -2219,6 +2252,19 @@ type Parameters struct {
 	// deadline cut are the budget that repeats it.
 	WorkBudget WorkBudget `json:"work_budget"`
 }
+
+// Part defines model for Part.
+type Part struct {
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+
+	// Weight Its share of the key's messages, in 65 536ths.
+	Weight int32 `json:"weight"`
+}
+
+// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
+// says, by weighted round-robin; each holds a part of the key's state.
+type Parts = []Part
 
 // Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 type Pending struct {
@@ -2380,6 +2426,7 @@ type Plan struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
@@ -2460,6 +2507,9 @@ type Plan struct {
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
 
+	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
+	Merges Merges `json:"merges"`
+
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
@@ -2502,6 +2552,9 @@ type Plan struct {
 
 	// Skewness Greatest load over mean load; 1 without any cost.
 	Skewness Skewness `json:"skewness"`
+
+	// Splits The keys that go to several instances under the plan, in descending cost.
+	Splits SplitKeys `json:"splits"`
 
 	// Status | status | meaning | goes on to |
 	// |---|---|---|
@@ -2606,7 +2659,7 @@ type PlanStatus string
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys` and the long lists.
+// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -2626,6 +2679,7 @@ type PlanSummary struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
@@ -2693,6 +2747,9 @@ type PlanSummary struct {
 
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
+
+	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
+	Merges Merges `json:"merges"`
 
 	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
@@ -3290,7 +3347,7 @@ type Route struct {
 	// Candidates All candidates of the key, in the order of their numbers. Only under the scheme `pkg`.
 	Candidates *[]InstanceID `json:"candidates,omitempty"`
 
-	// Instance Where the key goes; its first candidate under the scheme `pkg`.
+	// Instance Where the key goes; its first candidate under the scheme `pkg`, the instance of its heaviest part where it is split.
 	Instance int32  `json:"instance"`
 	Key      string `json:"key"`
 
@@ -3299,6 +3356,10 @@ type Route struct {
 
 	// Operator The name of an operator.
 	Operator OperatorName `json:"operator"`
+
+	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
+	// says, by weighted round-robin; each holds a part of the key's state.
+	Parts *Parts `json:"parts,omitempty"`
 
 	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 	Source RouteSource `json:"source"`
@@ -3350,7 +3411,7 @@ type RoutingTable struct {
 	// under `pkg` there is no `hash`, which is said by the scheme, and there are no `tokens`.
 	Scheme Scheme `json:"scheme"`
 
-	// Set Entries that are new since, or name another instance.
+	// Set Entries that are new since, or name other instances or weights.
 	Set    []RoutingTableEntry `json:"set,omitempty"`
 	Tokens *[]RingTokens       `json:"tokens,omitempty"`
 
@@ -3361,11 +3422,15 @@ type RoutingTable struct {
 
 // RoutingTableEntry defines model for RoutingTableEntry.
 type RoutingTableEntry struct {
-	// Instance The id of an instance.
+	// Instance Where the key goes; of a split key the instance of its heaviest part, the lowest id among equals.
 	Instance InstanceID `json:"instance"`
 
 	// Key The key, 1 to 1 024 bytes.
 	Key string `json:"key"`
+
+	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
+	// says, by weighted round-robin; each holds a part of the key's state.
+	Parts *Parts `json:"parts,omitempty"`
 }
 
 // Scale The real value of a discretised 1, from 1e-290 to 1e290.
@@ -3395,6 +3460,38 @@ type Skewness = Comparison
 
 // SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 type SmallIntervals = int32
+
+// SplitKey defines model for SplitKey.
+type SplitKey struct {
+	// Cause `hot_key`: no instance can carry it within its limit; `kept`: it is split from earlier on, and nothing asks for another plan of it.
+	Cause SplitKeyCause `json:"cause"`
+
+	// Changed The committed table has it whole, or in other parts or weights.
+	Changed bool    `json:"changed"`
+	Cost    float64 `json:"cost"`
+	Key     string  `json:"key"`
+
+	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
+	// says, by weighted round-robin; each holds a part of the key's state.
+	Parts Parts `json:"parts"`
+}
+
+// SplitKeyCause `hot_key`: no instance can carry it within its limit; `kept`: it is split from earlier on, and nothing asks for another plan of it.
+type SplitKeyCause string
+
+// SplitKeys The keys that go to several instances under the plan, in descending cost.
+type SplitKeys = []SplitKey
+
+// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
+type Splitting struct {
+	// MaxParts The most instances that a key may be split over if none can carry it whole. Each then holds a part of its
+	// state, and something behind the operator merges their results: its aggregate has to be commutative and
+	// associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.
+	MaxParts MaxParts `json:"max_parts"`
+
+	// MergeCost What each part of a split key adds to the load of its instance, in units of cost; 0 where measured costs contain it. It is no part of the mean load. Not with `max_parts` 1.
+	MergeCost float64 `json:"merge_cost"`
+}
 
 // StartRequest defines model for StartRequest.
 type StartRequest struct {
@@ -3489,8 +3586,14 @@ type TableChange struct {
 	Instance *int32 `json:"instance"`
 	Key      string `json:"key"`
 
+	// Parts Only where the key is split from then on.
+	Parts *Parts `json:"parts,omitempty"`
+
 	// Previous Where the old entry sent it; null when there was none.
 	Previous *int32 `json:"previous"`
+
+	// PreviousParts Only where the key was split.
+	PreviousParts *Parts `json:"previous_parts,omitempty"`
 }
 
 // TableChangeList defines model for TableChangeList.
@@ -3744,6 +3847,9 @@ type KeyTypeParameter = KeyType
 
 // MaxParallelismParameter defines model for MaxParallelismParameter.
 type MaxParallelismParameter = int32
+
+// MaxPartsValuesParameter defines model for MaxPartsValuesParameter.
+type MaxPartsValuesParameter = []MaxParts
 
 // MigrationLimitValuesParameter defines model for MigrationLimitValuesParameter.
 type MigrationLimitValuesParameter = []string

@@ -192,6 +192,9 @@ func (p *Parameter) expand(in []Values, info planner.Info, values []any) []Value
 			if one.Compact.Degree == 0 {
 				one.Compact = Compact{} // scales are for a degree above 0
 			}
+			if !one.Splitting.Allowed() {
+				one.Splitting.MergeCost = 0 // that of parts
+			}
 			out = append(out, one)
 		}
 	}

@@ -54,6 +54,10 @@ const (
 	maxNumber  = 1e300
 )
 
+// MostParts is the greatest number of parts of a key that there is a word for: as many as
+// there may be.
+const MostParts = planner.PartUnits
+
 // Parameter describes one parameter of plans.
 type Parameter struct {
 	// Name is that of its member in JSON; "/" leads into an object. Its flag has hyphens
@@ -213,6 +217,17 @@ var list = []Parameter{
 		Name: "compact/state_scale", Label: "State scale", Type: Number, Minimum: 1 / planner.MaxAmount,
 		Maximum: planner.MaxAmount, None: "auto",
 		Help: "The real state of a discretised 1; auto takes the smallest positive state.",
+	}, {
+		Name: "splitting/max_parts", Label: "Parts of a key", Type: Integer, Minimum: 1, Maximum: MostParts, Default: int64(1),
+		Schema: "MaxParts",
+		Help:   "The most instances that a key may be split over if none can carry it whole; 1: no key is split.",
+		Doc: "The most instances that a key may be split over if none can carry it whole. Each then holds a part of its " +
+			"state, and something behind the operator merges their results: its aggregate has to be commutative and " +
+			"associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.",
+		Grid: "max_parts", GridDoc: "In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.",
+	}, {
+		Name: "splitting/merge_cost", Label: "Merge cost", Type: Number, Maximum: planner.MaxAmount, Default: 0.0,
+		Help: "What each part of a split key adds to the load of its instance.",
 	}, {
 		Name: "ring/method", Label: "Method", Type: Choice, Default: string(ring.Halving),
 		Choices: []Word{

@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration",` +
-		`"work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
+		`"work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"splitting":{"max_parts":1,"merge_cost":0}}`
 	if string(text) != want {
 		t.Errorf("in JSON\n%s, want\n%s", text, want)
 	}

@@ -1,6 +1,7 @@
 package parameters
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -20,6 +21,7 @@ type Values struct {
 	MigrationLimit *MigrationLimit `json:"migration_limit"`
 	Deadline       *Duration       `json:"deadline"` // nil: the server's own bound
 	Compact        Compact         `json:"compact"`
+	Splitting      Splitting       `json:"splitting"`
 }
 
 // MigrationLimit is how much a plan may move at most: exactly one of the three.
@@ -35,6 +37,34 @@ type Compact struct {
 	Degree     int      `json:"degree"`
 	CostScale  *float64 `json:"cost_scale"`  // nil: taken from the values
 	StateScale *float64 `json:"state_scale"` // nil: taken from the values
+}
+
+// Splitting says whether keys may be split, and how. MaxParts below 2: no key is.
+type Splitting struct {
+	MaxParts  int     `json:"max_parts"`
+	MergeCost float64 `json:"merge_cost"` // 0 where no key is split
+}
+
+// Allowed reports whether keys may be split.
+func (s Splitting) Allowed() bool { return s.MaxParts > 1 }
+
+// Planner returns how the planner may split keys; nil: it may not.
+func (s Splitting) Planner() *planner.Splitting {
+	if !s.Allowed() {
+		return nil
+	}
+	return &planner.Splitting{MaxParts: s.MaxParts, MergeCost: s.MergeCost}
+}
+
+// check finds what is wrong with how to split keys of a compact form.
+func (s Splitting) check(c Compact) error {
+	switch {
+	case s.Allowed() && c.Degree > 0:
+		return invalid("splitting/max_parts", "above 1 is for plans on keys, of compact degree 0")
+	case !s.Allowed() && s.MergeCost > 0:
+		return invalid("splitting/merge_cost", "is for max_parts above 1")
+	}
+	return nil
 }
 
 // Duration is a time.Duration that JSON spells as 1m30s.
@@ -64,13 +94,17 @@ func Defaults() Values {
 // Planner returns the values as the planner takes them.
 func (v *Values) Planner() planner.Options {
 	o := v.Options
-	o.MigrationLimit = v.MigrationLimit.Planner()
+	o.MigrationLimit, o.Splitting = v.MigrationLimit.Planner(), v.Splitting.Planner()
 	return o
 }
 
 // Of returns the values of which Planner returns o.
 func Of(o planner.Options) Values {
 	v := Values{Options: o}
+	v.Splitting.MaxParts = 1
+	if x := o.Splitting; x != nil {
+		v.Options.Splitting, v.Splitting = nil, Splitting{cmp.Or(x.MaxParts, MostParts), x.MergeCost}
+	}
 	if o.MigrationLimit == nil {
 		return v
 	}
@@ -155,7 +189,7 @@ func (v *Values) Check(strategy string) error {
 	if !info.Knows(v.Objective) {
 		return invalid("objective", planner.OnlyKnowing(v.Objective))
 	}
-	return v.Compact.Check()
+	return cmp.Or(v.Compact.Check(), v.Splitting.check(v.Compact))
 }
 
 // CheckDeadline finds whether the deadline, if there is one, is within the server's own

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"plannerd/planner"
-	"plannerd/store"
 )
 
 // awaited returns the instances that must acknowledge a plan before it is committed, in
@@ -49,14 +48,19 @@ func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
 	s := p.Snapshot
 	return func(yield func(int32) bool) {
 		for c := range unsortedChanges(p) {
-			for _, id := range [2]int32{c.Old, c.New} {
-				if id != store.NoInstance && !yield(id) {
+			for _, id := range append(entryInstances(c.Old, c.OldParts), entryInstances(c.New, c.NewParts)...) {
+				if !yield(id) {
 					return
 				}
 			}
 		}
 		for _, x := range p.Set {
 			if !yield(s.Instances[s.Hash[x.Item]].ID) {
+				return
+			}
+		}
+		for _, x := range p.Splits {
+			if x.Changed && !yield(s.Instances[s.Hash[x.Item]].ID) {
 				return
 			}
 		}

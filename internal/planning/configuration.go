@@ -377,6 +377,7 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	}
 	if c.Scheme == SchemeTable {
 		c.Effort = cmp.Or(c.Effort, planner.DefaultEffort)
+		c.Splitting.MaxParts = cmp.Or(c.Splitting.MaxParts, 1)
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{

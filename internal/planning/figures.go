@@ -2,6 +2,7 @@ package planning
 
 import (
 	"plannerd/compact"
+	"plannerd/planner"
 )
 
 // The figures of a plan that the store keeps as JSON follow. The API answers with
@@ -82,6 +83,15 @@ type HotKey struct {
 	Cost        float64   `json:"cost"`
 	Pieces      *int32    `json:"pieces"`
 	ForcedTheta float64   `json:"forced_theta"`
+}
+
+// SplitKey is a key that goes to several instances.
+type SplitKey struct {
+	Key     []byte         `json:"key"`
+	Cost    float64        `json:"cost"`
+	Cause   string         `json:"cause"`
+	Changed bool           `json:"changed"` // it was whole before, or had other parts
+	Parts   []planner.Part `json:"parts"`   // with the ids of instances
 }
 
 // classOf is a record as hot keys name it.

@@ -458,7 +458,9 @@ func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]P
 
 func (layoutScheme) changesTell(Configuration, Configuration) bool { return false }
 
-func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, _ *int32) (Route, error) {
+func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, _ *store.Entry) (
+	Route, error,
+) {
 	table, err := r.store.Table(ctx, op.Name, nil)
 	if err != nil {
 		return Route{}, aboutOperator(op.Name, err)

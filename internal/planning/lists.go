@@ -47,7 +47,7 @@ func listOf[R statsio.Record](records []R) statsio.List {
 func entriesOf(entries []store.Entry) statsio.List {
 	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
 		for _, e := range entries {
-			if !yield(statsio.Entry{Key: e.Key, Instance: e.Instance}) {
+			if !yield(entryOf(e)) {
 				return
 			}
 		}
@@ -59,7 +59,7 @@ func entriesOf(entries []store.Entry) statsio.List {
 func changeParts(changes []store.Change) []Part {
 	set := func(yield func(statsio.Entry) bool) {
 		for _, c := range changes {
-			if c.New != store.NoInstance && !yield(statsio.Entry{Key: c.Key, Instance: c.New}) {
+			if c.New != store.NoInstance && !yield(entryOf(after(c))) {
 				return
 			}
 		}

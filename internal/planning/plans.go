@@ -123,10 +123,15 @@ func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter,
 	}
 	list := selection[statsio.TableChange]{n: len(changes), at: func(i int) statsio.TableChange {
 		x := changes[i]
-		return statsio.TableChange{Key: x.Key, Instance: x.New, Previous: x.Old}
+		return statsio.TableChange{
+			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: partsOf(x.NewParts), PreviousParts: partsOf(x.OldParts),
+		}
 	}}
 	if !filter.takesAll() {
-		list.takes = func(i int) bool { return filter.takes(changes[i].Key, changes[i].New, changes[i].Old) }
+		list.takes = func(i int) bool {
+			x := changes[i]
+			return filter.takes(x.Key, append(entryInstances(x.New, x.NewParts), entryInstances(x.Old, x.OldParts)...)...)
+		}
 	}
 	return list, nil
 }

@@ -121,7 +121,11 @@ func (r *reader) table(ctx context.Context, op store.Operator) (*planner.Routing
 func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
 	list := make([]planner.Entry, len(entries))
 	for i, e := range entries {
-		list[i] = planner.Entry{Key: e.Key, Instance: e.Instance}
+		parts, err := decodeParts(e.Parts)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = planner.Entry{Key: e.Key, Instance: e.Instance, Parts: parts}
 	}
 	return planner.NewRoutingTable(list)
 }

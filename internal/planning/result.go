@@ -231,27 +231,43 @@ func (o *PlanResult) NeedsBase64() bool {
 // unsortedChanges yields what a plan does to the table.
 func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 	s := p.Snapshot
-	old := func(item int32) int32 {
+	entry := func(i int32) (int32, string) {
+		e := s.Table.At(int(i))
+		return e.Instance, encodeParts(e.Parts)
+	}
+	old := func(item int32) (int32, string) {
 		switch {
 		case s.Table == nil && s.Current[item] != s.Hash[item]:
-			return s.Instances[s.Current[item]].ID
+			return s.Instances[s.Current[item]].ID, ""
 		case s.Entry != nil && s.Entry[item] >= 0:
-			return s.Table.At(int(s.Entry[item])).Instance
+			return entry(s.Entry[item])
 		}
-		return store.NoInstance
+		return store.NoInstance, ""
 	}
 	return func(yield func(store.Change) bool) {
 		for _, x := range p.Set {
-			if !yield(store.Change{Key: s.Keys.At(int(x.Item)), Old: old(x.Item), New: s.Instances[x.To].ID}) {
+			c := store.Change{Key: s.Keys.At(int(x.Item)), New: s.Instances[x.To].ID}
+			if c.Old, c.OldParts = old(x.Item); !yield(c) {
+				return
+			}
+		}
+		for _, x := range p.Splits {
+			if !x.Changed {
+				continue
+			}
+			c := store.Change{
+				Key: s.Keys.At(int(x.Item)), New: s.Instances[x.Heaviest().Instance].ID, NewParts: encodeParts(x.OnIDs(s)),
+			}
+			if c.Old, c.OldParts = old(x.Item); !yield(c) {
 				return
 			}
 		}
 		for i, u := range p.Unset {
 			c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
 			if u.Entry >= 0 {
-				c.Old = s.Table.At(int(u.Entry)).Instance
+				c.Old, c.OldParts = entry(u.Entry)
 			} else {
-				c.Old = old(u.Item)
+				c.Old, c.OldParts = old(u.Item)
 			}
 			if !yield(c) {
 				return
@@ -364,7 +380,7 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
 		ForcedKeys: forcedKeys, ForcedState: forcedState, ReturnedState: o.returned,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
-		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits,
+		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits, Merges: o.Merges(),
 	}
 	if o.foresight != nil {
 		f.ThetaRealised = &o.foresight.RealisedTheta
@@ -373,7 +389,7 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		into  *[]byte
 		value any
 	}{
-		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()},
+		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
 		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.blocking},
 		{&f.Forecast, o.foresight},
 	} {

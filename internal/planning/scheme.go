@@ -66,7 +66,7 @@ type scheme interface {
 	countsEntries() bool
 	// route says where the committed table puts a key; entry is that of the key, nil:
 	// it has none.
-	route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error)
+	route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)
 }
 
 // pendingPlan is a plan that is being carried out, and what it starts from.
@@ -87,6 +87,8 @@ type Route struct {
 	Instance int32
 	Source   string // that says so: "table", "hash", "ring", "range" or "candidates"
 	Version  int64  // of the table
+	// Parts are where a split key goes, each with its weight; nil: it is whole.
+	Parts []planner.Part
 	// Candidates are all that the key may go to, Instance first; nil: it goes to one.
 	Candidates []int32
 }

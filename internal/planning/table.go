@@ -24,6 +24,9 @@ func (tableScheme) check(c Configuration) error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
 		return planner.Invalid("strategy", "is not a strategy")
 	}
+	if c.TableOwner == OwnerEngine && c.Splitting.Allowed() {
+		return planner.Invalid("splitting/max_parts", "above 1 is for a routing table that the service holds")
+	}
 	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash())
 }
 
@@ -46,6 +49,9 @@ func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 func (tableScheme) admit(b *base, st *Statistics) error {
 	committed := b.op.TableVersion
 	switch {
+	case st.Records != nil && (b.newest.Splitting.Allowed() || b.table.Size() > int64(b.table.Len())):
+		return refuse(KeysNotKnown,
+			"The operator splits keys, or has done so, and statistics in compact form do not say which keys these are.")
 	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
 		return refuse(TableVersionOutdated,
 			fmt.Sprintf(
@@ -167,7 +173,7 @@ func retained(b *base, st *compact.Statistics) int64 {
 	if b.changed {
 		return 0
 	}
-	n := int64(b.table.Len())
+	n := b.table.Size()
 	for _, r := range st.Records {
 		if r.Current != r.Hash {
 			if n -= r.Count; n <= 0 {
@@ -216,7 +222,7 @@ func concluded(b *base, o *PlanResult, err error) (*PlanResult, error) {
 func correctSizes(b *base, o *PlanResult) {
 	switch {
 	case o.classes != nil && !b.engineHolds():
-		o.TableBefore = int64(b.table.Len())
+		o.TableBefore = b.table.Size()
 	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.planner.Hash == nil:
 		o.TableBefore = 0
 		for i, d := range o.Snapshot.Current {
@@ -318,9 +324,10 @@ func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, 
 func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }
 func (tableScheme) countsEntries() bool                      { return true }
 
-func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *int32) (Route, error) {
+func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (Route, error) {
 	if entry != nil {
-		return Route{Instance: *entry, Source: "table", Version: op.TableVersion}, nil
+		parts, err := decodeParts(entry.Parts)
+		return Route{Instance: entry.Instance, Parts: parts, Source: "table", Version: op.TableVersion}, err
 	}
 	pinned, err := r.pinned(ctx, op)
 	if err != nil {

@@ -196,7 +196,7 @@ func (s *Service) answerChange(
 
 // Route says where the committed table of an operator puts a key.
 func (s *Service) Route(ctx context.Context, operator string, key []byte) (Route, error) {
-	op, id, found, err := s.store.Route(ctx, operator, key)
+	op, entry, err := s.store.Route(ctx, operator, key)
 	if err != nil {
 		return Route{}, aboutOperator(operator, err)
 	}
@@ -206,10 +206,6 @@ func (s *Service) Route(ctx context.Context, operator string, key []byte) (Route
 	f, err := fixedChoicesOf(op)
 	if err != nil {
 		return Route{}, err
-	}
-	var entry *int32
-	if found {
-		entry = &id
 	}
 	return schemes[f.Scheme].route(ctx, s.reader, op, key, entry)
 }

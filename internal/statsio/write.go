@@ -37,53 +37,97 @@ type Record interface {
 }
 
 // TableChange is what a plan does to one entry of a routing table: key goes to
-// Instance instead of to Previous. planner.NoInstance stands for no entry.
+// Instance instead of to Previous. planner.NoInstance stands for no entry. Of a key that
+// is split Parts, or PreviousParts, say where it goes.
 type TableChange struct {
-	Key                []byte
-	Instance, Previous int32
+	Key                  []byte
+	Instance, Previous   int32
+	Parts, PreviousParts []planner.Part
 }
 
-// Entry is one line of a routing table: key goes to the instance with that id.
+// Entry is one line of a routing table: key goes to the instance with that id, or to those
+// of its parts.
 type Entry planner.Entry
 
 func (e Entry) key() []byte       { return e.Key }
 func (m Migration) key() []byte   { return m.Key }
 func (c TableChange) key() []byte { return c.Key }
 
-func (Entry) csvHeader() string       { return "key,instance\n" }
+func (Entry) csvHeader() string       { return "key,instance,weight\n" }
 func (Migration) csvHeader() string   { return "key,from,to,cost,state,reason\n" }
-func (TableChange) csvHeader() string { return "key,instance,previous\n" }
+func (TableChange) csvHeader() string { return "key,instance,previous,parts,previous_parts\n" }
 
-// AppendJSON appends {"key": …, "instance": …}; see [Record].
+// AppendJSON appends {"key": …, "instance": …, "parts": …}, parts only where there are
+// some; see [Record].
 func (e Entry) AppendJSON(dst []byte, base64 bool) []byte {
 	dst = appendKeyMember(dst, e.Key, base64)
 	dst = append(dst, `,"instance":`...)
 	dst = strconv.AppendInt(dst, int64(e.Instance), 10)
-	return append(dst, '}')
+	return append(appendParts(dst, `,"parts":`, e.Parts), '}')
 }
 
-// AppendCSV appends key and instance; see [Record].
+// appendParts appends a member with the parts of a key, if it has any.
+func appendParts(dst []byte, name string, parts []planner.Part) []byte {
+	if parts == nil {
+		return dst
+	}
+	dst = append(append(dst, name...), '[')
+	for i, x := range parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"instance":`...), int64(x.Instance), 10)
+		dst = strconv.AppendInt(append(dst, `,"weight":`...), int64(x.Weight), 10)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// AppendCSV appends key, instance and weight, which is empty of a key that is whole; a key
+// that is split has a line for each part. See [Record].
 func (e Entry) AppendCSV(dst []byte, base64 bool) []byte {
-	dst = append(appendCell(dst, e.Key, base64), ',')
-	dst = strconv.AppendInt(dst, int64(e.Instance), 10)
-	return append(dst, '\n')
+	if e.Parts == nil {
+		dst = append(appendCell(dst, e.Key, base64), ',')
+		return append(strconv.AppendInt(dst, int64(e.Instance), 10), ",\n"...)
+	}
+	for _, x := range e.Parts {
+		dst = append(appendCell(dst, e.Key, base64), ',')
+		dst = append(strconv.AppendInt(dst, int64(x.Instance), 10), ',')
+		dst = append(strconv.AppendInt(dst, int64(x.Weight), 10), '\n')
+	}
+	return dst
 }
 
-// AppendJSON appends {"key": …, "instance": …, "previous": …}, with null for no
-// entry; see [Record].
+// AppendJSON appends {"key": …, "instance": …, "previous": …, "parts": …,
+// "previous_parts": …}, with null for no entry and parts only where there are some; see
+// [Record].
 func (c TableChange) AppendJSON(dst []byte, base64 bool) []byte {
 	dst = appendKeyMember(dst, c.Key, base64)
 	dst = appendInstance(append(dst, `,"instance":`...), c.Instance, "null")
 	dst = appendInstance(append(dst, `,"previous":`...), c.Previous, "null")
-	return append(dst, '}')
+	dst = appendParts(dst, `,"parts":`, c.Parts)
+	return append(appendParts(dst, `,"previous_parts":`, c.PreviousParts), '}')
 }
 
-// AppendCSV appends key, instance and previous, which are empty for no entry; see
-// [Record].
+// AppendCSV appends key, instance and previous, which are empty for no entry, and the parts
+// as pairs of an instance and a weight, such as "0:35389 1:30147"; see [Record].
 func (c TableChange) AppendCSV(dst []byte, base64 bool) []byte {
 	dst = append(appendCell(dst, c.Key, base64), ',')
 	dst = append(appendInstance(dst, c.Instance, ""), ',')
-	return append(appendInstance(dst, c.Previous, ""), '\n')
+	dst = append(appendInstance(dst, c.Previous, ""), ',')
+	dst = append(appendPairs(dst, c.Parts), ',')
+	return append(appendPairs(dst, c.PreviousParts), '\n')
+}
+
+func appendPairs(dst []byte, parts []planner.Part) []byte {
+	for i, x := range parts {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(strconv.AppendInt(dst, int64(x.Instance), 10), ':')
+		dst = strconv.AppendInt(dst, int64(x.Weight), 10)
+	}
+	return dst
 }
 
 // appendInstance appends an id, or what stands for planner.NoInstance.

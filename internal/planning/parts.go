@@ -1,0 +1,106 @@
+package planning
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// errParts: the bytes are not what encodeParts made.
+var errParts = errors.New("the parts of a stored entry cannot be read")
+
+// encodeParts is how the store keeps where a split key goes: for each part, by ascending
+// ids, how much greater its id is than the one before, and its weight, as uvarints. Those
+// of a key that is whole are "".
+func encodeParts(parts []planner.Part) string {
+	var text []byte
+	last := int32(0)
+	for _, x := range parts {
+		text = binary.AppendUvarint(text, uint64(x.Instance-last))
+		text = binary.AppendUvarint(text, uint64(x.Weight))
+		last = x.Instance
+	}
+	return string(text)
+}
+
+// decodeParts is the inverse of encodeParts.
+func decodeParts(text string) ([]planner.Part, error) {
+	var parts []planner.Part
+	rest, last := []byte(text), uint64(0)
+	number := func() uint64 {
+		v, n := binary.Uvarint(rest)
+		if n <= 0 || v > math.MaxInt32 {
+			rest = nil
+			return math.MaxInt32 // no weight is as great, so that the parts are refused
+		}
+		rest = rest[n:]
+		return v
+	}
+	for len(rest) > 0 {
+		id := last + number()
+		weight := number()
+		if id > math.MaxInt32 {
+			return nil, errParts
+		}
+		parts, last = append(parts, planner.Part{Instance: int32(id), Weight: int32(weight)}), id
+	}
+	if parts == nil {
+		return nil, nil
+	}
+	if err := planner.ValidateParts(parts); err != nil {
+		return nil, fmt.Errorf("%w: %w", errParts, err)
+	}
+	return parts, nil
+}
+
+// partsOf are the parts of an entry that the store gave. They were checked when they were
+// stored.
+func partsOf(text string) []planner.Part {
+	parts, err := decodeParts(text)
+	if err != nil {
+		panic(err)
+	}
+	return parts
+}
+
+// entryInstances are the instances to which a stored entry sends its key; none if there is no
+// entry.
+func entryInstances(instance int32, text string) []int32 {
+	if text == "" {
+		if instance == store.NoInstance {
+			return nil
+		}
+		return []int32{instance}
+	}
+	var ids []int32
+	for _, x := range partsOf(text) {
+		ids = append(ids, x.Instance)
+	}
+	return ids
+}
+
+func entryOf(e store.Entry) statsio.Entry {
+	return statsio.Entry{Key: e.Key, Instance: e.Instance, Parts: partsOf(e.Parts)}
+}
+
+// after is the entry that a change leaves.
+func after(c store.Change) store.Entry {
+	return store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}
+}
+
+// SplitKeys are the keys that the plan has go to several instances.
+func (o *PlanResult) SplitKeys() []SplitKey {
+	out := make([]SplitKey, 0, len(o.Splits))
+	s := o.Snapshot
+	for _, x := range o.Splits {
+		out = append(out, SplitKey{
+			Key: s.Keys.At(int(x.Item)), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed, Parts: x.OnIDs(s),
+		})
+	}
+	return out
+}
