@@ -9,14 +9,21 @@ import (
 // exponents. Unlike a sum of floats it does not depend on their order. Its zero
 // value has no numbers.
 type Magnitudes struct {
-	exponents [1 << 11]int64 // how many numbers have the biased exponent
+	exponents [biased]int64 // how many numbers have the biased exponent
+	span      int           // biased − the least biased exponent above 0; 0 without any
 	// Greatest is the greatest number; 0 if there is none.
 	Greatest float64
 }
 
+const biased = 1 << 11 // biased exponents there are
+
 // Add adds n times the number x ≥ 0.
 func (m *Magnitudes) Add(x float64, n int64) {
-	m.exponents[math.Float64bits(x)>>52&(1<<11-1)] += n
+	e := int(math.Float64bits(x) >> 52 & (biased - 1))
+	m.exponents[e] += n
+	if e > 0 {
+		m.span = max(m.span, biased-e)
+	}
 	if x > m.Greatest {
 		m.Greatest = x
 	}
@@ -40,12 +47,13 @@ func (m *Magnitudes) Merge(other *Magnitudes) {
 	for e, n := range &other.exponents {
 		m.exponents[e] += n
 	}
-	m.Greatest = max(m.Greatest, other.Greatest)
+	m.span, m.Greatest = max(m.span, other.span), max(m.Greatest, other.Greatest)
 }
 
 // Exponent returns an e, the least or one more, for which the sum is at most 2^e.
 func (m *Magnitudes) Exponent() int {
-	top := len(m.exponents) - 1
+	_, top := math.Frexp(m.Greatest)
+	top = max(0, top+1022)
 	for top > 0 && m.exponents[top] == 0 {
 		top--
 	}
@@ -53,11 +61,20 @@ func (m *Magnitudes) Exponent() int {
 		_, e := math.Frexp(m.Greatest)
 		return e + bits.Len64(uint64(m.exponents[0]))
 	}
-	sum := int64(0)
-	for _, n := range m.exponents[:top+1] {
+	least := biased - m.span
+	sum := halved(m.exponents[0], least-1)
+	for _, n := range m.exponents[least : top+1] {
 		sum = (sum+1)/2 + n // in units of 2^(e−1022), which no number of exponent e reaches
 	}
 	return top - 1022 + bits.Len64(uint64(sum))
+}
+
+// halved is n divided by 2 so often, rounded up.
+func halved(n int64, times int) int64 {
+	if times > 62 {
+		return min(n, 1)
+	}
+	return (n-1)>>times + 1
 }
 
 // Scale returns about the largest scale under which the sum of all numbers does

@@ -285,6 +285,9 @@ func (k *assignedKey) elsewhere(table float64) float64 {
 	return k.weight + table
 }
 
+// coverWork is what a cover takes besides the keys that it looks at, in these.
+const coverWork = 256
+
 // solve computes the relaxation under r.y, rounded down. +∞: there is no solution.
 func (r *AssignmentRelaxation) solve() float64 {
 	p := r.x.Problem
@@ -311,7 +314,7 @@ func (r *AssignmentRelaxation) solve() float64 {
 			continue
 		}
 		c := r.covers.Solve(r.offers[d], -r.left[d])
-		r.work += len(r.offers[d]) + r.covers.Used
+		r.work += coverWork + len(r.offers[d]) + r.covers.Used
 		if !c.Feasible {
 			return math.Inf(1)
 		}
