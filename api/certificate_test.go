@@ -39,7 +39,7 @@ const skewed = `"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","co
 func TestParametersOfPlans(t *testing.T) {
 	e := newEnv(t)
 	e.operator("plain", `{"instances":2}`)
-	const defaults = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
+	const defaults = `{"theta_max":0.08,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"splitting":{"max_parts":1,"merge_cost":0}}`
 	if p := e.do("POST", "/v1/operators/plain/plans", `{"interval":1,`+skewed).want(http.StatusCreated).
 		proven(); string(p.Parameters) != defaults {
 		t.Errorf("parameters %s, want %s", p.Parameters, defaults)
@@ -53,7 +53,7 @@ func TestParametersOfPlans(t *testing.T) {
 	if again.ConfigVersion != 1 {
 		t.Errorf("the same configuration in another spelling is version %d", again.ConfigVersion)
 	}
-	const want = `{"theta_max":0,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"tight","effort":"thorough","objective":"min_imbalance","work_budget":5000,"migration_limit":{"fraction":0.25},"deadline":"500ms","compact":{"degree":0,"cost_scale":null,"state_scale":null}}`
+	const want = `{"theta_max":0,"table_limit":null,"beta":1.5,"key_overhead":0,"certificate":"tight","effort":"thorough","objective":"min_imbalance","work_budget":5000,"migration_limit":{"fraction":0.25},"deadline":"500ms","compact":{"degree":0,"cost_scale":null,"state_scale":null},"splitting":{"max_parts":1,"merge_cost":0}}`
 	p := e.do("POST", "/v1/operators/full/plans", `{"interval":1,`+skewed).want(http.StatusCreated).proven()
 	read := e.do("GET", "/v1/plans/"+p.ID, "").want(http.StatusOK).proven()
 	if string(p.Parameters) != want || string(read.Parameters) != want {

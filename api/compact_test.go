@@ -275,7 +275,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%+v", whole.RoutingTable)
 	}
 	if a := e.do("GET", plan+"/routing-table", "", "Accept: text/csv").
-		want(http.StatusOK); !strings.HasPrefix(string(a.body), "key,instance,previous\nother-0,1,\n") {
+		want(http.StatusOK); !strings.HasPrefix(string(a.body), "key,instance,previous,parts,previous_parts\nother-0,1,,,\n") {
 		t.Errorf("%s", a.body)
 	}
 	done := e.do("POST", plan+"/commit", stopped).want(http.StatusOK).compacted()
@@ -285,7 +285,7 @@ func TestRecords(t *testing.T) {
 	e.do("POST", plan+"/commit", stopped).want(http.StatusOK)
 	e.do("PUT", plan+"/resolution", other, csv).fails(http.StatusConflict, "transition_not_allowed", "")
 	entries := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK)
-	if n := strings.Count(string(entries.body), ",1\n"); n != int(moved) {
+	if n := strings.Count(string(entries.body), ",1,\n"); n != int(moved) {
 		t.Errorf("%s", entries.body)
 	}
 	metrics := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)

@@ -116,7 +116,7 @@ func (e *env) committedTable() {
 	}
 	a = e.do("GET", "/v1/operators/clicks/routing-table?version=1", "", "Accept: text/csv, application/json;q=0.5").
 		want(http.StatusOK)
-	if string(a.body) != "key,instance\nk1,1\nk3,1\nk4,0\nk5,0\n" || a.header.Get("Plannerd-Table-Version") != "1" {
+	if string(a.body) != "key,instance,weight\nk1,1,\nk3,1,\nk4,0,\nk5,0,\n" || a.header.Get("Plannerd-Table-Version") != "1" {
 		e.Errorf("%s %v", a.body, a.header)
 	}
 	e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv", "If-None-Match: "+a.header.Get("ETag")).
@@ -470,7 +470,7 @@ func TestOperators(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	want := `{"name":"a.b-c_D","scheme":"table","instances":[{"id":1,"capacity":2.5},{"id":3,"capacity":1,"tokens":7}],"strategy":"optimal","theta_max":0.08,"table_limit":null,` +
-		`"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"hash":{"function":"ring","tokens_per_instance":128},` +
+		`"beta":1.5,"key_overhead":0,"certificate":"fast","effort":"fast","objective":"min_migration","work_budget":0,"migration_limit":null,"deadline":null,"compact":{"degree":0,"cost_scale":null,"state_scale":null},"splitting":{"max_parts":1,"merge_cost":0},"hash":{"function":"ring","tokens_per_instance":128},` +
 		`"policy":"auto","require_approval":false,"approval":{"auto":"within_limits","max_migration":null,"min_statistics":{"keys":1,"cost_share":0.2},"small_intervals":3,"on_pending":"keep","ttl":"10m0s"},"table_owner":"planner","reports":{"missing":"fail","max_age":3},"retention":{"inputs":20,"plans":10000,"versions":1000},"entry_grace":2,"store_inputs":true,` +
 		`"config_version":1,"table_version":0,"table_config_version":1,"table_size":0,"last_epoch":null,"last_interval":null,"current_plan":null,"current_plan_status":null,`
 	if !strings.HasPrefix(string(a.body), want) {
@@ -604,8 +604,8 @@ func TestLongLists(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 	csv = e.do("GET", changes+"?instance=1", "", "Accept: text/csv").want(http.StatusOK)
-	if lines := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); lines[0] != "key,instance,previous" ||
-		len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,") {
+	if lines := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); lines[0] != "key,instance,previous,parts,previous_parts" ||
+		len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,,,") {
 		t.Errorf("%q", lines[:2])
 	}
 	e.do("GET", changes+"?key_encoding=base64", "", "Accept: application/x-ndjson").want(http.StatusOK)

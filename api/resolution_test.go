@@ -203,7 +203,7 @@ func TestResolvedAlready(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	if a := e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").
-		want(http.StatusOK); strings.Count(string(a.body), ",1\n") != 2 {
+		want(http.StatusOK); strings.Count(string(a.body), ",1,\n") != 2 {
 		t.Errorf("%s", a.body)
 	}
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,12 +11,11 @@ import (
 
 // parted is a plan that splits keys, as clients see it.
 type parted struct {
-	ID, Status  string
-	Causes      []string
-	Balanced    bool
-	BaseVersion int64
-	Theta       struct{ Before, After float64 }
-	Migration   struct {
+	ID, Status string
+	Causes     []string
+	Balanced   bool
+	Theta      struct{ Before, After float64 }
+	Migration  struct {
 		Keys  int64
 		State float64
 	}
@@ -33,9 +33,8 @@ type parted struct {
 		Pieces int
 	}
 	RoutingTable struct {
-		SizeBefore, SizeAfter int64
-		Set                   []entryOf
-		Unset                 []string
+		Set   []entryInParts
+		Unset []string
 	}
 	Migrations []struct {
 		Key      string
@@ -47,7 +46,7 @@ type parted struct {
 
 type partOf struct{ Instance, Weight int32 }
 
-type entryOf struct {
+type entryInParts struct {
 	Key      string
 	Instance int32
 	Parts    []partOf
@@ -73,36 +72,194 @@ func hotStatistics(interval int, hot float64) string {
 const splitting = `{"instances":4,"hash":{"function":"reported"},"theta_max":0.05,"trigger":{"cooldown_intervals":0},` +
 	`"splitting":{"max_parts":4,"merge_cost":0}}`
 
+// half and half of a key, on the first two instances.
+var halves = []partOf{{0, 32768}, {1, 32768}}
+
+// splitOperator is an operator whose key hot is split in halves.
+func splitOperator(e *env) parted {
+	e.operator("clicks", splitting)
+	p := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
+	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(p.ID)
+	return p
+}
+
+// TestSplitKeysAreOperated: a key that no instance can carry is split, and whoever reads
+// the table is told in which parts.
 func TestSplitKeysAreOperated(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", splitting)
 	p := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
-	t.Logf("%+v", p)
-	if p.Status != "approved" || !p.Balanced || p.Merges < 1 || len(p.Splits) != 1 || !p.Splits[0].Changed ||
-		p.Splits[0].Cause != "hot_key" || int64(len(p.Splits[0].Parts)) != p.Merges+1 || len(p.HotKeys) != 0 {
+	if p.Status != "approved" || !p.Balanced || p.Merges != 1 || len(p.Splits) != 1 || len(p.HotKeys) != 0 {
 		t.Fatalf("%+v", p)
 	}
-	parts := p.Splits[0].Parts
-	at := slices.IndexFunc(p.RoutingTable.Set, func(x entryOf) bool { return x.Key == "hot" })
-	if at < 0 || !slices.Equal(p.RoutingTable.Set[at].Parts, parts) {
-		t.Errorf("the table does not split the key: %+v", p.RoutingTable)
+	if x := p.Splits[0]; x.Key != "hot" || x.Cost != 120 || x.Cause != "hot_key" || !x.Changed || !slices.Equal(x.Parts, halves) {
+		t.Errorf("%+v", x)
 	}
 	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
-	t.Log(string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body))
-	e.finish(p.ID)
-	for _, path := range []string{"/v1/operators/clicks/routing-table", "/v1/operators/clicks/route?key=hot", "/v1/operators/clicks/routing-table?since=0",
-		"/v1/plans/" + p.ID + "/routing-table", "/v1/plans/" + p.ID, "/v1/operators/clicks", "/v1/plans/"+p.ID+"/migrations"} {
-		t.Log(path, string(e.do("GET", path, "").want(http.StatusOK).body))
+	const entry = `{"key":"hot","instance":0,"parts":[{"instance":0,"weight":32768},{"instance":1,"weight":32768}]}`
+	feed := e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK)
+	if !strings.Contains(string(feed.body), `"set":[`+entry) {
+		t.Errorf("what is pending: %s", feed.body)
 	}
-	t.Log(string(e.do("GET", "/v1/operators/clicks/routing-table", "", "Accept: text/csv").want(http.StatusOK).body))
-	t.Log(string(e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "", "Accept: text/csv").want(http.StatusOK).body))
-	for i, hot := range []float64{120, 118, 150, 60, 20} {
-		p = e.parted("/v1/operators/clicks/plans", hotStatistics(2+i, hot), http.StatusCreated)
-		t.Logf("%g: %+v", hot, p)
-		if p.Status == "approved" {
-			t.Log(string(e.do("POST", "/v1/plans/"+p.ID+"/replay", `{}`).want(http.StatusOK).body))
-			e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
-			e.finish(p.ID)
+	e.finish(p.ID)
+	const changed = `{"key":"hot","instance":0,"previous":null,"parts":[{"instance":0,"weight":32768},{"instance":1,"weight":32768}]}`
+	for _, c := range []struct{ path, accept, want string }{
+		{"/v1/operators/clicks/routing-table", "application/json", `"entries":[` + entry},
+		{"/v1/operators/clicks/routing-table?since=0", "application/json", `"set":[` + entry},
+		{"/v1/operators/clicks/routing-table", "application/x-ndjson", entry + "\n"},
+		{"/v1/operators/clicks/routing-table", "text/csv", "key,instance,weight\nhot,0,32768\nhot,1,32768\nk00,"},
+		{"/v1/operators/clicks/route?key=hot", "application/json",
+			`"parts":[{"instance":0,"weight":32768},{"instance":1,"weight":32768}],"source":"table"`},
+		{"/v1/plans/" + p.ID + "/routing-table", "application/json", changed},
+		{"/v1/plans/" + p.ID + "/routing-table?instance=1&key_prefix=h", "application/x-ndjson", changed + "\n"},
+		{"/v1/plans/" + p.ID + "/routing-table", "text/csv",
+			"key,instance,previous,parts,previous_parts\nhot,0,,0:32768 1:32768,\n"},
+		{"/v1/plans/" + p.ID + "?include=routing_table", "application/json", `"set":[` + entry},
+		{"/v1/operators/clicks/plans", "application/json", `"merges":1`},
+	} {
+		if a := e.do("GET", c.path, "", "Accept: "+c.accept).want(http.StatusOK); !strings.Contains(string(a.body), c.want) {
+			t.Errorf("%s as %s: %s", c.path, c.accept, a.body)
 		}
 	}
+}
+
+// TestSplitKeysFollowTheirCosts: other weights move nothing; a part that goes away, and a
+// key that becomes whole, take their state along.
+func TestSplitKeysFollowTheirCosts(t *testing.T) {
+	e := newEnv(t)
+	splitOperator(e)
+	apply := func(p parted) {
+		e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+		e.finish(p.ID)
+	}
+	p := e.parted("/v1/operators/clicks/plans", hotStatistics(2, 118), http.StatusCreated)
+	if p.Status != "no_action" || len(p.Splits) != 1 || p.Splits[0].Changed {
+		t.Errorf("what is within limits is left: %+v", p)
+	}
+	p = e.parted("/v1/operators/clicks/plans", hotStatistics(3, 150), http.StatusCreated)
+	if p.Status != "approved" || !p.Balanced || p.Merges != 2 || p.Migration.State != 0 || !slices.Equal(p.Awaits, []int32{0, 1, 2}) {
+		t.Errorf("a part more: %+v", p)
+	}
+	again := string(e.do("POST", "/v1/plans/"+p.ID+"/replay", `{}`).want(http.StatusOK).body)
+	if text, _ := json.Marshal(p.Splits[0].Parts); !strings.Contains(again, strings.ToLower(string(text))) {
+		t.Errorf("replayed: %s", again)
+	}
+	apply(p)
+	p = e.parted("/v1/operators/clicks/plans", hotStatistics(4, 20), http.StatusCreated)
+	gathered := 0.0
+	for _, m := range p.Migrations {
+		if m.Key == "hot" {
+			gathered += m.State
+			if m.Reason != "gather" {
+				t.Errorf("%+v", m)
+			}
+		}
+	}
+	if p.Status != "approved" || p.Merges != 0 || len(p.Splits) != 0 || gathered < 300 || gathered > 400 {
+		t.Errorf("the key becomes whole, with the state of %g that is elsewhere: %+v", gathered, p)
+	}
+	apply(p)
+	if now := string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body); strings.Contains(now,
+		"parts") {
+		t.Errorf("%s", now)
+	}
+	old := string(e.do("GET", "/v1/operators/clicks/routing-table?version=1", "").want(http.StatusOK).body)
+	if !strings.Contains(old, `"parts":[{"instance":0,"weight":32768},{"instance":1,"weight":32768}]`) {
+		t.Errorf("the first version of the table: %s", old)
+	}
+}
+
+// TestSplittingTurnedOff: keys become whole when they may be split no longer.
+func TestSplittingTurnedOff(t *testing.T) {
+	e := newEnv(t)
+	splitOperator(e)
+	e.do("PATCH", "/v1/operators/clicks", `{"splitting":{"max_parts":1}}`).want(http.StatusOK)
+	p := e.parted("/v1/operators/clicks/plans", hotStatistics(2, 120), http.StatusCreated)
+	if p.Status != "approved" || len(p.Splits) != 0 || p.Merges != 0 || !slices.Contains(p.Causes, "hot_key") {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestTooFewParts: the cause says so, and the hot key how many it would take.
+func TestTooFewParts(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(splitting, `"max_parts":4`, `"max_parts":2`, 1))
+	p := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 600), http.StatusCreated)
+	if !slices.Contains(p.Causes, "parts_limit") || len(p.HotKeys) != 1 || p.HotKeys[0].Pieces <= 2 || p.Merges != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestReportsOfASplitKey: each instance reports its part, and none of them is drifted.
+func TestReportsOfASplitKey(t *testing.T) {
+	e := newEnv(t)
+	splitOperator(e)
+	at := []string{
+		`{"key":"hot","cost":60,"state":300,"hash_instance":0}`, `{"key":"hot","cost":60,"state":310,"hash_instance":0}`, "", "",
+	}
+	for _, x := range []struct{ key, instance, home int }{ // as the first plan has put them
+		{0, 2, 0}, {1, 2, 1}, {2, 2, 2}, {3, 3, 3}, {4, 3, 0}, {5, 3, 1}, {6, 2, 2}, {7, 3, 3}, {8, 2, 0}, {9, 3, 1}, {10, 2, 2},
+		{11, 3, 3},
+	} {
+		if at[x.instance] != "" {
+			at[x.instance] += ","
+		}
+		at[x.instance] += fmt.Sprintf(`{"key":"k%02d","cost":10,"state":10,"hash_instance":%d}`, x.key, x.home)
+	}
+	for d, rows := range at {
+		e.report(2, d, `{"keys":[`+rows+`]}`).want(http.StatusCreated)
+	}
+	var p struct {
+		parted
+		DriftedKeys int64
+	}
+	e.planOfReports(2, "").want(http.StatusCreated).into(&p)
+	if p.Status != "no_action" || p.DriftedKeys != 0 || p.Theta.Before > 1e-9 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestWhatIfSplits: what splitting would come to, from a table that splits keys already.
+func TestWhatIfSplits(t *testing.T) {
+	e := newEnv(t)
+	keys := strings.SplitN(hotStatistics(1, 120), ",", 2)[1]
+	const table = `"routing_table":[{"key":"hot","instance":0,"parts":[{"instance":0,"weight":32768},{"instance":1,"weight":32768}]}],`
+	var out struct{ Results []parted }
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":4,"hash":{"function":"reported"},"theta_max":0.05},`+table+
+		`"parameters":{"max_parts":[1,2]},`+keys).want(http.StatusOK).into(&out)
+	if len(out.Results) != 2 || out.Results[0].Merges != 0 || out.Results[1].Merges != 1 || out.Results[0].Theta.After < 0.9 ||
+		out.Results[1].Theta.After > 0.05 || out.Results[1].Splits[0].Changed {
+		t.Errorf("%+v", out)
+	}
+	for parts, detail := range map[string]string{
+		`[{"instance":0,"weight":1},{"instance":1,"weight":1}]`:         "65536",
+		`[{"instance":0,"weight":32768},{"instance":9,"weight":32768}]`: "known",
+	} {
+		a := e.do("POST", "/v1/what-if", `{"operator":{"instances":4,"hash":{"function":"reported"}},"routing_table":[{"key":"hot",`+
+			`"instance":0,"parts":`+parts+`}],`+keys).want(http.StatusUnprocessableEntity)
+		if !strings.Contains(string(a.body), "/routing_table/0/parts") || !strings.Contains(string(a.body), detail) {
+			t.Errorf("%s: %s", parts, a.body)
+		}
+	}
+}
+
+// TestSplittingIsRefused where keys have no names, or somebody else holds the table.
+func TestSplittingIsRefused(t *testing.T) {
+	e := newEnv(t)
+	for name, c := range map[string]struct{ config, pointer string }{
+		"compact":    {`{"instances":2,"splitting":{"max_parts":2,"merge_cost":0},"compact":{"degree":1}}`, "/splitting/max_parts"},
+		"engine":     {`{"instances":2,"table_owner":"engine","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting/max_parts"},
+		"merge cost": {`{"instances":2,"splitting":{"max_parts":1,"merge_cost":3}}`, "/splitting/merge_cost"},
+		"ring":       {`{"instances":2,"scheme":"ring","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting"},
+	} {
+		if a := e.do("PUT", "/v1/operators/x", c.config).want(http.StatusUnprocessableEntity); !strings.Contains(string(a.body),
+			`"`+c.pointer+`"`) {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	splitOperator(e)
+	e.do("POST", "/v1/operators/clicks/plans",
+		`{"interval":2,"compact":{"degree":1,"cost_scale":1,"state_scale":1,"records":[[0,0,8,4,3],[1,1,1,1,9]]}}`).
+		fails(http.StatusConflict, "keys_not_known", "")
 }

@@ -236,7 +236,7 @@ func (m *mergedReports) note(o *PlanResult) {
 	if m == nil {
 		return
 	}
-	o.Snapshot.Drifted += m.drifted
+	o.Snapshot.Drifted += max(0, m.drifted-inItsParts(o.Snapshot))
 	if len(m.carried) > 0 {
 		o.Causes = append(o.Causes, causeCarried)
 	}

@@ -1,10 +1,12 @@
 package planning
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -103,4 +105,27 @@ func (o *PlanResult) SplitKeys() []SplitKey {
 		})
 	}
 	return out
+}
+
+// inItsParts counts the split keys that stand in several reports, all of instances that have
+// a part of them: that is not drift.
+func inItsParts(s *planner.Snapshot) (n int64) {
+	for _, x := range s.Splits {
+		on := func(d int32) bool {
+			return slices.ContainsFunc(x.Parts, func(part planner.Part) bool { return part.Instance == d })
+		}
+		shares, strays := 0, 0
+		for i, _ := slices.BinarySearchFunc(s.Shares, x.Item, func(y planner.Share, row int32) int {
+			return cmp.Compare(y.Row, row)
+		}); i < len(s.Shares) && s.Shares[i].Row == x.Item; i++ {
+			shares++
+			if !on(s.Shares[i].Instance) {
+				strays++
+			}
+		}
+		if shares > 0 && strays == 0 && s.Current[x.Item] == x.Heaviest().Instance {
+			n++
+		}
+	}
+	return n
 }

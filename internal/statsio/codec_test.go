@@ -224,16 +224,16 @@ func TestWriteCSV(t *testing.T) {
 	entries := []Entry{{Key: []byte("a"), Instance: 5}, {Key: []byte("\xff"), Instance: 4}}
 	b.Reset()
 	if err := listOf(slices.Values(entries)).WriteCSV(&b, false); !errors.Is(err, ErrKeyText) ||
-		b.String() != "key,instance\na,5\n" {
+		b.String() != "key,instance,weight\na,5,\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
 	if err := listOf(slices.Values(entries)).WriteCSV(&b, true); err != nil ||
-		b.String() != "key,instance\nYQ==,5\n/w==,4\n" {
+		b.String() != "key,instance,weight\nYQ==,5,\n/w==,4,\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true); err != nil || b.String() != "key,instance\n" {
+	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true); err != nil || b.String() != "key,instance,weight\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 }
@@ -274,14 +274,16 @@ func TestTableChanges(t *testing.T) {
 	changes := slices.Values([]TableChange{
 		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance},
 		{Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
+		{Key: []byte("d"), Instance: 2, Previous: 2, Parts: []planner.Part{{Instance: 2, Weight: 65535}, {Instance: 9, Weight: 1}}},
 	})
 	if got, want := string(listOf(changes).AppendJSON(nil, false)),
-		`[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0}]`; got != want {
+		`[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0},`+
+			`{"key":"d","instance":2,"previous":2,"parts":[{"instance":2,"weight":65535},{"instance":9,"weight":1}]}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var b bytes.Buffer
 	if err := listOf(changes).WriteCSV(&b, false); err != nil ||
-		b.String() != "key,instance,previous\n\"a,b\",3,\nc,,0\n" {
+		b.String() != "key,instance,previous,parts,previous_parts\n\"a,b\",3,,,\nc,,0,,\nd,2,2,2:65535 9:1,\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
