@@ -5,6 +5,7 @@ import { count } from '../../format.js'
 import { html, useLayoutEffect, useRef, useState } from '../../html.js'
 import { Card, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
+import { partsText } from '../plan/splits.js'
 import { Story } from './story.js'
 
 const longest = 1024 // bytes of a key
@@ -103,11 +104,7 @@ function Answer({ operator, asked, encoding }) {
     return html`<p>
         The key <code class="operator-key">${asked}</code> goes to${' '}
         <strong>
-          ${
-            route.data.candidates?.[1] === undefined
-              ? `instance ${route.data.instance}`
-              : `any of the instances ${route.data.candidates.join(', ')}`
-          }</strong
+          ${destination(route.data)}</strong
         >: ${why(route.data, operator)}
       </p>
       ${operator.scheme === 'table' && html`<${Story} operator=${operator} asked=${asked} encoding=${encoding} />`}`
@@ -116,6 +113,12 @@ function Answer({ operator, asked, encoding }) {
   return route.problem
     ? html`<${Trouble} problem=${route.problem} retry=${route.reload} />`
     : html`<p class="muted">Asking …</p>`
+}
+
+/** @param {API['Route']} route */
+function destination({ instance, parts, candidates }) {
+  if (parts) return `instances ${partsText(parts)}, split`
+  return candidates?.[1] === undefined ? `instance ${instance}` : `any of the instances ${candidates.join(', ')}`
 }
 
 /**

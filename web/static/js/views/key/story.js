@@ -6,6 +6,7 @@ import { html } from '../../html.js'
 import { Status, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { reasonWords } from '../../words.js'
+import { partsText } from '../plan/splits.js'
 
 const most = 50 // committed plans that are looked through
 
@@ -92,7 +93,9 @@ function past({ by, looked }) {
     ? `it was moved from instance ${migration.from} to instance ${migration.to}${why(migration)}`
     : change?.instance === null
       ? 'its entry was removed'
-      : `its entry was set to instance ${change?.instance}, without moving it`
+      : change?.parts
+        ? `it was split over instances ${partsText(change.parts)}, without moving anything`
+        : `its entry was set to instance ${change?.instance}, without moving it`
   return html`By <${Named} plan=${plan} />${' '}${did}; that was made <${Time} at=${plan.created_at} />.`
 }
 
@@ -102,9 +105,11 @@ function future({ next }) {
   const { plan, change, migration } = next
   const does = migration
     ? `would move it from instance ${migration.from} to instance ${migration.to}${why(migration)}`
-    : change
-      ? `would leave it there, and ${change.instance === null ? 'remove its entry' : 'give it an entry'}`
-      : 'would leave it where it is'
+    : change?.parts
+      ? `would split it over instances ${partsText(change.parts)}`
+      : change
+        ? `would leave it there, and ${change.instance === null ? 'remove its entry' : 'give it an entry'}`
+        : 'would leave it where it is'
   return html`<p><${Named} plan=${plan} the="The" />${' '}${does}.</p>`
 }
 

@@ -12,6 +12,7 @@ import { Flows, flowsOf } from './flow.js'
 import { Headline } from './headline.js'
 import { HotKeys } from './hotkeys.js'
 import { Loads } from './loads.js'
+import { Splits } from './splits.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
 /**
@@ -59,6 +60,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
     <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
     <${Expected} forecast=${plan.forecast} thetaMax=${plan.parameters.theta_max} />
     <${HotKeys} plan=${plan} />
+    <${Splits} plan=${plan} />
     <div class="grid plan-row">
       <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>
         ${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}

@@ -20,7 +20,8 @@ export function HotKeys({ plan }) {
     <p>
       No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
       wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}. What helps is to
-      split ${keys.length === 1 ? 'it' : 'them'} over several instances, as partial key grouping does
+      split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the operator's configuration may allow, or
+      partial key grouping
       ${
         plan.operator !== undefined &&
         html`${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>

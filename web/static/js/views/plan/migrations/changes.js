@@ -7,6 +7,7 @@ import { Empty } from '../../../parts.js'
 import { VirtualTable } from '../../../table.js'
 import { Downloads } from './downloads.js'
 import { Filters, filtersOf, Wrong } from './filters.js'
+import { partsText } from '../splits.js'
 import { Key, keyOf } from './key.js'
 
 /**
@@ -15,6 +16,9 @@ import { Key, keyOf } from './key.js'
  */
 
 /** @typedef {Omit<API['TableChange'], 'key'> & { key: KeyText }} Change */
+
+/** @param {Change} change */
+const destination = ({ parts, instance }) => (parts ? partsText(parts) : (instance ?? none))
 
 const names = ['key_prefix', 'instance']
 
@@ -36,7 +40,7 @@ const columns = [
     head: 'After',
     width: 'minmax(96px, 1fr)',
     bare: true,
-    of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${c.instance ?? none}`,
+    of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${destination(c)}`,
   },
   {
     id: 'what',

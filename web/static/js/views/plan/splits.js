@@ -1,0 +1,43 @@
+// Keys that go to several instances, who holds which share, and why they are split.
+
+import { amount, counted, exactly, percent } from '../../format.js'
+import { html } from '../../html.js'
+import { Card, PlainTable } from '../../parts.js'
+
+/** @import { Column } from '../../parts.js' */
+
+const whole = 65536 // the weight of a whole key
+
+/** @param {{ plan: AnyPlan }} props */
+export function Splits({ plan }) {
+  const keys = plan.splits
+  if (keys.length === 0) return null
+  return html`<${Card} title="Split keys" aside=${counted(plan.merges, 'merge') + ' an interval'}>
+    <p>
+      ${keys.length === 1 ? 'This key is' : 'These keys are'} split rather than moved: wherever it went, a key that
+      costs more than an instance may carry would overload it. Each of its instances holds a part of its state and
+      gets a share of its messages, and sends a partial result in each interval to where they are merged. Other
+      shares move no state; an instance that loses its part hands the state on.
+    </p>
+    <${PlainTable}
+      caption="Split keys, the costliest first"
+      rows=${keys}
+      columns=${
+        /** @type {Column<API['SplitKey']>[]} */ ([
+          { head: 'Key', of: (k) => html`<code class="plan-key" title=${k.key}>${k.key}</code>` },
+          { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` },
+          { head: 'Goes to instance', of: (k) => partsText(k.parts) },
+          { head: 'Why', of: (k) => (k.cause === 'hot_key' ? 'no instance can carry it' : 'it is split already') },
+          { head: 'In the table', of: (k) => (k.changed ? 'changes' : 'stays as it is') },
+        ])
+      }
+    />
+  <//>`
+}
+
+/**
+ * Instances and their shares in words.
+ *
+ * @param {API['Part'][]} parts
+ */
+export const partsText = (parts) => parts.map((p) => `${p.instance} (${percent(p.weight / whole)})`).join(', ')
