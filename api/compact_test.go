@@ -275,7 +275,8 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%+v", whole.RoutingTable)
 	}
 	if a := e.do("GET", plan+"/routing-table", "", "Accept: text/csv").
-		want(http.StatusOK); !strings.HasPrefix(string(a.body), "key,instance,previous,parts,previous_parts\nother-0,1,,,\n") {
+		want(http.StatusOK); !strings.HasPrefix(string(a.body),
+		"key,instance,previous,parts,previous_parts\nother-0,1,,,\n") {
 		t.Errorf("%s", a.body)
 	}
 	done := e.do("POST", plan+"/commit", stopped).want(http.StatusOK).compacted()

@@ -105,7 +105,8 @@ func figuresOut(f planning.Figures, named namedKeys, keys keyCoder) (figures, er
 	}
 	for i, x := range named.split {
 		out.Splits[i] = wire.SplitKey{
-			Key: keys.text(x.Key), Cost: x.Cost, Cause: wire.SplitKeyCause(x.Cause), Changed: x.Changed, Parts: partsOut(x.Parts),
+			Key: keys.text(x.Key), Cost: x.Cost, Cause: wire.SplitKeyCause(x.Cause), Changed: x.Changed,
+			Parts: partsOut(x.Parts),
 		}
 	}
 	for i, h := range named.hot {

@@ -93,7 +93,8 @@ func TestSplitKeysAreOperated(t *testing.T) {
 	if p.Status != "approved" || !p.Balanced || p.Merges != 1 || len(p.Splits) != 1 || len(p.HotKeys) != 0 {
 		t.Fatalf("%+v", p)
 	}
-	if x := p.Splits[0]; x.Key != "hot" || x.Cost != 120 || x.Cause != "hot_key" || !x.Changed || !slices.Equal(x.Parts, halves) {
+	if x := p.Splits[0]; x.Key != "hot" || x.Cost != 120 || x.Cause != "hot_key" || !x.Changed ||
+		!slices.Equal(x.Parts, halves) {
 		t.Errorf("%+v", x)
 	}
 	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
@@ -138,7 +139,8 @@ func TestSplitKeysFollowTheirCosts(t *testing.T) {
 		t.Errorf("what is within limits is left: %+v", p)
 	}
 	p = e.parted("/v1/operators/clicks/plans", hotStatistics(3, 150), http.StatusCreated)
-	if p.Status != "approved" || !p.Balanced || p.Merges != 2 || p.Migration.State != 0 || !slices.Equal(p.Awaits, []int32{0, 1, 2}) {
+	if p.Status != "approved" || !p.Balanced || p.Merges != 2 || p.Migration.State != 0 ||
+		!slices.Equal(p.Awaits, []int32{0, 1, 2}) {
 		t.Errorf("a part more: %+v", p)
 	}
 	again := string(e.do("POST", "/v1/plans/"+p.ID+"/replay", `{}`).want(http.StatusOK).body)
@@ -199,8 +201,8 @@ func TestReportsOfASplitKey(t *testing.T) {
 		`{"key":"hot","cost":60,"state":300,"hash_instance":0}`, `{"key":"hot","cost":60,"state":310,"hash_instance":0}`, "", "",
 	}
 	for _, x := range []struct{ key, instance, home int }{ // as the first plan has put them
-		{0, 2, 0}, {1, 2, 1}, {2, 2, 2}, {3, 3, 3}, {4, 3, 0}, {5, 3, 1}, {6, 2, 2}, {7, 3, 3}, {8, 2, 0}, {9, 3, 1}, {10, 2, 2},
-		{11, 3, 3},
+		{0, 2, 0}, {1, 2, 1}, {2, 2, 2}, {3, 3, 3}, {4, 3, 0}, {5, 3, 1}, {6, 2, 2}, {7, 3, 3},
+		{8, 2, 0}, {9, 3, 1}, {10, 2, 2}, {11, 3, 3},
 	} {
 		if at[x.instance] != "" {
 			at[x.instance] += ","
@@ -228,8 +230,8 @@ func TestWhatIfSplits(t *testing.T) {
 	var out struct{ Results []parted }
 	e.do("POST", "/v1/what-if", `{"operator":{"instances":4,"hash":{"function":"reported"},"theta_max":0.05},`+table+
 		`"parameters":{"max_parts":[1,2]},`+keys).want(http.StatusOK).into(&out)
-	if len(out.Results) != 2 || out.Results[0].Merges != 0 || out.Results[1].Merges != 1 || out.Results[0].Theta.After < 0.9 ||
-		out.Results[1].Theta.After > 0.05 || out.Results[1].Splits[0].Changed {
+	if len(out.Results) != 2 || out.Results[0].Merges != 0 || out.Results[1].Merges != 1 ||
+		out.Results[0].Theta.After < 0.9 || out.Results[1].Theta.After > 0.05 || out.Results[1].Splits[0].Changed {
 		t.Errorf("%+v", out)
 	}
 	for parts, detail := range map[string]string{
@@ -253,8 +255,8 @@ func TestSplittingIsRefused(t *testing.T) {
 		"merge cost": {`{"instances":2,"splitting":{"max_parts":1,"merge_cost":3}}`, "/splitting/merge_cost"},
 		"ring":       {`{"instances":2,"scheme":"ring","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting"},
 	} {
-		if a := e.do("PUT", "/v1/operators/x", c.config).want(http.StatusUnprocessableEntity); !strings.Contains(string(a.body),
-			`"`+c.pointer+`"`) {
+		a := e.do("PUT", "/v1/operators/x", c.config).want(http.StatusUnprocessableEntity)
+		if !strings.Contains(string(a.body), `"`+c.pointer+`"`) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 	}

@@ -32,8 +32,8 @@ func TestReference(t *testing.T) {
 		if field.Value.ReadOnly {
 			continue
 		}
-		if name == "compact" || name == "splitting" || name == "hash" || name == "ring" || name == "ranges" || name == "pkg" || name == "trigger" ||
-			name == "approval" || name == "reports" || name == "retention" {
+		if name == "compact" || name == "splitting" || name == "hash" || name == "ring" || name == "ranges" ||
+			name == "pkg" || name == "trigger" || name == "approval" || name == "reports" || name == "retention" {
 			for part := range field.Value.Properties {
 				fields = append(fields, name+"."+part)
 			}

@@ -218,9 +218,9 @@ var list = []Parameter{
 		Maximum: planner.MaxAmount, None: "auto",
 		Help: "The real state of a discretised 1; auto takes the smallest positive state.",
 	}, {
-		Name: "splitting/max_parts", Label: "Parts of a key", Type: Integer, Minimum: 1, Maximum: MostParts, Default: int64(1),
-		Schema: "MaxParts",
-		Help:   "The most instances that a key may be split over if none can carry it whole; 1: no key is split.",
+		Name: "splitting/max_parts", Label: "Parts of a key", Type: Integer, Minimum: 1, Maximum: MostParts,
+		Default: int64(1), Schema: "MaxParts",
+		Help: "The most instances that a key may be split over if none can carry it whole; 1: no key is split.",
 		Doc: "The most instances that a key may be split over if none can carry it whole. Each then holds a part of its " +
 			"state, and something behind the operator merges their results: its aggregate has to be commutative and " +
 			"associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.",

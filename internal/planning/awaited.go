@@ -46,37 +46,29 @@ func instanceSet(instances []Instance) map[int32]bool {
 // NoInstance where that is not known.
 func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
 	s := p.Snapshot
-	return func(yield func(int32) bool) {
-		for c := range unsortedChanges(p) {
-			for _, id := range append(entryInstances(c.Old, c.OldParts), entryInstances(c.New, c.NewParts)...) {
-				if !yield(id) {
-					return
-				}
-			}
-		}
-		for _, x := range p.Set {
-			if !yield(s.Instances[s.Hash[x.Item]].ID) {
-				return
-			}
-		}
-		for _, x := range p.Splits {
-			if x.Changed && !yield(s.Instances[s.Hash[x.Item]].ID) {
-				return
-			}
-		}
-		for i, u := range p.Unset {
-			home := planner.NoInstance
-			if u.Item >= 0 {
-				home = s.Instances[s.Hash[u.Item]].ID
-			} else if h := b.newest.planner.Hash; h != nil {
-				key := p.UnsetKey(i)
-				home = instanceBy(h, key, planner.KeyHash(key))
-			}
-			if !yield(home) {
-				return
-			}
+	var ids []int32
+	for c := range unsortedChanges(p) {
+		ids = append(append(ids, entryInstances(c.Old, c.OldParts)...), entryInstances(c.New, c.NewParts)...)
+	}
+	for _, x := range p.Set {
+		ids = append(ids, s.Instances[s.Hash[x.Item]].ID)
+	}
+	for _, x := range p.Splits {
+		if x.Changed {
+			ids = append(ids, s.Instances[s.Hash[x.Item]].ID)
 		}
 	}
+	for i, u := range p.Unset {
+		home := planner.NoInstance
+		if u.Item >= 0 {
+			home = s.Instances[s.Hash[u.Item]].ID
+		} else if h := b.newest.planner.Hash; h != nil {
+			key := p.UnsetKey(i)
+			home = instanceBy(h, key, planner.KeyHash(key))
+		}
+		ids = append(ids, home)
+	}
+	return slices.Values(ids)
 }
 
 // affected yields the instances that the migrations of the plan concern, some of them

@@ -231,49 +231,49 @@ func (o *PlanResult) NeedsBase64() bool {
 // unsortedChanges yields what a plan does to the table.
 func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 	s := p.Snapshot
-	entry := func(i int32) (int32, string) {
-		e := s.Table.At(int(i))
-		return e.Instance, encodeParts(e.Parts)
-	}
-	old := func(item int32) (int32, string) {
-		switch {
-		case s.Table == nil && s.Current[item] != s.Hash[item]:
-			return s.Instances[s.Current[item]].ID, ""
-		case s.Entry != nil && s.Entry[item] >= 0:
-			return entry(s.Entry[item])
-		}
-		return store.NoInstance, ""
-	}
 	return func(yield func(store.Change) bool) {
 		for _, x := range p.Set {
 			c := store.Change{Key: s.Keys.At(int(x.Item)), New: s.Instances[x.To].ID}
-			if c.Old, c.OldParts = old(x.Item); !yield(c) {
+			if c.Old, c.OldParts = committed(s, x.Item); !yield(c) {
 				return
 			}
 		}
 		for _, x := range p.Splits {
-			if !x.Changed {
-				continue
-			}
 			c := store.Change{
 				Key: s.Keys.At(int(x.Item)), New: s.Instances[x.Heaviest().Instance].ID, NewParts: encodeParts(x.OnIDs(s)),
 			}
-			if c.Old, c.OldParts = old(x.Item); !yield(c) {
+			if c.Old, c.OldParts = committed(s, x.Item); x.Changed && !yield(c) {
 				return
 			}
 		}
 		for i, u := range p.Unset {
 			c := store.Change{Key: p.UnsetKey(i), New: store.NoInstance}
 			if u.Entry >= 0 {
-				c.Old, c.OldParts = entry(u.Entry)
+				c.Old, c.OldParts = entryAt(s, u.Entry)
 			} else {
-				c.Old, c.OldParts = old(u.Item)
+				c.Old, c.OldParts = committed(s, u.Item)
 			}
 			if !yield(c) {
 				return
 			}
 		}
 	}
+}
+
+// committed is where the committed entry of an item sends it; NoInstance if there is none.
+func committed(s *planner.Snapshot, item int32) (instance int32, parts string) {
+	switch {
+	case s.Table == nil && s.Current[item] != s.Hash[item]:
+		return s.Instances[s.Current[item]].ID, ""
+	case s.Entry != nil && s.Entry[item] >= 0:
+		return entryAt(s, s.Entry[item])
+	}
+	return store.NoInstance, ""
+}
+
+func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
+	e := s.Table.At(int(entry))
+	return e.Instance, encodeParts(e.Parts)
 }
 
 // migrations lists what the plan moves.

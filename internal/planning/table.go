@@ -324,7 +324,9 @@ func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, 
 func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }
 func (tableScheme) countsEntries() bool                      { return true }
 
-func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (Route, error) {
+func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (
+	Route, error,
+) {
 	if entry != nil {
 		parts, err := decodeParts(entry.Parts)
 		return Route{Instance: entry.Instance, Parts: parts, Source: "table", Version: op.TableVersion}, err

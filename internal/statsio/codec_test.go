@@ -274,7 +274,9 @@ func TestTableChanges(t *testing.T) {
 	changes := slices.Values([]TableChange{
 		{Key: []byte("a,b"), Instance: 3, Previous: planner.NoInstance},
 		{Key: []byte("c"), Instance: planner.NoInstance, Previous: 0},
-		{Key: []byte("d"), Instance: 2, Previous: 2, Parts: []planner.Part{{Instance: 2, Weight: 65535}, {Instance: 9, Weight: 1}}},
+		{Key: []byte("d"), Instance: 2, Previous: 2, Parts: []planner.Part{
+			{Instance: 2, Weight: 65535}, {Instance: 9, Weight: 1},
+		}},
 	})
 	if got, want := string(listOf(changes).AppendJSON(nil, false)),
 		`[{"key":"a,b","instance":3,"previous":null},{"key":"c","instance":null,"previous":0},`+
