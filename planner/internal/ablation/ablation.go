@@ -18,7 +18,7 @@ const (
 	EntryPrices    Component = "entry prices" // under which whole keys cost most
 	BranchAndBound Component = "branch and bound"
 
-	Chains        Component = "chains" // of more than one shift
+	Pairs         Component = "pairs of shifts"
 	Penalties     Component = "adaptive penalties"
 	Perturbations Component = "perturbations"
 	Rounds        Component = "rounds"      // of the search, from all starts
@@ -28,7 +28,7 @@ const (
 // Components are all of them.
 var Components = []Component{
 	ReducedCostFilter, CoreSampling, WholeKeyCovers, CoverBranching, EntryPrices, BranchAndBound,
-	Chains, Rounds, Penalties, Perturbations, LeastTable,
+	Pairs, Rounds, Penalties, Perturbations, LeastTable,
 }
 
 var without atomic.Pointer[Component]

@@ -30,7 +30,38 @@ func (p *Problem) placeHot() {
 		p.Bound[d] = max(p.Bound[d], float64(background[d]))
 		p.Limit[d] = max(p.Maximum[d], exact.AtMost(float64(background[d])))
 	}
+	p.roundLimits()
 }
+
+// roundLimits lowers each limit to the next load that keys can make: where all costs are
+// multiples of some unit, the room for keys is one too. This is the rounding of Chvátal and
+// Gomory. Units that are fine beside a load do not matter.
+func (p *Problem) roundLimits() {
+	fine := p.Total / int64(len(p.Live)) >> fineBits
+	unit := int64(0)
+	for _, c := range p.Items.Cost {
+		for a, b := p.Cost.Fixed(c), unit; ; a, b = b, a%b { // Euclid's algorithm
+			if b == 0 {
+				unit = a
+				break
+			}
+		}
+		if unit != 0 && unit <= fine {
+			return
+		}
+	}
+	if unit <= 1 {
+		return
+	}
+	for _, d := range p.Live {
+		if room := p.Limit[d] - p.Residual[d]; room > 0 {
+			p.Limit[d] -= room % unit
+		}
+	}
+}
+
+// fineBits says how fine a unit of cost is that does not matter, beside the mean load.
+const fineBits = 20
 
 // fillHot places most units of a hot item that has many, and returns how many.
 func (p *Problem) fillHot(item int32, c, units int64, background []int64) int64 {

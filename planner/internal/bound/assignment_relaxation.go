@@ -154,16 +154,31 @@ func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
 // mostUnpriced bounds the memory for keys without prices of their own.
 const mostUnpriced = 200_000
 
+// reduced is a key that may move, with its reduced cost.
+type reduced struct {
+	Choice
+	cost float64
+}
+
 // reducedCore are the keys of least reduced cost under the best prices, in canonical order,
 // the next ones after them, and what plans cost at least in which others move.
 func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, others float64) {
 	x, y, others := f.Relaxation, &f.Y, enough
-	type reduced struct {
-		Choice
-		cost float64
-	}
 	m, gap, may := x.CheapestReceivers(y), enough-f.root, []reduced{}
 	s := x.Problem.Items
+	first := func(n int) { // the n first ones, the others after them
+		exact.SelectLeast(may, n, func(a, b reduced) int {
+			return cmp.Or(cmp.Compare(a.cost, b.cost), s.Compare(a.item, b.item))
+		})
+	}
+	cut := func() {
+		n := min(len(may), size+mostUnpriced)
+		first(n)
+		for _, k := range may[n:] {
+			others = min(others, f.root+k.cost-float64(1e-9*math.Abs(k.cost)))
+		}
+		may = may[:n]
+	}
 	for i := range s.Len() {
 		if x.Problem.IsHot(i) {
 			continue
@@ -175,23 +190,18 @@ func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, 
 		} else if c < gap {
 			may = append(may, reduced{k, c})
 		}
+		if len(may) == 2*(size+mostUnpriced) {
+			cut()
+		}
 	}
-	most := func(e []reduced, n int) []reduced { // the first ones, the others after them
-		exact.SelectLeast(e, n, func(a, b reduced) int {
-			return cmp.Or(cmp.Compare(a.cost, b.cost), s.Compare(a.item, b.item))
-		})
-		return e[min(n, len(e)):]
-	}
-	rest := most(may, size)
-	for _, k := range may[:len(may)-len(rest)] {
-		core = append(core, k.Choice)
-	}
-	last := most(rest, mostUnpriced)
-	for _, k := range rest[:len(rest)-len(last)] {
-		unpriced = append(unpriced, k.Choice)
-	}
-	for _, k := range last {
-		others = min(others, f.root+k.cost-float64(1e-9*math.Abs(k.cost)))
+	cut()
+	first(size)
+	for i, k := range may {
+		if i < size {
+			core = append(core, k.Choice)
+		} else {
+			unpriced = append(unpriced, k.Choice)
+		}
 	}
 	return assign.InOrder(core, s, itemOf), assign.InOrder(unpriced, s, itemOf), others
 }

@@ -33,7 +33,7 @@ type part struct {
 
 const (
 	mostPriced = 8192 // keys that have prices of their own, of those that may stay
-	rootSteps  = 400
+	rootSteps  = 1500
 	childSteps = 40
 	// undecided is a share of solutions from which on it is open what a key does.
 	undecided = 0.05
@@ -47,11 +47,10 @@ const (
 // BranchAndBound raises the bound by dividing the problem, with so much work at most. best
 // tells the objective of the best plan that is known, +∞ if there is none. offer takes what
 // the relaxation comes to: the keys that do not stay and where they go, none standing for
-// wherever there is room. On so many items that the start alone takes more work it does nothing.
+// wherever there is room.
 func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
 	x := f.Relaxation
-	if work/startPrices < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running ||
-		ablation.Off(ablation.BranchAndBound) {
+	if f.Infeasible() || x.Problem.Meter.End != assign.Running || ablation.Off(ablation.BranchAndBound) {
 		return
 	}
 	f.Divided = true
@@ -63,7 +62,7 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 	}
 	root := s.whole()
 	x.Problem.Meter.Spend(int64(s.work / WorkPerUnit))
-	s.climb(root, rootSteps)
+	s.climb(root, childSteps)
 	for len(s.parts.E) > 0 && s.work < s.most && x.Problem.Meter.End == assign.Running {
 		n := s.parts.E[0]
 		if n.bound >= s.reached() || n.split[0].key == assign.None {
@@ -88,9 +87,12 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 }
 
 // reached is a bound, scaled, from which on a part need not be divided: no plan is better
-// there than the best, but for a trifle.
+// there than the best, but for a trifle, or there is none at all.
 func (s *branching) reached() float64 {
 	best := s.best()
+	if math.IsInf(best, 1) {
+		return 2*s.x.Surely() + 1
+	}
 	if s.f.integral && best < 1<<53 {
 		best = max(best-1, best*closedGap) // the next better plan has that objective
 		return float64(best*s.x.UnitWeight) * (1 + 0x1p-40)
@@ -98,68 +100,34 @@ func (s *branching) reached() float64 {
 	return float64(best*s.x.UnitWeight) * (1 - closedGap)
 }
 
-// whole is the whole problem, at the best of some prices: those of the linear relaxation, and
-// those under which each key pays just what leaving costs it, as in a covering problem, at
-// several prices of an entry.
+// whole is the whole problem, at good prices. It starts as in a covering problem, where only
+// entries have a price, the one under which whole keys cost most.
 func (s *branching) whole() *part {
-	n := &part{bound: math.Inf(-1)}
-	s.start(n, &s.f.Y)
 	free := Prices{make([]float64, len(s.x.excess)), s.f.Y.Table}
-	slope := s.start(n, &free)
-	if !s.x.Limited {
-		return n
+	if w := s.f.Whole; w != nil {
+		free.Table = w.price
 	}
-	low, high := 0.0, math.Inf(1)
-	for range startPrices {
-		if slope > 0 {
-			low = free.Table
-		} else {
-			high = free.Table
-		}
-		switch {
-		case math.IsInf(high, 1):
-			free.Table = max(dearer*low, s.x.leastPrice())
-		case low == 0:
-			free.Table = high / dearer
-		default:
-			free.Table = math.Sqrt(low) * math.Sqrt(high)
-		}
-		if free.Table < s.x.leastPrice() || free.Table > s.x.Surely() {
-			break
-		}
-		slope = s.start(n, &free)
+	n := &part{bound: math.Inf(-1), y: *s.leaving(&free)}
+	for _, scale := range []float64{tableScale, coarseTable} {
+		c := s.newAscent(&n.y)
+		c.tableScale = scale
+		c.climb(rootSteps, s.reached(), s.most)
+		n.bound = max(n.bound, c.best)
+		n.y.set(&c.at)
 	}
 	return n
 }
 
-// startPrices is how many prices of an entry are tried: each is so much dearer, or cheaper, than
-// the one before, until entries suffice at one and do not at another, and then between them.
-const startPrices = 16
-
-// start notes prices if they are the best so far. It returns by how many entries the table
-// exceeds its limit under them if what no instance takes leaves.
-func (s *branching) start(n *part, y *Prices) (slope float64) {
-	m := s.x.CheapestReceivers(y)
-	s.y.table = y.Table
-	for i := range s.y.key {
+// leaving are prices at which each key pays just what leaving costs it.
+func (s *branching) leaving(y *Prices) *assignmentPrices {
+	p, m := &assignmentPrices{make([]float64, s.priced), y.Table}, s.x.CheapestReceivers(y)
+	for i := range p.key {
 		k := s.x.ChoiceOf(int(s.keys[i].item))
-		s.y.key[i] = 0
 		if _, home, away := k.Costs(y, m); !math.IsInf(min(home, away), 1) {
-			s.y.key[i] = min(home, away) + float64(y.Load[k.from]*k.Cost)
+			p.key[i] = min(home, away) + float64(y.Load[k.from]*k.Cost)
 		}
 	}
-	if value := s.solve(); value > n.bound {
-		n.bound = value
-		n.y.set(&s.y)
-	}
-	slope = s.over
-	for i := range s.keys {
-		if k := &s.keys[i]; s.units[i].all < k.units {
-			_, perPrice := k.leave(y.Table)
-			slope += float64((perPrice + b2f(k.entry)) * float64(k.units-s.units[i].all))
-		}
-	}
-	return slope
+	return p
 }
 
 // climb raises the bound of a part, offers what the relaxation comes to there, and keeps the

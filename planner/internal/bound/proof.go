@@ -249,12 +249,13 @@ func (f *Proof) LeastTable() float64 {
 // least g − Σ u_d·(load above the limit) where no key is barred.
 func (f *Proof) LeastTheta() float64 {
 	x, p := f.Relaxation, f.Relaxation.Problem
-	y, free, priced := f.dear(), *x, 0.0
+	y, free, priced, rounded := f.dear(), *x, 0.0, 0.0
 	for d, u := range y.Load {
 		priced += float64(u * (x.UnitCost * p.Fair[d]))
+		rounded += float64(u * (x.UnitCost * float64(max(0, p.Maximum[d]-p.Limit[d]))))
 	}
 	free.least = math.MaxInt64
-	if over := free.evaluate(y, f.member, ignore) - x.Surely(); over > 0 && priced > 0 && !math.IsInf(over, 1) {
+	if over := free.evaluate(y, f.member, ignore) - x.Surely() - float64(rounded*(1+1e-9)); over > 0 && priced > 0 && !math.IsInf(over, 1) {
 		return p.Goal.ThetaMax + float64(over/priced*(1-1e-9))
 	}
 	return p.Goal.ThetaMax

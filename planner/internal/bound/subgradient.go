@@ -14,8 +14,10 @@ type ascent struct {
 	aim       float64 // how much above the best steps aim
 	vain      int     // steps since it rose last
 	tableStep float64 // of the price of an entry, against the direction
-	typical   float64 // a weight
-	share     []share // by key
+	// tableScale is that of a step in the price of an entry, against those in prices of keys.
+	tableScale float64
+	typical    float64 // a weight
+	share      []share // by key
 }
 
 // share is in how many of the solutions of late a key stays, and goes home.
@@ -23,7 +25,7 @@ type share struct{ stay, home float64 }
 
 const (
 	deflection = 0.5  // of the direction before, that is kept
-	patience   = 8    // vain steps until it aims lower and starts from the best again
+	patience   = 12   // vain steps until it aims lower and starts from the best again
 	aimHigher  = 1.2  // after a rise
 	aimLower   = 0.6  // after too many vain steps
 	firstAim   = 0.3  // of the bound
@@ -31,16 +33,18 @@ const (
 	clearRise  = 0.1  // of what a step aimed at
 	// mostOften bounds a key's part in the direction: beyond the price at which one instance
 	// with room takes it, all of them do.
-	mostOften  = 3
-	tableScale = 0.25 // of a step in the price of an entry, against those in prices of keys
-	memory     = 0.1  // weight of a solution in the shares
+	mostOften = 3
+	// tableScale is the scale of steps in the price of an entry, and coarseTable one that
+	// sometimes goes on where these end.
+	tableScale, coarseTable = 0.05, 0.25
+	memory                  = 0.1 // weight of a solution in the shares
 )
 
 // newAscent starts at prices.
 func (r *AssignmentRelaxation) newAscent(y *assignmentPrices) *ascent {
 	n := r.priced
 	c := &ascent{
-		AssignmentRelaxation: r, best: math.Inf(-1), share: make([]share, n),
+		AssignmentRelaxation: r, best: math.Inf(-1), share: make([]share, n), tableScale: tableScale,
 		direction: assignmentPrices{key: make([]float64, n)},
 	}
 	for i := range n {
@@ -137,7 +141,7 @@ func (c *ascent) deflect() (norm float64, met bool) {
 	if lacking == 0 {
 		typical, lacking = c.typical, 1
 	}
-	c.tableStep = tableScale * typical / lacking / max(10, lacking/4)
+	c.tableStep = c.tableScale * typical / lacking / max(10, lacking/4)
 	for _, u := range c.units[c.priced:] {
 		met = met && u.all > 0
 	}

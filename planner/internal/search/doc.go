@@ -1,4 +1,4 @@
-// Package search improves an assignment by local search with ejection chains and
-// adaptive penalties, after Yagiura, Ibaraki and Glover ("An ejection chain approach for
-// the generalized assignment problem", 2004).
+// Package search improves an assignment by local search with adaptive penalties, after
+// Yagiura, Ibaraki and Glover ("An ejection chain approach for the generalized assignment
+// problem", 2004), with chains of at most two shifts.
 package search

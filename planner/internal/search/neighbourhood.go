@@ -24,7 +24,7 @@ type neighbourhood struct {
 
 	clock   int64
 	touched []int64         // by instance: when its load changed last
-	tried   [levels][]int64 // by length of chains and key: when the last try was vain
+	tried   [levels][]int64 // by level and key: when the last try was vain
 	locked  int32           // a key that stays where it is
 }
 
@@ -116,13 +116,13 @@ func (s *search) on(k, d int32) *[]int32 {
 	return &s.guest[d]
 }
 
-// relist brings the neighbourhood up to date with the shifts of the chain.
+// relist brings the neighbourhood up to date with the shifts that are being tried.
 func (s *search) relist() {
 	if s.active == nil {
 		return
 	}
 	s.clock++
-	for _, x := range s.chain {
+	for _, x := range s.shifts {
 		if k := x.key; s.active[k] {
 			remove(s.on(k, x.at), k)
 			insert(s.on(k, x.to), k)

@@ -101,22 +101,20 @@ func (s *search) sweepAll() {
 		if s.Evaluations <= 0 {
 			return
 		}
-		s.try(k, 1)
+		s.try(k, false)
 	}
 }
 
-// depths are the lengths of the chains that a descent tries. As long as limits
-// are violated it makes that dearer some times before it tries longer ones.
+// As long as limits are violated a descent makes that dearer some times before it tries pairs
+// of shifts, and before it ends.
 var (
-	depths = [levels]int{1, 2, maxDepth}
-	raises = [levels]int{6, 16, 0}
-	dearer = [levels]float64{1.2, 2, 1}
+	raises = [levels]int{6, 16}
+	dearer = [levels]float64{1.2, 2}
 )
 
-const levels = 3
+const levels = 2 // single shifts, and pairs
 
-// descend tries ever longer chains, from each active key, until none gains
-// anything.
+// descend tries shifts, then pairs of them, from each active key, until none gains anything.
 func (s *search) descend() {
 	raised := 0
 	for level := 0; level < levels && s.Evaluations > 0; {
@@ -133,7 +131,7 @@ func (s *search) descend() {
 	}
 }
 
-// sweep tries chains from the active keys around which something changed since
+// sweep tries shifts, or pairs of them, from the active keys around which something changed since
 // they were tried last.
 func (s *search) sweep(level int) bool {
 	gained := false
@@ -145,7 +143,7 @@ func (s *search) sweep(level int) bool {
 		if !s.active[k] || tried[k] >= max(s.touched[s.at[k]], s.touched[s.from[k]], s.touched[s.home[k]]) {
 			continue
 		}
-		for k != s.locked && s.try(k, depths[level]) {
+		for k != s.locked && s.try(k, level > 0) {
 			gained = true
 		}
 		tried[k] = s.clock

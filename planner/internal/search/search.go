@@ -9,7 +9,7 @@ import (
 	"plannerd/planner/internal/bound"
 )
 
-// search is a local search with ejection chains and adaptive penalties, after
+// search is a local search by shifts, pairs of them and adaptive penalties, after
 // Yagiura, Ibaraki and Glover's for the generalised assignment problem (2004).
 // It walks through assignments that may violate limits. What it lowers is the
 // objective plus a penalty per unit of load above a limit and per entry above
@@ -43,7 +43,7 @@ type search struct {
 	penalties
 	neighbourhood
 	Effort        // of which Evaluations are left
-	chain  []step // shifts that are being tried
+	shifts []step // that are being tried
 	random *rand.Rand
 	owed   int64 // evaluations that the meter has not been told of
 }
@@ -192,7 +192,7 @@ func (s *search) leaveClosed() {
 	}
 	if left {
 		s.note()
-		s.chain = s.chain[:0]
+		s.shifts = s.shifts[:0]
 		s.surpasses()
 		s.settle()
 	}
@@ -201,15 +201,15 @@ func (s *search) leaveClosed() {
 // shift puts a key somewhere else, for a try.
 func (s *search) shift(k, to int32) {
 	at := s.at[k]
-	s.chain = append(s.chain, step{k, at, to})
+	s.shifts = append(s.shifts, step{k, at, to})
 	s.displace(k, at, to)
 }
 
 // unshift takes the last shift back.
 func (s *search) unshift() {
-	last := len(s.chain) - 1
-	x := s.chain[last]
-	s.chain = s.chain[:last]
+	last := len(s.shifts) - 1
+	x := s.shifts[last]
+	s.shifts = s.shifts[:last]
 	s.displace(x.key, x.to, x.at)
 }
 
@@ -225,19 +225,19 @@ func (s *search) displace(k, at, to int32) {
 	s.at[k] = to
 }
 
-// commit makes the shifts of the chain last.
+// commit makes the shifts that are being tried last.
 func (s *search) commit() {
 	s.note()
 	s.relist()
-	s.chain = s.chain[:0]
+	s.shifts = s.shifts[:0]
 	if s.surpasses() {
 		s.settle()
 	}
 }
 
-// note counts the shifts of the chain.
+// note counts the shifts that are being tried.
 func (s *search) note() {
-	for _, x := range s.chain {
+	for _, x := range s.shifts {
 		k := x.key
 		if !s.changed[k] {
 			s.changed[k] = true
@@ -334,7 +334,7 @@ func (s *search) restore() {
 	}
 	s.note()
 	s.relist()
-	s.chain = s.chain[:0]
+	s.shifts = s.shifts[:0]
 	for _, k := range s.changes {
 		s.changed[k] = false
 	}
