@@ -35,7 +35,10 @@ type config struct {
 	milpKeys   int            // most keys that it is tried on
 	yardsticks int            // sorts that are timed
 	// ablate: strategy optimal also runs without each of its components.
-	ablate     bool
+	ablate bool
+	// disturb: strategy optimal also runs on cases of families with other names of keys, and
+	// with idle keys.
+	disturb    bool
 	familyKeys int // most keys of a case of a family
 	variants   []variant
 	figure     string  // file to draw the gap against work in; empty: none
@@ -81,6 +84,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.IntVar(&c.largeIntervals, "large-intervals", 3,
 		"measured intervals, if fewer, of settings of a million keys and more")
 	flags.BoolVar(&c.ablate, "ablate", false, "also run optimal without each of its components, one at a time")
+	flags.BoolVar(&c.disturb, "disturb", false, "also put the cases of families to optimal with other names of keys, "+
+		"and with as many more keys that cost nothing")
 	families := flags.Uint64("families", 0, "also measure so many cases of each family, drawn from the seed on")
 	efforts, budgets := c.workFlags(flags)
 	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")

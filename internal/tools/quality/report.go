@@ -49,6 +49,7 @@ func (r *report) write() error {
 	r.section("Streams", streams, streamSlices)
 	r.section("Families", families, familySlices)
 	r.gapAgainstWork()
+	r.disturbances()
 	r.refuted()
 	r.aboveRatio()
 	r.worst()

@@ -119,7 +119,7 @@ func (s *suite) interval(c *cases.Case, measured bool) (*planner.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(s.refer(c, r), s.leaveOut(c, r)); err != nil {
+	if err := cmp.Or(s.refer(c, r), s.leaveOut(c, r), s.disturbed(c, r)); err != nil {
 		return nil, err
 	}
 	r.judge()
@@ -215,6 +215,30 @@ func (s *suite) leaveOut(c *cases.Case, r *record) error {
 		a := s.last(planner.Optimal)
 		a.label = without(component)
 		plannertest.Without(component, func() { x, _, err = s.time(a, c) })
+		if err != nil {
+			return err
+		}
+		r.results = append(r.results, x)
+	}
+	return nil
+}
+
+// The disturbed cases that optimal is also tried on.
+const (
+	renamed  = "keys renamed"
+	withIdle = "idle keys added"
+)
+
+// disturbed adds the answers of strategy optimal to the case with other names of keys, and with
+// idle keys.
+func (s *suite) disturbed(c *cases.Case, r *record) error {
+	if !s.disturb || c.Family == "" {
+		return nil
+	}
+	for label, other := range map[string]*cases.Case{renamed: c.Renamed(), withIdle: c.WithIdle(c.Snapshot.Len())} {
+		a := s.last(planner.Optimal)
+		a.label = label
+		x, _, err := s.time(a, other)
 		if err != nil {
 			return err
 		}

@@ -173,10 +173,11 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Cases of a family are measured like others, and without each component.
+// Cases of a family are measured like others, without each component, and disturbed: idle keys
+// change nothing.
 func TestFamilies(t *testing.T) {
 	report, of := play(t, "-no-grid", "-no-streams", "-families", "1", "-family-keys", "120", "-seed", "5", "-ablate",
-		"-strategies", "optimal")
+		"-disturb", "-strategies", "optimal")
 	if len(of.records) != len(cases.Families) {
 		t.Fatalf("%d cases of %d families", len(of.records), len(cases.Families))
 	}
@@ -184,8 +185,12 @@ func TestFamilies(t *testing.T) {
 		if x := &of.records[i]; x.keys < 50 || x.keys > 120 || of.contradictions() > 0 {
 			t.Errorf("%s has %d keys; %d contradictions", x.name, x.keys, of.contradictions())
 		}
+		plan, more := of.records[i].of(planner.Optimal), of.records[i].of(withIdle)
+		if more.objective != plan.objective || more.table != plan.table || of.records[i].of(renamed) == nil {
+			t.Errorf("%s: %+v, with idle keys %+v", of.records[i].name, plan, more)
+		}
 	}
-	for _, want := range []string{"## Families", "### family = two_scales", "\n| without chains | "} {
+	for _, want := range []string{"## Families", "### family = two_scales", "\n| without pairs of shifts | ", "\n| idle keys added | "} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}

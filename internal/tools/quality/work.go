@@ -158,6 +158,50 @@ func (r *report) gapAgainstWork() {
 	r.printf("\n")
 }
 
+// alike is by how much the objective may differ when keys have other names.
+const alike = 0.02
+
+// disturbances tells how the objective changes when keys have other names or idle ones are added.
+func (r *report) disturbances() {
+	if !r.disturb {
+		return
+	}
+	r.printf("## Disturbances\n\n`%s` on the same cases of families, disturbed, where there is something to do and both "+
+		"plans keep to all limits.\n\n", r.judged())
+	r.printf("| | cases | same objective | within %g %% | greatest change | only one keeps to all limits |\n", 100*alike)
+	r.printf("|---|--:|--:|--:|--:|--:|\n")
+	for _, label := range []string{renamed, withIdle} {
+		n, same, within, one, greatest := 0, 0, 0, 0, 0.0
+		for i := range r.records {
+			x, y := r.records[i].of(r.judged()), r.records[i].of(label)
+			if r.records[i].settled || x == nil || y == nil {
+				continue
+			}
+			if x.meets != y.meets {
+				one++
+			}
+			if !x.meets || !y.meets {
+				continue
+			}
+			change := math.Abs(y.objective - x.objective)
+			if least := min(x.objective, y.objective); change > 0 {
+				change /= least
+			}
+			n++
+			if change == 0 {
+				same++
+			}
+			if change <= alike {
+				within++
+			}
+			greatest = max(greatest, change)
+		}
+		r.printf("| %s | %d | %d | %.1f %% | %.3g %% | %d |\n", label, n, same, 100*float64(within)/float64(max(n, 1)),
+			100*greatest, one)
+	}
+	r.printf("\n")
+}
+
 // exceeds reports whether a case calls for the solver: the plan that is judged is above
 // the ratio, or meets not every limit although some plan may.
 func (s *suite) exceeds(r *record) bool {

@@ -62,7 +62,14 @@ func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Place
 	}
 	root := s.whole()
 	x.Problem.Meter.Spend(int64(s.work / WorkPerUnit))
-	s.climb(root, childSteps)
+	if s.work < s.most {
+		s.climb(root, childSteps)
+	} else {
+		s.parts.Push(root)
+		if root.bound < s.reached() {
+			s.offer(s.decisions())
+		}
+	}
 	for len(s.parts.E) > 0 && s.work < s.most && x.Problem.Meter.End == assign.Running {
 		n := s.parts.E[0]
 		if n.bound >= s.reached() || n.split[0].key == assign.None {
@@ -109,6 +116,9 @@ func (s *branching) whole() *part {
 	}
 	n := &part{bound: math.Inf(-1), y: *s.leaving(&free)}
 	for _, scale := range []float64{tableScale, coarseTable} {
+		if s.work >= s.most {
+			break
+		}
 		c := s.newAscent(&n.y)
 		c.tableScale = scale
 		c.climb(rootSteps, s.reached(), s.most)

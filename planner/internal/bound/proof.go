@@ -255,7 +255,8 @@ func (f *Proof) LeastTheta() float64 {
 		rounded += float64(u * (x.UnitCost * float64(max(0, p.Maximum[d]-p.Limit[d]))))
 	}
 	free.least = math.MaxInt64
-	if over := free.evaluate(y, f.member, ignore) - x.Surely() - float64(rounded*(1+1e-9)); over > 0 && priced > 0 && !math.IsInf(over, 1) {
+	over := free.evaluate(y, f.member, ignore) - x.Surely() - float64(rounded*(1+1e-9))
+	if over > 0 && priced > 0 && !math.IsInf(over, 1) {
 		return p.Goal.ThetaMax + float64(over/priced*(1-1e-9))
 	}
 	return p.Goal.ThetaMax

@@ -55,8 +55,8 @@ func (r *AssignmentRelaxation) newAscent(y *assignmentPrices) *ascent {
 	return c
 }
 
-// climb takes so many steps, fewer if the value reaches enough or hardly rises, or once so much
-// work was done or planning is to end. It reports whether it ended at a plan that meets all
+// climb takes so many steps, fewer if the value reaches enough or hardly rises, or once
+// another one would take more work than that in all, or planning is to end. It reports whether it ended at a plan that meets all
 // constraints and that no other prices improve.
 func (c *ascent) climb(steps int, enough float64, most int) (met bool) {
 	for step := range steps {
@@ -81,7 +81,7 @@ func (c *ascent) climb(steps int, enough float64, most int) (met bool) {
 		default:
 			c.vain++
 		}
-		if c.best >= enough || c.work >= most || !c.x.Problem.Meter.Spend(int64((c.work-before)/WorkPerUnit)+1) {
+		if c.best >= enough || 2*c.work-before > most || !c.x.Problem.Meter.Spend(int64((c.work-before)/WorkPerUnit)+1) {
 			return false
 		}
 		if c.vain >= patience {
