@@ -183,6 +183,22 @@ func TestSplittingTurnedOff(t *testing.T) {
 	}
 }
 
+// TestSplitPlanWaits: newer statistics do not count a key that the plan splits as whole, which
+// would break limits.
+func TestSplitPlanWaits(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", splitting)
+	first := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
+	e.parted("/v1/operators/clicks/plans", hotStatistics(2, 122), http.StatusCreated)
+	if a := string(e.do("GET", "/v1/plans/"+first.ID, "").want(http.StatusOK).body); !strings.Contains(a,
+		`"limits_changed":false`) {
+		t.Errorf("%s", a)
+	}
+	e.verb(first.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.parted("/v1/operators/clicks/plans", hotStatistics(3, 121), http.StatusCreated)
+	e.finish(first.ID)
+}
+
 // TestTooFewParts: the cause says so, and the hot key how many it would take.
 func TestTooFewParts(t *testing.T) {
 	e := newEnv(t)

@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"plannerd/planner"
 	"plannerd/store"
@@ -20,6 +21,9 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	changes, err := e.changes(ctx, other)
 	if err != nil {
 		return nil, err
+	}
+	if len(now.Snapshot.Splits) > 0 || slices.ContainsFunc(changes, store.Change.HasParts) {
+		return nil, nil // the projection takes keys for whole
 	}
 	f := &projection{Snapshot: now.Snapshot, stats: st.planned(), config: config,
 		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
