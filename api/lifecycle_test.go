@@ -606,7 +606,8 @@ func TestLongLists(t *testing.T) {
 	}
 	csv = e.do("GET", changes+"?instance=1", "", "Accept: text/csv").want(http.StatusOK)
 	if lines := strings.Split(strings.TrimSpace(string(csv.body)), "\n"); len(lines) < 2 ||
-		lines[0] != "key,instance,previous,parts,previous_parts" || len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,,,") {
+		lines[0] != "key,instance,previous,parts,previous_parts" ||
+		len(lines) != len(p.RoutingTable.Set)+1 || !strings.HasSuffix(lines[1], ",1,,,") {
 		t.Errorf("%q", lines[:2])
 	}
 	e.do("GET", changes+"?key_encoding=base64", "", "Accept: application/x-ndjson").want(http.StatusOK)

@@ -190,7 +190,8 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s: %+v, with idle keys %+v", of.records[i].name, plan, more)
 		}
 	}
-	for _, want := range []string{"## Families", "### family = two_scales", "\n| without pairs of shifts | ", "\n| idle keys added | "} {
+	for _, want := range []string{"## Families", "### family = two_scales", "\n| without pairs of shifts | ",
+		"\n| idle keys added | "} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}

@@ -55,9 +55,9 @@ func (r *AssignmentRelaxation) newAscent(y *assignmentPrices) *ascent {
 	return c
 }
 
-// climb takes so many steps, fewer if the value reaches enough or hardly rises, or once
-// another one would take more work than that in all, or planning is to end. It reports whether it ended at a plan that meets all
-// constraints and that no other prices improve.
+// climb takes so many steps, fewer if the value reaches enough or hardly rises, or once another
+// one would take more work than that in all, or planning is to end. It reports whether it ended
+// at a plan that meets all constraints and that no other prices improve.
 func (c *ascent) climb(steps int, enough float64, most int) (met bool) {
 	for step := range steps {
 		before := c.work
