@@ -35,6 +35,8 @@ const (
 	mostPriced = 8192 // keys that have prices of their own, of those that may stay
 	rootSteps  = 1500
 	childSteps = 40
+	// throughKeys is the work of choosing the keys that have prices, for each key.
+	throughKeys = 4
 	// undecided is a share of solutions from which on it is open what a key does.
 	undecided = 0.05
 	// closedGap is the gap of a part, relative to its bound, that is not worth closing.
@@ -47,10 +49,11 @@ const (
 // BranchAndBound raises the bound by dividing the problem, with so much work at most. best
 // tells the objective of the best plan that is known, +∞ if there is none. offer takes what
 // the relaxation comes to: the keys that do not stay and where they go, none standing for
-// wherever there is room.
+// wherever there is room. Where going through the keys is much of the work it does nothing.
 func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
 	x := f.Relaxation
-	if f.Infeasible() || x.Problem.Meter.End != assign.Running || ablation.Off(ablation.BranchAndBound) {
+	if work/throughKeys < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running ||
+		ablation.Off(ablation.BranchAndBound) {
 		return
 	}
 	f.Divided = true

@@ -255,7 +255,7 @@ func (b *primal) closeEnough() float64 {
 
 // branchingWork is how much work the branch and bound may do, by effort: some hundredths of a
 // second, some tenths, some seconds.
-var branchingWork = [...]int{assign.Fast: 1_000_000, assign.Normal: 12_000_000, assign.Thorough: 60_000_000}
+var branchingWork = [...]int{assign.Fast: 2_000_000, assign.Normal: 12_000_000, assign.Thorough: 60_000_000}
 
 // evaluations are those of the local search after each rounding. They rise with the number of
 // items, and fall again as the gap of the first rounding does.
