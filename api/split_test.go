@@ -199,6 +199,53 @@ func TestSplitPlanWaits(t *testing.T) {
 	e.finish(first.ID)
 }
 
+// TestSplitKeysAreForeseen: what is expected of the next interval, and when it is planned for,
+// goes by the parts of a key.
+func TestSplitKeysAreForeseen(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(splitting, `"trigger":{"cooldown_intervals":0}`, `"policy":{"forecast":`+
+		`{"method":"last"},"target_theta":null,"trigger":{"theta":null,"probability":0.5},"cooldown_intervals":0,`+
+		`"budget":null,"minimum_benefit":0}`, 1))
+	first := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
+	e.verb(first.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(first.ID)
+	var p struct {
+		parted
+		Forecast struct {
+			Without, With *struct{ Expected, Probability float64 }
+		}
+	}
+	for i := range 30 { // hardly anything changes
+		e.do("POST", "/v1/operators/clicks/plans", hotStatistics(2+i, 120+float64(i%2))).want(http.StatusCreated).into(&p)
+		if p.Status != "no_action" {
+			t.Fatalf("interval %d: %+v", 2+i, p)
+		}
+	}
+	if w := p.Forecast.Without; w == nil || w.Expected > 0.05 || w.Probability > 0.1 {
+		t.Errorf("%+v", p.Forecast.Without)
+	}
+	// The key grows for good: it gets a part more, after which θ is expected to be low.
+	p.Forecast.With = nil
+	e.do("POST", "/v1/operators/clicks/plans", hotStatistics(40, 150)).want(http.StatusCreated).into(&p)
+	if w := p.Forecast.With; p.Status != "approved" || p.Merges != 2 || w == nil || w.Expected > 0.05 ||
+		p.Forecast.Without.Expected < 0.1 {
+		t.Errorf("%+v, with it %+v", p, w)
+	}
+}
+
+// TestCooldownOfSplitKeys: a split key is no reason to plan too soon.
+func TestCooldownOfSplitKeys(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(splitting, `"cooldown_intervals":0`, `"cooldown_intervals":3`, 1))
+	first := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
+	e.verb(first.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(first.ID)
+	if p := e.parted("/v1/operators/clicks/plans", hotStatistics(2, 150), http.StatusCreated); p.Status != "no_action" ||
+		!slices.Equal(p.Causes, []string{"cooldown"}) || len(p.Splits) != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestTooFewParts: the cause says so, and the hot key how many it would take.
 func TestTooFewParts(t *testing.T) {
 	e := newEnv(t)
@@ -276,7 +323,12 @@ func TestSplittingIsRefused(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 	}
+	e.operator("short", `{"instances":2,"splitting":{"max_parts":2}}`)
 	splitOperator(e)
+	again := strings.Replace(hotStatistics(2, 120), `{"interval":2,`, `{"interval":2,"compact":{"degree":4},`, 1)
+	e.do("POST", "/v1/operators/clicks/plans", again).fails(http.StatusUnprocessableEntity, "invalid", "/compact/degree")
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":4},"parameters":{"max_parts":4,"compact_degree":[0,4]},"keys":`+
+		`[{"key":"a","cost":1}]}`).fails(http.StatusUnprocessableEntity, "invalid", "/parameters/max_parts")
 	e.do("POST", "/v1/operators/clicks/plans",
 		`{"interval":2,"compact":{"degree":1,"cost_scale":1,"state_scale":1,"records":[[0,0,8,4,3],[1,1,1,1,9]]}}`).
 		fails(http.StatusConflict, "keys_not_known", "")

@@ -222,11 +222,11 @@ func (u Removal) list(s *Snapshot) (keys *Keys, at int) {
 
 // Empty reports whether the plan changes nothing at all.
 func (p *Plan) Empty() bool {
-	return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 && !p.resplits()
+	return len(p.Moves) == 0 && len(p.Set) == 0 && len(p.Unset) == 0 && !p.Resplits()
 }
 
-// resplits reports whether the plan divides any key otherwise than it is.
-func (p *Plan) resplits() bool {
+// Resplits reports whether the plan divides any key otherwise than it is.
+func (p *Plan) Resplits() bool {
 	return slices.ContainsFunc(p.Splits, func(x PlannedSplit) bool { return x.Changed })
 }
 
@@ -234,7 +234,7 @@ func (p *Plan) resplits() bool {
 // them otherwise, follows a change of the hash, or brings a table that is over its limit nearer to it.
 func (p *Plan) Acts() bool {
 	limit := p.Options.TableLimit
-	return p.Snapshot.HashChanged || len(p.Moves) > 0 || p.resplits() ||
+	return p.Snapshot.HashChanged || len(p.Moves) > 0 || p.Resplits() ||
 		limit != nil && p.TableBefore > *limit && len(p.Set)+len(p.Unset) > 0
 }
 

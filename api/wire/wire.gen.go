@@ -1736,7 +1736,7 @@ type Latest struct {
 	Epoch  int64        `json:"epoch"`
 
 	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-	// null where its moves or these statistics are of classes, so that no keys are known.
+	// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
 	Figures  *PendingFigures `json:"figures"`
 	Interval int64           `json:"interval"`
 
@@ -2068,7 +2068,7 @@ type Operator struct {
 	// TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
 	TableOwner *TableOwner `json:"table_owner,omitempty"`
 
-	// TableSize The number of entries of the committed routing table; 0 where the engine holds it. Under `ring` the number of instances whose tokens it says, under `ranges` that of ranges, under `pkg` that of keys of the head; 0 before the first plan was committed.
+	// TableSize The number of entries of the committed routing table, of a split key one, though it counts one for each part against `table_limit`; 0 where the engine holds it. Under `ring` the number of instances whose tokens it says, under `ranges` that of ranges, under `pkg` that of keys of the head; 0 before the first plan was committed.
 	TableSize int64 `json:"table_size"`
 
 	// TableVersion The version of the committed routing table.
@@ -2269,7 +2269,7 @@ type Parts = []Part
 // Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 type Pending struct {
 	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-	// null where its moves or these statistics are of classes, so that no keys are known.
+	// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
 	Figures *PendingFigures `json:"figures"`
 
 	// Plan Its id.
@@ -2283,7 +2283,7 @@ type Pending struct {
 type PendingStatus string
 
 // PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-// null where its moves or these statistics are of classes, so that no keys are known.
+// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
 type PendingFigures struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -3490,7 +3490,7 @@ type Splitting struct {
 	MaxParts MaxParts `json:"max_parts"`
 
 	// MergeCost What each part of a split key adds to the load of its instance, in units of cost; 0 where measured costs contain it. It is no part of the mean load. Not with `max_parts` 1.
-	MergeCost float64 `json:"merge_cost"`
+	MergeCost *float64 `json:"merge_cost,omitempty"`
 }
 
 // StartRequest defines model for StartRequest.

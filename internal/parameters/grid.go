@@ -125,6 +125,10 @@ func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (t
 	for _, name := range strategies {
 		info, _ := planner.Lookup(name) // callers have checked the names
 		for _, v := range g.expand(info, base) {
+			if err := v.Splitting.check(v.Compact); err != nil {
+				bad("max_parts", detailOf(err))
+				return nil, problems
+			}
 			trials = append(trials, Trial{name, v})
 		}
 	}

@@ -171,7 +171,7 @@ func (s *Service) expected(ctx context.Context, op Operator, f *forecast.Forecas
 	if err != nil {
 		return nil, unfit(err)
 	}
-	return f.Predict(snapshot, snapshot.Current, op.Configuration.ThetaMax), nil
+	return f.Predict(snapshot, snapshot.Current, snapshot.Splits, op.Configuration.ThetaMax), nil
 }
 
 // count finds the numbers of instances.

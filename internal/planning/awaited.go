@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plannerd/planner"
+	"plannerd/store"
 )
 
 // awaited returns the instances that must acknowledge a plan before it is committed, in
@@ -24,12 +25,11 @@ func (b *base) awaited(o *PlanResult) []int32 {
 	}
 	delete(seen, planner.NoInstance)
 	if o.diff == nil && o.classes == nil {
-		for id := range b.routes(o.Plan) {
-			if id == planner.NoInstance { // nobody knows where the hash puts the key
-				return slices.Sorted(maps.Keys(all))
-			}
-			seen[id] = true
+		routes := b.routes(o.Plan)
+		if routes[planner.NoInstance] { // nobody knows where the hash puts a key
+			return slices.Sorted(maps.Keys(all))
 		}
+		maps.Copy(seen, routes)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
@@ -42,20 +42,26 @@ func instanceSet(instances []Instance) map[int32]bool {
 	return out
 }
 
-// routes yields where the keys whose entries change go before the plan and after it;
-// NoInstance where that is not known.
-func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
-	s := p.Snapshot
-	var ids []int32
+// routes are the instances to which the keys whose entries change go before the plan and
+// after it; NoInstance among them where that is not known.
+func (b *base) routes(p *planner.Plan) map[int32]bool {
+	s, ids := p.Snapshot, map[int32]bool{}
 	for c := range unsortedChanges(p) {
-		ids = append(append(ids, entryInstances(c.Old, c.OldParts)...), entryInstances(c.New, c.NewParts)...)
+		for _, e := range [2]store.Entry{before(c), after(c)} {
+			if e.Parts == "" && e.Instance != store.NoInstance {
+				ids[e.Instance] = true
+			}
+			for _, part := range partsOf(e.Parts) {
+				ids[part.Instance] = true
+			}
+		}
 	}
 	for _, x := range p.Set {
-		ids = append(ids, s.Instances[s.Hash[x.Item]].ID)
+		ids[s.Instances[s.Hash[x.Item]].ID] = true
 	}
 	for _, x := range p.Splits {
 		if x.Changed {
-			ids = append(ids, s.Instances[s.Hash[x.Item]].ID)
+			ids[s.Instances[s.Hash[x.Item]].ID] = true
 		}
 	}
 	for i, u := range p.Unset {
@@ -66,9 +72,9 @@ func (b *base) routes(p *planner.Plan) iter.Seq[int32] {
 			key := p.UnsetKey(i)
 			home = instanceBy(h, key, planner.KeyHash(key))
 		}
-		ids = append(ids, home)
+		ids[home] = true
 	}
-	return slices.Values(ids)
+	return ids
 }
 
 // affected yields the instances that the migrations of the plan concern, some of them

@@ -70,27 +70,16 @@ func partsOf(text string) []planner.Part {
 	return parts
 }
 
-// entryInstances are the instances to which a stored entry sends its key; none if there is no
-// entry.
-func entryInstances(instance int32, text string) []int32 {
-	if text == "" {
-		if instance == store.NoInstance {
-			return nil
-		}
-		return []int32{instance}
-	}
-	var ids []int32
-	for _, x := range partsOf(text) {
-		ids = append(ids, x.Instance)
-	}
-	return ids
-}
-
 func entryOf(e store.Entry) statsio.Entry {
 	return statsio.Entry{Key: e.Key, Instance: e.Instance, Parts: partsOf(e.Parts)}
 }
 
-// after is the entry that a change leaves.
+// before is the entry that a change finds, and after the one that it leaves; of NoInstance
+// where there is none.
+func before(c store.Change) store.Entry {
+	return store.Entry{Key: c.Key, Instance: c.Old, Parts: c.OldParts}
+}
+
 func after(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}
 }

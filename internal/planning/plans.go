@@ -130,7 +130,7 @@ func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter,
 	if !filter.takesAll() {
 		list.takes = func(i int) bool {
 			x := changes[i]
-			return filter.takes(x.Key, append(entryInstances(x.New, x.NewParts), entryInstances(x.Old, x.OldParts)...)...)
+			return filter.takes(x.Key, x.New, x.Old) || x.HasParts() && filter.takesParts(x)
 		}
 	}
 	return list, nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/store"
 )
 
 // Listing is what is wanted of a long list. The list is read where it is.
@@ -29,6 +31,13 @@ func (f KeyFilter) takesAll() bool { return len(f.Prefix) == 0 && f.Instance == 
 // takes reports whether a record of this key that names these instances is wanted.
 func (f KeyFilter) takes(key []byte, instances ...int32) bool {
 	return bytes.HasPrefix(key, f.Prefix) && (f.Instance == nil || slices.Contains(instances, *f.Instance))
+}
+
+// takesParts reports whether a change of a key that is split is wanted for one of its parts.
+func (f KeyFilter) takesParts(c store.Change) bool {
+	return slices.ContainsFunc(append(partsOf(c.OldParts), partsOf(c.NewParts)...), func(x planner.Part) bool {
+		return f.takes(c.Key, x.Instance)
+	})
 }
 
 // selection is the [Listing] of records of one kind.

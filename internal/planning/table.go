@@ -52,6 +52,8 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 	case st.Records != nil && (b.newest.Splitting.Allowed() || b.table.Size() > int64(b.table.Len())):
 		return refuse(KeysNotKnown,
 			"The operator splits keys, or has done so, and statistics in compact form do not say which keys these are.")
+	case st.Compact != nil && b.newest.Splitting.Allowed() && st.Compact.Degree > 0:
+		return planner.Invalid("compact/degree", "must be 0 where keys may be split")
 	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
 		return refuse(TableVersionOutdated,
 			fmt.Sprintf(
@@ -134,7 +136,7 @@ func (tableScheme) noAction(
 	plan.LeaveTable()
 	out, err := concluded(b, in.result(plan), nil)
 	if f := b.foreseen; f != nil && f.forecast != nil && err == nil {
-		still := f.forecast.Predict(in.Snapshot, in.Current, p.ThetaMax)
+		still := f.forecast.Predict(in.Snapshot, in.Current, in.Splits, p.ThetaMax)
 		out.foresight = f.told(plan, still, still)
 	}
 	return out, err

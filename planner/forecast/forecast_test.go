@@ -265,11 +265,11 @@ func TestSameWhateverTheOrder(t *testing.T) {
 		for i, in := range intervals {
 			before := runtime.GOMAXPROCS(1)
 			a := observe(t, one, in)
-			p := a.Predict(snapshot(t, a, 4), snapshot(t, a, 4).Current, 0.1)
+			p := a.Predict(snapshot(t, a, 4), snapshot(t, a, 4).Current, nil, 0.1)
 			runtime.GOMAXPROCS(4)
 			in = shuffled(in, r)
 			b := observe(t, other, in)
-			q := b.Predict(snapshot(t, b, 4), snapshot(t, b, 4).Current, 0.1)
+			q := b.Predict(snapshot(t, b, 4), snapshot(t, b, 4).Current, nil, 0.1)
 			runtime.GOMAXPROCS(before)
 			if !maps.Equal(costs(a), costs(b)) || !reflect.DeepEqual(p, q) || (p == nil) != (i < forecast.LeastInnovations) ||
 				!reflect.DeepEqual(one.Floor(4), other.Floor(4)) {
@@ -282,7 +282,7 @@ func TestSameWhateverTheOrder(t *testing.T) {
 			other = stored
 			again, err := stored.Again(in)
 			if err != nil || !maps.Equal(costs(again), costs(b)) ||
-				!reflect.DeepEqual(again.Predict(snapshot(t, again, 4), snapshot(t, again, 4).Current, 0.1), q) {
+				!reflect.DeepEqual(again.Predict(snapshot(t, again, 4), snapshot(t, again, 4).Current, nil, 0.1), q) {
 				t.Fatalf("%s, interval %d: another forecast of the stored state: %v", c.Method, i, err)
 			}
 		}
@@ -451,7 +451,7 @@ func TestPredict(t *testing.T) {
 			}
 			f := observe(t, s, in)
 			sn := snapshot(t, f, instances)
-			p = f.Predict(sn, sn.Current, thetaMax)
+			p = f.Predict(sn, sn.Current, nil, thetaMax)
 		}
 	}
 	n := float64(judged)
@@ -485,7 +485,7 @@ func TestPredictNewKeys(t *testing.T) {
 		}
 		f := observe(t, s, in)
 		sn := snapshot(t, f, instances)
-		if p := f.Predict(sn, sn.Current, 0.1); p != nil {
+		if p := f.Predict(sn, sn.Current, nil, 0.1); p != nil {
 			expected, realised = append(expected, p.Median), append(realised, inspected.Theta.Before)
 		}
 	}

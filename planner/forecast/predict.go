@@ -36,17 +36,17 @@ type Prediction struct {
 }
 
 // Predict says what to expect when the keys of the forecast's rows are at the given
-// instances of a snapshot of its statistics. It is nil while fewer than
-// [LeastInnovations] errors of forecasts are known.
+// instances of a snapshot of its statistics, and those of splits on their parts. It is nil
+// while fewer than [LeastInnovations] errors of forecasts are known.
 //
 // Whole innovations of the past come again, somewhat greater or smaller: those of the
 // greatest keys as they were, those of all others as noise of the same energy.
-func (f *Forecast) Predict(s *planner.Snapshot, at []int32, thetaMax float64) *Prediction {
+func (f *Forecast) Predict(s *planner.Snapshot, at []int32, splits []planner.Split, thetaMax float64) *Prediction {
 	vectors := f.state.recent[max(0, len(f.state.recent)-resampled):]
 	if len(vectors) < LeastInnovations || f.Statistics.Len() == 0 {
 		return nil
 	}
-	l := f.layout(s, at)
+	l := f.layout(s, at, splits)
 	if l.fair == nil {
 		return nil
 	}
@@ -90,15 +90,29 @@ func predictionOf(thetas []float64, expected, thetaMax float64) *Prediction {
 
 // layout is where keys are, and what loads to expect there.
 type layout struct {
-	at   []int32   // instance of each row
-	load []float64 // share of each instance
-	fair []float64 // of each live instance; 0 of others
-	live int
+	at    []int32                  // instance of each row
+	parts map[int32][]planner.Part // of the rows of split keys, instead; nil: there are none
+	load  []float64                // share of each instance
+	fair  []float64                // of each live instance; 0 of others
+	live  int
 }
 
 // layout sums the forecast up by instance. Residuals are on their instances.
-func (f *Forecast) layout(s *planner.Snapshot, at []int32) *layout {
-	l := &layout{at: at, load: exact.SumsBy(len(s.Instances), at, s.Cost, nil)}
+func (f *Forecast) layout(s *planner.Snapshot, at []int32, splits []planner.Split) *layout {
+	l := &layout{at: at}
+	costs := s.Cost
+	if len(splits) > 0 {
+		costs, l.parts = slices.Clone(costs), make(map[int32][]planner.Part, len(splits))
+	}
+	for _, x := range splits {
+		costs[x.Item], l.parts[x.Item] = 0, x.Parts
+	}
+	l.load = exact.SumsBy(len(s.Instances), at, costs, nil)
+	for _, x := range splits {
+		for _, part := range x.Parts {
+			l.load[part.Instance] += float64(s.Cost[x.Item] * weight(part))
+		}
+	}
 	total, capacity := 0.0, 0.0
 	for d, in := range s.Instances {
 		l.load[d] += in.ResidualCost
@@ -121,6 +135,9 @@ func (f *Forecast) layout(s *planner.Snapshot, at []int32) *layout {
 	return l
 }
 
+// weight is the share of a key's cost that its part gets.
+func weight(x planner.Part) float64 { return float64(x.Weight) / planner.PartUnits }
+
 // shift adds a multiple of an innovation to the loads of the instances that its keys are
 // at, and returns the energy of the keys of which nobody knows where they are.
 func (l *layout) shift(loads []float64, v *innovation, rows []int32, times float64) float64 {
@@ -131,10 +148,15 @@ func (l *layout) shift(loads []float64, v *innovation, rows []int32, times float
 	sums := make([]sum, len(loads))
 	for i, id := range v.keys {
 		d := float64(v.diff[i])
-		if row := rows[id]; row >= 0 {
-			sums[l.at[row]].add(d)
-		} else {
+		switch row := rows[id]; {
+		case row < 0:
 			unknown.add(d * d)
+		case l.parts[row] == nil:
+			sums[l.at[row]].add(d)
+		default:
+			for _, part := range l.parts[row] {
+				sums[part.Instance].add(d * weight(part))
+			}
 		}
 	}
 	for d := range loads {

@@ -100,7 +100,7 @@ type Runner func(strategy string, s *planner.Snapshot, o planner.Options) (*plan
 // was made for.
 func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Options) (Decision, error) {
 	s := in.Snapshot
-	d := Decision{Without: in.predict(s.Current, o.ThetaMax)}
+	d := Decision{Without: in.predict(s.Current, s.Splits, o.ThetaMax)}
 	d.With = d.Without
 	goal := p.goal(o)
 	var err error
@@ -112,13 +112,13 @@ func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Opti
 		return d, err
 	}
 	d.Plan = made.HeldAgainst(o.ThetaMax)
-	if len(made.Moves) == 0 {
+	if len(made.Moves) == 0 && !made.Resplits() {
 		if slices.Contains(made.Causes, planner.CauseBalanced) {
 			d.Reason = Balanced
 		}
 		return d, nil
 	}
-	d.With = in.predict(After(made), o.ThetaMax)
+	d.With = in.predict(After(made), splitsOf(made), o.ThetaMax)
 	if p.MinimumBenefit == 0 || d.With == nil || gain(d) >= p.MinimumBenefit*made.Migration.Fraction {
 		return d, nil
 	}
@@ -129,12 +129,21 @@ func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Opti
 	return d.leave(s, o, nil)
 }
 
+// splitsOf are the keys that a plan splits.
+func splitsOf(p *planner.Plan) []planner.Split {
+	out := make([]planner.Split, len(p.Splits))
+	for i, x := range p.Splits {
+		out[i] = x.Split
+	}
+	return out
+}
+
 // predict says what to expect with keys there; nil: too little is known.
-func (in Situation) predict(at []int32, thetaMax float64) *forecast.Prediction {
+func (in Situation) predict(at []int32, splits []planner.Split, thetaMax float64) *forecast.Prediction {
 	if in.Forecast == nil {
 		return nil
 	}
-	return in.Forecast.Predict(in.Snapshot, at, thetaMax)
+	return in.Forecast.Predict(in.Snapshot, at, splits, thetaMax)
 }
 
 // leave decides to move nothing.
@@ -147,7 +156,7 @@ func (d Decision) leave(s *planner.Snapshot, o planner.Options, err error) (Deci
 
 // Held says why no plan is made, as [Policy.Decide] does before it makes one.
 func (p Policy) Held(in Situation, o planner.Options) (Reason, error) {
-	return p.held(in, p.goal(o), in.predict(in.Snapshot.Current, o.ThetaMax))
+	return p.held(in, p.goal(o), in.predict(in.Snapshot.Current, in.Snapshot.Splits, o.ThetaMax))
 }
 
 // goal is what plans are made for.
@@ -194,7 +203,8 @@ func settled(s *planner.Snapshot, goal planner.Options, theta float64) (bool, er
 // still is the plan that moves nothing, if θ_max were that.
 func still(s *planner.Snapshot, goal planner.Options, theta float64) (*planner.Plan, error) {
 	return planner.Inspect(s, planner.Options{
-		ThetaMax: theta, ThetaMin: goal.ThetaMin, TableLimit: goal.TableLimit, Certificate: planner.CertificateOff,
+		ThetaMax: theta, ThetaMin: goal.ThetaMin, TableLimit: goal.TableLimit, Splitting: goal.Splitting,
+		Certificate: planner.CertificateOff,
 	})
 }
 
