@@ -24,7 +24,8 @@ func TestPartsSurviveTheStore(t *testing.T) {
 
 func TestDamagedParts(t *testing.T) {
 	whole := encodeParts([]planner.Part{{Instance: 0, Weight: 32768}, {Instance: 300, Weight: 32768}})
-	for _, text := range []string{"\x00", "\xff", "\x01\x01\x00\x01", whole + "\x01", whole + whole, "\x00\x80\x80\x04\x01"} {
+	damaged := []string{"\x00", "\xff", "\x01\x01\x00\x01", whole + "\x01", whole + whole, "\x00\x80\x80\x04\x01"}
+	for _, text := range damaged {
 		if parts, err := decodeParts(text); !errors.Is(err, errParts) {
 			t.Errorf("%q becomes %v, %v", text, parts, err)
 		}
