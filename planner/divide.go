@@ -504,7 +504,7 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	}
 	parts := make([]Part, len(at))
 	for i, d := range at {
-		parts[i] = Part{d, int32(tubs[i].units)}
+		parts[i] = Part{Instance: d, Weight: int32(tubs[i].units)}
 	}
 	return parts
 }

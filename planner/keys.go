@@ -6,13 +6,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/twmb/murmur3"
-
 	"plannerd/planner/internal/assign"
+	"plannerd/sdk/go/route"
 )
 
 // MaxKeyBytes is the greatest length of a key, in bytes.
-const MaxKeyBytes = 1024
+const MaxKeyBytes = route.MaxKeyBytes
 
 // The buffers that keys are interned into. A key never straddles two of them.
 const (
@@ -174,10 +173,9 @@ func (k *Keys) At(i int) []byte {
 // Hash returns [KeyHash] of key i.
 func (k *Keys) Hash(i int) uint64 { return k.hashes[i] }
 
-// KeyHash is the first half of murmur3_x64_128 with seed 0 of the key. It
-// orders ties, places keys under the modulo hash and indexes
-// routing tables.
-func KeyHash(key []byte) uint64 { return murmur3.Sum64(key) }
+// KeyHash is [route.KeyHash] of the key. It orders ties, places keys under the modulo
+// hash and indexes routing tables.
+func KeyHash(key []byte) uint64 { return route.KeyHash(key) }
 
 // Compare orders keys i and j canonically: ascending hash, then bytes. It is
 // how all ties are broken, so that the order of the rows never matters.

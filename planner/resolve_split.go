@@ -21,7 +21,7 @@ func (r *resolver) findSplits() error {
 			if d < 0 {
 				return InvalidRow(i, "Instance", "the routing table puts a part of the key on an unknown instance")
 			}
-			x.Parts = append(x.Parts, Part{d, y.Weight})
+			x.Parts = append(x.Parts, Part{Instance: d, Weight: y.Weight})
 		}
 		r.s.Splits = append(r.s.Splits, x)
 		r.settle(x)

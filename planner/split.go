@@ -2,10 +2,10 @@ package planner
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"plannerd/planner/internal/assign"
+	"plannerd/sdk/go/route"
 )
 
 // Splitting lets a plan send a key to several instances, each of which then holds a part
@@ -32,13 +32,11 @@ func (s *Splitting) validate() error {
 
 // PartUnits is the weight of a whole key. With weights of 1/256 the rounding of a key that
 // takes many instances would come to more than one of its parts.
-const PartUnits = 1 << 16
+const PartUnits = route.PartUnits
 
-// Part is one of the instances of a split key.
-type Part struct {
-	Instance int32 // id in a [RoutingTable], index into Snapshot.Instances elsewhere
-	Weight   int32 // its share of the key's messages, from 1 to PartUnits−1, in 1/PartUnits
-}
+// Part is one of the instances of a split key: by its id in a [RoutingTable], by its index
+// into Snapshot.Instances elsewhere.
+type Part = route.Part
 
 // Split is a key that goes to several instances.
 type Split struct {
@@ -57,22 +55,7 @@ type PlannedSplit struct {
 }
 
 // ValidateParts reports what is wrong with the parts of a table entry.
-func ValidateParts(parts []Part) error {
-	sum := int64(0)
-	for i, x := range parts {
-		if x.Weight < 1 {
-			return errors.New("must have weights ≥ 1")
-		}
-		if i > 0 && x.Instance <= parts[i-1].Instance {
-			return errors.New("must be on instances that ascend without repetition")
-		}
-		sum += int64(x.Weight)
-	}
-	if len(parts) < 2 || sum != PartUnits {
-		return errors.New("must be two at least, whose weights sum up to 65536")
-	}
-	return nil
-}
+func ValidateParts(parts []Part) error { return route.ValidateParts(parts) }
 
 // Heaviest is the part of the greatest weight, the first among equals.
 func (x Split) Heaviest() Part { return heaviest(x.Parts) }

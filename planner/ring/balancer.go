@@ -29,9 +29,9 @@ func newBalancer(o SimulationOptions, reducers int) balancer {
 // locate fills in the reducer of every key as the ring has it now.
 func (s *simulation) locate(owner []int32) {
 	r := New(s.balancer.nodes)
-	reducers := r.indices(s.balancer.index)
+	reducers := indices(r, s.balancer.index)
 	for k, p := range s.position {
-		owner[k] = reducers[r.tokenAt(p)]
+		owner[k] = reducers[r.TokenAt(p)]
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"plannerd/planner"
+	"plannerd/sdk/go/route"
 )
 
 // MaxTokens is the greatest number of tokens on a ring, of all nodes together.
@@ -75,7 +76,7 @@ func diff(before, after []Node, old, now *Ring) *Change {
 		held[n.ID] = n.Tokens
 	}
 	for _, n := range c.After {
-		c.Added = appendTokens(c.Added, n.ID, held[n.ID], n.Tokens)
+		c.Added = route.AppendTokens(c.Added, n.ID, held[n.ID], n.Tokens)
 		held[n.ID] = min(held[n.ID], n.Tokens)
 	}
 	stays := make(map[int32]bool, len(after))
@@ -87,26 +88,12 @@ func diff(before, after []Node, old, now *Ring) *Change {
 		if !stays[n.ID] {
 			left = 0
 		}
-		c.Removed = appendTokens(c.Removed, n.ID, left, n.Tokens)
+		c.Removed = route.AppendTokens(c.Removed, n.ID, left, n.Tokens)
 	}
 	if !c.Empty() {
 		c.Arcs = movedArcs(old.Tokens(), now.Tokens())
 	}
 	return c
-}
-
-// appendTokens appends tokens from…to−1 of a node.
-func appendTokens(tokens []Token, node int32, from, to int) []Token {
-	if from >= to {
-		return tokens
-	}
-	name := append(strconv.AppendInt([]byte("token-"), int64(node), 10), '-')
-	prefix := len(name)
-	for j := from; j < to; j++ {
-		name = strconv.AppendInt(name[:prefix], int64(j), 10)
-		tokens = append(tokens, Token{Position(name), node, int32(j)})
-	}
-	return tokens
 }
 
 // movedArcs walks round both rings at once, from token position to token position.
@@ -176,7 +163,7 @@ func Apply(nodes []Node, added, removed []Token) ([]Node, error) {
 	var after []Node
 	for id, tokens := range held {
 		if tokens > 0 {
-			after = append(after, Node{id, tokens})
+			after = append(after, Node{ID: id, Tokens: tokens})
 		}
 	}
 	return inOrder(after), nil

@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestRelieve(t *testing.T) {
-	three := []Node{{0, 8}, {1, 5}, {2, 1}}
+	three := []Node{{ID: 0, Tokens: 8}, {ID: 1, Tokens: 5}, {ID: 2, Tokens: 1}}
 	for _, c := range []struct {
 		name  string
 		m     Method
@@ -52,21 +52,24 @@ func TestRelieve(t *testing.T) {
 		want  []Node
 		cause Cause
 	}{
-		{"half", Halving, 0, 100, []Node{{0, 4}, {1, 5}, {2, 1}}, CauseOverloaded},
-		{"tokens below 5/2", Halving, 1, 100, []Node{{0, 8}, {1, 3}, {2, 1}}, CauseOverloaded},
+		{"half", Halving, 0, 100, []Node{{ID: 0, Tokens: 4}, {ID: 1, Tokens: 5}, {ID: 2, Tokens: 1}}, CauseOverloaded},
+		{"tokens below 5/2", Halving, 1, 100,
+			[]Node{{ID: 0, Tokens: 8}, {ID: 1, Tokens: 3}, {ID: 2, Tokens: 1}}, CauseOverloaded},
 		{"nothing to halve", Halving, 2, 100, three, CauseExhausted},
-		{"all others doubled", Doubling, 1, 100, []Node{{0, 16}, {1, 5}, {2, 2}}, CauseOverloaded},
-		{"just within the limit", Doubling, 1, 23, []Node{{0, 16}, {1, 5}, {2, 2}}, CauseOverloaded},
+		{"all others doubled", Doubling, 1, 100,
+			[]Node{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 5}, {ID: 2, Tokens: 2}}, CauseOverloaded},
+		{"just within the limit", Doubling, 1, 23,
+			[]Node{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 5}, {ID: 2, Tokens: 2}}, CauseOverloaded},
 		{"too many tokens", Doubling, 1, 22, three, CauseTokenLimit},
 	} {
 		if got, cause := c.m.relieve(three, c.at, c.limit); !slices.Equal(got, c.want) || cause != c.cause {
 			t.Errorf("%s: %v, %s; want %v, %s", c.name, got, cause, c.want, c.cause)
 		}
 	}
-	if _, cause := Doubling.relieve([]Node{{0, 3}, {1, 0}}, 0, 100); cause != CauseExhausted {
+	if _, cause := Doubling.relieve([]Node{{ID: 0, Tokens: 3}, {ID: 1, Tokens: 0}}, 0, 100); cause != CauseExhausted {
 		t.Errorf("no other node has a token to double: %s", cause)
 	}
-	if !slices.Equal(three, []Node{{0, 8}, {1, 5}, {2, 1}}) {
+	if !slices.Equal(three, []Node{{ID: 0, Tokens: 8}, {ID: 1, Tokens: 5}, {ID: 2, Tokens: 1}}) {
 		t.Errorf("the input was changed: %v", three)
 	}
 }
@@ -186,7 +189,7 @@ func holders(nodes []Node) []Node {
 }
 
 func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
-	nodes := []Node{{1, 2}, {4, 1}}
+	nodes := []Node{{ID: 1, Tokens: 2}, {ID: 4, Tokens: 1}}
 	for _, c := range []struct {
 		field          string
 		added, removed []Token
@@ -205,11 +208,12 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestWholeRingMoves(t *testing.T) {
-	c := compared([]Node{{1, 1}}, []Node{{2, 1}})
+	c := compared([]Node{{ID: 1, Tokens: 1}}, []Node{{ID: 2, Tokens: 1}})
 	if len(c.Arcs) != 1 || c.Arcs[0].Length() != 1<<32 || c.Moved() != 1 || !c.Arcs[0].Contains(12345) {
 		t.Errorf("%+v", c)
 	}
-	if c := compared([]Node{{1, 3}}, []Node{{1, 5}}); len(c.Arcs) != 0 || len(c.Added) != 2 || c.Empty() {
+	c = compared([]Node{{ID: 1, Tokens: 3}}, []Node{{ID: 1, Tokens: 5}})
+	if len(c.Arcs) != 0 || len(c.Added) != 2 || c.Empty() {
 		t.Errorf("one node alone: %+v", c)
 	}
 }
@@ -358,7 +362,7 @@ func checkTheta(t *rapid.T, members []Member, loads map[int32]*NodeLoad, e *Effe
 
 func TestRedistributeAgreesWithRecount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		nodes, load := append(drawNodes(t), Node{2000, 3}), drawLoad(t)
+		nodes, load := append(drawNodes(t), Node{ID: 2000, Tokens: 3}), drawLoad(t)
 		queues := make([]float64, len(nodes))
 		members := make([]Member, len(nodes))
 		for i, n := range nodes {
@@ -413,10 +417,10 @@ func TestRescaleAgreesWithRecount(t *testing.T) {
 		var before, after []Node
 		for _, m := range members {
 			if !m.Joins {
-				before = append(before, Node{m.ID, m.Tokens})
+				before = append(before, Node{ID: m.ID, Tokens: m.Tokens})
 			}
 			if !m.Leaves {
-				after = append(after, Node{m.ID, m.Tokens})
+				after = append(after, Node{ID: m.ID, Tokens: m.Tokens})
 			}
 		}
 		checkEffect(t, members, before, after, load, &r.Change, r.Effect)
@@ -449,9 +453,9 @@ func TestRedistributeInputErrors(t *testing.T) {
 		{"TokenLimit", two, queues, RedistributeOptions{TokenLimit: -1}, nil},
 		{"Nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}, nil},
 		{"Nodes", EqualNodes(2, 0), queues, RedistributeOptions{}, nil},
-		{"Nodes[1].Tokens", []Node{{0, 1}, {1, -1}}, queues, RedistributeOptions{}, nil},
-		{"Nodes[1].ID", []Node{{7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
-		{"Nodes[0].ID", []Node{{-7, 1}, {7, 1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[1].Tokens", []Node{{ID: 0, Tokens: 1}, {ID: 1, Tokens: -1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[1].ID", []Node{{ID: 7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[0].ID", []Node{{ID: -7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}, nil},
 		{"Queues", two, []float64{1}, RedistributeOptions{}, nil},
 		{"Queues[1]", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
 		{"Cost", two, queues, RedistributeOptions{},

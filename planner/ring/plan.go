@@ -192,9 +192,9 @@ func (p *rebalancer) loads(nodes []Node) []int64 {
 	for i, n := range nodes {
 		index[n.ID] = int32(i)
 	}
-	indices, loads := r.indices(index), make([]int64, len(nodes))
+	indices, loads := indices(r, index), make([]int64, len(nodes))
 	for k, at := range p.m.position {
-		loads[indices[r.tokenAt(at)]] += p.m.cost.Of[k]
+		loads[indices[r.TokenAt(at)]] += p.m.cost.Of[k]
 	}
 	return loads
 }

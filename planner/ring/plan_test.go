@@ -31,7 +31,7 @@ func TestPlanAgreesWithRecount(t *testing.T) {
 			var before []Node
 			for _, m := range members {
 				if !m.Joins {
-					before = append(before, Node{m.ID, m.Tokens})
+					before = append(before, Node{ID: m.ID, Tokens: m.Tokens})
 				}
 			}
 			checkEffect(t, members, before, p.Change.After, load, &p.Change, &p.Effect)

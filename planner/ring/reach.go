@@ -178,7 +178,7 @@ func (o ReachOptions) table(members []Member, load *planner.Statistics) (*planne
 	var nodes []Node
 	var instances []planner.Instance
 	for _, x := range members {
-		nodes = append(nodes, Node{x.ID, x.Tokens})
+		nodes = append(nodes, Node{ID: x.ID, Tokens: x.Tokens})
 		instances = append(instances, planner.Instance{ID: x.ID, Capacity: cmp.Or(x.Capacity, 1)})
 	}
 	c := planner.Configuration{Instances: instances, Hash: New(nodes)}
@@ -257,7 +257,7 @@ func (o ReachOptions) reach(method Method, members []Member, m *measured) (Reach
 	}
 	out.Searched, out.Theta = search.searched, s.theta(search.best[0])
 	for i, n := range s.nodes {
-		out.Nodes = append(out.Nodes, Node{n.ID, search.counts[i]})
+		out.Nodes = append(out.Nodes, Node{ID: n.ID, Tokens: search.counts[i]})
 	}
 	out.judge(o.ThetaMax)
 	return out, nil

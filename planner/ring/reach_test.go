@@ -41,7 +41,7 @@ func randomMembers(rng *rand.Rand, nodes, tokens int) []Member {
 func naiveTheta(members []Member, counts []int, l *planner.Statistics) float64 {
 	var nodes []Node
 	for i, m := range members {
-		nodes = append(nodes, Node{m.ID, counts[i]})
+		nodes = append(nodes, Node{ID: m.ID, Tokens: counts[i]})
 	}
 	loads, total, capacity := map[int32]float64{}, 0.0, 0.0
 	for k, c := range l.Cost {
@@ -150,7 +150,7 @@ func TestSpaceAgreesWithTheRing(t *testing.T) {
 		lower := s.theta(s.lowerBound())
 		var before []Node
 		for _, x := range members {
-			before = append(before, Node{x.ID, x.Tokens})
+			before = append(before, Node{ID: x.ID, Tokens: x.Tokens})
 		}
 		for range 10 {
 			counts, nodes := make([]int, len(members)), slices.Clone(before)

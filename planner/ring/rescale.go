@@ -144,7 +144,7 @@ func Rescale(members []Member, load *planner.Statistics) (*Redistribution, error
 func split(members []Member) (before, after []Node, err error) {
 	all := make([]Node, len(members))
 	for i, m := range members {
-		all[i] = Node{m.ID, m.Tokens}
+		all[i] = Node{ID: m.ID, Tokens: m.Tokens}
 		switch {
 		case m.Capacity != 0 && !(m.Capacity >= planner.MinCapacity && m.Capacity <= planner.MaxCapacity):
 			return nil, nil, planner.Invalid(planner.Element("Nodes", i)+".Capacity", "must be from 1e-6 to 1e6")
@@ -205,12 +205,12 @@ func effect(members []Member, c *Change, old, now *Ring, m *measured) *Effect {
 		index[x.ID] = int32(i)
 	}
 	// The index of every token's node, so that keys need no search by ID.
-	from, to := old.indices(index), now.indices(index)
+	from, to := indices(old, index), indices(now, index)
 	nodes, arcs := make([]tally, len(members)), make([]struct{ keys, cost, state int64 }, len(c.Arcs))
 	e := &Effect{}
 	cost, state := int64(0), int64(0)
 	for k, p := range m.position {
-		a, b := from[old.tokenAt(p)], to[now.tokenAt(p)]
+		a, b := from[old.TokenAt(p)], to[now.TokenAt(p)]
 		nodes[a].before += m.cost.Of[k]
 		nodes[a].keysBefore++
 		nodes[b].after += m.cost.Of[k]
@@ -278,11 +278,10 @@ func tokensOf(nodes []Node) map[int32]int {
 	return held
 }
 
-// indices returns, for every token in ring order and the sentinel after them, what
-// index says about its node.
-func (r *Ring) indices(index map[int32]int32) []int32 {
-	out := make([]int32, len(r.tokens))
-	for i, t := range r.tokens {
+// indices returns, for every token in ring order, what index says about its node.
+func indices(r *Ring, index map[int32]int32) []int32 {
+	out := make([]int32, len(r.Tokens()))
+	for i, t := range r.Tokens() {
 		out[i] = index[t.Node]
 	}
 	return out

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,12 +33,18 @@ func TestPositionAgreesWithAnotherImplementation(t *testing.T) {
 	})
 }
 
+// compare is the order of tokens on the ring.
+func compare(a, b Token) int {
+	return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index))
+}
+
 // naiveOwner goes through all tokens in no particular order.
 func naiveOwner(nodes []Node, p uint32) int32 {
 	best, bestDistance, owner := Token{}, uint32(math.MaxUint32), int32(-1)
 	for _, n := range nodes {
 		for j := range n.Tokens {
-			token := Token{Position([]byte("token-" + strconv.Itoa(int(n.ID)) + "-" + strconv.Itoa(j))), n.ID, int32(j)}
+			name := []byte("token-" + strconv.Itoa(int(n.ID)) + "-" + strconv.Itoa(j))
+			token := Token{Position: Position(name), Node: n.ID, Index: int32(j)}
 			distance := token.Position - p // modulo 2³²: the way upward, wrapping round
 			if owner < 0 || distance < bestDistance || distance == bestDistance && compare(token, best) < 0 {
 				best, bestDistance, owner = token, distance, n.ID
@@ -49,7 +56,7 @@ func naiveOwner(nodes []Node, p uint32) int32 {
 
 func drawNodes(t *rapid.T) []Node {
 	nodes := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Node {
-		return Node{rapid.Int32Range(0, 1000).Draw(t, "id"), rapid.IntRange(0, 20).Draw(t, "tokens")}
+		return Node{ID: rapid.Int32Range(0, 1000).Draw(t, "id"), Tokens: rapid.IntRange(0, 20).Draw(t, "tokens")}
 	}), 1, 8, func(n Node) int32 { return n.ID }).Draw(t, "nodes")
 	nodes[0].Tokens++
 	return nodes
@@ -71,7 +78,7 @@ func TestLookupAgreesWithNaiveSearch(t *testing.T) {
 		// The borders are where a search goes wrong, so every one of them.
 		for _, token := range r.Tokens() {
 			for _, p := range []uint32{token.Position - 1, token.Position, token.Position + 1, 0, math.MaxUint32} {
-				if got, want := r.at(p), naiveOwner(nodes, p); got != want {
+				if got, want := r.At(p), naiveOwner(nodes, p); got != want {
 					t.Fatalf("position %d belongs to %d, want %d", p, got, want)
 				}
 			}
@@ -119,19 +126,19 @@ func TestWrapAround(t *testing.T) {
 		t.Fatal("these nodes leave no room after the last token")
 	}
 	for _, p := range []uint32{last.Position + 1, math.MaxUint32, 0, first.Position} {
-		if got := r.at(p); got != first.Node {
+		if got := r.At(p); got != first.Node {
 			t.Errorf("position %d belongs to %d, want node %d of the first token", p, got, first.Node)
 		}
 	}
-	if got := r.at(last.Position); got != last.Node {
+	if got := r.At(last.Position); got != last.Node {
 		t.Errorf("the last token's own position belongs to %d, want %d", got, last.Node)
 	}
 }
 
 func TestSingleTokenOwnsEverything(t *testing.T) {
 	r := New([]Node{{ID: 5, Tokens: 1}, {ID: 6, Tokens: 0}})
-	for _, p := range []uint32{0, 1, r.tokens[0].Position, r.tokens[0].Position + 1, math.MaxUint32} {
-		if got := r.at(p); got != 5 {
+	for _, p := range []uint32{0, 1, r.Tokens()[0].Position, r.Tokens()[0].Position + 1, math.MaxUint32} {
+		if got := r.At(p); got != 5 {
 			t.Errorf("position %d belongs to %d, want 5", p, got)
 		}
 	}
@@ -159,8 +166,8 @@ func TestTokensAtTheSamePosition(t *testing.T) {
 		if a.Node > b.Node || a.Node == b.Node && a.Index > b.Index {
 			t.Errorf("%v stands before %v", a, b)
 		}
-		if i > 0 && r.Tokens()[i-1].Position != a.Position && r.at(a.Position) != a.Node {
-			t.Errorf("position %d belongs to %d, want the lower node %d", a.Position, r.at(a.Position), a.Node)
+		if i > 0 && r.Tokens()[i-1].Position != a.Position && r.At(a.Position) != a.Node {
+			t.Errorf("position %d belongs to %d, want the lower node %d", a.Position, r.At(a.Position), a.Node)
 		}
 	}
 	if between == 0 {
@@ -171,7 +178,7 @@ func TestTokensAtTheSamePosition(t *testing.T) {
 
 // What makes the hash consistent: a node that leaves gives up its own keys only.
 func TestRemovedNodeMovesOnlyItsKeys(t *testing.T) {
-	nodes := []Node{{0, 64}, {1, 64}, {2, 64}, {3, 64}}
+	nodes := []Node{{ID: 0, Tokens: 64}, {ID: 1, Tokens: 64}, {ID: 2, Tokens: 64}, {ID: 3, Tokens: 64}}
 	before, after := New(nodes), New(nodes[:3])
 	for i := range 10_000 {
 		key := strconv.AppendInt([]byte("user:"), int64(i), 10)
@@ -185,7 +192,7 @@ func TestRemovedNodeMovesOnlyItsKeys(t *testing.T) {
 // token (doubling), and where its workloads put their 100 messages.
 func TestLettersOfThePaper(t *testing.T) {
 	ringOf := func(tokens int) *Ring {
-		return New([]Node{{0, tokens}, {1, tokens}, {2, tokens}, {3, tokens}})
+		return New([]Node{{ID: 0, Tokens: tokens}, {ID: 1, Tokens: tokens}, {ID: 2, Tokens: tokens}, {ID: 3, Tokens: tokens}})
 	}
 	halving, doubling := ringOf(16), ringOf(1)
 	for _, w := range []struct {
@@ -237,7 +244,7 @@ func BenchmarkLookup(b *testing.B) {
 		b.Run("tokens=128/instances="+strconv.Itoa(instances), func(b *testing.B) {
 			nodes := make([]Node, instances)
 			for i := range nodes {
-				nodes[i] = Node{int32(i), 128}
+				nodes[i] = Node{ID: int32(i), Tokens: 128}
 			}
 			r := New(nodes)
 			var sum int32
@@ -272,7 +279,7 @@ func BenchmarkPosition(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	nodes := make([]Node, 40)
 	for i := range nodes {
-		nodes[i] = Node{int32(i), 128}
+		nodes[i] = Node{ID: int32(i), Tokens: 128}
 	}
 	b.Run("tokens=128/instances=40", func(b *testing.B) {
 		for b.Loop() {

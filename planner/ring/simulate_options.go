@@ -187,7 +187,7 @@ func (o SimulationOptions) validateNodes() error {
 func EqualNodes(n, tokens int) []Node {
 	nodes := make([]Node, n)
 	for i := range nodes {
-		nodes[i] = Node{int32(i), tokens}
+		nodes[i] = Node{ID: int32(i), Tokens: tokens}
 	}
 	return nodes
 }

@@ -50,12 +50,12 @@ func randomCase(rng *rand.Rand) (*Stream, SimulationOptions) {
 	}
 	ids := rng.Perm(40)
 	for range 2 + rng.IntN(5) {
-		o.Nodes = append(o.Nodes, Node{int32(ids[len(o.Nodes)]), tokens})
+		o.Nodes = append(o.Nodes, Node{ID: int32(ids[len(o.Nodes)]), Tokens: tokens})
 	}
 	tick := int64(0)
 	for i := range rng.IntN(4) {
 		tick += rng.Int64N(60)
-		o.Joins = append(o.Joins, Join{1 + tick, Node{int32(ids[len(o.Nodes)+i]), 1 + rng.IntN(8)}})
+		o.Joins = append(o.Joins, Join{1 + tick, Node{ID: int32(ids[len(o.Nodes)+i]), Tokens: 1 + rng.IntN(8)}})
 	}
 	return s, o
 }
@@ -223,7 +223,8 @@ func TestNodeThatJoinsTakesOver(t *testing.T) {
 	}
 	s, _ := NewStream(keys, counts, 1, nil)
 	for _, scheme := range []StateScheme{FinalMerge, StateForwarding} {
-		o := SimulationOptions{Method: None, Nodes: EqualNodes(3, 64), Joins: []Join{{100, Node{9, 64}}}, State: scheme}
+		o := SimulationOptions{Method: None, Nodes: EqualNodes(3, 64), State: scheme,
+			Joins: []Join{{100, Node{ID: 9, Tokens: 64}}}}
 		x, err := Simulate(s, o)
 		if err != nil {
 			t.Fatal(err)
@@ -284,11 +285,11 @@ func TestSimulationInputErrors(t *testing.T) {
 		{"Timing.Map", one, SimulationOptions{Timing: Timing{Map: MaxTicks + 1}}},
 		{"Timing.Jitter", one, SimulationOptions{Timing: Timing{Jitter: &high}}},
 		{"Nodes", one, SimulationOptions{Nodes: EqualNodes(1, 4)}},
-		{"Nodes[1].Tokens", one, SimulationOptions{Nodes: []Node{{0, 1}, {1, 0}}}},
-		{"Nodes[1].ID", one, SimulationOptions{Nodes: []Node{{3, 1}, {3, 1}}}},
-		{"Joins[0].Tick", one, SimulationOptions{Joins: []Join{{0, Node{8, 1}}}}},
-		{"Joins[0].Node.Tokens", one, SimulationOptions{Joins: []Join{{1, Node{8, 0}}}}},
-		{"Nodes[4].ID", one, SimulationOptions{Joins: []Join{{1, Node{2, 1}}}}},
+		{"Nodes[1].Tokens", one, SimulationOptions{Nodes: []Node{{ID: 0, Tokens: 1}, {ID: 1, Tokens: 0}}}},
+		{"Nodes[1].ID", one, SimulationOptions{Nodes: []Node{{ID: 3, Tokens: 1}, {ID: 3, Tokens: 1}}}},
+		{"Joins[0].Tick", one, SimulationOptions{Joins: []Join{{0, Node{ID: 8, Tokens: 1}}}}},
+		{"Joins[0].Node.Tokens", one, SimulationOptions{Joins: []Join{{1, Node{ID: 8, Tokens: 0}}}}},
+		{"Nodes[4].ID", one, SimulationOptions{Joins: []Join{{1, Node{ID: 2, Tokens: 1}}}}},
 		{"Key", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{1}}, SimulationOptions{}},
 		{"Cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{-1}}, SimulationOptions{}},
 		{"Cost", &Stream{Keys: planner.KeysOf("a"), Messages: []int32{0}, Cost: []float64{1e9}}, SimulationOptions{}},

@@ -35,7 +35,7 @@ func newSpace(members []Member, l *lattice, m *measured, stop func() bool) *spac
 	var all, before []Node
 	index := make(map[int32]int32, len(members))
 	for _, x := range members {
-		now := Node{x.ID, x.Tokens}
+		now := Node{ID: x.ID, Tokens: x.Tokens}
 		if !x.Joins {
 			before = append(before, now)
 		}
@@ -45,7 +45,7 @@ func newSpace(members []Member, l *lattice, m *measured, stop func() bool) *spac
 			continue
 		}
 		index[x.ID] = int32(len(s.nodes))
-		most := Node{x.ID, l.most(len(s.nodes))}
+		most := Node{ID: x.ID, Tokens: l.most(len(s.nodes))}
 		s.nodes, all = append(s.nodes, most), append(all, most)
 	}
 	s.divide(New(all), New(before), index, m, stop)
@@ -59,12 +59,12 @@ const askArcs = 64
 // divide finds the atoms: finest has all tokens, current those of now.
 func (s *space) divide(finest, current *Ring, index map[int32]int32, m *measured, stop func() bool) {
 	tokens := finest.Tokens()
-	nodes, homes := finest.indices(index), current.indices(index)
+	nodes, homes := indices(finest, index), indices(current, index)
 	at := make([]int32, len(tokens)) // the atom of each arc, +1
 	for k, p := range m.position {
-		t := int(finest.tokenAt(p)) % len(tokens)
+		t := int(finest.TokenAt(p)) % len(tokens)
 		if at[t] == 0 {
-			s.atoms = append(s.atoms, atom{home: homes[current.tokenAt(p)]})
+			s.atoms = append(s.atoms, atom{home: homes[current.TokenAt(p)]})
 			at[t] = int32(len(s.atoms))
 		}
 		a := &s.atoms[at[t]-1]

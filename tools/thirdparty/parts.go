@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +64,9 @@ func modules() ([]part, error) {
 			folders[module] = folder
 		}
 	}
-	delete(folders, "") // packages of the standard library
+	maps.DeleteFunc(folders, func(module, _ string) bool {
+		return module == "" || ours(module) // packages of the standard library are of no module
+	})
 	var parts []part
 	for module, folder := range folders {
 		name, version, _ := strings.Cut(module, " ")
@@ -85,6 +88,9 @@ func goTexts(parts []part) []string {
 	}
 	return parts[i].texts[:1]
 }
+
+// ours reports whether a module is nested in this repository.
+func ours(module string) bool { return strings.HasPrefix(module, "plannerd/") }
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+\S*\b`)
 

@@ -33,7 +33,9 @@ func newBOM(info *debug.BuildInfo, version string, parts []part) (*cyclonedx.BOM
 	var components []cyclonedx.Component
 	built := map[string]string{goLibrary: ""} // names of modules, with their sums
 	for _, m := range info.Deps {
-		built[m.Path] = m.Sum
+		if !ours(m.Path) {
+			built[m.Path] = m.Sum
+		}
 	}
 	for _, p := range parts {
 		sum, ok := built[p.name]

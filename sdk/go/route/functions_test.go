@@ -1,4 +1,4 @@
-package partitioner
+package route
 
 import (
 	"encoding/hex"
@@ -8,10 +8,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
-
-	"pgregory.net/rapid"
-
-	"plannerd/planner"
 )
 
 // rows reads a table of testdata, without its header.
@@ -50,7 +46,7 @@ func upTo(n int) []Instance {
 	return out
 }
 
-func mustNew(t testing.TB, c Config, instances []Instance) planner.HashFunction {
+func mustNew(t testing.TB, c Config, instances []Instance) Function {
 	t.Helper()
 	f, err := New(c, instances)
 	if err != nil {
@@ -59,9 +55,9 @@ func mustNew(t testing.TB, c Config, instances []Instance) planner.HashFunction 
 	return f
 }
 
-func instanceOf(t *testing.T, f planner.HashFunction, key []byte) int32 {
+func instanceOf(t *testing.T, f Function, key []byte) int32 {
 	t.Helper()
-	d, err := f.Instance(key, planner.KeyHash(key))
+	d, err := f.Instance(key, KeyHash(key))
 	if err != nil {
 		t.Fatalf("%q: %v", key, err)
 	}
@@ -123,9 +119,10 @@ func TestKafkaPlacesKeysAsTheEngine(t *testing.T) {
 // Flink's key groups of an operator are contiguous, and as many for each as for
 // any other, give or take one.
 func TestFlinkKeyGroupsAreContiguous(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		parallelism := rapid.IntRange(1, 300).Draw(t, "parallelism")
-		maxParallelism := rapid.IntRange(parallelism, MaxMaxParallelism).Draw(t, "max_parallelism")
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 200 {
+		parallelism := 1 + rng.IntN(300)
+		maxParallelism := parallelism + rng.IntN(MaxMaxParallelism-parallelism+1)>>rng.IntN(12)
 		instances := upTo(parallelism)
 		f := newFlink(Config{MaxParallelism: maxParallelism}, instances)
 		groups := make(map[int32]int, parallelism)
@@ -139,13 +136,17 @@ func TestFlinkKeyGroupsAreContiguous(t *testing.T) {
 				t.Fatalf("instance %d has %d key groups of %d over %d instances", d.ID, n, maxParallelism, parallelism)
 			}
 		}
-	})
+	}
 }
 
 // The definition of String.hashCode, over UTF-16 as a library decodes it.
 func TestStringHashCodeAgreesWithDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		key := rapid.String().Draw(t, "key")
+	rng := rand.New(rand.NewPCG(3, 2))
+	for range 2000 {
+		var key string
+		for range rng.IntN(20) {
+			key += string(rune(rng.IntN(0x110000) >> rng.IntN(20))) // a surrogate becomes U+FFFD
+		}
 		var want int32
 		for _, unit := range utf16.Encode([]rune(key)) {
 			want = 31*want + int32(unit)
@@ -153,7 +154,7 @@ func TestStringHashCodeAgreesWithDefinition(t *testing.T) {
 		if got, err := stringHashCode([]byte(key)); err != nil || got != want {
 			t.Fatalf("hash code of %q: %d, %v, want %d", key, got, err, want)
 		}
-	})
+	}
 }
 
 func TestFlinkRefusesKeysItCannotRead(t *testing.T) {
@@ -180,7 +181,7 @@ func TestModulo(t *testing.T) {
 	instances := []Instance{{ID: 2}, {ID: 5}, {ID: 11}}
 	f := mustNew(t, Config{Function: Modulo}, instances)
 	for _, key := range []string{"hello", "user:1", "user:2", "日本語"} {
-		hash := planner.KeyHash([]byte(key))
+		hash := KeyHash([]byte(key))
 		if got, want := instanceOf(t, f, []byte(key)), instances[hash%3].ID; got != want {
 			t.Errorf("%q: instance %d, want %d", key, got, want)
 		}
@@ -217,29 +218,29 @@ func TestEveryFunctionPlacesOnItsInstancesOnly(t *testing.T) {
 // One operation is one key of 16 bytes (of 10 digits under the key types int and long).
 func BenchmarkInstance(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	texts, numbers := planner.NewKeys(1<<16), planner.NewKeys(1<<16)
-	for range 1 << 16 {
-		texts.Append(strconv.AppendUint([]byte("user:"), 1e10+rng.Uint64N(9e10), 10))
-		numbers.Append(strconv.AppendUint(nil, 1e9+rng.Uint64N(1e9), 10))
+	var texts, numbers [1 << 16][]byte
+	for i := range texts {
+		texts[i] = strconv.AppendUint([]byte("user:"), 1e10+rng.Uint64N(9e10), 10)
+		numbers[i] = strconv.AppendUint(nil, 1e9+rng.Uint64N(1e9), 10)
 	}
 	for _, c := range []struct {
 		name   string
 		config Config
-		keys   *planner.Keys
+		keys   *[1 << 16][]byte
 	}{
-		{"ring", Config{}, texts},
-		{"modulo", Config{Function: Modulo}, texts},
-		{"flink/key_type=string", Config{Function: Flink}, texts},
-		{"flink/key_type=int", Config{Function: Flink, KeyType: Int}, numbers},
-		{"flink/key_type=long", Config{Function: Flink, KeyType: Long}, numbers},
-		{"kafka", Config{Function: Kafka, Partitions: 100}, texts},
+		{"ring", Config{}, &texts},
+		{"modulo", Config{Function: Modulo}, &texts},
+		{"flink/key_type=string", Config{Function: Flink}, &texts},
+		{"flink/key_type=int", Config{Function: Flink, KeyType: Int}, &numbers},
+		{"flink/key_type=long", Config{Function: Flink, KeyType: Long}, &numbers},
+		{"kafka", Config{Function: Kafka, Partitions: 100}, &texts},
 	} {
 		b.Run("function="+c.name, func(b *testing.B) {
 			f := mustNew(b, c.config, upTo(40))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				k := i & (1<<16 - 1)
-				if _, err := f.Instance(c.keys.At(k), c.keys.Hash(k)); err != nil {
+				key := c.keys[i&(1<<16-1)]
+				if _, err := f.Instance(key, KeyHash(key)); err != nil {
 					b.Fatal(err)
 				}
 			}

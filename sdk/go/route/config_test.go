@@ -1,11 +1,9 @@
-package partitioner
+package route
 
 import (
 	"errors"
 	"slices"
 	"testing"
-
-	"plannerd/planner"
 )
 
 func TestNewNamesTheFaultyField(t *testing.T) {
@@ -41,8 +39,8 @@ func TestNewNamesTheFaultyField(t *testing.T) {
 		{Config{Function: Kafka, Partitions: 4, Assignment: []int32{0, 1, 0, 2}}, two, "Assignment[3]"},
 	} {
 		f, err := New(c.config, c.instances)
-		var input *planner.InputError
-		if !errors.As(err, &input) || input.Field != c.field || input.Row != -1 || f != nil {
+		var input *ConfigError
+		if !errors.As(err, &input) || input.Field != c.field || f != nil {
 			t.Errorf("%+v over %v: %v, %v, want an error of %s", c.config, c.instances, f, err, c.field)
 		}
 	}
@@ -66,7 +64,7 @@ func TestNewRefusesFieldsOfOtherFunctions(t *testing.T) {
 			c := base
 			field.set(&c)
 			_, err := New(c, []Instance{{ID: 0}})
-			var input *planner.InputError
+			var input *ConfigError
 			if field.owner == function && err != nil {
 				t.Errorf("%s refuses its own %s: %v", function, name, err)
 			} else if field.owner != function && (!errors.As(err, &input) || input.Field != name) {
@@ -145,7 +143,7 @@ func TestSame(t *testing.T) {
 func TestSamePlacesAlike(t *testing.T) {
 	a := mustNew(t, Config{}, []Instance{{ID: 0}, {ID: 1}})
 	b := mustNew(t, Config{TokensPerInstance: 64}, []Instance{{ID: 0, Tokens: 128}, {ID: 1, Tokens: 128}})
-	place := func(f planner.HashFunction) (out []int32) {
+	place := func(f Function) (out []int32) {
 		for i := range 256 {
 			out = append(out, instanceOf(t, f, []byte{byte(i)}))
 		}

@@ -1,21 +1,15 @@
-// Package partitioner holds the hash functions that place keys when the routing
-// table does not: the token ring, a plain modulo, and those of engines, so that
-// the planner and a running engine agree on every key.
-package partitioner
+package route
 
 import (
 	"cmp"
 	"slices"
-
-	"plannerd/planner"
-	"plannerd/planner/ring"
 )
 
 // The names of the functions.
 const (
-	// Ring is consistent hashing, see package ring: a node per instance, by id.
+	// Ring is consistent hashing, see [TokenRing]: a node per instance, by id.
 	Ring = "ring"
-	// Modulo is planner.KeyHash, unsigned, modulo the number of instances, which
+	// Modulo is [KeyHash], unsigned, modulo the number of instances, which
 	// are taken in the order of their ids.
 	Modulo = "modulo"
 	// Flink is keyBy of Apache Flink: Java's hash code of the key, Flink's murmur
@@ -86,9 +80,9 @@ type Instance struct {
 
 // New returns the hash function that c describes over the given instances,
 // which are in strictly ascending order of ID; nil for [Reported]. The error is
-// a [planner.InputError].
-func New(c Config, instances []Instance) (planner.HashFunction, error) {
-	if err := c.validate(instances); err != nil {
+// a [ConfigError].
+func New(c Config, instances []Instance) (Function, error) {
+	if err := Validate(c, instances); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
@@ -102,7 +96,7 @@ func New(c Config, instances []Instance) (planner.HashFunction, error) {
 	case Reported:
 		return nil, nil
 	default:
-		return ring.New(c.nodes(instances)), nil
+		return NewTokenRing(c.nodes(instances)), nil
 	}
 }
 
@@ -149,10 +143,10 @@ func ids(instances []Instance) []int32 {
 }
 
 // nodes returns the instances as ring nodes.
-func (c Config) nodes(instances []Instance) []ring.Node {
-	out := make([]ring.Node, len(instances))
+func (c Config) nodes(instances []Instance) []Node {
+	out := make([]Node, len(instances))
 	for i, d := range instances {
-		out[i] = ring.Node{ID: d.ID, Tokens: cmp.Or(d.Tokens, c.TokensPerInstance)}
+		out[i] = Node{ID: d.ID, Tokens: cmp.Or(d.Tokens, c.TokensPerInstance)}
 	}
 	return out
 }

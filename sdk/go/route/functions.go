@@ -1,4 +1,4 @@
-package partitioner
+package route
 
 import (
 	"errors"
@@ -6,7 +6,27 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/twmb/murmur3"
 )
+
+// A Function places the keys that have no entry in a routing table.
+type Function interface {
+	// Instance returns the ID of the key's instance. The hash is [KeyHash] of the key.
+	// The error says why the function cannot place it.
+	Instance(key []byte, hash uint64) (int32, error)
+}
+
+// KeyHash is the first half of murmur3_x64_128 with seed 0 of the key. It places keys
+// under [Modulo] and indexes routing tables.
+func KeyHash(key []byte) uint64 { return murmur3.Sum64(key) }
+
+// RingPosition returns where a key, or the name of a token, lies on a token ring:
+// murmur3_x86_32 of its bytes, with seed 0.
+//
+// The hash is twmb/murmur3's: the Sum32 of spaolacci/murmur3 reads words through
+// unaligned pointers, which the race detector's pointer check forbids.
+func RingPosition(key []byte) uint32 { return murmur3.Sum32(key) }
 
 // Why a key cannot be placed.
 var (

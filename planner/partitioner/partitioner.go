@@ -1,0 +1,62 @@
+// Package partitioner names, for the planner, the hash functions that place keys when
+// the routing table does not. They are those of plannerd/sdk/go/route, by which routers
+// send messages: so that the planner and a running engine agree on every key.
+package partitioner
+
+import (
+	"errors"
+
+	"plannerd/planner"
+	"plannerd/sdk/go/route"
+)
+
+// Names, limits and types, as in package route.
+const (
+	Ring     = route.Ring
+	Modulo   = route.Modulo
+	Flink    = route.Flink
+	Kafka    = route.Kafka
+	Reported = route.Reported
+
+	String = route.String
+	Int    = route.Int
+	Long   = route.Long
+
+	DefaultTokensPerInstance = route.DefaultTokensPerInstance
+	DefaultMaxParallelism    = route.DefaultMaxParallelism
+	MaxMaxParallelism        = route.MaxMaxParallelism
+	MaxRingTokens            = route.MaxRingTokens
+	MaxPartitions            = route.MaxPartitions
+)
+
+type (
+	// Config says how keys are placed.
+	Config = route.Config
+	// Instance is one live instance of the operator.
+	Instance = route.Instance
+)
+
+// New returns the hash function that c describes over the given instances,
+// which are in strictly ascending order of ID; nil for [Reported]. The error is
+// a [planner.InputError].
+func New(c Config, instances []Instance) (planner.HashFunction, error) {
+	f, err := route.New(c, instances)
+	if f == nil || err != nil {
+		return nil, inputError(err)
+	}
+	return f, nil
+}
+
+// Validate reports what [New] would refuse, without building anything.
+func Validate(c Config, instances []Instance) error { return inputError(route.Validate(c, instances)) }
+
+// Same is [route.Same].
+func Same(a Config, ai []Instance, b Config, bi []Instance) bool { return route.Same(a, ai, b, bi) }
+
+func inputError(err error) error {
+	var refused *route.ConfigError
+	if errors.As(err, &refused) {
+		return planner.Invalid(refused.Field, refused.Detail)
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+package route
+
+import (
+	"errors"
+	"strconv"
+	"sync/atomic"
+)
+
+// ErrNoRoute is returned for a key without an entry where there is no hash function:
+// under [Reported] only the engine knows where it goes.
+var ErrNoRoute = errors.New("route: the key has no entry, and there is no hash function")
+
+// EntryError says which entry cannot be in a table, and why.
+type EntryError struct {
+	Key    string
+	Detail string // what is wrong, such as "stands twice"
+}
+
+func (e *EntryError) Error() string { return "route: key " + strconv.Quote(e.Key) + ": " + e.Detail }
+
+// Entry is one line of a routing table.
+type Entry struct {
+	Key      []byte
+	Instance int32 // of a split key that of its heaviest part
+	// Parts are where a split key goes: IDs ascending, two at least, weights that sum up
+	// to [PartUnits]. Nil: the key is whole.
+	Parts []Part
+}
+
+// Pending is what a plan that is being carried out will make of a table.
+type Pending struct {
+	// Version is what the table's will be.
+	Version int64
+	// Set and Unset are the changes of entries. Their keys are held back.
+	Set   []Entry
+	Unset [][]byte
+	// Hash places the keys without an entry then.
+	Hash Function
+	// Rehashed: the hash places keys differently than now. All keys whose route will be
+	// another are held back, too.
+	Rehashed bool
+}
+
+// Destination is where a table sends a key.
+type Destination struct {
+	// Instance is where the key goes; of a split key that of the part which its entry
+	// names.
+	Instance int32
+	// Paused: the state of the key is moving, and its messages have to wait.
+	Paused bool
+	// Version is the table's.
+	Version int64
+	split   *split
+}
+
+// Parts are where the messages of a split key go; nil: all go to the one instance. The
+// slice is shared.
+func (d Destination) Parts() []Part {
+	if d.split == nil {
+		return nil
+	}
+	return d.split.parts
+}
+
+// Next returns the instance of the next message of the key. Those of a split key go to
+// all of its parts by weighted round-robin.
+func (d Destination) Next() int32 {
+	if d.split == nil {
+		return d.Instance
+	}
+	return d.split.next()
+}
+
+// Table is an immutable version of a routing table. Its methods may be called at the same
+// time.
+type Table struct {
+	version int64
+	hash    Function // nil: keys without an entry have no route
+	router  uint64   // where its turns of split keys begin
+	entries *layer
+	changes *layer   // entries that were set or unset since, which hide those of entries
+	next    *pending // nil: nothing is pending
+}
+
+// pending is the table that a plan will make, and what it names.
+type pending struct {
+	table *Table
+	named *layer
+	// rehashed: also keys that are not named may go elsewhere.
+	rehashed bool
+}
+
+// NewTable returns a table. Keys without an entry are placed by hash; nil: nobody knows
+// where they are. The router's name decides with which part of a split key it begins.
+func NewTable(version int64, hash Function, entries []Entry, router string) (*Table, error) {
+	t := &Table{version: version, hash: hash, router: KeyHash([]byte(router)), changes: newLayer(0)}
+	t.entries = newLayer(len(entries))
+	for i, e := range entries {
+		if err := t.entries.put(e, KeyHash(e.Key), t.router, nil); err != nil {
+			return nil, err
+		}
+		if t.entries.used == i {
+			return nil, &EntryError{string(e.Key), "stands twice"}
+		}
+	}
+	return t, nil
+}
+
+// Version is the table's.
+func (t *Table) Version() int64 { return t.version }
+
+// Lookup returns where a key goes. It does not allocate. The error says why no route is
+// known; whether the key is paused is known nevertheless.
+func (t *Table) Lookup(key []byte) (Destination, error) {
+	hash := KeyHash(key)
+	d, err := t.at(key, hash)
+	if t.next != nil {
+		d.Paused = t.next.pauses(key, hash, d)
+	}
+	return d, err
+}
+
+// at is Lookup without what is pending.
+func (t *Table) at(key []byte, hash uint64) (Destination, error) {
+	d := Destination{Version: t.version}
+	l := t.changes
+	found := l.find(key, hash)
+	if found == nil {
+		l = t.entries
+		found = l.find(key, hash)
+	}
+	if found == nil || found.kind == unset {
+		if t.hash == nil {
+			return d, ErrNoRoute
+		}
+		var err error
+		d.Instance, err = t.hash.Instance(key, hash)
+		return d, err
+	}
+	d.Instance = found.instance
+	if found.kind == divided {
+		d.split = &l.splits[found.instance]
+		d.Instance = d.split.heaviest
+	}
+	return d, nil
+}
+
+// pauses reports whether messages of a key have to wait that goes there now.
+func (p *pending) pauses(key []byte, hash uint64, now Destination) bool {
+	if p.named.find(key, hash) != nil {
+		return true
+	}
+	if !p.rehashed {
+		return false
+	}
+	then, err := p.table.at(key, hash)
+	return err != nil || then.Instance != now.Instance
+}
+
+// Changed returns the table of a later version: with entries set and unset, and nothing
+// pending. The turns of split keys go on. The old table stays as it is.
+func (t *Table) Changed(version int64, set []Entry, unset [][]byte) (*Table, error) {
+	next := *t
+	next.version, next.next = version, nil
+	changes, err := t.changes.with(len(set) + len(unset))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range set {
+		hash := KeyHash(e.Key)
+		var turn *atomic.Uint32
+		if old, err := t.at(e.Key, hash); err == nil && old.split != nil {
+			turn = old.split.turn
+		}
+		if err := changes.put(e, hash, t.router, turn); err != nil {
+			return nil, err
+		}
+	}
+	if err := changes.unsetAll(unset); err != nil {
+		return nil, err
+	}
+	// Every change copies those before it, and every lookup looks into them first. Once
+	// they are many, there is one list again.
+	if next.changes = changes; changes.used > max(leastMerged, t.entries.used/8) {
+		if next.entries, err = t.entries.merged(changes); err != nil {
+			return nil, err
+		}
+		next.changes = newLayer(0)
+	}
+	return &next, nil
+}
+
+// leastMerged is how many changes are not worth a new list.
+const leastMerged = 1 << 10
+
+// WithPending returns the same table under a plan that is being carried out; nil: under
+// none.
+func (t *Table) WithPending(p *Pending) (*Table, error) {
+	now := *t
+	now.next = nil
+	if p == nil {
+		return &now, nil
+	}
+	then, err := now.Changed(p.Version, p.Set, p.Unset)
+	if err != nil {
+		return nil, err
+	}
+	then.hash = p.Hash
+	named := newLayer(len(p.Set) + len(p.Unset))
+	for _, e := range p.Set {
+		if err := named.unset(e.Key, KeyHash(e.Key)); err != nil {
+			return nil, err
+		}
+	}
+	if err := named.unsetAll(p.Unset); err != nil {
+		return nil, err
+	}
+	now.next = &pending{table: then, named: named, rehashed: p.Rehashed}
+	return &now, nil
+}
+
+// Current is the table that a router goes by now.
+type Current struct{ table atomic.Pointer[Table] }
+
+// Load returns the table; nil before the first.
+func (c *Current) Load() *Table { return c.table.Load() }
+
+// Store replaces the table. Lookups that have begun end by the old one.
+func (c *Current) Store(t *Table) { c.table.Store(t) }
+
+// Lookup is [Table.Lookup] of the table as it is now, which there must be.
+func (c *Current) Lookup(key []byte) (Destination, error) { return c.table.Load().Lookup(key) }
