@@ -51,7 +51,8 @@ var boundaries = []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "sdk/go/route", imports: []string{
-		"bytes", "cmp", "errors", "math", "math/bits", "slices", "strconv", "sync/atomic", "unicode/utf16", "unicode/utf8", murmur,
+		"bytes", "cmp", "errors", "math", "math/bits", "slices", "strconv", "sync/atomic",
+		"unicode/utf16", "unicode/utf8", murmur,
 	}, reach: impure},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},
 	{place: "planner/internal/ablation", reach: impure},
