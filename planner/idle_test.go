@@ -83,3 +83,30 @@ func TestNoStepInTheNumberOfKeys(t *testing.T) {
 		}
 	}
 }
+
+// More effort goes on from what less came to, so it makes no plan and no bound worse.
+func TestMoreEffortIsNeverWorse(t *testing.T) {
+	for _, x := range []struct {
+		family cases.Family
+		seed   uint64
+	}{
+		{cases.Capacities, 120}, {cases.Skewed, 105}, {cases.Bursty, 105}, {cases.Flat, 119}, {cases.Unrelated, 124},
+	} {
+		c, err := cases.Draw(x.family, x.seed, 2_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Options.Effort, c.Options.Certificate = planner.EffortFast, planner.CertificateFast
+		fast := optimalOf(t, c.Snapshot, c.Options)
+		c.Options.Effort = planner.EffortNormal
+		normal := optimalOf(t, c.Snapshot, c.Options)
+		if planner.Better(fast, normal) {
+			t.Errorf("%v: the plan moves %v at effort normal, %v at effort fast",
+				x, normal.Migration.Objective, fast.Migration.Objective)
+		}
+		if normal.Certificate.LowerBound < fast.Certificate.LowerBound {
+			t.Errorf("%v: the bound is %v at effort normal, %v at effort fast",
+				x, normal.Certificate.LowerBound, fast.Certificate.LowerBound)
+		}
+	}
+}

@@ -80,7 +80,7 @@ const (
 
 // Effort is how much work goes into a plan of strategy optimal. It is counted, so the
 // same effort gives the same plan on every machine, and it ends where the plan is proven
-// to be nearly the best.
+// to be nearly the best. More effort goes on from what less came to.
 type Effort string
 
 // The efforts.

@@ -189,11 +189,18 @@ func Tightened(p *assign.Problem, f *Proof, level Level) *Proof {
 	if level <= f.Level || f.Infeasible() {
 		return f
 	}
-	g := Prove(p, level)
-	if !g.Infeasible() {
-		g.Bound = max(g.Bound, f.Bound)
+	return Prove(p, level).Or(f)
+}
+
+// Or is the proof with what another one of the same problem shows.
+func (f *Proof) Or(g *Proof) *Proof {
+	if g.Infeasible() && !f.Infeasible() {
+		return g
 	}
-	return g
+	if !f.Infeasible() {
+		f.Bound = max(f.Bound, g.Bound)
+	}
+	return f
 }
 
 // Meter makes what is proven from now on count on a meter of its own.

@@ -103,10 +103,11 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 	if q.Settled() {
 		return b.offer(q.Unmoved())
 	}
-	a, f := minMigration(q, r, b.budget, bound.Quick)
-	if b.disproves(f) {
+	least := minMigration(q, r, q.Goal.Effort, b.budget, bound.Quick)
+	if b.disproves(least.proof) {
 		b.proven = max(b.proven, theta)
 	}
+	a := least.Best
 	if a == nil {
 		return false
 	}

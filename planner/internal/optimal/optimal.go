@@ -33,38 +33,57 @@ func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 	if p.Goal.Imbalance {
 		return minImbalance(p, r)
 	}
-	level := bound.Planned
-	if p.Goal.Effort != assign.Fast {
-		level = bound.Tight
+	b := minMigration(p, r, assign.Fast, 0, bound.Planned)
+	for b.effort < p.Goal.Effort && b.Best != nil && !b.closed() && p.Meter.End == assign.Running {
+		b.deepen(b.effort+1, r)
 	}
-	a, f := minMigration(p, r, 0, level)
-	return a, bound.Evidence{Proof: f}
+	return b.Best, bound.Evidence{Proof: b.proof}
 }
 
-// minMigration rests on a proof, which branches only if the level allows it and that is
-// needed. An objective of enough or less will do; 0: the least is asked for.
-func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level) (*assign.Assignment, *bound.Proof) {
-	b := &primal{p: p, enough: enough}
+// minMigration looks for a plan with one effort. The proof that it rests on branches only if
+// the level allows it and that is needed. An objective of enough or less will do; 0: the least
+// is asked for.
+func minMigration(p *assign.Problem, r Rivals, effort assign.Effort, enough float64, level bound.Level) *primal {
+	b := &primal{p: p, enough: enough, effort: effort}
 	found := start(p, r.Mixed, r.MinTable)
 	if !p.Concurrent() {
 		b.compete(found(), r.MinMig) // so that there is a plan when time runs out
 	}
 	b.proof = bound.NewProof(p, level)
-	f := b.proof
 	b.follow()
 	if p.Concurrent() {
 		b.compete(found(), r.MinMig)
 	}
 	if b.Best == nil {
-		return nil, f
+		return b
 	}
-	if !b.closed() && f.Y.Table > 0 && (b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
+	b.search(r)
+	return b
+}
+
+// deepen goes on with a greater effort from what the lesser one came to, so that more effort
+// makes no plan worse.
+func (b *primal) deepen(effort assign.Effort, r Rivals) {
+	b.effort = effort
+	if f := b.proof; f.Level < bound.Tight {
+		b.proof, b.fresh, b.pool = bound.NewProof(b.p, bound.Tight), nil, []*assign.Assignment{b.Best}
+		b.follow()
+		b.proof = b.proof.Or(f)
+	}
+	b.search(r)
+}
+
+// search tries a small table, divides the problem and searches on, each as far as the effort
+// goes and while there is a gap, and takes what was found to a local optimum.
+func (b *primal) search(r Rivals) {
+	if f := b.proof; !b.closed() && f.Y.Table > 0 &&
+		(b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
 		b.trySmallTable(r)
 	}
-	if enough == 0 && b.worthwhile() {
+	if b.enough == 0 && b.worthwhile() {
 		b.branchAndBound()
 	}
-	if b.p.Goal.Effort != assign.Fast && b.worthwhile() {
+	if b.effort != assign.Fast && b.worthwhile() {
 		b.searchOn()
 	}
 	b.finish(b.Best)
@@ -73,7 +92,6 @@ func minMigration(p *assign.Problem, r Rivals, enough float64, level bound.Level
 			b.finish(a)
 		}
 	}
-	return b.Best, f
 }
 
 // follow makes assignments of what the proof came to: of whole keys and of the prices.
@@ -106,7 +124,7 @@ func (b *primal) finish(a *assign.Assignment) {
 // worthwhile reports whether the gap is wide enough for more than is done at least.
 func (b *primal) worthwhile() bool {
 	least := normalGap
-	if b.p.Goal.Effort == assign.Thorough {
+	if b.effort == assign.Thorough {
 		least = thoroughGap
 	}
 	gap := b.Score.Objective - b.proof.LowerBound()
@@ -124,7 +142,7 @@ func (b *primal) branchAndBound() {
 		}
 		return b.Score.Objective
 	}
-	b.proof.BranchAndBound(branchingWork[b.p.Goal.Effort], best, func(moved []bound.Placement) {
+	b.proof.BranchAndBound(branchingWork[b.effort], best, func(moved []bound.Placement) {
 		if b.p.Items.Units != nil {
 			return // the relaxation does not tell what becomes of each unit
 		}
@@ -146,8 +164,11 @@ type primal struct {
 	assign.Incumbent
 	p      *assign.Problem
 	enough float64              // an objective of that or less will do; 0: the least is asked for
+	effort assign.Effort        // that is looked with
+	rounds int                  // of the search that were made
 	proof  *bound.Proof         // nil at first
-	pool   []*assign.Assignment // what was made of the proof
+	pool   []*assign.Assignment // what was made of the proof, and what rounds of the search made of that
+	fresh  []*assign.Assignment // those of the pool that no round has started from
 	rivals []*assign.Assignment
 }
 
@@ -173,7 +194,7 @@ func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
 		b.improve(a, b.proof.Relaxation, y)
 	}
 	b.Offer(a)
-	b.pool = append(b.pool, a)
+	b.pool, b.fresh = append(b.pool, a), append(b.fresh, a)
 }
 
 // tryWhole improves what whole keys come to, and, where that takes too many entries, what
@@ -270,7 +291,7 @@ func (b *primal) trySmallTable(r Rivals) {
 	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
 		return
 	}
-	a, _ := minMigration(q, r, 0, bound.Quick)
+	a := minMigration(q, r, b.effort, 0, bound.Quick).Best
 	switch {
 	case a == nil:
 	case b.proof.Infeasible():

@@ -15,32 +15,34 @@ const (
 	lateLonger  = 4
 )
 
-// searchOn searches on in rounds while there is a gap: from each candidate, then from
-// crosses of the best with another one. Chance differs from round to round, and the
+// searchOn searches on in rounds while there is a gap: from each candidate, and from crosses
+// of the best with another one, late rounds by turns. Chance differs from round to round, and the
 // prices, which mislead the search where heavy keys decide, guide every other one.
 func (b *primal) searchOn() {
 	f := b.proof
 	if f.Infeasible() || ablation.Off(ablation.Rounds) {
 		return
 	}
-	b.pool = append(b.pool, b.rivals...)
-	random, given := rand.New(rand.NewPCG(2, 1)), len(b.pool)
-	for round := range b.p.Goal.Effort.Rounds() {
+	if b.rounds == 0 {
+		b.fresh = append(b.fresh, b.rivals...)
+		b.pool = append(b.pool, b.rivals...)
+	}
+	random := rand.New(rand.NewPCG(2, uint64(1+b.rounds)))
+	for ; b.rounds < b.effort.Rounds(); b.rounds++ {
 		if b.closed() || b.p.Meter.End != assign.Running {
 			return
 		}
-		y, a := &f.Y, b.Best
-		if round < given {
-			a = b.pool[round]
-		}
-		if a = a.Clone(); round >= given {
+		y, a := &f.Y, b.Best.Clone()
+		if len(b.fresh) > 0 && (b.rounds < lateRound || b.rounds%4 < 2) {
+			a, b.fresh = b.fresh[0].Clone(), b.fresh[1:]
+		} else {
 			b.cross(a, b.pool[random.IntN(len(b.pool))], random)
 		}
 		core := searchCore(a, f.Relaxation, y)
-		if round%2 == 1 {
+		if b.rounds%2 == 1 {
 			y = nil
 		}
-		search.Improve(b.p, a, core, y, b.roundEffort(round))
+		search.Improve(b.p, a, core, y, b.roundEffort(b.rounds))
 		b.Offer(a)
 		b.pool = append(b.pool, a)
 	}
