@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -183,8 +184,8 @@ func TestSplittingTurnedOff(t *testing.T) {
 	}
 }
 
-// TestSplitPlanWaits: newer statistics do not count a key that the plan splits as whole, which
-// would break limits.
+// TestSplitPlanWaits: newer statistics judge a plan by the parts that it would have keys be on,
+// and those that they are on.
 func TestSplitPlanWaits(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", splitting)
@@ -194,9 +195,37 @@ func TestSplitPlanWaits(t *testing.T) {
 		`"limits_changed":false`) {
 		t.Errorf("%s", a)
 	}
+	judge := func(p parted, before, after float64) { // θ
+		t.Helper()
+		l := e.latest(p.ID)
+		if l == nil || l.Figures == nil {
+			t.Fatalf("%+v", l)
+		}
+		if f := l.Figures; math.Abs(f.Theta.Before-before) > 0.005 || math.Abs(f.Theta.After-after) > 0.005 ||
+			math.Abs(f.Migration.State-p.Migration.State) > 2 || f.Migration.Keys != p.Migration.Keys {
+			t.Errorf("%+v; the plan itself: %+v", f, p)
+		}
+	}
+	judge(first, 152/60.5-1, 61/60.5-1)
 	e.verb(first.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
 	e.parted("/v1/operators/clicks/plans", hotStatistics(3, 121), http.StatusCreated)
+	judge(first, 151/60.25-1, 60.5/60.25-1)
 	e.finish(first.ID)
+
+	// Two equal parts hold the key then, and each part has half of what is too much for two.
+	more := e.parted("/v1/operators/clicks/plans", hotStatistics(4, 150), http.StatusCreated)
+	e.parted("/v1/operators/clicks/plans", hotStatistics(5, 151), http.StatusCreated)
+	judge(more, 75.5/67.75-1, more.Theta.After)
+	e.verb(more.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(more.ID)
+
+	// It becomes whole: all of it goes to one instance, the state of the other two with it.
+	whole := e.parted("/v1/operators/clicks/plans", hotStatistics(6, 20), http.StatusCreated)
+	e.parted("/v1/operators/clicks/plans", hotStatistics(7, 20), http.StatusCreated)
+	judge(whole, whole.Theta.Before, whole.Theta.After)
+	if whole.Migration.State < 300 {
+		t.Errorf("%+v", whole)
+	}
 }
 
 // TestSplitKeysAreForeseen: what is expected of the next interval, and when it is planned for,

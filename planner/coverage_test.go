@@ -371,7 +371,7 @@ func TestRehashAroundFrozen(t *testing.T) {
 		c := plannertest.Tiny(r)
 		c.Options = planner.Options{ThetaMax: math.MaxFloat64 / 1e6} // none is hot
 		s := c.Snapshot()
-		p, err := planner.Rehash(s, c.Options)
+		p, err := planner.Rehash(s, c.Options, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

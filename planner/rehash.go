@@ -12,16 +12,16 @@ import (
 // instance is frozen stays where it is, by an entry, or goes from a drained
 // instance to where the relative load ends least. The figures are those of any
 // other plan; there is no certificate. It is how placements that were
-// decided on elsewhere are judged: the hash then stands for them. The error is an
-// [InputError].
-func Rehash(s *Snapshot, o Options) (*Plan, error) {
+// decided on elsewhere are judged: the hash then stands for them. Keys of splits, which
+// ascend, go to their parts instead; all others become whole. The error is an [InputError].
+func Rehash(s *Snapshot, o Options, splits []Split) (*Plan, error) {
 	o.Certificate = CertificateOff
 	x, err := prepare(s, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Splits) > 0 {
-		x.adopt(nil)
+	if len(s.Splits) > 0 || len(splits) > 0 {
+		x.adopt(slices.Clone(splits))
 	}
 	p := x.p
 	a := p.Unmoved()
@@ -29,6 +29,7 @@ func Rehash(s *Snapshot, o Options) (*Plan, error) {
 	var homeless []assign.Ranked
 	for i, home := range s.Hash {
 		switch {
+		case splitOf(splits, int32(i)) != nil:
 		case p.IsLive[home]:
 			a.Move(int32(i), home)
 		case !p.IsLive[s.Current[i]]:

@@ -8,8 +8,8 @@ import (
 	"plannerd/planner"
 )
 
-// TestRehash recounts plans that follow a changed hash, hot keys and drained
-// instances included.
+// TestRehash recounts plans that follow a changed hash, hot keys, drained instances and a key
+// that is split included.
 func TestRehash(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -26,22 +26,37 @@ func TestRehash(t *testing.T) {
 			s.Current = append(s.Current, int32(r.IntN(3)))
 			s.Hash = append(s.Hash, int32(2*r.IntN(2)))
 		}
-		p, err := planner.Rehash(s, planner.Options{})
+		var splits []planner.Split
+		if weight := r.Int32N(planner.PartUnits); r.IntN(2) == 0 && weight > 0 {
+			splits = []planner.Split{{Item: int32(r.IntN(n)),
+				Parts: []planner.Part{{Instance: 0, Weight: weight}, {Instance: 2, Weight: planner.PartUnits - weight}}}}
+		}
+		p, err := planner.Rehash(s, planner.Options{}, splits)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var load [3]float64
 		keys, state, total := int64(0), 0.0, 0.0
 		for i, to := range s.Hash {
-			load[to] += s.Cost[i]
 			total += s.Cost[i]
+			if splits != nil && splits[0].Item == int32(i) {
+				for _, x := range splits[0].Parts {
+					load[x.Instance] += s.Cost[i] * float64(x.Weight) / planner.PartUnits
+				}
+				if s.Current[i] == 1 {
+					keys++
+					state += s.State[i]
+				}
+				continue
+			}
+			load[to] += s.Cost[i]
 			if s.Current[i] != to {
 				keys++
 				state += s.State[i]
 			}
 		}
 		for d, l := range load {
-			if p.Instances[d].After != l {
+			if math.Abs(p.Instances[d].After-l) > 1e-9 {
 				t.Fatalf("instance %d carries %v, not %v", d, p.Instances[d].After, l)
 			}
 		}
@@ -53,11 +68,11 @@ func TestRehash(t *testing.T) {
 			p.Certificate != nil {
 			t.Fatalf("%+v, want %d keys of state %v and θ %v", p.Migration, keys, state, theta)
 		}
-		if len(p.Set) > 0 || p.TableAfter != 0 {
-			t.Fatalf("%d entries", len(p.Set))
+		if len(p.Set) > 0 || p.TableAfter != int64(2*len(splits)) || len(p.Splits) != len(splits) {
+			t.Fatalf("%d entries, %d of them of splits; %v", p.TableAfter, len(p.Splits), p.Set)
 		}
 		for _, h := range p.HotKeys {
-			if h.Instance != s.Hash[h.Item] {
+			if h.Instance != s.Hash[h.Item] && (splits == nil || splits[0].Item != h.Item) {
 				t.Fatalf("hot key %d is said to be on %d", h.Item, h.Instance)
 			}
 		}

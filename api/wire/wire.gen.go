@@ -1736,7 +1736,7 @@ type Latest struct {
 	Epoch  int64        `json:"epoch"`
 
 	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-	// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
+	// null where its moves or these statistics are of classes, so that no keys are known.
 	Figures  *PendingFigures `json:"figures"`
 	Interval int64           `json:"interval"`
 
@@ -2269,7 +2269,7 @@ type Parts = []Part
 // Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 type Pending struct {
 	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-	// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
+	// null where its moves or these statistics are of classes, so that no keys are known.
 	Figures *PendingFigures `json:"figures"`
 
 	// Plan Its id.
@@ -2283,7 +2283,7 @@ type Pending struct {
 type PendingStatus string
 
 // PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
-// null where its moves or these statistics are of classes, so that no keys are known, and where a key is split.
+// null where its moves or these statistics are of classes, so that no keys are known.
 type PendingFigures struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`

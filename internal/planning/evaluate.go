@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,9 +23,6 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if err != nil {
 		return nil, err
 	}
-	if len(now.Snapshot.Splits) > 0 || slices.ContainsFunc(changes, store.Change.HasParts) {
-		return nil, nil // the projection takes keys for whole
-	}
 	f := &projection{Snapshot: now.Snapshot, stats: st.planned(), config: config,
 		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
@@ -40,14 +38,20 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if err != nil {
 		return nil, unevaluated(err)
 	}
-	return e.compute(ctx, planner.Rehash, snapshot, p)
+	splits, known := f.divide(snapshot)
+	if !known {
+		return nil, nil
+	}
+	return e.compute(ctx, func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+		return planner.Rehash(s, o, splits)
+	}, snapshot, p)
 }
 
 // routes are changes by their keys.
 func routes(changes []store.Change) (*planner.RoutingTable, error) {
 	entries := make([]planner.Entry, len(changes))
 	for i, c := range changes {
-		entries[i] = planner.Entry{Key: c.Key, Instance: c.New}
+		entries[i] = planner.Entry{Key: c.Key, Instance: c.New, Parts: partsOf(c.NewParts)}
 	}
 	return planner.NewRoutingTable(entries)
 }
@@ -59,6 +63,7 @@ type projection struct {
 	config  *placement            // of the plan
 	routed  *planner.RoutingTable // what it changes; NoInstance: to the hash instance
 	changed bool                  // the plan follows a change of the hash
+	split   []planner.Split       // the keys that are split then, on ids
 }
 
 // statistics returns the statistics with each key where it is, and where it would be
@@ -66,7 +71,7 @@ type projection struct {
 func (f *projection) statistics(ctx context.Context) (*planner.Statistics, error) {
 	n := f.stats.Len()
 	out := *f.stats
-	out.Shares = nil // the plan may know nothing of them
+	out.Shares = nil // of whole keys the plan may know nothing of them
 	out.Instance, out.HashInstance = make([]int32, n), make([]int32, n)
 	for i := range n {
 		if i%(1<<16) == 0 && ctx.Err() != nil {
@@ -78,16 +83,71 @@ func (f *projection) statistics(ctx context.Context) (*planner.Statistics, error
 			return nil, err
 		}
 	}
+	for _, x := range f.Splits {
+		out.Shares = append(out.Shares, f.sharesOf(x.Item)...)
+	}
 	return &out, nil
+}
+
+// sharesOf are where the state of a key is, by ascending ids.
+func (f *projection) sharesOf(row int32) []planner.Share {
+	own := planner.Share{Row: row, Instance: f.Instances[f.Current[row]].ID, State: 1}
+	if f.State != nil {
+		own.State = f.State[row]
+	}
+	all := []planner.Share{own}
+	for _, x := range f.Shares {
+		if x.Row == row {
+			all = append(all, planner.Share{Row: row, Instance: f.Instances[x.Instance].ID, State: x.State})
+		}
+	}
+	slices.SortFunc(all, func(a, b planner.Share) int { return cmp.Compare(a.Instance, b.Instance) })
+	return all
+}
+
+// divide has a snapshot of these statistics split the keys that are split now, and returns
+// those that are split then. False: a part is on an instance that the plan does not know.
+func (f *projection) divide(s *planner.Snapshot) (then []planner.Split, known bool) {
+	at := make(map[int32]int32, len(s.Instances)) // index by id
+	for i, x := range s.Instances {
+		at[x.ID] = int32(i)
+	}
+	known = true
+	indexed := func(row int32, parts []planner.Part) planner.Split {
+		x := planner.Split{Item: row, Parts: slices.Clone(parts)}
+		for i := range x.Parts {
+			d, ok := at[x.Parts[i].Instance]
+			x.Parts[i].Instance, known = d, known && ok
+		}
+		return x
+	}
+	for _, x := range f.Splits {
+		s.Splits = append(s.Splits, indexed(x.Item, x.OnIDs(f.Snapshot)))
+	}
+	for _, x := range f.split {
+		then = append(then, indexed(x.Item, x.Parts))
+	}
+	return then, known
 }
 
 // goes is where a key would be that is at an instance.
 func (f *projection) goes(row int, at int32) (int32, error) {
 	if e := f.routed.Find(f.stats.Keys.At(row), f.stats.Keys.Hash(row)); e >= 0 {
-		if to := f.routed.At(e).Instance; to != planner.NoInstance {
-			return to, nil
+		to := f.routed.At(e)
+		switch {
+		case to.Parts != nil:
+			f.split = append(f.split, planner.Split{Item: int32(row), Parts: to.Parts})
+			return at, nil
+		case to.Instance != planner.NoInstance:
+			return to.Instance, nil
 		}
 		return f.home(row)
+	}
+	if i, found := slices.BinarySearchFunc(f.Splits, int32(row), func(x planner.Split, row int32) int {
+		return cmp.Compare(x.Item, row)
+	}); found {
+		f.split = append(f.split, planner.Split{Item: int32(row), Parts: f.Splits[i].OnIDs(f.Snapshot)})
+		return at, nil
 	}
 	switch {
 	case !f.changed:

@@ -271,7 +271,7 @@ func (wholeKeys) judge(
 	if err != nil {
 		return nil, err
 	}
-	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax})
+	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax}, nil)
 }
 
 func (wholeKeys) snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
