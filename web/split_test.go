@@ -27,6 +27,7 @@ func TestSplitKeys(t *testing.T) {
 	page.WaitText("main", "Split keys")
 	page.WaitText("main", "1 merge an interval")
 	page.WaitText("main", "no instance can carry it")
+	page.WaitText(".plan-facts", "at most 4")
 	page.Goto("/#/plans/" + p.ID + "?list=table-changes")
 	page.WaitText("main", "%)")
 

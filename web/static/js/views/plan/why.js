@@ -274,7 +274,15 @@ function tableParameters(q, strategy) {
     ['Effort', minds(strategy, 'effort') && q.effort !== undefined && q.effort],
     ['Work budget', q.work_budget === 0 ? 'none' : counted(q.work_budget, 'work unit')],
     ['Compaction', q.compact?.degree === 0 ? 'none' : `degree ${q.compact?.degree}`],
+    ['Parts of a key', partsOf(q.splitting)],
   ]
+}
+
+/** @param {PlanParameters['splitting']} splitting */
+function partsOf(splitting) {
+  if (splitting === undefined || splitting.max_parts === 1) return 'one: no key is split'
+  const cost = splitting.merge_cost ? `, each adds ${exactly(splitting.merge_cost)} to its load` : ''
+  return `at most ${count(splitting.max_parts)}${cost}`
 }
 
 /**
