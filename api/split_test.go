@@ -326,6 +326,12 @@ func TestWhatIfSplits(t *testing.T) {
 		out.Results[0].Theta.After < 0.9 || out.Results[1].Theta.After > 0.05 || out.Results[1].Splits[0].Changed {
 		t.Errorf("%+v", out)
 	}
+	lines := strings.Split(string(e.do("POST", "/v1/what-if?instances=2&max_parts=1,2", "key,cost\nhot,8\na,1\nb,1\n", csv,
+		"Accept: text/csv").want(http.StatusOK).body), "\n")
+	column := slices.Index(strings.Split(lines[0], ","), "merges")
+	if whole, split := strings.Split(lines[1], ","), strings.Split(lines[2], ","); whole[column] != "0" || split[column] != "1" {
+		t.Errorf("column %d of %q", column, lines)
+	}
 	for parts, detail := range map[string]string{
 		`[{"instance":0,"weight":1},{"instance":1,"weight":1}]`:         "65536",
 		`[{"instance":0,"weight":32768},{"instance":9,"weight":32768}]`: "known",

@@ -84,6 +84,7 @@ func (r *resultText) row() (names, cells []string) {
 	add("gap", proven.Gap)
 	add("table_size_before", r.before)
 	add("table_size_after", r.after)
+	add("merges", f.Merges)
 	add("drifted_keys", f.DriftedKeys)
 	add("work_units", f.WorkUnits)
 	add("plan_ms", f.Timing.PlanMs)

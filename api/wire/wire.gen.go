@@ -3762,7 +3762,7 @@ type Version = int64
 type WaitReason string
 
 // WhatIfCSV A header line with the names of the columns, then one line per result: `strategy`, the parameters of a grid as a query writes them,
-// and the figures that are single values, such as `theta_after`, `migrated_state`, `lower_bound` and `gap`, where an empty field is
+// and the figures that are single values, such as `theta_after`, `migrated_state`, `merges`, `lower_bound` and `gap`, where an empty field is
 // null. `causes` are separated by spaces; `target_instances` is the last column where numbers of instances are planned for. There is no place for lists: `plans` is refused.
 type WhatIfCSV = string
 
