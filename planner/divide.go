@@ -483,93 +483,93 @@ func (v *divider) preferred(sites []site, n int) []site {
 // levelled without regard to them.
 func (v *divider) weigh(row int32, at []int32) []Part {
 	cost := max(1, v.p.Cost.Fixed(v.x.s.Cost[row]))
-	tubs, room := make([]tub, len(at)), int64(0)
+	bins, room := make([]bin, len(at)), int64(0)
 	for i, d := range at {
-		tubs[i] = tub{
+		bins[i] = bin{
 			base: float64(float64(v.fixed[d]+v.parts[d]+v.whole[d])*PartUnits) / float64(cost),
 			wide: v.p.Instances[d].Capacity, most: max(1, unitsIn(v.room(d), cost)),
 		}
-		room += tubs[i].most
+		room += bins[i].most
 	}
 	if room < PartUnits {
 		for i, d := range at {
-			tubs[i].base = float64(float64(v.fixed[d]+v.parts[d])*PartUnits) / float64(cost)
-			tubs[i].most = PartUnits
+			bins[i].base = float64(float64(v.fixed[d]+v.parts[d])*PartUnits) / float64(cost)
+			bins[i].most = PartUnits
 		}
 	}
 	if v.packs && room >= PartUnits {
-		fill(tubs, PartUnits)
+		fill(bins, PartUnits)
 	} else {
-		level(tubs, PartUnits)
+		level(bins, PartUnits)
 	}
 	parts := make([]Part, len(at))
 	for i, d := range at {
-		parts[i] = Part{Instance: d, Weight: int32(tubs[i].units)}
+		parts[i] = Part{Instance: d, Weight: int32(bins[i].units)}
 	}
 	return parts
 }
 
-// tub takes units on top of its base, up to a number of them, and at least one.
-type tub struct {
+// bin takes units on top of its base, up to a number of them, and at least one.
+type bin struct {
 	base, wide  float64
 	most, units int64
 }
 
-// level spreads n units so that the fullest tub is as low as can be, (base+units)/wide.
-// The tubs can take them.
-func level(tubs []tub, n int64) {
+// level spreads n units so that the fullest bin is as low as can be, (base+units)/wide.
+// The bins can take them.
+func level(bins []bin, n int64) {
 	low, high := math.Inf(1), 0.0
-	for _, x := range tubs {
+	for _, x := range bins {
 		low, high = min(low, x.base/x.wide), max(high, (x.base+float64(n))/x.wide)
 	}
 	for range 60 {
 		middle := (low + high) / 2
-		if pour(tubs, middle) <= n {
+		if fillTo(bins, middle) <= n {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	for left := n - pour(tubs, low); left != 0; {
+	for left := n - fillTo(bins, low); left != 0; {
 		step := int64(1)
 		if left < 0 { // as each has one at least
 			step = -1
 		}
 		best := -1
-		for i, x := range tubs {
+		for i, x := range bins {
 			if y := x.units + step; y < 1 || y > x.most {
 				continue
 			}
-			if best < 0 || float64(step)*(x.height()-tubs[best].height()) < 0 {
+			if best < 0 || float64(step)*(x.height()-bins[best].height()) < 0 {
 				best = i
 			}
 		}
-		tubs[best].units += step
+		bins[best].units += step
 		left -= step
 	}
 }
 
-// fill puts n units into the tubs, as many as they take, the lowest base first. Each keeps
+// fill puts n units into the bins, as many as they take, the lowest base first. Each keeps
 // one.
-func fill(tubs []tub, n int64) {
-	order := assign.UpTo(len(tubs))
+func fill(bins []bin, n int64) {
+	order := assign.UpTo(len(bins))
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Compare(tubs[a].base/tubs[a].wide, tubs[b].base/tubs[b].wide)
+		return cmp.Compare(bins[a].base/bins[a].wide, bins[b].base/bins[b].wide)
 	})
 	for i, at := range order {
-		x := &tubs[at]
+		x := &bins[at]
 		x.units = min(x.most, n-int64(len(order)-1-i))
 		n -= x.units
 	}
 }
 
-func (x tub) height() float64 { return (x.base + float64(x.units)) / x.wide }
+func (x bin) height() float64 { return (x.base + float64(x.units)) / x.wide }
 
-// pour fills the tubs up to a level, and returns how many units it takes.
-func pour(tubs []tub, level float64) int64 {
+// fillTo fills the bins up to a level, and returns how many units it takes.
+func fillTo(bins []bin, level float64) int64 {
 	sum := int64(0)
-	for i := range tubs {
-		x := &tubs[i]
+	for i := range bins {
+		x := &bins[i]
 		x.units = min(x.most, max(1, int64(float64(level*x.wide)-x.base)))
 		sum += x.units
 	}
