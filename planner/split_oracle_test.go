@@ -288,7 +288,13 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 // alone; +∞ if there is none. It tries all places of all keys, and all sets of instances
 // for the parts of hot ones.
 func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
-	x := &splitSearch{s: s, o: c.options, best: math.Inf(1), room: make([]float64, len(s.Instances))}
+	x := newSplitSearch(s, c.options)
+	x.place(0, 0, 0)
+	return x.best
+}
+
+func newSplitSearch(s *planner.Snapshot, o planner.Options) *splitSearch {
+	x := &splitSearch{s: s, o: o, best: math.Inf(1), room: make([]float64, len(s.Instances))}
 	total, capacity := 0.0, 0.0
 	for _, d := range s.Instances {
 		if d.Live() {
@@ -303,21 +309,20 @@ func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
 	}
 	for d, y := range s.Instances {
 		if y.Live() {
-			x.room[d] = (1+c.options.ThetaMax)*total*y.Capacity/capacity*(1+1e-9) - y.ResidualCost
+			x.room[d] = (1+o.ThetaMax)*total*y.Capacity/capacity*(1+1e-9) - y.ResidualCost
 			x.live = append(x.live, int32(d))
 			x.hotAbove = max(x.hotAbove, x.room[d])
 		}
 	}
-	x.place(0, 0, 0)
-	return x.best
+	return x
 }
 
 type splitSearch struct {
 	s        *planner.Snapshot
 	o        planner.Options
 	live     []int32
-	room     []float64
-	hotAbove float64
+	room     []float64 // of each instance, below its bound
+	hotAbove float64   // the greatest cost of a whole key
 	divided  []division
 	best     float64
 }

@@ -40,8 +40,9 @@ type class struct {
 }
 
 type variable struct {
-	class int
-	to    int32
+	class      int
+	to         int32
+	continuous bool
 }
 
 // row says Σ coefficient·variable ≤ limit, or = limit.
@@ -174,7 +175,7 @@ func (f *formulation) choose() {
 			to := int32(d)
 			fits := f.imbalance || c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
 			if to != c.from && (fits && (c.cost > 0 || f.s.Instances[c.home].Frozen) || to == c.home) {
-				f.variables = append(f.variables, variable{n, to})
+				f.variables = append(f.variables, variable{class: n, to: to})
 			}
 		}
 	}

@@ -36,8 +36,10 @@ func (f *formulation) text() []byte {
 		l.print("0 <= ", name(v), " <= ", strconv.FormatInt(f.classes[x.class].units, 10), "\n")
 	}
 	l.print("Generals\n")
-	for v := range f.variables {
-		l.print(name(v), "\n")
+	for v, x := range f.variables {
+		if !x.continuous {
+			l.print(name(v), "\n")
+		}
 	}
 	l.print("End\n")
 	return l.Bytes()

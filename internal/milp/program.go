@@ -7,17 +7,26 @@ import (
 	"time"
 )
 
-// Program is one of binary variables, numbered from 0, that tests formulate themselves.
+// Program is one of variables between 0 and 1, numbered from 0, that tests formulate
+// themselves.
 type Program struct {
-	objective []float64
-	rows      []row
+	objective  []float64
+	continuous []bool
+	rows       []row
 }
 
-// Variable adds one and returns its number. Its coefficient in the objective, which is
-// minimised, is not negative.
+// Variable adds one that is 0 or 1, and returns its number. Its coefficient in the
+// objective, which is minimised, is not negative.
 func (p *Program) Variable(coefficient float64) int {
-	p.objective = append(p.objective, coefficient)
+	p.objective, p.continuous = append(p.objective, coefficient), append(p.continuous, false)
 	return len(p.objective) - 1
+}
+
+// Fraction adds one that may have any value from 0 to 1 and costs nothing.
+func (p *Program) Fraction() int {
+	v := p.Variable(0)
+	p.continuous[v] = true
+	return v
 }
 
 // AtMost demands that the variables, times their coefficients, do not exceed a limit.
@@ -45,7 +54,7 @@ func (p *Program) Solve(ctx context.Context, limit time.Duration) (status Status
 	f := &formulation{rows: p.rows, weights: 1}
 	for n, c := range p.objective {
 		f.classes = append(f.classes, class{state: c, units: 1})
-		f.variables = append(f.variables, variable{class: n})
+		f.variables = append(f.variables, variable{class: n, continuous: p.continuous[n]})
 	}
 	a, err := run(ctx, f, limit)
 	return a.status, a.objective, a.bound, err
