@@ -169,7 +169,7 @@ func allDrifts() []drift {
 // solver on workloads too large for exhaustive search. A whole list of them, up
 // to 5000 keys, and asserting quality and speed besides:
 //
-//	PLANNERD_MILP=1m go test -timeout 0 -run SolverOracle -v ./planner
+//	PLANNERD_MILP=1m go test -timeout 0 -run TestSolverOracle -v ./planner
 //
 // The duration is what the solver may take for each, in each of two formulations.
 func TestSolverOracle(t *testing.T) {

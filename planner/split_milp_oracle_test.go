@@ -94,7 +94,7 @@ func (x skew) drawCosts(c *splitCase, r *rand.Rand) {
 // TestSplitSolverOracle holds plans that split keys, and their certificates, against a
 // general solver, on cases too large for exhaustive search. More cases, up to 2 000 keys:
 //
-//	PLANNERD_MILP=1m go test -timeout 0 -run SplitSolverOracle -v ./planner
+//	PLANNERD_MILP=1m go test -timeout 0 -run TestSplitSolverOracle -v ./planner
 //
 // The duration is what the solver may take for each.
 func TestSplitSolverOracle(t *testing.T) {
