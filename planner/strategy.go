@@ -182,7 +182,9 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 		return nil, ErrStopped
 	}
 	if len(x.splits) > 0 && !settled {
+		proof := known
 		if a = x.improve(info, a); info.proves {
+			a = x.cheaperWeights(info, a, proof)
 			known = bound.Evidence{} // of this division alone
 		}
 	}
