@@ -56,6 +56,10 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	if forced > 0 {
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
 	}
+	if f.priced() {
+		c.LowerBound = f.pricedBound()
+		return
+	}
 	if p.Settled() {
 		if p.Fill.Least != nil {
 			c.LowerBound = bound.ProveFill(p, nil, f.plan.Migration.Objective).LowerBound()

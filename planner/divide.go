@@ -229,6 +229,8 @@ type divider struct {
 	packs   bool
 	splits  []Split
 	crowded []int32 // rows of keys that are split into as many parts as they may, which is not enough
+	// more are by row parts beyond those that a key needs; see [prepared.cheaper].
+	more map[int32]int
 }
 
 // newDivider starts with the loads of an assignment of x.p. The parts of split keys are on
@@ -319,10 +321,14 @@ func (v *divider) divideHot() {
 			v.whole[s.Current[y.Item]] += v.p.Cost.Fixed(s.Cost[y.Item])
 		}
 	}
+	hot := true
 	for _, row := range v.costly() {
 		cost := v.p.Cost.Fixed(s.Cost[row])
-		if cost <= v.greatestRoom()+v.merge {
+		if hot = hot && cost > v.greatestRoom()+v.merge; !hot && len(v.more) == 0 {
 			break
+		}
+		if !hot && v.more[row] == 0 {
+			continue
 		}
 		if at := v.choose(row, cost); at != nil {
 			v.whole[s.Current[row]] -= cost
@@ -400,7 +406,7 @@ func (v *divider) choose(row int32, cost int64) []int32 {
 		units += sites[n].units
 		n++
 	}
-	n = max(n, 2)
+	n = max(n, 2, min(n+v.more[row], most))
 	if units < PartUnits {
 		v.crowded = append(v.crowded, row)
 	} else {
@@ -483,12 +489,14 @@ func (v *divider) preferred(sites []site, n int) []site {
 // levelled without regard to them.
 func (v *divider) weigh(row int32, at []int32) []Part {
 	cost := max(1, v.p.Cost.Fixed(v.x.s.Cost[row]))
-	bins, room := make([]bin, len(at)), int64(0)
+	bins, room, least := make([]bin, len(at)), int64(0), v.x.leastWeight(row)
 	for i, d := range at {
 		bins[i] = bin{
 			base: float64(float64(v.fixed[d]+v.parts[d]+v.whole[d])*PartUnits) / float64(cost),
-			wide: v.p.Instances[d].Capacity, most: max(1, unitsIn(v.room(d), cost)),
+			wide: v.p.Instances[d].Capacity, least: min(least, PartUnits/int64(len(at))),
+			most: max(1, unitsIn(v.room(d), cost)),
 		}
+		bins[i].most = max(bins[i].most, bins[i].least)
 		room += bins[i].most
 	}
 	if room < PartUnits {
@@ -509,10 +517,10 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	return parts
 }
 
-// bin takes units on top of its base, up to a number of them, and at least one.
+// bin takes units on top of its base, from least ≥ 1 to most.
 type bin struct {
-	base, wide  float64
-	most, units int64
+	base, wide         float64
+	least, most, units int64
 }
 
 // level spreads n units so that the fullest bin is as low as can be, (base+units)/wide.
@@ -532,12 +540,12 @@ func level(bins []bin, n int64) {
 	}
 	for left := n - fillTo(bins, low); left != 0; {
 		step := int64(1)
-		if left < 0 { // as each has one at least
+		if left < 0 { // as each has its least
 			step = -1
 		}
 		best := -1
 		for i, x := range bins {
-			if y := x.units + step; y < 1 || y > x.most {
+			if y := x.units + step; y < x.least || y > x.most {
 				continue
 			}
 			if best < 0 || float64(step)*(x.height()-bins[best].height()) < 0 {
@@ -550,15 +558,20 @@ func level(bins []bin, n int64) {
 }
 
 // fill puts n units into the bins, as many as they take, the lowest base first. Each keeps
-// one.
+// its least.
 func fill(bins []bin, n int64) {
 	order := assign.UpTo(len(bins))
 	slices.SortStableFunc(order, func(a, b int32) int {
 		return cmp.Compare(bins[a].base/bins[a].wide, bins[b].base/bins[b].wide)
 	})
-	for i, at := range order {
+	kept := int64(0)
+	for _, x := range bins {
+		kept += x.least
+	}
+	for _, at := range order {
 		x := &bins[at]
-		x.units = min(x.most, n-int64(len(order)-1-i))
+		kept -= x.least
+		x.units = min(x.most, n-kept)
 		n -= x.units
 	}
 }
@@ -570,7 +583,7 @@ func fillTo(bins []bin, level float64) int64 {
 	sum := int64(0)
 	for i := range bins {
 		x := &bins[i]
-		x.units = min(x.most, max(1, int64(float64(level*x.wide)-x.base)))
+		x.units = min(x.most, max(x.least, int64(float64(level*x.wide)-x.base)))
 		sum += x.units
 	}
 	return sum

@@ -182,11 +182,11 @@ func (f *finisher) migration() {
 		out[x.From] += moved
 		in[x.To] += moved
 		divided := splitOf(f.splits, x.Item) != nil
-		if x.Reason == ReasonGather && !divided {
+		if x.Reason == ReasonGather && !divided && !f.priced() {
 			continue
 		}
 		chosen, keys = chosen+moved, keys+x.Count
-		if divided {
+		if divided || x.Reason == ReasonGather {
 			continue // its parts are counted where they are
 		}
 		f.plan.Instances[x.From].KeysAfter -= x.Count
@@ -196,7 +196,10 @@ func (f *finisher) migration() {
 		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.State.Float(in[d]), p.State.Float(out[d])
 	}
 	m.State = p.State.Float(state)
-	m.Objective = p.Objective(chosen, keys)
+	m.Objective = p.Objective(chosen, keys) + f.priceOf(f.splits)
+	if f.priced() {
+		f.plan.score.Objective = m.Objective
+	}
 	if p.TotalState > 0 {
 		m.Fraction = float64(state) / float64(p.TotalState)
 	}

@@ -26,6 +26,7 @@ const (
 	CauseHotKey         Cause = "hot_key"         // a single key exceeds every instance's L_max
 	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
 	CauseKept           Cause = "kept"            // of a split: nothing asks for another
+	CauseCheaperSplit   Cause = "cheaper_split"   // of a split: without it more would move than its price
 	CausePartsLimit     Cause = "parts_limit"     // a key would have to be split into more parts than it may
 	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
 	// of some instances nothing is known: what is there stays there, drained or not

@@ -18,6 +18,13 @@ type Splitting struct {
 	// MergeCost is μ, from 0 to MaxAmount: what each part of a split key adds to the load
 	// of its instance, in units of cost. It is no part of the mean load. Defaults to 0.
 	MergeCost float64 `json:"merge_cost"`
+	// Price is π, from 0 to MaxAmount, in units of state: what a part beyond the first of a
+	// key adds to the objective of a plan, which then counts shares that are gathered, too.
+	// Strategy optimal splits keys, and gives them further parts, where that lowers the
+	// objective; the others split what does not fit, whatever the price. Nil: infinite, so
+	// that only keys that no instance can carry whole are split. It counts under
+	// MinMigration alone.
+	Price *float64 `json:"split_price"`
 }
 
 func (s *Splitting) validate() error {
@@ -27,6 +34,7 @@ func (s *Splitting) validate() error {
 	return cmp.Or(
 		Require(s.MaxParts == 0 || s.MaxParts >= 2, "Splitting.MaxParts", "must be ≥ 2, or 0 for no limit"),
 		RequireAmount("Splitting.MergeCost", s.MergeCost),
+		Require(s.Price == nil || isAmount(*s.Price), "Splitting.Price", "must be from 0 to 1e290"),
 	)
 }
 
@@ -47,8 +55,9 @@ type Split struct {
 // PlannedSplit is a key that a plan has split.
 type PlannedSplit struct {
 	Split
-	// Cause is [CauseHotKey] where no instance can carry the key within its bound, and
-	// [CauseKept] where it is split from earlier on.
+	// Cause is [CauseHotKey] where no instance can carry the key within its bound,
+	// [CauseCheaperSplit] where it is split as other plans would move more than its parts
+	// are worth, and [CauseKept] where it is split from earlier on.
 	Cause Cause
 	// Changed: the committed table has the key whole, or other parts or weights.
 	Changed bool
@@ -105,6 +114,9 @@ func (x *prepared) plannedSplits() []PlannedSplit {
 		}
 		if old := splitOf(x.s.Splits, y.Item); old != nil {
 			out.Changed = !slices.Equal(old.Parts, y.Parts)
+		}
+		if out.Changed && out.Cause == CauseKept && x.priced() {
+			out.Cause = CauseCheaperSplit
 		}
 		planned = append(planned, out)
 	}

@@ -17,7 +17,7 @@ import (
 func TestSplitOracle(t *testing.T) {
 	t.Parallel()
 	n := oracleCases(t, 3000)
-	splits, optimal, infeasible := 0, 0, 0
+	splits, cheaper, optimal, infeasible := 0, 0, 0, 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
 		c := newSplitCase(r)
@@ -46,6 +46,11 @@ func TestSplitOracle(t *testing.T) {
 				infeasible++
 			}
 			splits += len(p.Splits)
+			for _, x := range p.Splits {
+				if x.Cause == planner.CauseCheaperSplit {
+					cheaper++
+				}
+			}
 			if table, err = p.Table(); err != nil {
 				t.Fatal(err)
 			}
@@ -55,9 +60,10 @@ func TestSplitOracle(t *testing.T) {
 			c.change(r)
 		}
 	}
-	t.Logf("%d cases: %d split keys, %d plans as good as any, %d proven infeasible", n, splits, optimal, infeasible)
-	if splits < n/2 {
-		t.Errorf("only %d keys were split in %d cases", splits, n)
+	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible",
+		n, splits, cheaper, optimal, infeasible)
+	if splits < n/2 || cheaper < n/300 {
+		t.Errorf("only %d keys were split in %d cases, %d for the price", splits, n, cheaper)
 	}
 }
 
@@ -83,6 +89,10 @@ func newSplitCase(r *rand.Rand) *splitCase {
 	}
 	if r.IntN(3) == 0 {
 		c.options.Splitting.MergeCost = r.Float64()
+	}
+	if r.IntN(3) == 0 {
+		price := float64(r.IntN(6))
+		c.options.Splitting.Price = &price
 	}
 	if r.IntN(2) == 0 {
 		limit := int64(r.IntN(7))
@@ -278,6 +288,12 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 			return fmt.Errorf("instance %d takes %v, said to be %v", d, in[d], p.Instances[d].StateIn)
 		}
 	}
+	if price := p.Options.Splitting.Price; price != nil {
+		objective := moved + p.Options.KeyOverhead*float64(keys) + *price*float64(p.Merges())
+		if math.Abs(objective-p.Migration.Objective) > 1e-9*(1+objective) {
+			return fmt.Errorf("the objective is %v, said to be %v", objective, p.Migration.Objective)
+		}
+	}
 	if keys != p.Migration.Keys || math.Abs(moved-p.Migration.State) > 1e-9*(1+moved) {
 		return fmt.Errorf("%d keys and %v move, said to be %d and %v", keys, moved, p.Migration.Keys, p.Migration.State)
 	}
@@ -285,7 +301,7 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 }
 
 // leastMoved is the least objective of all plans that meet all limits and split hot keys
-// alone; +∞ if there is none. It tries all places of all keys, and all sets of instances
+// alone, or any keys where parts have a price; +∞ if there is none. It tries all places of all keys, and all sets of instances
 // for the parts of hot ones.
 func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
 	x := newSplitSearch(s, c.options)
@@ -349,14 +365,14 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 			}
 		}
 		switch n := len(at); {
-		case n > 1 && (cost <= x.hotAbove || x.o.Splitting.MaxParts > 0 && n > x.o.Splitting.MaxParts):
+		case n > 1 && (cost <= x.hotAbove && x.o.Splitting.Price == nil || x.o.Splitting.MaxParts > 0 && n > x.o.Splitting.MaxParts):
 			continue
 		case n > 1:
 			for _, d := range at {
 				x.room[d] -= x.o.Splitting.MergeCost
 			}
 			x.divided = append(x.divided, division{cost, at})
-			x.place(i+1, moved+x.leaves(i, at, true), entries+int64(n))
+			x.place(i+1, moved+x.leaves(i, at, true)+x.price(n), entries+int64(n))
 			x.divided = x.divided[:len(x.divided)-1]
 			for _, d := range at {
 				x.room[d] += x.o.Splitting.MergeCost
@@ -373,15 +389,24 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 	}
 }
 
+// price is that of a key's parts.
+func (x *splitSearch) price(parts int) float64 {
+	if x.o.Splitting.Price == nil {
+		return 0
+	}
+	return *x.o.Splitting.Price * float64(parts-1)
+}
+
 // leaves is what the objective counts of an item's state that is not where its key goes. The
-// shares of a whole key come together whatever the plan, and do not count.
+// shares of a whole key come together whatever the plan, and do not count unless parts have
+// a price.
 func (x *splitSearch) leaves(i int, at []int32, divided bool) float64 {
 	sum := 0.0
 	if !slices.Contains(at, x.s.Current[i]) {
 		sum += x.s.State[i] + x.o.KeyOverhead
 	}
 	for _, y := range x.s.Shares {
-		if divided && int(y.Row) == i && !slices.Contains(at, y.Instance) {
+		if (divided || x.o.Splitting.Price != nil) && int(y.Row) == i && !slices.Contains(at, y.Instance) {
 			sum += y.State + x.o.KeyOverhead
 		}
 	}

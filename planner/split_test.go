@@ -109,6 +109,58 @@ func TestMergeCost(t *testing.T) {
 	}
 }
 
+// TestCheaperSplit: with a price of parts below what would have to move, a key that fits
+// whole is split instead of moving others, into parts that are worth having; above it,
+// and with no price, the plan keeps keys whole.
+func TestCheaperSplit(t *testing.T) {
+	t.Parallel()
+	s := hotSnapshot(t, 5, nil) // the first instance has 30, the others 25 each
+	plan := func(price float64) *planner.Plan {
+		return planOf(t, planner.Optimal, s, planner.Options{ThetaMax: 0.05, Splitting: &planner.Splitting{Price: &price}})
+	}
+	whole := planOf(t, planner.Optimal, s, planner.Options{ThetaMax: 0.05, Splitting: &planner.Splitting{}})
+	if !whole.Balanced || whole.Merges() != 0 || whole.Migration.State == 0 {
+		t.Fatal(whole.Describe())
+	}
+	for price, splits := range map[float64]bool{whole.Migration.State - 1: true, whole.Migration.State + 1: false} {
+		p := plan(price)
+		want := p.Migration.State + price*float64(p.Merges())
+		switch {
+		case !p.Balanced || math.Abs(p.Migration.Objective-want) > 1e-9 || p.Certificate.LowerBound > want:
+			t.Errorf("price %v: objective %v, want %v; bound %v", price, p.Migration.Objective, want, p.Certificate.LowerBound)
+		case splits != (p.Merges() > 0):
+			t.Errorf("price %v: %d merges\n%s", price, p.Merges(), p.Describe())
+		case !splits:
+			continue
+		}
+		for _, x := range p.Splits {
+			if x.Cause != planner.CauseCheaperSplit || !x.Changed {
+				t.Errorf("%+v", x)
+			}
+			for _, part := range x.Parts {
+				if part.Weight < planner.PartUnits/16 {
+					t.Errorf("%+v has hardly anything of the key", part)
+				}
+			}
+		}
+		table, err := p.Table()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := planner.Options{ThetaMax: 0.05, Splitting: &planner.Splitting{Price: &price}}
+		if again := planOf(t, planner.Optimal, hotSnapshot(t, 5, table), o); !again.Empty() || again.Merges() != p.Merges() {
+			t.Errorf("the same again: %s", again.Describe())
+		}
+	}
+	for _, strategy := range names() { // others plan as ever
+		price := 1.0
+		o := planner.Options{ThetaMax: 0.05, Splitting: &planner.Splitting{Price: &price}}
+		if p := planOf(t, strategy, s, o); !p.Balanced || strategy != planner.Optimal && p.Merges() != 0 {
+			t.Errorf("%s: %s", strategy, p.Describe())
+		}
+	}
+}
+
 // TestSplitEntries: parts are what the table counts and finds.
 func TestSplitEntries(t *testing.T) {
 	t.Parallel()
@@ -164,8 +216,9 @@ func TestFrozenPart(t *testing.T) {
 
 func TestSplittingIsValidated(t *testing.T) {
 	t.Parallel()
+	negative := -1.0
 	for field, x := range map[string]planner.Splitting{
-		"Splitting.MaxParts": {MaxParts: 1}, "Splitting.MergeCost": {MergeCost: -1},
+		"Splitting.MaxParts": {MaxParts: 1}, "Splitting.MergeCost": {MergeCost: -1}, "Splitting.Price": {Price: &negative},
 	} {
 		err := planner.Options{Splitting: &x}.Validate()
 		if in := (*planner.InputError)(nil); !errors.As(err, &in) || in.Field != field {

@@ -188,6 +188,9 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 			known = bound.Evidence{} // of this division alone
 		}
 	}
+	if info.proves && !settled && x.priced() {
+		a, known = x.cheaper(info, a), bound.Evidence{}
+	}
 	return x.finish(info.Name, x.filled(info, a), known), nil
 }
 

@@ -333,7 +333,9 @@ func TestPlanSplits(t *testing.T) {
 		{"belong to --split", []string{"--max-parts", "2"}},
 		{"belong to --split", []string{"--merge-cost", "2"}},
 		{"must be 0, or 2 or more", []string{"--split", "--max-parts", "1"}},
+		{"belong to --split", []string{"--split-price", "2"}},
 		{"must be from 0", []string{"--split", "--merge-cost=-1"}},
+		{"must be from 0", []string{"--split", "--split-price=-1"}},
 		{"not classes", []string{"--split", "--compact", "4"}},
 	} {
 		r := exec(t, strings.NewReader(stats), nil, append([]string{"plan", "-", "--instances", "4"}, c.args...)...)

@@ -10,16 +10,17 @@ import (
 
 // splitFlags say whether keys may be split, and how.
 type splitFlags struct {
-	Split     bool    `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of plan and compare, on keys."`
-	MaxParts  int     `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
-	MergeCost float64 `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
+	Split      bool     `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of plan and compare, on keys."`
+	MaxParts   int      `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
+	MergeCost  float64  `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
+	SplitPrice *float64 `placeholder:"X" group:"Operator" help:"With --split and strategy optimal: split any key, and further, where a part more saves moving more than so much state (default: only keys that no instance can carry whole)."`
 }
 
 // splitting is what the flags allow; nil: no key may be split.
 func (f *splitFlags) splitting(compacts bool) (*planner.Splitting, error) {
 	switch {
-	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0):
-		return nil, usagef("--max-parts and --merge-cost belong to --split")
+	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil):
+		return nil, usagef("--max-parts, --merge-cost and --split-price belong to --split")
 	case !f.Split:
 		return nil, nil //nolint:nilnil // not to split is no error
 	case compacts:
@@ -28,8 +29,10 @@ func (f *splitFlags) splitting(compacts bool) (*planner.Splitting, error) {
 		return nil, usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):
 		return nil, usagef("--merge-cost: must be from 0 to 1e290")
+	case f.SplitPrice != nil && !(*f.SplitPrice >= 0 && *f.SplitPrice <= planner.MaxAmount):
+		return nil, usagef("--split-price: must be from 0 to 1e290")
 	}
-	return &planner.Splitting{MaxParts: f.MaxParts, MergeCost: f.MergeCost}, nil
+	return &planner.Splitting{MaxParts: f.MaxParts, MergeCost: f.MergeCost, Price: f.SplitPrice}, nil
 }
 
 // splitKey is a key that a plan has split.
@@ -89,8 +92,9 @@ func (r *planReport) writeSplits(w *page, p *planner.Plan) {
 }
 
 var splitCauses = map[planner.Cause]string{
-	planner.CauseHotKey: "too costly for one instance",
-	planner.CauseKept:   "split already",
+	planner.CauseHotKey:       "too costly for one instance",
+	planner.CauseCheaperSplit: "cheaper than to move",
+	planner.CauseKept:         "split already",
 }
 
 // partsText lists instances and what part of a key each gets.
