@@ -90,7 +90,7 @@ type Migration struct {
 	Keys      int64   `json:"keys"`      // |Δ(F,F')|, number of keys, and of shares that are gathered
 	State     float64 `json:"state"`     // M = Σ S(k) over them, in units of state
 	Fraction  float64 `json:"fraction"`  // State over all state, residual included; 0 when there is none
-	Objective float64 `json:"objective"` // Σ (S(k)+o) over Δ(F,F'): shares move whatever the plan
+	Objective float64 `json:"objective"` // Σ (S(k)+o) over Δ(F,F'): shares move whatever the plan; see Splitting.Price
 }
 
 // Certificate is a proof of how good any plan of a snapshot under its options

@@ -250,6 +250,13 @@ func recountSplits(p *planner.Plan) error {
 	case balanced != p.Balanced:
 		return fmt.Errorf("balanced is %t", p.Balanced)
 	}
+	for _, x := range p.Splits {
+		for _, part := range x.Parts {
+			if x.Cause == planner.CauseCheaperSplit && part.Weight < planner.PartUnits/16 {
+				return fmt.Errorf("item %d has a part of %d, which is hardly any", x.Item, part.Weight)
+			}
+		}
+	}
 	return recountState(p, at)
 }
 
@@ -301,8 +308,8 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 }
 
 // leastMoved is the least objective of all plans that meet all limits and split hot keys
-// alone, or any keys where parts have a price; +∞ if there is none. It tries all places of all keys, and all sets of instances
-// for the parts of hot ones.
+// alone, or any keys where parts have a price; +∞ if there is none. It tries all places of
+// all keys, and all sets of instances for the parts of those.
 func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
 	x := newSplitSearch(s, c.options)
 	x.place(0, 0, 0)
@@ -356,7 +363,8 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 		}
 		return
 	}
-	cost := x.s.Cost[i]
+	cost, most := x.s.Cost[i], x.o.Splitting.MaxParts
+	splittable := cost > x.hotAbove || x.o.Splitting.Price != nil
 	for set := 1; set < 1<<len(x.live); set++ {
 		var at []int32
 		for b, d := range x.live {
@@ -365,7 +373,7 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 			}
 		}
 		switch n := len(at); {
-		case n > 1 && (cost <= x.hotAbove && x.o.Splitting.Price == nil || x.o.Splitting.MaxParts > 0 && n > x.o.Splitting.MaxParts):
+		case n > 1 && (!splittable || most > 0 && n > most):
 			continue
 		case n > 1:
 			for _, d := range at {
