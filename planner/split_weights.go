@@ -73,7 +73,7 @@ func (x *prepared) shifted(price []float64, share float64) (splits []Split, any 
 			}
 		}
 		room := unitsIn(v.room(to.Instance)+v.merge, max(1, x.p.Cost.Fixed(x.s.Cost[y.Item])))
-		units := int32(min(int64(share*float64(from.Weight)), int64(from.Weight)-1, room))
+		units := int32(min(int64(share*float64(from.Weight)), int64(from.Weight)-x.leastWeight(y.Item), room))
 		if from == to || units <= 0 || x.frozen(y) {
 			continue
 		}
