@@ -7,16 +7,16 @@ import (
 	"plannerd/planner/internal/bound"
 )
 
-const (
-	// mostShifts is how often the weights of up to fewParts parts are shifted. All keys'
-	// are at once, and of many that gains less.
-	mostShifts, fewParts = 24, 32
-	// leastShift is the share of a weight that is not worth a plan.
-	leastShift = 1.0 / 64
-)
+// leastShift is the share of a weight that is not worth a plan.
+const leastShift = 1.0 / 64
 
-// shiftedKeys is, by effort, how many keys the plans for that may look at together.
-var shiftedKeys = [...]int{assign.Fast: 400_000, assign.Normal: 4_000_000, assign.Thorough: 40_000_000}
+// By effort: how much work may be done to shift weights, in work units and in times of that
+// of the plan so far, and how many keys the plans for that may look at together.
+var (
+	shiftWork   = [...]int64{assign.Fast: 50_000, assign.Normal: 500_000, assign.Thorough: 5_000_000}
+	shiftTimes  = [...]int64{assign.Fast: 2, assign.Normal: 8, assign.Thorough: 32}
+	shiftedKeys = [...]int{assign.Fast: 400_000, assign.Normal: 4_000_000, assign.Thorough: 40_000_000}
+)
 
 // cheaperWeights shifts weights from parts where load is dear to parts where it is cheap, and
 // plans again, as long as less moves then. What load costs on an instance, because something
@@ -24,12 +24,11 @@ var shiftedKeys = [...]int{assign.Fast: 400_000, assign.Normal: 4_000_000, assig
 // loads do not know what would have to leave. (Prices as directions in which to change what
 // divides a problem: Benders' decomposition, Numerische Mathematik 4, 1962.)
 func (x *prepared) cheaperWeights(info Info, a *assign.Assignment, known bound.Evidence) *assign.Assignment {
-	best, share, parts := x.division(a), 0.5, 0
-	for _, y := range x.splits {
-		parts += len(y.Parts)
-	}
-	for range min(mostShifts*fewParts/max(parts, fewParts), shiftedKeys[x.p.Goal.Effort]/x.s.Len()) {
-		if known.Proof == nil || share < leastShift || best.a.Score().Objective == 0 && best.a.WithinLimits() {
+	best, share, effort := x.division(a), 0.5, x.p.Goal.Effort
+	most := shiftWork[effort] + x.meter.Used*(1+shiftTimes[effort])
+	for range shiftedKeys[effort] / x.s.Len() {
+		if known.Proof == nil || share < leastShift || x.meter.Used > most ||
+			best.a.Score().Objective == 0 && best.a.WithinLimits() {
 			break
 		}
 		splits, shifted := x.shifted(known.Proof.Y.Load, share)
