@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/access"
 	"plannerd/internal/admission"
 	"plannerd/internal/contract"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // counted posts the statistics of intervals in which so many messages came, each with one

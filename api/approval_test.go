@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // latest is what GET says of how a plan does under newer statistics.

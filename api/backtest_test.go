@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/api"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // drifting posts the statistics of intervals in which some costs are noise and one grows,

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // proven is what an answer says about its certificate and its parameters.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // allAtHome is an operator whose hash puts every key on instance 0.

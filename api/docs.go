@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"plannerd"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/guides"
 	"plannerd/internal/httpkit"
 )

@@ -24,7 +24,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/openapi"
 	"plannerd/store"
 	"plannerd/store/sqlite"

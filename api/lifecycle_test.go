@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // reported is an operator whose engine says where its hash puts each key, so

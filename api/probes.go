@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"

@@ -23,7 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"plannerd"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/contract"

@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/planner"

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner"

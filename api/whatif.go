@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // row is one row of statistics; −1 stands for no instance.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/planner"
 )
 

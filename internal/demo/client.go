@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // client talks to one server.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 type plan = wire.Plan

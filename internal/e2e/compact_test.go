@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/internal/workload"

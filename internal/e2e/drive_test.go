@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/internal/pgtest"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 	"plannerd/store"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // teller writes a history by hand: each line is an operation that begins after

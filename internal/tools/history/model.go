@@ -9,7 +9,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // state is an operator as the contract tells it, between two operations. It is

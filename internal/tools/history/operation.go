@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // kind is what a client asks of the service: one of these, or the name of a verb.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // never is when an operation ends of which no answer came.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // operator is one that clients share, with all that they did and know.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 // client talks to one server.

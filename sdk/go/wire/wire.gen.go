@@ -268,6 +268,42 @@ func (e Code) Valid() bool {
 	}
 }
 
+// Defines values for ComparedScheme.
+const (
+	ComparedSchemeHashModulo ComparedScheme = "hash_modulo"
+	ComparedSchemeHashRing   ComparedScheme = "hash_ring"
+	ComparedSchemeMixed      ComparedScheme = "mixed"
+	ComparedSchemeOptimal    ComparedScheme = "optimal"
+	ComparedSchemePkg        ComparedScheme = "pkg"
+	ComparedSchemeRanges     ComparedScheme = "ranges"
+	ComparedSchemeRing       ComparedScheme = "ring"
+	ComparedSchemeSplit      ComparedScheme = "split"
+)
+
+// Valid indicates whether the value is a known member of the ComparedScheme enum.
+func (e ComparedScheme) Valid() bool {
+	switch e {
+	case ComparedSchemeHashModulo:
+		return true
+	case ComparedSchemeHashRing:
+		return true
+	case ComparedSchemeMixed:
+		return true
+	case ComparedSchemeOptimal:
+		return true
+	case ComparedSchemePkg:
+		return true
+	case ComparedSchemeRanges:
+		return true
+	case ComparedSchemeRing:
+		return true
+	case ComparedSchemeSplit:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CostClass.
 const (
 	Linear    CostClass = "linear"
@@ -454,6 +490,27 @@ func (e KeyType) Valid() bool {
 	}
 }
 
+// Defines values for LoadInformation.
+const (
+	LoadInformationGlobal       LoadInformation = "global"
+	LoadInformationLocal        LoadInformation = "local"
+	LoadInformationLocalProbing LoadInformation = "local_probing"
+)
+
+// Valid indicates whether the value is a known member of the LoadInformation enum.
+func (e LoadInformation) Valid() bool {
+	switch e {
+	case LoadInformationGlobal:
+		return true
+	case LoadInformationLocal:
+		return true
+	case LoadInformationLocalProbing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Migrates.
 const (
 	MigratesArcs    Migrates = "arcs"
@@ -562,6 +619,78 @@ func (e OnPending) Valid() bool {
 	case Keep:
 		return true
 	case Replace:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PKGHeadDetection.
+const (
+	PKGHeadDetectionExact  PKGHeadDetection = "exact"
+	PKGHeadDetectionSketch PKGHeadDetection = "sketch"
+)
+
+// Valid indicates whether the value is a known member of the PKGHeadDetection enum.
+func (e PKGHeadDetection) Valid() bool {
+	switch e {
+	case PKGHeadDetectionExact:
+		return true
+	case PKGHeadDetectionSketch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PKGOrder.
+const (
+	Independent PKGOrder = "independent"
+	Shuffled    PKGOrder = "shuffled"
+)
+
+// Valid indicates whether the value is a known member of the PKGOrder enum.
+func (e PKGOrder) Valid() bool {
+	switch e {
+	case Independent:
+		return true
+	case Shuffled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PKGScheme.
+const (
+	PKGSchemeDChoices  PKGScheme = "d_choices"
+	PKGSchemeHash      PKGScheme = "hash"
+	PKGSchemeOffGreedy PKGScheme = "off_greedy"
+	PKGSchemeOnGreedy  PKGScheme = "on_greedy"
+	PKGSchemePkg       PKGScheme = "pkg"
+	PKGSchemePotc      PKGScheme = "potc"
+	PKGSchemeShuffle   PKGScheme = "shuffle"
+	PKGSchemeWChoices  PKGScheme = "w_choices"
+)
+
+// Valid indicates whether the value is a known member of the PKGScheme enum.
+func (e PKGScheme) Valid() bool {
+	switch e {
+	case PKGSchemeDChoices:
+		return true
+	case PKGSchemeHash:
+		return true
+	case PKGSchemeOffGreedy:
+		return true
+	case PKGSchemeOnGreedy:
+		return true
+	case PKGSchemePkg:
+		return true
+	case PKGSchemePotc:
+		return true
+	case PKGSchemeShuffle:
+		return true
+	case PKGSchemeWChoices:
 		return true
 	default:
 		return false
@@ -781,6 +910,33 @@ func (e PlanStrategy) Valid() bool {
 	}
 }
 
+// Defines values for RangesEvent.
+const (
+	Crash  RangesEvent = "crash"
+	Create RangesEvent = "create"
+	Drift  RangesEvent = "drift"
+	Join   RangesEvent = "join"
+	Leave  RangesEvent = "leave"
+)
+
+// Valid indicates whether the value is a known member of the RangesEvent enum.
+func (e RangesEvent) Valid() bool {
+	switch e {
+	case Crash:
+		return true
+	case Create:
+		return true
+	case Drift:
+		return true
+	case Join:
+		return true
+	case Leave:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RangesMethod.
 const (
 	RangesMethodMinMovement RangesMethod = "min_movement"
@@ -793,6 +949,114 @@ func (e RangesMethod) Valid() bool {
 	case RangesMethodMinMovement:
 		return true
 	case RangesMethodQuantile:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RangesPlanCauses.
+const (
+	RangesPlanCausesBalanced       RangesPlanCauses = "balanced"
+	RangesPlanCausesHotKey         RangesPlanCauses = "hot_key"
+	RangesPlanCausesNothingMovable RangesPlanCauses = "nothing_movable"
+	RangesPlanCausesTableLimit     RangesPlanCauses = "table_limit"
+)
+
+// Valid indicates whether the value is a known member of the RangesPlanCauses enum.
+func (e RangesPlanCauses) Valid() bool {
+	switch e {
+	case RangesPlanCausesBalanced:
+		return true
+	case RangesPlanCausesHotKey:
+		return true
+	case RangesPlanCausesNothingMovable:
+		return true
+	case RangesPlanCausesTableLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RangesStatus.
+const (
+	Crashed RangesStatus = "crashed"
+	Joined  RangesStatus = "joined"
+	Left    RangesStatus = "left"
+)
+
+// Valid indicates whether the value is a known member of the RangesStatus enum.
+func (e RangesStatus) Valid() bool {
+	switch e {
+	case Crashed:
+		return true
+	case Joined:
+		return true
+	case Left:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingAnalysisMethod.
+const (
+	RingAnalysisMethodDoubling RingAnalysisMethod = "doubling"
+	RingAnalysisMethodFitted   RingAnalysisMethod = "fitted"
+	RingAnalysisMethodHalving  RingAnalysisMethod = "halving"
+	RingAnalysisMethodNone     RingAnalysisMethod = "none"
+)
+
+// Valid indicates whether the value is a known member of the RingAnalysisMethod enum.
+func (e RingAnalysisMethod) Valid() bool {
+	switch e {
+	case RingAnalysisMethodDoubling:
+		return true
+	case RingAnalysisMethodFitted:
+		return true
+	case RingAnalysisMethodHalving:
+		return true
+	case RingAnalysisMethodNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingCause.
+const (
+	RingCauseAlone           RingCause = "alone"
+	RingCauseBalanced        RingCause = "balanced"
+	RingCauseExhausted       RingCause = "exhausted"
+	RingCauseMaxRounds       RingCause = "max_rounds"
+	RingCauseNoImprovement   RingCause = "no_improvement"
+	RingCauseOverloaded      RingCause = "overloaded"
+	RingCauseShortQueue      RingCause = "short_queue"
+	RingCauseTokenLimit      RingCause = "token_limit"
+	RingCauseWithinThreshold RingCause = "within_threshold"
+)
+
+// Valid indicates whether the value is a known member of the RingCause enum.
+func (e RingCause) Valid() bool {
+	switch e {
+	case RingCauseAlone:
+		return true
+	case RingCauseBalanced:
+		return true
+	case RingCauseExhausted:
+		return true
+	case RingCauseMaxRounds:
+		return true
+	case RingCauseNoImprovement:
+		return true
+	case RingCauseOverloaded:
+		return true
+	case RingCauseShortQueue:
+		return true
+	case RingCauseTokenLimit:
+		return true
+	case RingCauseWithinThreshold:
 		return true
 	default:
 		return false
@@ -814,6 +1078,87 @@ func (e RingMethod) Valid() bool {
 	case RingMethodFitted:
 		return true
 	case RingMethodHalving:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingReachMethodBalances.
+const (
+	No      RingReachMethodBalances = "no"
+	Unknown RingReachMethodBalances = "unknown"
+	Yes     RingReachMethodBalances = "yes"
+)
+
+// Valid indicates whether the value is a known member of the RingReachMethodBalances enum.
+func (e RingReachMethodBalances) Valid() bool {
+	switch e {
+	case No:
+		return true
+	case Unknown:
+		return true
+	case Yes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingReachMethodEvidence.
+const (
+	RingReachMethodEvidenceBound RingReachMethodEvidence = "bound"
+	RingReachMethodEvidenceExact RingReachMethodEvidence = "exact"
+)
+
+// Valid indicates whether the value is a known member of the RingReachMethodEvidence enum.
+func (e RingReachMethodEvidence) Valid() bool {
+	switch e {
+	case RingReachMethodEvidenceBound:
+		return true
+	case RingReachMethodEvidenceExact:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingStateScheme.
+const (
+	FinalMerge      RingStateScheme = "final_merge"
+	StateForwarding RingStateScheme = "state_forwarding"
+)
+
+// Valid indicates whether the value is a known member of the RingStateScheme enum.
+func (e RingStateScheme) Valid() bool {
+	switch e {
+	case FinalMerge:
+		return true
+	case StateForwarding:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Role.
+const (
+	RoleAdmin    Role = "admin"
+	RoleApprover Role = "approver"
+	RoleEngine   Role = "engine"
+	RoleViewer   Role = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the Role enum.
+func (e Role) Valid() bool {
+	switch e {
+	case RoleAdmin:
+		return true
+	case RoleApprover:
+		return true
+	case RoleEngine:
+		return true
+	case RoleViewer:
 		return true
 	default:
 		return false
@@ -865,6 +1210,72 @@ func (e Scheme) Valid() bool {
 	case SchemeRing:
 		return true
 	case SchemeTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SchemeRecommendationRule.
+const (
+	Closest          SchemeRecommendationRule = "closest"
+	HashIsBalanced   SchemeRecommendationRule = "hash_is_balanced"
+	IntervalsBalance SchemeRecommendationRule = "intervals_balance"
+	SplitKeysBalance SchemeRecommendationRule = "split_keys_balance"
+	TableBalances    SchemeRecommendationRule = "table_balances"
+	TokensBalance    SchemeRecommendationRule = "tokens_balance"
+)
+
+// Valid indicates whether the value is a known member of the SchemeRecommendationRule enum.
+func (e SchemeRecommendationRule) Valid() bool {
+	switch e {
+	case Closest:
+		return true
+	case HashIsBalanced:
+		return true
+	case IntervalsBalance:
+		return true
+	case SplitKeysBalance:
+		return true
+	case TableBalances:
+		return true
+	case TokensBalance:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SchemesHash.
+const (
+	SchemesHashModulo SchemesHash = "modulo"
+	SchemesHashRing   SchemesHash = "ring"
+)
+
+// Valid indicates whether the value is a known member of the SchemesHash enum.
+func (e SchemesHash) Valid() bool {
+	switch e {
+	case SchemesHashModulo:
+		return true
+	case SchemesHashRing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SchemesLoadInformation.
+const (
+	SchemesLoadInformationGlobal SchemesLoadInformation = "global"
+	SchemesLoadInformationLocal  SchemesLoadInformation = "local"
+)
+
+// Valid indicates whether the value is a known member of the SchemesLoadInformation enum.
+func (e SchemesLoadInformation) Valid() bool {
+	switch e {
+	case SchemesLoadInformationGlobal:
+		return true
+	case SchemesLoadInformationLocal:
 		return true
 	default:
 		return false
@@ -948,16 +1359,16 @@ func (e Strategy) Valid() bool {
 
 // Defines values for TableOwner.
 const (
-	Engine  TableOwner = "engine"
-	Planner TableOwner = "planner"
+	TableOwnerEngine  TableOwner = "engine"
+	TableOwnerPlanner TableOwner = "planner"
 )
 
 // Valid indicates whether the value is a known member of the TableOwner enum.
 func (e TableOwner) Valid() bool {
 	switch e {
-	case Engine:
+	case TableOwnerEngine:
 		return true
-	case Planner:
+	case TableOwnerPlanner:
 		return true
 	default:
 		return false
@@ -1124,6 +1535,24 @@ type AdviceInstances struct {
 	P95 int `json:"p95"`
 }
 
+// AnalysisEpoch Its epoch. Defaults to the newest in which the interval has a plan.
+type AnalysisEpoch = Epoch
+
+// AnalysisInterval The interval of these statistics. Those of its newest plan count.
+type AnalysisInterval = Interval
+
+// AnalysisOperator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+type AnalysisOperator = OperatorName
+
+// AnalysisSeed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
+type AnalysisSeed = int64
+
+// AnalysisThetaMax The tolerance θ_max.
+type AnalysisThetaMax = float64
+
+// AnalysisTop The greatest length of each list of keys, arcs, events, transfers and owners.
+type AnalysisTop = int64
+
 // AnswerKeyEncoding Present when the keys of this answer are base64.
 type AnswerKeyEncoding string
 
@@ -1200,6 +1629,34 @@ type ArcMigration struct {
 	// State Their state.
 	State float64 `json:"state"`
 	To    int32   `json:"to"`
+}
+
+// BacktestInterval The statistics of an interval: `keys` or `columns`.
+type BacktestInterval struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+}
+
+// BacktestIntervalsRequest defines model for BacktestIntervalsRequest.
+type BacktestIntervalsRequest struct {
+	// Intervals In ascending order.
+	Intervals []BacktestInterval `json:"intervals"`
+
+	// Operator The configuration, of scheme `table`. Its own policy is not run.
+	Operator OperatorConfiguration `json:"operator"`
+
+	// Policies As of `BacktestRequest`.
+	Policies *[]Policy `json:"policies,omitempty"`
+
+	// Window For how many intervals keys keep their state.
+	Window *int64 `json:"window,omitempty"`
 }
 
 // BacktestReport defines model for BacktestReport.
@@ -1280,6 +1737,21 @@ type Balanced = bool
 // Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
 type Beta = float64
 
+// Caller Who a request is from.
+type Caller struct {
+	// Access Whether the server asks for tokens. Without them anybody may do everything.
+	Access bool `json:"access"`
+
+	// Name The name that stands in logs and is the actor of what the caller does; null without tokens.
+	Name *string `json:"name"`
+
+	// Operators Patterns of the operators that the caller sees: `*` stands for any characters, `?` for one. null: all.
+	Operators *[]string `json:"operators"`
+
+	// Role What a caller may do, see *Access*.
+	Role Role `json:"role"`
+}
+
 // CarriedReport defines model for CarriedReport.
 type CarriedReport struct {
 	// Instance The id of an instance.
@@ -1352,6 +1824,10 @@ type CertificateLevel string
 // Choices The number of candidates of keys outside of the head; as many as there are instances, if these are fewer. Of scheme `pkg`.
 type Choices = int32
 
+// ClassMove Of the keys of a class, # move: `[d', d, d_h, v_c, v_S, #]`, the instance that they go to and that they are on, their hash instance, cost and state of each in units of the
+// scales, and their number. Which keys of the class it is, is the engine's choice.
+type ClassMove = []float64
+
 // Code What went wrong, to program against.
 //
 // | code | status | meaning |
@@ -1414,6 +1890,16 @@ type Choices = int32
 // | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
 type Code string
 
+// Columns The same fields as rows, one array each, of equal lengths.
+type Columns struct {
+	Cost         *[]float64 `json:"cost,omitempty"`
+	Frequency    *[]float64 `json:"frequency,omitempty"`
+	HashInstance *[]*int    `json:"hash_instance,omitempty"`
+	Instance     *[]*int    `json:"instance,omitempty"`
+	Key          []string   `json:"key"`
+	State        *[]float64 `json:"state,omitempty"`
+}
+
 // CommitRequest defines model for CommitRequest.
 type CommitRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
@@ -1447,6 +1933,24 @@ type Compact struct {
 // to R/2. 1 is the finest; 0 is no compaction.
 type CompactDegree = int32
 
+// CompactRecord Keys that count as equal: `[d, d_h, v_c, v_S, #]`, the instance that they are on, their hash instance, cost and state of each in units of the scales, and their number, from 1 on. All
+// records together count at most 2^53−1 keys. In CSV and Arrow the columns `instance`, `hash_instance`, `cost`, `state` and `count`. Records of the same class add up.
+type CompactRecord = []float64
+
+// CompactStatistics Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+type CompactStatistics struct {
+	// CostScale The real cost of a discretised 1. Defaults to 1 with records, else to the smallest positive cost.
+	CostScale *Scale `json:"cost_scale,omitempty"`
+
+	// Degree Required beside keys. With records it says how they were made and is not 0; the plan shows it in `compaction`. It changes nothing else: records that were planned on with
+	// another degree, or without, answer with that plan.
+	Degree  *CompactDegree   `json:"degree,omitempty"`
+	Records *[]CompactRecord `json:"records,omitempty"`
+
+	// StateScale The real state of a discretised 1. Defaults to 1 with records, else to the smallest positive state.
+	StateScale *Scale `json:"state_scale,omitempty"`
+}
+
 // Compaction The compact form that was planned on; null when the plan was made on keys.
 type Compaction struct {
 	// CostScale The real cost of a discretised 1.
@@ -1473,6 +1977,10 @@ type CompactionError struct {
 	After  float64 `json:"after"`
 	Before float64 `json:"before"`
 }
+
+// ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
+// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+type ComparedScheme string
 
 // Comparison defines model for Comparison.
 type Comparison struct {
@@ -1698,6 +2206,9 @@ type InstanceShortage struct {
 	Proven ShortageProven `json:"proven"`
 }
 
+// Instances The instances, in any order, ids distinct.
+type Instances = []Instance
+
 // Interval The number of an interval. Intervals are ordered within an epoch.
 type Interval = int64
 
@@ -1790,6 +2301,9 @@ type Load struct {
 	// Unfilled Why the plan leaves the instance below its `least_load`. Absent where it does not.
 	Unfilled *InstanceShortage `json:"unfilled,omitempty"`
 }
+
+// LoadInformation What a source knows of the loads: `global`, the true ones; `local`, the messages that it sent itself; `local_probing`, as local, but set to the true loads after every `probe_period` messages.
+type LoadInformation string
 
 // Loads What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
 type Loads = []Load
@@ -2093,6 +2607,105 @@ type Operator struct {
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
 }
 
+// OperatorConfiguration defines model for OperatorConfiguration.
+type OperatorConfiguration struct {
+	// Approval Which plans wait for a person's approval, and how.
+	Approval    *ApprovalOptions  `json:"approval,omitempty"`
+	Beta        *Beta             `json:"beta,omitempty"`
+	Certificate *CertificateLevel `json:"certificate,omitempty"`
+
+	// Compact How the service compacts statistics of keys before it plans: the strategy decides about records, and the plan is brought back to keys, with the figures
+	// and the certificate of these. This is for trying out degrees, to see what each costs in balance and migration, and is no faster than planning on keys. An engine that sends
+	// `records` instead saves the bytes of its keys. Values in a scale are at most 1e290.
+	Compact           *Compact   `json:"compact,omitempty"`
+	ConfigVersion     *int64     `json:"config_version,omitempty"`
+	CreatedAt         *time.Time `json:"created_at,omitempty"`
+	CurrentPlan       *string    `json:"current_plan,omitempty"`
+	CurrentPlanStatus *string    `json:"current_plan_status,omitempty"`
+
+	// Deadline Bounds the time of a plan, for instance `500ms` or `1m30s`, from 1ms to what the server allows (10 minutes
+	// unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
+	// As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
+	Deadline *Deadline `json:"deadline,omitempty"`
+	Effort   *Effort   `json:"effort,omitempty"`
+
+	// EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
+	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
+	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
+
+	// Hash The hash function, which places every key without an entry in the routing table.
+	Hash *Hash `json:"hash,omitempty"`
+
+	// Instances The instances, in any order, ids distinct.
+	Instances    Instances    `json:"instances"`
+	KeyOverhead  *KeyOverhead `json:"key_overhead,omitempty"`
+	LastEpoch    *int64       `json:"last_epoch,omitempty"`
+	LastInterval *int64       `json:"last_interval,omitempty"`
+
+	// MigrationLimit What a plan may move under objective `min_imbalance`, which needs it; exactly one of the three. null with every other objective. Keys of removed
+	// instances, which have to move, count.
+	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
+
+	// Name This and the members that follow are answered and cannot be changed: they may be sent as they were answered.
+	Name      *string    `json:"name,omitempty"`
+	Objective *Objective `json:"objective,omitempty"`
+
+	// Pkg The parameters of scheme `pkg`.
+	Pkg *PkgOptions `json:"pkg,omitempty"`
+
+	// Policy Defaults to `auto` under the scheme `table`, else to `{forecast: {method: last}}`.
+	Policy *PolicyChoice `json:"policy,omitempty"`
+
+	// Ranges The parameters of scheme `ranges`.
+	Ranges *RangesOptions `json:"ranges,omitempty"`
+
+	// Reports For engines whose instances report for themselves.
+	Reports *ReportOptions `json:"reports,omitempty"`
+
+	// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+	// false sets `never` to `within_limits`, and leaves `always`.
+	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
+
+	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
+	Retention *Retention `json:"retention,omitempty"`
+
+	// Ring The parameters of scheme `ring`.
+	Ring   *RingOptions `json:"ring,omitempty"`
+	Scheme *Scheme      `json:"scheme,omitempty"`
+
+	// Sigma Only keys whose cost is at least σ times the mean load move; auto tries a ladder of values. null stands for
+	// auto.
+	Sigma *Sigma `json:"sigma,omitempty"`
+
+	// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
+	Splitting *Splitting `json:"splitting,omitempty"`
+
+	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
+	StoreInputs        *StoreInputs `json:"store_inputs,omitempty"`
+	Strategy           *Strategy    `json:"strategy,omitempty"`
+	TableConfigVersion *int64       `json:"table_config_version,omitempty"`
+
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
+	TableLimit   *TableLimit `json:"table_limit,omitempty"`
+	TableOwner   *TableOwner `json:"table_owner,omitempty"`
+	TableSize    *int64      `json:"table_size,omitempty"`
+	TableVersion *int64      `json:"table_version,omitempty"`
+	ThetaMax     *ThetaMax   `json:"theta_max,omitempty"`
+
+	// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
+	// (1−theta_min) times its fair load, or less where hot keys and keys that the statistics do not name leave
+	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
+	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
+	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
+	// but for those that were added, see `filling`.
+	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
+
+	// Trigger Short for a `policy` with `{forecast: {method: last}}` and these two. Not with `policy`, as which it is answered.
+	Trigger    *Trigger    `json:"trigger,omitempty"`
+	UpdatedAt  *time.Time  `json:"updated_at,omitempty"`
+	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
+}
+
 // OperatorList defines model for OperatorList.
 type OperatorList struct {
 	// NextPageToken The `page_token` of the next page; null after the last.
@@ -2117,6 +2730,413 @@ type OperatorRecent struct {
 
 	// Thetas θ before planning of its newest plans, at most 40, or as many as `window` says, oldest first.
 	Thetas []float64 `json:"thetas"`
+}
+
+// PKGAdvice How many choices the stream needs.
+type PKGAdvice struct {
+	// Choices The d to take; null when there is none up to max_choices.
+	Choices *int64 `json:"choices"`
+
+	// KeyCount How many keys need more than two choices.
+	KeyCount int64 `json:"key_count"`
+
+	// Keys The first `top` of them, most frequent first.
+	Keys []PKGDemandingKey `json:"keys"`
+
+	// LeastChoices Proven: it takes at least as many.
+	LeastChoices int64 `json:"least_choices"`
+
+	// MaxWorkers d/p1: with more, no placement of the top key is balanced.
+	MaxWorkers int64       `json:"max_workers"`
+	Target     float64     `json:"target"`
+	Tried      []PKGTrials `json:"tried"`
+}
+
+// PKGAggregation The messages that the workers send on to be merged.
+type PKGAggregation struct {
+	Messages int64 `json:"messages"`
+
+	// Most Most in one period.
+	Most int64 `json:"most"`
+
+	// PerPeriod Mean.
+	PerPeriod float64 `json:"per_period"`
+	Periods   int64   `json:"periods"`
+}
+
+// PKGAggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
+type PKGAggregationPeriod = int64
+
+// PKGAgreement Compares decisions by local with those by global information.
+type PKGAgreement struct {
+	// Jaccard Overlap of the two sets of (message, worker) pairs.
+	Jaccard float64 `json:"jaccard"`
+
+	// Oracle Decisions that the true loads of this run would have led to.
+	Oracle int64 `json:"oracle"`
+
+	// Same Messages to the same worker.
+	Same int64 `json:"same"`
+}
+
+// PKGBounds What holds for any order of the stream: the imbalance is at least `top_key` and `split`, and at most `sources`.
+type PKGBounds struct {
+	// Bottleneck How many workers prove T*: bottleneck_messages belong to keys with no candidates but them.
+	Bottleneck         int64 `json:"bottleneck"`
+	BottleneckMessages int64 `json:"bottleneck_messages"`
+
+	// LeastMaxLoad T*, the least possible greatest load, in messages, if keys are split at will over their candidates; split is T*/m − 1/W.
+	LeastMaxLoad int64 `json:"least_max_load"`
+
+	// Sources Σ of the sources' own imbalances.
+	Sources float64 `json:"sources"`
+	Split   float64 `json:"split"`
+
+	// TopKey p1/d − 1/W, d = top_key_choices.
+	TopKey        float64 `json:"top_key"`
+	TopKeyChoices int64   `json:"top_key_choices"`
+}
+
+// PKGChoices Values of d, the number of candidates of a key under potc and pkg, and of keys outside of the head under d_choices and w_choices. Defaults to 2.
+type PKGChoices = []int32
+
+// PKGDemandingKey A key that needs more than two choices.
+type PKGDemandingKey struct {
+	// Choices The least that can do.
+	Choices  int64  `json:"choices"`
+	Key      string `json:"key"`
+	Messages int64  `json:"messages"`
+}
+
+// PKGEpsilon ε of the constraints of d_choices.
+type PKGEpsilon = float64
+
+// PKGHashSeed The seed of the first candidate.
+type PKGHashSeed = int64
+
+// PKGHead What became of the heavy keys.
+type PKGHead struct {
+	// Choices The choices of its keys; as many as workers: any worker.
+	Choices int64 `json:"choices"`
+
+	// Keys Keys in the head.
+	Keys int64 `json:"keys"`
+}
+
+// PKGHeadDetection How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
+type PKGHeadDetection string
+
+// PKGHeavyKey A key above 1/(5W) of the messages.
+type PKGHeavyKey struct {
+	Key string `json:"key"`
+
+	// LeastWorkers The least number of workers over which it has to be split so that none gets more than 1/W of all messages from it.
+	LeastWorkers int64   `json:"least_workers"`
+	Messages     int64   `json:"messages"`
+	Share        float64 `json:"share"`
+}
+
+// PKGLoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
+type PKGLoadInformation = []LoadInformation
+
+// PKGMaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
+type PKGMaxChoices = int64
+
+// PKGMemory The state held in the end, in pairs of a worker and a key.
+type PKGMemory struct {
+	// KeyGrouping What hash holds.
+	KeyGrouping int64 `json:"key_grouping"`
+	Pairs       int64 `json:"pairs"`
+
+	// Remembered Entries or counters that routing needs.
+	Remembered int64 `json:"remembered"`
+
+	// ShuffleGrouping What shuffle holds.
+	ShuffleGrouping int64 `json:"shuffle_grouping"`
+}
+
+// PKGMessages How many are drawn, only under `independent`. Defaults to the sum of the frequencies, at most 1 000 000.
+type PKGMessages = int64
+
+// PKGOrder The order of messages made of frequencies: `shuffled` has exactly as many messages of each key as the frequencies say, `independent` draws the key of
+// each message. Defaults to `shuffled`, and to `independent` where `messages` are asked for or the frequencies are no whole numbers, or too many.
+type PKGOrder string
+
+// PKGPoint The state after some messages. Imbalances are in messages.
+type PKGPoint struct {
+	Imbalance float64 `json:"imbalance"`
+	Messages  int64   `json:"messages"`
+
+	// Pairs (worker, key), by then.
+	Pairs int64 `json:"pairs"`
+
+	// Peak Since the last point.
+	Peak        float64 `json:"peak"`
+	SourceBound float64 `json:"source_bound"`
+}
+
+// PKGProbePeriod T_p of `local_probing`, which needs it, in messages of all sources.
+type PKGProbePeriod = int64
+
+// PKGRequest How schemes spread a stream over workers ("Partial Key Grouping"). Every scheme is run with every number of choices and sources and with every kind of load
+// information, as far as it uses them: at most 256 runs in all.
+type PKGRequest struct {
+	// AggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
+	AggregationPeriod *PKGAggregationPeriod `json:"aggregation_period,omitempty"`
+
+	// Choices Values of d, the number of candidates of a key under potc and pkg, and of keys outside of the head under d_choices and w_choices. Defaults to 2.
+	Choices *PKGChoices `json:"choices,omitempty"`
+
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// CompareGlobal Whether to tell how far decisions by local information agree with those by global one. It takes twice the time.
+	CompareGlobal *bool `json:"compare_global,omitempty"`
+
+	// Distinct Whether candidates of a key that coincide are moved apart.
+	Distinct *bool `json:"distinct,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Epsilon ε of the constraints of d_choices.
+	Epsilon *PKGEpsilon `json:"epsilon,omitempty"`
+
+	// HashSeed The seed of the first candidate.
+	HashSeed *PKGHashSeed `json:"hash_seed,omitempty"`
+
+	// Head How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
+	Head *PKGHeadDetection `json:"head,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+
+	// LoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
+	LoadInformation *PKGLoadInformation `json:"load_information,omitempty"`
+
+	// MaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
+	MaxChoices *PKGMaxChoices `json:"max_choices,omitempty"`
+
+	// Messages How many are drawn, only under `independent`. Defaults to the sum of the frequencies, at most 1 000 000.
+	Messages *PKGMessages `json:"messages,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Order The order of messages made of frequencies: `shuffled` has exactly as many messages of each key as the frequencies say, `independent` draws the key of
+	// each message. Defaults to `shuffled`, and to `independent` where `messages` are asked for or the frequencies are no whole numbers, or too many.
+	Order *PKGOrder `json:"order,omitempty"`
+
+	// Points Bounds each series.
+	Points *PKGSeriesLength `json:"points,omitempty"`
+
+	// ProbePeriod T_p of `local_probing`, which needs it, in messages of all sources.
+	ProbePeriod *PKGProbePeriod `json:"probe_period,omitempty"`
+
+	// Schemes Defaults to all of them.
+	Schemes *PKGSchemes `json:"schemes,omitempty"`
+
+	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
+	Seed *AnalysisSeed `json:"seed,omitempty"`
+
+	// Seeds By how many seeds each run is judged. Number r moves the candidates by 65 536·r and, of frequencies, `seed` by r. Figures but imbalances are of the
+	// first.
+	Seeds *PKGSeeds `json:"seeds,omitempty"`
+
+	// Share The share of them that must meet the target.
+	Share *PKGShare `json:"share,omitempty"`
+
+	// SketchCounters Counters of each sketch. Defaults to 50 for each worker.
+	SketchCounters *PKGSketchCounters `json:"sketch_counters,omitempty"`
+
+	// Sources Values of S; message i comes from source i mod S. Defaults to 1.
+	Sources *PKGSources `json:"sources,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream *AnalysisStream `json:"stream,omitempty"`
+
+	// Target Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
+	Target *PKGTarget `json:"target,omitempty"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitempty"`
+
+	// Trials By how many seeds each number of choices is judged.
+	Trials *PKGTrialCount `json:"trials,omitempty"`
+
+	// Workers W.
+	Workers *PKGWorkers `json:"workers,omitempty"`
+}
+
+// PKGResult The answer to an analysis of partial key grouping.
+type PKGResult struct {
+	// Advice How many choices the stream needs.
+	Advice *PKGAdvice `json:"advice,omitempty"`
+
+	// HeavyKeyCount How many keys are above 1/(5W) of the messages.
+	HeavyKeyCount int64 `json:"heavy_key_count"`
+
+	// HeavyKeys The first `top` of them, most frequent first.
+	HeavyKeys []PKGHeavyKey `json:"heavy_keys"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Keys Keys that have messages.
+	Keys int64 `json:"keys"`
+
+	// Messages m.
+	Messages int64 `json:"messages"`
+
+	// Order Of messages made of frequencies; absent for a stream.
+	Order *PKGOrder `json:"order,omitempty"`
+
+	// P1 Share of the most frequent key.
+	P1   float64  `json:"p1"`
+	Runs []PKGRun `json:"runs"`
+
+	// Seeds By which each run was judged.
+	Seeds   int64 `json:"seeds"`
+	Workers int64 `json:"workers"`
+}
+
+// PKGRun One run. Fractions are of the messages. What a scheme does not use is absent.
+type PKGRun struct {
+	// Aggregation The messages that the workers send on to be merged.
+	Aggregation PKGAggregation `json:"aggregation"`
+
+	// Agreement With `compare_global`, of local information.
+	Agreement *PKGAgreement `json:"agreement,omitempty"`
+
+	// AverageImbalance Mean of I(t) over all t, divided by m.
+	AverageImbalance float64 `json:"average_imbalance"`
+
+	// Bounds What holds for any order of the stream: the imbalance is at least `top_key` and `split`, and at most `sources`.
+	Bounds  PKGBounds `json:"bounds"`
+	Choices *int64    `json:"choices,omitempty"`
+
+	// Head What became of the heavy keys; under `d_choices` and `w_choices`.
+	Head *PKGHead `json:"head,omitempty"`
+
+	// Imbalance I(m)/m.
+	Imbalance float64 `json:"imbalance"`
+
+	// LoadInformation What a source knows of the loads: `global`, the true ones; `local`, the messages that it sent itself; `local_probing`, as local, but set to the true loads after every `probe_period` messages.
+	LoadInformation *LoadInformation `json:"load_information,omitempty"`
+
+	// Loads The messages of each worker, by number.
+	Loads []int64 `json:"loads"`
+
+	// MaxLoad Messages.
+	MaxLoad int64 `json:"max_load"`
+
+	// Memory The state held in the end, in pairs of a worker and a key.
+	Memory PKGMemory `json:"memory"`
+
+	// OverSeeds I(m)/m over all seeds.
+	OverSeeds Spread `json:"over_seeds"`
+
+	// PeakImbalance Greatest I(t), divided by m.
+	PeakImbalance float64 `json:"peak_imbalance"`
+	ProbePeriod   *int64  `json:"probe_period,omitempty"`
+
+	// Scheme A scheme of "Partial Key Grouping" or of its sequel: `hash`, key grouping; `shuffle`, round robin; `potc`, all messages of a key go to the least loaded of its candidates at the
+	// first one; `on_greedy`, to the least loaded of all workers at the first one; `off_greedy`, the same with keys in descending frequency; `pkg`, each message goes to the least loaded of the
+	// candidates; `d_choices` and `w_choices`, as pkg with more candidates, or with all workers, for heavy keys.
+	Scheme  PKGScheme  `json:"scheme"`
+	Series  []PKGPoint `json:"series"`
+	Sources int64      `json:"sources"`
+
+	// Theta Greatest load over the mean one, −1.
+	Theta float64 `json:"theta"`
+
+	// WorkerKeys Of how many keys each ever had one.
+	WorkerKeys []int64 `json:"worker_keys"`
+}
+
+// PKGScheme A scheme of "Partial Key Grouping" or of its sequel: `hash`, key grouping; `shuffle`, round robin; `potc`, all messages of a key go to the least loaded of its candidates at the
+// first one; `on_greedy`, to the least loaded of all workers at the first one; `off_greedy`, the same with keys in descending frequency; `pkg`, each message goes to the least loaded of the
+// candidates; `d_choices` and `w_choices`, as pkg with more candidates, or with all workers, for heavy keys.
+type PKGScheme string
+
+// PKGSchemes Defaults to all of them.
+type PKGSchemes = []PKGScheme
+
+// PKGSeeds By how many seeds each run is judged. Number r moves the candidates by 65 536·r and, of frequencies, `seed` by r. Figures but imbalances are of the
+// first.
+type PKGSeeds = int64
+
+// PKGSeriesLength Bounds each series.
+type PKGSeriesLength = int64
+
+// PKGShare The share of them that must meet the target.
+type PKGShare = float64
+
+// PKGSketchCounters Counters of each sketch. Defaults to 50 for each worker.
+type PKGSketchCounters = int64
+
+// PKGSources Values of S; message i comes from source i mod S. Defaults to 1.
+type PKGSources = []int32
+
+// PKGTarget Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
+type PKGTarget = float64
+
+// PKGTrialCount By how many seeds each number of choices is judged.
+type PKGTrialCount = int64
+
+// PKGTrials What came of a number of choices.
+type PKGTrials struct {
+	Choices int64 `json:"choices"`
+
+	// Imbalance A figure over several runs. Of an even number of them the median is the lower one.
+	Imbalance Spread `json:"imbalance"`
+
+	// Met How many met the target.
+	Met    int64 `json:"met"`
+	Trials int64 `json:"trials"`
+}
+
+// PKGWorkers W.
+type PKGWorkers = int64
+
+// ParameterGrid One value or a list of each; every combination is planned, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit with another objective.
+// Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
+type ParameterGrid struct {
+	Beta        []Beta             `json:"beta,omitempty"`
+	Certificate []CertificateLevel `json:"certificate,omitempty"`
+
+	// CompactDegree In place of the `degree` of `compact` of the request or the operator, whose scales hold for all. 0 is a plan
+	// on keys. Not with compact records.
+	CompactDegree []CompactDegree `json:"compact_degree,omitempty"`
+
+	// Deadline null stands for none.
+	Deadline    []*Deadline   `json:"deadline,omitempty"`
+	Effort      []Effort      `json:"effort,omitempty"`
+	KeyOverhead []KeyOverhead `json:"key_overhead,omitempty"`
+
+	// MaxParts In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.
+	MaxParts []MaxParts `json:"max_parts,omitempty"`
+
+	// MigrationLimit A list is a trade-off curve. Combined with objective `min_imbalance` only. null stands for none.
+	MigrationLimit []*MigrationLimit `json:"migration_limit,omitempty"`
+
+	// Objective Of several, strategies that do not read this parameter take `min_migration` only.
+	Objective []Objective `json:"objective,omitempty"`
+
+	// Sigma null stands for auto.
+	Sigma []*Sigma `json:"sigma,omitempty"`
+
+	// TableLimit null stands for none.
+	TableLimit []*TableLimit `json:"table_limit,omitempty"`
+	ThetaMax   []ThetaMax    `json:"theta_max,omitempty"`
+
+	// ThetaMin null stands for none.
+	ThetaMin   []*ThetaMin  `json:"theta_min,omitempty"`
+	WorkBudget []WorkBudget `json:"work_budget,omitempty"`
 }
 
 // ParameterInfo defines model for ParameterInfo.
@@ -2642,6 +3662,41 @@ type PlanReports struct {
 	Received []int32 `json:"received"`
 }
 
+// PlanRequest The statistics of one interval, in `keys`, in `columns` or in the `records` of `compact`; with none of them, those that the instances have reported.
+type PlanRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Compact Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+	Compact *CompactStatistics `json:"compact,omitempty"`
+
+	// ConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
+	ConfigVersion *StatisticsConfigVersion `json:"config_version,omitempty"`
+
+	// Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
+	// After a change of the instances or the hash function only complete statistics can be planned on.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	Epoch    *Epoch    `json:"epoch,omitempty"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
+
+	// Missing For a plan made of reports only. Defaults to the operator's `reports`.
+	Missing *MissingReports `json:"missing,omitempty"`
+
+	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
+	Residual []Residual `json:"residual,omitempty"`
+
+	// TableVersion The table version that the engine was running on. When it equals the committed one, or is left out, the rows' `instance` says where keys
+	// are; when it is older the rows' `instance` is ignored; when it is newer the request is refused. Nothing but the rows tells where the keys of
+	// compact records are, or keys where the engine holds the table: then an older one is refused, too.
+	TableVersion *Version `json:"table_version,omitempty"`
+}
+
 // PlanStatus | status | meaning | goes on to |
 // |---|---|---|
 // | `no_action` | nothing to do, or something forbade it, see `causes` | |
@@ -3050,6 +4105,15 @@ type RangeOwner struct {
 	To *string `json:"to"`
 }
 
+// RangesActual Figures of a plan by a sketch for the true keys.
+type RangesActual struct {
+	Moved float64    `json:"moved"`
+	Theta Comparison `json:"theta"`
+}
+
+// RangesConfidence The confidence of the sketch's error.
+type RangesConfidence = float64
+
 // RangesDiff What a plan of scheme `ranges` leads to.
 type RangesDiff struct {
 	// Owners Who owns what afterwards, in ascending order; `migrations` is what differs from before, unless nobody owned anything.
@@ -3062,15 +4126,98 @@ type RangesDiff struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
+// RangesEmpty A follower without any known key.
+type RangesEmpty struct {
+	Follower int32 `json:"follower"`
+
+	// Key Key that covers all of its quantile range; null if none does.
+	Key *string `json:"key"`
+
+	// Share Share of that key.
+	Share float64 `json:"share"`
+}
+
+// RangesEvent What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+type RangesEvent string
+
+// RangesEventFollowers The ids of those that leave or crash. Defaults to the last one.
+type RangesEventFollowers = []InstanceID
+
+// RangesFollower One that owns intervals of keys, or is to own some.
+type RangesFollower struct {
+	// Capacity Its relative speed κ.
+	Capacity *float64 `json:"capacity,omitempty"`
+	Id       int32    `json:"id"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status *RangesStatus `json:"status,omitempty"`
+}
+
+// RangesFollowers The followers, ids distinct.
+type RangesFollowers = []RangesFollower
+
+// RangesHeavyKey A key that weighs more than any follower may.
+type RangesHeavyKey struct {
+	Follower int32 `json:"follower"`
+
+	// ForcedTheta The least θ because of it.
+	ForcedTheta float64 `json:"forced_theta"`
+	Key         string  `json:"key"`
+	Share       float64 `json:"share"`
+}
+
+// RangesLoad What a plan does to one follower.
+type RangesLoad struct {
+	After       float64 `json:"after"`
+	AfterError  float64 `json:"after_error"`
+	Before      float64 `json:"before"`
+	BeforeError float64 `json:"before_error"`
+	Capacity    float64 `json:"capacity"`
+
+	// Fair Share; 0 of one that goes.
+	Fair float64 `json:"fair"`
+	Id   int32   `json:"id"`
+
+	// In The share that it receives.
+	In              float64 `json:"in"`
+	IntervalsAfter  int64   `json:"intervals_after"`
+	IntervalsBefore int64   `json:"intervals_before"`
+	KeysAfter       int64   `json:"keys_after"`
+	KeysBefore      int64   `json:"keys_before"`
+
+	// Out The share that it gives away.
+	Out      float64 `json:"out"`
+	StateIn  float64 `json:"state_in"`
+	StateOut float64 `json:"state_out"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status *RangesStatus `json:"status,omitempty"`
+}
+
+// RangesMaxIntervals Bounds the intervals of each follower under `min_movement`.
+type RangesMaxIntervals = int64
+
 // RangesMethod How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
 // cost as possible changes its owner.
 type RangesMethod string
+
+// RangesMethods One plan each. Defaults to both.
+type RangesMethods = []RangesMethod
 
 // RangesOptions The parameters of scheme `ranges`.
 type RangesOptions struct {
 	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
 	MaxIntervals *int32        `json:"max_intervals,omitempty"`
 	Method       *RangesMethod `json:"method,omitempty"`
+}
+
+// RangesOwner Begins an interval of the key space, which ends where the next one begins.
+type RangesOwner struct {
+	Follower int32 `json:"follower"`
+
+	// Low The least key; empty in the first.
+	Low string `json:"low"`
 }
 
 // RangesParameters The parameters of a plan of scheme `ranges`.
@@ -3085,6 +4232,209 @@ type RangesParameters struct {
 
 	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 	ThetaMax ThetaMax `json:"theta_max"`
+}
+
+// RangesPlan A new division by one method.
+type RangesPlan struct {
+	// Actual The truth of a plan by a sketch; absent otherwise.
+	Actual   *RangesActual      `json:"actual,omitempty"`
+	Balanced bool               `json:"balanced"`
+	Causes   []RangesPlanCauses `json:"causes"`
+
+	// Empty Followers that stay and get no known key.
+	Empty     []RangesEmpty `json:"empty"`
+	Followers []RangesLoad  `json:"followers"`
+
+	// Formula The share that a single join or leave of quantiles moves if every key weighs next to nothing; null otherwise.
+	Formula *float64 `json:"formula"`
+
+	// HeavyKeyCount How many keys weigh more than any follower may.
+	HeavyKeyCount int64 `json:"heavy_key_count"`
+
+	// HeavyKeys The first `top` of them.
+	HeavyKeys []RangesHeavyKey `json:"heavy_keys"`
+
+	// KeysMoved Keys that change their owner.
+	KeysMoved int64 `json:"keys_moved"`
+
+	// Lost Part of it that is lost.
+	Lost float64 `json:"lost"`
+
+	// LowerBound No division moves a smaller share in which all are within the tolerance and those that join have their fair share or as much as here if that is less.
+	LowerBound      float64 `json:"lower_bound"`
+	LowerBoundError float64 `json:"lower_bound_error"`
+
+	// Method How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
+	// cost as possible changes its owner.
+	Method RangesMethod `json:"method"`
+
+	// Moved Share that changes its owner.
+	Moved      float64 `json:"moved"`
+	MovedError float64 `json:"moved_error"`
+
+	// OwnerCount The number of intervals.
+	OwnerCount int64 `json:"owner_count"`
+
+	// Owners The first `top` of them, from the lowest key on. With a `top` as great as `owner_count` they can be posted again.
+	Owners []RangesOwner `json:"owners"`
+
+	// OwnersBefore The first `top` of the old ones, from which the transfers start; none where nobody owned anything.
+	OwnersBefore []RangesOwner `json:"owners_before"`
+
+	// SegmentCount The number of parts into which the key space falls when it is cut wherever an interval begins, before or after.
+	SegmentCount int64 `json:"segment_count"`
+
+	// Segments The first `top` of them, from the lowest key on: who owned each and who owns it, and what its keys weigh.
+	Segments []RangesSegment `json:"segments"`
+
+	// Sent Part of it that crosses the network.
+	Sent     float64    `json:"sent"`
+	Skewness Comparison `json:"skewness"`
+
+	// StateFraction Of all state.
+	StateFraction float64 `json:"state_fraction"`
+
+	// StateMoved Their state.
+	StateMoved float64 `json:"state_moved"`
+
+	// Theta The largest overload.
+	Theta Comparison `json:"theta"`
+
+	// ThetaError By how much `theta` may be off.
+	ThetaError Comparison `json:"theta_error"`
+
+	// TransferCount How many intervals change their owner.
+	TransferCount int64 `json:"transfer_count"`
+
+	// Transfers The first `top` of them by descending share, then key.
+	Transfers []RangesTransfer `json:"transfers"`
+	Underload Comparison       `json:"underload"`
+}
+
+// RangesPlanCauses defines model for RangesPlan.Causes.
+type RangesPlanCauses string
+
+// RangesPosition How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+type RangesPosition = int64
+
+// RangesRequest A division of the key space among followers (Shuffler proposal).
+type RangesRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Confidence The confidence of the sketch's error.
+	Confidence *RangesConfidence `json:"confidence,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Event What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+	// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+	Event *RangesEvent `json:"event,omitempty"`
+
+	// EventFollowers The ids of those that leave or crash. Defaults to the last one.
+	EventFollowers *RangesEventFollowers `json:"event_followers,omitempty"`
+
+	// Followers The followers that there are, in their order. Defaults to 8.
+	Followers *RangesFollowers `json:"followers,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// KeyEncoding How this message writes keys, and the lows of `owners`.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+
+	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
+	MaxIntervals *RangesMaxIntervals `json:"max_intervals,omitempty"`
+
+	// Methods One plan each. Defaults to both.
+	Methods *RangesMethods `json:"methods,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Owners The present division. Without it, and for any event but `create`, it is one by quantiles for the same keys, before anybody joins; event `drift` needs it.
+	Owners *[]RangesOwner `json:"owners,omitempty"`
+
+	// Position How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+	Position *RangesPosition `json:"position,omitempty"`
+
+	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
+	Seed *AnalysisSeed `json:"seed,omitempty"`
+
+	// SketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
+	// Left out: by all keys.
+	SketchK *RangesSketchK `json:"sketch_k,omitempty"`
+
+	// Sketches How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
+	Sketches *RangesSketchCount `json:"sketches,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream *AnalysisStream `json:"stream,omitempty"`
+
+	// Table Whether to tell what every join to 1…`table_followers` others and every leave of one of them moves, by both methods, beside the formulas.
+	Table *bool `json:"table,omitempty"`
+
+	// TableFollowers A table has about the square of it in rows.
+	TableFollowers *RangesTableFollowers `json:"table_followers,omitempty"`
+
+	// ThetaMax The tolerance θ_max.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitempty"`
+}
+
+// RangesResult The answer to an analysis of key ranges. Shares are parts of the whole weight, which is the cost of all keys.
+type RangesResult struct {
+	Cost float64 `json:"cost"`
+
+	// Event Absent where statuses said it.
+	Event *RangesEvent `json:"event,omitempty"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+	Keys        int64              `json:"keys"`
+	Plans       []RangesPlan       `json:"plans"`
+
+	// Sketch What was planned by; absent when all keys were.
+	Sketch *RangesSketch `json:"sketch,omitempty"`
+	State  float64       `json:"state"`
+	Table  *[]RangesRow  `json:"table,omitempty"`
+}
+
+// RangesRow One change of n followers. All figures but counts and θ are shares.
+type RangesRow struct {
+	// Event `join` or `leave`.
+	Event RangesEvent `json:"event"`
+
+	// Followers n, before the change.
+	Followers int64   `json:"followers"`
+	Formula   float64 `json:"formula"`
+
+	// Intervals Of one follower, at most.
+	Intervals int64 `json:"intervals"`
+
+	// Least 1/(n+1) of a join, 1/n of a leave.
+	Least float64 `json:"least"`
+
+	// Left i, the followers before it.
+	Left        int64   `json:"left"`
+	LowerBound  float64 `json:"lower_bound"`
+	MinMovement float64 `json:"min_movement"`
+
+	// Quantile What the plan by quantiles moves.
+	Quantile float64 `json:"quantile"`
+
+	// Right j, the followers behind it.
+	Right int64 `json:"right"`
+
+	// Slack The quantile plan is at most so far from the formula.
+	Slack            float64 `json:"slack"`
+	ThetaMinMovement float64 `json:"theta_min_movement"`
+	ThetaQuantile    float64 `json:"theta_quantile"`
+	Transfers        int64   `json:"transfers"`
 }
 
 // RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
@@ -3109,6 +4459,57 @@ type RangesSizes struct {
 
 	// SizeBefore Ranges before; 0 when nobody owned anything.
 	SizeBefore int64 `json:"size_before"`
+}
+
+// RangesSketch The merged summary of the followers.
+type RangesSketch struct {
+	// ActualError The greatest difference between a rank by the sketch and by all keys.
+	ActualError float64 `json:"actual_error"`
+
+	// Bytes Bytes of the merged one, as reported.
+	Bytes int64 `json:"bytes"`
+
+	// Confidence The confidence with which it holds.
+	Confidence float64 `json:"confidence"`
+	K          int64   `json:"k"`
+
+	// Kept Keys that the merged one holds.
+	Kept int64 `json:"kept"`
+
+	// RankError Bound on how far any rank is off, a share.
+	RankError float64 `json:"rank_error"`
+	Sketches  int64   `json:"sketches"`
+}
+
+// RangesSketchCount How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
+type RangesSketchCount = int64
+
+// RangesSketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
+// Left out: by all keys.
+type RangesSketchK = int64
+
+// RangesStatus `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+type RangesStatus string
+
+// RangesTableFollowers A table has about the square of it in rows.
+type RangesTableFollowers = int64
+
+// RangesTransfer An interval that changes its owner: keys from `low` on and below `high`.
+type RangesTransfer struct {
+	Cost float64 `json:"cost"`
+	From int32   `json:"from"`
+
+	// High null: up to the end.
+	High       *string `json:"high"`
+	Keys       int64   `json:"keys"`
+	Low        string  `json:"low"`
+	Share      float64 `json:"share"`
+	ShareError float64 `json:"share_error"`
+
+	// Source Who sends it: `from`, after a crash its replica, or `to` when nothing has to be sent; null when it is lost. Where keys are asked for (the get phase) it is the authority on these until `to`, and the replica of `to`, have them; then `to` is, at once when nothing is sent or it is lost. While keys are put in, nobody is.
+	Source *int32  `json:"source"`
+	State  float64 `json:"state"`
+	To     int32   `json:"to"`
 }
 
 // Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
@@ -3178,6 +4579,31 @@ type ReceivedReport struct {
 	TableVersion int64 `json:"table_version"`
 }
 
+// ReplayRequest defines model for ReplayRequest.
+type ReplayRequest struct {
+	// Actor Who proposes it.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Parameters One value or a list of each; every combination is planned, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit with another objective.
+	// Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
+	Parameters *ParameterGrid `json:"parameters,omitempty"`
+
+	// Plans Whether to answer with the migrations and table changes too.
+	Plans *bool `json:"plans,omitempty"`
+
+	// Propose Whether to make the result a plan of the operator. One strategy and one value of each parameter only.
+	Propose *bool `json:"propose,omitempty"`
+
+	// Reason Why it is proposed.
+	Reason *TransitionReason `json:"reason,omitempty"`
+
+	// Replace With `propose`, whether a plan that is `proposed` still is superseded by what its replay gives, in the same step.
+	Replace *bool `json:"replace,omitempty"`
+
+	// Strategies Defaults to that of the plan.
+	Strategies *[]Strategy `json:"strategies,omitempty"`
+}
+
 // Report What was stored, and which instances have reported the interval by now.
 type Report struct {
 	// Epoch Raised by an engine that restarts and counts its intervals anew.
@@ -3235,6 +4661,33 @@ type ReportOptions struct {
 	Missing *MissingReports `json:"missing,omitempty"`
 }
 
+// ReportRequest The report of one instance, in `keys` or in `columns`.
+type ReportRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// ConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
+	ConfigVersion *StatisticsConfigVersion `json:"config_version,omitempty"`
+
+	// Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
+	// After a change of the instances or the hash function only complete statistics can be planned on.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	Epoch    *Epoch    `json:"epoch,omitempty"`
+
+	// Interval Where it is given, that of the path.
+	Interval *Interval `json:"interval,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
+
+	// Residual Only with `"coverage":"partial"`, of the instance that reports.
+	Residual []Residual `json:"residual,omitempty"`
+
+	// TableVersion The table version that the instance was running on. Defaults to the one that is committed when the report comes.
+	TableVersion *Version `json:"table_version,omitempty"`
+}
+
 // ReportsMissing The ids of the instances that have not reported and have to, ascending: those of the configuration that the committed table pins. Instances that only the newest configuration has hold no
 // keys yet; they may report.
 type ReportsMissing = []int32
@@ -3271,6 +4724,47 @@ type Retention struct {
 	Versions *int32 `json:"versions,omitempty"`
 }
 
+// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
+// only.
+type RingAnalysisMethod string
+
+// RingArc A stretch of the ring that changes its node: the positions after start up to and including end, wrapping round when start ≥ end.
+type RingArc struct {
+	Cost  float64 `json:"cost"`
+	End   int64   `json:"end"`
+	From  int32   `json:"from"`
+	Keys  int64   `json:"keys"`
+	Start int64   `json:"start"`
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
+// RingCause Why the policy relieves a node, or why it does not; why a plan ends.
+type RingCause string
+
+// RingChange A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+type RingChange struct {
+	// Arcs The first `top` of them by descending state, then cost, length and position.
+	Arcs []RingArc `json:"arcs"`
+
+	// ArcsMoved How many stretches of the ring change their node.
+	ArcsMoved int64 `json:"arcs_moved"`
+
+	// Cause Why the ring changes or does not; absent of a rescale.
+	Cause *RingCause `json:"cause,omitempty"`
+
+	// Migration What moves of the keys; absent without an input.
+	Migration *RingKeyMigration `json:"migration,omitempty"`
+
+	// Moved Part of the ring's positions that change their node.
+	Moved         float64          `json:"moved"`
+	Nodes         []RingNodeChange `json:"nodes"`
+	Skew          Comparison       `json:"skew"`
+	Theta         Comparison       `json:"theta"`
+	TokensAdded   int64            `json:"tokens_added"`
+	TokensRemoved int64            `json:"tokens_removed"`
+}
+
 // RingDiff What a plan of scheme `ring` changes.
 type RingDiff struct {
 	// SizeAfter Tokens on the ring after.
@@ -3286,9 +4780,134 @@ type RingDiff struct {
 	TokensRemoved *[]RingToken `json:"tokens_removed,omitempty"`
 }
 
+// RingEvent A change of the ring in a run.
+type RingEvent struct {
+	Join bool `json:"join"`
+
+	// Keys Keys of the stream that changed their node.
+	Keys int64 `json:"keys"`
+
+	// Longest The longest queue, as last reported.
+	Longest float64 `json:"longest"`
+
+	// Node The node that was relieved, or joined.
+	Node   int32   `json:"node"`
+	Second float64 `json:"second"`
+	Tick   int64   `json:"tick"`
+}
+
+// RingJoin A node that joins while a simulation runs.
+type RingJoin struct {
+	// Id A new one.
+	Id int32 `json:"id"`
+
+	// Tick When it joins.
+	Tick int64 `json:"tick"`
+
+	// Tokens The tokens that it claims. Defaults to `tokens_per_instance`.
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// RingKeyMigration Sums up keys that move.
+type RingKeyMigration struct {
+	Cost float64 `json:"cost"`
+
+	// Fraction Fraction of all state.
+	Fraction float64 `json:"fraction"`
+	Keys     int64   `json:"keys"`
+	State    float64 `json:"state"`
+
+	// Top The first top of them by descending state, then cost.
+	Top []RingMovedKey `json:"top"`
+}
+
+// RingMappers The number of mappers of a simulation.
+type RingMappers = int64
+
+// RingMaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+type RingMaxRounds = int64
+
+// RingMaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
+type RingMaxStates = int64
+
+// RingMessages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
+// simulated as it is.
+type RingMessages = int64
+
 // RingMethod How a plan changes the ring. `halving`: an overloaded instance gives up half of its tokens; `doubling`: all others double theirs (DPA Load Balancer §4.2), one instance after the other is
 // relieved; `fitted`: whatever token counts meet `theta_max`, or else come closest to it, with least state moved, of those that a search finds.
 type RingMethod string
+
+// RingMinQueue The least length of a queue that is relieved.
+type RingMinQueue = float64
+
+// RingMovedKey A key that moves.
+type RingMovedKey struct {
+	Cost  float64 `json:"cost"`
+	From  int32   `json:"from"`
+	Key   string  `json:"key"`
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
+// RingNode A node of a ring.
+type RingNode struct {
+	// Capacity Its relative speed κ.
+	Capacity *float64 `json:"capacity,omitempty"`
+	Id       int32    `json:"id"`
+
+	// Joins Whether it is new and claims its tokens.
+	Joins *bool `json:"joins,omitempty"`
+
+	// Leaves Whether it gives up its tokens.
+	Leaves *bool `json:"leaves,omitempty"`
+
+	// Tokens How many tokens it holds, claims when it joins, or gives up when it leaves. Defaults to tokens_per_instance.
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// RingNodeChange What a change does to one node.
+type RingNodeChange struct {
+	Capacity     float64 `json:"capacity"`
+	Id           int32   `json:"id"`
+	KeysAfter    int64   `json:"keys_after"`
+	KeysBefore   int64   `json:"keys_before"`
+	LoadAfter    float64 `json:"load_after"`
+	LoadBefore   float64 `json:"load_before"`
+	StateIn      float64 `json:"state_in"`
+	StateOut     float64 `json:"state_out"`
+	TokensAfter  int64   `json:"tokens_after"`
+	TokensBefore int64   `json:"tokens_before"`
+}
+
+// RingNodeLoad What a node carries.
+type RingNodeLoad struct {
+	Capacity float64 `json:"capacity"`
+	Id       int32   `json:"id"`
+	Keys     int64   `json:"keys"`
+
+	// Load Cost of its keys.
+	Load float64 `json:"load"`
+
+	// Queue As posted, else load per capacity.
+	Queue float64 `json:"queue"`
+
+	// Share Share of the positions of the ring, from 0 to 1.
+	Share  float64 `json:"share"`
+	Tokens int64   `json:"tokens"`
+}
+
+// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+type RingNodeTokenLimit = int64
+
+// RingNodeTokens The tokens of a node.
+type RingNodeTokens struct {
+	Id     int32 `json:"id"`
+	Tokens int64 `json:"tokens"`
+}
+
+// RingNodes The nodes, ids distinct.
+type RingNodes = []RingNode
 
 // RingOptions The parameters of scheme `ring`.
 type RingOptions struct {
@@ -3299,6 +4918,35 @@ type RingOptions struct {
 	// Tau τ of the policy: an instance is overloaded when its load per capacity exceeds (1+τ) times the second greatest. Not with `fitted`.
 	Tau *float64 `json:"tau,omitempty"`
 }
+
+// RingPaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
+type RingPaperMaxRounds = []int32
+
+// RingPaperRow Compares a cell of the paper's experiments to simulations of it. All but the names and counts are skews S.
+type RingPaperRow struct {
+	// Balanced Over all seeds.
+	Balanced Spread  `json:"balanced"`
+	Baseline float64 `json:"baseline"`
+
+	// Floor Proven: no smaller S on these rings.
+	Floor     float64 `json:"floor"`
+	Forwarded int64   `json:"forwarded"`
+	MaxRounds int64   `json:"max_rounds"`
+
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
+	// only.
+	Method RingAnalysisMethod `json:"method"`
+
+	// PublishedBalanced Null where the paper has no number.
+	PublishedBalanced *float64 `json:"published_balanced"`
+	PublishedBaseline float64  `json:"published_baseline"`
+	Rounds            int64    `json:"rounds"`
+	SplitKeys         int64    `json:"split_keys"`
+	Workload          string   `json:"workload"`
+}
+
+// RingPaperRuns By how many seeds each figure is judged.
+type RingPaperRuns = int64
 
 // RingParameters The parameters of a plan of scheme `ring`.
 type RingParameters struct {
@@ -3314,6 +4962,313 @@ type RingParameters struct {
 	ThetaMax ThetaMax `json:"theta_max"`
 }
 
+// RingPlan A new ring for the loads.
+type RingPlan struct {
+	Adopted  int64 `json:"adopted"`
+	Balanced bool  `json:"balanced"`
+
+	// Cause Why it does no more than it does.
+	Cause RingCause `json:"cause"`
+
+	// Change A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+	Change RingChange `json:"change"`
+
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
+	// only.
+	Method RingAnalysisMethod `json:"method"`
+
+	// Rounds Rounds that were tried, the first `adopted` of which are part of the plan.
+	Rounds []RingRound `json:"rounds"`
+
+	// Searched Token counts that fitted evaluated.
+	Searched int64 `json:"searched"`
+}
+
+// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+type RingQueues = []float64
+
+// RingReach How well a ring can balance the loads at all.
+type RingReach struct {
+	HeaviestCost float64 `json:"heaviest_cost"`
+
+	// HeaviestKey A key that no tokens split: because of it, no ring of these nodes has a θ below `heaviest_theta`.
+	HeaviestKey   string  `json:"heaviest_key"`
+	HeaviestTheta float64 `json:"heaviest_theta"`
+
+	// Methods `halving`, `doubling` and `fitted`.
+	Methods []RingReachMethod `json:"methods"`
+
+	// Table What a routing table on top of the ring does instead: a plan of strategy optimal.
+	Table RingTable `json:"table"`
+
+	// Theta As the ring is.
+	Theta float64 `json:"theta"`
+}
+
+// RingReachMethod How well token counts of one kind can balance the loads.
+type RingReachMethod struct {
+	// Balances Whether they can: `yes`, `no` (proven) or `unknown`.
+	Balances RingReachMethodBalances `json:"balances"`
+
+	// Evidence `exact`: `theta` is the least there is; `bound`: it may be as small as `lower_bound`.
+	Evidence RingReachMethodEvidence `json:"evidence"`
+
+	// LowerBound Proven: no θ is below.
+	LowerBound float64 `json:"lower_bound"`
+
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
+	// only.
+	Method RingAnalysisMethod `json:"method"`
+
+	// Nodes The best found.
+	Nodes    []RingNodeTokens `json:"nodes"`
+	Searched int64            `json:"searched"`
+
+	// States Different token counts; 0: more than max_states.
+	States int64 `json:"states"`
+
+	// Theta The least found.
+	Theta      float64 `json:"theta"`
+	TokenLimit int64   `json:"token_limit"`
+}
+
+// RingReachMethodBalances Whether they can: `yes`, `no` (proven) or `unknown`.
+type RingReachMethodBalances string
+
+// RingReachMethodEvidence `exact`: `theta` is the least there is; `bound`: it may be as small as `lower_bound`.
+type RingReachMethodEvidence string
+
+// RingReducer What one node did in a run.
+type RingReducer struct {
+	// Busy Ticks.
+	Busy      int64 `json:"busy"`
+	Forwarded int64 `json:"forwarded"`
+	Id        int32 `json:"id"`
+	MaxQueue  int64 `json:"max_queue"`
+	Processed int64 `json:"processed"`
+
+	// Rounds How often it was relieved.
+	Rounds int64 `json:"rounds"`
+
+	// Tokens Tokens at the end.
+	Tokens int64 `json:"tokens"`
+}
+
+// RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
+// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan`, `reach`, `simulate` and `paper` ask for more.
+// Without keys `queues`, or `paper`, are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` and the other lists are
+// comma-separated; `timing` and `joins` are for JSON only.
+type RingRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// Joins Nodes that join while a simulation runs, in ascending order of `tick`.
+	Joins *[]RingJoin `json:"joins,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+
+	// Mappers The number of mappers of a simulation.
+	Mappers *RingMappers `json:"mappers,omitempty"`
+
+	// MaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+	MaxRounds *RingMaxRounds `json:"max_rounds,omitempty"`
+
+	// MaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
+	MaxStates *RingMaxStates `json:"max_states,omitempty"`
+
+	// Messages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
+	// simulated as it is.
+	Messages *RingMessages       `json:"messages,omitempty"`
+	Method   *RingAnalysisMethod `json:"method,omitempty"`
+
+	// MinQueue The least length of a queue that is relieved.
+	MinQueue *RingMinQueue `json:"min_queue,omitempty"`
+
+	// NodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+	NodeTokenLimit *RingNodeTokenLimit `json:"node_token_limit,omitempty"`
+
+	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
+	Nodes *RingNodes `json:"nodes,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Paper Whether to repeat the experiments of the paper, with τ = 0.2 and its own workloads: Table 1, and with other `paper_max_rounds` Fig. 3.
+	Paper *bool `json:"paper,omitempty"`
+
+	// PaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
+	PaperMaxRounds *RingPaperMaxRounds `json:"paper_max_rounds,omitempty"`
+
+	// PaperRuns By how many seeds each figure is judged.
+	PaperRuns *RingPaperRuns `json:"paper_runs,omitempty"`
+
+	// Plan Whether to plan a new ring for the loads.
+	Plan *bool `json:"plan,omitempty"`
+
+	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+	Queues *RingQueues `json:"queues,omitempty"`
+
+	// Reach Whether to find out if the ring alone can balance the loads at all, and what a routing table on top of it would cost instead.
+	Reach *bool `json:"reach,omitempty"`
+
+	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
+	Seed *AnalysisSeed `json:"seed,omitempty"`
+
+	// Simulate Whether to simulate the stream, without and with balancing, on the nodes that do not join.
+	Simulate *bool `json:"simulate,omitempty"`
+
+	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+	StateSchemes *RingStateSchemes `json:"state_schemes,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream *AnalysisStream `json:"stream,omitempty"`
+
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
+	TableLimit *TableLimit `json:"table_limit,omitempty"`
+
+	// Tau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+	Tau *RingTau `json:"tau,omitempty"`
+
+	// ThetaMax The tolerance θ_max.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
+
+	// Timing How long each action of a simulation takes, in ticks of no particular length.
+	Timing *RingTiming `json:"timing,omitempty"`
+
+	// TokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+	TokenLimit *RingTokenLimit `json:"token_limit,omitempty"`
+
+	// TokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+	TokensPerInstance *RingTokensPerInstance `json:"tokens_per_instance,omitempty"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitempty"`
+}
+
+// RingResult The answer to an analysis of a token ring.
+type RingResult struct {
+	Cost float64 `json:"cost"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Keys Their number; 0 without an input, as `cost` and `state` of all of them.
+	Keys int64 `json:"keys"`
+
+	// Nodes The nodes as posted, with what they carry; those that join carry nothing yet.
+	Nodes []RingNodeLoad  `json:"nodes"`
+	Paper *[]RingPaperRow `json:"paper,omitempty"`
+
+	// Plan A new ring for the loads.
+	Plan *RingPlan `json:"plan,omitempty"`
+
+	// Reach How well a ring can balance the loads at all.
+	Reach *RingReach `json:"reach,omitempty"`
+
+	// Redistribution One round, as the verdict says, before anybody joins or leaves; absent without a verdict, with a single node, and under method fitted or none.
+	Redistribution *RingChange `json:"redistribution,omitempty"`
+
+	// Rescale What the nodes that join and leave change, and nothing else.
+	Rescale *RingChange `json:"rescale,omitempty"`
+
+	// Simulations One for each state scheme.
+	Simulations *[]RingSimulation `json:"simulations,omitempty"`
+
+	// Skew S = (W−U)/(M−U) of the loads; 0 without an input, here and in changes.
+	Skew  float64 `json:"skew"`
+	State float64 `json:"state"`
+
+	// Theta The largest overload of a node that does not leave.
+	Theta float64 `json:"theta"`
+
+	// Verdict What the policy says to the queues, or to the loads; absent without either. Nodes that join do not count, those that leave do.
+	Verdict *RingVerdict `json:"verdict,omitempty"`
+}
+
+// RingRound A round of redistribution.
+type RingRound struct {
+	// Node The node that was relieved.
+	Node int32 `json:"node"`
+
+	// Theta After it.
+	Theta float64 `json:"theta"`
+}
+
+// RingRun One simulated run. Times are in ticks.
+type RingRun struct {
+	// Consistent Whether the merged counts equal a direct count of the stream.
+	Consistent bool `json:"consistent"`
+
+	// EventCount The number of changes of the ring.
+	EventCount int64 `json:"event_count"`
+
+	// Events The first `top` of them.
+	Events []RingEvent `json:"events"`
+
+	// Exhausted Reports upon which the policy fired in vain: the node had nothing to give up.
+	Exhausted int64 `json:"exhausted"`
+
+	// Forwarded Times a message was passed on.
+	Forwarded int64 `json:"forwarded"`
+
+	// Mapped When the last message left its mapper.
+	Mapped     int64 `json:"mapped"`
+	MergeTicks int64 `json:"merge_ticks"`
+
+	// Merges Partial states beyond each key's first.
+	Merges int64         `json:"merges"`
+	Nodes  []RingReducer `json:"nodes"`
+
+	// OutOfRounds Likewise: it had no rounds left.
+	OutOfRounds int64 `json:"out_of_rounds"`
+
+	// OverTokenLimit Likewise: there would be too many tokens.
+	OverTokenLimit int64 `json:"over_token_limit"`
+
+	// Processed When the last message was processed.
+	Processed int64 `json:"processed"`
+
+	// Rounds Rounds of redistribution.
+	Rounds int64 `json:"rounds"`
+
+	// Skew S of the messages processed.
+	Skew float64 `json:"skew"`
+
+	// SplitKeys Keys with state on several nodes at the end.
+	SplitKeys int64 `json:"split_keys"`
+
+	// Stages What state forwarding cost; absent under `final_merge`.
+	Stages *RingStages `json:"stages,omitempty"`
+
+	// Ticks Until all is done, merge included.
+	Ticks int64 `json:"ticks"`
+}
+
+// RingSimulation A stream processed without and with balancing.
+type RingSimulation struct {
+	// Balanced One simulated run. Times are in ticks.
+	Balanced RingRun `json:"balanced"`
+
+	// Baseline One simulated run. Times are in ticks.
+	Baseline RingRun `json:"baseline"`
+	Messages int64   `json:"messages"`
+
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
+	// only.
+	Method RingAnalysisMethod `json:"method"`
+
+	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+	StateScheme RingStateScheme `json:"state_scheme"`
+}
+
 // RingSizes defines model for RingSizes.
 type RingSizes struct {
 	// SizeAfter Tokens on the ring after.
@@ -3321,6 +5276,79 @@ type RingSizes struct {
 
 	// SizeBefore Tokens on the ring before.
 	SizeBefore int64 `json:"size_before"`
+}
+
+// RingStages What state forwarding cost.
+type RingStages struct {
+	AgreeTicks    int64 `json:"agree_ticks"`
+	ExchangeTicks int64 `json:"exchange_ticks"`
+
+	// HeldBack Times a message was put back.
+	HeldBack int64 `json:"held_back"`
+
+	// MessagesMoved Messages moved that those states are of.
+	MessagesMoved int64 `json:"messages_moved"`
+	Stages        int64 `json:"stages"`
+	StatesMoved   int64 `json:"states_moved"`
+
+	// Waited Ticks, summed over the nodes.
+	Waited int64 `json:"waited"`
+}
+
+// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+type RingStateScheme string
+
+// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+type RingStateSchemes = []RingStateScheme
+
+// RingTable What a routing table on top of the ring does instead: a plan of strategy optimal.
+type RingTable struct {
+	Balanced bool `json:"balanced"`
+
+	// Entries Entries of the table.
+	Entries  int64   `json:"entries"`
+	Fraction float64 `json:"fraction"`
+
+	// Keys Keys that move.
+	Keys int64 `json:"keys"`
+
+	// LowerBound Proven: no table that keeps to the limits moves less state.
+	LowerBound *float64 `json:"lower_bound"`
+
+	// State State that moves.
+	State            float64 `json:"state"`
+	TableWithinLimit bool    `json:"table_within_limit"`
+	Theta            float64 `json:"theta"`
+}
+
+// RingTau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+type RingTau = float64
+
+// RingTiming How long each action of a simulation takes, in ticks of no particular length.
+type RingTiming struct {
+	// Forward A node passes on a message that it does not own.
+	Forward *int64 `json:"forward,omitempty"`
+
+	// Jitter The random deviation of `map` and `process`, a fraction.
+	Jitter *float64 `json:"jitter,omitempty"`
+
+	// Map A mapper works on a message.
+	Map *int64 `json:"map,omitempty"`
+
+	// Merge The final merge of one partial state.
+	Merge *int64 `json:"merge,omitempty"`
+
+	// Network A message, report or state is under way.
+	Network *int64 `json:"network,omitempty"`
+
+	// Process A node works on a message of cost 1.
+	Process *int64 `json:"process,omitempty"`
+
+	// Report Between two reports of a node's queue.
+	Report *int64 `json:"report,omitempty"`
+
+	// State A node sends one key's state.
+	State *int64 `json:"state,omitempty"`
 }
 
 // RingToken defines model for RingToken.
@@ -3335,12 +5363,36 @@ type RingToken struct {
 	Position int64 `json:"position"`
 }
 
+// RingTokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+type RingTokenLimit = int64
+
 // RingTokens An instance holds the tokens 0 to tokens−1 of the ring.
 type RingTokens struct {
 	// Instance The id of an instance.
 	Instance InstanceID `json:"instance"`
 	Tokens   int32      `json:"tokens"`
 }
+
+// RingTokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+type RingTokensPerInstance = int64
+
+// RingVerdict What the policy says about some queues.
+type RingVerdict struct {
+	// Cause Why it fires or does not.
+	Cause   RingCause `json:"cause"`
+	Fires   bool      `json:"fires"`
+	Longest float64   `json:"longest"`
+
+	// Node The node of the longest queue; null when several share it.
+	Node   *int32  `json:"node"`
+	Second float64 `json:"second"`
+
+	// Threshold (1+τ) times the second, which the longest has to exceed.
+	Threshold float64 `json:"threshold"`
+}
+
+// Role What a caller may do, see *Access*.
+type Role string
 
 // Route defines model for Route.
 type Route struct {
@@ -3433,6 +5485,27 @@ type RoutingTableEntry struct {
 	Parts *Parts `json:"parts,omitempty"`
 }
 
+// Row One key in one interval.
+type Row struct {
+	// Cost Its computation cost, in any unit. This or `frequency`.
+	Cost *float64 `json:"cost,omitempty"`
+
+	// Frequency Stands in for `cost`: its number of tuples.
+	Frequency *float64 `json:"frequency,omitempty"`
+
+	// HashInstance The id of an instance.
+	HashInstance *InstanceID `json:"hash_instance,omitempty"`
+
+	// Instance The id of an instance.
+	Instance *InstanceID `json:"instance,omitempty"`
+
+	// Key The key, 1 to 1 024 bytes. Each key stands once.
+	Key string `json:"key"`
+
+	// State The state that migrating it moves, in any unit. On all rows or on none; on none, each key counts 1.
+	State *float64 `json:"state,omitempty"`
+}
+
 // Scale The real value of a discretised 1, from 1e-290 to 1e290.
 type Scale = float64
 
@@ -3443,6 +5516,200 @@ type Scale = float64
 // added: later changes of them do nothing to instances that are on the ring. Under `ranges` there are no `hash` and no `tokens`, and at most 2 048 instances;
 // under `pkg` there is no `hash`, which is said by the scheme, and there are no `tokens`.
 type Scheme string
+
+// SchemeFigures What came of one scheme.
+type SchemeFigures struct {
+	// AggregationMessages Sent on by the instances in a period, to be merged: by pkg one for each pair, by split one for each part of a split key; 0 where keys are whole.
+	AggregationMessages float64 `json:"aggregation_messages"`
+
+	// Balanced θ ≤ θ_max.
+	Balanced bool `json:"balanced"`
+
+	// Choices Of `pkg`: the best d.
+	Choices *int64 `json:"choices,omitempty"`
+
+	// Imbalance The greatest load above the mean one, over all load: I(m)/m.
+	Imbalance float64 `json:"imbalance"`
+	Intervals int64   `json:"intervals"`
+
+	// KeepsKeys Every key is on one instance, so that nothing has to be merged.
+	KeepsKeys bool `json:"keeps_keys"`
+
+	// KeysMoved `keys_moved` change their instance to get there from the plain hash, with so much state, a fraction of all. Under pkg nothing has to move: partial states
+	// are merged wherever they are.
+	KeysMoved int64 `json:"keys_moved"`
+
+	// Method Of `ring`: the best of `halving`, `doubling` and `fitted`.
+	Method *string `json:"method,omitempty"`
+
+	// OverSeeds θ of pkg over all seeds; theta is its median.
+	OverSeeds *Spread `json:"over_seeds,omitempty"`
+
+	// Pairs (instance, key) pairs held.
+	Pairs int64 `json:"pairs"`
+
+	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	Scheme        ComparedScheme `json:"scheme"`
+	StateFraction float64        `json:"state_fraction"`
+	StateMoved    float64        `json:"state_moved"`
+	TableEntries  int64          `json:"table_entries"`
+
+	// TableWithinLimit Its routing table, if it has one, keeps to table_limit.
+	TableWithinLimit bool `json:"table_within_limit"`
+
+	// Theta max L(d)/L̄_d − 1 over the instances d.
+	Theta  float64 `json:"theta"`
+	Tokens int64   `json:"tokens"`
+}
+
+// SchemeRecommendation Which scheme to use, and why.
+type SchemeRecommendation struct {
+	// Reason One sentence.
+	Reason string `json:"reason"`
+
+	// Rule By which it was chosen.
+	Rule SchemeRecommendationRule `json:"rule"`
+
+	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	Scheme ComparedScheme `json:"scheme"`
+}
+
+// SchemeRecommendationRule By which it was chosen.
+type SchemeRecommendationRule string
+
+// SchemesHash Where keys are before.
+type SchemesHash string
+
+// SchemesInstance A task instance.
+type SchemesInstance struct {
+	// Capacity Its relative speed κ.
+	Capacity *float64 `json:"capacity,omitempty"`
+	Id       int32    `json:"id"`
+}
+
+// SchemesInstances The instances, ids distinct.
+type SchemesInstances = []SchemesInstance
+
+// SchemesLoadInformation What the sources of pkg know.
+type SchemesLoadInformation string
+
+// SchemesMaxChoices The most choices of pkg to try. Defaults to the number of instances, at most 256, and to less where the keys are very many.
+type SchemesMaxChoices = int64
+
+// SchemesMaxRounds How often each instance may be relieved by redistribution of the ring.
+type SchemesMaxRounds = int64
+
+// SchemesRequest All schemes side by side, for the same keys, the same instances and the same tolerance.
+type SchemesRequest struct {
+	// AggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
+	AggregationPeriod *PKGAggregationPeriod `json:"aggregation_period,omitempty"`
+
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Hash Where keys are before.
+	Hash *SchemesHash `json:"hash,omitempty"`
+
+	// Instances The instances of the operator. Defaults to 8.
+	Instances *SchemesInstances `json:"instances,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+
+	// LoadInformation What the sources of pkg know.
+	LoadInformation *SchemesLoadInformation `json:"load_information,omitempty"`
+
+	// MaxChoices The most choices of pkg to try. Defaults to the number of instances, at most 256, and to less where the keys are very many.
+	MaxChoices *SchemesMaxChoices `json:"max_choices,omitempty"`
+
+	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
+	MaxIntervals *RangesMaxIntervals `json:"max_intervals,omitempty"`
+
+	// MaxRounds How often each instance may be relieved by redistribution of the ring.
+	MaxRounds *SchemesMaxRounds `json:"max_rounds,omitempty"`
+
+	// Mergeable Whether partial results of one key on several instances can be merged, so that keys may be split.
+	Mergeable *bool `json:"mergeable,omitempty"`
+
+	// Messages How many are drawn, only under `independent`. Defaults to the sum of the frequencies, at most 1 000 000.
+	Messages *PKGMessages `json:"messages,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Order The order of messages made of frequencies: `shuffled` has exactly as many messages of each key as the frequencies say, `independent` draws the key of
+	// each message. Defaults to `shuffled`, and to `independent` where `messages` are asked for or the frequencies are no whole numbers, or too many.
+	Order *PKGOrder `json:"order,omitempty"`
+
+	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
+	Seed *AnalysisSeed `json:"seed,omitempty"`
+
+	// Seeds By how many seeds pkg is judged.
+	Seeds *SchemesSeeds `json:"seeds,omitempty"`
+
+	// Sources S of pkg.
+	Sources *SchemesSources `json:"sources,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream *AnalysisStream `json:"stream,omitempty"`
+
+	// TableLimit The greatest size of the routing table, in entries. null stands for none.
+	TableLimit *TableLimit `json:"table_limit,omitempty"`
+
+	// ThetaMax The tolerance θ_max.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
+
+	// TokensPerInstance Tokens of each instance on the ring.
+	TokensPerInstance *SchemesTokensPerInstance `json:"tokens_per_instance,omitempty"`
+}
+
+// SchemesResult All schemes side by side.
+type SchemesResult struct {
+	Cost float64 `json:"cost"`
+	Hash string  `json:"hash"`
+
+	// Instances Their number.
+	Instances int64 `json:"instances"`
+
+	// Keys Their number.
+	Keys int64 `json:"keys"`
+
+	// LeastTheta The θ below which no scheme comes that keeps each key on one instance, because of the costliest key.
+	LeastTheta float64 `json:"least_theta"`
+
+	// Messages Messages of the stream of pkg.
+	Messages int64 `json:"messages"`
+
+	// P1 Share of the costliest key.
+	P1 float64 `json:"p1"`
+
+	// Recommendation Which scheme to use, and why.
+	Recommendation SchemeRecommendation `json:"recommendation"`
+
+	// Sampled That stream was drawn: the pairs and aggregation messages of pkg are those of a sample, and fewer than those of all that the keys cost.
+	Sampled  bool            `json:"sampled"`
+	Schemes  []SchemeFigures `json:"schemes"`
+	State    float64         `json:"state"`
+	ThetaMax float64         `json:"theta_max"`
+}
+
+// SchemesSeeds By how many seeds pkg is judged.
+type SchemesSeeds = int64
+
+// SchemesSources S of pkg.
+type SchemesSources = int64
+
+// SchemesTokensPerInstance Tokens of each instance on the ring.
+type SchemesTokensPerInstance = int64
 
 // Shortage What keeps the instance below its `least_load`. `few_keys`: no key elsewhere fits on it that its own instance can spare; `table_limit`: those that do would need entries beyond the limit of the
 // table; `budget`: they would exceed the migration limit, or the work budget or the deadline ended planning. Absent where the plan tries nothing, as its `causes` say.
@@ -3493,6 +5760,13 @@ type Splitting struct {
 	MergeCost *float64 `json:"merge_cost,omitempty"`
 }
 
+// Spread A figure over several runs. Of an even number of them the median is the lower one.
+type Spread struct {
+	Greatest float64 `json:"greatest"`
+	Least    float64 `json:"least"`
+	Median   float64 `json:"median"`
+}
+
 // StartRequest defines model for StartRequest.
 type StartRequest struct {
 	// Actor Who does it. Defaults to the executor.
@@ -3507,12 +5781,6 @@ type StartRequest struct {
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`
 }
-
-// StatisticsArrow A stream of Arrow IPC, not a file, with its end-of-stream marker; buffers may be compressed (lz4, zstd). Its columns are the fields of a row: a
-// key is utf8 or binary, in any layout and also as a dictionary, where `key_encoding` speaks of utf8 only; a cost, frequency or state is a float of
-// 32 or 64 bits or an integer; all else is an integer. A null is a field that is left out. As in NDJSON, there may be
-// a column `interval`, and `state` may be called `state_bytes`. Columns of other names are refused.
-type StatisticsArrow = []byte
 
 // StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
 type StatisticsConfigVersion = int64
@@ -3761,13 +6029,223 @@ type Version = int64
 // | `max_migration` | it moves more than `max_migration` of the operator's `approval`; what has to move counts |
 type WaitReason string
 
-// WhatIfCSV A header line with the names of the columns, then one line per result: `strategy`, the parameters of a grid as a query writes them,
-// and the figures that are single values, such as `theta_after`, `migrated_state`, `merges`, `lower_bound` and `gap`, where an empty field is
-// null. `causes` are separated by spaces; `target_instances` is the last column where numbers of instances are planned for. There is no place for lists: `plans` is refused.
-type WhatIfCSV = string
+// WhatIfGrid As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+type WhatIfGrid struct {
+	Beta        []Beta             `json:"beta,omitempty"`
+	Certificate []CertificateLevel `json:"certificate,omitempty"`
 
-// WhatIfNDJSON A `WhatIfResult` per line.
-type WhatIfNDJSON = string
+	// CompactDegree In place of the `degree` of `compact` of the request or the operator, whose scales hold for all. 0 is a plan
+	// on keys. Not with compact records.
+	CompactDegree []CompactDegree `json:"compact_degree,omitempty"`
+
+	// Deadline null stands for none.
+	Deadline []*Deadline `json:"deadline,omitempty"`
+	Effort   []Effort    `json:"effort,omitempty"`
+
+	// Instances One number of instances or several. Of several, all other combinations of one come before those of the next.
+	Instances   []TargetInstances `json:"instances,omitempty"`
+	KeyOverhead []KeyOverhead     `json:"key_overhead,omitempty"`
+
+	// MaxParts In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.
+	MaxParts []MaxParts `json:"max_parts,omitempty"`
+
+	// MigrationLimit A list is a trade-off curve. Combined with objective `min_imbalance` only. null stands for none.
+	MigrationLimit []*MigrationLimit `json:"migration_limit,omitempty"`
+
+	// Objective Of several, strategies that do not read this parameter take `min_migration` only.
+	Objective []Objective `json:"objective,omitempty"`
+
+	// Sigma null stands for auto.
+	Sigma []*Sigma `json:"sigma,omitempty"`
+
+	// TableLimit null stands for none.
+	TableLimit []*TableLimit `json:"table_limit,omitempty"`
+	ThetaMax   []ThetaMax    `json:"theta_max,omitempty"`
+
+	// ThetaMin null stands for none.
+	ThetaMin   []*ThetaMin  `json:"theta_min,omitempty"`
+	WorkBudget []WorkBudget `json:"work_budget,omitempty"`
+}
+
+// WhatIfPlan The long lists of a result, when `plans` asked for them.
+type WhatIfPlan struct {
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	Migrations Migrations `json:"migrations"`
+
+	// RoutingTable Of a plan with `"migrates": "classes"`, `size_after` counts an entry for every key that is elsewhere than its hash instance, until the plan is resolved: then it is the size of the
+	// real table, and `set` and `unset` are there.
+	RoutingTable TableDiff `json:"routing_table"`
+}
+
+// WhatIfRequest defines model for WhatIfRequest.
+type WhatIfRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Compact Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+	Compact *CompactStatistics `json:"compact,omitempty"`
+
+	// Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
+	// After a change of the instances or the hash function only complete statistics can be planned on.
+	Coverage *Coverage `json:"coverage,omitempty"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval *Interval `json:"interval,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        *[]Row       `json:"keys,omitempty"`
+
+	// Operator The configuration, of scheme `table`.
+	Operator OperatorConfiguration `json:"operator"`
+
+	// Parameters As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+	Parameters *WhatIfGrid `json:"parameters,omitempty"`
+
+	// Plans Whether to answer with the migrations and table changes too.
+	Plans *bool `json:"plans,omitempty"`
+
+	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
+	Residual *[]Residual `json:"residual,omitempty"`
+
+	// RoutingTable The current routing table. Only when no row carries `instance`, and not with compact records.
+	RoutingTable *[]RoutingTableEntry `json:"routing_table,omitempty"`
+
+	// Strategies Defaults to the operator's strategy alone.
+	Strategies *[]Strategy `json:"strategies,omitempty"`
+}
+
+// WhatIfResult defines model for WhatIfResult.
+type WhatIfResult struct {
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
+	Balanced Balanced `json:"balanced"`
+
+	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	//
+	// | cause | meaning | of |
+	// |---|---|---|
+	// | `balanced` | nothing to do: within all limits, or within those of the policy | all |
+	// | `cooldown` | too soon after the last plan that migrated keys | all |
+	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
+	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
+	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
+	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
+	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
+	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
+	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
+	// | `table_limit` | no plan was found within the table limit | `table` |
+	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
+	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
+	// | `exhausted` | the overloaded instance has one token left | `ring` |
+	// | `token_limit` | there would be too many tokens | `ring` |
+	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
+	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	Causes Causes `json:"causes"`
+
+	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
+	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
+	Certificate *Certificate `json:"certificate"`
+
+	// Compaction The compact form that was planned on; null when the plan was made on keys.
+	Compaction *Compaction `json:"compaction"`
+
+	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
+	DriftedKeys DriftedKeys `json:"drifted_keys"`
+
+	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	EndReason EndReason `json:"end_reason"`
+
+	// Filled After the plan no live instance is below its `least_load`. Absent where no load has a lower bound: without `theta_min` and without instances that are being filled.
+	Filled *Filled `json:"filled,omitempty"`
+
+	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
+	HotKeys HotKeys `json:"hot_keys"`
+
+	// Instances What the plan does to each instance, in ascending order of their ids; removed ones that still hold keys included.
+	Instances Loads `json:"instances"`
+
+	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
+	Merges Merges `json:"merges"`
+
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
+	Migrates Migrates `json:"migrates"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Parameters The parameters of a plan.
+	Parameters Parameters `json:"parameters"`
+
+	// Pareto Among the results for as many instances that violate the fewest constraints, no other is as good in `theta.after`, `migration.objective` and `routing_table.size_after` and better in one of them.
+	Pareto bool `json:"pareto"`
+
+	// Plan The long lists of a result, when `plans` asked for them.
+	Plan         *WhatIfPlan `json:"plan,omitempty"`
+	RoutingTable TableSizes  `json:"routing_table"`
+
+	// Skewness Greatest load over mean load; 1 without any cost.
+	Skewness Skewness `json:"skewness"`
+
+	// Splits The keys that go to several instances under the plan, in descending cost.
+	Splits SplitKeys `json:"splits"`
+
+	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
+	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
+	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
+	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
+	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
+	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
+	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
+	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
+	Strategy Strategy `json:"strategy"`
+
+	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
+	TableWithinLimit TableWithinLimit `json:"table_within_limit"`
+
+	// TargetInstances The number of instances that was planned for. Absent where `parameters.instances` is.
+	TargetInstances *TargetInstances `json:"target_instances,omitempty"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+
+	// Timing Durations in milliseconds.
+	Timing Timing `json:"timing"`
+
+	// Underload The largest relative underload of an instance, 1 minus load over fair load.
+	Underload Underload `json:"underload"`
+
+	// Unfilled The instances that the plan leaves below their `least_load`, ascending. Absent like `filled`.
+	Unfilled *Unfilled `json:"unfilled,omitempty"`
+
+	// WorkUnits The work that planning took; the same input always takes the same.
+	WorkUnits WorkUnits `json:"work_units"`
+}
+
+// WhatIfResults defines model for WhatIfResults.
+type WhatIfResults struct {
+	// InputHash Identifies the statistics, whatever the order of their rows.
+	InputHash InputHash `json:"input_hash"`
+
+	// Interval The interval of the request.
+	Interval *int64 `json:"interval,omitempty"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// PlannerRevision Changes whenever the same input may lead to another plan.
+	PlannerRevision PlannerRevision `json:"planner_revision"`
+	Results         []WhatIfResult  `json:"results"`
+
+	// Timing Durations in milliseconds.
+	Timing Timing `json:"timing"`
+}
 
 // WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 // by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the

@@ -1,0 +1,76 @@
+// Package wire has the types of the HTTP API as they stand in openapi.yaml. The server
+// and its clients share them. Most are generated; unions are written by hand.
+//
+// Requests write unions in the form that says most: a list of instances rather than their
+// number, a list of values rather than one.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// PlanMigration is a migration of any kind. That of a key is a Migration; those of
+// arcs and ranges have its fields but for the key.
+type PlanMigration struct {
+	Migration
+	Arc   *Arc       `json:"arc,omitempty"`
+	Range *KeyRange  `json:"range,omitempty"`
+	Keys  *int64     `json:"keys,omitempty"` // how many the arc or the range has
+	Class [6]float64 `json:"-"`              // a ClassMove, in place of all else
+}
+
+// UnmarshalJSON reads an object, or the array of a ClassMove.
+func (m *PlanMigration) UnmarshalJSON(text []byte) error {
+	if text = bytes.TrimSpace(text); len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, &m.Class)
+	}
+	type object PlanMigration
+	return json.Unmarshal(text, (*object)(m))
+}
+
+// PlanParameters are those of a plan: of a routing table Parameters, of another scheme
+// its options, and of Parameters those that it has, too.
+type PlanParameters struct {
+	Parameters
+	Ring   *RingOptions   `json:"ring,omitempty"`
+	Ranges *RangesOptions `json:"ranges,omitempty"`
+	Pkg    *PkgOptions    `json:"pkg,omitempty"`
+}
+
+// ReplayResult is what a replay answers: one of these.
+type ReplayResult struct {
+	Results *WhatIfResults
+	Plan    *Plan // of a replay that proposes
+}
+
+// UnmarshalJSON tells the two apart by the member that only results have.
+func (r *ReplayResult) UnmarshalJSON(text []byte) error {
+	var is struct {
+		Results json.RawMessage `json:"results"`
+	}
+	if err := json.Unmarshal(text, &is); err != nil {
+		return err
+	}
+	if is.Results != nil {
+		return json.Unmarshal(text, &r.Results)
+	}
+	return json.Unmarshal(text, &r.Plan)
+}
+
+// AnalysisStream is a stream of messages, in their order.
+type AnalysisStream []AnalysisMessage
+
+// AnalysisMessage is a message of a stream: its key, and what it costs.
+type AnalysisMessage struct {
+	Key  string
+	Cost *float64 // nil: 1
+}
+
+// MarshalJSON writes the key alone, or both as an array.
+func (m AnalysisMessage) MarshalJSON() ([]byte, error) {
+	if m.Cost == nil {
+		return json.Marshal(m.Key)
+	}
+	return json.Marshal([]any{m.Key, *m.Cost})
+}
