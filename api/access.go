@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/access"
 	"plannerd/internal/admission"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/reload"
+	"plannerd/sdk/go/wire"
 )
 
 // Access says who may do what. The zero value lets everybody do everything.

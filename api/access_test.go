@@ -22,8 +22,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/access"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 )
 

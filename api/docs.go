@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"plannerd"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/guides"
 	"plannerd/internal/httpkit"
+	"plannerd/sdk/go/wire"
 )
 
 func (s process) openAPI(w http.ResponseWriter, c *call) error {

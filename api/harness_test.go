@@ -24,8 +24,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/openapi"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 	"plannerd/store/sqlite"
 )

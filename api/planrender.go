@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/planning"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // figures are what a plan reports about itself, in the order of the contract.

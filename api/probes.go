@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
+	"plannerd/sdk/go/wire"
 )
 
 // process answers for the process: whether it is there, and what it knows.

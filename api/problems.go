@@ -9,12 +9,12 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/sdk/go/wire"
 )
 
 func newProblem(status int, code wire.Code, detail string) *httpkit.Problem {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // reports answers what is asked about the reports of instances.

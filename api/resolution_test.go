@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 )
 

@@ -23,7 +23,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"plannerd"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/contract"
@@ -31,6 +30,7 @@ import (
 	"plannerd/internal/observe"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/sdk/go/wire"
 )
 
 // Server is the API as a handler, with what it does unasked.

@@ -3,10 +3,10 @@ package api
 import (
 	"net/http"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // listStrategies answers with the strategies and the parameters that plans may have.

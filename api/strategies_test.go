@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // Whoever asks for the strategies and the parameters gets those that plan.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // tables answers what is asked about committed tables, and waits for others.

@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/contract"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 )
 
 // whatIf answers what strategies and parameters would come to.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // The stream of Clicks has so many intervals. The first are driven, the others

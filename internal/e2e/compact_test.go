@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/internal/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 )
 

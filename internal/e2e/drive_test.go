@@ -18,10 +18,10 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/pgtest"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 	"plannerd/store/postgres"
 	"plannerd/store/sqlite"

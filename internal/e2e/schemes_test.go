@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
+	"plannerd/sdk/go/wire"
 	"plannerd/store"
 )
 

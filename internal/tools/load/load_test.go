@@ -16,9 +16,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"plannerd/sdk/go/wire"
 	"plannerd/internal/service"
 	"plannerd/internal/statsio"
+	"plannerd/sdk/go/wire"
 )
 
 // program is plannerd, built once for all tests.
