@@ -3683,7 +3683,7 @@ type PlanRequest struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        []Row        `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitzero"`
 
 	// Missing For a plan made of reports only. Defaults to the operator's `reports`.
 	Missing *MissingReports `json:"missing,omitempty"`
@@ -4679,7 +4679,7 @@ type ReportRequest struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        []Row        `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitzero"`
 
 	// Residual Only with `"coverage":"partial"`, of the instance that reports.
 	Residual []Residual `json:"residual,omitempty"`
