@@ -251,7 +251,7 @@ func (f *finisher) table() {
 	p, plan := f.p, f.plan
 	plan.TableBefore = f.s.Table.Size()
 	if f.s.Table == nil {
-		plan.TableBefore = p.Entries
+		plan.TableBefore = f.before.Entries
 	}
 	plan.TableAfter = f.plan.score.Table
 	plan.TableWithinLimit = p.TableExcess(plan.TableAfter) == 0
